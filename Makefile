@@ -1,0 +1,54 @@
+# Astraea: `make figures` and `make test` need Python 3.11 or newer and make, nothing else.
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.stamp
+WORKERS := $(or $(JOBS),2)
+
+# one thread per process: OpenMP spins on busy cores, and parallelism is over runs
+export OMP_NUM_THREADS := 1
+export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
+
+.DEFAULT_GOAL := help
+.PHONY: figures test smoke data lab lint bench lock clean help
+
+figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= BACKEND= SCHEDULER=)
+	@$(BIN)/astraea figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
+	    $${ONLY:+--only "$$ONLY"} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
+
+test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
+	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadscope
+	$(BIN)/pytest -q --nbval notebooks --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
+
+smoke: $(STAMP) ## two minutes: the quick tests, and the figures of small synthetic traces into build/
+	MPLBACKEND=Agg $(BIN)/pytest -q -x -m "not slow" -n $(WORKERS) --dist loadscope
+	$(BIN)/astraea figures --scale small
+
+data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly for another one)
+	@$(BIN)/astraea data fetch $${NAME:+"$$NAME"}
+
+lab: $(STAMP) ## open the notebooks in JupyterLab
+	@$(BIN)/jupyter lab notebooks
+
+lint: $(STAMP) ## style, types and the contract on imports
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## measure speed and memory
+	@$(BIN)/python bench/run.py
+
+lock: $(STAMP) ## requirements.in -> requirements.lock (Linux and macOS, Python 3.11 and newer, with hashes)
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    --python-version 3.11 --custom-compile-command "make lock" --output-file requirements.lock requirements.in
+
+clean: ## remove the environment, caches and build/; downloads in data/raw/ stay
+	rm -rf .venv build data/cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage
+	find astraea tests bench -name __pycache__ -prune -exec rm -rf {} +
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+$(STAMP): requirements.lock pyproject.toml bootstrap.sh
+	@./bootstrap.sh "$(PYTHON)" .venv
+	@touch $@

@@ -1,0 +1,32 @@
+"""The schedulers, one file each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from astraea.errors import InputError
+from astraea.policies.astraea import astraea
+from astraea.policies.base import Policy
+from astraea.policies.fifo import fifo
+from astraea.policies.finish_time import finish_time_fairness
+from astraea.policies.max_min import max_min
+from astraea.policies.tiresias_l import tiresias_l
+from astraea.policies.yarn_cs import yarn_cs
+
+POLICIES: Final[dict[str, Policy]] = {
+    p.name: p for p in (astraea, tiresias_l, yarn_cs, fifo, finish_time_fairness, max_min)
+}
+"""Every scheduler by name, in the order in which figures show them."""
+
+
+def get_policy(name: str) -> Policy:
+    """The scheduler of this name.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message lists all.
+    """
+    if name not in POLICIES:
+        raise InputError(f"unknown policy {name!r}; known are {', '.join(POLICIES)}")
+    return POLICIES[name]

@@ -1,0 +1,235 @@
+"""What a policy is, and the words it is written in.
+
+A policy is one function `select(s)` that reads the `View` and calls `grant(s, j)` for each job that gets a lease at
+this round, in order. Pending jobs and jobs that ask for renewal are treated alike ([Ye2022] §5.1.2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from astraea.engine.accounting import contention_integral, job_fair, tenant_alloc
+from astraea.engine.state import HOUR, I, View
+from astraea.errors import InputError
+from astraea.jit import compiled
+
+RESOLUTION: Final = 2.0**30
+"""Fairness is compared in steps of 2**-30, about 1e-9, so that ratios that are equal on paper tie in floating point
+too, on every machine, and the documented tie-break decides."""
+
+NO_TENANT: Final = -1
+NO_JOB: Final = -1
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A scheduler: its name, its compiled `select`, and its parameters.
+
+    Attributes
+    ----------
+    name : str
+        As in figures and on the command line.
+    select : compiled function of a `View`
+        Chooses who gets a lease at a round.
+    parameters : mapping of str to float
+        In the order of the policy's `Parameters`; `lease_term` [s] is there if the policy preempts.
+    help : mapping of str to str
+        What each parameter is, with its unit.
+    source : str
+        Paper and section.
+    needs_estimates : bool
+        Whether it reads `View.estimate`.
+    revokes : bool or str
+        Whether it may take GPUs inside a lease, or the parameter that turns this on; then no round is skipped while
+        a job waits.
+    memory : tuple of two int
+        Numbers kept per job and per tenant.
+    """
+
+    name: str
+    select: Callable[[View], None]
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    help: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    needs_estimates: bool = False
+    revokes: bool | str = False
+    memory: tuple[int, int] = (0, 0)
+
+    def __call__(self, **parameters: float) -> Policy:
+        """The same policy with other parameters.
+
+        Raises
+        ------
+        InputError
+            For a parameter that the policy does not have, or a value that is no number.
+        """
+        for key, value in parameters.items():
+            if key not in self.parameters:
+                known = ", ".join(self.parameters) or "none"
+                raise InputError(f"policy {self.name}: unknown parameter {key!r}; it has {known}")
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
+                raise InputError(f"policy {self.name}: {key} must be a number of at least 0, got {value!r}")
+        return replace(self, parameters={**self.parameters, **{k: float(v) for k, v in parameters.items()}})
+
+    @property
+    def lease_term(self) -> float:
+        """Length of a lease [s]; infinite if the policy does not preempt."""
+        return self.parameters.get("lease_term", np.inf)
+
+    @property
+    def may_revoke(self) -> bool:
+        """Whether it may take GPUs inside a lease with these parameters."""
+        return self.parameters[self.revokes] > 0 if isinstance(self.revokes, str) else self.revokes
+
+
+def policy(
+    name: str,
+    parameters: type | None = None,
+    *,
+    needs_estimates: bool = False,
+    revokes: bool | str = False,
+    memory: tuple[int, int] = (0, 0),
+) -> Callable[[Callable[[View], None]], Policy]:
+    """Make a `Policy` of a function `select(s)`.
+
+    Parameters
+    ----------
+    name : str
+        What the policy is called.
+    parameters : NamedTuple class, optional
+        Fields with defaults; the line ``name : unit, meaning`` of its docstring documents each. With a field
+        `lease_term` the policy preempts at the end of leases; without, a job runs to its end.
+    """
+    fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
+    lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", parameters.__doc__ or "", re.M)) if parameters else {}
+
+    def make(select: Callable[[View], None]) -> Policy:
+        return Policy(
+            name=name,
+            select=compiled(select),
+            parameters={k: float(v) for k, v in fields.items()},
+            help={k: " ".join(lines.get(k, "").split()) for k in fields},
+            source=" ".join((select.__doc__ or "").strip().split("\n\n")[0].split()),
+            needs_estimates=needs_estimates,
+            revokes=revokes,
+            memory=memory,
+        )
+
+    return make
+
+
+def unpack(cls: Any, values: Any) -> Any:
+    """The policy's parameters by name: ``p = unpack(Parameters, s.parameters)``."""
+    return cls(*values[: len(cls._fields)])
+
+
+@overload(unpack)
+def _unpack(cls, values):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    assert isinstance(cls, types.NamedTupleClass)
+    items = ", ".join(f"values[{i}]" for i in range(len(cls.instance_class._fields)))
+    scope: dict[str, Any] = {}
+    exec(f"def unpacked(cls, values):\n    return cls({items})", scope)
+    return scope["unpacked"]
+
+
+@compiled
+def now(s: View) -> float:
+    """Time of this round [s]."""
+    return s.moment[0].now
+
+
+@compiled
+def candidates(s: View, t: int) -> I:
+    """Jobs of tenant `t` that wait or ask for renewal, in order of submission; those granted at this round too."""
+    return s.queue[s.region[t].start : s.region[t].start + s.region[t].length]
+
+
+@compiled
+def all_candidates(s: View) -> I:
+    """Jobs of all tenants that wait or ask for renewal, in order of submission."""
+    return candidates(s, len(s.tenant))
+
+
+@compiled
+def running(s: View) -> I:
+    """Jobs under a running lease, in no particular order; those revoked at this round too."""
+    return s.running[: s.moment[0].n_running]
+
+
+@compiled
+def is_open(s: View, j: int) -> bool:
+    """Whether job `j` has been neither granted nor revoked yet at this round."""
+    return not s.job[j].picked
+
+
+@compiled
+def fits(s: View, j: int) -> bool:
+    """Whether the gang of job `j` is no larger than what is free."""
+    return s.job[j].demand <= s.moment[0].free
+
+
+@compiled
+def grant(s: View, j: int) -> None:
+    """Job `j` gets a lease and its whole gang; the engine refuses an answer that breaks a rule."""
+    if s.moment[0].n_picks < len(s.picks):
+        s.picks[s.moment[0].n_picks] = j
+        s.moment[0].n_picks += 1
+    if not 0 <= j < len(s.job):
+        return
+    s.job[j].picked = True
+    s.moment[0].free -= s.job[j].demand
+    s.tenant[s.job[j].tenant].granted += s.job[j].demand
+
+
+@compiled
+def revoke(s: View, j: int) -> None:
+    """Job `j`, under a running lease, loses its GPUs now, and what it did since its last checkpoint."""
+    if s.moment[0].n_revoked < len(s.revoked):
+        s.revoked[s.moment[0].n_revoked] = j
+        s.moment[0].n_revoked += 1
+    if not 0 <= j < len(s.job):
+        return
+    s.job[j].picked = True
+    s.moment[0].free += s.job[j].demand
+
+
+@compiled
+def in_use(s: View, t: int) -> int:
+    """GPUs that tenant `t` has under running leases and by the grants of this round [GPU]."""
+    return s.tenant[t].held + s.tenant[t].granted
+
+
+@compiled
+def level(ratio: float) -> float:
+    """A fairness value at the resolution in which it is compared; whole numbers up to 2**53 are exact."""
+    return np.floor(ratio * RESOLUTION + 0.5)
+
+
+@compiled
+def rho_job(s: View, j: int) -> float:
+    """Long-term GPU-time fairness of a candidate since its submission, [Ye2022] Eq. 15; 0 before it has run."""
+    if s.job[j].attained_service == 0:
+        return 0.0
+    return s.job[j].attained_service / job_fair(s, j, s.moment[0].now)
+
+
+@compiled
+def attained_by_tenant(s: View, t: int, since: float) -> float:
+    """GPU-time that tenant `t` attained from the whole hour `since` until now [GPU-s], [Ye2022] Eq. 11."""
+    return tenant_alloc(s, t, s.moment[0].now) - s.timeline[int(since / HOUR), t].attained
+
+
+@compiled
+def average_contention(s: View, j: int) -> float:
+    """Average number of active jobs since job `j` was submitted; those active now if that is this moment."""
+    life = s.moment[0].now - s.job[j].submit_time
+    if life == 0:
+        return s.moment[0].active_jobs
+    return (contention_integral(s, s.moment[0].now) - s.job[j].contention_at_submit) / life

@@ -1,0 +1,46 @@
+"""Finish-time fairness, the mechanism of [Mahajan2020] as [Ye2022] §4.1.2 states it and Fig 6(b) shows it.
+
+At every round the jobs that are worst off by T_shared / T_isolated go first; a gang that does not fit is passed over.
+T_shared is what has passed since the submission plus the remaining time; T_isolated is the time with 1/N of the
+cluster, N the average number of jobs that contended so far. Remaining time comes from an estimator.
+The auction of Themis is not in it: this is the bare objective, minimize the largest ratio.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from astraea.engine.state import View
+from astraea.jit import compiled
+from astraea.policies.base import all_candidates, average_contention, fits, grant, level, policy, unpack
+
+
+class Parameters(NamedTuple):
+    """Parameters of finish-time fairness.
+
+    lease_term : s, length of a lease
+    """
+
+    lease_term: float = 900.0
+
+
+@policy("finish-time-fairness", Parameters, needs_estimates=True)
+def finish_time_fairness(s: View) -> None:
+    """Minimize the largest finish-time ratio ([Ye2022] §4.1.2)."""
+    jobs = all_candidates(s)
+    unfairness = np.empty(len(jobs))
+    for k, j in enumerate(jobs):
+        unfairness[k] = level(finish_time_ratio(s, j))
+    for k in np.argsort(-unfairness, kind="mergesort"):  # stable: ties in order of submission
+        if fits(s, jobs[k]):
+            grant(s, jobs[k])
+
+
+@compiled
+def finish_time_ratio(s: View, j: int) -> float:
+    """T_shared / T_isolated of a candidate if it ran from now on."""
+    shared = s.moment[0].now - s.job[j].submit_time + s.job[j].estimate - s.job[j].progress
+    isolated = s.job[j].estimate * max(1.0, s.job[j].demand * average_contention(s, j) / s.moment[0].gpus)
+    return shared / isolated

@@ -1,0 +1,60 @@
+"""What a simulation returns: tables, and where they came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pandas as pd
+
+JOB_COLUMNS: Final = (
+    "job_id", "tenant", "demand", "submit_time", "first_start_time", "end_time", "duration", "jct", "queueing_delay",
+    "slowdown", "attained_service", "fair_service", "rho_job", "leases", "preemptions", "overhead",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One simulation.
+
+    Attributes
+    ----------
+    jobs : DataFrame
+        One row per simulated job in trace order: `JOB_COLUMNS` (times in s, service in GPU-s), `user`, and
+        `contention`, the average number of active jobs during its life.
+    set_aside : DataFrame, columns job_id, tenant, demand, duration, reason
+        Jobs that no policy could ever run; not simulated.
+    timeline : DataFrame, columns time, tenant, attained_service, fair_service, held, waiting
+        At every whole hour: GPU-time since second 0 (Eqs. 9, 11), GPUs held, GPUs that pending jobs ask for.
+    grants : DataFrame or None, columns job_id, tenant, demand, start, end, kind, nodes
+        One row per lease; kind is start, restart or renewal. Only if asked for.
+    placements : DataFrame or None, columns grant, node, gpus
+        Nodes of each grant that is no renewal (`grant` is its row in `grants`). Only if asked for.
+    provenance : dict
+        Versions, parameters, trace and source digests: what to know to get the same bytes again.
+    seconds : float
+        Time spent simulating [s]; not part of the result's identity.
+    """
+
+    jobs: pd.DataFrame
+    set_aside: pd.DataFrame
+    timeline: pd.DataFrame
+    provenance: dict[str, Any]
+    grants: pd.DataFrame | None = None
+    placements: pd.DataFrame | None = None
+    seconds: float = field(default=0.0)
+
+    @property
+    def policy(self) -> str:
+        """Name of the scheduler."""
+        return str(self.provenance["policy"])
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the cluster [GPU]."""
+        return int(self.provenance["nodes"]) * int(self.provenance["gpus_per_node"])
+
+    @property
+    def makespan(self) -> float:
+        """End of the last job on the trace's clock [s]."""
+        return float(self.jobs["end_time"].max())

@@ -1,0 +1,306 @@
+"""The one door to the engine: `simulate(trace, cluster, policy, seed)`."""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numba
+import numpy as np
+import pandas as pd
+from numba import types
+
+import astraea
+from astraea.cluster import Cluster
+from astraea.engine import loop
+from astraea.engine.placement import PLACEMENTS
+from astraea.engine.state import HOUR, Private, View, grown, new_state
+from astraea.errors import InputError, PolicyError
+from astraea.jit import source_digest
+from astraea.policies import get_policy
+from astraea.policies.base import Policy
+from astraea.result import Result
+from astraea.trace import Trace
+
+KINDS = np.array(["start", "restart", "renewal"], dtype=object)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is simulated besides trace, cluster and policy.
+
+    Attributes
+    ----------
+    interval : float
+        Time between rounds [s] ([Ye2022] §6.1.3).
+    checkpoint_overhead : float
+        GPUs are held without progress at the end of a lease [s] (§5.1.1).
+    restart_overhead : float
+        Cold start of a preempted job [s] (§6.4).
+    placement : str
+        One of `PLACEMENTS`.
+    """
+
+    interval: float = 10.0
+    checkpoint_overhead: float = 5.0
+    restart_overhead: float = 20.0
+    placement: str = "consolidated"
+
+    def __post_init__(self) -> None:
+        if self.placement not in PLACEMENTS:
+            raise InputError(f"placement must be one of {', '.join(PLACEMENTS)}, got {self.placement!r}")
+        for f in fields(self)[:3]:
+            value = getattr(self, f.name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1e9:
+                raise InputError(f"{f.name} must be a time from 0 to 1e9 s, got {value!r}")
+        if self.interval == 0:
+            raise InputError("interval must be above 0 s, got 0")
+
+
+def simulate(
+    trace: Trace,
+    cluster: Cluster,
+    policy: Policy | str,
+    seed: int = 0,
+    *,
+    settings: Settings | None = None,
+    keep_log: bool = False,
+    skip_rounds: bool = True,
+) -> Result:
+    """Run a trace on a cluster under a policy.
+
+    Parameters
+    ----------
+    trace : Trace
+    cluster : Cluster
+    policy : Policy or str
+        A scheduler, with its parameters, or the name of one.
+    seed : int
+        Of random placement; nothing else is random.
+    settings : Settings, optional
+        Scheduling interval, overheads, placement.
+    keep_log : bool
+        Keep every lease and its nodes (`Result.grants`, `Result.placements`).
+    skip_rounds : bool
+        False runs every round, also those in which nothing can change; the result is the same.
+
+    Raises
+    ------
+    InputError
+        If no job of the trace can ever run there, or a parameter is out of range.
+    PolicyError
+        If the policy breaks a rule: a gang that is not there, a job granted twice, or jobs left waiting for ever.
+    """
+    if isinstance(policy, str):
+        policy = get_policy(policy)
+    settings = Settings() if settings is None else settings
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
+    lease_term = rounded_lease(policy, settings)
+    runnable, set_aside = split_off_impossible(trace, cluster)
+
+    estimate = runnable.duration.copy() if policy.needs_estimates else np.full(len(runnable), np.nan)
+    view, private = new_state(
+        runnable,
+        cluster,
+        parameters=np.array([*policy.parameters.values(), 0.0]),
+        estimate=estimate,
+        memory=policy.memory,
+        lease_term=lease_term,
+        interval=settings.interval,
+        checkpoint=settings.checkpoint_overhead,
+        restart=settings.restart_overhead,
+        placement=PLACEMENTS.index(settings.placement),
+        seed=int(seed),
+        keep_log=keep_log,
+        every_round=not skip_rounds,
+        every_waiting_round=policy.may_revoke,
+    )
+    run, select = compiled_for(policy.select)
+    began = time.perf_counter()
+    while (outcome := run(view, private, select)) == loop.FULL:
+        view, private = grown(view, private)
+    seconds = time.perf_counter() - began
+    if outcome == loop.BROKEN:
+        raise PolicyError(violation_sentence(policy, runnable, view, private))
+
+    log = grant_log(runnable, private) if keep_log else (None, None)
+    return Result(
+        jobs=job_table(runnable, view, private),
+        set_aside=set_aside,
+        timeline=timeline_table(runnable, view),
+        grants=log[0],
+        placements=log[1],
+        provenance=provenance(trace, cluster, policy, settings, int(seed)),
+        seconds=seconds,
+    )
+
+
+def rounded_lease(policy: Policy, settings: Settings) -> float:
+    """The lease term in whole rounds [s]; infinite for a policy that does not preempt."""
+    term = policy.lease_term
+    if math.isinf(term):
+        return term
+    if term < settings.interval:
+        raise InputError(
+            f"policy {policy.name}: lease_term must be at least the scheduling interval of {settings.interval:g} s, "
+            f"got {term:g}"
+        )
+    rounded = math.ceil(term / settings.interval) * settings.interval
+    overheads = settings.checkpoint_overhead + settings.restart_overhead
+    if rounded <= overheads:
+        raise InputError(
+            f"policy {policy.name}: lease_term must be longer than checkpoint and restart together "
+            f"({overheads:g} s), or a preempted job never gets on; got {term:g}"
+        )
+    return rounded
+
+
+def split_off_impossible(trace: Trace, cluster: Cluster) -> tuple[Trace, pd.DataFrame]:
+    """Jobs that some policy could run, and those that none ever could, with the reason.
+
+    A gang larger than its tenant's whole quota can never be served under static quotas; it is set aside under every
+    policy, so that all are compared on the same jobs.
+    """
+    quota = np.floor(cluster.gpus * trace.tenant_weight / trace.tenant_weight.sum()).astype(np.int64)[trace.tenant]
+    too_large = trace.demand > cluster.gpus
+    over_quota = (trace.demand > quota) & ~too_large
+    out = np.flatnonzero(too_large | over_quota)
+    reasons = [
+        f"demand exceeds the cluster ({cluster.gpus} GPUs)" if too_large[j] else
+        f"demand exceeds the quota of its tenant ({quota[j]} GPUs)"
+        for j in out
+    ]  # fmt: skip
+    table = trace.frame.loc[out, ["job_id", "tenant", "demand", "duration"]].reset_index(drop=True)
+    table["reason"] = pd.Series(reasons, dtype=object)
+    if len(out) == len(trace):
+        raise InputError(f"{trace.name}: no job fits a cluster of {cluster.gpus} GPUs; the first: {reasons[0]}")
+    if len(out) == 0:
+        return trace, table
+    return trace._take(np.flatnonzero(~(too_large | over_quota))), table
+
+
+@cache
+def _run_signature() -> Any:
+    """The loop's signature: state, private state, and a function of the state."""
+    tiny = Trace.from_frame(
+        pd.DataFrame({"job_id": ["0"], "tenant": ["t"], "demand": [1], "submit_time": [0.0], "duration": [1.0]})
+    )
+    view, private = new_state(
+        tiny, Cluster(1, 1), parameters=np.zeros(1), estimate=np.zeros(1), memory=(0, 0), seed=0, keep_log=False
+    )  # fmt: skip
+    view_type = numba.typeof(view)
+    select_type = types.FunctionType(types.void(view_type))
+    return types.void(view_type), types.int64(view_type, numba.typeof(private), select_type)
+
+
+def compiled_for(select: Any) -> tuple[Any, Any]:
+    """Loop and policy, compiled for each other; the loop is compiled once for all policies."""
+    if numba.config.DISABLE_JIT:
+        return loop.run, select
+    select_signature, run_signature = _run_signature()
+    if run_signature.args not in loop.run.overloads:
+        loop.run.compile(run_signature)
+    select.compile(select_signature)
+    return loop.run, select
+
+
+def violation_sentence(policy: Policy, trace: Trace, view: View, private: Private) -> str:
+    """Which rule was broken, by which policy, with which job, and when."""
+    code, j = int(private.engine[0].violation), int(private.engine[0].violator)
+    job = f"job {trace.job_id[j]!r}" if 0 <= j < len(trace) else f"index {j}"
+    what = {
+        loop.NOT_A_JOB: f"granted {job}, which is not a job",
+        loop.NOT_A_CANDIDATE: f"granted {job}, which neither waits nor asks for renewal",
+        loop.GRANTED_TWICE: f"granted {job} twice in one round",
+        loop.OVER_CAPACITY: f"granted {job} more GPUs than are free",
+        loop.NOT_RUNNING: f"revoked {job}, which is not under a running lease or was revoked already",
+        loop.STUCK: f"leaves {job} and {int(view.region[-1].length) - 1} more waiting in an idle cluster for ever",
+    }[code]
+    return f"policy {policy.name}, at {view.moment[0].now:g} s: {what}"
+
+
+def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
+    """`Result.jobs`."""
+    jct = x.job.end_time - trace.submit_time
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rho = np.where(x.job.fair_service > 0, s.job.attained_service / x.job.fair_service, np.nan)
+    frame = trace.frame
+    return pd.DataFrame(
+        {
+            "job_id": frame["job_id"],
+            "tenant": frame["tenant"],
+            "demand": trace.demand,
+            "submit_time": trace.submit_time,
+            "first_start_time": x.job.first_start,
+            "end_time": x.job.end_time,
+            "duration": trace.duration,
+            "jct": jct,
+            "queueing_delay": jct - s.job.executed,
+            "slowdown": jct / s.job.executed,
+            "attained_service": s.job.attained_service,
+            "fair_service": x.job.fair_service,
+            "rho_job": rho,
+            "leases": s.job.leases,
+            "preemptions": x.job.preemptions,
+            "overhead": x.job.overhead,
+            "user": frame["user"],
+            "contention": x.job.contention_mean,
+        }
+    )
+
+
+def timeline_table(trace: Trace, s: View) -> pd.DataFrame:
+    """`Result.timeline`."""
+    hours, tenants = int(s.moment[0].n_hours), len(trace.tenants)
+    return pd.DataFrame(
+        {
+            "time": np.repeat(np.arange(hours) * HOUR, tenants),
+            "tenant": np.tile(np.array(trace.tenants, dtype=object), hours),
+            "attained_service": s.timeline.attained[:hours].ravel(),
+            "fair_service": s.timeline.fair[:hours].ravel(),
+            "held": s.timeline.held[:hours].ravel(),
+            "waiting": s.timeline.waiting[:hours].ravel(),
+        }
+    )
+
+
+def grant_log(trace: Trace, x: Private) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`Result.grants` and `Result.placements`."""
+    n, m = int(x.engine[0].n_log), int(x.engine[0].n_place)
+    j = x.log.job[:n]
+    grants = pd.DataFrame(
+        {
+            "job_id": trace.job_id[j],
+            "tenant": np.array(trace.tenants, dtype=object)[trace.tenant[j]],
+            "demand": trace.demand[j],
+            "start": x.log.time[:n],
+            "end": x.log.end[:n],
+            "kind": KINDS[x.log.kind[:n]],
+            "nodes": x.log.nodes[:n],
+        }
+    )
+    return grants, pd.DataFrame(x.place_log[:m].copy(), columns=["grant", "node", "gpus"])
+
+
+def provenance(trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int) -> dict[str, Any]:
+    """Everything that one needs to get the same bytes again."""
+    return {
+        "trace": trace.name,
+        "trace_sha256": trace.digest,
+        "nodes": cluster.nodes,
+        "gpus_per_node": cluster.gpus_per_node,
+        "policy": policy.name,
+        "parameters": dict(policy.parameters),
+        **{f.name: getattr(settings, f.name) for f in fields(settings)},
+        "seed": seed,
+        "astraea": astraea.__version__,
+        "source_sha256": source_digest(),
+        "python": platform.python_version(),
+        **{package: version(package) for package in ("numpy", "numba", "pandas")},
+    }
