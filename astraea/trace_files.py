@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -89,7 +90,8 @@ def write_parquet(trace: Trace, path: str | Path) -> None:
         for c in rows.columns
     }
     table = pa.table(arrays)
-    table = table.replace_schema_metadata({_KEY: json.dumps({"version": _VERSION, "parts": parts})})
+    note = {"version": _VERSION, "parts": parts, "check": _check(parts)}
+    table = table.replace_schema_metadata({_KEY: json.dumps(note)})
     publish(Path(path), lambda file: pq.write_table(table, file, compression="zstd", write_page_checksum=True))
 
 
@@ -117,13 +119,16 @@ def read_parquet(path: str | Path) -> Trace:
         raise InputError(f"{path}: written by another version of astraea; write the trace again")
     try:
         trace = _restore(table.to_pandas(), meta["parts"])
-    except InputError:
-        raise
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as err:
         raise InputError(f"{path}: the file is damaged ({type(err).__name__}: {err})") from None
-    if trace is None or trace.digest != meta["parts"][0]["digest"]:
+    if trace is None or meta.get("check") != _check(meta["parts"]) or trace.digest != meta["parts"][0]["digest"]:
         raise InputError(f"{path}: the file is damaged (its content does not match its checksum)")
     return trace
+
+
+def _check(parts: list[dict[str, Any]]) -> str:
+    """Checksum of what stands in the metadata."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _restore(rows: pd.DataFrame, parts: list[dict[str, Any]]) -> Trace | None:

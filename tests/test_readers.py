@@ -49,7 +49,7 @@ HELIOS = (
 )
 SIZES = "date,vcA,vcB,vcZ,vcIdle,total\n2020-09-02,72,0,0,8,80\n2020-09-01,64,16,0,8,88\n"
 GAVEL7 = (
-    "ResNet-50 (batch size 64)\tcd x && python3 main.py \"a\t-n\t1\t1000\t0.000000\t1\n"
+    'ResNet-50 (batch size 64)\tcd x && python3 main.py "a\t-n\t1\t1000\t0.000000\t1\n'
     "ResNet-50 (batch size 64)\tpython3 main.py\t-n\t1\t2000\t50.5\t2\n"
     "ResNet-50 (batch size 64)\tpython3 main.py\t-n\t1\t2000\t60\t4\n"
     "ResNet-50 (batch size 64)\tpython3 main.py\t-n\t1\t2000\t61\t8\n"
@@ -82,10 +82,17 @@ def philly_job(jobid: str, *attempts: dict[str, Any], **changes: Any) -> dict[st
 
 PHILLY: list[dict[str, Any]] = [
     philly_job(
-        "app_1", attempt("2017-10-07 01:00:30", "2017-10-07 01:10:30", 8), attempt("2017-10-07 02:00:00", "2017-10-07 02:00:40", 8)
+        "app_1",
+        attempt("2017-10-07 01:00:30", "2017-10-07 01:10:30", 8),
+        attempt("2017-10-07 02:00:00", "2017-10-07 02:00:40", 8),
     ),
     philly_job("app_2", attempt("2017-10-07 01:02:00", "2017-10-07 01:03:00"), status="Killed", vc="b436b2", user=None),
-    philly_job("app_3", attempt("None", "2017-10-07 01:03:00"), attempt("2017-10-07 01:04:00", "2017-10-07 01:04:05"), status="Failed"),
+    philly_job(
+        "app_3",
+        attempt("None", "2017-10-07 01:03:00"),
+        attempt("2017-10-07 01:04:00", "2017-10-07 01:04:05"),
+        status="Failed",
+    ),
     philly_job("none"),
     philly_job("no-gpu", attempt("2017-10-07 01:02:00", "2017-10-07 01:03:00", 0)),
     philly_job("running", attempt("2017-10-07 01:02:00", "2017-10-07 01:03:00"), attempt("2017-10-07 01:05:00", None)),

@@ -79,7 +79,11 @@ def test_tiresias(tmp_path: Path, old: str, new: str, says: str) -> None:
         ("queueing_delay", "-1", f'line 2: queueing_delay {TIME} "-1"'),
         ("deadline", "later", 'line 2: deadline must be a number of at most 1e+10 s, or nothing, got "later"'),
         ("expect_time", "x", 'line 2: expect_time must be a number of at most 1e+10 s, or nothing, got "x"'),
-        ("expect_time_list", "a-b", 'line 2: expect_time_list must be a number of at most 1e+10 s, or nothing, got "a"'),
+        (
+            "expect_time_list",
+            "a-b",
+            'line 2: expect_time_list must be a number of at most 1e+10 s, or nothing, got "a"',
+        ),
         ("best_effort", "2", 'line 2: best_effort must be 0 or 1, got "2"'),
     ],
 )
@@ -92,15 +96,19 @@ def test_tiresias_optional_columns(tmp_path: Path, column: str, value: str, says
 def test_more_offences_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(TINY + "2,x,3,6\n3,y,3,6\n4,z,3,6\n")
-    assert refused(path, time_unit="s").endswith('line 4: ' + GPUS + ' "x" (and 2 more like it)')
+    assert refused(path, time_unit="s").endswith("line 4: " + GPUS + ' "x" (and 2 more like it)')
 
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         (",8,16,1,COMP", ",8x,16,1,COMP", 'line 2: gpu_num must be a whole number of GPUs from 0 to 1000000, got "8x"'),
-        ("COMPLETED,2020-04-01 00:00:10", "DONE,2020-04-01 00:00:10", 'line 2: state must be one of COMPLETED'),
-        ("COMPLETED,2020-04-01 00:00:10", "COMPLETED,1.4.2020", "line 2: submit_time must be a time YYYY-MM-DD HH:MM:SS"),
+        ("COMPLETED,2020-04-01 00:00:10", "DONE,2020-04-01 00:00:10", "line 2: state must be one of COMPLETED"),
+        (
+            "COMPLETED,2020-04-01 00:00:10",
+            "COMPLETED,1.4.2020",
+            "line 2: submit_time must be a time YYYY-MM-DD HH:MM:SS",
+        ),
         ("COMPLETED,2020-04-01 00:00:10", "COMPLETED,", "line 2: submit_time must be a time YYYY-MM-DD HH:MM:SS, got"),
         ("2020-04-01 01:01:10", "2020-04-01 00:01:09", "line 2: end_time must be no earlier than start_time, got"),
         ("2020-04-01 01:01:10", "2020-13-01 00:01:09", "line 2: end_time must be a time YYYY-MM-DD HH:MM:SS, got"),
@@ -192,13 +200,38 @@ def test_philly_files(tmp_path: Path, text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("text", "old", "new", "says"),
     [
-        (GAVEL7, "\t1000\t", "\tmany\t", 'line 1: total_steps must be a number of steps above 0 and at most 1e+15, got "many"'),
-        (GAVEL7, "\t1000\t", "\t0\t", 'line 1: total_steps must be a number of steps above 0 and at most 1e+15, got "0"'),
-        (GAVEL7, "\t1000\t", "\t1e14\t", "line 1: total_steps must be at most 1e+10 s of work at the measured throughput"),
+        (
+            GAVEL7,
+            "\t1000\t",
+            "\tmany\t",
+            'line 1: total_steps must be a number of steps above 0 and at most 1e+15, got "many"',
+        ),
+        (
+            GAVEL7,
+            "\t1000\t",
+            "\t0\t",
+            'line 1: total_steps must be a number of steps above 0 and at most 1e+15, got "0"',
+        ),
+        (
+            GAVEL7,
+            "\t1000\t",
+            "\t1e14\t",
+            "line 1: total_steps must be at most 1e+10 s of work at the measured throughput",
+        ),
         (GAVEL7, "50.5\t2", "-1\t2", f'line 2: arrival_time {TIME} "-1"'),
-        (GAVEL7, "50.5\t2", "50.5\ttwo", 'line 2: scale_factor must be a whole number of GPUs from 0 to 1000000, got "two"'),
+        (
+            GAVEL7,
+            "50.5\t2",
+            "50.5\ttwo",
+            'line 2: scale_factor must be a whole number of GPUs from 0 to 1000000, got "two"',
+        ),
         (GAVEL7, "\t50.5\t2", "\t50.5", "line 2: expected 7 columns, got 6"),
-        (GAVEL7, "ResNet-50", "ResNet-51", 'line 1: job_type must be a job type of the throughputs table, got "ResNet-51'),
+        (
+            GAVEL7,
+            "ResNet-50",
+            "ResNet-51",
+            'line 1: job_type must be a job type of the throughputs table, got "ResNet-51',
+        ),
         (GAVEL10, "\t5\t1.2", "\t0\t1.2", 'line 2: priority must be a number above 0, got "0"'),
         (GAVEL10, "\t5\t1.2", "\t5\t0", "line 2: SLO must be a multiple of the duration, or below 0 for none, got"),
         (GAVEL10, "wd\t", "", "line 1: expected 7 or 10 columns with tabs between, got 9"),
@@ -218,7 +251,7 @@ def test_gavel(tmp_path: Path, text: str, old: str, new: str, says: str) -> None
     [
         ("{", "not JSON"),
         ("[]", "key 'v100' must hold the throughputs"),
-        ('{"v100": {"ResNet": {"null": 1}}}', "got 'ResNet'"),
+        ('{"v100": {"ResNet": {"null": 1}}}', "got ResNet: 1"),
         ('{"v100": {"(\'A\', 1)": {"null": "fast"}}}', ": fast"),
         ('{"v100": {"(\'A\', 1)": {"null": -1}}}', ": -1"),
     ],
@@ -240,7 +273,10 @@ def test_gavel_throughputs(tmp_path: Path, text: str, says: str) -> None:
         ("name,share\nnorth,1\n", "share.csv: there is no share for tenant 'south' of"),
         ("name,share\nnorth,1\nsouth,0\n", 'share.csv, line 3: share must be a number above 0, got "0"'),
         ("name,share\nnorth,1\nsouth,x\n", 'share.csv, line 3: share must be a number above 0, got "x"'),
-        ("name,share\nnorth,1\nnorth,2\nsouth,2\n", "share.csv, line 3: name must be unique, got 'north' a second time"),
+        (
+            "name,share\nnorth,1\nnorth,2\nsouth,2\n",
+            "share.csv, line 3: name must be unique, got 'north' a second time",
+        ),
         ("name,share\n,1\n", 'share.csv, line 2: name must be a name, got ""'),
         ("name,share,x\nnorth,1,1\n", "share.csv, line 1: a share file has two columns, tenant and weight; found"),
         ("", "share.csv: the file is empty"),
@@ -299,7 +335,9 @@ def test_never_guessed_between_two(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     assert "is none that is recognised" in refused(folder)
-    assert "there is no file in this folder whose name ends in .csv or .csv.gz" in refused(folder, format="tiresias-csv")
+    assert "there is no file in this folder whose name ends in .csv or .csv.gz" in refused(
+        folder, format="tiresias-csv"
+    )
     (folder / "a.csv").write_text(TIRESIAS)
     (folder / "a.trace").write_text(GAVEL7)
     assert "could be tiresias-csv or gavel" in refused(folder)

@@ -329,6 +329,7 @@ def apply(s: View, x: Private) -> None:
     s.moment[0].n_revoked = 0
     for t in range(len(s.tenant)):
         s.tenant[t].granted = 0
+        s.tenant[t].revoked = 0
     s.moment[0].free = x.node_free.sum()
 
 

@@ -113,6 +113,7 @@ TENANT: Final = np.dtype(
         ("weight", float),
         ("held", int),  # GPUs under running leases [GPU]
         ("granted", int),  # GPUs granted at this round [GPU]
+        ("revoked", int),  # GPUs whose lease was revoked at this round [GPU]
         ("attained", float),  # GPU-time, Eq. 11 [GPU-s] ...
         ("attained_until", float),  # ... up to this time [s]
         ("demand", int),  # of its active jobs, Eq. 7 [GPU]

@@ -92,7 +92,7 @@ def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
         if is_closed[t] or len(candidates(s, t)) == 0:
             continue
         key = level(rho_tenant(s, p, t))
-        if p.idle_guard > 0 and in_use(s, t) < p.idle_guard * s.tenant[t].quota:
+        if level(in_use(s, t) / s.tenant[t].quota) < level(p.idle_guard):
             key -= IDLE
         if key < best_key:
             best, best_key = t, key

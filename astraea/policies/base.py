@@ -198,12 +198,13 @@ def revoke(s: View, j: int) -> None:
         return
     s.job[j].picked = True
     s.moment[0].free += s.job[j].demand
+    s.tenant[s.job[j].tenant].revoked += s.job[j].demand
 
 
 @compiled
 def in_use(s: View, t: int) -> int:
     """GPUs that tenant `t` has under running leases and by the grants of this round [GPU]."""
-    return s.tenant[t].held + s.tenant[t].granted
+    return s.tenant[t].held + s.tenant[t].granted - s.tenant[t].revoked
 
 
 @compiled

@@ -9,8 +9,8 @@ import pandas as pd
 
 from astraea.errors import InputError
 from astraea.readers.shares import Shares
-from astraea.readers.table import TextArray
-from astraea.trace import Trace, _refuse, no_set_aside
+from astraea.readers.table import TextArray, refuse
+from astraea.trace import STATES, Trace, no_set_aside
 
 NO_GPU: Final = "asks for 0 GPUs"
 NO_TIME: Final = "ran for 0 s"
@@ -55,7 +55,7 @@ def assemble(
         What the source calls `job_id`.
     """
     ids = rows["job_id"].to_numpy(dtype=object)
-    _refuse(pd.Series(ids, dtype=object).duplicated().to_numpy(), ids, id_column, where, "unique")
+    refuse(pd.Series(ids, dtype=object).duplicated().to_numpy(), ids, id_column, where, "unique")
     reason = rows["reason"].to_numpy(dtype=object)
     kept = np.flatnonzero(reason == "")
     aside = no_set_aside()
@@ -65,7 +65,8 @@ def assemble(
     if len(kept) == 0:
         counts = ", ".join(f"{n} {r}" for r, n in aside["reason"].value_counts().items())
         raise InputError(f"{name}: none of the {len(rows)} rows is a job that can be simulated ({counts})")
-    jobs = rows.drop(columns="reason").iloc[kept]
+    # where several files make one trace, only some may have these columns
+    jobs = rows.drop(columns="reason").iloc[kept].fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
     places = [where[i] for i in kept]
     if shares is not None:
         shares.check(jobs["tenant"].to_numpy(dtype=object), places)

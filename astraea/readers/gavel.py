@@ -22,8 +22,8 @@ import pandas as pd
 from astraea.errors import InputError
 from astraea.readers.assemble import NO_GPU, assemble, frame, reasons
 from astraea.readers.shares import Shares
-from astraea.readers.table import Table, make_table, read_rows, read_text
-from astraea.trace import MAX_TIME, FloatArray, Trace, _refuse
+from astraea.readers.table import Table, make_table, printable, read_rows, read_text, refuse
+from astraea.trace import MAX_TIME, FloatArray, Trace
 
 THROUGHPUTS: Final = "simulation_throughputs.json"
 #: columns by their number
@@ -81,13 +81,13 @@ def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, prefi
     submit = table.seconds("arrival_time")
     kinds = table.text("job_type")
     known = {kind for kind, _ in speeds}
-    _refuse(
+    refuse(
         np.array([k not in known for k in kinds]), kinds, "job_type", table.where, "a job type of the throughputs table"
     )
     speed = np.array([speeds.get((k, int(d)), np.nan) for k, d in zip(kinds, demand, strict=True)])
     runs = speed > 0
     duration = np.divide(steps, speed, out=np.full(len(table), np.nan), where=runs)
-    _refuse(
+    refuse(
         runs & ~((duration > 0) & (duration <= MAX_TIME)), table.words("total_steps"), "total_steps", table.where,
         f"at most {MAX_TIME:g} s of work at the measured throughput",
     )  # fmt: skip
@@ -137,7 +137,7 @@ def _speeds(path: Path) -> dict[tuple[str, int], float]:
         match = _KEY.fullmatch(key)
         speed = value.get("null") if isinstance(value, dict) else None
         if match is None or not isinstance(speed, (int, float)) or not 0 <= speed < float("inf"):
-            expected = "\"('job type', scale factor)\" with a number of at least 0 under \"null\""
-            raise InputError(f"{path}: {_ACCELERATOR} must hold {expected}, got {key[:60]!r}: {str(speed)[:20]}")
+            expected = '"(\'job type\', scale factor)" with a number of at least 0 under "null"'
+            raise InputError(f"{path}: {_ACCELERATOR} must hold {expected}, got {printable(key)}: {printable(speed)}")
         out[match["kind"], int(match["scale"])] = float(speed)
     return out

@@ -18,8 +18,8 @@ import pandas as pd
 from astraea.errors import InputError
 from astraea.readers.assemble import NO_TIME, assemble, frame, reasons
 from astraea.readers.shares import Shares
-from astraea.readers.table import read_table, to_seconds
-from astraea.trace import Trace, _refuse
+from astraea.readers.table import read_table, refuse, to_seconds
+from astraea.trace import Trace
 
 LOG: Final = "cluster_log.csv"
 SIZES: Final = "cluster_gpu_number.csv"
@@ -58,11 +58,11 @@ def read_helios(path: Path, *, name: str, shares: Shares | None = None) -> Trace
     if len(jobs) == 0:
         raise InputError(f"{log}: none of the {len(table)} jobs uses a GPU")
     submit, start, end = (jobs.dates(c) for c in ("submit_time", "start_time", "end_time"))
-    _refuse(np.isnat(submit), jobs.words("submit_time"), "submit_time", jobs.where, "a time YYYY-MM-DD HH:MM:SS")
-    _refuse(end < start, jobs.words("end_time"), "end_time", jobs.where, "no earlier than start_time")
+    refuse(np.isnat(submit), jobs.words("submit_time"), "submit_time", jobs.where, "a time YYYY-MM-DD HH:MM:SS")
+    refuse(end < start, jobs.words("end_time"), "end_time", jobs.where, "no earlier than start_time")
     state = jobs.words("state")
     known = (*_STATES, _SUSPENDED)
-    _refuse(~np.isin(state.astype(str), known), state, "state", jobs.where, f"one of {', '.join(known)}")
+    refuse(~np.isin(state.astype(str), known), state, "state", jobs.where, f"one of {', '.join(known)}")
     ran = ~(np.isnat(start) | np.isnat(end))
     duration = np.full(len(jobs), np.nan)
     queue = np.full(len(jobs), np.nan)
@@ -106,7 +106,7 @@ def _sizes(path: Path) -> dict[str, float]:
     table.require(("date",))
     day = table.words("date")
     dates = pd.to_datetime(pd.Series(day, dtype=object).str[:10], format="%Y-%m-%d", errors="coerce")
-    _refuse(dates.isna().to_numpy(), day, "date", table.where, "a date YYYY-MM-DD")
+    refuse(dates.isna().to_numpy(), day, "date", table.where, "a date YYYY-MM-DD")
     order = np.argsort(dates.to_numpy(), kind="stable")
     out: dict[str, float] = {}
     for vc in table.columns:

@@ -24,8 +24,8 @@ import pandas as pd
 from astraea.errors import InputError
 from astraea.readers.assemble import NO_TIME, assemble, frame, reasons
 from astraea.readers.shares import Shares
-from astraea.readers.table import parse_dates, read_text, to_seconds
-from astraea.trace import MAX_DEMAND, Trace, _refuse
+from astraea.readers.table import parse_dates, printable, read_text, refuse, to_seconds
+from astraea.trace import MAX_DEMAND, Trace
 
 LOG: Final = "cluster_job_log"
 _STATES: Final = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
@@ -45,12 +45,12 @@ def read_philly(path: Path, *, name: str, shares: Shares | None = None) -> Trace
     """
     log = path / LOG if path.is_dir() else path
     entries = _load(log)
-    where = [f'{log}, job {i + 1} ("{_short(e.get("jobid"))}")' for i, e in enumerate(entries)]
+    where = [f'{log}, job {i + 1} ("{printable(e.get("jobid"))}")' for i, e in enumerate(entries)]
     columns = {key: _words(entries, key, where) for key in ("jobid", "vc", "status", "submitted_time")}
     status = columns["status"]
-    _refuse(~np.isin(status.astype(str), list(_STATES)), status, "status", where, f"one of {', '.join(_STATES)}")
+    refuse(~np.isin(status.astype(str), list(_STATES)), status, "status", where, f"one of {', '.join(_STATES)}")
     submit = parse_dates(columns["submitted_time"], "submitted_time", where)
-    _refuse(np.isnat(submit), columns["submitted_time"], "submitted_time", where, "a time YYYY-MM-DD HH:MM:SS")
+    refuse(np.isnat(submit), columns["submitted_time"], "submitted_time", where, "a time YYYY-MM-DD HH:MM:SS")
     users = [e.get("user") for e in entries]
     attempts, gpus = _attempts(entries, where)
     n = len(entries)
@@ -60,7 +60,7 @@ def read_philly(path: Path, *, name: str, shares: Shares | None = None) -> Trace
     end = parse_dates(attempts["end_time"].to_numpy(dtype=object), "end_time", places)
     backwards = end < start
     repeated = backwards & (end >= _REPEATED_HOUR[0]) & (start < _REPEATED_HOUR[1])
-    _refuse(backwards & ~repeated, attempts["end_time"].to_numpy(), "end_time", places, "no earlier than start_time")
+    refuse(backwards & ~repeated, attempts["end_time"].to_numpy(), "end_time", places, "no earlier than start_time")
     ran = to_seconds(end - start)
     duration = np.bincount(job, weights=np.nan_to_num(ran), minlength=n)
     timed = np.bincount(job, weights=~np.isnan(ran), minlength=n) > 0
@@ -111,13 +111,8 @@ def _load(path: Path) -> list[dict[str, Any]]:
         raise InputError(f"{path}: there is no job in it")
     for i, entry in enumerate(data):
         if not isinstance(entry, dict):
-            raise InputError(f"{path}, job {i + 1}: expected an object with jobid, vc, ..., got {_short(entry)}")
+            raise InputError(f"{path}, job {i + 1}: expected an object with jobid, vc, ..., got {printable(entry)}")
     return data
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return ascii(text[:40])[1:-1]
 
 
 def _words(entries: list[dict[str, Any]], key: str, where: list[str]) -> Any:
@@ -125,7 +120,7 @@ def _words(entries: list[dict[str, Any]], key: str, where: list[str]) -> Any:
     values = [e.get(key) for e in entries]
     for value, entry, place in zip(values, entries, where, strict=True):
         if not _is_text(value):
-            got = f"got {_short(value)}" if key in entry else "which is missing"
+            got = f"got {printable(value)}" if key in entry else "which is missing"
             raise InputError(f"{place}: {key} must be a text, {got}")
     return np.array(values, dtype=object)
 
@@ -141,11 +136,11 @@ def _attempts(entries: list[dict[str, Any]], where: list[str]) -> tuple[pd.DataF
             for key, column in times.items():
                 value = attempt.get(key)
                 if not (value is None or isinstance(value, str)):
-                    raise InputError(f"{where[i]}: {key} must be a time YYYY-MM-DD HH:MM:SS, got {_short(value)}")
+                    raise InputError(f"{where[i]}: {key} must be a time YYYY-MM-DD HH:MM:SS, got {printable(value)}")
                 column.append(value or "")
             if gpus[i] == 0:
                 gpus[i] = sum(_gpus(d, where[i]) for d in _list(attempt, "detail", where[i]))
-    _refuse(gpus > MAX_DEMAND, gpus, "gpus", where, f"a list of at most {MAX_DEMAND} GPUs")
+    refuse(gpus > MAX_DEMAND, gpus.astype(object), "gpus", where, f"a list of at most {MAX_DEMAND} GPUs")
     return pd.DataFrame({"job": np.array(jobs, dtype=np.int64), **times}), gpus
 
 
@@ -162,12 +157,12 @@ def _list(item: dict[str, Any], key: str, place: str) -> list[dict[str, Any]]:
     if value is None:
         return []
     if not (isinstance(value, list) and all(isinstance(v, dict) for v in value)):
-        raise InputError(f"{place}: {key} must be a list of objects, got {_short(value)}")
+        raise InputError(f"{place}: {key} must be a list of objects, got {printable(value)}")
     return value
 
 
 def _gpus(detail: dict[str, Any], place: str) -> int:
     value = detail.get("gpus")
     if not isinstance(value, list):
-        raise InputError(f"{place}: gpus must be a list of GPUs, got {_short(value)}")
+        raise InputError(f"{place}: gpus must be a list of GPUs, got {printable(value)}")
     return len(value)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.errors import InputError
-from astraea.readers.table import read_table
+from astraea.readers.table import printable, read_table
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Shares:
         """Raise `InputError` for the first tenant that has no share; names are compared letter by letter."""
         for tenant, place in zip(tenants, where, strict=True):
             if tenant not in self.weight:
-                names = ", ".join(sorted(self.weight))
+                names = ", ".join(map(printable, sorted(self.weight)))
                 raise InputError(f"{self.source}: there is no share for tenant {tenant!r} of {place}; it names {names}")
 
 
@@ -44,7 +44,7 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> Shares | Non
     path = Path(source)
     table = read_table(path)
     if len(table.columns) != 2:
-        found = ", ".join(table.columns)
+        found = ", ".join(map(printable, table.columns))
         raise InputError(f"{path}, line 1: a share file has two columns, tenant and weight; found {found}")
     name_column, share_column = table.columns
     names = table.text(name_column)
@@ -52,7 +52,7 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> Shares | Non
     out: dict[str, float] = {}
     for name, weight, place in zip(names, weights, table.where, strict=True):
         if name in out:
-            raise InputError(f"{place}: {name_column} must be unique, got {name!r} a second time")
+            raise InputError(f"{place}: {printable(name_column)} must be unique, got {name!r} a second time")
         out[name] = float(weight)
     return Shares(out, str(path))
 

@@ -28,6 +28,18 @@ BoolArray = npt.NDArray[np.bool_]
 DateArray = npt.NDArray[np.datetime64]
 
 
+def printable(value: Any) -> str:
+    """Show a value on one line of a message: control characters escaped, and not more than 80 characters."""
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value)[:80])
+    return text + "..." if len(str(value)) > 80 else text
+
+
+def refuse(bad: Any, values: TextArray, column: str, where: list[str], expected: str) -> None:
+    """Raise `InputError` for the first bad row with its place, column and value, and say how many there are."""
+    if np.any(bad):
+        _refuse(np.asarray(bad), [printable(v) for v in values], column, where, expected)
+
+
 def read_text(path: Path) -> str:
     """Return the whole file as text (UTF-8, packed with gzip or not), or raise `InputError`."""
     try:
@@ -72,7 +84,7 @@ class Table:
         """Raise `InputError` for the first of these columns that is missing."""
         for name in names:
             if name not in self.columns:
-                found = ", ".join(self.columns)
+                found = ", ".join(map(printable, self.columns))
                 raise InputError(f"{self.path}, line 1: column {name!r} is missing; found {found}")
 
     def words(self, column: str) -> TextArray:
@@ -86,7 +98,7 @@ class Table:
     def text(self, column: str) -> TextArray:
         """Read a column of names; empty ones are refused."""
         values = self.words(column)
-        _refuse(values == "", values, column, self.where, "a name")
+        refuse(values == "", values, column, self.where, "a name")
         return values
 
     def number(
@@ -100,7 +112,7 @@ class Table:
             blank = raw == ""
             values[blank] = empty
             accepted |= blank
-        _refuse(~accepted, raw, column, self.where, expected)
+        refuse(~accepted, raw, column, self.where, expected)
         return values
 
     def demand(self, column: str, *, empty: float | None = None) -> FloatArray:
@@ -144,7 +156,7 @@ def parse_dates(values: TextArray, column: str, where: list[str]) -> DateArray:
     series = pd.Series(values, dtype=object)
     times = pd.to_datetime(series, format=DATE_FORM, errors="coerce")
     absent = series.isin(NO_DATE)
-    _refuse((times.isna() & ~absent).to_numpy(), values, column, where, "a time YYYY-MM-DD HH:MM:SS")
+    refuse((times.isna() & ~absent).to_numpy(), values, column, where, "a time YYYY-MM-DD HH:MM:SS")
     return times.to_numpy(dtype="datetime64[s]")
 
 
@@ -156,9 +168,7 @@ def to_seconds(span: Any) -> FloatArray:
 def read_rows(path: Path, text: str, *, tabs: bool = False) -> tuple[list[list[str]], npt.NDArray[np.int64]]:
     """Fields of every line that is not blank, and the line it starts on."""
     source = io.StringIO(text, newline="")
-    reader = (
-        csv.reader(source, delimiter="\t", quoting=csv.QUOTE_NONE) if tabs else csv.reader(source, strict=True)
-    )
+    reader = csv.reader(source, delimiter="\t", quoting=csv.QUOTE_NONE) if tabs else csv.reader(source, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     line = 1
@@ -180,15 +190,14 @@ def make_table(path: Path, header: Sequence[str], rows: list[list[str]], lines: 
     names = [name.strip() for name in header]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{path}, line 1: column {name!r} is there twice")
+            raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
     widths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     wrong = np.flatnonzero(widths != len(names))
     if len(wrong):
         first = wrong[0]
         raise InputError(f"{path}, line {lines[first]}: expected {len(names)} columns, got {widths[first]}")
     columns = {
-        name: np.array(values, dtype=object)
-        for name, values in zip(names, zip(*rows, strict=True), strict=True)
+        name: np.array(values, dtype=object) for name, values in zip(names, zip(*rows, strict=True), strict=True)
     }
     return Table(path, columns, lines)
 

@@ -22,7 +22,7 @@ import pandas as pd
 from astraea.errors import InputError
 from astraea.readers.assemble import NO_GPU, NO_TIME, assemble, frame, reasons
 from astraea.readers.shares import Shares
-from astraea.readers.table import Table, TextArray, read_table
+from astraea.readers.table import Table, TextArray, read_table, refuse
 from astraea.trace import MAX_TIME, STATES, FloatArray, Trace
 
 REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
@@ -161,5 +161,7 @@ def _extras(table: Table, multiply: float, divide: float) -> dict[str, object]:
         out["queueing_delay"] = table.seconds("queueing_delay", multiply=multiply, divide=divide, empty=np.nan)
     if "state" in table.columns:
         state = table.words("state")
-        out["state"] = np.where(state == "", STATES[0], state)
+        state = np.where(state == "", STATES[0], state).astype(object)
+        refuse(~np.isin(state.astype(str), STATES), state, "state", table.where, f"one of {', '.join(STATES)}")
+        out["state"] = state
     return out

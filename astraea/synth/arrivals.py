@@ -28,7 +28,7 @@ DAILY: Final = (708, 765, 882, 831, 656, 471, 533)
 #: Shape of the bursts. Hourly Fano factor 39 and autocorrelation 0.48 at one hour (same source) ask for a part that
 #: lasts for hours (squared coefficient of variation 0.45, correlation 0.70 from one hour to the next) and a part that
 #: is gone in ten minutes; what is left of the autocorrelation after a day, 0.24, is the profile's.
-LASTING_SHAPE, LASTING_CORRELATION, SHORT_SHAPE = 1.5, 0.70, 0.80
+LASTING_SHAPE, LASTING_CORRELATION, SHORT_SHAPE = 1.5, 0.70, 0.90
 
 #: A tenant's activity: log-normal spread, and correlation from one day to the next. With a half-life of two days one
 #: virtual cluster idles while another is full, and the other way round in the next week ([Ye2022] Fig. 4).
@@ -58,7 +58,7 @@ def activity(rng: np.random.Generator, days: int, swing: FloatArray) -> FloatArr
     `swing` is the size of a fortnightly wave on top of chance, shape (tenants,): above 0 the first week is the busy
     one, below 0 the second.
     """
-    wave = np.sin(2 * np.pi * (np.arange(days) - 1) / 14)
+    wave = np.sin(2 * np.pi * np.arange(days) / 14)
     walk = autoregressive(rng, (days, len(swing)), ACTIVITY_CORRELATION)
     return np.exp(ACTIVITY_SPREAD * walk + wave[:, None] * swing)
 

@@ -19,7 +19,7 @@ from astraea.synth.arrivals import FloatArray, IntArray
 LONG: Final = 3600.0
 """From this running time on, users leave room for others [s]."""
 
-HEADROOM, HEADROOM_GPUS = 0.25, 8
+HEADROOM = 0.045
 """Part of the virtual cluster that a long job leaves free when it is submitted."""
 
 
@@ -41,7 +41,7 @@ def look_before_submitting(submit: IntArray, demand: IntArray, duration: FloatAr
         Index of the job that is submitted at each time.
     """
     width, length = demand.tolist(), duration.tolist()
-    room = [d + (min(HEADROOM * gpus, HEADROOM_GPUS) if t > LONG else 0.0) for d, t in zip(width, length, strict=True)]
+    room = [d + (min(0.25 * gpus, 4 + HEADROOM * gpus) if t > LONG else 0.0) for d, t in zip(width, length, strict=True)]
     running: list[tuple[float, int]] = []
     free, busy_until, fresh = gpus, 0.0, 0
     held: list[tuple[float, int]] = []  # put off until there is room, by the room that they want

@@ -20,16 +20,16 @@ SESSION_MEDIAN, SESSION_SPREAD, SESSION_MAX = 2.5, 1.2, 80
 #: ... a sweep within seconds, or one by one after having looked at the last result [h]
 SWEEP_SHARE, SWEEP_GAP, REPEAT_GAP = 0.5, 0.005, 0.4
 
-#: Users of a tenant: popularity falls as rank ** -USER_EXPONENT; TASTE is the shape of the gamma numbers that say how
+#: Users of a tenant: popularity falls as rank ** -USER_EXPONENT, down to USER_FLOOR; TASTE is the shape of the gamma numbers that say how
 #: much a user likes each gang size (small: most users have one or two sizes)
-USER_EXPONENT, TASTE = 1.6, 0.35
+USER_EXPONENT, USER_FLOOR, TASTE = 2.6, 0.008, 3.0
 
 TEMPLATES: Final = 3
 """Kinds of job that a user runs with each gang size."""
 
 #: Share of the spread of (normal scores of) durations that lies between users, between templates of a user, and
 #: between the runs of one template; the last is what no estimator can know
-BETWEEN_USERS, BETWEEN_TEMPLATES, WITHIN = 0.50, 0.25, 0.25
+BETWEEN_USERS, BETWEEN_TEMPLATES, WITHIN = 0.30, 0.45, 0.25
 
 
 def exact_counts(shares: FloatArray, n: int) -> IntArray:
@@ -83,7 +83,7 @@ class Users:
         self.first = np.concatenate([[0], np.cumsum(number)])
         rank = np.arange(len(self.tenant)) - self.first[self.tenant] + 1
         taste = rng.gamma(TASTE, size=(len(rank), sizes)) + 1e-6
-        self.popularity = rank[:, None] ** -USER_EXPONENT * taste
+        self.popularity = (rank[:, None] ** -USER_EXPONENT + USER_FLOOR) * taste
         self.pace = np.sqrt(BETWEEN_USERS) * rng.standard_normal((len(rank), 1, 1)) + np.sqrt(
             BETWEEN_TEMPLATES
         ) * rng.standard_normal((len(rank), sizes, TEMPLATES))

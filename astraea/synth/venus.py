@@ -46,22 +46,22 @@ SIZES = (
 #: Weights: nodes of the 15 virtual clusters in the logs, and a sixteenth of 2 nodes that is ours. Loads, tastes and
 #: numbers of users are ours too: jobs per node differ more than tenfold, as in the logs
 TENANTS = (
-    Tenant("vc01", 9, 1.1, -0.6, 18),
-    Tenant("vc02", 5, 0.9, -0.7, 14),
-    Tenant("vc03", 8, 0.8, -0.4, 14),
-    Tenant("vc04", 20, 1.05, 0.5, 20),
-    Tenant("vc05", 6, 0.8, 0.4, 8),
-    Tenant("vc06", 12, 1.1, 0.0, 16),
-    Tenant("vc07", 4, 0.6, -0.5, 8),
-    Tenant("vc08", 11, 0.9, 0.2, 14),
-    Tenant("vc09", 4, 1.1, -0.2, 8),
-    Tenant("vc10", 8, 0.6, 0.3, 10),
-    Tenant("vc11", 3, 0.8, -1.0, 8),
-    Tenant("vc12", 32, 1.05, 0.3, 30),
-    Tenant("vc13", 10, 1.0, 0.0, 14),
-    Tenant("vc14", 2, 0.6, -0.3, 6),
-    Tenant("vc15", 1, 0.4, -4.0, 4),
-    Tenant("vc16", 2, 0.8, 0.5, 5),
+    Tenant("vc01", 9, 1.0, -0.6, 27, swing=-1.8),
+    Tenant("vc02", 5, 0.9, -0.7, 21),
+    Tenant("vc03", 8, 0.8, -0.4, 21),
+    Tenant("vc04", 20, 0.8, 0.8, 30, swing=1.8),
+    Tenant("vc05", 6, 0.8, 0.4, 12),
+    Tenant("vc06", 12, 1.0, 0.0, 24, swing=-1.8),
+    Tenant("vc07", 4, 0.6, -0.5, 12),
+    Tenant("vc08", 11, 0.8, 0.2, 21, swing=1.8),
+    Tenant("vc09", 4, 1.1, -0.2, 12),
+    Tenant("vc10", 8, 0.8, 0.3, 15, swing=1.8),
+    Tenant("vc11", 3, 0.8, -1.0, 12),
+    Tenant("vc12", 32, 1.05, 0.3, 45),
+    Tenant("vc13", 10, 1.0, 0.0, 21, swing=-1.8),
+    Tenant("vc14", 2, 0.6, -0.3, 9),
+    Tenant("vc15", 1, 0.4, -6.0, 6),
+    Tenant("vc16", 2, 0.8, 0.5, 7),
 )
 
 VENUS = Workload(
@@ -75,5 +75,5 @@ VENUS = Workload(
     tenants=TENANTS,
     sizes=SIZES,
     knots=KNOTS,
-    tilt=(0.0, -0.3),
+    tilt=(-0.1, -0.3),
 )
