@@ -90,8 +90,8 @@ def _autocorrelation(x: FloatArray, lag: int) -> float:
 
 
 def offered_load(trace: Trace) -> float:
-    """GPUs that the jobs would keep busy: GPU service time over the time of submissions [GPU]."""
-    return float(trace.gpu_time.sum() / trace.span) if trace.span > 0 else float("nan")
+    """GPUs that the jobs would keep busy: GPU service time over the time of submissions (NaN below 1 s) [GPU]."""
+    return float(trace.gpu_time.sum() / trace.span) if trace.span >= 1 else float("nan")
 
 
 def describe(trace: Trace) -> pd.DataFrame:

@@ -19,7 +19,7 @@ import astraea
 from astraea.cluster import Cluster
 from astraea.engine import loop
 from astraea.engine.placement import PLACEMENTS
-from astraea.engine.state import HOUR, Private, View, grown, new_state
+from astraea.engine.state import EVERY_ROUND, HOUR, Private, View, grown, new_state
 from astraea.errors import InputError, PolicyError
 from astraea.jit import source_digest
 from astraea.policies import get_policy
@@ -118,8 +118,7 @@ def simulate(
         placement=PLACEMENTS.index(settings.placement),
         seed=int(seed),
         keep_log=keep_log,
-        every_round=not skip_rounds,
-        every_waiting_round=policy.may_revoke,
+        looks=policy.looks(policy.parameters) if skip_rounds else EVERY_ROUND,
     )
     run, select = compiled_for(policy.select)
     began = time.perf_counter()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +20,8 @@ import pandas as pd
 
 from astraea.errors import InputError
 
-STATES: Final = ("completed", "cancelled", "failed")
-"""How a job ended in the recorded trace; it does not change a simulation."""
+STATES: Final = ("completed", "cancelled", "failed", "unknown")
+"""How a job ended in the recorded trace; unknown where the source does not tell. It does not change a simulation."""
 
 MAX_TIME: Final = 1e10
 """Largest time that is accepted [s] (317 years): anything above is a wrong unit."""
@@ -32,7 +33,7 @@ MAX_DEMAND: Final = 1_000_000
 _OPTIONAL: Final[dict[str, Any]] = {
     "user": None,
     "weight": 1.0,
-    "state": "completed",
+    "state": "unknown",
     "queueing_delay": np.nan,
     "sensitivity": 1.0,
     "deadline": np.nan,
@@ -52,7 +53,7 @@ class Trace:
     name : str
         What the trace is called in results and figures.
     job_id : array of str, shape (n,)
-        Unique. Identifiers that are all whole numbers are ordered as numbers.
+        Unique. Ordered naturally: job 9 before job 10.
     tenant : int array, shape (n,)
         Index into `tenants`.
     user : array of str, shape (n,)
@@ -279,11 +280,8 @@ def no_set_aside() -> pd.DataFrame:
 
 
 def _rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
-    """Position of each identifier in natural order: by value if all are whole numbers, else as text."""
-    try:
-        keys = [(int(i), i) for i in ids]
-    except ValueError:
-        keys = [(0, i) for i in ids]
+    """Position of each identifier in natural order: runs of digits count by their value."""
+    keys = [([int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", i)], i) for i in ids]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     rank = np.empty(len(keys), dtype=np.intp)
     rank[order] = np.arange(len(keys))
@@ -325,7 +323,7 @@ def _checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[st
     duplicate = pd.Series(out["job_id"]).duplicated().to_numpy()
     _refuse(duplicate, out["job_id"], "job_id", where, "unique")
     numbers = (
-        ("demand", f"a whole number of GPUs from 1 to {MAX_DEMAND}", lambda v: (v >= 1) & (v <= MAX_DEMAND) & (v % 1 == 0)),
+        ("demand", f"a whole number of GPUs from 1 to {MAX_DEMAND}", lambda v: (v >= 1) & (v <= MAX_DEMAND) & (np.floor(v) == v)),
         ("submit_time", f"a time of at least 0 and at most {MAX_TIME:g} s", lambda v: (v >= 0) & (v <= MAX_TIME)),
         ("duration", f"a time above 0 and at most {MAX_TIME:g} s", lambda v: (v > 0) & (v <= MAX_TIME)),
         ("weight", "a number above 0", lambda v: (v > 0) & np.isfinite(v)),
@@ -339,7 +337,7 @@ def _checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[st
         text = raw.notna().to_numpy() & np.isnan(values)
         _refuse(text | ~good(values), raw.to_numpy(), c, where, expected)
         out[c] = values.astype(np.int64) if c == "demand" else values
-    state = _text(jobs["state"], "state", where) if "state" in jobs else np.full(len(jobs), "completed", dtype=object)
+    state = _text(jobs["state"], "state", where) if "state" in jobs else np.full(len(jobs), "unknown", dtype=object)
     _refuse(~np.isin(state.astype(str), STATES), state, "state", where, f"one of {', '.join(STATES)}")
     out["state"] = state
     return out

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +23,12 @@ from astraea.trace import _OPTIONAL, _REQUIRED, Trace, no_set_aside
 _KEY: Final = b"astraea.trace"
 _VERSION: Final = 1
 _COLUMNS: Final = (*_REQUIRED, *_OPTIONAL)
+
+#: columns of a CSV file that `write_csv` writes; no other source has just these, so they tell the format and the unit
+CSV_COLUMNS: Final = (
+    "job_id", "tenant", "user", "num_gpu", "submit_time", "duration", "weight", "state", "queueing_delay",
+    "sensitivity", "deadline",
+)  # fmt: skip
 
 
 def is_parquet(path: Path) -> bool:
@@ -169,11 +177,12 @@ def write_csv(trace: Trace, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix != ".csv":
         raise InputError(f"{path}: the name of a CSV file must end in .csv")
-    jobs = trace.frame.rename(columns={"demand": "num_gpu"})
-    from astraea.readers.tiresias_csv import OWN_COLUMNS
-
+    jobs = trace.frame.rename(columns={"demand": "num_gpu"})[list(CSV_COLUMNS)]
     shares = pd.DataFrame({"name": trace.tenants, "share": trace.tenant_weight})
     beside = path.with_name(path.name.removesuffix(".csv") + ".shares.csv")
-    publish(path, lambda file: jobs[list(OWN_COLUMNS)].to_csv(file, index=False, lineterminator="\n"))
-    publish(beside, lambda file: shares.to_csv(file, index=False, lineterminator="\n"))
+    for frame, target in ((jobs, path), (shares, beside)):
+        # a carriage return inside a name would pass for the end of a line
+        risky = any("\r" in v for c in frame.select_dtypes(exclude="number") for v in frame[c])
+        quoting: Any = csv.QUOTE_NONNUMERIC if risky else csv.QUOTE_MINIMAL
+        publish(target, partial(frame.to_csv, index=False, lineterminator="\n", quoting=quoting))
     return beside

@@ -15,7 +15,11 @@ from astraea.errors import InputError
 from astraea.readers import read_trace
 from astraea.readers.shares import read_shares
 
-TIRESIAS = "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n0,1,0,10,vgg19,164,30\n1,8,30,10,vgg11,147,23\n"
+TIRESIAS = (
+    "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n"
+    "0,1,0,10,vgg19,164,30\n"
+    "1,8,30,10,vgg11,147,23\n"
+)
 ASTRAEA = (
     "job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time\n"
     "0,north,2,190,100,alexnet,1774,1,2000\n"
@@ -241,8 +245,7 @@ def test_helios(venus: Path) -> None:
     assert trace.queueing_delay.tolist() == [60.0, 0.0, 0.0, 0.0]
     assert trace.state.tolist() == ["completed", "failed", "failed", "cancelled"]
     assert trace.user.tolist() == ["ua", "ub", "ub", "ub"]
-    reasons = dict(trace.set_aside.itertuples(index=False))
-    assert reasons == {
+    assert dict(zip(trace.set_aside["job_id"], trace.set_aside["reason"], strict=True)) == {
         "8": "is a CPU job (0 GPUs)",
         "11": "ran for 0 s",
         "12": "never started",
@@ -271,7 +274,7 @@ def test_philly(tmp_path: Path) -> None:
     assert trace.queueing_delay.tolist() == [30.0, 120.0, 240.0]
     assert trace.state.tolist() == ["completed", "cancelled", "failed"]
     assert trace.user.tolist() == ["ce2f4c", "b436b2", "ce2f4c"]
-    assert dict(trace.set_aside.itertuples(index=False)) == {
+    assert dict(zip(trace.set_aside["job_id"], trace.set_aside["reason"], strict=True)) == {
         "none": "has no attempt",
         "no-gpu": "lists no GPU",
         "running": "was still running when the log was taken",

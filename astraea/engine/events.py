@@ -7,63 +7,50 @@ from astraea.jit import compiled
 
 
 @compiled
-def before(x: Private, a: int, b: int) -> bool:
-    """Whether job `a` has its event before job `b`."""
-    return x.job[a].event_time < x.job[b].event_time or (x.job[a].event_time == x.job[b].event_time and a < b)
+def is_before(x: Private, time: float, j: int, position: int) -> bool:
+    """Whether an event of job `j` at `time` comes before the one at `position` of the heap."""
+    other = x.heap[position]
+    return time < other.time or (time == other.time and j < other.job)
 
 
 @compiled
-def put(x: Private, position: int, j: int) -> None:
-    """Write job `j` at `position` of the heap."""
-    x.heap[position] = j
+def put(x: Private, position: int, time: float, j: int) -> None:
+    """Write an event at `position` of the heap."""
+    x.heap[position].time = time
+    x.heap[position].job = j
     x.job[j].heap_position = position
 
 
 @compiled
-def rise(x: Private, position: int) -> None:
-    """Restore the order upwards from `position`."""
-    j = x.heap[position]
-    while position > 0:
+def settle(x: Private, position: int, time: float, j: int) -> None:
+    """Put an event where it belongs, starting from the hole at `position`."""
+    size = x.engine[0].heap_size
+    while position > 0 and is_before(x, time, j, (position - 1) // 2):
         parent = (position - 1) // 2
-        if not before(x, j, x.heap[parent]):
-            break
-        put(x, position, x.heap[parent])
+        put(x, position, x.heap[parent].time, x.heap[parent].job)
         position = parent
-    put(x, position, j)
-
-
-@compiled
-def sink(x: Private, position: int) -> None:
-    """Restore the order downwards from `position`."""
-    j, size = x.heap[position], x.engine[0].heap_size
     while 2 * position + 1 < size:
         child = 2 * position + 1
-        if child + 1 < size and before(x, x.heap[child + 1], x.heap[child]):
+        if child + 1 < size and is_before(x, x.heap[child + 1].time, x.heap[child + 1].job, child):
             child += 1
-        if not before(x, x.heap[child], j):
+        if is_before(x, time, j, child):
             break
-        put(x, position, x.heap[child])
+        put(x, position, x.heap[child].time, x.heap[child].job)
         position = child
-    put(x, position, j)
+    put(x, position, time, j)
 
 
 @compiled
 def push(x: Private, j: int, time: float) -> None:
     """Job `j` has its next event at `time`."""
-    x.job[j].event_time = time
-    put(x, x.engine[0].heap_size, j)
     x.engine[0].heap_size += 1
-    rise(x, x.job[j].heap_position)
+    settle(x, x.engine[0].heap_size - 1, time, j)
 
 
 @compiled
 def remove(x: Private, j: int) -> None:
     """Job `j` has no next event any more."""
-    position = x.job[j].heap_position
-    x.job[j].heap_position = -1
     x.engine[0].heap_size -= 1
-    if position < x.engine[0].heap_size:
-        put(x, position, x.heap[x.engine[0].heap_size])
-        moved = x.heap[position]
-        rise(x, position)
-        sink(x, x.job[moved].heap_position)
+    hole, last = x.job[j].heap_position, x.heap[x.engine[0].heap_size]
+    if hole < x.engine[0].heap_size:
+        settle(x, hole, last.time, last.job)

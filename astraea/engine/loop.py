@@ -16,7 +16,17 @@ from typing import Any, Final
 import numpy as np
 
 from astraea.engine import accounting, events, placement
-from astraea.engine.state import ASKING, DONE, PENDING, RUNNING, Private, View
+from astraea.engine.state import (
+    ASKING,
+    DONE,
+    EVERY_ROUND,
+    PENDING,
+    RUNNING,
+    WHILE_ONE_FITS,
+    WHILE_ONE_WAITS,
+    Private,
+    View,
+)
 from astraea.jit import compiled
 
 FINISHED: Final = 0
@@ -59,31 +69,34 @@ def run(s: View, x: Private, select: Any) -> int:
 def next_round(s: View, x: Private, interval: float) -> float:
     """Time of the next round in which a decision could differ from the last one [s].
 
-    Without an event, the last round's answer stands, unless a pending job would fit in the free GPUs: then the
-    order, which may move with time, matters.
+    Without an event the last round's answer stands, unless the order of the policy moves with time and what moved
+    could be granted.
     """
-    first = s.moment[0].now == 0.0 and x.engine[0].next_arrival == 0
-    waits = s.region[len(s.tenant)].length > 0
-    if not first and (x.engine[0].every_round or (waits and (x.engine[0].every_waiting_round or some_candidate_fits(s)))):
+    began = s.moment[0].now > 0.0 or x.engine[0].next_arrival > 0
+    if began and looks_again(s, x):
         return s.moment[0].now + interval
     time = np.inf
     if x.engine[0].next_arrival < len(s.job):
         time = s.job[x.engine[0].next_arrival].submit_time
     if x.engine[0].heap_size > 0:
-        time = min(time, x.job[x.heap[0]].event_time)
+        time = min(time, x.heap[0].time)
     if time == np.inf:  # all wait and nothing runs
         return s.moment[0].now + interval
     round_time = np.ceil(time / interval) * interval
-    return round_time if first else max(round_time, s.moment[0].now + interval)
+    return max(round_time, s.moment[0].now + interval) if began else round_time
 
 
 @compiled
-def some_candidate_fits(s: View) -> bool:
-    """Whether a waiting gang is no larger than what is free."""
-    first = s.region[len(s.tenant)].start
-    for q in range(first, first + s.region[len(s.tenant)].length):
-        if s.job[s.queue[q]].demand <= s.moment[0].free:
-            return True
+def looks_again(s: View, x: Private) -> bool:
+    """Whether the policy is asked at the very next round, whatever happens."""
+    looks = x.engine[0].looks
+    waits = s.region[len(s.tenant)].length > 0
+    if looks == EVERY_ROUND or (looks == WHILE_ONE_WAITS and waits):
+        return True
+    if looks == WHILE_ONE_FITS and waits:
+        for gpus in range(1, s.moment[0].free + 1):
+            if s.open_gangs[gpus] > 0:
+                return True
     return False
 
 
@@ -102,13 +115,13 @@ def advance(s: View, x: Private, round_time: float) -> None:
         if x.engine[0].next_arrival < len(s.job):
             arrival = s.job[x.engine[0].next_arrival].submit_time
         if x.engine[0].heap_size > 0:
-            event = x.job[x.heap[0]].event_time
+            event = x.heap[0].time
         time = min(arrival, event)
         if time > round_time:
             break
         accounting.record_hours(s, time)
         if event <= arrival:
-            j = x.heap[0]
+            j = x.heap[0].job
             events.remove(x, j)
             if time < x.job[j].lease_end or ends_with_its_lease(s, x, j):
                 complete(s, x, j, time)
@@ -322,6 +335,7 @@ def apply(s: View, x: Private) -> None:
     for k in range(s.moment[0].n_picks):
         j = s.picks[k]
         s.job[j].picked = False
+        s.open_gangs[s.job[j].demand] += 1
         if s.job[j].status == PENDING and placement.place(x, j, s.job[j].demand) > 0:
             start_lease(s, x, j, time)
     x.engine[0].n_asking = 0
@@ -348,6 +362,7 @@ def enqueue(s: View, j: int) -> None:
     """Job `j` becomes a candidate, in its tenant's queue and in everyone's."""
     insert(s, s.job[j].tenant, j)
     insert(s, len(s.tenant), j)
+    s.open_gangs[s.job[j].demand] += 1
 
 
 @compiled
@@ -355,6 +370,7 @@ def dequeue(s: View, j: int) -> None:
     """Job `j` is no candidate any more."""
     delete(s, s.job[j].tenant, j)
     delete(s, len(s.tenant), j)
+    s.open_gangs[s.job[j].demand] -= 1
 
 
 @compiled

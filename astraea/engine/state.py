@@ -26,6 +26,12 @@ ASKING: Final = 3
 """Its lease has ended at this round and it asks for renewal, still on its GPUs."""
 DONE: Final = 4
 
+# when a policy's decision may differ from the last one although nothing happened
+AT_EVENTS: Final = 0
+WHILE_ONE_FITS: Final = 1
+WHILE_ONE_WAITS: Final = 2
+EVERY_ROUND: Final = 3
+
 HOUR: Final = 3600.0
 """Step of the tenant timeline [s]."""
 
@@ -45,6 +51,7 @@ class View(NamedTuple):
     share: Records  #: (classes,) of `SHARE`: jobs of one tenant with equal demand and weight
     region: Records  #: (T + 1,) of `REGION`: where in `queue` each tenant's candidates are; the last: everyone's
     queue: I  #: candidates, that is pending jobs and those that ask for renewal, in job order within a region
+    open_gangs: I  #: (GPUs + 1,) candidates that have not been granted at this round, by demand
     running: I  #: jobs under a running lease, in no particular order
     memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
     tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
@@ -58,7 +65,7 @@ class Private(NamedTuple):
 
     engine: Records  #: (1,) of `ENGINE`
     job: Records  #: (n,) of `PRIVATE_JOB`
-    heap: I  #: running jobs by their next event
+    heap: Records  #: (GPUs,) of `EVENT`: the next event of each running job
     asking: I  #: jobs whose lease ended at this round
     node_free: I  #: (nodes,) free GPUs
     piece: Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
@@ -157,8 +164,7 @@ ENGINE: Final = np.dtype(
         ("gpus_per_node", int),
         ("placement", int),
         ("keep_log", bool),
-        ("every_round", bool),  # run every round
-        ("every_waiting_round", bool),  # run every round in which a job waits
+        ("looks", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
         ("random", np.uint64),  # state of the generator of random placement
         ("next_arrival", int),
         ("n_done", int),
@@ -187,13 +193,15 @@ PRIVATE_JOB: Final = np.dtype(
         ("contention_mean", float),  # average number of active jobs during its life
         ("preemptions", int),
         ("overhead", float),  # [s]
-        ("event_time", float),  # its end or its lease's end, whichever comes first [s]
         ("heap_position", int),
         ("first_piece", int),  # -1 if not placed
         ("log_of", int),  # line of the running lease
     ],
     align=True,
 )
+
+EVENT: Final = np.dtype([("time", float), ("job", int)], align=True)
+"""The end of a running job or of its lease, whichever comes first [s]."""
 
 PIECE: Final = np.dtype([("next", int), ("node", int), ("gpus", int)], align=True)
 
@@ -250,6 +258,7 @@ def new_state(
         share=records(SHARE, classes.shape[1], demand=classes[1], weight=classes[2]),
         region=records(REGION, tenants + 1, start=np.concatenate([[0], np.cumsum(jobs_of)])),
         queue=np.zeros(2 * n, np.int64),
+        open_gangs=np.zeros(m + 1, np.int64),
         running=np.zeros(m, np.int64),
         memory=np.zeros((memory[0], n)),
         tenant_memory=np.zeros((memory[1], tenants)),
@@ -261,9 +270,9 @@ def new_state(
         engine=records(ENGINE, gpus_per_node=cluster.gpus_per_node, random=seed, keep_log=keep_log, **engine),
         job=records(
             PRIVATE_JOB, n, duration=trace.duration, sensitivity=trace.sensitivity, speed=1.0,
-            first_start=np.nan, end_time=np.nan, heap_position=-1, first_piece=-1, log_of=-1,
+            first_start=np.nan, end_time=np.nan, first_piece=-1, log_of=-1,
         ),
-        heap=np.zeros(m + 1, np.int64),
+        heap=records(EVENT, m),
         asking=np.zeros(m, np.int64),
         node_free=np.full(cluster.nodes, cluster.gpus_per_node, np.int64),
         piece=records(PIECE, m, next=np.arange(1, m + 1)),

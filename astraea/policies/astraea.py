@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.engine.state import ASKING, HOUR, PENDING, View
+from astraea.engine.state import ASKING, HOUR, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
 from astraea.jit import compiled
 from astraea.policies.base import (
     NO_JOB,
@@ -30,6 +30,7 @@ from astraea.policies.base import (
     revoke,
     rho_job,
     running,
+    some_job_fits,
     unpack,
 )
 
@@ -61,12 +62,13 @@ class Parameters(NamedTuple):
     deadline_bonus: float = 0.0
 
 
-@policy("astraea", Parameters, revokes="early_lease")
+@policy("astraea", Parameters, looks=lambda p: WHILE_ONE_WAITS if p["early_lease"] > 0 else WHILE_ONE_FITS)
 def astraea(s: View) -> None:
     """ASTRAEA's AllocateJob ([Ye2022] Algorithm 1)."""
     p = unpack(Parameters, s.parameters)
     is_closed = np.zeros(len(s.tenant), np.bool_)
-    while True:
+    # while some pending job fits (line 4), or might after a revocation
+    while some_job_fits(s) or p.early_lease > 0:
         # Phase 1: tenant selection (line 5)
         t = select_tenant(s, p, is_closed)
         if t == NO_TENANT:

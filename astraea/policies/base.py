@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import overload
 
 from astraea.engine.accounting import contention_integral, job_fair, tenant_alloc
-from astraea.engine.state import HOUR, I, View
+from astraea.engine.state import HOUR, WHILE_ONE_FITS, I, View
 from astraea.errors import InputError
 from astraea.jit import compiled
 
@@ -46,9 +46,10 @@ class Policy:
         Paper and section.
     needs_estimates : bool
         Whether it reads `View.estimate`.
-    revokes : bool or str
-        Whether it may take GPUs inside a lease, or the parameter that turns this on; then no round is skipped while
-        a job waits.
+    looks : function of the parameters
+        At which rounds its decision could differ from the last one although nothing happened: `AT_EVENTS` at none,
+        `WHILE_ONE_FITS` (safe for all that revoke nothing) while a gang that waits is no larger than what is free,
+        `WHILE_ONE_WAITS` at every one.
     memory : tuple of two int
         Numbers kept per job and per tenant.
     """
@@ -59,7 +60,7 @@ class Policy:
     help: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     needs_estimates: bool = False
-    revokes: bool | str = False
+    looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
     memory: tuple[int, int] = (0, 0)
 
     def __call__(self, **parameters: float) -> Policy:
@@ -83,18 +84,13 @@ class Policy:
         """Length of a lease [s]; infinite if the policy does not preempt."""
         return self.parameters.get("lease_term", np.inf)
 
-    @property
-    def may_revoke(self) -> bool:
-        """Whether it may take GPUs inside a lease with these parameters."""
-        return self.parameters[self.revokes] > 0 if isinstance(self.revokes, str) else self.revokes
-
 
 def policy(
     name: str,
     parameters: type | None = None,
     *,
     needs_estimates: bool = False,
-    revokes: bool | str = False,
+    looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS,
     memory: tuple[int, int] = (0, 0),
 ) -> Callable[[Callable[[View], None]], Policy]:
     """Make a `Policy` of a function `select(s)`.
@@ -118,7 +114,7 @@ def policy(
             help={k: " ".join(lines.get(k, "").split()) for k in fields},
             source=" ".join((select.__doc__ or "").strip().split("\n\n")[0].split()),
             needs_estimates=needs_estimates,
-            revokes=revokes,
+            looks=looks,
             memory=memory,
         )
 
@@ -176,6 +172,15 @@ def fits(s: View, j: int) -> bool:
 
 
 @compiled
+def some_job_fits(s: View) -> bool:
+    """Whether the gang of any candidate that has not been granted is no larger than what is free."""
+    for gpus in range(1, s.moment[0].free + 1):
+        if s.open_gangs[gpus] > 0:
+            return True
+    return False
+
+
+@compiled
 def grant(s: View, j: int) -> None:
     """Job `j` gets a lease and its whole gang; the engine refuses an answer that breaks a rule."""
     if s.moment[0].n_picks < len(s.picks):
@@ -184,6 +189,7 @@ def grant(s: View, j: int) -> None:
     if not 0 <= j < len(s.job):
         return
     s.job[j].picked = True
+    s.open_gangs[s.job[j].demand] -= 1
     s.moment[0].free -= s.job[j].demand
     s.tenant[s.job[j].tenant].granted += s.job[j].demand
 

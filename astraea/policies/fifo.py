@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from astraea.engine.state import View
+from astraea.engine.state import AT_EVENTS, View
 from astraea.policies.base import all_candidates, fits, grant, policy
 
 
-@policy("fifo")
+@policy("fifo", looks=lambda _: AT_EVENTS)
 def fifo(s: View) -> None:
     """First in, first out over all tenants ([Ye2022] §3.2)."""
     for j in all_candidates(s):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astraea.engine.state import View
-from astraea.policies.base import NO_TENANT, candidates, fits, grant, in_use, level, policy
+from astraea.engine.state import AT_EVENTS, View
+from astraea.policies.base import NO_TENANT, candidates, fits, grant, in_use, level, policy, some_job_fits
 
 
 class Parameters(NamedTuple):
@@ -23,11 +23,11 @@ class Parameters(NamedTuple):
     lease_term: float = 900.0
 
 
-@policy("max-min", Parameters)
+@policy("max-min", Parameters, looks=lambda _: AT_EVENTS)
 def max_min(s: View) -> None:
     """Maximize the smallest instantaneous share ([Ye2022] §4.1.1)."""
     position = np.zeros(len(s.tenant), np.int64)  # of the head of each tenant's queue
-    while True:
+    while some_job_fits(s):
         poorest, smallest = NO_TENANT, np.inf
         for t in range(len(s.tenant)):
             share = level(in_use(s, t) / s.tenant[t].weight)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astraea.engine.state import PENDING, View
+from astraea.engine.state import AT_EVENTS, PENDING, WHILE_ONE_FITS, View
 from astraea.jit import compiled
-from astraea.policies.base import all_candidates, fits, grant, policy, unpack
+from astraea.policies.base import all_candidates, fits, grant, is_open, policy, unpack
 
 
 class Parameters(NamedTuple):
@@ -40,21 +40,30 @@ SERVICE = 0
 EXECUTED = 1
 
 
-@policy("tiresias-l", Parameters, memory=(2, 0))
+@policy(
+    "tiresias-l",
+    Parameters,
+    looks=lambda p: WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS,
+    memory=(2, 0),
+)
 def tiresias_l(s: View) -> None:
     """Tiresias with least attained service (Gu et al., NSDI 2019, §3.2)."""
     p = unpack(Parameters, s.parameters)
     jobs = all_candidates(s)
-    queue = np.empty(len(jobs), np.int64)
-    for k, j in enumerate(jobs):
-        if starves(s, j, p.promote):
-            s.memory[SERVICE, j] = s.job[j].attained_service
-            s.memory[EXECUTED, j] = s.job[j].executed
-        queue[k] = queue_of(s.job[j].attained_service - s.memory[SERVICE, j], p)
+    if p.promote > 0:
+        for j in jobs:
+            if starves(s, j, p.promote):
+                s.memory[SERVICE, j] = s.job[j].attained_service
+                s.memory[EXECUTED, j] = s.job[j].executed
+    threshold = p.threshold
+    below = 0.0
     for q in range(int(p.queues)):
-        for k, j in enumerate(jobs):
-            if queue[k] == q and fits(s, j):
+        last = q == p.queues - 1
+        for j in jobs:
+            service = s.job[j].attained_service - s.memory[SERVICE, j]
+            if below <= service and (last or service < threshold) and is_open(s, j) and fits(s, j):
                 grant(s, j)
+        below, threshold = threshold, threshold * p.growth
 
 
 @compiled

@@ -5,11 +5,11 @@ It is also how Venus was run: Slurm, FIFO, one static partition per virtual clus
 
 from __future__ import annotations
 
-from astraea.engine.state import View
+from astraea.engine.state import AT_EVENTS, View
 from astraea.policies.base import candidates, fits, grant, in_use, policy
 
 
-@policy("yarn-cs")
+@policy("yarn-cs", looks=lambda _: AT_EVENTS)
 def yarn_cs(s: View) -> None:
     """YARN's capacity scheduler with static quotas ([Ye2022] §6.1.5)."""
     for t in range(len(s.tenant)):

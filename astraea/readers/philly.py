@@ -135,7 +135,7 @@ def _attempts(entries: list[dict[str, Any]], where: list[str]) -> tuple[pd.DataF
             jobs.append(i)
             for key, column in times.items():
                 value = attempt.get(key)
-                if not (value is None or isinstance(value, str)):
+                if not (value is None or (isinstance(value, str) and value.isascii())):
                     raise InputError(f"{where[i]}: {key} must be a time YYYY-MM-DD HH:MM:SS, got {printable(value)}")
                 column.append(value or "")
             if gpus[i] == 0:

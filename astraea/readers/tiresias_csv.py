@@ -24,17 +24,12 @@ from astraea.readers.assemble import NO_GPU, NO_TIME, assemble, frame, reasons
 from astraea.readers.shares import Shares
 from astraea.readers.table import Table, TextArray, read_table, refuse
 from astraea.trace import MAX_TIME, STATES, FloatArray, Trace
+from astraea.trace_files import CSV_COLUMNS
 
 REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
 
 #: unit -> (multiply, divide) to get seconds
 UNITS: Final[dict[str, tuple[float, float]]] = {"ms": (1.0, 1000.0), "s": (1.0, 1.0), "min": (60.0, 1.0)}
-
-#: columns of `Trace.to_csv`
-OWN_COLUMNS: Final = (
-    "job_id", "tenant", "user", "num_gpu", "submit_time", "duration", "weight", "state", "queueing_delay",
-    "sensitivity", "deadline",
-)  # fmt: skip
 
 _COMMON: Final = ("job_id", "num_gpu", "submit_time", "iterations", "model_name", "duration", "interval")
 _MURI: Final = (
@@ -48,7 +43,7 @@ _TOLD: Final = {
     frozenset(_MURI): "ms",
     frozenset(_CHRONUS): "min",
     frozenset(_ASTRAEA): "s",
-    frozenset(OWN_COLUMNS): "s",
+    frozenset(CSV_COLUMNS): "s",
 }
 
 

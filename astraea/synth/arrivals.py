@@ -26,7 +26,7 @@ HOURLY: Final = (26, 19, 17, 11, 8, 6, 5, 7, 11, 23, 37, 43, 34, 37, 45, 48, 50,
 DAILY: Final = (708, 765, 882, 831, 656, 471, 533)
 
 #: Shape of the bursts. Hourly Fano factor 39 and autocorrelation 0.48 at one hour (same source) ask for a part that
-#: lasts for hours (squared coefficient of variation 0.45, correlation 0.70 from one hour to the next) and a part that
+#: lasts for hours (squared coefficient of variation 0.46, correlation 0.70 from one hour to the next) and a part that
 #: is gone in ten minutes; what is left of the autocorrelation after a day, 0.24, is the profile's.
 LASTING_SHAPE, LASTING_CORRELATION, SHORT_SHAPE = 1.5, 0.70, 0.90
 
@@ -41,7 +41,8 @@ def intensity(rng: np.random.Generator, days: int) -> FloatArray:
     walk = autoregressive(rng, (len(per_hour),), LASTING_CORRELATION)
     per_hour = per_hour * _weibull(np.argsort(np.argsort(walk)), LASTING_SHAPE)
     bins = DAY // BIN // 24
-    return np.repeat(per_hour, bins) * _weibull(rng.permutation(len(per_hour) * bins), SHORT_SHAPE)
+    rate: FloatArray = np.repeat(per_hour, bins) * _weibull(rng.permutation(len(per_hour) * bins), SHORT_SHAPE)
+    return rate
 
 
 def submit_times(rng: np.random.Generator, rate: FloatArray, n: int) -> IntArray:
@@ -49,7 +50,8 @@ def submit_times(rng: np.random.Generator, rate: FloatArray, n: int) -> IntArray
     cumulative = np.concatenate([[0.0], np.cumsum(rate)])
     u = np.sort(rng.random(n)) * cumulative[-1]
     time = np.interp(u, cumulative, np.arange(len(cumulative)) * BIN)
-    return np.minimum(time.astype(np.int64), len(rate) * BIN - 1)
+    whole: IntArray = time.astype(np.int64)
+    return np.minimum(whole, len(rate) * BIN - 1)
 
 
 def activity(rng: np.random.Generator, days: int, swing: FloatArray) -> FloatArray:
@@ -58,13 +60,14 @@ def activity(rng: np.random.Generator, days: int, swing: FloatArray) -> FloatArr
     `swing` is the size of a fortnightly wave on top of chance, shape (tenants,): above 0 the first week is the busy
     one, below 0 the second.
     """
+    # peaks on the fourth day, so that who was full in the first week has drained by the end of the second
     wave = np.sin(2 * np.pi * np.arange(days) / 14)
     walk = autoregressive(rng, (days, len(swing)), ACTIVITY_CORRELATION)
     return np.exp(ACTIVITY_SPREAD * walk + wave[:, None] * swing)
 
 
 def autoregressive(rng: np.random.Generator, shape: tuple[int, ...], correlation: float) -> FloatArray:
-    """Standard normal numbers, each correlated with the one before along the first axis."""
+    """Draw standard normal numbers, each correlated with the one before along the first axis."""
     x = rng.standard_normal(shape)
     fresh = np.sqrt(1 - correlation**2)
     for i in range(1, shape[0]):

@@ -1,9 +1,9 @@
 """Users look before they submit: who sees no room for a large or long job runs something else first.
 
-Without this, gangs of days in virtual clusters of a few nodes leave six jobs in ten waiting behind them under FIFO.
-In the logs of Venus the GPUs were busy for three quarters of the time and yet a job waited for 21 minutes on average;
-4.4 % of the 1-GPU jobs waited for more than half an hour ([Ye2022] Fig. 5). Submission times stay what they are: only
-which of a tenant's jobs goes at which time changes.
+Without this, gangs that run for days in virtual clusters of a few nodes leave six jobs in ten waiting behind them under
+FIFO. In Venus the GPUs were busy for three quarters of the time, and yet only 4.4 % of the 1-GPU jobs waited for more
+than half an hour ([Ye2022] Fig. 5): users answered to what they saw. Submission times stay what they are here, and so
+do the jobs; only which of a tenant's jobs goes at which time changes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from astraea.synth.arrivals import FloatArray, IntArray
 LONG: Final = 3600.0
 """From this running time on, users leave room for others [s]."""
 
-HEADROOM = 0.045
-"""Part of the virtual cluster that a long job leaves free when it is submitted."""
+HEADROOM: Final = (6, 0.035, 0.25)
+"""What a long job leaves free when it is submitted: GPUs, plus a part of the virtual cluster, and at most a part."""
 
 
 def look_before_submitting(submit: IntArray, demand: IntArray, duration: FloatArray, gpus: int) -> IntArray:
@@ -41,7 +41,8 @@ def look_before_submitting(submit: IntArray, demand: IntArray, duration: FloatAr
         Index of the job that is submitted at each time.
     """
     width, length = demand.tolist(), duration.tolist()
-    room = [d + (min(0.25 * gpus, 4 + HEADROOM * gpus) if t > LONG else 0.0) for d, t in zip(width, length, strict=True)]
+    spare = min(HEADROOM[0] + HEADROOM[1] * gpus, HEADROOM[2] * gpus)
+    room = [d + (spare if t > LONG else 0.0) for d, t in zip(width, length, strict=True)]
     running: list[tuple[float, int]] = []
     free, busy_until, fresh = gpus, 0.0, 0
     held: list[tuple[float, int]] = []  # put off until there is room, by the room that they want

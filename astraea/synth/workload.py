@@ -78,8 +78,24 @@ class Size:
 class Workload:
     """Everything that is known about a workload before chance comes in.
 
-    `gpus` is the cluster that the gangs must fit, `start` the Monday on which the evaluated window begins, `knots`
-    the times at which distributions are given [s].
+    Attributes
+    ----------
+    name : str
+        What the trace is called.
+    stream : int
+        Which stream of random numbers; two workloads with the same seed have nothing in common.
+    start : Timestamp
+        The Monday on which the evaluated window begins.
+    gpus, home_gpus : int
+        GPUs of the simulated cluster, whose quotas every gang fits, and of the real one, where users queued.
+    jobs, history_jobs : int
+        Jobs of the two weeks, and of the six weeks before.
+    tenants, sizes : tuples
+        The virtual clusters, and the gang sizes.
+    knots : tuple of float
+        Times between which log(running time) is uniform [s].
+    tilt : (float, float)
+        How much cancelled and failed jobs tend to be long; see `jobs.end_states`.
     """
 
     name: str
@@ -112,7 +128,7 @@ class Workload:
         jobs["tenant"] = names
         jobs["job_id"] = np.arange(1, len(jobs) + 1)
         trace = Trace.from_frame(
-            jobs,
+            jobs.astype({c: object for c in ("tenant", "user", "state")}),
             name=self.name,
             weights={t.name: t.weight for t in self.tenants},
             origin=self.start - pd.Timedelta(days=HISTORY_DAYS),
@@ -122,7 +138,8 @@ class Workload:
     def quota(self, gpus: int) -> FloatArray:
         """Quota of each tenant in a cluster of `gpus` GPUs, [Ye2022] Eq. 6 [GPU]."""
         weight = np.array([t.weight for t in self.tenants])
-        return gpus * weight / weight.sum()
+        quota: FloatArray = gpus * weight / weight.sum()
+        return quota
 
     def _jobs(
         self, rng: np.random.Generator, users: Users, rate: FloatArray, active: FloatArray, n: int
@@ -145,7 +162,7 @@ class Workload:
         return pd.DataFrame({**columns, "submit_time": submit})
 
     def _after_a_look(self, jobs: pd.DataFrame) -> pd.DataFrame:
-        """The same jobs at the same times, in the order of users who look at the queue first."""
+        """Keep the jobs and the times, in the order of users who look at the queue first."""
         row = np.arange(len(jobs))
         for t, gpus in enumerate(self.quota(self.home_gpus)):
             mine = np.flatnonzero(jobs["tenant"] == t)
@@ -167,7 +184,7 @@ class Workload:
         matrix = self._matrix(n)
         per_day = np.bincount(submit // DAY, minlength=len(active)).astype(np.float64)
         share = active * matrix.sum(axis=1)
-        for _ in range(100):  # each tenant has all its jobs, each day all its submissions
+        for _ in range(100):  # until each tenant has all its jobs, and each day all its submissions
             share *= (per_day / share.sum(axis=1))[:, None]
             share *= matrix.sum(axis=1) / share.sum(axis=0)
         day_start = np.concatenate([[0.0], np.cumsum(per_day)])
@@ -184,10 +201,11 @@ class Workload:
             late = np.cumsum(gap * rng.exponential(size=len(job)))
             first = np.cumsum(length) - length
             key = begin[job] + (late - late[first][job]) * per_hour
-            user = users.pick(rng, t, c, len(length))[job]
+            user = users.pick(rng, t, len(length))[job]
             template = np.searchsorted(np.cumsum(TEMPLATE_SHARES)[:-1], rng.random(len(length)))[job]
             parts.append((np.full(len(job), t), np.full(len(job), c), user, template, key))
         tenant, size, user, template, key = (np.concatenate(p) for p in zip(*parts, strict=True))
+        # what would go on after the end of the period is put to its beginning, where others' sessions end
         order = np.argsort(key % n, kind="stable")
         return tenant[order], size[order], user[order], template[order]
 
@@ -195,7 +213,7 @@ class Workload:
         """Jobs of each tenant with each gang size, shape (tenants, sizes), `n` in all."""
         demand = np.array([s.demand for s in self.sizes])
         counts = exact_counts(np.array([s.share for s in self.sizes]), n)
-        middle = (np.arange(1000) + 0.5) / 1000
+        middle = (np.arange(10_000) + 0.5) / 10_000
         mean = np.array([quantiles(middle, self.knots, s.percent).mean() for s in self.sizes])
         quota = self.quota(self.gpus)
         load = np.array([t.load for t in self.tenants]) * quota

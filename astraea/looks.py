@@ -1,0 +1,230 @@
+"""How every figure looks: one order and one palette of schedulers, one word and one unit per quantity, one style.
+
+Colours are Okabe and Ito's colour-blind safe set; line styles and hatches tell the curves apart in grey print.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+
+class Look(NamedTuple):
+    """Colour, line and filling of one curve or bar; `label` is its name in the papers."""
+
+    label: str
+    color: str
+    line: Any = "-"
+    width: float = 1.5
+    hatch: str = ""
+    marker: str = "o"
+
+
+LOOKS: Final = {
+    "astraea": Look("ASTRAEA", "#D55E00", "-", 2.8, "", "o"),
+    "astraea-released": Look("ASTRAEA (released)", "#F0A36B", (0, (6, 1)), 2.0, "//", "D"),
+    "hived": Look("HiveD", "#CC79A7", "--", 1.5, "\\\\", "s"),
+    "allox": Look("AlloX", "#009E73", "-.", 1.5, "xx", "^"),
+    "tiresias-l": Look("Tiresias-L", "#0072B2", (0, (5, 1.5)), 1.7, "//", "v"),
+    "themis": Look("Themis", "#56B4E9", ":", 2.0, "..", "P"),
+    "gandiva-fair": Look("Gandiva$_{\\mathrm{fair}}$", "#E69F00", (0, (3, 1, 1, 1)), 1.5, "--", "X"),
+    "yarn-cs": Look("YARN-CS", "#222222", (0, (3, 1.5)), 1.5, "\\\\", "s"),
+    "fifo": Look("FIFO", "#8C8C8C", (0, (1, 1.2)), 2.0, "..", "d"),
+    "finish-time-fairness": Look("Finish-time fairness", "#44AA99", "--", 1.5, "", "P"),
+    "max-min": Look("Max-min", "#999933", "-.", 1.5, "", "h"),
+    "completed": Look("completed", "#56B4E9", "-", 1.5, ""),
+    "cancelled": Look("cancelled", "#D9D9D9", "--", 1.5, "//"),
+    "failed": Look("failed", "#D55E00", ":", 1.5, ".."),
+}
+"""Looks by name, in the order in which every figure and table shows them."""
+
+OTHERS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#F0E442", "#D55E00")
+LINES: Final = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
+
+WORDS: Final = {
+    "average_jct": ("Average JCT", "s"),
+    "average_slowdown": ("Average slowdown", ""),
+    "completed_jobs": ("Completed jobs", ""),
+    "day": ("Day", ""),
+    "demand": ("GPUs of the job", ""),
+    "duration": ("Running time", "s"),
+    "held": ("GPUs in use", "GPU"),
+    "jct": ("Job completion time", "s"),
+    "lease_term": ("Lease term", "s"),
+    "nodes": ("Nodes", ""),
+    "nodes_percent": ("Nodes, relative to the evaluation", "%"),
+    "overhead_share": ("Preemption overhead / JCT", "share"),
+    "pending_time": ("Pending time", "s"),
+    "rho_job": ("Job fairness $\\rho$", ""),
+    "rho_tenant": ("Tenant fairness $\\rho$", ""),
+    "running_time": ("Running time", "s"),
+    "scheduler": ("", ""),
+    "service_time": ("GPU service time", "GPU-s"),
+    "share": ("Jobs", "share"),
+    "sharing_loss": ("Jobs with sharing loss", "share"),
+    "slowdown": ("Slowdown", ""),
+    "tenant": ("Tenant", ""),
+    "tenant_sharing_loss": ("Tenant cases with sharing loss", "share"),
+    "time": ("Time", "s"),
+    "utilization": ("Utilization", "share"),
+    "waiting": ("GPUs waited for", "GPU"),
+}
+"""Column of a table -> its name in a figure, and its unit; `share` is a number in [0, 1] that is shown in percent."""
+
+SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_MARKS: Final = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400)  # of a logarithmic time axis [s]
+
+
+def ordered(names: Iterable[Any]) -> list[Any]:
+    """Distinct names: the known ones in the order of `LOOKS`, then the others as they come."""
+    seen = list(dict.fromkeys(names))
+    return [n for n in LOOKS if n in seen] + [n for n in seen if n not in LOOKS]
+
+
+def look(name: Any, position: int = 0) -> Look:
+    """Look of a scheduler or state; what is not known gets the colour of its position."""
+    if name in LOOKS:
+        return LOOKS[name]
+    k = position % len(OTHERS)
+    return Look(str(name), OTHERS[k], LINES[k], 1.6, "", "osv^DPXd"[k])
+
+
+def duration_text(seconds: float) -> str:
+    """Write a time in the largest unit that it fills: 90 -> ``1.5 min``."""
+    unit = next((u for u in ("d", "h", "min") if abs(seconds) >= SECONDS[u]), "s")
+    return f"{seconds / SECONDS[unit]:.3g} {unit}"
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Every figure's settings, for the time of a `with` block; nothing of the caller's settings is changed."""
+    settings = {
+        "figure.dpi": 100,
+        "figure.constrained_layout.use": True,
+        "font.family": "DejaVu Sans",
+        "font.size": 9,
+        "axes.titlesize": 9.5,
+        "axes.labelsize": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.linewidth": 0.7,
+        "axes.axisbelow": True,
+        "axes.grid": True,
+        "grid.color": "#E4E4E4",
+        "grid.linewidth": 0.6,
+        "hatch.linewidth": 0.5,
+        "legend.frameon": False,
+        "legend.fontsize": 8.5,
+        "legend.handlelength": 2.8,
+        "svg.hashsalt": "astraea",
+        "svg.fonttype": "path",
+    }
+    with plt.style.context(["default", settings]):
+        yield
+
+
+def panels(columns: int = 1, rows: int = 1, width: float = 3.6, height: float = 2.6) -> tuple[Figure, Any]:
+    """Make a figure in the project's style; `width` and `height` are those of one panel [inch].
+
+    Returns
+    -------
+    Figure, and one Axes or an array of Axes, flat, row by row
+    """
+    with style():
+        fig, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False)
+    return fig, axes.ravel() if axes.size > 1 else axes[0, 0]
+
+
+def legend(fig: Figure, columns: int = 0) -> None:
+    """One legend above all panels: every name once, in the order of `LOOKS`."""
+    handles: dict[str, Any] = {}
+    for ax in fig.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    place = {known.label: i for i, known in enumerate(LOOKS.values())}
+    labels = sorted(handles, key=lambda x: place.get(x, len(place)))
+    rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.2)))
+    with style():
+        fig.legend(
+            [handles[x] for x in labels],
+            labels,
+            loc="outside upper center",
+            ncols=columns or math.ceil(len(labels) / max(rows, 1)),
+        )
+
+
+def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
+    """Write a quantity and its unit at an axis, and set ticks that a person reads: times in s, min, h, d."""
+    word, unit = WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
+    low, high = sorted(axis.get_view_interval())
+    if unit == "s" and log:
+        marks = [m for m in _MARKS if low <= m <= high]
+        marks = marks[:: -(-len(marks) // 6)] if marks else []
+        axis.set_major_locator(FixedLocator(marks))
+        axis.set_major_formatter(FixedFormatter([duration_text(m).replace(" ", "\u2009") for m in marks]))
+        axis.set_minor_locator(NullLocator())
+        unit = ""  # it stands at every tick
+    elif unit == "s":
+        unit = next((u for u in ("d", "h", "min") if high >= 2 * SECONDS[u]), "s")
+        scale = SECONDS[unit]
+        steps = MaxNLocator(8, steps=[1, 2, 3, 5, 10] if unit == "h" else [1, 2, 5, 10]).tick_values(
+            max(low, 0.0) / scale, high / scale
+        )
+        axis.set_major_locator(FixedLocator([float(t) * scale for t in steps if low <= t * scale <= high]))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:g}"))
+    elif unit == "share":
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}"))
+        unit = "%"
+    elif log:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(NullLocator() if high / max(low, 1e-12) > 30 else axis.get_minor_locator())
+        axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axis.set_label_text(f"{word} [{unit}]" if unit else word)
+
+
+def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
+    """Label the positions 0, 1, 2, ... of a horizontal axis with these values, times in minutes, and name the axis."""
+    word, unit = WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
+    if unit == "s":
+        texts, unit = [f"{v / 60:g}" for v in values], "min"
+    else:
+        texts = [f"{v:g}" if isinstance(v, (int, float, np.number)) else look(v).label for v in values]
+    ax.set_xticks(range(len(values)), texts)
+    ax.set_xlabel(f"{word} [{unit}]" if unit else word)
+
+
+def span(values: Any) -> tuple[float, float]:
+    """Smallest and largest finite value."""
+    finite = np.asarray(values, dtype=float)
+    finite = finite[np.isfinite(finite)]
+    return (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+
+
+def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:
+    """Draw a thin reference line with its meaning beside it."""
+    (ax.axvline if vertical else ax.axhline)(value, color="#444444", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+    if vertical:
+        place: dict[str, Any] = {
+            "xy": (value, 1.0),
+            "xycoords": ("data", "axes fraction"),
+            "xytext": (2, -2),
+            "va": "top",
+        }
+    else:
+        place = {"xy": (1.0, value), "xycoords": ("axes fraction", "data"), "xytext": (3, 0), "va": "center"}
+    ax.annotate(text, **place, textcoords="offset points", fontsize=7.5, color="#444444", annotation_clip=False)
+
+
+def title(ax: Axes, text: str) -> None:
+    """Write a panel's title."""
+    with style():
+        ax.set_title(text)

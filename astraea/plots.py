@@ -1,0 +1,240 @@
+"""Tidy table -> Axes, one function per kind of figure, and `save` for the picture with the table behind it.
+
+Two steps keep picture and CSV the same thing: `ecdf`, `mean_interval` and `box_stats` reduce many jobs to the few
+numbers that are drawn; `cdf`, `lines`, `bars` and `boxes` draw such a table. Nothing here simulates.
+
+>>> points = ecdf(jobs, "rho_job", by="scheduler", at=[0.95])                                   # doctest: +SKIP
+>>> fig, ax = panels()                                                                          # doctest: +SKIP
+>>> cdf(points, "rho_job", by="scheduler", ax=ax, reference=(0.95, "0.95"))                     # doctest: +SKIP
+>>> legend(fig); save(fig, "fig10", "venus", OUT, points)                                       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from astraea.files import publish
+from astraea.looks import (
+    LOOKS,
+    OTHERS,
+    legend,
+    look,
+    mark_line,
+    name_axis,
+    name_ticks,
+    ordered,
+    panels,
+    span,
+    style,
+    title,
+)
+from astraea.summaries import box_stats, ecdf, gpu_rows, mean_interval
+
+__all__ = [
+    "bars", "box_stats", "boxes", "cdf", "ecdf", "gantt", "legend", "lines", "look", "mark_line", "mean_interval",
+    "ordered", "panels", "save", "save_table", "stacked", "style", "timeseries", "title",
+]  # fmt: skip
+
+
+def cdf(
+    points: pd.DataFrame,
+    value: str,
+    by: str,
+    ax: Axes,
+    *,
+    log: bool = False,
+    reference: tuple[float, str] | None = None,
+) -> Axes:
+    """Distribution functions from a table of `ecdf`; `reference` is a value to mark and its text."""
+    with style():
+        if log:
+            ax.set_xscale("log")
+        for k, (name, part) in enumerate(_classes(points, by)):
+            x, share = part[value].to_numpy(), part["share"].to_numpy()
+            here = look(name, k)
+            front = 3 if name == "astraea" else 2
+            ax.step(x, share, where="post", label=here.label, color=here.color, linestyle=here.line,
+                    linewidth=here.width, zorder=front)  # fmt: skip
+        ax.set_ylim(0, 1)
+        if reference is not None:
+            mark_line(ax, *reference)
+        name_axis(ax.xaxis, value, log=log)
+        name_axis(ax.yaxis, "share")
+    return ax
+
+
+def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False) -> Axes:
+    """Mean of `y` over the rows (seeds) at each `x`, one line per class, with a band for the 95 % interval.
+
+    With `even`, the values of `x` stand at equal distances.
+    """
+    table = mean_interval(frame, [by, x], y).sort_values(x, kind="stable")
+    values = sorted(frame[x].unique())
+    with style():
+        for k, (name, part) in enumerate(_classes(table, by)):
+            here, front = look(name, k), 3 if name == "astraea" else 2
+            at = [values.index(v) for v in part[x]] if even else part[x]
+            ax.plot(at, part["mean"], label=here.label, color=here.color, linestyle=here.line,
+                    linewidth=here.width, marker=here.marker, markersize=4, zorder=front)  # fmt: skip
+            ax.fill_between(at, part["low"], part["high"], color=here.color, alpha=0.18, linewidth=0)
+        ax.set_ylim(bottom=0)
+        name_axis(ax.yaxis, y)
+        name_axis(ax.xaxis, x)
+        if even:
+            name_ticks(ax, x, values)
+        elif len(values) <= 8:
+            ax.set_xticks(values)
+    return ax
+
+
+def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
+    """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval."""
+    table = mean_interval(frame, x, y)
+    known = any(name in LOOKS for name in table[x])
+    names = ordered(table[x]) if known else sorted(table[x])
+    table = table.set_index(x).loc[names]
+    with style():
+        for k, (name, mean, high) in enumerate(zip(names, table["mean"], table["high"], strict=True)):
+            here = look(name if known else "astraea")
+            ax.bar(k, mean, 0.72, color=here.color, hatch=here.hatch, edgecolor="white", linewidth=0)
+            if np.isfinite(high):
+                ax.errorbar(k, mean, high - mean, color="#222222", capsize=2.5, elinewidth=0.9)
+        name_ticks(ax, x, names)
+        ax.tick_params(axis="x", length=0)
+        if known and len(names) > 4:
+            for label in ax.get_xticklabels():
+                label.set(rotation=35, ha="right", rotation_mode="anchor")
+        ax.grid(visible=False, axis="x")
+        name_axis(ax.yaxis, y)
+    return ax
+
+
+def boxes(table: pd.DataFrame, value: str, by: str, ax: Axes, *, scheduler: str | None = None) -> Axes:
+    """Boxes from a table of `box_stats`, one per class; whiskers reach from the 5 % to the 95 % quantile."""
+    rows = [part.iloc[0] for _, part in _classes(table, by)]
+    names = {"whislo": "low", "q1": "q1", "med": "median", "q3": "q3", "whishi": "high"}
+    figures = [{k: float(row[c]) for k, c in names.items()} for row in rows]
+    with style():
+        drawn = ax.bxp(figures, positions=range(len(rows)), widths=0.62, showfliers=False, patch_artist=True,
+                       medianprops={"color": "#111111", "linewidth": 1.4}, manage_ticks=False)  # fmt: skip
+        for k, (box, row) in enumerate(zip(drawn["boxes"], rows, strict=True)):
+            here = look(scheduler if scheduler is not None else row[by], k)
+            box.set(facecolor=here.color, alpha=0.75, linewidth=0.6)
+        for line in (*drawn["whiskers"], *drawn["caps"]):
+            line.set(linewidth=0.8, color="#444444")
+        name_ticks(ax, by, [row[by] for row in rows])
+        ax.set_xlabel("")
+        long = sum(len(str(row[by])) for row in rows) > 30
+        ax.tick_params(axis="x", labelrotation=90 if long else 0, length=0)
+        ax.grid(visible=False, axis="x")
+        name_axis(ax.yaxis, value)
+    return ax
+
+
+def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes, *, x: str = "time") -> Axes:
+    """One stepped line per class over time [s]."""
+    with style():
+        for k, (name, part) in enumerate(_classes(frame, by)):
+            here = look(name, k)
+            ax.step(part[x], part[y], where="post", label=here.label, color=here.color, linestyle=here.line,
+                    linewidth=0.7 * here.width, zorder=3 if name == "astraea" else 2)  # fmt: skip
+        ax.set_xlim(*span(frame[x]))
+        ax.set_ylim(bottom=0)
+        name_axis(ax.xaxis, x)
+        name_axis(ax.yaxis, y)
+    return ax
+
+
+def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> Axes:
+    """Bars of shares that add up: `y` for each `x`, split by a class; `x` in the order of the table."""
+    table = frame.pivot_table(index=x, columns=by, values=y, aggfunc="sum", sort=False).fillna(0.0)
+    bottom = np.zeros(len(table))
+    with style():
+        for k, name in enumerate(ordered(table.columns)):
+            here = look(name, k)
+            ax.bar(range(len(table)), table[name], 0.75, bottom, label=here.label, color=here.color, hatch=here.hatch,
+                   edgecolor="white", linewidth=0.5)  # fmt: skip
+            bottom += table[name].to_numpy()
+        name_ticks(ax, x, list(table.index))
+        ax.tick_params(axis="x", length=0)
+        ax.grid(visible=False, axis="x")
+        name_axis(ax.yaxis, y)
+    return ax
+
+
+def gantt(
+    grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu", labels: Mapping[str, str] | None = None
+) -> Axes:
+    """Who holds which GPUs when: one box per lease, one colour per job, its name inside.
+
+    Parameters
+    ----------
+    grants : DataFrame, columns job_id, demand, start, end, kind
+        As `Result.grants`. Renewed jobs keep their GPUs; the others get the lowest free ones, in one block if there is
+        one (which GPU it was is not part of a result).
+    gpus : int
+        GPUs of the cluster [GPU].
+    rows : {"gpu", "job"}
+        What the vertical axis lists.
+    labels : mapping, optional
+        Another name for each job.
+    """
+    table = gpu_rows(grants, gpus)
+    jobs = list(dict.fromkeys(sorted(grants["job_id"])))
+    low, high = float(table["start"].min()), float(table["end"].max())
+    with style():
+        box: Any
+        for box in table.itertuples():
+            k = jobs.index(box.job_id)
+            bottom, tall = (box.first_gpu, box.gpus) if rows == "gpu" else (k + 0.1, 0.8)
+            ax.add_patch(Rectangle((box.start, bottom), box.end - box.start, tall, facecolor=OTHERS[k % len(OTHERS)],
+                                   alpha=0.55, edgecolor="white", linewidth=1.2))  # fmt: skip
+            if box.end - box.start > 0.03 * (high - low):
+                text = (labels or {}).get(box.job_id, str(box.job_id)) if rows == "gpu" else f"{box.demand}"
+                ax.text((box.start + box.end) / 2, bottom + tall / 2, text, ha="center", va="center", fontsize=8)
+        count = gpus if rows == "gpu" else len(jobs)
+        ax.set(xlim=(low, high), ylim=(0, count))
+        ax.set_yticks(np.arange(count) + 0.5, [str(i + 1) for i in range(gpus)] if rows == "gpu" else
+                      [(labels or {}).get(j, str(j)) for j in jobs])  # fmt: skip
+        ax.tick_params(axis="y", length=0)
+        ax.grid(visible=False)
+        name_axis(ax.xaxis, "time")
+        ax.set_ylabel("GPU" if rows == "gpu" else "Job")
+    return ax
+
+
+def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame) -> None:
+    """Write `<id>_<trace>.png` (150 dpi), `.svg` and `.csv`; the same figure gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    """
+    base = save_table(data, id, trace, folder).with_suffix("")
+    kinds: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+    for kind, metadata in kinds.items():
+        buffer = io.BytesIO()
+        with style():
+            fig.savefig(buffer, format=kind, dpi=150, metadata=metadata)
+        publish(base.with_name(f"{base.name}.{kind}"), buffer.getvalue())
+
+
+def save_table(data: pd.DataFrame, id: str, trace: str, folder: str | Path) -> Path:
+    """Write `<id>_<trace>.csv`, numbers with six significant digits; return its path."""
+    path = Path(folder) / f"{id}_{trace}.csv"
+    publish(path, data.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    return path
+
+
+def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
+    return [(name, frame[frame[by] == name]) for name in ordered(frame[by])]

@@ -1,0 +1,193 @@
+"""Runs in parallel, each result once: what the cache has is read, what it lacks is computed and published."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+from numba.core.errors import NumbaError
+from tqdm.auto import tqdm
+
+from astraea import parallel
+from astraea.cluster import Cluster
+from astraea.errors import InputError, PolicyError
+from astraea.jit import source_digest
+from astraea.policies import get_policy
+from astraea.policies.base import Policy
+from astraea.result import Result
+from astraea.result_files import pack, unpack
+from astraea.run import Run, is_registered
+from astraea.simulate import Settings, simulate
+from astraea.trace import Trace
+
+_ROOT: Final = Path(__file__).resolve().parents[1]
+CACHE: Final = (_ROOT if (_ROOT / "pyproject.toml").is_file() else Path()) / "data" / "cache"
+"""Where results are kept unless another folder is named: in the project, or in the working folder of an installation."""
+
+T = TypeVar("T")
+
+
+class Outcome(NamedTuple):
+    """What a worker tells of a run: the archive of its result unless it published that, or why there is none."""
+
+    key: str
+    data: bytes | None = None
+    error: type[InputError | PolicyError] | None = None
+    sentence: str = ""
+    detail: str = ""
+
+
+def measured(
+    runs: Sequence[Run],
+    measure: Callable[[Result], T],
+    *,
+    jobs: int | None,
+    cache: str | Path | None,
+    backend: parallel.Backend,
+    scheduler: str | None,
+    progress: bool,
+) -> list[T]:
+    """Measure the result of every run, from the cache or computed now; arguments as in `run_grid`."""
+    parallel.check(jobs, backend, scheduler)
+    folder = CACHE if cache is None else Path(cache)
+    keys = [run.key for run in runs]
+    distinct = dict(zip(keys, runs, strict=True))
+    values: dict[str, T] = {}
+    failures: list[Outcome] = []
+    with tqdm(total=len(distinct), desc="simulating", unit="run", disable=not progress) as bar:
+        for key in distinct:
+            if (result := read_entry(folder, key)) is not None:
+                values[key] = measure(result)
+                bar.update()
+        missing = {key: run for key, run in distinct.items() if key not in values}
+        if missing:
+            with in_flight(folder) as work:
+                shared_disk = backend != "dask"
+                calls = [_call(key, run, folder, work if shared_disk else None) for key, run in missing.items()]
+                outcomes = parallel.streamed(
+                    compute, calls, jobs=jobs, backend=backend, scheduler=scheduler,
+                    common={id(run.trace): run.trace for run in missing.values()}.values(),
+                )  # fmt: skip
+                with closing(outcomes):
+                    for outcome in outcomes:
+                        if outcome.error is not None:
+                            failures.append(outcome)
+                        else:
+                            values[outcome.key] = measure(_received(outcome, folder, work))
+                        bar.update()
+    if failures:
+        raise _failure(failures, distinct)
+    return [values[key] for key in keys]
+
+
+def _call(key: str, run: Run, folder: Path, work: Path | None) -> tuple[Any, ...]:
+    """Arguments of `compute`: a policy of the package goes by name, so that the worker finds it compiled on its disk."""
+    policy = run.policy
+    sent = (policy.name, dict(policy.parameters)) if is_registered(policy) else policy
+    return run.trace, run.cluster, sent, run.seed, run.settings, key, folder, work
+
+
+def compute(
+    trace: Trace,
+    cluster: Cluster,
+    policy: Policy | tuple[str, dict[str, float]],
+    seed: int,
+    settings: Settings,
+    key: str,
+    folder: Path,
+    work: Path | None,
+) -> Outcome:
+    """Simulate in a worker; publish the result if there is a `work` folder, else hand it back.
+
+    Errors are handed back too, so that one run that fails does not end the others.
+    """
+    try:
+        scheduler = get_policy(policy[0])(**policy[1]) if isinstance(policy, tuple) else policy
+        data = pack(simulate(trace, cluster, scheduler, seed, settings=settings), key)
+        if work is None:
+            return Outcome(key, data)
+        publish_entry(folder, key, data, work)
+        return Outcome(key)
+    except (InputError, PolicyError) as err:
+        return Outcome(key, error=type(err), sentence=str(err), detail=traceback.format_exc())
+    except NumbaError as err:
+        what = f"the policy cannot be compiled ({' '.join(str(err).split())[:300]})"
+        return Outcome(key, error=PolicyError, sentence=what, detail=traceback.format_exc())
+    except Exception as err:
+        what = " ".join(f"{type(err).__name__}: {err}".split())
+        return Outcome(key, error=PolicyError, sentence=what, detail=traceback.format_exc())
+
+
+def _received(outcome: Outcome, folder: Path, work: Path) -> Result:
+    """Read the result that a worker published, or publish the one that it sent."""
+    if outcome.data is not None:
+        result = unpack(outcome.data, outcome.key)
+        if result.provenance["source_sha256"] != source_digest():
+            raise InputError("the Dask workers run another version of astraea than this process")
+        publish_entry(folder, outcome.key, outcome.data, work)
+        return result
+    published = read_entry(folder, outcome.key)
+    if published is None:
+        raise InputError(f"{entry(folder, outcome.key)}: the result that was just written there is gone or damaged")
+    return published
+
+
+def _failure(failures: Sequence[Outcome], runs: Mapping[str, Run]) -> InputError | PolicyError:
+    """Make one exception of all failures: it names the first in the order of the runs, and counts the others."""
+    order = list(runs)
+    first = min(failures, key=lambda outcome: order.index(outcome.key))
+    assert first.error is not None
+    more = f" (and {len(failures) - 1} more of {len(runs)} runs failed)" if len(failures) > 1 else ""
+    error = first.error(f"{runs[first.key].label}: {first.sentence}{more}")
+    error.__cause__ = RuntimeError(f"in a worker:\n{first.detail}")
+    return error
+
+
+def entry(folder: Path, key: str) -> Path:
+    """Where the result with this key is kept."""
+    return folder / f"{key}.zip"
+
+
+def read_entry(folder: Path, key: str) -> Result | None:
+    """Read a cached result; a damaged one is reported on the standard error stream and removed."""
+    path = entry(folder, key)
+    try:
+        return unpack(path.read_bytes(), key)
+    except FileNotFoundError:
+        return None
+    except OSError as err:
+        raise InputError(f"{path}: cannot be read ({err.strerror or err})") from None
+    except InputError as err:
+        tqdm.write(f"{path}: damaged ({err}); it is removed and computed again", file=sys.stderr)
+        path.unlink(missing_ok=True)
+        return None
+
+
+def publish_entry(folder: Path, key: str, data: bytes, work: Path) -> None:
+    """Write a result into the `work` folder and move it into the cache in one step.
+
+    Whoever publishes the same key at the same time publishes the same content, so the last one may win.
+    """
+    try:
+        (work / key).write_bytes(data)
+        os.replace(work / key, entry(folder, key))
+    except OSError as err:
+        raise InputError(f"{entry(folder, key)}: cannot be written ({err.strerror or err})") from None
+
+
+@contextmanager
+def in_flight(folder: Path) -> Iterator[Path]:
+    """Give a folder for files that are being written; it vanishes in the end, also if workers were ended."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        work = tempfile.TemporaryDirectory(prefix=".in-flight-", dir=folder, ignore_cleanup_errors=True)
+    except OSError as err:
+        raise InputError(f"{folder}: the cache cannot be written ({err.strerror or err})") from None
+    with work:
+        yield Path(work.name)

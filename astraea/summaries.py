@@ -1,0 +1,105 @@
+"""Tables that are drawn: jobs and seeds reduced to quantile points, means with intervals, five-number summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+CONFIDENCE: Final = 0.95
+"""Of the intervals around a mean over seeds."""
+
+QUANTILES: Final = {0.05: "low", 0.25: "q1", 0.5: "median", 0.75: "q3", 0.95: "high"}
+"""Quantile -> column of a five-number summary; the whiskers of a box end at the first and the last."""
+
+
+def ecdf(
+    frame: pd.DataFrame, value: str, by: str | Sequence[str], *, at: Sequence[float] = (), points: int = 200
+) -> pd.DataFrame:
+    """Points of the empirical distribution functions, one per class.
+
+    The share at every point is exact, F(x) = #{values <= x} / n; only the points in between are left out.
+
+    Parameters
+    ----------
+    value : str
+        Column; NaN is left out.
+    by : str or list of str
+        Column or columns that name the class.
+    at : sequence of float
+        Values at which a point must stand, as thresholds of claims.
+    points : int
+        Largest number of points per class, besides those `at`.
+
+    Returns
+    -------
+    DataFrame, columns `by`, `value`, share [0, 1]
+    """
+    keys = [by] if isinstance(by, str) else list(by)
+    parts = []
+    for key, part in frame.groupby(keys, sort=False, observed=True):
+        x = np.sort(part[value].dropna().to_numpy(dtype=float))
+        if len(x) == 0:
+            continue
+        picked = np.unique(np.r_[x[np.unique(np.linspace(0, len(x) - 1, points).round().astype(int))], list(at)])
+        share = np.searchsorted(x, picked, side="right") / len(x)
+        parts.append(pd.DataFrame({**dict(zip(keys, key, strict=True)), value: picked, "share": share}))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*keys, value, "share"])
+
+
+def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
+    """Mean over the rows of each class (seeds), with its 95 % confidence interval (Student's t).
+
+    Returns
+    -------
+    DataFrame, columns `by`, mean, low, high, n
+        low and high are NaN where there is one row only.
+    """
+    keys = [by] if isinstance(by, str) else list(by)
+    table = frame.groupby(keys, sort=False, observed=True)[value].agg(["mean", "std", "count"]).reset_index()
+    n = table["count"].to_numpy()
+    half = stats.t.ppf(0.5 + CONFIDENCE / 2, np.maximum(n - 1, 1)) * table["std"] / np.sqrt(n)
+    return table[keys].assign(mean=table["mean"], low=table["mean"] - half, high=table["mean"] + half, n=n)
+
+
+def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.DataFrame:
+    """Five-number summary of each class: 5 %, 25 %, 50 %, 75 %, 95 % quantile, and the number of values.
+
+    Returns
+    -------
+    DataFrame, columns `by`, low, q1, median, q3, high, n
+    """
+    keys = [by] if isinstance(by, str) else list(by)
+    groups = frame.dropna(subset=[value]).groupby(keys, sort=False, observed=True)[value]
+    columns = {name: groups.quantile(q) for q, name in QUANTILES.items()}
+    return pd.DataFrame({**columns, "n": groups.size()}).reset_index()
+
+
+def gpu_rows(grants: pd.DataFrame, gpus: int) -> pd.DataFrame:
+    """Blocks of neighbouring GPUs that each lease holds, for a picture.
+
+    Renewed jobs keep their GPUs; the others get the lowest free ones, in one block if there is one.
+
+    Returns
+    -------
+    DataFrame, columns job_id, demand, start, end [s], first_gpu, gpus
+        One row per block, in order of time.
+    """
+    free_at = np.zeros(gpus)
+    held: dict[str, Any] = {}
+    rows = []
+    table = grants.assign(new=grants["kind"] != "renewal").sort_values(["start", "new"], kind="stable")
+    lease: Any
+    for lease in table.itertuples():
+        if lease.new or lease.job_id not in held:
+            free = np.flatnonzero(free_at <= lease.start + 1e-9)
+            blocks = [b for b in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1) if len(b) >= lease.demand]
+            held[lease.job_id] = (blocks[0] if blocks else free)[: lease.demand]
+        own = held[lease.job_id]
+        free_at[own] = lease.end
+        for block in np.split(own, np.flatnonzero(np.diff(own) > 1) + 1):
+            rows.append((lease.job_id, lease.demand, lease.start, lease.end, block[0], len(block)))
+    return pd.DataFrame(rows, columns=["job_id", "demand", "start", "end", "first_gpu", "gpus"])

@@ -1,0 +1,76 @@
+"""A workload by name: synthetic, downloaded, or a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from astraea.errors import InputError
+from astraea.fetch import RAW
+from astraea.readers import read_trace
+from astraea.synth import synthesize
+from astraea.trace import Trace
+
+SYNTHETIC: Final = ("venus", "philly")
+"""Names of synthetic traces; the whole recorded Philly is the path ``data/raw/philly``."""
+
+#: name -> folder of `astraea.fetch`, file or folder in it, share file in it
+FETCHED: Final[dict[str, tuple[str, str, str | None]]] = {
+    "helios-venus": ("helios", "Venus", None),
+    "helios-earth": ("helios", "Earth", None),
+    "helios-saturn": ("helios", "Saturn", None),
+    "helios-uranus": ("helios", "Uranus", None),
+    "philly-two-weeks": ("philly-two-weeks", "philly_two_weeks.csv", "share-production.csv"),
+    "philly-vcs": ("philly-vcs", "", None),
+}
+"""Workloads that `astraea data fetch` gets."""
+
+
+def load_workload(
+    source: str | Path,
+    *,
+    format: str | None = None,
+    time_unit: str | None = None,
+    weights: str | Path | None = None,
+    seed: int = 0,
+    folder: str | Path = RAW,
+) -> Trace:
+    """Make or read the trace that a user named.
+
+    Parameters
+    ----------
+    source : str or path
+        One of `SYNTHETIC`, one of `FETCHED`, or a path as `read_trace` takes it.
+    format, time_unit, weights
+        Of a path, as in `read_trace`; weights of a downloaded workload too.
+    seed : int
+        Of a synthetic trace.
+    folder : path
+        Where downloads are.
+
+    Raises
+    ------
+    InputError
+        If there is no such thing, or it cannot be read.
+    """
+    text = str(source)
+    if text in SYNTHETIC or (text in FETCHED and not Path(text).exists()):
+        if format is not None or time_unit is not None:
+            raise InputError(f"{text}: the form of this workload is known, so no format or time unit can be given")
+    if text in SYNTHETIC:
+        if weights is not None:
+            raise InputError(f"{text}: the tenants of a synthetic trace have weights of their own, so none can be given")
+        return synthesize(text, seed)
+    if text in FETCHED and not Path(text).exists():
+        download, inside, shares = FETCHED[text]
+        path = Path(folder) / download
+        if not path.is_dir():
+            raise InputError(f"{text}: not downloaded yet; run: astraea data fetch {download}")
+        own = None if shares is None else path / shares
+        return read_trace(path / inside, weights=own if weights is None else weights, name=text)
+    if not Path(source).exists():
+        raise InputError(
+            f"{text}: there is no such file or folder, and no workload of that name; "
+            f"known are {', '.join((*SYNTHETIC, *FETCHED))}"
+        )
+    return read_trace(source, format=format, time_unit=time_unit, weights=weights)

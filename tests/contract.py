@@ -1,0 +1,315 @@
+"""What every scheduler must keep to, whatever it decides; `PolicyContract` is inherited by one class per policy.
+
+Run as a program, it prints the digests of some runs, for the tests that compare two processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache, cached_property
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+import astraea
+from astraea.cluster import Cluster
+from astraea.policies import get_policy
+from astraea.policies.base import Policy
+from astraea.result import Result
+from astraea.simulate import Settings, simulate
+from astraea.synth import synthesize
+from astraea.trace import Trace
+
+WEIGHTS = {"t0": 1.0, "t1": 2.0, "t2": 3.0, "t3": 2.0}
+
+
+class Workload(NamedTuple):
+    """A trace, where it runs, and how."""
+
+    trace: Trace
+    cluster: Cluster
+    settings: Settings = Settings()
+
+
+def crowd() -> Workload:
+    """300 jobs of 4 tenants that ask for 2.5 times what the cluster has while they come; 4 GPUs a node."""
+    rng, n = np.random.default_rng(7), 300
+    jobs = pd.DataFrame(
+        {
+            "job_id": range(n),
+            "tenant": [f"t{t}" for t in rng.integers(0, 4, n)],
+            "demand": rng.choice([1, 1, 1, 2, 2, 3, 4, 6, 8], n),
+            "submit_time": np.round(rng.uniform(0, 20_000, n), 2),
+            "duration": np.round(rng.lognormal(7, 1.2, n), 2),
+            "weight": rng.choice([1.0, 2.0], n),
+            "sensitivity": rng.choice([1.0, 1.0, 1.0, 0.75, 0.5], n),
+            "deadline": np.where(rng.random(n) < 0.3, rng.uniform(0, 60_000, n), np.nan),
+        }
+    )
+    return Workload(Trace.from_frame(jobs, name="crowd", weights=WEIGHTS), Cluster(6, 4))
+
+
+def few() -> Workload:
+    """40 jobs by a rule of arithmetic, small enough to follow by hand; also that of the golden files."""
+    k = np.arange(40)
+    jobs = pd.DataFrame(
+        {
+            "job_id": k,
+            "tenant": [f"t{t}" for t in k % 3],
+            "demand": np.array([1, 2, 4, 1, 3])[k % 5],
+            "submit_time": 70.0 * k + k * k % 7,
+            "duration": 200.0 + 37.5 * (k * k % 41),
+            "deadline": np.where(k % 4 == 0, 3000.0 + 50.0 * k, np.nan),
+        }
+    )
+    return Workload(Trace.from_frame(jobs, name="few", weights={"t0": 2, "t1": 1, "t2": 1}), Cluster(4, 4))
+
+
+def venus() -> Workload:
+    """The first 400 jobs of synthetic Venus on a fifth of its cluster."""
+    return Workload(synthesize("venus", 0).head(400), Cluster(20, 8))
+
+
+@cache
+def workload(name: str) -> Workload:
+    """A workload by name; the crowd also placed at random, which slows sensitive jobs, and strictly."""
+    if name in ("random", "strict"):
+        return crowd()._replace(settings=Settings(placement=name))
+    return {"crowd": crowd, "few": few, "venus": venus}[name]()
+
+
+def digest(result: Result) -> str:
+    """SHA-256 of the bytes of every table."""
+    h = hashlib.sha256()
+    for table in (result.jobs, result.set_aside, result.timeline, result.grants, result.placements):
+        buffer = io.BytesIO()
+        if table is not None:
+            table.to_parquet(buffer)
+        h.update(buffer.getvalue())
+    return h.hexdigest()
+
+
+class Audit:
+    """A run with its log, and what can be rebuilt from the log alone."""
+
+    def __init__(self, w: Workload, policy: Policy, **options: bool) -> None:
+        self.workload = w
+        self.policy = policy
+        self.result = simulate(w.trace, w.cluster, policy, settings=w.settings, keep_log=True, **options)
+        assert self.result.grants is not None
+        assert self.result.placements is not None
+        self.grants, self.placements, self.jobs = self.result.grants, self.result.placements, self.result.jobs
+
+    @cached_property
+    def holder(self) -> npt.NDArray[np.int64]:
+        """For each grant, the one that placed its gang: itself, or for renewals the last that was none."""
+        row = pd.Series(np.arange(len(self.grants))).where(self.grants["kind"] != "renewal")
+        return row.groupby(self.grants["job_id"]).ffill().astype(int).to_numpy()
+
+    @cached_property
+    def pieces(self) -> pd.DataFrame:
+        """Node, GPUs, start and end of every piece of every lease."""
+        rows = pd.DataFrame({"lease": np.arange(len(self.grants)), "grant": self.holder})
+        pieces = rows.merge(self.placements, on="grant")
+        return pieces.assign(
+            start=self.grants["start"].to_numpy()[pieces["lease"]], end=self.grants["end"].to_numpy()[pieces["lease"]]
+        )
+
+
+@cache
+def audit(name: str, policy: str, parameters: tuple[tuple[str, float], ...]) -> Audit:
+    """A run, once for all tests that look at it."""
+    return Audit(workload(name), get_policy(policy)(**dict(parameters)))
+
+
+@cache
+def digests_elsewhere(name: str, **environment: str) -> dict[str, str]:
+    """Digests of all contracts' policies on a workload, from another process in which every warning is an error."""
+    wanted = [[c.name, dict(c.parameters)] for c in contracts()]
+    paths = [str(Path(astraea.__file__).parents[1]), str(Path(__file__).parent)]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", __file__, name, json.dumps(wanted)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def contracts() -> list[type[PolicyContract]]:
+    """Every class that inherits the contract."""
+    return PolicyContract.__subclasses__()
+
+
+def key(name: str, parameters: Mapping[str, float]) -> str:
+    """A policy with its parameters, as text."""
+    return json.dumps([name, dict(parameters)])
+
+
+@pytest.fixture(params=["crowd", "random", "strict", "venus"])
+def run(request: pytest.FixtureRequest) -> Audit:
+    """The run of the class's policy on each workload."""
+    return audit(request.param, request.cls.name, tuple(request.cls.parameters.items()))
+
+
+class PolicyContract:
+    """Inherit, name the policy, and every test below applies to it."""
+
+    name: ClassVar[str]
+    parameters: ClassVar[Mapping[str, float]] = {}
+    revokes: ClassVar[bool] = False  # whether it takes GPUs inside a lease
+
+    @property
+    def policy(self) -> Policy:
+        """The policy under contract."""
+        return get_policy(self.name)(**self.parameters)
+
+    def test_no_node_ever_gives_more_gpus_than_it_has(self, run: Audit) -> None:
+        p = run.pieces
+        time, change = np.concatenate([p["start"], p["end"]]), np.concatenate([p["gpus"], -p["gpus"]])
+        node = np.concatenate([p["node"], p["node"]])
+        order = np.lexsort((change, time, node))  # at one moment, GPUs are given back before they are given out
+        held = pd.Series(change[order]).groupby(node[order]).cumsum()
+        assert held.between(0, run.workload.cluster.gpus_per_node).all()
+        assert p["node"].between(0, run.workload.cluster.nodes - 1).all()
+
+    def test_gangs_are_whole_and_stay_where_they_are(self, run: Audit) -> None:
+        placed = run.placements.groupby("grant")["gpus"].agg(["sum", "size", "min"])
+        new = run.grants[run.grants["kind"] != "renewal"]
+        assert (placed["min"] > 0).all()
+        assert not run.placements.duplicated(["grant", "node"]).any()
+        assert placed["sum"].to_dict() == new["demand"].to_dict()
+        assert (run.grants["nodes"].to_numpy() == placed["size"].loc[run.holder]).all()
+
+    def test_leases_start_at_rounds_and_last_no_longer_than_the_term(self, run: Audit) -> None:
+        rounds = run.grants["start"] / run.workload.settings.interval
+        assert (rounds == rounds.round()).all()
+        assert (run.grants["end"] > run.grants["start"]).all()
+        assert (run.grants["end"] - run.grants["start"] <= run.policy.lease_term).all()
+        assert run.grants["start"].is_monotonic_increasing
+
+    def test_kinds_of_leases_follow_from_their_times(self, run: Audit) -> None:
+        by_job = run.grants.groupby("job_id")
+        previous = by_job["end"].shift()
+        gap = run.grants["start"] - previous
+        assert not (gap < 0).any()
+        assert ((run.grants["kind"] == "start") == previous.isna()).all()
+        assert (gap[run.grants["kind"] == "renewal"] == 0).all()
+        jobs = run.jobs.set_index("job_id")
+        assert jobs["leases"].to_dict() == by_job.size().to_dict()
+        assert jobs["first_start_time"].to_dict() == by_job["start"].first().to_dict()
+        assert jobs["end_time"].to_dict() == by_job["end"].last().to_dict()
+        restarts = (run.grants["kind"] == "restart").groupby(run.grants["job_id"]).sum()
+        assert jobs["preemptions"].to_dict() == restarts.to_dict()
+
+    def test_no_job_is_lost(self, run: Audit) -> None:
+        trace, jobs, aside = run.workload.trace, run.jobs, run.result.set_aside
+        assert sorted([*jobs["job_id"], *aside["job_id"]]) == sorted(trace.job_id)
+        kept = trace.frame[~trace.frame["job_id"].isin(aside["job_id"])].reset_index(drop=True)
+        columns = ["job_id", "tenant", "demand", "submit_time", "duration", "user"]
+        pd.testing.assert_frame_equal(jobs[columns], kept[columns])
+        assert (jobs["first_start_time"] >= jobs["submit_time"]).all()
+        assert jobs.notna().all().all()
+        quota = dict(zip(trace.tenants, np.floor(run.result.gpus * trace.tenant_weight / trace.tenant_weight.sum())))
+        assert (jobs["demand"] <= jobs["tenant"].map(quota)).all()
+        assert (aside["demand"] > aside["tenant"].map(quota)).all()
+
+    def test_gpu_time_is_conserved(self, run: Audit) -> None:
+        held = run.grants["demand"] * (run.grants["end"] - run.grants["start"])
+        of_job = held.groupby(run.grants["job_id"]).sum().loc[run.jobs["job_id"]]
+        np.testing.assert_allclose(run.jobs["attained_service"], of_job, rtol=1e-12)
+        g, tenants = run.grants, np.array(run.workload.trace.tenants)
+        hours = run.result.timeline["time"].to_numpy().reshape(-1, len(tenants))[:, :1]
+        whose = (g["tenant"].to_numpy()[:, None] == tenants).astype(float)
+        demand, start, end = (g[c].to_numpy(dtype=float) for c in ("demand", "start", "end"))
+        until = demand * (np.clip(hours, start, end) - start) @ whose
+        holds = demand * ((start < hours) & (hours <= end)) @ whose
+        whose = (run.jobs["tenant"].to_numpy()[:, None] == tenants).astype(float)
+        came, left = (run.jobs[c].to_numpy() for c in ("submit_time", "end_time"))
+        wants = run.jobs["demand"].to_numpy() * ((came < hours) & (hours <= left)) @ whose
+        timeline = run.result.timeline
+        np.testing.assert_allclose(timeline["attained_service"], until.ravel(), rtol=1e-11)
+        assert (timeline["held"] == holds.ravel()).all()
+        assert (timeline["held"] + timeline["waiting"] == wants.ravel()).all()
+
+    def test_every_second_is_accounted_for(self, run: Audit) -> None:
+        jobs, settings = run.jobs, run.workload.settings
+        executed = jobs["attained_service"] / jobs["demand"]
+        np.testing.assert_allclose(jobs["jct"], jobs["end_time"] - jobs["submit_time"])
+        np.testing.assert_allclose(jobs["jct"], jobs["queueing_delay"] + executed)
+        np.testing.assert_allclose(jobs["slowdown"], jobs["jct"] / executed)
+        np.testing.assert_allclose(jobs["rho_job"], jobs["attained_service"] / jobs["fair_service"])
+        trace = run.workload.trace.frame.set_index("job_id").loc[jobs["job_id"]]
+        least = (jobs["duration"] + jobs["overhead"]).to_numpy()
+        most = (jobs["duration"] / trace["sensitivity"].to_numpy() + jobs["overhead"]).to_numpy()
+        assert (executed >= least * (1 - 1e-12)).all()
+        assert (executed <= most * (1 + 1e-12)).all()
+        if not self.revokes:
+            checkpoints, restarts = jobs["leases"] - 1, jobs["preemptions"]
+            charged = checkpoints * settings.checkpoint_overhead + restarts * settings.restart_overhead
+            np.testing.assert_allclose(jobs["overhead"], charged)
+
+    def test_without_leases_nothing_is_preempted(self, run: Audit) -> None:
+        if np.isfinite(self.policy.lease_term):
+            assert run.jobs["leases"].max() > 1
+        else:
+            assert (run.jobs["leases"] == 1).all()
+            assert (run.jobs[["preemptions", "overhead"]] == 0).all().all()
+
+    def test_again_gives_the_same_bytes(self, run: Audit) -> None:
+        assert digest(Audit(run.workload, self.policy).result) == digest(run.result)
+
+    def test_skipped_rounds_change_nothing(self, run: Audit) -> None:
+        assert digest(Audit(run.workload, self.policy, skip_rounds=False).result) == digest(run.result)
+
+    def test_row_order_and_names_change_nothing(self, run: Audit) -> None:
+        trace, rng = run.workload.trace, np.random.default_rng(3)
+        names = {t: f"tenant-{i:02d}" for i, t in enumerate(trace.tenants)}
+        weights = {names[t]: 2 * w for t, w in zip(trace.tenants, trace.tenant_weight, strict=True)}
+        jobs = trace.frame.iloc[rng.permutation(len(trace))].replace({"tenant": names})
+        other = Audit(run.workload._replace(trace=Trace.from_frame(jobs, weights=weights)), self.policy)
+        for ours, theirs in ((other.jobs, run.jobs), (other.grants, run.grants)):
+            pd.testing.assert_frame_equal(ours.drop(columns="tenant"), theirs.drop(columns="tenant"), check_exact=True)
+        pd.testing.assert_frame_equal(other.placements, run.placements)
+
+    @pytest.mark.parametrize("part", [0.2, 0.5, 0.9])
+    def test_the_future_is_out_of_reach(self, run: Audit, part: float) -> None:
+        """Durations of jobs that have not ended by a moment, and jobs that come later, decide nothing before it."""
+        moment = part * run.workload.trace.span
+        known = run.workload.trace.submit_time <= moment
+        jobs = run.workload.trace.frame[known]
+        unended = ~jobs["job_id"].isin(run.jobs.loc[run.jobs["end_time"] <= moment, "job_id"])
+        if not self.policy.needs_estimates:
+            longer = np.random.default_rng(5).uniform(1, 30, len(jobs))
+            jobs = jobs.assign(duration=jobs["duration"] * np.where(unended, longer, 1))
+        weights = dict(zip(run.workload.trace.tenants, run.workload.trace.tenant_weight, strict=True))
+        other = Audit(run.workload._replace(trace=Trace.from_frame(jobs, weights=weights)), self.policy)
+        assert unended.sum() > 3
+        before = [a.grants.loc[a.grants["start"] <= moment].drop(columns="end") for a in (other, run)]
+        pd.testing.assert_frame_equal(*before)
+        rows = [a.placements[a.placements["grant"].isin(b.index)] for a, b in zip((other, run), before, strict=True)]
+        pd.testing.assert_frame_equal(*rows)
+
+    def test_another_process_gives_the_same_bytes(self) -> None:
+        here = digest(audit("crowd", self.name, tuple(self.parameters.items())).result)
+        assert digests_elsewhere("crowd", PYTHONHASHSEED="12345")[key(self.name, self.parameters)] == here
+
+    def test_plain_python_gives_the_same_bytes(self) -> None:
+        here = digest(audit("few", self.name, tuple(self.parameters.items())).result)
+        assert digests_elsewhere("few", NUMBA_DISABLE_JIT="1")[key(self.name, self.parameters)] == here
+
+
+if __name__ == "__main__":
+    chosen = {key(n, p): digest(audit(sys.argv[1], n, tuple(p.items())).result) for n, p in json.loads(sys.argv[2])}
+    print(json.dumps(chosen))
