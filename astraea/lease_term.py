@@ -90,16 +90,18 @@ def select_lease_term(
     runs = [Run(trace, cluster, p, seed, given) for p in policies]
     table = grid_table(runs, measure=_figures, **options)
     table = table[["lease_term", "average_jct", "overhead_share", "sharing_loss"]]
-    best = table.loc[table["average_jct"].idxmin()]
-    table = table.assign(within_tolerance=table["average_jct"] <= best["average_jct"] * (1 + tolerance))
-    pick = table[table["within_tolerance"]].iloc[0]
+    jct = table["average_jct"].to_numpy(dtype=float)
+    best = int(jct.argmin())
+    table = table.assign(within_tolerance=jct <= jct[best] * (1 + tolerance))
+    pick = int(table["within_tolerance"].to_numpy().argmax())  # the first that is true
+    tried = [p.lease_term for p in policies]
+    overhead, loss = (100 * float(table[c].to_numpy(dtype=float)[pick]) for c in ("overhead_share", "sharing_loss"))
     reason = (
-        f"{pick['lease_term']:g} s is the shortest lease term whose average JCT, {pick['average_jct']:.0f} s, is within "
-        f"{100 * tolerance:g} % of the best, {best['average_jct']:.0f} s at {best['lease_term']:g} s; checkpoints and "
-        f"restarts are {100 * pick['overhead_share']:.2f} % of it, and {100 * pick['sharing_loss']:.1f} % of the jobs "
-        "have sharing loss."
+        f"{tried[pick]:g} s is the shortest lease term whose average JCT, {jct[pick]:.0f} s, is within "
+        f"{100 * tolerance:g} % of the best, {jct[best]:.0f} s at {tried[best]:g} s; checkpoints and restarts are "
+        f"{overhead:.2f} % of it, and {loss:.1f} % of the jobs have sharing loss."
     )
-    return LeaseTermChoice(float(pick["lease_term"]), reason, table)
+    return LeaseTermChoice(tried[pick], reason, table)
 
 
 def _figures(result: Result) -> dict[str, Any]:

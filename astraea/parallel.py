@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Literal, TypeVar, get_args
 
 import joblib
@@ -40,7 +41,7 @@ def streamed(
     backend: Backend,
     scheduler: str | None,
     common: Iterable[Any] = (),
-) -> Iterator[T]:
+) -> Generator[T]:
     """Results of `function(*call)` for all calls, each as soon as it is there.
 
     Closing the generator, or an exception such as Ctrl-C, ends the workers.
@@ -57,13 +58,24 @@ def streamed(
     """
     with _configured(min(jobs or joblib.cpu_count(), len(calls)), backend, scheduler, common) as parallel:
         results = parallel(joblib.delayed(function)(*call) for call in calls)
-        with closing(results):
+        with _quietly_closed(results):
             try:
                 yield from results
             except TerminatedWorkerError:
                 raise InputError(
-                    "a worker process was killed, perhaps for lack of memory; try fewer jobs (what was finished is kept)"
+                    "a worker process was killed, perhaps for lack of memory; try fewer jobs (what is finished is kept)"
                 ) from None
+
+
+@contextmanager
+def _quietly_closed(results: Generator[Any]) -> Iterator[None]:
+    """Close the generator in the end; joblib would warn that tasks were cancelled, which was the wish."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
+            results.close()
 
 
 @contextmanager
@@ -95,7 +107,7 @@ def _dask_client(scheduler: str) -> Iterator[Any]:
     except ImportError:
         raise InputError("the dask backend needs more packages: pip install 'astraea[dask]'") from None
     try:
-        client = Client(scheduler, timeout=DASK_TIMEOUT)
+        client: Any = Client(scheduler, timeout=DASK_TIMEOUT)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError):
         raise InputError(f"no Dask scheduler answers at {scheduler} within {DASK_TIMEOUT} s") from None
     with client:

@@ -4,7 +4,7 @@ The archive is one file and not a folder, because a single `os.replace` publishe
 while a folder that is not empty cannot be replaced in one step. It is a zip without compression of its own, so every
 zip tool opens it:
 
-- ``jobs.parquet``, ``set_aside.parquet``, ``timeline.parquet`` and, if kept, ``grants.parquet``, ``placements.parquet``;
+- ``jobs.parquet``, ``set_aside.parquet``, ``timeline.parquet``; if kept, ``grants.parquet``, ``placements.parquet``;
 - ``result.json``: what it is the result of, column types, provenance;
 - ``seconds.json``: the time spent simulating, the only member that differs between two equal runs;
 - the archive's comment: the SHA-256 of all bytes before it, so that any change to the file is noticed.
@@ -23,7 +23,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
@@ -112,7 +112,7 @@ def _parquet(table: pd.DataFrame) -> bytes:
 
 
 def all_set_aside(result: Result, listed: pd.DataFrame) -> pd.DataFrame:
-    """What was set aside by the reader (`Trace.set_aside`) and before the run, in this order.
+    """List what was set aside by the reader (`Trace.set_aside`) and before the run, in this order.
 
     Returns
     -------

@@ -100,8 +100,9 @@ def is_registered(policy: Policy) -> bool:
 
 def policy_source(policy: Policy) -> list[str]:
     """Everything that a policy from outside the package is made of: its text, and that of what it calls and reads."""
-    flags = [policy.needs_estimates, policy.revokes, list(policy.memory), list(policy.parameters)]
-    return [json.dumps(flags), *_parts(policy.select, set())]
+    own = (f.name for f in fields(policy) if f.name not in ("parameters", "help", "source"))
+    parts = [(name, part) for name in own for part in _parts(getattr(policy, name), set())]
+    return [repr(list(policy.parameters)), *(text for part in parts for text in part)]
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[str]:
@@ -117,7 +118,7 @@ def _parts(value: Any, seen: set[int]) -> Iterator[str]:
             yield from _parts(used, seen)
     elif isinstance(value, type):
         yield repr((value.__qualname__, getattr(value, "_fields", ()), getattr(value, "_field_defaults", {})))
-    elif isinstance(value, (int, float, str, bytes, tuple)):
+    elif isinstance(value, (bool, int, float, str, bytes, tuple)):
         yield repr(value)
 
 
@@ -126,7 +127,7 @@ def _text(function: FunctionType) -> str:
     try:
         return inspect.getsource(function)
     except (OSError, TypeError):
-        return repr([(code.co_code, code.co_names, code.co_varnames, _constants(code)) for code in _codes(function.__code__)])
+        return repr([(c.co_code, c.co_names, c.co_varnames, _constants(c)) for c in _codes(function.__code__)])
 
 
 def _constants(code: CodeType) -> list[Any]:

@@ -28,7 +28,7 @@ from astraea.trace import Trace
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 CACHE: Final = (_ROOT if (_ROOT / "pyproject.toml").is_file() else Path()) / "data" / "cache"
-"""Where results are kept unless another folder is named: in the project, or in the working folder of an installation."""
+"""Where results are kept unless another folder is named: in the project; if installed, in the working folder."""
 
 T = TypeVar("T")
 
@@ -87,7 +87,7 @@ def measured(
 
 
 def _call(key: str, run: Run, folder: Path, work: Path | None) -> tuple[Any, ...]:
-    """Arguments of `compute`: a policy of the package goes by name, so that the worker finds it compiled on its disk."""
+    """Arguments of `compute`; a policy of the package goes by name, so that workers find it compiled on the disk."""
     policy = run.policy
     sent = (policy.name, dict(policy.parameters)) if is_registered(policy) else policy
     return run.trace, run.cluster, sent, run.seed, run.settings, key, folder, work

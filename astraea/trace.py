@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +43,26 @@ _REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+
+def _is_time(v: FloatArray) -> npt.NDArray[np.bool_]:
+    return (v >= 0) & (v <= MAX_TIME)
+
+
+#: column, what is expected of it, and the test
+_NUMBERS: Final[tuple[tuple[str, str, Callable[[FloatArray], npt.NDArray[np.bool_]]], ...]] = (
+    (
+        "demand",
+        f"a whole number of GPUs from 1 to {MAX_DEMAND}",
+        lambda v: (v >= 1) & (v <= MAX_DEMAND) & (np.floor(v) == v),
+    ),
+    ("submit_time", f"a time of at least 0 and at most {MAX_TIME:g} s", _is_time),
+    ("duration", f"a time above 0 and at most {MAX_TIME:g} s", lambda v: (v > 0) & (v <= MAX_TIME)),
+    ("weight", "a number above 0", lambda v: (v > 0) & np.isfinite(v)),
+    ("queueing_delay", f"a time of at least 0 and at most {MAX_TIME:g} s", lambda v: np.isnan(v) | _is_time(v)),
+    ("sensitivity", "a speed above 0 and at most 1", lambda v: (v > 0) & (v <= 1)),
+    ("deadline", "a time in seconds", lambda v: ~np.isinf(v)),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,16 +343,7 @@ def _checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[st
     out["user"] = _text(jobs["user"], "user", where) if "user" in jobs else out["tenant"]
     duplicate = pd.Series(out["job_id"]).duplicated().to_numpy()
     _refuse(duplicate, out["job_id"], "job_id", where, "unique")
-    numbers = (
-        ("demand", f"a whole number of GPUs from 1 to {MAX_DEMAND}", lambda v: (v >= 1) & (v <= MAX_DEMAND) & (np.floor(v) == v)),
-        ("submit_time", f"a time of at least 0 and at most {MAX_TIME:g} s", lambda v: (v >= 0) & (v <= MAX_TIME)),
-        ("duration", f"a time above 0 and at most {MAX_TIME:g} s", lambda v: (v > 0) & (v <= MAX_TIME)),
-        ("weight", "a number above 0", lambda v: (v > 0) & np.isfinite(v)),
-        ("queueing_delay", f"a time of at least 0 and at most {MAX_TIME:g} s", lambda v: np.isnan(v) | ((v >= 0) & (v <= MAX_TIME))),
-        ("sensitivity", "a speed above 0 and at most 1", lambda v: (v > 0) & (v <= 1)),
-        ("deadline", "a time in seconds", lambda v: ~np.isinf(v)),
-    )
-    for c, expected, good in numbers:
+    for c, expected, good in _NUMBERS:
         raw = jobs[c] if c in jobs else pd.Series(np.full(len(jobs), _OPTIONAL[c]))
         values = pd.to_numeric(raw, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         text = raw.notna().to_numpy() & np.isnan(values)

@@ -26,7 +26,7 @@ FETCHED: Final[dict[str, tuple[str, str, str | None]]] = {
 """Workloads that `astraea data fetch` gets."""
 
 
-def load_workload(
+def named_trace(
     source: str | Path,
     *,
     format: str | None = None,
@@ -59,7 +59,7 @@ def load_workload(
             raise InputError(f"{text}: the form of this workload is known, so no format or time unit can be given")
     if text in SYNTHETIC:
         if weights is not None:
-            raise InputError(f"{text}: the tenants of a synthetic trace have weights of their own, so none can be given")
+            raise InputError(f"{text}: a synthetic trace has tenant weights of its own, so none can be given")
         return synthesize(text, seed)
     if text in FETCHED and not Path(text).exists():
         download, inside, shares = FETCHED[text]

@@ -48,7 +48,7 @@ job = st.builds(
     submit=st.one_of(st.integers(0, 1500).map(float), st.integers(0, 100).map(lambda k: k * 10.0)),
     duration=st.one_of(quarter_seconds, st.integers(1, 300).map(lambda k: k * 10.0)),
     weight=st.sampled_from([1, 1, 2, 0.5]),
-    sensitivity=st.sampled_from([1, 1, 0.5, 0.75]),
+    sensitivity=st.sampled_from([1, 1, 0.5, 0.25]),
     deadline=st.one_of(st.none(), st.integers(0, 4000).map(float)),
 )
 cases = st.fixed_dictionaries(
@@ -153,12 +153,10 @@ def test_engine_and_twin_agree_exactly(variant: str) -> None:
         # the fairness integrals: to the last digits of a float
         fair = [float(expected["fair"][j]) for j in kept]
         np.testing.assert_allclose(rows["fair_service"], fair, rtol=1e-12)
-        hours = result.timeline.pivot(index="time", columns="tenant", values=["attained_service", "fair_service"])
-        for h, tenants in enumerate(expected["timeline"][: len(hours)]):
-            for t, (attained, deserved) in enumerate(tenants):
-                at = hours.loc[h * 3600.0]
-                np.testing.assert_allclose(at["attained_service"].iloc[t], float(attained), rtol=1e-12)
-                np.testing.assert_allclose(at["fair_service"].iloc[t], float(deserved), rtol=1e-12)
+        hours = result.timeline.set_index(["time", "tenant"])
+        for h, tenants in enumerate(expected["timeline"][: len(hours) // 3]):
+            at = hours.loc[h * 3600.0, ["attained_service", "fair_service"]].sort_index()
+            np.testing.assert_allclose(at, np.array(tenants, dtype=float), rtol=1e-12)
 
     agree()
     assert decided[0] >= 200

@@ -11,7 +11,7 @@ from astraea.cluster import Cluster
 from astraea.errors import InputError
 from astraea.readers import FORMATS, TIME_UNITS
 from astraea.trace import Trace
-from astraea.workloads import FETCHED, SYNTHETIC, load_workload
+from astraea.workloads import FETCHED, SYNTHETIC, named_trace
 
 
 class Parser(argparse.ArgumentParser):
@@ -60,7 +60,7 @@ def add_parallel(parser: argparse.ArgumentParser) -> None:
 
 def load(arguments: argparse.Namespace, seed: int = 0) -> Trace:
     """Read the trace that `add_trace` asked for."""
-    return load_workload(
+    return named_trace(
         arguments.trace,
         format=arguments.format,
         time_unit=arguments.time_unit,

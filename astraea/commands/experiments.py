@@ -83,9 +83,8 @@ def lease_term(arguments: argparse.Namespace) -> int:
         seed=run.seed, settings=run.settings, **_options(arguments),
     )  # fmt: skip
     print(f"{'lease term [s]':>14}  {'average JCT [s]':>15}  {'overhead [%]':>12}  {'sharing loss [%]':>16}")
-    for row in choice.table.itertuples():
-        overhead, loss = 100 * row.overhead_share, 100 * row.sharing_loss
-        print(f"{row.lease_term:>14g}  {row.average_jct:>15.1f}  {overhead:>12.2f}  {loss:>16.2f}")
+    for term, jct, overhead, loss in choice.table.iloc[:, :4].to_numpy(dtype=float):
+        print(f"{term:>14g}  {jct:>15.1f}  {100 * overhead:>12.2f}  {100 * loss:>16.2f}")
     print(f"\n{choice.reason}")
     return 0
 

@@ -43,5 +43,5 @@ def claims(arguments: argparse.Namespace) -> int:
     from astraea.claims import evaluate
 
     table = evaluate(arguments.folder)
-    print(table.fillna("-").to_string(index=False, max_colwidth=60))
+    print(table.to_string(index=False, na_rep="-", max_colwidth=60))
     return 0

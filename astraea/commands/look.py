@@ -9,8 +9,9 @@ from typing import Any
 
 from astraea.commands import arguments as args
 from astraea.describe import describe_text
+from astraea.engine.placement import PLACEMENTS
 from astraea.policies import POLICIES
-from astraea.simulate import PLACEMENTS, Settings
+from astraea.simulate import Settings
 
 #: what each field of `Settings` is
 SETTINGS: dict[str, str] = {
@@ -39,7 +40,7 @@ def describe(arguments: argparse.Namespace) -> int:
 
 def policies(arguments: argparse.Namespace) -> int:
     """List the schedulers with source and parameters, and the settings of a simulation."""
-    listed = {
+    listed: dict[str, dict[str, Any]] = {
         name: {
             "source": policy.source,
             "parameters": {k: {"default": v, "meaning": policy.help[k]} for k, v in policy.parameters.items()},

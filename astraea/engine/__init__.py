@@ -1,0 +1,1 @@
+"""The simulator: state, rounds, events, placement, fairness integrals."""

@@ -34,7 +34,6 @@ from astraea.policies.base import (
     unpack,
 )
 
-
 # keys and rewards beyond every ratio, small enough that adding a ratio to them is exact
 IDLE: Final = 2.0**50
 NEW: Final = 2.0**50
@@ -48,7 +47,7 @@ class Parameters(NamedTuple):
     tenant_window : s, tenants are compared over this past (from a whole hour on); 0 from the beginning
     idle_guard : a tenant that uses less than this part of its quota goes first; 0 off
     starvation : s, a job that has waited this long goes before all others of its tenant; 0 off
-    early_lease : s, a new job may take GPUs of its own tenant's jobs that are less than this into a renewed lease; 0 off
+    early_lease : s, a new job may take GPUs of jobs of its tenant that are less than this into a renewed lease; 0 off
     renewal_bonus : added to the reward of a job that asks for renewal, per lease it has had; 0 off
     deadline_bonus : added to the reward of a job whose deadline has not passed; 0 off
     """
@@ -158,10 +157,12 @@ def take_early_leases(s: View, p: Parameters, t: int, j: int) -> None:
 @compiled
 def is_younger(s: View, a: int, b: int) -> bool:
     """Whether the lease of job `a` began after that of job `b`; of equals, the job submitted later."""
-    return s.job[a].lease_start > s.job[b].lease_start or (s.job[a].lease_start == s.job[b].lease_start and a > b)
+    later = s.job[a].lease_start - s.job[b].lease_start
+    return later > 0 or (later == 0 and a > b)
 
 
 @compiled
 def is_early(s: View, p: Parameters, t: int, k: int) -> bool:
     """Whether job `k` of tenant `t` was renewed less than `early_lease` ago, and still has its lease."""
-    return s.job[k].tenant == t and s.job[k].streak > 1 and s.moment[0].now - s.job[k].lease_start < p.early_lease and is_open(s, k)
+    renewed = s.job[k].tenant == t and s.job[k].streak > 1
+    return renewed and s.moment[0].now - s.job[k].lease_start < p.early_lease and is_open(s, k)

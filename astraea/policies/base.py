@@ -127,7 +127,7 @@ def unpack(cls: Any, values: Any) -> Any:
 
 
 @overload(unpack)
-def _unpack(cls, values):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _unpack(cls, values):  # type: ignore[no-untyped-def]
     assert isinstance(cls, types.NamedTupleClass)
     items = ", ".join(f"values[{i}]" for i in range(len(cls.instance_class._fields)))
     scope: dict[str, Any] = {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from astraea.engine.state import View
 from astraea.jit import compiled
-from astraea.policies.base import all_candidates, average_contention, fits, grant, level, policy, unpack
+from astraea.policies.base import all_candidates, average_contention, fits, grant, level, policy
 
 
 class Parameters(NamedTuple):

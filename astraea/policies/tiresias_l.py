@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from astraea.engine.state import AT_EVENTS, PENDING, WHILE_ONE_FITS, View
 from astraea.jit import compiled
 from astraea.policies.base import all_candidates, fits, grant, is_open, policy, unpack

@@ -19,16 +19,17 @@ SESSION_MEDIAN, SESSION_SPREAD, SESSION_MAX = 2.5, 1.2, 80
 #: ... a sweep within seconds, or one by one after having looked at the last result [h]
 SWEEP_SHARE, SWEEP_GAP, REPEAT_GAP = 0.5, 0.005, 0.4
 
-#: Users of a tenant: how much each submits falls as rank ** -USER_EXPONENT, down to USER_FLOOR. Chosen for the logs of
-#: Venus, where the busiest 1, 5 and 20 % of the users hold 32, 60 and 88 % of the GPU-time
-USER_EXPONENT, USER_FLOOR = 2.6, 0.012
+#: Users of a tenant: how much each submits falls as rank ** -USER_EXPONENT, down to USER_FLOOR, and TASTE is the shape
+#: of the gamma numbers that say how much a user likes each gang size. Chosen for the logs of Venus, where the busiest
+#: 1, 5 and 20 % of the users hold 32, 60 and 88 % of the GPU-time
+USER_EXPONENT, USER_FLOOR, TASTE = 3.6, 0.009, 4.0
 
 TEMPLATES: Final = 3
 """Kinds of job that a user runs with each gang size."""
 
 #: Share of the spread of (normal scores of) durations that lies between users, between templates of a user, and
 #: between the runs of one template; the last is what no estimator can know
-BETWEEN_USERS, BETWEEN_TEMPLATES, WITHIN = 0.30, 0.45, 0.25
+BETWEEN_USERS, BETWEEN_TEMPLATES, WITHIN = 0.10, 0.70, 0.20
 
 
 def exact_counts(shares: FloatArray, n: int) -> IntArray:
@@ -81,15 +82,16 @@ class Users:
         self.tenant = np.repeat(np.arange(len(number)), number)
         self.first = np.concatenate([[0], np.cumsum(number)])
         rank = np.arange(len(self.tenant)) - self.first[self.tenant] + 1
-        self.activity = rank**-USER_EXPONENT + USER_FLOOR
+        taste = rng.gamma(TASTE, size=(len(rank), sizes))
+        self.activity = (rank[:, None] ** -USER_EXPONENT + USER_FLOOR) * taste
         self.pace = np.sqrt(BETWEEN_USERS) * rng.standard_normal((len(rank), 1, 1)) + np.sqrt(
             BETWEEN_TEMPLATES
         ) * rng.standard_normal((len(rank), sizes, TEMPLATES))
 
-    def pick(self, rng: np.random.Generator, tenant: int, n: int) -> IntArray:
-        """Pick users of the tenant for `n` sessions."""
+    def pick(self, rng: np.random.Generator, tenant: int, size: int, n: int) -> IntArray:
+        """Pick users of the tenant for `n` sessions with gangs of this size."""
         first, last = int(self.first[tenant]), int(self.first[tenant + 1])
-        p = np.cumsum(self.activity[first:last])
+        p = np.cumsum(self.activity[first:last, size])
         chosen: IntArray = first + np.searchsorted(p, rng.random(n) * p[-1])
         return chosen
 

@@ -47,7 +47,7 @@ SIZES = (
 #: Weights: nodes of the 15 virtual clusters in the logs, and a sixteenth of 2 nodes that is ours ([Ye2022] has 16
 #: tenants). Loads, tastes, numbers of users and swings are ours too, chosen so that jobs per node differ more than
 #: tenfold, as in the logs, that 1-GPU jobs are 9 to 100 % of a tenant's, and that Fig. 4 can be found: with opposite
-#: swings one virtual cluster is full on June 15 while another is half empty, and the other way round on June 21
+#: swings one virtual cluster is full while another is half empty, and some days later it is the other way round
 TENANTS = (
     Tenant("vc01", 9, 1.0, -0.6, 27, swing=-2.5),
     Tenant("vc02", 5, 0.9, -0.7, 21),

@@ -29,7 +29,7 @@ from astraea.trace import Trace
 HISTORY_DAYS, WINDOW_DAYS = 42, 14
 
 #: How often each template of a user is the one that is run
-TEMPLATE_SHARES: Final = (0.6, 0.3, 0.1)
+TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
 
 
 @dataclass(frozen=True)
@@ -78,24 +78,10 @@ class Size:
 class Workload:
     """Everything that is known about a workload before chance comes in.
 
-    Attributes
-    ----------
-    name : str
-        What the trace is called.
-    stream : int
-        Which stream of random numbers; two workloads with the same seed have nothing in common.
-    start : Timestamp
-        The Monday on which the evaluated window begins.
-    gpus, home_gpus : int
-        GPUs of the simulated cluster, whose quotas every gang fits, and of the real one, where users queued.
-    jobs, history_jobs : int
-        Jobs of the two weeks, and of the six weeks before.
-    tenants, sizes : tuples
-        The virtual clusters, and the gang sizes.
-    knots : tuple of float
-        Times between which log(running time) is uniform [s].
-    tilt : (float, float)
-        How much cancelled and failed jobs tend to be long; see `jobs.end_states`.
+    `stream` numbers the stream of random numbers, so that workloads with the same seed have nothing in common; `start`
+    is the Monday on which the evaluated window begins; every gang fits its tenant's quota of `gpus` GPUs, and users
+    queued in a cluster of `home_gpus`; `jobs` are submitted in the window and `history_jobs` before; log(running time)
+    is uniform between `knots` [s]; `tilt` says whether cancelled and failed jobs tend to be long (`jobs.end_states`).
     """
 
     name: str
@@ -201,7 +187,7 @@ class Workload:
             late = np.cumsum(gap * rng.exponential(size=len(job)))
             first = np.cumsum(length) - length
             key = begin[job] + (late - late[first][job]) * per_hour
-            user = users.pick(rng, t, len(length))[job]
+            user = users.pick(rng, t, c, len(length))[job]
             template = np.searchsorted(np.cumsum(TEMPLATE_SHARES)[:-1], rng.random(len(length)))[job]
             parts.append((np.full(len(job), t), np.full(len(job), c), user, template, key))
         tenant, size, user, template, key = (np.concatenate(p) for p in zip(*parts, strict=True))

@@ -1,0 +1,245 @@
+"""How each statement of [Ye2022] is measured and judged; `astraea.claims` says the rules in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from astraea.errors import InputError
+
+HOLDS: Final = "holds"
+DIRECTION: Final = "holds in direction"
+OTHERWISE: Final = "does not hold"
+NOT_YET: Final = "not yet"
+
+SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")
+"""Schedulers of the evaluation, [Ye2022] §6.1.5."""
+
+Judged = tuple[str, str]
+"""What was measured, as text, and the verdict."""
+
+
+class Missing(Exception):
+    """A table or a scheduler is not there."""
+
+
+class Tables:
+    """The tables of a folder, and the papers' values by statement."""
+
+    def __init__(self, folder: Path, paper: Mapping[str, float]) -> None:
+        self.folder = folder
+        self.paper = paper
+        self._read = cache(self._load)
+
+    def traces(self, table: str) -> list[str]:
+        """Names of the traces that have this table, those of the paper first."""
+        names = [p.stem.removeprefix(f"{table}_") for p in self.folder.glob(f"{table}_*.csv")]
+        return sorted(names, key=lambda t: (t not in ("venus", "philly"), t != "venus", t))
+
+    def __call__(self, table: str, trace: str, *columns: str) -> pd.DataFrame:
+        """One table, with these columns checked; raises `Missing` or `InputError`."""
+        frame = self._read(self.folder / f"{table}_{trace}.csv")
+        lost = [c for c in columns if c not in frame]
+        if lost:
+            raise InputError(
+                f"{table}_{trace}.csv: column {lost[0]!r} is missing; found {', '.join(map(str, frame.columns))}"
+            )
+        return frame.dropna(subset=list(columns), how="any")
+
+    def _load(self, path: Path) -> pd.DataFrame:
+        if not path.is_file():
+            raise Missing(f"{path.name} is not there")
+        return pd.read_csv(path, dtype={"demand": str, "job_id": str, "tenant": str, "scheduler": str})
+
+    def by_scheduler(self, table: str, trace: str, column: str) -> pd.Series[float]:
+        """Mean over seeds of each scheduler."""
+        return self(table, trace, "scheduler", column).groupby("scheduler")[column].mean()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One statement: the table that it is read from, and how it is judged.
+
+    Attributes
+    ----------
+    table : str
+        Its traces are those that the statement is checked on.
+    check : function of (tables, trace, id)
+        Gives what was measured and the verdict; raises `Missing`.
+    pair : bool
+        Whether it compares traces, and is checked once.
+    """
+
+    table: str
+    check: Callable[[Tables, str, str], Judged]
+    pair: bool = False
+
+
+def value(table: str, measure: Callable[[Tables, str], float], points: float | None = None, unit: str = "%") -> Rule:
+    """``=``: within `points` of the paper's value, or 10 % of it and at least half a point if none are given."""
+
+    def check(tables: Tables, trace: str, id: str) -> Judged:
+        paper, got = tables.paper[id], measure(tables, trace)
+        slack = points if points is not None else max(0.1 * paper, 0.5 if unit == "%" else 0.0)
+        middle = 50.0 if unit == "%" else 1.0
+        near, same_side = abs(got - paper) <= slack + 1e-9, (got > middle) == (paper > middle)
+        return number(got, unit), HOLDS if near else DIRECTION if same_side else OTHERWISE
+
+    return Rule(table, check)
+
+
+def scheduler_share(table: str, column: str, scheduler: str, family: str) -> Rule:
+    """``=`` for a share that the paper gives for several schedulers, the statements `family.<scheduler>`."""
+
+    def check(tables: Tables, trace: str, id: str) -> Judged:
+        got = 100 * tables.by_scheduler(table, trace, column)
+        if scheduler not in got:
+            raise Missing(f"{scheduler} is not among the schedulers")
+        paper = {n: tables.paper[f"{family}.{n.replace('gandiva-fair', 'gandiva_fair')}"] for n in _in(tables, family)}
+        own = paper.pop(scheduler)
+        if abs(got[scheduler] - own) <= max(0.1 * own, 0.5):
+            verdict = HOLDS
+        else:
+            there = [n for n in paper if n in got]
+            same = [(got[scheduler] < got[n]) == (own < paper[n]) for n in there]
+            verdict = DIRECTION if there and all(same) else OTHERWISE
+        return number(got[scheduler], "%"), verdict
+
+    return Rule(table, check)
+
+
+def _in(tables: Tables, family: str) -> list[str]:
+    """Schedulers for which the paper gives a value."""
+    return [n for n in SEVEN if f"{family}.{n.replace('gandiva-fair', 'gandiva_fair')}" in tables.paper]
+
+
+def over(table: str, column: str, baseline: str) -> Rule:
+    """``=`` for a baseline's value over ASTRAEA's."""
+
+    def measure(tables: Tables, trace: str) -> float:
+        got = tables.by_scheduler(table, trace, column)
+        for name in ("astraea", baseline):
+            if name not in got:
+                raise Missing(f"{name} is not among the schedulers")
+        return float(got[baseline] / got["astraea"])
+
+    return value(table, measure, unit="x")
+
+
+def lowest(table: str, column: str) -> Rule:
+    """``ordering``: ASTRAEA has the lowest value of all seven schedulers."""
+
+    def check(tables: Tables, trace: str, id: str) -> Judged:
+        got = tables.by_scheduler(table, trace, column)
+        if "astraea" not in got:
+            raise Missing("astraea is not among the schedulers")
+        others = [n for n in SEVEN[1:] if n in got]
+        verdict = most([bool(got["astraea"] < got[n]) for n in others])
+        if verdict == HOLDS and len(others) < len(SEVEN) - 1:
+            verdict = NOT_YET
+        shown = ", ".join(f"{n} {_shown(got[n], column)}" for n in ("astraea", *others))
+        return f"{shown} ({len(others) + 1} of 7 there)", verdict
+
+    return Rule(table, check)
+
+
+def most(comparisons: Sequence[bool]) -> str:
+    """Verdict of an ordering that is made of several comparisons."""
+    if not comparisons:
+        raise Missing("there is nothing to compare with")
+    right = sum(comparisons)
+    return HOLDS if right == len(comparisons) else DIRECTION if right > len(comparisons) / 2 else OTHERWISE
+
+
+def trend(values: Sequence[float], rising: bool) -> str:
+    """Verdict of ``monotone`` for values in the order of what grows."""
+    y = np.asarray(values, dtype=float) * (1 if rising else -1)
+    if len(y) < 2:
+        raise Missing("there is one point only")
+    if (np.diff(y) >= -0.01 * abs(y[0])).all() and y[-1] > y[0]:
+        return HOLDS
+    right = y[-1] > y[0] and stats.spearmanr(np.arange(len(y)), y).statistic >= 0.5
+    return DIRECTION if right else OTHERWISE
+
+
+def weakest(verdicts: Sequence[str]) -> str:
+    """Verdict of a statement that is made of several."""
+    return max(verdicts, key=(HOLDS, DIRECTION, OTHERWISE).index)
+
+
+def by_lease(tables: Tables, trace: str, column: str) -> pd.Series[float]:
+    """Mean over seeds for each lease term that every seed has, in ascending order."""
+    return tables("fig09", trace, "lease_term", column).groupby("lease_term")[column].mean().sort_index()
+
+
+def lease_trend(column: str, rising: bool) -> Rule:
+    """``monotone`` over the lease term."""
+
+    def check(tables: Tables, trace: str, id: str) -> Judged:
+        got = by_lease(tables, trace, column)
+        first, last = (f"{_shown(got.iloc[k], column)} at {got.index[k]:g} s" for k in (0, -1))
+        return f"{first}, {last}", trend(got.tolist(), rising)
+
+    return Rule("fig09", check)
+
+
+def sizes(columns: Sequence[str], judge: Callable[[pd.DataFrame], str]) -> Rule:
+    """A statement about ASTRAEA and Tiresias-L at every cluster size; `judge` sees sizes x schedulers."""
+
+    def check(tables: Tables, trace: str, id: str) -> Judged:
+        frame = tables("fig14", trace, "scheduler", "nodes_percent", *columns)
+        verdicts, shown = [], []
+        for column in columns:
+            wide = frame.pivot_table(index="nodes_percent", columns="scheduler", values=column).sort_index()
+            for name in ("astraea", "tiresias-l"):
+                if name not in wide:
+                    raise Missing(f"{name} is not among the schedulers")
+                ends = [f"{_shown(wide[name].loc[p], column)} at {p:g} %" for p in wide.index[[0, -1]]]
+                shown.append(f"{name} {ends[0]}, {ends[1]}")
+            verdicts.append(judge(wide))
+        return "; ".join(shown), weakest(verdicts)
+
+    return Rule("fig14", check)
+
+
+def windows(mechanism: str, jobs: Sequence[str], minutes: float) -> Rule:
+    """``=`` for the share of GPU time that each job gets in every window of the six-GPU example (Fig 6)."""
+
+    def check(tables: Tables, trace: str, id: str) -> Judged:
+        grants = tables("fig06", trace, "mechanism", "job_id", "demand", "start", "end")
+        grants = grants[grants["mechanism"] == mechanism]
+        if grants.empty:
+            raise Missing(f"{mechanism} is not among the mechanisms")
+        last = float(grants.groupby("job_id")["end"].max().min())
+        shares = []
+        for start in np.arange(0.0, last - 60 * minutes + 1e-6, 600.0):
+            held = (grants["end"].clip(upper=start + 60 * minutes) - grants["start"].clip(lower=start)).clip(lower=0)
+            service = (held * grants["demand"].astype(float)).groupby(grants["job_id"]).sum()
+            shares += [100 * service[j] / service.sum() for j in jobs]
+        paper = tables.paper[id]
+        on_average = abs(float(np.mean(shares)) - paper) <= 0.5
+        always = max(abs(s - paper) for s in shares) <= 0.5
+        verdict = HOLDS if always else DIRECTION if on_average else OTHERWISE
+        low, high = number(min(shares), "%"), number(max(shares), "%")
+        return (low if low == high else f"{low} to {high}"), verdict
+
+    return Rule("fig06", check)
+
+
+def number(x: float, unit: str) -> str:
+    """Write a value and its unit for a person."""
+    return f"{x:.3g} {unit}".strip() if abs(x) < 100 else f"{x:.0f} {unit}"
+
+
+def _shown(x: float, column: str) -> str:
+    """Write a value of a table for a person."""
+    if column in ("average_jct", "average_pending_time"):
+        return f"{x / 3600:.2f} h"
+    return f"{x:.3g}" if column == "average_slowdown" else f"{100 * x:.3g} %"

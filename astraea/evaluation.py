@@ -1,0 +1,216 @@
+"""The evaluation of [Ye2022] §6: which workloads, clusters, schedulers, lease terms and sizes are simulated.
+
+A grid is named by the trace and the scale, so that everybody who asks for it finds the same results in the cache.
+
+Scales
+------
+small
+    The first two days of the trace, or its first 1,500 jobs where these are more; the cluster as for an unknown trace;
+    2 seeds. A few seconds for each notebook.
+paper
+    The whole trace on the evaluation's cluster, 5 seeds. The grids of lease terms and of cluster sizes take 2 seeds
+    for traces of more than 20,000 jobs, and these begin the lease terms at 300 s: a term of 60 s gives twelve million
+    leases there, and half of all GPU-time would go into checkpoints and restarts.
+full
+    As `paper`, with every lease term and 5 seeds everywhere.
+
+A real trace is one trace: one seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster import Cluster
+from astraea.describe import offered_load
+from astraea.errors import InputError
+from astraea.experiments import Run, grid_table
+from astraea.fetch import RAW
+from astraea.metrics import summary
+from astraea.parallel import Backend
+from astraea.policies import POLICIES, get_policy
+from astraea.readers import read_trace
+from astraea.result import Result
+from astraea.simulate import split_off_impossible
+from astraea.synth import synthesize
+from astraea.trace import Trace
+
+SCALES: Final = ("small", "paper", "full")
+DEFAULT_TRACES: Final = ("venus", "philly")
+NODES: Final = {"venus": 100, "philly": 210, "helios-venus": 100, "philly-two-weeks": 210}
+"""8-GPU nodes of the evaluation (§6.1.3)."""
+
+LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)
+"""Of Fig 9 [s]."""
+
+SIZES: Final = (60, 80, 100, 120, 150, 200)
+"""Of Fig 14: nodes, relative to the evaluation [%]."""
+
+SMALL_JOBS: Final = 1500
+SMALL_TIME: Final = 2 * 86_400.0
+LARGE: Final = 20_000
+"""Jobs from which on a trace has the coarser grids."""
+
+_COMPARED: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo")
+SCHEDULERS: Final = tuple(name for name in _COMPARED if name in POLICIES)
+"""Schedulers that the evaluation compares, in the order of the figures (§6.1.5)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Runs, and what distinguishes them: columns scheduler, seed, nodes and those of the grid, one row per run."""
+
+    runs: list[Run]
+    index: pd.DataFrame
+
+    def table(
+        self,
+        measure: Callable[[Result], dict[str, Any]] = summary,
+        *,
+        jobs: int | None = None,
+        backend: Backend = "loky",
+        scheduler: str | None = None,
+    ) -> pd.DataFrame:
+        """One row per run: the index, and what `measure` finds in the result; what is cached is not computed again."""
+        table = grid_table(self.runs, measure=measure, jobs=jobs, backend=backend, scheduler=scheduler or None)
+        return self.index.join(table[[c for c in table if c not in (*self.runs[0].columns, *self.index)]])
+
+
+def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trace, Cluster]:
+    """One trace of the evaluation and the cluster that it runs on.
+
+    Parameters
+    ----------
+    trace : str
+        ``venus`` or ``philly`` (synthetic); ``helios-venus``, ``philly-two-weeks`` and other downloads in `data/raw`;
+        or the path of a file or folder that `read_trace` recognises.
+    scale : {"small", "paper", "full"}
+    seed : int
+        Of a synthetic trace; a real one is the same for all.
+
+    Raises
+    ------
+    InputError
+        If there is no such trace or scale.
+    """
+    if scale not in SCALES:
+        raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    return _loaded(trace, scale, seed if trace in DEFAULT_TRACES else 0)
+
+
+@lru_cache(maxsize=12)
+def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
+    trace = synthesize(name, seed) if name in DEFAULT_TRACES else _real(name)
+    if scale != "small":
+        return trace, Cluster(NODES.get(name) or suitable_nodes(trace))
+    trace = trace.head(max(SMALL_JOBS, int(np.searchsorted(trace.submit_time, SMALL_TIME))))
+    # the same cluster for every seed
+    return trace, _loaded(name, scale, 0)[1] if seed else Cluster(suitable_nodes(trace))
+
+
+def suitable_nodes(trace: Trace) -> int:
+    """8-GPU nodes for a trace: offered load 1, and more where the tenants' quotas would not hold 99 % of the gangs."""
+    whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
+    return max(1, math.ceil(max(offered_load(trace), float(np.quantile(whole, 0.99, method="higher"))) / 8 - 1e-9))
+
+
+def trace_path(name: str) -> Path | None:
+    """Where a real trace lies; None for a synthetic one.
+
+    Raises
+    ------
+    InputError
+        If it is not there.
+    """
+    if name in DEFAULT_TRACES:
+        return None
+    path = Path(name)
+    if path.exists():
+        return path.resolve()
+    cluster = name.removeprefix("helios-")
+    below = RAW / "helios" / cluster.capitalize() if cluster != name else RAW / name
+    for folder in (Path(), Path(__file__).resolve().parents[1]):
+        if (folder / below).exists():
+            return (folder / below).resolve()
+    known = ", ".join((*DEFAULT_TRACES, *(n for n in NODES if n not in DEFAULT_TRACES)))
+    raise InputError(
+        f"trace {name!r}: there is no such file or folder, and it is not downloaded either (see `make data`); "
+        f"known names are {known}"
+    )
+
+
+def _real(name: str) -> Trace:
+    path = trace_path(name)
+    assert path is not None
+    if (path / "philly_two_weeks.csv").is_file():
+        shares = path / "share-production.csv"
+        return read_trace(path / "philly_two_weeks.csv", weights=shares, name="philly-two-weeks")
+    return read_trace(path, name=name if name in NODES else None)
+
+
+def seeds(trace: str, scale: str) -> tuple[int, ...]:
+    """Seeds over which means are taken."""
+    return tuple(range({"small": 2}.get(scale, 5) if trace in DEFAULT_TRACES else 1))
+
+
+def main_grid(trace: str, scale: str = "paper") -> Grid:
+    """Every scheduler on every seed: Figs 10 to 13."""
+    rows = []
+    for seed in seeds(trace, scale):
+        jobs, cluster = load_workload(trace, scale, seed)
+        rows += [(Run(jobs, cluster, get_policy(p)), {"scheduler": p, "seed": seed}) for p in SCHEDULERS]
+    return _grid(rows)
+
+
+def lease_grid(trace: str, scale: str = "paper") -> Grid:
+    """ASTRAEA with lease terms from a minute to an hour: Fig 9; the column is `lease_term` [s]."""
+    rows = []
+    for seed in _coarse_seeds(trace, scale):
+        jobs, cluster = load_workload(trace, scale, seed)
+        terms = LEASE_TERMS[2:] if scale == "paper" and len(jobs) > LARGE else LEASE_TERMS
+        for term in terms:
+            run = Run(jobs, cluster, get_policy("astraea")(lease_term=term))
+            rows.append((run, {"scheduler": "astraea", "seed": seed, "lease_term": term}))
+    return _grid(rows)
+
+
+def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHEDULERS) -> Grid:
+    """Every scheduler on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
+
+    The jobs are the same at every size: those that the smallest cluster can run under static quotas.
+    """
+    rows = []
+    for seed in _coarse_seeds(trace, scale):
+        jobs, cluster = load_workload(trace, scale, seed)
+        clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
+        jobs, too_large = split_off_impossible(jobs, clusters[SIZES[0]])
+        for percent, resized in clusters.items():
+            for p in schedulers:
+                row = {"scheduler": p, "seed": seed, "nodes_percent": percent, "set_aside_jobs": len(too_large)}
+                rows.append((Run(jobs, resized, get_policy(p)), row))
+    return _grid(rows)
+
+
+def _coarse_seeds(trace: str, scale: str) -> tuple[int, ...]:
+    """Seeds of the two large grids."""
+    chosen = seeds(trace, scale)
+    return chosen[:2] if scale == "paper" and len(load_workload(trace, scale)[0]) > LARGE else chosen
+
+
+def _grid(rows: Sequence[tuple[Run, dict[str, Any]]]) -> Grid:
+    runs = [run for run, _ in rows]
+    return Grid(runs, pd.DataFrame([{**row, "nodes": run.cluster.nodes} for run, row in rows]))
+
+
+GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
+    "03_lease_term": lease_grid, "04_fairness": main_grid, "05_efficiency": main_grid, "06_cluster_size": size_grid,
+}  # fmt: skip
+"""Notebook -> the grid that it reads."""

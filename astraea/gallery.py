@@ -1,0 +1,172 @@
+"""The page that shows every figure next to what the paper says, with the verdicts of its statements."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pandas as pd
+
+import astraea
+from astraea.claims import counts, evaluate
+from astraea.evaluation import DEFAULT_TRACES, seeds
+from astraea.files import publish
+
+
+class Entry(NamedTuple):
+    """A figure: what it shows, what the paper says of it, and how the identifiers of its statements begin."""
+
+    id: str
+    title: str
+    paper: str
+    claims: tuple[str, ...]
+
+
+ENTRIES: Final = (
+    Entry("table1", "Table 1: how long jobs run",
+          "About two jobs in five (Philly) or two in three (Venus) are over within ten minutes; a few run for days (§1).", ("ye.t1.",)),
+    Entry("fig01", "Fig 1: GPUs that jobs ask for",
+          "Half of the jobs want one GPU, a fifth want eight; many are cancelled or fail, whatever their size (§3.1).",
+          ("ye.s31.", "ye.f1.")),
+    Entry("fig02", "Fig 2: GPU service time by demand",
+          "Single-GPU jobs are the most, yet take a twentieth of the GPU time; jobs of eight GPUs and more take nearly "
+          "all of it (§3.1).", ("ye.f2.",)),
+    Entry("fig03", "Fig 3: running time and service time",
+          "Running times have a long tail, and jobs with more GPUs run longer (§3.1).", ("ye.f3.",)),
+    Entry("fig04", "Fig 4: utilization of two virtual clusters",
+          "One tenant's GPUs lie idle while another's are all in use, and some days later it is the other way round "
+          "(§3.1).", ("ye.f4.",)),
+    Entry("fig05", "Fig 5: pending time and slowdown under FIFO",
+          "First in, first out lets long jobs block the head of the line: some jobs wait far longer than they run, "
+          "large ones above all (§3.2).", ("ye.f5.",)),
+    Entry("fig06", "Fig 6: three ideas of fairness on six GPUs",
+          "Equal finish times give the job with the large gang half of all GPU time; equal GPU time over the long run "
+          "gives each of three jobs a third (§4.1).", ("ye.f6.",)),
+    Entry("fig09", "Fig 9: length of a lease",
+          "Longer leases cost less overhead and give less fairness; the average completion time is lowest near 20 "
+          "minutes, and 15 minutes are nearly as good (§6.2, §6.4).", ("ye.f9.", "ye.s64.")),
+    Entry("fig10", "Fig 10: fairness of jobs",
+          "ASTRAEA leaves the fewest jobs with less than 95 % of their fair share, and its lead is larger in Philly "
+          "(§6.3).", ("ye.f10.",)),
+    Entry("fig11", "Fig 11: fairness of tenants",
+          "Under ASTRAEA nearly every tenant gets what it is owed nearly all the time; under Tiresias-L and YARN-CS "
+          "half of the cases fall short (§6.3).", ("ye.f11.",)),
+    Entry("fig12", "Fig 12: slowdown",
+          "Jobs wait least under ASTRAEA, compared with how long they run (§6.4).", ("ye.f12",)),
+    Entry("fig13", "Fig 13: average job completion time",
+          "ASTRAEA has the lowest average completion time (§6.4).", ("ye.f13",)),
+    Entry("fig14", "Fig 14: size of the cluster",
+          "ASTRAEA is ahead of Tiresias-L at every size, and both gain from a larger cluster (§6.5).", ("ye.f14",)),
+)  # fmt: skip
+"""Every figure of [Ye2022] that is reproduced, in the order of the paper; the sentences are a summary of it."""
+
+_MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
+_PACKAGES: Final = ("numpy", "scipy", "pandas", "numba", "matplotlib")
+
+
+def write_gallery(folder: Path, command: str, scale: str) -> Path:
+    """Write ``README.md`` into a folder of figures: the same files give the same page.
+
+    Parameters
+    ----------
+    folder : path
+        Where ``<id>_<trace>.png`` and ``.csv`` are.
+    command, scale : str
+        What made them.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    claims = evaluate(folder)
+    page = "\n".join(
+        [
+            "# Figures",
+            "",
+            f"Made by `{command}`. Each picture is there as PNG and SVG, with the numbers behind it as CSV.",
+            "✓ holds, ≈ holds in direction, ✗ does not hold, – not yet: the rules are in `astraea/claims.py`.",
+            "",
+            f"**{counts(claims)}**",
+            "",
+            *(line for entry in ENTRIES for line in _section(folder, entry, claims)),
+            *_further(folder),
+            "## All statements",
+            "",
+            *markdown(claims.assign(verdict=claims["verdict"].map(_marked))),
+            "",
+            "## Provenance",
+            "",
+            _provenance(scale),
+            "",
+        ]
+    )
+    path = folder / "README.md"
+    publish(path, page)
+    return path
+
+
+def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
+    """One figure, for every trace that has it."""
+    lines = [f"## {entry.title}", "", f"*The paper:* {entry.paper}", ""]
+    if entry.id.startswith("table"):
+        found = sorted(folder.glob(f"{entry.id}_*.csv"), key=_trace_order)
+        lines += [line for path in found for line in (f"`{path.name}`", "", *markdown(_means(path)), "")]
+    else:
+        found = sorted(folder.glob(f"{entry.id}_*.png"), key=_trace_order)
+        lines += [line for path in found for line in (_picture(path), "")]
+    if not found:
+        lines += ["Not there yet.", ""]
+    mine = claims[claims["id"].str.startswith(entry.claims)]
+    shown = mine.assign(verdict=mine["verdict"].map(_marked))[
+        ["trace", "statement", "paper", "measured", "verdict", "note"]
+    ]
+    return [*lines, *markdown(shown), ""]
+
+
+def _picture(path: Path) -> str:
+    base = path.stem
+    return f"![{base}]({path.name})<br>[SVG]({base}.svg), [CSV]({base}.csv)"
+
+
+def _means(path: Path) -> pd.DataFrame:
+    """Table 1 for a person: mean over seeds."""
+    frame = pd.read_csv(path)
+    limits = {600: "10 min", 3600: "1 h", 21_600: "6 h", 86_400: "1 d", 518_400: "6 d"}
+    share = 100 * frame.groupby("limit")["share"].mean()
+    cells = {f"< {limits.get(int(k), f'{k:g} s')}": f"{v:.1f} %" for k, v in share.items()}  # type: ignore[call-overload]
+    return pd.DataFrame([{"running time": "share of jobs", **cells}])
+
+
+def _further(folder: Path) -> list[str]:
+    """Pictures that belong to no figure of the paper."""
+    known = tuple(f"{entry.id}_" for entry in ENTRIES)
+    found = [p for p in sorted(folder.glob("*.png")) if not p.name.startswith(known)]
+    return ["## Further figures", "", *(line for p in found for line in (_picture(p), ""))] if found else []
+
+
+def _trace_order(path: Path) -> tuple[int, str]:
+    trace = path.stem.partition("_")[2]
+    return (DEFAULT_TRACES.index(trace) if trace in DEFAULT_TRACES else len(DEFAULT_TRACES), trace)
+
+
+def _marked(verdict: str) -> str:
+    return f"{_MARKS[verdict]} {verdict}"
+
+
+def markdown(frame: pd.DataFrame) -> list[str]:
+    """A table in Markdown, line by line."""
+    rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.astype(str).to_numpy().tolist()]
+    return ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
+
+
+def _provenance(scale: str) -> str:
+    """What somebody needs to get the same bytes again."""
+    n = len(seeds(DEFAULT_TRACES[0], scale))
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    return (
+        f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{scale}`: {n} seeds of "
+        f"a synthetic trace (0 to {n - 1}), one run of a real one; large traces have fewer seeds in Figs 9 and 14."
+    )
