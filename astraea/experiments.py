@@ -111,9 +111,7 @@ def run_grid(
     InputError, PolicyError
         If a run failed; names the first that did. The others have been finished and kept.
     """
-    return measured(
-        runs, _as_is, jobs=jobs, cache=cache, backend=backend, scheduler=scheduler, progress=progress
-    )
+    return measured(runs, _as_is, jobs=jobs, cache=cache, backend=backend, scheduler=scheduler, progress=progress)
 
 
 def grid_table(
@@ -135,9 +133,7 @@ def grid_table(
     measure : function of a Result
         Gives columns by name.
     """
-    rows = measured(
-        runs, measure, jobs=jobs, cache=cache, backend=backend, scheduler=scheduler, progress=progress
-    )
+    rows = measured(runs, measure, jobs=jobs, cache=cache, backend=backend, scheduler=scheduler, progress=progress)
     return pd.DataFrame([{**run.columns, **row} for run, row in zip(runs, rows, strict=True)])
 
 

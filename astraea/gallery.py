@@ -26,7 +26,8 @@ class Entry(NamedTuple):
 
 ENTRIES: Final = (
     Entry("table1", "Table 1: how long jobs run",
-          "About two jobs in five (Philly) or two in three (Venus) are over within ten minutes; a few run for days (§1).", ("ye.t1.",)),
+          "Two jobs in five (Philly) or two in three (Venus) are over within ten minutes; a few run for days (§1).",
+          ("ye.t1.",)),
     Entry("fig01", "Fig 1: GPUs that jobs ask for",
           "Half of the jobs want one GPU, a fifth want eight; many are cancelled or fail, whatever their size (§3.1).",
           ("ye.s31.", "ye.f1.")),

@@ -92,6 +92,7 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
             str(output),
             dict(parameters),
             kernel_name="python3",
+            language="python",
             progress_bar=False,
             cwd=str(source.parent),
         )

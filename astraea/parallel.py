@@ -60,7 +60,8 @@ def streamed(
         results = parallel(joblib.delayed(function)(*call) for call in calls)
         with _quietly_closed(results):
             try:
-                yield from results
+                for result in results:  # noqa: UP028  `yield from` would close the results before we do
+                    yield result
             except TerminatedWorkerError:
                 raise InputError(
                     "a worker process was killed, perhaps for lack of memory; try fewer jobs (what is finished is kept)"

@@ -49,6 +49,9 @@ class Run:
         except TypeError:
             raise InputError(f"seed must be a whole number of at least 0, got {self.seed!r}") from None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (self.trace, self.cluster, portable(self.policy), self.seed, self.settings)
+
     @property
     def key(self) -> str:
         """Name of its result in a cache: equal keys mean equal results.
@@ -96,6 +99,19 @@ def is_registered(policy: Policy) -> bool:
     """Whether it is one of the package's schedulers, perhaps with other parameters."""
     known = POLICIES.get(policy.name)
     return known is not None and replace(known, parameters=policy.parameters) == policy
+
+
+def portable(policy: Policy) -> Policy | tuple[str, dict[str, float]]:
+    """Name one of the package's schedulers instead of sending it, so that a worker finds it compiled on its disk."""
+    return (policy.name, dict(policy.parameters)) if is_registered(policy) else policy
+
+
+def restored(
+    trace: Trace, cluster: Cluster, policy: Policy | tuple[str, dict[str, float]], seed: int, settings: Settings
+) -> Run:
+    """Make the run again in another process, from the policy that `portable` gave."""
+    chosen = get_policy(policy[0])(**policy[1]) if isinstance(policy, tuple) else policy
+    return Run(trace, cluster, chosen, seed, settings)
 
 
 def policy_source(policy: Policy) -> list[str]:

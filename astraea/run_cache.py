@@ -18,11 +18,10 @@ from astraea import parallel
 from astraea.cluster import Cluster
 from astraea.errors import InputError, PolicyError
 from astraea.jit import source_digest
-from astraea.policies import get_policy
 from astraea.policies.base import Policy
 from astraea.result import Result
 from astraea.result_files import pack, unpack
-from astraea.run import Run, is_registered
+from astraea.run import Run, portable, restored
 from astraea.simulate import Settings, simulate
 from astraea.trace import Trace
 
@@ -87,10 +86,8 @@ def measured(
 
 
 def _call(key: str, run: Run, folder: Path, work: Path | None) -> tuple[Any, ...]:
-    """Arguments of `compute`; a policy of the package goes by name, so that workers find it compiled on the disk."""
-    policy = run.policy
-    sent = (policy.name, dict(policy.parameters)) if is_registered(policy) else policy
-    return run.trace, run.cluster, sent, run.seed, run.settings, key, folder, work
+    """Arguments of `compute`: the run in parts, because Dask ships each trace once."""
+    return run.trace, run.cluster, portable(run.policy), run.seed, run.settings, key, folder, work
 
 
 def compute(
@@ -108,8 +105,8 @@ def compute(
     Errors are handed back too, so that one run that fails does not end the others.
     """
     try:
-        scheduler = get_policy(policy[0])(**policy[1]) if isinstance(policy, tuple) else policy
-        data = pack(simulate(trace, cluster, scheduler, seed, settings=settings), key)
+        run = restored(trace, cluster, policy, seed, settings)
+        data = pack(simulate(run.trace, run.cluster, run.policy, run.seed, settings=run.settings), key)
         if work is None:
             return Outcome(key, data)
         publish_entry(folder, key, data, work)

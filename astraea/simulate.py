@@ -205,6 +205,7 @@ def compiled_for(select: Any) -> tuple[Any, Any]:
     select_signature, run_signature = _run_signature()
     if run_signature.args not in loop.run.overloads:
         loop.run.compile(run_signature)
+        loop.run.disable_compile()  # or it would be compiled again for the type of each policy's dispatcher
     select.compile(select_signature)
     return loop.run, select
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from distributed import LocalCluster
-from test_experiments import FOUR, content, same, tiny
+from small_runs import FOUR, content, same, tiny
 
 from astraea import parallel, run_cache
 from astraea.errors import InputError
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as made:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made:
         yield made
 
 
@@ -56,13 +56,13 @@ def test_workers_of_another_version_are_refused(
 
 def test_no_scheduler_there(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
-    with pytest.raises(InputError, match="no Dask scheduler answers at tcp://127.0.0.1:9 within 1 s"):
+    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"):
         run_grid(runs, cache=tmp_path, backend="dask", scheduler="tcp://127.0.0.1:9", progress=False)
 
 
 def test_a_scheduler_without_workers(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
-    with LocalCluster(n_workers=0, dashboard_address=None) as empty:
+    with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
         with pytest.raises(InputError, match="has no workers"):
             run_grid(runs, cache=tmp_path, backend="dask", scheduler=empty.scheduler_address, progress=False)
 

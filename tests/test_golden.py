@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from contract import workload
+from workloads import workload
 
 from astraea.policies import POLICIES
 from astraea.simulate import simulate

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from contract import audit
 from scipy import stats
+from workloads import audit
 
 from astraea.cluster import Cluster
 from astraea.simulate import Settings, simulate
