@@ -33,10 +33,11 @@ HIGH: Final = 0.9
 """Utilization below and above which a virtual cluster counts as idle and as full (§3.1)."""
 
 
-def demand_class(demand: Any) -> pd.Categorical:
-    """Name in `CLASSES` of each job's demand, in order of size."""
+def demand_class(demand: Any) -> pd.Series[Any]:
+    """Name in `CLASSES` of each job's demand, a categorical in order of size."""
     codes = np.searchsorted([last for _, last in CLASSES.values()], np.asarray(demand))
-    return pd.Categorical.from_codes(codes, categories=list(CLASSES), ordered=True)
+    names = np.array(list(CLASSES), dtype=object)[codes]
+    return pd.Series(pd.Categorical(names, categories=list(CLASSES), ordered=True))
 
 
 def class_label(name: str) -> str:

@@ -12,8 +12,8 @@ holds
     ``<=`` : at most the value.
 holds in direction
     ``=`` : a share that the paper gives for several schedulers has the paper's order against each other one that is
-    there; another share lies on the same side of one half (the six-GPU example: within half a
-    point on average); a ratio on the same side of 1.
+    there; another share has odds s / (1 - s) that differ by less than a factor of 2 (the six-GPU
+    example: each job within half a point on average); a ratio on the same side of 1.
     ``ordering`` : for more than half of the comparisons.
     ``monotone`` : the last value lies on the right side of the first, and the rank correlation is at least 0.5.
     ``shape`` : the lowest point lies inside the range.

@@ -80,7 +80,9 @@ class Grid:
         scheduler: str | None = None,
     ) -> pd.DataFrame:
         """One row per run: the index, and what `measure` finds in the result; what is cached is not computed again."""
-        table = grid_table(self.runs, measure=measure, jobs=jobs, backend=backend, scheduler=scheduler or None)
+        table = grid_table(
+            self.runs, measure=measure, jobs=jobs, backend=backend, scheduler=scheduler or None, progress=False
+        )
         return self.index.join(table[[c for c in table if c not in (*self.runs[0].columns, *self.index)]])
 
 

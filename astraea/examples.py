@@ -45,9 +45,10 @@ def divided(trace: Trace) -> Trace:
 
 def rejoined(grants: pd.DataFrame) -> pd.DataFrame:
     """Leases of `divided` gangs as one row per gang and round: `demand` counts the GPUs that it got."""
-    sums = grants.groupby(["start", "end", "tenant"], sort=True, as_index=False)["demand"].sum()
+    sums: pd.DataFrame = grants.groupby(["start", "end", "tenant"], sort=True, as_index=False)["demand"].sum()
     before = sums.groupby("tenant")["demand"].shift()
-    return sums.assign(job_id=sums["tenant"], kind=np.where(sums["demand"] == before, "renewal", "start"))
+    sums["job_id"], sums["kind"] = sums["tenant"], np.where(sums["demand"] == before, "renewal", "start")
+    return sums
 
 
 class Parameters(NamedTuple):
@@ -75,7 +76,8 @@ def finish_time_as_defined(s: View) -> None:
 def finish_time(s: View, j: int) -> float:
     """T / (T* N): a gang runs no faster on the entire cluster than on its own GPUs, so that T* is its duration."""
     expected = s.moment[0].now - s.job[j].submit_time + s.job[j].estimate - s.job[j].progress
-    return expected / (s.job[j].estimate * average_contention(s, j))
+    ratio: float = expected / (s.job[j].estimate * average_contention(s, j))
+    return ratio
 
 
 def mechanisms() -> dict[str, Policy]:
@@ -118,7 +120,7 @@ def window_shares(
     rows = []
     for start in starts:
         end = start + window
-        held = (np.minimum(grants["end"], end) - np.maximum(grants["start"], start)).clip(lower=0) * grants["demand"]
-        sums = held.groupby(grants[by]).sum()
+        held = (grants["end"].clip(upper=end) - grants["start"].clip(lower=start)).clip(lower=0)
+        sums = (held * grants["demand"]).groupby(grants[by]).sum()
         rows += [(start, end, name, float(sums[name]) / (gpus * window)) for name in names]
     return pd.DataFrame(rows, columns=["window_start", "window_end", by, "share"])

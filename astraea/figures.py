@@ -1,7 +1,7 @@
 """`make figures`: every notebook without a person, in parallel; what is up to date is left alone.
 
-A notebook whose parameters cell sets `TRACE` runs once for each trace, the others run once. Each run writes into a
-folder of its own; only when it ended well do its files move to their place, so a failed run loses nothing.
+A notebook whose parameters cell sets `TRACE` runs for each trace, the others and those of `ONCE` run once. Each run
+writes into a folder of its own; only when it ended well do its files move to their place: a failure loses nothing.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import joblib
 from tqdm.auto import tqdm
 
 from astraea import gallery, notebooks, parallel
-from astraea.errors import InputError
+from astraea.errors import InputError, PolicyError
 from astraea.evaluation import DEFAULT_TRACES, GRIDS, SCALES, trace_path
 from astraea.experiments import Run, grid_table
 from astraea.files import project_root, publish
 from astraea.notebooks import Outcome
 from astraea.parallel import Backend
+
+ONCE: Final = ("00_tour", "02_fairness_mechanisms")
+"""Notebooks that run for the first trace only: what they show is no result on a trace."""
 
 
 @dataclass(frozen=True)
@@ -140,11 +143,12 @@ def _tasks(
     for path in chosen:
         notebook = notebooks.read(path)
         names = notebooks.parameter_names(notebook)
-        for one in (DEFAULT_TRACES if trace is None else (trace,)) if "TRACE" in names else ("",):
+        traces = DEFAULT_TRACES if trace is None else (trace,)
+        for one in (traces if path.stem not in ONCE else traces[:1]) if "TRACE" in names else ("",):
             data = trace_path(one) if one else None
             given = {"TRACE": str(data) if data and Path(one).exists() else one, "SCALE": scale}
             decides = {k: v for k, v in given.items() if k in names}
-            name = f"{path.stem}-{_slug(one)}" if one else path.stem
+            name = f"{path.stem}-{_slug(one)}" if one and path.stem not in ONCE else path.stem
             where = {"JOBS": jobs, "OUT": str(build / "staging" / name), "BACKEND": backend, "SCHEDULER": scheduler}
             yield Task(
                 name=name,
@@ -186,8 +190,9 @@ def _simulate(tasks: Sequence[Task], scale: str, jobs: int, backend: Backend, sc
     wanted = dict.fromkeys((GRIDS[t.notebook.stem], t.trace) for t in tasks if t.notebook.stem in GRIDS and t.trace)
     runs: list[Run] = [run for grid, trace in wanted for run in grid(trace, scale).runs]
     if runs:
-        # an error here comes again in the notebook that needs the run, and is named there
-        with contextlib.suppress(InputError):
+        # what goes wrong in a run comes again in the notebook that needs it, and is named there
+        known = (InputError, PolicyError) if backend == "loky" else ()
+        with contextlib.suppress(*known):
             grid_table(runs, measure=_nothing, jobs=jobs, backend=backend, scheduler=scheduler)
     return time.perf_counter() - began
 

@@ -19,7 +19,7 @@ import astraea
 from astraea.cluster import Cluster
 from astraea.engine import loop
 from astraea.engine.placement import PLACEMENTS
-from astraea.engine.state import EVERY_ROUND, HOUR, Private, View, grown, new_state
+from astraea.engine.state import EVERY_ROUND, HOUR, WHILE_ONE_FITS, Private, View, grown, new_state, quotas, whole
 from astraea.errors import InputError, PolicyError
 from astraea.jit import source_digest
 from astraea.policies import get_policy
@@ -101,7 +101,9 @@ def simulate(
     settings = Settings() if settings is None else settings
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
         raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
-    lease_term = rounded_lease(policy, settings)
+    lease_rounds = rounds_of_lease(policy, settings)
+    if lease_rounds > 0:
+        policy = policy(lease_term=lease_rounds * settings.interval)
     runnable, set_aside = split_off_impossible(trace, cluster)
 
     estimate = runnable.duration.copy() if policy.needs_estimates else np.full(len(runnable), np.nan)
@@ -111,19 +113,20 @@ def simulate(
         parameters=np.array([*policy.parameters.values(), 0.0]),
         estimate=estimate,
         memory=policy.memory,
-        lease_term=lease_term,
+        lease_rounds=lease_rounds,
         interval=settings.interval,
         checkpoint=settings.checkpoint_overhead,
         restart=settings.restart_overhead,
         placement=PLACEMENTS.index(settings.placement),
         seed=int(seed),
         keep_log=keep_log,
-        looks=policy.looks(policy.parameters) if skip_rounds else EVERY_ROUND,
+        looks=attention(policy, settings) if skip_rounds else EVERY_ROUND,
     )
     run, select = compiled_for(policy.select)
     began = time.perf_counter()
-    while (outcome := run(view, private, select)) == loop.FULL:
-        view, private = grown(view, private)
+    while (outcome := run(view, private, select)) in (loop.FULL, loop.PAUSED):
+        if outcome == loop.FULL:
+            view, private = grown(view, private)
     seconds = time.perf_counter() - began
     if outcome == loop.BROKEN:
         raise PolicyError(violation_sentence(policy, runnable, view, private))
@@ -140,24 +143,31 @@ def simulate(
     )
 
 
-def rounded_lease(policy: Policy, settings: Settings) -> float:
-    """The lease term in whole rounds [s]; infinite for a policy that does not preempt."""
+def rounds_of_lease(policy: Policy, settings: Settings) -> int:
+    """The lease term in whole rounds, rounded up; 0 for a policy that does not preempt."""
     term = policy.lease_term
     if math.isinf(term):
-        return term
+        return 0
     if term < settings.interval:
         raise InputError(
             f"policy {policy.name}: lease_term must be at least the scheduling interval of {settings.interval:g} s, "
             f"got {term:g}"
         )
-    rounded = math.ceil(term / settings.interval) * settings.interval
+    rounds = loop.round_at(term, settings.interval)
     overheads = settings.checkpoint_overhead + settings.restart_overhead
-    if rounded <= overheads:
+    if rounds * settings.interval <= overheads:
         raise InputError(
             f"policy {policy.name}: lease_term must be longer than checkpoint and restart together "
             f"({overheads:g} s), or a preempted job never gets on; got {term:g}"
         )
-    return rounded
+    return int(rounds)
+
+
+def attention(policy: Policy, settings: Settings) -> int:
+    """At which rounds the policy is asked although nothing happened."""
+    looks = policy.looks(policy.parameters)
+    # a grant that could not be placed leaves GPUs free, and the policy may answer otherwise the next time
+    return max(looks, WHILE_ONE_FITS) if settings.placement == "strict" else looks
 
 
 def split_off_impossible(trace: Trace, cluster: Cluster) -> tuple[Trace, pd.DataFrame]:
@@ -166,7 +176,7 @@ def split_off_impossible(trace: Trace, cluster: Cluster) -> tuple[Trace, pd.Data
     A gang larger than its tenant's whole quota can never be served under static quotas; it is set aside under every
     policy, so that all are compared on the same jobs.
     """
-    quota = np.floor(cluster.gpus * trace.tenant_weight / trace.tenant_weight.sum()).astype(np.int64)[trace.tenant]
+    quota = whole(quotas(trace, cluster.gpus))[trace.tenant]
     too_large = trace.demand > cluster.gpus
     over_quota = (trace.demand > quota) & ~too_large
     out = np.flatnonzero(too_large | over_quota)

@@ -443,7 +443,7 @@ def finish_time_fairness(s: Simulation) -> list[Job]:
     def unfairness(job: Job) -> Exact:
         waited = s.now - job.submit
         contenders = ratio(s.count_integral - job.count_at_submit, waited) if waited else s.active_count
-        isolated = job.duration * max(1, ratio(job.demand * contenders, s.gpus))
+        isolated = job.duration * contenders
         return ratio(waited + job.duration - job.progress, isolated)
 
     return fill(s, sorted(s.candidates, key=lambda job: (-key(unfairness(job)), job.index)))

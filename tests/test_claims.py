@@ -70,7 +70,7 @@ def test_demands_and_states(judge: Judge) -> None:
     assert found["ye.f1.gt8", "venus"][0] == found["ye.s31.failed", "venus"][0] == HOLDS
     service = pd.DataFrame({"demand": ["1", "8", ">8"], "state": "completed", "share": [0.16, 0.44, 0.40]})
     found = judge(fig02_venus=service)
-    assert found["ye.f2.g1", "venus"] == (DIRECTION, "16 %")
+    assert found["ye.f2.g1", "venus"] == (OTHERWISE, "16 %")
     assert found["ye.f2.ge8", "venus"] == (HOLDS, "84 %")
 
 
@@ -90,10 +90,15 @@ def running(**medians: float) -> pd.DataFrame:
 def test_larger_jobs_run_longer(judge: Judge, medians: dict[str, float], verdict: str) -> None:
     found = judge(fig03_venus=running(**medians))
     assert found["ye.f3.larger", "venus"][0] == verdict
-    assert found["ye.f3.g1.1h", "venus"] == (
-        OTHERWISE if medians["_1"] > 360 else HOLDS,
-        found["ye.f3.g1.1h", "venus"][1],
-    )
+
+
+def test_single_gpu_jobs(judge: Judge) -> None:
+    points = [("1", 3600.0, 0.88), ("1", 86_400.0, 0.96), ("1", 1e6, 1.0), ("8", 3600.0, 0.1)]
+    found = judge(fig03_venus=pd.DataFrame(points, columns=["demand", "running_time", "share"]))
+    assert found["ye.f3.g1.1h", "venus"] == (HOLDS, "88 %")
+    assert found["ye.f3.g1.1d", "venus"] == (DIRECTION, "4 %")
+    found = judge(fig03_venus=pd.DataFrame(points[3:], columns=["demand", "running_time", "share"]))
+    assert found["ye.f3.g1.1h", "venus"][0] == NOT_YET
 
 
 @pytest.mark.parametrize(
@@ -114,7 +119,7 @@ def test_roles_swap(judge: Judge, a: list[float], b: list[float], verdict: str) 
     ("late", "wait", "slow", "verdicts"),
     [
         ([0.044, 0.1, 0.3], [1e3, 1e3, 9e3], [0, 0.2, 0.3], [HOLDS, HOLDS, HOLDS]),
-        ([0.2, 0.4, 0.3], [1e3, 1e3, 9e3], [0, 0, 0], [DIRECTION, DIRECTION, OTHERWISE]),
+        ([0.07, 0.4, 0.3], [1e3, 1e3, 9e3], [0, 0, 0], [DIRECTION, DIRECTION, OTHERWISE]),
         ([0.7, 0.4, 0.3], [1e3, 9e3, 1e3], [0, 0, 0.1], [OTHERWISE, OTHERWISE, HOLDS]),
     ],
 )
@@ -135,7 +140,7 @@ def rounds(mechanism: str, order: str) -> pd.DataFrame:
     ("other", "ours", "verdicts"),
     [
         ("12121212", "122122", [HOLDS, HOLDS, HOLDS]),
-        ("11221122", "112222112222", [DIRECTION, DIRECTION, DIRECTION]),
+        ("122112", "1222112", [DIRECTION, DIRECTION, DIRECTION]),
         ("22222111", "12121212", [OTHERWISE, OTHERWISE, OTHERWISE]),
     ],
 )
@@ -163,7 +168,7 @@ def test_lease_terms(judge: Judge) -> None:
     assert verdicts(*good) == [HOLDS] * 5
     fair = of(9, 6, 7, 6.5, 8, 9), of(0.03, 0.02, 0.03, 0.008, 0.005, 0.004), of(0.1, 0.2, 0.12, 0.14, 0.2, 0.3)
     assert verdicts(*fair)[:4] == [HOLDS, DIRECTION, DIRECTION, DIRECTION]
-    early = of(9, 9, 9, 8, 6, 9), of(0.03, 0.02, 0.02, 0.008, 0.005, 0.004), of(0.3, 0.1, 0.1, 0.1, 0.1, 0.1)
+    early = of(9, 9, 9, 8, 6, 9), of(0.03, 0.02, 0.015, 0.008, 0.005, 0.004), of(0.3, 0.1, 0.1, 0.1, 0.1, 0.1)
     assert verdicts(*early) == [HOLDS, OTHERWISE, HOLDS, OTHERWISE, DIRECTION]
     bad = of(9, 8, 7, 6, 5, 4), of(0.3, 0.4, 0.6, 0.6, 0.6, 0.9), of(0.3, 0.2, 0.1, 0.1, 0.1, 0.1)
     assert verdicts(*bad) == [OTHERWISE, OTHERWISE, OTHERWISE, OTHERWISE, OTHERWISE]
@@ -256,7 +261,7 @@ def test_notes_stand_in_the_table(tmp_path: Path) -> None:
     assert table["ye.f13", "venus"] == "because"
     assert table["ye.f13", "philly"] == "fig13_philly.csv is not there"
     (data / "claim_notes.csv").write_text("id,trace,note\nye.f99,venus,because\n")
-    with pytest.raises(InputError, match="there is no statement 'ye.f99'"):
+    with pytest.raises(InputError, match="there is no statement 'ye"):
         claims.evaluate(tmp_path, data)
     with pytest.raises(InputError, match="there is no such file"):
         claims.evaluate(tmp_path, tmp_path / "elsewhere")

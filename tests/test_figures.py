@@ -32,7 +32,7 @@ def test_good_and_failing_notebooks(tmp_path: Path, capsys: pytest.CaptureFixtur
         tmp_path / "notebooks" / "02_bad.ipynb",
         "1 + 1",
         "raise ValueError('no such thing\\nand more')",
-        parameters=None,
+        parameters="JOBS = 0",
     )
     (tmp_path / "notebooks" / "scratch.ipynb").write_text("not a notebook of the project")
     assert make_figures(root=tmp_path, jobs=2, scale="small") == 1

@@ -189,7 +189,7 @@ def test_numbers_have_six_digits(tmp_path: Path) -> None:
 def test_style_leaves_settings_alone(runs: pd.DataFrame) -> None:
     with matplotlib.rc_context({"font.size": 23.0}):
         before = dict(matplotlib.rcParams)
-        fig, ax = plots.panels()
+        _, ax = plots.panels()
         plots.bars(runs, "scheduler", "average_jct", ax)
         assert ax.yaxis.label.get_fontsize() == 9
         assert dict(matplotlib.rcParams) == before

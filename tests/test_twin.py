@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from astraea.cluster import Cluster
@@ -129,6 +129,7 @@ def test_engine_and_twin_agree_exactly(variant: str) -> None:
         deadline=None,
         derandomize=True,
         database=None,
+        phases=(Phase.generate,),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     @given(cases)

@@ -35,6 +35,11 @@ FULL: Final = 1
 BROKEN: Final = 2
 """The policy broke a rule; see `Private.violation`."""
 
+PAUSED: Final = 3
+"""Some rounds are done; call again. In between Python sees an interrupt."""
+
+ROUNDS: Final = 100_000
+
 NOT_A_JOB: Final = 1
 NOT_A_CANDIDATE: Final = 2
 GRANTED_TWICE: Final = 3
@@ -48,13 +53,16 @@ PATIENCE: Final = 100_000
 
 @compiled
 def run(s: View, x: Private, select: Any) -> int:
-    """Simulate until every job is done; FINISHED, FULL (grow and call again) or BROKEN."""
-    interval = x.engine[0].interval
-    while x.engine[0].n_done < len(s.job):
-        round_time = next_round(s, x, interval)
+    """Simulate until every job is done; FINISHED, PAUSED or FULL (call again), or BROKEN."""
+    for _ in range(ROUNDS):
+        if x.engine[0].n_done == len(s.job):
+            return FINISHED
+        number = next_round(s, x)
+        round_time = number * x.engine[0].interval
         if s.moment[0].n_hours + (round_time - s.moment[0].now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
             return FULL
         advance(s, x, round_time)
+        x.engine[0].round = number
         if s.region[len(s.tenant)].length > 0:
             select(s)
             if not answer_is_valid(s, x):
@@ -62,28 +70,39 @@ def run(s: View, x: Private, select: Any) -> int:
             apply(s, x)
             if is_stuck(s, x):
                 return BROKEN
-    return FINISHED
+    return PAUSED
 
 
 @compiled
-def next_round(s: View, x: Private, interval: float) -> float:
-    """Time of the next round in which a decision could differ from the last one [s].
+def next_round(s: View, x: Private) -> int:
+    """Number of the next round in which a decision could differ from the last one.
 
     Without an event the last round's answer stands, unless the order of the policy moves with time and what moved
     could be granted.
     """
-    began = s.moment[0].now > 0.0 or x.engine[0].next_arrival > 0
+    began = x.engine[0].round > 0 or x.engine[0].next_arrival > 0
     if began and looks_again(s, x):
-        return s.moment[0].now + interval
+        return x.engine[0].round + 1
     time = np.inf
     if x.engine[0].next_arrival < len(s.job):
         time = s.job[x.engine[0].next_arrival].submit_time
     if x.engine[0].heap_size > 0:
         time = min(time, x.heap[0].time)
     if time == np.inf:  # all wait and nothing runs
-        return s.moment[0].now + interval
-    round_time = np.ceil(time / interval) * interval
-    return max(round_time, s.moment[0].now + interval) if began else round_time
+        return x.engine[0].round + 1
+    number = round_at(time, x.engine[0].interval)
+    return max(number, x.engine[0].round + 1) if began else number
+
+
+@compiled
+def round_at(time: float, interval: float) -> int:
+    """Number of the first round that is not before `time`, by the very products that are the rounds' times."""
+    number = int(np.ceil(time / interval))
+    if number > 0 and (number - 1) * interval >= time:
+        return number - 1
+    if number * interval < time:
+        return number + 1
+    return number
 
 
 @compiled
@@ -231,7 +250,9 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].leases += 1
     s.job[j].streak += 1
     s.job[j].lease_start = time
-    x.job[j].lease_end = time + x.engine[0].lease_term
+    x.job[j].lease_end = np.inf
+    if x.engine[0].lease_rounds > 0:
+        x.job[j].lease_end = (x.engine[0].round + x.engine[0].lease_rounds) * x.engine[0].interval
     s.job[j].status = RUNNING
     s.running[s.moment[0].n_running] = j
     s.job[j].running_position = s.moment[0].n_running

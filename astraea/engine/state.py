@@ -117,6 +117,7 @@ JOB: Final = np.dtype(
 TENANT: Final = np.dtype(
     [
         ("quota", float),  # [Ye2022] Eq. 6 [GPU]
+        ("whole_quota", int),  # its floor, for admission [GPU]
         ("weight", float),
         ("held", int),  # GPUs under running leases [GPU]
         ("granted", int),  # GPUs granted at this round [GPU]
@@ -157,7 +158,7 @@ TIMELINE: Final = np.dtype(
 
 ENGINE: Final = np.dtype(
     [
-        ("lease_term", float),  # [s], infinite if the policy does not preempt
+        ("lease_rounds", int),  # length of a lease in rounds; 0 if the policy does not preempt
         ("interval", float),  # [s]
         ("checkpoint", float),  # [s]
         ("restart", float),  # [s]
@@ -166,6 +167,7 @@ ENGINE: Final = np.dtype(
         ("keep_log", bool),
         ("looks", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
         ("random", np.uint64),  # state of the generator of random placement
+        ("round", int),  # number of this round
         ("next_arrival", int),
         ("n_done", int),
         ("n_asking", int),
@@ -225,6 +227,16 @@ def records(dtype: np.dtype[Any], shape: int | tuple[int, ...] = 1, **values: An
     return table
 
 
+def quotas(trace: Trace, gpus: int) -> F:
+    """Quota of every tenant in a cluster of so many GPUs, [Ye2022] Eq. 6 [GPU]."""
+    return gpus * trace.tenant_weight / trace.tenant_weight.sum()
+
+
+def whole(quota: F) -> I:
+    """Whole GPUs of some quotas; a third of nine is three, whatever floats make of a third."""
+    return np.floor(quota * (1 + 1e-12)).astype(np.int64)
+
+
 def new_state(
     trace: Trace,
     cluster: Cluster,
@@ -252,7 +264,7 @@ def new_state(
             deadline=trace.deadline, estimate=estimate, fair_class=fair_class.reshape(-1),
         ),
         tenant=records(
-            TENANT, tenants, quota=m * trace.tenant_weight / trace.tenant_weight.sum(), weight=trace.tenant_weight,
+            TENANT, tenants, quota=quotas(trace, m), whole_quota=whole(quotas(trace, m)), weight=trace.tenant_weight,
             first_class=first_class[:-1], end_class=first_class[1:],
         ),
         share=records(SHARE, classes.shape[1], demand=classes[1], weight=classes[2]),

@@ -52,6 +52,8 @@ class Policy:
         `WHILE_ONE_WAITS` at every one.
     memory : tuple of two int
         Numbers kept per job and per tenant.
+    at_least : mapping of str to float
+        Smallest value of a parameter where that is not 0.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Policy:
     needs_estimates: bool = False
     looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
     memory: tuple[int, int] = (0, 0)
+    at_least: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, **parameters: float) -> Policy:
         """The same policy with other parameters.
@@ -75,8 +78,9 @@ class Policy:
             if key not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
                 raise InputError(f"policy {self.name}: unknown parameter {key!r}; it has {known}")
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
-                raise InputError(f"policy {self.name}: {key} must be a number of at least 0, got {value!r}")
+            least = self.at_least.get(key, 0.0)
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not least <= value < np.inf:
+                raise InputError(f"policy {self.name}: {key} must be a number of at least {least:g}, got {value!r}")
         return replace(self, parameters={**self.parameters, **{k: float(v) for k, v in parameters.items()}})
 
     @property
@@ -92,6 +96,7 @@ def policy(
     needs_estimates: bool = False,
     looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS,
     memory: tuple[int, int] = (0, 0),
+    at_least: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[[View], None]], Policy]:
     """Make a `Policy` of a function `select(s)`.
 
@@ -116,6 +121,7 @@ def policy(
             needs_estimates=needs_estimates,
             looks=looks,
             memory=memory,
+            at_least=at_least or {},
         )
 
     return make

@@ -1,8 +1,8 @@
 """Finish-time fairness, the mechanism of [Mahajan2020] as [Ye2022] §4.1.2 states it and Fig 6(b) shows it.
 
 At every round the jobs that are worst off by T_shared / T_isolated go first; a gang that does not fit is passed over.
-T_shared is what has passed since the submission plus the remaining time; T_isolated is the time with 1/N of the
-cluster, N the average number of jobs that contended so far. Remaining time comes from an estimator.
+T_shared is what has passed since the submission plus the remaining time; T_isolated is N times what the job takes
+alone, N the average number of jobs that contended so far. Remaining time comes from an estimator.
 The auction of Themis is not in it: this is the bare objective, minimize the largest ratio.
 """
 
@@ -40,7 +40,7 @@ def finish_time_fairness(s: View) -> None:
 
 @compiled
 def finish_time_ratio(s: View, j: int) -> float:
-    """T_shared / T_isolated of a candidate if it ran from now on."""
+    """T / (T* N) of a candidate if it ran from now on ([Ye2022] §4.1.2)."""
     shared = s.moment[0].now - s.job[j].submit_time + s.job[j].estimate - s.job[j].progress
-    isolated = s.job[j].estimate * max(1.0, s.job[j].demand * average_contention(s, j) / s.moment[0].gpus)
+    isolated = s.job[j].estimate * average_contention(s, j)
     return shared / isolated

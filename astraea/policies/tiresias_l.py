@@ -43,6 +43,7 @@ EXECUTED = 1
     Parameters,
     looks=lambda p: WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS,
     memory=(2, 0),
+    at_least={"queues": 1, "growth": 1},
 )
 def tiresias_l(s: View) -> None:
     """Tiresias with least attained service (Gu et al., NSDI 2019, §3.2)."""

@@ -14,6 +14,6 @@ def yarn_cs(s: View) -> None:
     """YARN's capacity scheduler with static quotas ([Ye2022] §6.1.5)."""
     for t in range(len(s.tenant)):
         for j in candidates(s, t):
-            if in_use(s, t) + s.job[j].demand > int(s.tenant[t].quota) or not fits(s, j):
+            if in_use(s, t) + s.job[j].demand > s.tenant[t].whole_quota or not fits(s, j):
                 break  # head of line blocks
             grant(s, j)

@@ -1,0 +1,267 @@
+"""What the notebooks on [Ye2022] §6 measure of each run, and how runs become tables of means, ratios and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster import Cluster
+from astraea.evaluation import LARGE, Grid
+from astraea.experiments import Run, grid_table
+from astraea.metrics import (
+    SHARING_LOSS,
+    SLACK,
+    average_jct,
+    average_slowdown,
+    overhead_share,
+    sharing_loss,
+    tenant_windows,
+    utilization,
+)
+from astraea.parallel import Backend
+from astraea.policies import get_policy
+from astraea.result import Result
+from astraea.simulate import Settings
+from astraea.summaries import mean_interval
+from astraea.trace import Trace
+
+TENANT_LEVELS: Final = (1.0, 0.99, 0.95)
+"""Below which values of rho_tenant cases are counted."""
+
+SWEPT_TERMS: Final = (300.0, 600.0, 900.0, 1800.0, 3600.0)
+"""Lease terms of the sensitivity sweep [s]."""
+
+OVERHEADS: Final = (0.5, 2.0, 4.0)
+"""Factors on the checkpoint and restart overheads in the sensitivity sweep."""
+
+LOADS: Final = (0.8, 1.2)
+"""Factors on the rate of arrival in the sensitivity sweep."""
+
+SWEPT_JOBS: Final = 10_000
+"""Jobs of the sensitivity sweep where a trace has more than `LARGE`."""
+
+TOLERANCE: Final = 0.02
+"""How far the average JCT of a recommended lease term may be above the best ([Ye2022] §5.1.3, our reading)."""
+
+
+def measured(
+    grid: Grid,
+    measure: Callable[[Result], Mapping[str, Any]],
+    *,
+    jobs: int | None = None,
+    backend: Backend = "loky",
+    scheduler: str | None = None,
+) -> pd.DataFrame:
+    """One row per run: the columns of the grid, and what `measure` finds; silent, as a notebook's output must be."""
+    table = grid_table(
+        grid.runs, measure=lambda r: dict(measure(r)), jobs=jobs, backend=backend, scheduler=scheduler, progress=False
+    )
+    return grid.index.join(table[[c for c in table if c not in (*grid.runs[0].columns, *grid.index)]])
+
+
+def lease_figures(result: Result) -> dict[str, float]:
+    """Columns of Fig 9: average JCT [s], overhead and sharing loss in [0, 1]."""
+    return {
+        "average_jct": average_jct(result),
+        "overhead_share": overhead_share(result),
+        "sharing_loss": sharing_loss(result),
+    }
+
+
+def fairness_figures(result: Result) -> dict[str, Any]:
+    """Fairness of jobs and tenants, Figs 10 and 11.
+
+    Returns
+    -------
+    dict
+        sharing_loss : share of jobs with rho_job < 0.95.
+        waited_loss : share of jobs with rho_job < 0.95 that waited a scheduling round or longer.
+        tenant_sharing_loss, tenant_below_99, tenant_below_95 : share of cases with rho_tenant below 1, 0.99, 0.95.
+        rho_job : array, one value per job.
+        tenant, rho_tenant : arrays, one value per (tenant, window) case that is owed something.
+    """
+    jobs = result.jobs.dropna(subset=["rho_job"])
+    loses = jobs["rho_job"] < SHARING_LOSS
+    waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
+    cases = tenant_windows(result).dropna(subset=["rho_tenant"])
+    rho = cases["rho_tenant"].to_numpy()
+    below = [float((rho < level - SLACK).mean()) if len(rho) else float("nan") for level in TENANT_LEVELS]
+    return {
+        "sharing_loss": sharing_loss(result),
+        "waited_loss": float((loses & waited).mean()) if len(jobs) else float("nan"),
+        **dict(zip(("tenant_sharing_loss", "tenant_below_99", "tenant_below_95"), below, strict=True)),
+        "rho_job": jobs["rho_job"].to_numpy(),
+        "tenant": cases["tenant"].to_numpy(),
+        "rho_tenant": rho,
+    }
+
+
+def efficiency_figures(result: Result) -> dict[str, Any]:
+    """Slowdown, completion time, use of the cluster and overheads, Figs 12 and 13.
+
+    Returns
+    -------
+    dict
+        Scalars by name; times in s, shares in [0, 1]. `busy_utilization` is that until the last submission, as the
+        whole includes the days in which a few long jobs run out. `slowdown` is an array, one value per job.
+    """
+    jobs = result.jobs
+    return {
+        "average_jct": average_jct(result),
+        "median_jct": float(jobs["jct"].median()),
+        "average_slowdown": average_slowdown(result),
+        "slowdown_99": float(jobs["slowdown"].quantile(0.99)),
+        "average_queueing_delay": float(jobs["queueing_delay"].mean()),
+        "utilization": utilization(result),
+        "busy_utilization": busy_utilization(result),
+        "overhead_share": overhead_share(result),
+        "leases_per_job": float(jobs["leases"].mean()),
+        "preemptions_per_job": float(jobs["preemptions"].mean()),
+        "slowdown": jobs["slowdown"].to_numpy(),
+    }
+
+
+def size_figures(result: Result) -> dict[str, float]:
+    """Columns of Fig 14: average JCT [s] and sharing loss in [0, 1]."""
+    return {"average_jct": average_jct(result), "sharing_loss": sharing_loss(result)}
+
+
+def busy_utilization(result: Result) -> float:
+    """GPU-time held over the GPU-time that there is until the last full hour of submissions; in [0, 1]."""
+    hourly = cluster_timeline(result)
+    until = hourly[(hourly["time"] > 0) & (hourly["time"] <= result.jobs["submit_time"].max())]
+    if until.empty:
+        return float("nan")
+    last = until.iloc[-1]
+    return float(last["attained_service"] / (result.gpus * last["time"]))
+
+
+def cluster_timeline(result: Result) -> pd.DataFrame:
+    """Sums over all tenants at every whole hour: columns time [s], attained_service [GPU-s], held, waiting [GPU]."""
+    columns = ["attained_service", "held", "waiting"]
+    return result.timeline.groupby("time", sort=True)[columns].sum().reset_index()
+
+
+def long_form(table: pd.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """One row per element of the arrays in `columns` (equally long in a row), with the `keys` of its row repeated."""
+    lengths = table[columns[0]].map(len).to_numpy()
+    spread = {key: np.repeat(table[key].to_numpy(), lengths) for key in keys}
+    return pd.DataFrame({**spread, **{column: np.concatenate(table[column].tolist()) for column in columns}})
+
+
+def plus_minus(frame: pd.DataFrame, by: str, columns: Mapping[str, tuple[str, float]], digits: int = 3) -> pd.DataFrame:
+    """Means over seeds as text, ``mean ± half width of the 95 % interval``; the mean alone where there is one seed.
+
+    Parameters
+    ----------
+    by : str
+        Column that names the rows of the table.
+    columns : mapping of str to (str, float)
+        Column -> its heading, and the factor to its unit.
+    digits : int
+        Significant digits of the mean; the interval has as many decimals.
+    """
+    shown = {}
+    for column, (heading, factor) in columns.items():
+        rows = mean_interval(frame, by, column).set_index(by)
+        mean, half = factor * rows["mean"], factor * (rows["high"] - rows["mean"])
+        shown[heading] = pd.Series({k: _plus_minus(mean[k], half[k], digits) for k in rows.index})
+    return pd.DataFrame(shown).rename_axis(by)
+
+
+def _plus_minus(mean: float, half: float, digits: int) -> str:
+    # 0.996 is written like 1.00, so that a column of ratios has the same decimals on both sides of 1
+    size = np.floor(np.log10(1.05 * abs(mean))) if np.isfinite(mean) and mean != 0 else 0
+    decimals = int(np.clip(digits - 1 - size, 0, 6))
+    text = f"{mean:.{decimals}f}"
+    return f"{text} ± {half:.{decimals}f}" if np.isfinite(half) else text
+
+
+def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str], reference: str = "astraea") -> pd.DataFrame:
+    """Mean over seeds of each scheduler over that of `reference`; NaN where that is 0.
+
+    Parameters
+    ----------
+    columns : mapping of str to str
+        Column -> its heading.
+    """
+    means = frame.groupby("scheduler", sort=False)[list(columns)].mean()
+    return means.div(means.loc[reference].replace(0.0, np.nan), axis=1).rename(columns=dict(columns)).drop(reference)
+
+
+def relative_to(frame: pd.DataFrame, x: str, y: str, reference: float, by: str = "seed") -> pd.DataFrame:
+    """`y` over its value at `x` = `reference`, within each seed, so that what seeds differ in cancels.
+
+    Returns
+    -------
+    DataFrame
+        `frame` with the column ``relative``.
+    """
+    base = frame[frame[x] == reference].set_index(by)[y]
+    return frame.assign(relative=(frame[y] / frame[by].map(base)).to_numpy())
+
+
+def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple[float, str]:
+    """Shortest lease term whose average JCT, as a mean over seeds, is within `tolerance` of the best, and why.
+
+    Parameters
+    ----------
+    frame : DataFrame, columns lease_term, average_jct [s], overhead_share, sharing_loss [0, 1]
+        Fig 9; several rows (seeds) per term.
+    tolerance : float
+        How far it may be above the best, as a part of it.
+    """
+    means = frame.groupby("lease_term")[["average_jct", "overhead_share", "sharing_loss"]].mean().sort_index()
+    best = float(means["average_jct"].idxmin())
+    lowest = float(means["average_jct"].min())
+    term = float(means.index[means["average_jct"] <= (1 + tolerance) * lowest][0])
+    chosen = means.loc[term]
+    return term, (
+        f"{term:g} s is the shortest lease term whose average JCT, {chosen['average_jct']:.0f} s, is within "
+        f"{100 * tolerance:g} % of the best, {lowest:.0f} s at {best:g} s; checkpoints and restarts are "
+        f"{100 * chosen['overhead_share']:.2f} % of it, and {100 * chosen['sharing_loss']:.1f} % of the jobs have "
+        f"sharing loss."
+    )
+
+
+def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:
+    """ASTRAEA with a few lease terms when overheads are smaller or larger, or jobs come slower or faster.
+
+    One thing is changed at a time; the unchanged case comes first. Of a trace with more than `LARGE` jobs, the first
+    `SWEPT_JOBS` are taken. Columns of the index: what, overheads, load (factors), lease_term [s].
+    """
+    jobs = trace.head(SWEPT_JOBS) if len(trace) > LARGE else trace
+    usual = Settings()
+    cases = [("as it is", 1.0, 1.0)]
+    cases += [(f"overheads × {f:g}", f, 1.0) for f in OVERHEADS] + [(f"load × {f:g}", 1.0, f) for f in LOADS]
+    runs, rows = [], []
+    for what, overheads, load in cases:
+        settings = replace(
+            usual,
+            checkpoint_overhead=overheads * usual.checkpoint_overhead,
+            restart_overhead=overheads * usual.restart_overhead,
+        )
+        loaded = jobs if load == 1 else jobs.scale_load(load)
+        for term in SWEPT_TERMS:
+            runs.append(Run(loaded, cluster, get_policy("astraea")(lease_term=term), settings=settings))
+            rows.append({"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term})
+    return Grid(runs, pd.DataFrame(rows))
+
+
+def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Recommended lease term of each case, with what it costs.
+
+    Returns
+    -------
+    DataFrame, index `by`, columns recommended, best [s], then the average JCT [s], overhead and sharing loss there
+    """
+    rows = {}
+    for case, part in frame.groupby(by, sort=False):
+        term, _ = recommended_term(part)
+        means = part.groupby("lease_term")[["average_jct", "overhead_share", "sharing_loss"]].mean()
+        rows[case] = {"recommended": term, "best": float(means["average_jct"].idxmin()), **means.loc[term]}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(by)
