@@ -65,16 +65,10 @@ class Tables:
 
 @dataclass(frozen=True)
 class Rule:
-    """One statement: the table that it is read from, and how it is judged.
+    """One statement: the table whose traces it is checked on, and how it is judged.
 
-    Attributes
-    ----------
-    table : str
-        Its traces are those that the statement is checked on.
-    check : function of (tables, trace, id)
-        Gives what was measured and the verdict; raises `Missing`.
-    pair : bool
-        Whether it compares traces, and is checked once.
+    `check` takes the tables, a trace and the statement's identifier, gives what was measured and the verdict, and
+    raises `Missing`. With `pair` it compares traces and is checked once.
     """
 
     table: str
@@ -107,7 +101,7 @@ def scheduler_share(table: str, column: str, scheduler: str, family: str) -> Rul
         got = 100 * tables.by_scheduler(table, trace, column)
         if scheduler not in got:
             raise Missing(f"{scheduler} is not among the schedulers")
-        paper = {n: tables.paper[f"{family}.{n.replace('gandiva-fair', 'gandiva_fair')}"] for n in _in(tables, family)}
+        paper = _family(tables, family)
         own = paper.pop(scheduler)
         if abs(got[scheduler] - own) <= max(0.1 * own, 0.5):
             verdict = HOLDS
@@ -120,9 +114,10 @@ def scheduler_share(table: str, column: str, scheduler: str, family: str) -> Rul
     return Rule(table, check)
 
 
-def _in(tables: Tables, family: str) -> list[str]:
-    """Schedulers for which the paper gives a value."""
-    return [n for n in SEVEN if f"{family}.{n.replace('gandiva-fair', 'gandiva_fair')}" in tables.paper]
+def _family(tables: Tables, family: str) -> dict[str, float]:
+    """Schedulers for which the paper gives a value, and the value."""
+    ids = {n: f"{family}.{n.replace('-f', '_f')}" for n in SEVEN}
+    return {n: tables.paper[id] for n, id in ids.items() if id in tables.paper}
 
 
 def over(table: str, column: str, baseline: str) -> Rule:

@@ -8,11 +8,10 @@ small
     The first two days of the trace, or its first 1,500 jobs where these are more; the cluster as for an unknown trace;
     2 seeds. A few seconds for each notebook.
 paper
-    The whole trace on the evaluation's cluster, 5 seeds. The grids of lease terms and of cluster sizes take 2 seeds
-    for traces of more than 20,000 jobs, and these begin the lease terms at 300 s: a term of 60 s gives twelve million
-    leases there, and half of all GPU-time would go into checkpoints and restarts.
+    The whole trace on the evaluation's cluster, 5 seeds. For traces of more than 20,000 jobs the lease terms begin at
+    300 s: a term of 60 s gives ten million leases there, and takes longer than everything else together.
 full
-    As `paper`, with every lease term and 5 seeds everywhere.
+    As `paper`, with every lease term.
 
 A real trace is one trace: one seed.
 """
@@ -57,7 +56,7 @@ SIZES: Final = (60, 80, 100, 120, 150, 200)
 SMALL_JOBS: Final = 1500
 SMALL_TIME: Final = 2 * 86_400.0
 LARGE: Final = 20_000
-"""Jobs from which on a trace has the coarser grids."""
+"""Jobs from which on a trace has no short lease terms at the scale `paper`."""
 
 _COMPARED: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo")
 SCHEDULERS: Final = tuple(name for name in _COMPARED if name in POLICIES)
@@ -175,7 +174,7 @@ def main_grid(trace: str, scale: str = "paper") -> Grid:
 def lease_grid(trace: str, scale: str = "paper") -> Grid:
     """ASTRAEA with lease terms from a minute to an hour: Fig 9; the column is `lease_term` [s]."""
     rows = []
-    for seed in _coarse_seeds(trace, scale):
+    for seed in seeds(trace, scale):
         jobs, cluster = load_workload(trace, scale, seed)
         terms = LEASE_TERMS[2:] if scale == "paper" and len(jobs) > LARGE else LEASE_TERMS
         for term in terms:
@@ -190,7 +189,7 @@ def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHE
     The jobs are the same at every size: those that the smallest cluster can run under static quotas.
     """
     rows = []
-    for seed in _coarse_seeds(trace, scale):
+    for seed in seeds(trace, scale):
         jobs, cluster = load_workload(trace, scale, seed)
         clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
         jobs, too_large = split_off_impossible(jobs, clusters[SIZES[0]])
@@ -199,12 +198,6 @@ def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHE
                 row = {"scheduler": p, "seed": seed, "nodes_percent": percent, "set_aside_jobs": len(too_large)}
                 rows.append((Run(jobs, resized, get_policy(p)), row))
     return _grid(rows)
-
-
-def _coarse_seeds(trace: str, scale: str) -> tuple[int, ...]:
-    """Seeds of the two large grids."""
-    chosen = seeds(trace, scale)
-    return chosen[:2] if scale == "paper" and len(load_workload(trace, scale)[0]) > LARGE else chosen
 
 
 def _grid(rows: Sequence[tuple[Run, dict[str, Any]]]) -> Grid:

@@ -45,7 +45,7 @@ def divided(trace: Trace) -> Trace:
 
 def rejoined(grants: pd.DataFrame) -> pd.DataFrame:
     """Leases of `divided` gangs as one row per gang and round: `demand` counts the GPUs that it got."""
-    sums: pd.DataFrame = grants.groupby(["start", "end", "tenant"], sort=True, as_index=False)["demand"].sum()
+    sums = grants.groupby(["start", "end", "tenant"])["demand"].sum().reset_index()
     before = sums.groupby("tenant")["demand"].shift()
     sums["job_id"], sums["kind"] = sums["tenant"], np.where(sums["demand"] == before, "renewal", "start")
     return sums

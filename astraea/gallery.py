@@ -169,5 +169,5 @@ def _provenance(scale: str) -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     return (
         f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{scale}`: {n} seeds of "
-        f"a synthetic trace (0 to {n - 1}), one run of a real one; large traces have fewer seeds in Figs 9 and 14."
+        f"a synthetic trace (0 to {n - 1}), one run of a real one."
     )

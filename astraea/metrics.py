@@ -63,7 +63,6 @@ def tenant_windows(result: Result, window: float = DAY, step: float = HOUR) -> p
     attained = result.timeline["attained_service"].to_numpy().reshape(shape)
     fair = result.timeline["fair_service"].to_numpy().reshape(shape)
     width = int(window // HOUR)
-    hours = min(hours, int(result.makespan // HOUR) + 1)
     starts = np.arange(0, max(hours - width, 0), int(step // HOUR))
     got, owed = attained[starts + width] - attained[starts], fair[starts + width] - fair[starts]
     rho = np.full(got.shape, np.nan)

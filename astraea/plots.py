@@ -77,7 +77,7 @@ def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool 
 
     With `even`, the values of `x` stand at equal distances.
     """
-    table = mean_interval(frame, [by, x], y).sort_values(x, kind="stable")
+    table = _means(frame, [by, x], y).sort_values(x, kind="stable")
     values = sorted(frame[x].unique())
     with style():
         for k, (name, part) in enumerate(_classes(table, by)):
@@ -98,7 +98,7 @@ def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool 
 
 def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
     """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval."""
-    table = mean_interval(frame, x, y)
+    table = _means(frame, [x], y)
     known = any(name in LOOKS for name in table[x])
     names = ordered(table[x]) if known else sorted(table[x])
     table = table.set_index(x).loc[names]
@@ -238,3 +238,9 @@ def save_table(data: pd.DataFrame, id: str, trace: str, folder: str | Path) -> P
 
 def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
     return [(name, frame[frame[by] == name]) for name in ordered(frame[by])]
+
+
+def _means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
+    """Means and the intervals that are worth drawing: one from two seeds is thirteen standard errors wide."""
+    table = mean_interval(frame, by, value)
+    return table.assign(**{c: table[c].where(table["n"] > 2) for c in ("low", "high")})

@@ -135,7 +135,7 @@ def simulate(
     return Result(
         jobs=job_table(runnable, view, private),
         set_aside=set_aside,
-        timeline=timeline_table(runnable, view),
+        timeline=timeline_table(runnable, view, private),
         grants=log[0],
         placements=log[1],
         provenance=provenance(trace, cluster, policy, settings, int(seed)),
@@ -265,9 +265,9 @@ def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
     )
 
 
-def timeline_table(trace: Trace, s: View) -> pd.DataFrame:
-    """`Result.timeline`."""
-    hours, tenants = int(s.moment[0].n_hours), len(trace.tenants)
+def timeline_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
+    """`Result.timeline`, up to the last whole hour before the last job has ended."""
+    hours, tenants = int(x.job.end_time.max() // HOUR) + 1, len(trace.tenants)
     return pd.DataFrame(
         {
             "time": np.repeat(np.arange(hours) * HOUR, tenants),

@@ -93,10 +93,10 @@ def test_larger_jobs_run_longer(judge: Judge, medians: dict[str, float], verdict
 
 
 def test_single_gpu_jobs(judge: Judge) -> None:
-    points = [("1", 3600.0, 0.88), ("1", 86_400.0, 0.96), ("1", 1e6, 1.0), ("8", 3600.0, 0.1)]
+    points = [("1", 3600.0, 0.88), ("1", 86_400.0, 0.9575), ("1", 1e6, 1.0), ("8", 3600.0, 0.1)]
     found = judge(fig03_venus=pd.DataFrame(points, columns=["demand", "running_time", "share"]))
     assert found["ye.f3.g1.1h", "venus"] == (HOLDS, "88 %")
-    assert found["ye.f3.g1.1d", "venus"] == (DIRECTION, "4 %")
+    assert found["ye.f3.g1.1d", "venus"] == (DIRECTION, "4.25 %")
     found = judge(fig03_venus=pd.DataFrame(points[3:], columns=["demand", "running_time", "share"]))
     assert found["ye.f3.g1.1h", "venus"][0] == NOT_YET
 

@@ -46,7 +46,7 @@ def test_grids() -> None:
     assert set(leases.index["lease_term"]) == set(evaluation.LEASE_TERMS)
     assert [run.policy.lease_term for run in leases.runs] == leases.index["lease_term"].tolist()
     large = evaluation.lease_grid("philly", "paper").index
-    assert large["lease_term"].min() == 300 and large["seed"].nunique() == 2
+    assert large["lease_term"].min() == 300
     sizes = evaluation.size_grid("philly", "small")
     assert len({id(run.trace) for run in sizes.runs}) == 2  # the same jobs at every size
     assert (sizes.index["nodes"] >= sizes.index["nodes_percent"] / 100 * 228).all()

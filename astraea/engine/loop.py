@@ -62,7 +62,7 @@ def run(s: View, x: Private, select: Any) -> int:
         if s.moment[0].n_hours + (round_time - s.moment[0].now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
             return FULL
         advance(s, x, round_time)
-        x.engine[0].round = number
+        x.engine[0].round_number = number
         if s.region[len(s.tenant)].length > 0:
             select(s)
             if not answer_is_valid(s, x):
@@ -80,18 +80,18 @@ def next_round(s: View, x: Private) -> int:
     Without an event the last round's answer stands, unless the order of the policy moves with time and what moved
     could be granted.
     """
-    began = x.engine[0].round > 0 or x.engine[0].next_arrival > 0
+    began = x.engine[0].round_number > 0 or x.engine[0].next_arrival > 0
     if began and looks_again(s, x):
-        return x.engine[0].round + 1
+        return x.engine[0].round_number + 1
     time = np.inf
     if x.engine[0].next_arrival < len(s.job):
         time = s.job[x.engine[0].next_arrival].submit_time
     if x.engine[0].heap_size > 0:
         time = min(time, x.heap[0].time)
     if time == np.inf:  # all wait and nothing runs
-        return x.engine[0].round + 1
+        return x.engine[0].round_number + 1
     number = round_at(time, x.engine[0].interval)
-    return max(number, x.engine[0].round + 1) if began else number
+    return max(number, x.engine[0].round_number + 1) if began else number
 
 
 @compiled
@@ -252,7 +252,7 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].lease_start = time
     x.job[j].lease_end = np.inf
     if x.engine[0].lease_rounds > 0:
-        x.job[j].lease_end = (x.engine[0].round + x.engine[0].lease_rounds) * x.engine[0].interval
+        x.job[j].lease_end = (x.engine[0].round_number + x.engine[0].lease_rounds) * x.engine[0].interval
     s.job[j].status = RUNNING
     s.running[s.moment[0].n_running] = j
     s.job[j].running_position = s.moment[0].n_running

@@ -167,7 +167,7 @@ ENGINE: Final = np.dtype(
         ("keep_log", bool),
         ("looks", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
         ("random", np.uint64),  # state of the generator of random placement
-        ("round", int),  # number of this round
+        ("round_number", int),  # number of this round
         ("next_arrival", int),
         ("n_done", int),
         ("n_asking", int),

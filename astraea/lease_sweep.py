@@ -1,0 +1,99 @@
+"""Which lease term a table of simulations recommends, and how much that hangs on overheads and load ([Ye2022] §6.2).
+
+`astraea.lease_term.select_lease_term` applies the same rule to one trace; here it is applied to means over seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import pandas as pd
+
+from astraea.cluster import Cluster
+from astraea.evaluation import LARGE, Grid
+from astraea.experiments import Run
+from astraea.policies import get_policy
+from astraea.simulate import Settings
+from astraea.trace import Trace
+
+SWEPT_TERMS: Final = (300.0, 600.0, 900.0, 1800.0, 3600.0)
+"""Lease terms of the sensitivity sweep [s]."""
+
+OVERHEADS: Final = (0.5, 2.0, 4.0)
+"""Factors on the checkpoint and restart overheads in the sensitivity sweep."""
+
+LOADS: Final = (0.8, 1.2)
+"""Factors on the rate of arrival in the sensitivity sweep."""
+
+SWEPT_JOBS: Final = 10_000
+"""Jobs of the sensitivity sweep where a trace has more than `LARGE`."""
+
+TOLERANCE: Final = 0.02
+"""How far the average JCT of a recommended lease term may be above the best ([Ye2022] §5.1.3, our reading)."""
+
+
+def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple[float, str]:
+    """Shortest lease term whose average JCT, as a mean over seeds, is within `tolerance` of the best, and why.
+
+    Parameters
+    ----------
+    frame : DataFrame, columns lease_term, average_jct [s], overhead_share, sharing_loss [0, 1]
+        Fig 9; several rows (seeds) per term.
+    tolerance : float
+        How far it may be above the best, as a part of it.
+    """
+    means, best = _lease_means(frame)
+    lowest = means["average_jct"].min()
+    term = float(means.index[means["average_jct"] <= (1 + tolerance) * lowest][0])
+    jct, overhead, loss = (float(x) for x in means.loc[term])
+    return term, (
+        f"{term:g} s is the shortest lease term whose average JCT, {jct:.0f} s, is within {100 * tolerance:g} % of the "
+        f"best, {lowest:.0f} s at {best:g} s; checkpoints and restarts are {100 * overhead:.2f} % of it, and "
+        f"{100 * loss:.1f} % of the jobs have sharing loss."
+    )
+
+
+def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Recommended lease term of each case, with what it costs.
+
+    Returns
+    -------
+    DataFrame, index `by`, columns recommended, best [s], then the average JCT [s], overhead and sharing loss there
+    """
+    rows = {}
+    for case, part in frame.groupby(by, sort=False):
+        term, _ = recommended_term(part)
+        means, best = _lease_means(part)
+        rows[case] = {"recommended": term, "best": best, **means.loc[term]}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(by)
+
+
+def _lease_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Means over seeds for each lease term, the shortest first, and the term with the lowest average JCT [s]."""
+    means = frame.groupby("lease_term")[["average_jct", "overhead_share", "sharing_loss"]].mean().sort_index()
+    return means, float(means.index[int(means["average_jct"].to_numpy().argmin())])
+
+
+def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:
+    """ASTRAEA with a few lease terms when overheads are smaller or larger, or jobs come slower or faster.
+
+    One thing is changed at a time; the unchanged case comes first. Of a trace with more than `LARGE` jobs, the first
+    `SWEPT_JOBS` are taken. Columns of the index: what, overheads, load (factors), lease_term [s].
+    """
+    jobs = trace.head(SWEPT_JOBS) if len(trace) > LARGE else trace
+    usual = Settings()
+    cases = [("as it is", 1.0, 1.0)]
+    cases += [(f"overheads × {f:g}", f, 1.0) for f in OVERHEADS] + [(f"load × {f:g}", 1.0, f) for f in LOADS]
+    runs, rows = [], []
+    for what, overheads, load in cases:
+        settings = replace(
+            usual,
+            checkpoint_overhead=overheads * usual.checkpoint_overhead,
+            restart_overhead=overheads * usual.restart_overhead,
+        )
+        loaded = jobs if load == 1 else jobs.scale_load(load)
+        for term in SWEPT_TERMS:
+            runs.append(Run(loaded, cluster, get_policy("astraea")(lease_term=term), settings=settings))
+            rows.append({"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term})
+    return Grid(runs, pd.DataFrame(rows))
