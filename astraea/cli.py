@@ -53,3 +53,7 @@ def _stop(sentence: str, code: int = BAD_INPUT) -> int:
     """Say what went wrong, on one line."""
     print(f"astraea: {' '.join(sentence.splitlines())}", file=sys.stderr)
     return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

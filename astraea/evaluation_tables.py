@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from astraea.evaluation import Grid
-from astraea.experiments import grid_table
 from astraea.metrics import (
     SHARING_LOSS,
     SLACK,
@@ -20,27 +18,11 @@ from astraea.metrics import (
     tenant_windows,
     utilization,
 )
-from astraea.parallel import Backend
 from astraea.result import Result
 from astraea.summaries import mean_interval
 
 TENANT_LEVELS: Final = (1.0, 0.99, 0.95)
 """Below which values of rho_tenant cases are counted."""
-
-
-def measured(
-    grid: Grid,
-    measure: Callable[[Result], Mapping[str, Any]],
-    *,
-    jobs: int | None = None,
-    backend: Backend = "loky",
-    scheduler: str | None = None,
-) -> pd.DataFrame:
-    """One row per run: the columns of the grid, and what `measure` finds; silent, as a notebook's output must be."""
-    table = grid_table(
-        grid.runs, measure=lambda r: dict(measure(r)), jobs=jobs, backend=backend, scheduler=scheduler, progress=False
-    )
-    return grid.index.join(table[[c for c in table if c not in (*grid.runs[0].columns, *grid.index)]])
 
 
 def lease_figures(result: Result) -> dict[str, float]:
@@ -87,14 +69,19 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
     -------
     dict
         Scalars by name; times in s, shares in [0, 1]. `busy_utilization` is that until the last submission, as the
-        whole includes the days in which a few long jobs run out. `slowdown` is an array, one value per job.
+        whole includes the days in which a few long jobs run out. `slowdown_one_node` is the average over jobs that one
+        node can hold, `slowdown_more_nodes` over the others (NaN without one). `slowdown` is an array, one value per
+        job.
     """
     jobs = result.jobs
+    in_a_node = jobs["demand"] <= int(result.provenance["gpus_per_node"])
     return {
         "average_jct": average_jct(result),
         "median_jct": float(jobs["jct"].median()),
         "average_slowdown": average_slowdown(result),
         "slowdown_99": float(jobs["slowdown"].quantile(0.99)),
+        "slowdown_one_node": float(jobs.loc[in_a_node, "slowdown"].mean()),
+        "slowdown_more_nodes": float(jobs.loc[~in_a_node, "slowdown"].mean()),
         "average_queueing_delay": float(jobs["queueing_delay"].mean()),
         "utilization": utilization(result),
         "busy_utilization": busy_utilization(result),

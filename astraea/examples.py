@@ -6,17 +6,15 @@ Job1 needs 6 GPUs, Job2 and Job3 need 3 each, 40 minutes every one, on one node 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from astraea.cluster import Cluster
-from astraea.engine.state import View
 from astraea.errors import InputError
-from astraea.jit import compiled
 from astraea.policies import get_policy
-from astraea.policies.base import Policy, all_candidates, average_contention, fits, grant, level, policy
+from astraea.policies.base import Policy
 from astraea.simulate import Settings
 from astraea.trace import Trace
 
@@ -51,39 +49,10 @@ def rejoined(grants: pd.DataFrame) -> pd.DataFrame:
     return sums
 
 
-class Parameters(NamedTuple):
-    """Parameters of finish-time fairness.
-
-    lease_term : s, length of a lease
-    """
-
-    lease_term: float = 900.0
-
-
-@policy("finish-time-fairness", Parameters, needs_estimates=True)
-def finish_time_as_defined(s: View) -> None:
-    """Minimize the largest T / (T* N) ([Ye2022] §4.1.2)."""
-    jobs = all_candidates(s)
-    unfairness = np.empty(len(jobs))
-    for k, j in enumerate(jobs):
-        unfairness[k] = level(finish_time(s, j))
-    for k in np.argsort(-unfairness, kind="mergesort"):  # stable: ties in order of submission
-        if fits(s, jobs[k]):
-            grant(s, jobs[k])
-
-
-@compiled
-def finish_time(s: View, j: int) -> float:
-    """T / (T* N): a gang runs no faster on the entire cluster than on its own GPUs, so that T* is its duration."""
-    expected = s.moment[0].now - s.job[j].submit_time + s.job[j].estimate - s.job[j].progress
-    ratio: float = expected / (s.job[j].estimate * average_contention(s, j))
-    return ratio
-
-
 def mechanisms() -> dict[str, Policy]:
     """The three mechanisms of Fig 6 with the example's lease, in the order of its panels."""
-    policies = (get_policy("max-min"), finish_time_as_defined, get_policy("astraea"))
-    return {p.name: p(lease_term=ROUND) for p in policies}
+    names = ("max-min", "finish-time-fairness", "astraea")
+    return {name: get_policy(name)(lease_term=ROUND) for name in names}
 
 
 def window_shares(

@@ -45,8 +45,8 @@ def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple
     """
     means, best = _lease_means(frame)
     lowest = means["average_jct"].min()
-    term = float(means.index[means["average_jct"] <= (1 + tolerance) * lowest][0])
-    jct, overhead, loss = (float(x) for x in means.loc[term])
+    term = float(means.index.to_numpy(dtype=float)[(means["average_jct"] <= (1 + tolerance) * lowest).to_numpy()][0])
+    jct, overhead, loss = means.loc[term].to_numpy(dtype=float)
     return term, (
         f"{term:g} s is the shortest lease term whose average JCT, {jct:.0f} s, is within {100 * tolerance:g} % of the "
         f"best, {lowest:.0f} s at {best:g} s; checkpoints and restarts are {100 * overhead:.2f} % of it, and "
@@ -72,7 +72,7 @@ def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
 def _lease_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     """Means over seeds for each lease term, the shortest first, and the term with the lowest average JCT [s]."""
     means = frame.groupby("lease_term")[["average_jct", "overhead_share", "sharing_loss"]].mean().sort_index()
-    return means, float(means.index[int(means["average_jct"].to_numpy().argmin())])
+    return means, float(means.index.to_numpy(dtype=float)[means["average_jct"].to_numpy().argmin()])
 
 
 def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +17,6 @@ from astraea.evaluation_tables import (
     fairness_figures,
     lease_figures,
     long_form,
-    measured,
     plus_minus,
     relative_to,
     size_figures,
@@ -30,17 +31,14 @@ HOUR = 3600.0
 
 
 def two_jobs() -> Trace:
-    """One node of 8 GPUs: `short` waits 5 s for its round, `late` waits an hour for `long`; one tenant each."""
+    """Two gangs of 8 GPUs run for two hours; another comes after one, which two nodes cannot hold before they end."""
     rows = [
         ("long", "a", 8, 0.0, 2 * HOUR),
-        ("short", "b", 8, HOUR + 5.0, 40.0),
-        ("last", "b", 1, 40 * HOUR, 60.0),
+        ("other", "b", 8, 0.0, 2 * HOUR),
+        ("last", "b", 8, HOUR, 60.0),
     ]
-    return Trace.from_frame(
-        pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "submit_time", "duration"]),
-        name="two",
-        weights={"a": 1.0, "b": 1.0},
-    )
+    columns = ["job_id", "tenant", "demand", "submit_time", "duration"]
+    return Trace.from_frame(pd.DataFrame(rows, columns=columns), name="two")
 
 
 def one_tenant(*jobs: tuple[int, float, float]) -> Result:
@@ -77,6 +75,17 @@ def test_busy_utilization_ends_with_the_submissions() -> None:
     assert efficiency_figures(result)["utilization"] == pytest.approx((8 * 2 + 1 * 12) / (8 * 14), rel=0.01)
 
 
+def test_the_average_slowdown_is_split_by_size() -> None:
+    columns = {"job_id": ["a", "b", "c"], "tenant": "t", "demand": [16, 16, 8], "submit_time": 0.0, "duration": 100.0}
+    frame = pd.DataFrame(columns)
+    got = efficiency_figures(simulate(Trace.from_frame(frame, name="t"), Cluster(2), "fifo"))
+    assert got["slowdown_more_nodes"] == pytest.approx((1 + 2) / 2)  # one after the other
+    assert got["slowdown_one_node"] == pytest.approx(3)  # behind both
+    alone = efficiency_figures(one_tenant((8, 0.0, 60.0)))
+    assert alone["slowdown_one_node"] == 1
+    assert np.isnan(alone["slowdown_more_nodes"])
+
+
 def test_busy_utilization_without_a_full_hour_is_undefined() -> None:
     assert np.isnan(busy_utilization(one_tenant((1, 0.0, 60.0), (1, 5.0, 60.0))))
 
@@ -89,18 +98,24 @@ def test_the_timeline_sums_over_tenants() -> None:
     assert hourly.loc[hourly["time"] == HOUR, "held"].item() == at["held"].sum()
 
 
-def test_measures_join_the_columns_of_the_grid(tmp_path: object, monkeypatch: pytest.MonkeyPatch,
-                                               capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_arrays_become_rows() -> None:
+    table = pd.DataFrame({"scheduler": ["fifo", "astraea"], "seed": [0, 1]})
+    table["slowdown"] = [np.array([1.0, 2.0]), np.array([3.0])]
+    spread = long_form(table, ["scheduler", "seed"], ["slowdown"])
+    assert spread["scheduler"].tolist() == ["fifo", "fifo", "astraea"]
+    assert spread["seed"].tolist() == [0, 0, 1]
+    assert spread["slowdown"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_the_grid_joins_what_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("astraea.run_cache.CACHE", tmp_path)
     runs = [Run(two_jobs(), Cluster(2), "fifo"), Run(two_jobs(), Cluster(4), "fifo")]
-    grid = Grid(runs, pd.DataFrame({"scheduler": "fifo", "seed": 0, "nodes": [2, 4], "size": ["s", "l"]}))
-    table = measured(grid, size_figures, jobs=1)
-    assert list(table) == ["scheduler", "seed", "nodes", "size", "average_jct", "sharing_loss"]
-    assert table["size"].tolist() == ["s", "l"]
-    assert table["average_jct"].iloc[0] >= table["average_jct"].iloc[1]
-    assert "run" not in capsys.readouterr().err  # no progress bar
-    spread = long_form(measured(grid, efficiency_figures, jobs=1), ["size"], ["slowdown"])
-    assert spread["size"].tolist() == ["s"] * 3 + ["l"] * 3
+    grid = Grid(runs, pd.DataFrame({"scheduler": "fifo", "seed": 0, "nodes": [2, 4]}))
+    table = grid.table(size_figures, jobs=1)
+    assert list(table) == ["scheduler", "seed", "nodes", "average_jct", "sharing_loss"]
+    assert table["average_jct"].iloc[0] > table["average_jct"].iloc[1]
+    spread = long_form(grid.table(efficiency_figures, jobs=1), ["nodes"], ["slowdown"])
+    assert spread["nodes"].tolist() == [2] * 3 + [4] * 3
     assert (spread["slowdown"] >= 1).all()
 
 

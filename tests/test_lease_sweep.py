@@ -51,4 +51,6 @@ def test_the_sweep_changes_one_thing_at_a_time(monkeypatch: pytest.MonkeyPatch) 
     assert set(grid.index["overheads"]) == {1.0, *OVERHEADS}
     monkeypatch.setattr("astraea.lease_sweep.LARGE", 2)
     monkeypatch.setattr("astraea.lease_sweep.SWEPT_JOBS", 1)
+    assert {len(run.trace) for run in sensitivity_grid(two_jobs(), Cluster(2)).runs} == {2}
+    monkeypatch.setattr("astraea.lease_sweep.LARGE", 1)
     assert {len(run.trace) for run in sensitivity_grid(two_jobs(), Cluster(2)).runs} == {1}
