@@ -121,7 +121,7 @@ def long_form(table: pd.DataFrame, keys: Sequence[str], columns: Sequence[str]) 
 
 
 def plus_minus(frame: pd.DataFrame, by: str, columns: Mapping[str, tuple[str, float]], digits: int = 3) -> pd.DataFrame:
-    """Means over seeds as text, ``mean ± half width of the 95 % interval``; the mean alone where there is one seed.
+    """Means over seeds as text, ``mean ± half width of the 95 % interval``; the mean alone below three seeds.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def plus_minus(frame: pd.DataFrame, by: str, columns: Mapping[str, tuple[str, fl
     shown = {}
     for column, (heading, factor) in columns.items():
         rows = mean_interval(frame, by, column).set_index(by)
-        mean, half = factor * rows["mean"], factor * (rows["high"] - rows["mean"])
+        mean, half = factor * rows["mean"], factor * (rows["high"] - rows["mean"]).where(rows["n"] > 2)
         shown[heading] = pd.Series({k: _plus_minus(mean[k], half[k], digits) for k in rows.index})
     return pd.DataFrame(shown).rename_axis(by)
 

@@ -120,11 +120,12 @@ def test_the_grid_joins_what_is_measured(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_means_are_written_with_their_interval() -> None:
-    frame = pd.DataFrame({"x": ["a", "a", "b", "b"], "y": [0.1, 0.3, 0.5, 0.5]})
+    frame = pd.DataFrame({"x": ["a", "a", "a", "b", "b", "b", "c", "c"], "y": [0.1, 0.2, 0.3, 0.5, 0.5, 0.5, 0.1, 0.3]})
     shown = plus_minus(frame, "x", {"y": ("y [%]", 100.0)})
-    # two seeds: t(0.975, 1) = 12.706, standard error 0.1
-    assert shown.loc["a", "y [%]"] == "20.0 ± 127.1"
+    # three seeds: t(0.975, 2) = 4.303, standard error 0.1 / sqrt(3)
+    assert shown.loc["a", "y [%]"] == "20.0 ± 24.8"
     assert shown.loc["b", "y [%]"] == "50.0 ± 0.0"
+    assert shown.loc["c", "y [%]"] == "20.0"  # an interval from two seeds is thirteen standard errors wide
     assert list(shown.columns) == ["y [%]"]
 
 
