@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster import Cluster
+from astraea.columns import STATES
 from astraea.describe import DEMANDS, RUNNING_TIMES
 from astraea.errors import InputError
 from astraea.evaluation import NODES
 from astraea.metrics import DAY, HOUR
 from astraea.result import Result
 from astraea.summaries import ecdf
-from astraea.trace import STATES, Trace
+from astraea.trace import Trace
 
 PRODUCTION_NODES: Final = {"venus": 133, "helios-venus": 133, "philly": 311, "philly-two-weeks": 311}
 """Nodes of 8 GPUs that the workload ran on: 1,064 GPUs of Venus, 2,490 of Philly ([Ye2022] §6.1.2)."""

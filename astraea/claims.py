@@ -164,5 +164,6 @@ def counts(table: pd.DataFrame) -> str:
     """How many statements got which verdict, in a sentence; those of other papers are not counted."""
     mine = table[table["id"].str.startswith("ye.")]
     found = mine["verdict"].value_counts()
-    parts = [f"{found[v]} {'hold' + v[5:] if v.startswith('holds') else v}" for v in VERDICTS if v in found]
+    words = {HOLDS: "hold", DIRECTION: "hold in direction", OTHERWISE: "do not hold", NOT_YET: "not yet"}
+    parts = [f"{found[v]} {words[v]}" for v in VERDICTS if v in found]
     return f"{len(mine)} checks of {mine['id'].nunique()} statements: {', '.join(parts)}."

@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from astraea.columns import STATES, FloatArray
 from astraea.readers import read_trace
-from astraea.trace import STATES, FloatArray, Trace
+from astraea.trace import Trace
 
 HOUR: Final = 3600.0
 DAY: Final = 86400.0

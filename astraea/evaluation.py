@@ -5,8 +5,8 @@ A grid is named by the trace and the scale, so that everybody who asks for it fi
 Scales
 ------
 small
-    The first two days of the trace, or its first 1,500 jobs where these are more; the cluster as for an unknown trace;
-    2 seeds. A few seconds for each notebook.
+    The first two days of the trace, or its first 1,500 jobs where these are more; a cluster of as many GPUs as would
+    be busy on average if nobody had to wait; 2 seeds. A few seconds for each notebook.
 paper
     The whole trace on the evaluation's cluster, 5 seeds.
 full
@@ -22,7 +22,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -32,18 +31,16 @@ from astraea.cluster import Cluster
 from astraea.describe import offered_load
 from astraea.errors import InputError
 from astraea.experiments import Run, grid_table
-from astraea.fetch import RAW
 from astraea.metrics import summary
 from astraea.parallel import Backend
 from astraea.policies import POLICIES, get_policy
-from astraea.readers import read_trace
 from astraea.result import Result
 from astraea.simulate import split_off_impossible
-from astraea.synth import synthesize
 from astraea.trace import Trace
+from astraea.workloads import SYNTHETIC, named_trace
 
 SCALES: Final = ("small", "paper", "full")
-DEFAULT_TRACES: Final = ("venus", "philly")
+DEFAULT_TRACES: Final = SYNTHETIC
 NODES: Final = {"venus": 100, "philly": 210, "helios-venus": 100, "philly-two-weeks": 210}
 """8-GPU nodes of the evaluation (§6.1.3)."""
 
@@ -93,8 +90,7 @@ def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trac
     Parameters
     ----------
     trace : str
-        ``venus`` or ``philly`` (synthetic); ``helios-venus``, ``philly-two-weeks`` and other downloads in `data/raw`;
-        or the path of a file or folder that `read_trace` recognises.
+        As in `workloads.named_trace`.
     scale : {"small", "paper", "full"}
     seed : int
         Of a synthetic trace; a real one is the same for all.
@@ -111,52 +107,24 @@ def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trac
 
 @lru_cache(maxsize=12)
 def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
-    trace = synthesize(name, seed) if name in DEFAULT_TRACES else _real(name)
+    trace = named_trace(name, seed=seed)
     if scale != "small":
         return trace, Cluster(NODES.get(name) or suitable_nodes(trace))
     trace = trace.head(max(SMALL_JOBS, int(np.searchsorted(trace.submit_time, SMALL_TIME))))
     # the same cluster for every seed
-    return trace, _loaded(name, scale, 0)[1] if seed else Cluster(suitable_nodes(trace))
+    return trace, _loaded(name, scale, 0)[1] if seed else Cluster(busy_nodes(trace))
+
+
+def busy_nodes(trace: Trace) -> int:
+    """8-GPU nodes that would be busy on average, up to the last submission, if nobody had to wait."""
+    served = np.minimum(trace.duration, trace.span - trace.submit_time)
+    return max(1, math.ceil(float(trace.demand @ served) / max(trace.span, 1.0) / 8))
 
 
 def suitable_nodes(trace: Trace) -> int:
     """8-GPU nodes for a trace: offered load 1, and more where the tenants' quotas would not hold 99 % of the gangs."""
     whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
     return max(1, math.ceil(max(offered_load(trace), float(np.quantile(whole, 0.99, method="higher"))) / 8 - 1e-9))
-
-
-def trace_path(name: str) -> Path | None:
-    """Where a real trace lies; None for a synthetic one.
-
-    Raises
-    ------
-    InputError
-        If it is not there.
-    """
-    if name in DEFAULT_TRACES:
-        return None
-    path = Path(name)
-    if path.exists():
-        return path.resolve()
-    cluster = name.removeprefix("helios-")
-    below = RAW / "helios" / cluster.capitalize() if cluster != name else RAW / name
-    for folder in (Path(), Path(__file__).resolve().parents[1]):
-        if (folder / below).exists():
-            return (folder / below).resolve()
-    known = ", ".join((*DEFAULT_TRACES, *(n for n in NODES if n not in DEFAULT_TRACES)))
-    raise InputError(
-        f"trace {name!r}: there is no such file or folder, and it is not downloaded either (see `make data`); "
-        f"known names are {known}"
-    )
-
-
-def _real(name: str) -> Trace:
-    path = trace_path(name)
-    assert path is not None
-    if (path / "philly_two_weeks.csv").is_file():
-        shares = path / "share-production.csv"
-        return read_trace(path / "philly_two_weeks.csv", weights=shares, name="philly-two-weeks")
-    return read_trace(path, name=name if name in NODES else None)
 
 
 def seeds(trace: str, scale: str) -> tuple[int, ...]:

@@ -23,11 +23,12 @@ from tqdm.auto import tqdm
 
 from astraea import gallery, notebooks, parallel
 from astraea.errors import InputError, PolicyError
-from astraea.evaluation import DEFAULT_TRACES, GRIDS, SCALES, trace_path
+from astraea.evaluation import DEFAULT_TRACES, GRIDS, SCALES
 from astraea.experiments import Run, grid_table
 from astraea.files import project_root, publish
 from astraea.notebooks import Outcome
 from astraea.parallel import Backend
+from astraea.workloads import workload_path
 
 ONCE: Final = ("00_tour", "02_fairness_mechanisms")
 """Notebooks that run for the first trace only: what they show is no result on a trace."""
@@ -145,7 +146,7 @@ def _tasks(
         names = notebooks.parameter_names(notebook)
         traces = DEFAULT_TRACES if trace is None else (trace,)
         for one in (traces if path.stem not in ONCE else traces[:1]) if "TRACE" in names else ("",):
-            data = trace_path(one) if one else None
+            data = workload_path(one) if one else None
             given = {"TRACE": str(data) if data and Path(one).exists() else one, "SCALE": scale}
             decides = {k: v for k, v in given.items() if k in names}
             name = f"{path.stem}-{_slug(one)}" if one and path.stem not in ONCE else path.stem

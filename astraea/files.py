@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from astraea.errors import InputError
 
 
-def publish(path: Path, content: bytes | str) -> None:
+def publish(path: Path, content: bytes | str | Callable[[Path], Any]) -> None:
     """Write a file in one step, with the folders above it: whoever looks sees the old content or the new.
+
+    `content` is what goes into it, or a function that fills the file at the path that it is given.
 
     Raises
     ------
@@ -21,9 +25,12 @@ def publish(path: Path, content: bytes | str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
         temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+        if callable(content):
+            content(temporary)
+        else:
+            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as err:

@@ -22,7 +22,7 @@ def source_digest() -> str:
     """SHA-256 over the names and contents of every Python file that a simulation runs."""
     root = Path(__file__).parent
     files = [*root.glob("engine/*.py"), *root.glob("policies/*.py")]
-    files += [root / name for name in ("cluster.py", "jit.py", "result.py", "simulate.py", "trace.py")]
+    files += [root / f"{name}.py" for name in ("cluster", "columns", "jit", "result", "simulate", "tables", "trace")]
     h = hashlib.sha256()
     for path in sorted(files, key=lambda p: p.relative_to(root).as_posix()):
         h.update(path.relative_to(root).as_posix().encode())

@@ -1,7 +1,4 @@
-"""Which lease term a table of simulations recommends, and how much that hangs on overheads and load ([Ye2022] §6.2).
-
-`astraea.lease_term.select_lease_term` applies the same rule to one trace; here it is applied to means over seeds.
-"""
+"""How much a recommended lease term hangs on overheads and load ([Ye2022] §6.2)."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ import pandas as pd
 from astraea.cluster import Cluster
 from astraea.evaluation import LARGE, Grid
 from astraea.experiments import Run
+from astraea.lease_term import lease_means, recommended_term
 from astraea.policies import get_policy
 from astraea.simulate import Settings
 from astraea.trace import Trace
@@ -29,31 +27,6 @@ LOADS: Final = (0.8, 1.2)
 SWEPT_JOBS: Final = 10_000
 """Jobs of the sensitivity sweep where a trace has more than `LARGE`."""
 
-TOLERANCE: Final = 0.02
-"""How far the average JCT of a recommended lease term may be above the best ([Ye2022] §5.1.3, our reading)."""
-
-
-def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple[float, str]:
-    """Shortest lease term whose average JCT, as a mean over seeds, is within `tolerance` of the best, and why.
-
-    Parameters
-    ----------
-    frame : DataFrame, columns lease_term, average_jct [s], overhead_share, sharing_loss [0, 1]
-        Fig 9; several rows (seeds) per term.
-    tolerance : float
-        How far it may be above the best, as a part of it.
-    """
-    means, best = _lease_means(frame)
-    lowest = means["average_jct"].min()
-    term = float(means.index.to_numpy(dtype=float)[(means["average_jct"] <= (1 + tolerance) * lowest).to_numpy()][0])
-    jct, overhead, loss = means.loc[term].to_numpy(dtype=float)
-    return term, (
-        f"{term:g} s is the shortest lease term whose average JCT, {jct:.0f} s, is within {100 * tolerance:g} % of the "
-        f"best, {lowest:.0f} s at {best:g} s; checkpoints and restarts are {100 * overhead:.2f} % of it, and "
-        f"{100 * loss:.1f} % of the jobs have sharing loss."
-    )
-
-
 def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
     """Recommended lease term of each case, with what it costs.
 
@@ -64,15 +37,9 @@ def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
     rows = {}
     for case, part in frame.groupby(by, sort=False):
         term, _ = recommended_term(part)
-        means, best = _lease_means(part)
+        means, best = lease_means(part)
         rows[case] = {"recommended": term, "best": best, **means.loc[term]}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(by)
-
-
-def _lease_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
-    """Means over seeds for each lease term, the shortest first, and the term with the lowest average JCT [s]."""
-    means = frame.groupby("lease_term")[["average_jct", "overhead_share", "sharing_loss"]].mean().sort_index()
-    return means, float(means.index.to_numpy(dtype=float)[means["average_jct"].to_numpy().argmin()])
 
 
 def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:

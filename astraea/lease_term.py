@@ -21,6 +21,9 @@ from astraea.trace import Trace
 TERMS: Final = (60, 120, 300, 600, 900, 1200, 1800, 2700, 3600)
 """Lease terms that are tried [s]."""
 
+TOLERANCE: Final = 0.02
+"""How far the average JCT of a recommended lease term may be above the best ([Ye2022] §5.1.3, our reading)."""
+
 
 @dataclass(frozen=True, eq=False)
 class LeaseTermChoice:
@@ -47,7 +50,7 @@ def select_lease_term(
     policy: Policy | str = "astraea",
     terms: Sequence[float] = TERMS,
     *,
-    tolerance: float = 0.02,
+    tolerance: float = TOLERANCE,
     seed: int = 0,
     settings: Settings | None = None,
     **options: Any,
@@ -90,18 +93,36 @@ def select_lease_term(
     runs = [Run(trace, cluster, p, seed, given) for p in policies]
     table = grid_table(runs, measure=_figures, **options)
     table = table[["lease_term", "average_jct", "overhead_share", "sharing_loss"]]
-    jct = table["average_jct"].to_numpy(dtype=float)
-    best = int(jct.argmin())
-    table = table.assign(within_tolerance=jct <= jct[best] * (1 + tolerance))
-    pick = int(table["within_tolerance"].to_numpy().argmax())  # the first that is true
-    tried = [p.lease_term for p in policies]
-    overhead, loss = (100 * float(table[c].to_numpy(dtype=float)[pick]) for c in ("overhead_share", "sharing_loss"))
-    reason = (
-        f"{tried[pick]:g} s is the shortest lease term whose average JCT, {jct[pick]:.0f} s, is within "
-        f"{100 * tolerance:g} % of the best, {jct[best]:.0f} s at {tried[best]:g} s; checkpoints and restarts are "
-        f"{overhead:.2f} % of it, and {loss:.1f} % of the jobs have sharing loss."
+    term, reason = recommended_term(table, tolerance)
+    within = table["average_jct"] <= table["average_jct"].min() * (1 + tolerance)
+    return LeaseTermChoice(term, reason, table.assign(within_tolerance=within))
+
+
+def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple[float, str]:
+    """Shortest lease term whose average JCT, as a mean over seeds, is within `tolerance` of the best, and why.
+
+    Parameters
+    ----------
+    frame : DataFrame, columns lease_term, average_jct [s], overhead_share, sharing_loss [0, 1]
+        One row or several (seeds) per term.
+    tolerance : float
+        How far it may be above the best, as a part of it.
+    """
+    means, best = lease_means(frame)
+    lowest = means["average_jct"].min()
+    term = float(means.index.to_numpy(dtype=float)[(means["average_jct"] <= (1 + tolerance) * lowest).to_numpy()][0])
+    jct, overhead, loss = means.loc[term].to_numpy(dtype=float)
+    return term, (
+        f"{term:g} s is the shortest lease term whose average JCT, {jct:.0f} s, is within {100 * tolerance:g} % of the "
+        f"best, {lowest:.0f} s at {best:g} s; checkpoints and restarts are {100 * overhead:.2f} % of it, and "
+        f"{100 * loss:.1f} % of the jobs have sharing loss."
     )
-    return LeaseTermChoice(tried[pick], reason, table)
+
+
+def lease_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Means over seeds for each lease term, the shortest first, and the term with the lowest average JCT [s]."""
+    means = frame.groupby("lease_term")[["average_jct", "overhead_share", "sharing_loss"]].mean().sort_index()
+    return means, float(means.index.to_numpy(dtype=float)[means["average_jct"].to_numpy().argmin()])
 
 
 def _figures(result: Result) -> dict[str, Any]:

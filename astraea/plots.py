@@ -12,20 +12,19 @@ numbers that are drawn; `cdf`, `lines`, `bars` and `boxes` draw such a table. No
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from astraea.files import publish
+from astraea.gantt import gantt
 from astraea.looks import (
     LOOKS,
-    OTHERS,
+    WORDS,
     legend,
     look,
     mark_line,
@@ -37,12 +36,17 @@ from astraea.looks import (
     style,
     title,
 )
-from astraea.summaries import box_stats, ecdf, gpu_rows, mean_interval
+from astraea.summaries import box_stats, ecdf, mean_interval
 
 __all__ = [
-    "bars", "box_stats", "boxes", "cdf", "ecdf", "gantt", "legend", "lines", "look", "mark_line", "mean_interval",
+    "bars", "box_stats", "boxes", "cdf", "ecdf", "gantt", "heat", "legend",
+    "lines", "look", "mark_line", "mean_interval",
     "ordered", "panels", "save", "save_table", "stacked", "style", "timeseries", "title",
 ]  # fmt: skip
+
+
+UNDER: Final = 1.9
+"""ASTRAEA's line is the widest; drawn below the others, it hides none that coincides with it."""
 
 
 def cdf(
@@ -61,7 +65,7 @@ def cdf(
         for k, (name, part) in enumerate(_classes(points, by)):
             x, share = part[value].to_numpy(), part["share"].to_numpy()
             here = look(name, k)
-            front = 3 if name == "astraea" else 2
+            front = UNDER if name == "astraea" else 2
             ax.step(x, share, where="post", label=here.label, color=here.color, linestyle=here.line,
                     linewidth=here.width, zorder=front)  # fmt: skip
         ax.set_ylim(0, 1)
@@ -81,7 +85,7 @@ def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool 
     values = sorted(frame[x].unique())
     with style():
         for k, (name, part) in enumerate(_classes(table, by)):
-            here, front = look(name, k), 3 if name == "astraea" else 2
+            here, front = look(name, k), UNDER if name == "astraea" else 2
             at = [values.index(v) for v in part[x]] if even else part[x]
             ax.plot(at, part["mean"], label=here.label, color=here.color, linestyle=here.line,
                     linewidth=here.width, marker=here.marker, markersize=4, zorder=front)  # fmt: skip
@@ -107,7 +111,8 @@ def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
             here = look(name if known else "astraea")
             ax.bar(k, mean, 0.72, color=here.color, hatch=here.hatch, edgecolor="white", linewidth=0)
             if np.isfinite(high):
-                ax.errorbar(k, mean, high - mean, color="#222222", capsize=2.5, elinewidth=0.9)
+                for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
+                    ax.errorbar(k, mean, high - mean, color=color, capsize=2.5, elinewidth=width)
         name_ticks(ax, x, names)
         ax.tick_params(axis="x", length=0)
         if known and len(names) > 4:
@@ -146,7 +151,7 @@ def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes, *, x: str = "time
         for k, (name, part) in enumerate(_classes(frame, by)):
             here = look(name, k)
             ax.step(part[x], part[y], where="post", label=here.label, color=here.color, linestyle=here.line,
-                    linewidth=0.7 * here.width, zorder=3 if name == "astraea" else 2)  # fmt: skip
+                    linewidth=0.7 * here.width, zorder=UNDER if name == "astraea" else 2)  # fmt: skip
         ax.set_xlim(*span(frame[x]))
         ax.set_ylim(bottom=0)
         name_axis(ax.xaxis, x)
@@ -171,44 +176,17 @@ def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> Axes:
     return ax
 
 
-def gantt(
-    grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu", labels: Mapping[str, str] | None = None
-) -> Axes:
-    """Who holds which GPUs when: one box per lease, one colour per job, its name inside.
+def heat(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, even: float = 1.0) -> Axes:
+    """One coloured cell for each `x` and `y`; `even` is the value at which the colour is neutral."""
+    import seaborn as sns  # takes a second to import, and only this figure needs it
 
-    Parameters
-    ----------
-    grants : DataFrame, columns job_id, demand, start, end, kind
-        As `Result.grants`. Renewed jobs keep their GPUs; the others get the lowest free ones, in one block if there is
-        one (which GPU it was is not part of a result).
-    gpus : int
-        GPUs of the cluster [GPU].
-    rows : {"gpu", "job"}
-        What the vertical axis lists.
-    labels : mapping, optional
-        Another name for each job.
-    """
-    table = gpu_rows(grants, gpus)
-    jobs = list(dict.fromkeys(sorted(grants["job_id"])))
-    low, high = float(table["start"].min()), float(table["end"].max())
+    table = frame.pivot_table(index=y, columns=x, values=value, sort=False)
     with style():
-        box: Any
-        for box in table.itertuples():
-            k = jobs.index(box.job_id)
-            bottom, tall = (box.first_gpu, box.gpus) if rows == "gpu" else (k + 0.1, 0.8)
-            ax.add_patch(Rectangle((box.start, bottom), box.end - box.start, tall, facecolor=OTHERS[k % len(OTHERS)],
-                                   alpha=0.55, edgecolor="white", linewidth=1.2))  # fmt: skip
-            if box.end - box.start > 0.03 * (high - low):
-                text = (labels or {}).get(box.job_id, str(box.job_id)) if rows == "gpu" else f"{box.demand}"
-                ax.text((box.start + box.end) / 2, bottom + tall / 2, text, ha="center", va="center", fontsize=8)
-        count = gpus if rows == "gpu" else len(jobs)
-        ax.set(xlim=(low, high), ylim=(0, count))
-        ax.set_yticks(np.arange(count) + 0.5, [str(i + 1) for i in range(gpus)] if rows == "gpu" else
-                      [(labels or {}).get(j, str(j)) for j in jobs])  # fmt: skip
-        ax.tick_params(axis="y", length=0)
-        ax.grid(visible=False)
-        name_axis(ax.xaxis, "time")
-        ax.set_ylabel("GPU" if rows == "gpu" else "Job")
+        sns.heatmap(table, ax=ax, cmap="RdBu", center=even, vmin=even - 1, vmax=even + 1, linewidths=0.4,
+                    cbar_kws={"label": WORDS.get(value, (value, ""))[0]})  # fmt: skip
+        ax.set_xlabel(WORDS.get(x, (x.capitalize(), ""))[0])
+        ax.set_ylabel(WORDS.get(y, (y.capitalize(), ""))[0])
+        ax.tick_params(length=0, labelrotation=0)
     return ax
 
 

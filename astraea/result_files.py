@@ -30,9 +30,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from astraea.errors import InputError
+from astraea.files import publish
 from astraea.metrics import tenant_windows
 from astraea.result import JOB_COLUMNS, Result
-from astraea.trace_files import publish
 
 VERSION: Final = 1
 TABLES: Final = ("jobs", "set_aside", "timeline", "grants", "placements")

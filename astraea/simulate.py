@@ -6,28 +6,25 @@ import math
 import platform
 import time
 from dataclasses import dataclass, fields
-from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-import numba
 import numpy as np
 import pandas as pd
-from numba import types
 
 import astraea
 from astraea.cluster import Cluster
-from astraea.engine import loop
+from astraea.engine import answer, loop
+from astraea.engine.compilation import compiled_for
 from astraea.engine.placement import PLACEMENTS
-from astraea.engine.state import EVERY_ROUND, HOUR, WHILE_ONE_FITS, Private, View, grown, new_state, quotas, whole
+from astraea.engine.state import EVERY_ROUND, WHILE_ONE_FITS, Private, View, grown, new_state, quotas, whole
 from astraea.errors import InputError, PolicyError
 from astraea.jit import source_digest
 from astraea.policies import get_policy
 from astraea.policies.base import Policy
 from astraea.result import Result
+from astraea.tables import grant_log, job_table, timeline_table
 from astraea.trace import Trace
-
-KINDS = np.array(["start", "restart", "renewal"], dtype=object)
 
 
 @dataclass(frozen=True)
@@ -194,108 +191,19 @@ def split_off_impossible(trace: Trace, cluster: Cluster) -> tuple[Trace, pd.Data
     return trace._take(np.flatnonzero(~(too_large | over_quota))), table
 
 
-@cache
-def _run_signature() -> Any:
-    """The loop's signature: state, private state, and a function of the state."""
-    tiny = Trace.from_frame(
-        pd.DataFrame({"job_id": ["0"], "tenant": ["t"], "demand": [1], "submit_time": [0.0], "duration": [1.0]})
-    )
-    view, private = new_state(
-        tiny, Cluster(1, 1), parameters=np.zeros(1), estimate=np.zeros(1), memory=(0, 0), seed=0, keep_log=False
-    )  # fmt: skip
-    view_type = numba.typeof(view)
-    select_type = types.FunctionType(types.void(view_type))
-    return types.void(view_type), types.int64(view_type, numba.typeof(private), select_type)
-
-
-def compiled_for(select: Any) -> tuple[Any, Any]:
-    """Loop and policy, compiled for each other; the loop is compiled once for all policies."""
-    if numba.config.DISABLE_JIT:
-        return loop.run, select
-    select_signature, run_signature = _run_signature()
-    if run_signature.args not in loop.run.overloads:
-        loop.run.compile(run_signature)
-        loop.run.disable_compile()  # or it would be compiled again for the type of each policy's dispatcher
-    select.compile(select_signature)
-    return loop.run, select
-
-
 def violation_sentence(policy: Policy, trace: Trace, view: View, private: Private) -> str:
     """Which rule was broken, by which policy, with which job, and when."""
     code, j = int(private.engine[0].violation), int(private.engine[0].violator)
     job = f"job {trace.job_id[j]!r}" if 0 <= j < len(trace) else f"index {j}"
     what = {
-        loop.NOT_A_JOB: f"granted {job}, which is not a job",
-        loop.NOT_A_CANDIDATE: f"granted {job}, which neither waits nor asks for renewal",
-        loop.GRANTED_TWICE: f"granted {job} twice in one round",
-        loop.OVER_CAPACITY: f"granted {job} more GPUs than are free",
-        loop.NOT_RUNNING: f"revoked {job}, which is not under a running lease or was revoked already",
+        answer.NOT_A_JOB: f"granted {job}, which is not a job",
+        answer.NOT_A_CANDIDATE: f"granted {job}, which neither waits nor asks for renewal",
+        answer.GRANTED_TWICE: f"granted {job} twice in one round",
+        answer.OVER_CAPACITY: f"granted {job} more GPUs than are free",
+        answer.NOT_RUNNING: f"revoked {job}, which is not under a running lease or was revoked already",
         loop.STUCK: f"leaves {job} and {int(view.region[-1].length) - 1} more waiting in an idle cluster for ever",
     }[code]
     return f"policy {policy.name}, at {view.moment[0].now:g} s: {what}"
-
-
-def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
-    """`Result.jobs`."""
-    jct = x.job.end_time - trace.submit_time
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rho = np.where(x.job.fair_service > 0, s.job.attained_service / x.job.fair_service, np.nan)
-    frame = trace.frame
-    return pd.DataFrame(
-        {
-            "job_id": frame["job_id"],
-            "tenant": frame["tenant"],
-            "demand": trace.demand,
-            "submit_time": trace.submit_time,
-            "first_start_time": x.job.first_start,
-            "end_time": x.job.end_time,
-            "duration": trace.duration,
-            "jct": jct,
-            "queueing_delay": jct - s.job.executed,
-            "slowdown": jct / s.job.executed,
-            "attained_service": s.job.attained_service,
-            "fair_service": x.job.fair_service,
-            "rho_job": rho,
-            "leases": s.job.leases,
-            "preemptions": x.job.preemptions,
-            "overhead": x.job.overhead,
-            "user": frame["user"],
-            "contention": x.job.contention_mean,
-        }
-    )
-
-
-def timeline_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
-    """`Result.timeline`, up to the last whole hour before the last job has ended."""
-    hours, tenants = int(x.job.end_time.max() // HOUR) + 1, len(trace.tenants)
-    return pd.DataFrame(
-        {
-            "time": np.repeat(np.arange(hours) * HOUR, tenants),
-            "tenant": np.tile(np.array(trace.tenants, dtype=object), hours),
-            "attained_service": s.timeline.attained[:hours].ravel(),
-            "fair_service": s.timeline.fair[:hours].ravel(),
-            "held": s.timeline.held[:hours].ravel(),
-            "waiting": s.timeline.waiting[:hours].ravel(),
-        }
-    )
-
-
-def grant_log(trace: Trace, x: Private) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """`Result.grants` and `Result.placements`."""
-    n, m = int(x.engine[0].n_log), int(x.engine[0].n_place)
-    j = x.log.job[:n]
-    grants = pd.DataFrame(
-        {
-            "job_id": trace.job_id[j],
-            "tenant": np.array(trace.tenants, dtype=object)[trace.tenant[j]],
-            "demand": trace.demand[j],
-            "start": x.log.time[:n],
-            "end": x.log.end[:n],
-            "kind": KINDS[x.log.kind[:n]],
-            "nodes": x.log.nodes[:n],
-        }
-    )
-    return grants, pd.DataFrame(x.place_log[:m].copy(), columns=["grant", "node", "gpus"])
 
 
 def provenance(trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int) -> dict[str, Any]:

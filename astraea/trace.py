@@ -8,61 +8,25 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from astraea.errors import InputError
-
-STATES: Final = ("completed", "cancelled", "failed", "unknown")
-"""How a job ended in the recorded trace; unknown where the source does not tell. It does not change a simulation."""
-
-MAX_TIME: Final = 1e10
-"""Largest time that is accepted [s] (317 years): anything above is a wrong unit."""
-
-MAX_DEMAND: Final = 1_000_000
-"""Largest gang that is accepted [GPU]."""
-
-#: column -> default; a column without a default must be given
-_OPTIONAL: Final[dict[str, Any]] = {
-    "user": None,
-    "weight": 1.0,
-    "state": "unknown",
-    "queueing_delay": np.nan,
-    "sensitivity": 1.0,
-    "deadline": np.nan,
-}
-_REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
-
-def _is_time(v: FloatArray) -> npt.NDArray[np.bool_]:
-    return (v >= 0) & (v <= MAX_TIME)
-
-
-#: column, what is expected of it, and the test
-_NUMBERS: Final[tuple[tuple[str, str, Callable[[FloatArray], npt.NDArray[np.bool_]]], ...]] = (
-    (
-        "demand",
-        f"a whole number of GPUs from 1 to {MAX_DEMAND}",
-        lambda v: (v >= 1) & (v <= MAX_DEMAND) & (np.floor(v) == v),
-    ),
-    ("submit_time", f"a time of at least 0 and at most {MAX_TIME:g} s", _is_time),
-    ("duration", f"a time above 0 and at most {MAX_TIME:g} s", lambda v: (v > 0) & (v <= MAX_TIME)),
-    ("weight", "a number above 0", lambda v: (v > 0) & np.isfinite(v)),
-    ("queueing_delay", f"a time of at least 0 and at most {MAX_TIME:g} s", lambda v: np.isnan(v) | _is_time(v)),
-    ("sensitivity", "a speed above 0 and at most 1", lambda v: (v > 0) & (v <= 1)),
-    ("deadline", "a time in seconds", lambda v: ~np.isinf(v)),
+from astraea.columns import (
+    OPTIONAL,
+    REQUIRED,
+    FloatArray,
+    IntArray,
+    checked_columns,
+    rank,
+    tenant_table,
 )
+from astraea.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,10 +134,10 @@ class Trace:
             Names the row, the column, the value and what is expected.
         """
         where = places if places is not None else [f"{name}, row {i}" for i in range(len(jobs))]
-        columns = _checked_columns(jobs, name, where)
+        columns = checked_columns(jobs, name, where)
         ids = columns["job_id"]
-        order = np.lexsort((_rank(ids), columns["submit_time"]))
-        names, weight = _tenant_table(columns["tenant"], weights, where, name)
+        order = np.lexsort((rank(ids), columns["submit_time"]))
+        names, weight = tenant_table(columns["tenant"], weights, where, name)
         index = {t: i for i, t in enumerate(names)}
         tenant = np.array([index[t] for t in columns["tenant"]], dtype=np.int64)
         return cls(
@@ -184,14 +148,14 @@ class Trace:
             origin=origin,
             history=history,
             set_aside=no_set_aside() if set_aside is None else set_aside.reset_index(drop=True),
-            **{c: columns[c][order] for c in (*_REQUIRED, *_OPTIONAL) if c != "tenant"},
+            **{c: columns[c][order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},
         )
 
     @cached_property
     def frame(self) -> pd.DataFrame:
         """One row per job, tenants by name; a copy, in trace order."""
         data: dict[str, Any] = {"job_id": self.job_id, "tenant": np.array(self.tenants, dtype=object)[self.tenant]}
-        for c in (*_REQUIRED[2:], *_OPTIONAL):
+        for c in (*REQUIRED[2:], *OPTIONAL):
             data[c] = getattr(self, c)
         return pd.DataFrame(data)
 
@@ -222,7 +186,7 @@ class Trace:
 
     def _take(self, rows: npt.NDArray[np.intp], **changes: Any) -> Trace:
         """The trace of these rows, in their order; `changes` replace whole fields."""
-        fields: dict[str, Any] = {c: getattr(self, c)[rows] for c in (*_REQUIRED, *_OPTIONAL)}
+        fields: dict[str, Any] = {c: getattr(self, c)[rows] for c in (*REQUIRED, *OPTIONAL)}
         return dataclasses.replace(self, **{**fields, **changes})
 
     def window(self, start: float, end: float) -> Trace:
@@ -264,7 +228,7 @@ class Trace:
 
     def with_weights(self, weights: dict[str, float]) -> Trace:
         """The same jobs under other tenant weights; every tenant of the trace must be named."""
-        names, weight = _tenant_table(np.array(self.tenants, dtype=object), weights, list(self.tenants), self.name)
+        names, weight = tenant_table(np.array(self.tenants, dtype=object), weights, list(self.tenants), self.name)
         index = {t: i for i, t in enumerate(names)}
         move = np.array([index[t] for t in self.tenants], dtype=np.int64)
         return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=move[self.tenant])
@@ -298,78 +262,3 @@ class Trace:
 def no_set_aside() -> pd.DataFrame:
     """An empty table of jobs that were set aside."""
     return pd.DataFrame({"job_id": pd.Series(dtype=object), "reason": pd.Series(dtype=object)})
-
-
-def _rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
-    """Position of each identifier in natural order: runs of digits count by their value."""
-    keys = [([int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", i)], i) for i in ids]
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    rank = np.empty(len(keys), dtype=np.intp)
-    rank[order] = np.arange(len(keys))
-    return rank
-
-
-def _tenant_table(
-    tenant: npt.NDArray[np.object_], weights: dict[str, float] | None, where: list[str], name: str
-) -> tuple[tuple[str, ...], FloatArray]:
-    """Names in alphabetical order and their weights, checked against the jobs."""
-    if weights is None:
-        names = tuple(sorted(set(tenant)))
-        return names, np.ones(len(names))
-    for t, w in weights.items():
-        if not (isinstance(w, (int, float, np.number)) and np.isfinite(w) and w > 0):
-            raise InputError(f"{name}: the weight of tenant {t!r} must be a number above 0, got {w!r}")
-    for place, t in zip(where, tenant, strict=True):
-        if t not in weights:
-            raise InputError(f"{place}: tenant {t!r} has no weight; known tenants: {', '.join(sorted(weights))}")
-    names = tuple(sorted(weights))
-    return names, np.array([float(weights[t]) for t in names])
-
-
-def _checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[str, Any]:
-    """Every column in its final type, or the first offence as a sentence."""
-    missing = [c for c in _REQUIRED if c not in jobs.columns]
-    if missing:
-        raise InputError(f"{name}: column {missing[0]!r} is missing; found {', '.join(map(str, jobs.columns))}")
-    unknown = [c for c in jobs.columns if c not in _REQUIRED and c not in _OPTIONAL]
-    if unknown:
-        known = ", ".join((*_REQUIRED, *_OPTIONAL))
-        raise InputError(f"{name}: column {unknown[0]!r} is not known; known are {known}")
-    if len(jobs) == 0:
-        raise InputError(f"{name}: there is no job in it")
-    out: dict[str, Any] = {}
-    for c in ("job_id", "tenant"):
-        out[c] = _text(jobs[c], c, where)
-    out["user"] = _text(jobs["user"], "user", where) if "user" in jobs else out["tenant"]
-    duplicate = pd.Series(out["job_id"]).duplicated().to_numpy()
-    _refuse(duplicate, out["job_id"], "job_id", where, "unique")
-    for c, expected, good in _NUMBERS:
-        raw = jobs[c] if c in jobs else pd.Series(np.full(len(jobs), _OPTIONAL[c]))
-        values = pd.to_numeric(raw, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-        text = raw.notna().to_numpy() & np.isnan(values)
-        _refuse(text | ~good(values), raw.to_numpy(), c, where, expected)
-        out[c] = values.astype(np.int64) if c == "demand" else values
-    state = _text(jobs["state"], "state", where) if "state" in jobs else np.full(len(jobs), "unknown", dtype=object)
-    _refuse(~np.isin(state.astype(str), STATES), state, "state", where, f"one of {', '.join(STATES)}")
-    out["state"] = state
-    return out
-
-
-def _text(column: pd.Series, name: str, where: list[str]) -> npt.NDArray[np.object_]:
-    """Values as non-empty strings."""
-    bad = column.isna().to_numpy()
-    values = np.array([str(v).strip() for v in column], dtype=object)
-    _refuse(bad | (values == ""), values, name, where, "a name")
-    return values
-
-
-def _refuse(bad: npt.NDArray[np.bool_], values: Any, column: str, where: list[str], expected: str) -> None:
-    """Raise for the first bad row, and say how many there are."""
-    rows = np.flatnonzero(bad)
-    if len(rows) == 0:
-        return
-    first = int(rows[0])
-    value = values[first]
-    shown = f'"{value}"' if isinstance(value, str) else f"{value}"
-    more = f" (and {len(rows) - 1} more like it)" if len(rows) > 1 else ""
-    raise InputError(f"{where[first]}: {column} must be {expected}, got {shown}{more}")

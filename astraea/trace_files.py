@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
-import tempfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -17,12 +14,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from astraea.columns import OPTIONAL, REQUIRED
 from astraea.errors import InputError
-from astraea.trace import _OPTIONAL, _REQUIRED, Trace, no_set_aside
+from astraea.files import publish
+from astraea.trace import Trace, no_set_aside
 
 _KEY: Final = b"astraea.trace"
 _VERSION: Final = 1
-_COLUMNS: Final = (*_REQUIRED, *_OPTIONAL)
+_COLUMNS: Final = (*REQUIRED, *OPTIONAL)
 
 #: columns of a CSV file that `write_csv` writes; no other source has just these, so they tell the format and the unit
 CSV_COLUMNS: Final = (
@@ -38,29 +37,6 @@ def is_parquet(path: Path) -> bool:
             return file.read(4) == b"PAR1"
     except OSError:
         return False
-
-
-def publish(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place in one step.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written; what stood at `path` is untouched then.
-    """
-    temporary: Path | None = None
-    try:
-        handle, text = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        temporary = Path(text)
-        write(temporary)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except OSError as err:
-        raise InputError(f"{path}: cannot be written ({err.strerror or err})") from None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def write_parquet(trace: Trace, path: str | Path) -> None:

@@ -61,16 +61,40 @@ def named_trace(
         if weights is not None:
             raise InputError(f"{text}: a synthetic trace has tenant weights of its own, so none can be given")
         return synthesize(text, seed)
+    path = workload_path(text, folder)
+    assert path is not None
     if text in FETCHED and not Path(text).exists():
-        download, inside, shares = FETCHED[text]
-        path = Path(folder) / download
-        if not path.is_dir():
-            raise InputError(f"{text}: not downloaded yet; run: astraea data fetch {download}")
-        own = None if shares is None else path / shares
-        return read_trace(path / inside, weights=own if weights is None else weights, name=text)
-    if not Path(source).exists():
+        shares = FETCHED[text][2]
+        own = None if shares is None else path.parent / shares
+        return read_trace(path, weights=own if weights is None else weights, name=text)
+    return read_trace(source, format=format, time_unit=time_unit, weights=weights)
+
+
+def workload_path(source: str | Path, folder: str | Path = RAW) -> Path | None:
+    """Where a real workload lies; None for a synthetic one.
+
+    Parameters
+    ----------
+    source, folder
+        As in `named_trace`; a relative folder is looked for here and in the checkout.
+
+    Raises
+    ------
+    InputError
+        If it is not there.
+    """
+    text = str(source)
+    if Path(text).exists():
+        return Path(text).resolve()
+    if text in SYNTHETIC:
+        return None
+    if text not in FETCHED:
         raise InputError(
             f"{text}: there is no such file or folder, and no workload of that name; "
             f"known are {', '.join((*SYNTHETIC, *FETCHED))}"
         )
-    return read_trace(source, format=format, time_unit=time_unit, weights=weights)
+    download, inside, _ = FETCHED[text]
+    for root in (Path(), Path(__file__).resolve().parents[1]):
+        if (root / folder / download / inside).exists():
+            return (root / folder / download / inside).resolve()
+    raise InputError(f"{text}: not downloaded yet; run: astraea data fetch {download}")

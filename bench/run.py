@@ -84,7 +84,7 @@ def one_simulation(policy: str) -> None:
 def first_compilation() -> float:
     """Time of a process with an empty cache that compiles the engine and every policy [s]."""
     code = (
-        "from astraea.policies import POLICIES\nfrom astraea.simulate import compiled_for\n"
+        "from astraea.policies import POLICIES\nfrom astraea.engine.compilation import compiled_for\n"
         "for p in POLICIES.values(): compiled_for(p.select)"
     )
     with tempfile.TemporaryDirectory() as empty:

@@ -11,6 +11,7 @@ from astraea import evaluation
 from astraea.cluster import Cluster
 from astraea.errors import InputError
 from astraea.trace import Trace
+from astraea.workloads import workload_path
 
 
 def trace(**weights: float) -> Trace:
@@ -49,7 +50,8 @@ def test_grids() -> None:
     assert large["lease_term"].min() == 300
     sizes = evaluation.size_grid("philly", "small")
     assert len({id(run.trace) for run in sizes.runs}) == 2  # the same jobs at every size
-    assert (sizes.index["nodes"] >= sizes.index["nodes_percent"] / 100 * 228).all()
+    whole = evaluation.load_workload("philly", "small")[1].nodes
+    assert sizes.index["nodes"].tolist() == [-(-whole * p // 100) for p in sizes.index["nodes_percent"]]
 
 
 def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +67,7 @@ def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pyte
 def test_real_trace_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data" / "raw" / "helios" / "Earth").mkdir(parents=True)
-    assert evaluation.trace_path("helios-earth") == tmp_path / "data" / "raw" / "helios" / "Earth"
+    assert workload_path("helios-earth") == tmp_path / "data" / "raw" / "helios" / "Earth"
     folder = tmp_path / "data" / "raw" / "philly-two-weeks"
     folder.mkdir()
     columns = "job_id,num_gpu,submit_time,iterations,model_name,duration,interval,user,expect_time"
@@ -80,8 +82,7 @@ def test_real_trace_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(("name", "scale"), [("nobody", "paper"), ("venus", "large"), ("helios-venus", "small")])
 def test_unknown(name: str, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evaluation, "RAW", Path("nowhere"))
-    with pytest.raises(InputError, match=r"there is no such file or folder|scale must be one of small, paper, full"):
+    with pytest.raises(InputError, match=r"no such file|not downloaded yet|scale must be one of small, paper, full"):
         evaluation.load_workload(name, scale)
 
 

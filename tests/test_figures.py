@@ -131,7 +131,7 @@ def test_what_is_no_longer_written_goes(tmp_path: Path, runs: list[str]) -> None
         ({"scale": "huge"}, "scale must be one of small, paper, full, got 'huge'"),
         ({"jobs": 0}, "jobs must be a whole number of at least 1, got 0"),
         ({"only": "99"}, "there is no notebook 99"),
-        ({"trace": "no-such-trace"}, "trace 'no-such-trace': there is no such file or folder"),
+        ({"trace": "no-such-trace"}, "no-such-trace: there is no such file or folder"),
         ({"backend": "dask"}, "the dask backend needs the address of a scheduler"),
     ],
 )

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from astraea.cluster import Cluster
-from astraea.lease_sweep import OVERHEADS, SWEPT_TERMS, recommendations, recommended_term, sensitivity_grid
+from astraea.lease_sweep import OVERHEADS, SWEPT_TERMS, recommendations, sensitivity_grid
+from astraea.lease_term import recommended_term
 from astraea.trace import Trace
 
 

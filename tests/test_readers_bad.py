@@ -75,7 +75,7 @@ def test_tiresias(tmp_path: Path, old: str, new: str, says: str) -> None:
         ("user", "", 'line 2: user must be a name, got ""'),
         ("weight", "0", 'line 2: weight must be a number above 0, got "0"'),
         ("sensitivity", "2", 'line 2: sensitivity must be a speed above 0 and at most 1, got "2"'),
-        ("state", "lost", 'line 2: state must be one of completed, cancelled, failed, got "lost"'),
+        ("state", "lost", 'line 2: state must be one of completed, cancelled, failed, unknown, got "lost"'),
         ("queueing_delay", "-1", f'line 2: queueing_delay {TIME} "-1"'),
         ("deadline", "later", 'line 2: deadline must be a number of at most 1e+10 s, or nothing, got "later"'),
         ("expect_time", "x", 'line 2: expect_time must be a number of at most 1e+10 s, or nothing, got "x"'),

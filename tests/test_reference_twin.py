@@ -257,11 +257,11 @@ def test_max_min_shares_a_round_by_weight() -> None:
 
 
 def test_finish_time_fairness_isolated_time() -> None:
-    # 2 GPUs, both new, N = 2: A (2 GPUs) 100 / (100 * 2) = 1/2, B (1 GPU) 100 / 100: B is first, and A does not fit.
+    # 2 GPUs, both new, N = 2: A (2 GPUs) 100 / (100 * 2), B (1 GPU) the same: A came first, and B does not fit.
     pair = [JobSpec(0, 2, 0, 100), JobSpec(0, 1, 0, 100)]
-    assert simulate(pair, 1, 2, [1], "finish-time-fairness")["first_start"] == [100, 0]
+    assert simulate(pair, 1, 2, [1], "finish-time-fairness")["first_start"] == [0, 100]
     # 4 GPUs. K (4) 0-100. At 100 A (4 GPUs, 50 s, since 10): N = (80 * 2 + 10 * 3) / 90, (90 + 50) / (50 * N) = 1.326.
-    # B (1 GPU, 100 s, since 90): 1/3 of the cluster is more than it can use, so (10 + 100) / 100 = 1.1.
+    # B (1 GPU, 100 s, since 90): N = 3, (10 + 100) / (100 * 3) = 0.367. A is first.
     jobs = [JobSpec(0, 4, 0, 100), JobSpec(0, 4, 10, 50), JobSpec(0, 1, 90, 100)]
     assert simulate(jobs, 1, 4, [1], "finish-time-fairness")["first_start"] == [0, 100, 150]
 

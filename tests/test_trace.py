@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from astraea.errors import InputError
+from astraea.files import publish
 from astraea.readers import read_trace
 from astraea.trace import Trace, no_set_aside
-from astraea.trace_files import publish
 
 
 def table(n: int = 6) -> pd.DataFrame:
@@ -148,7 +148,7 @@ def test_digest_sees_weights_and_history(trace: Trace) -> None:
         ("submit_time", -1.0, "row 2: submit_time must be a time of at least 0"),
         ("duration", 0.0, "row 2: duration must be a time above 0"),
         ("duration", np.nan, "row 2: duration must be a time above 0"),
-        ("state", "lost", 'row 2: state must be one of completed, cancelled, failed, got "lost"'),
+        ("state", "lost", 'row 2: state must be one of completed, cancelled, failed, unknown, got "lost"'),
         ("job_id", "0", 'row 2: job_id must be unique, got "0"'),
         ("tenant", "", 'row 2: tenant must be a name, got ""'),
     ],
@@ -267,7 +267,7 @@ def test_nothing_half_written(trace: Trace, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"t\.parquet: cannot be written \(No space left on device\)"):
         publish(path, full)
     with pytest.raises(InputError, match="cannot be written"):
-        trace.to_parquet(tmp_path / "no" / "folder.parquet")
+        trace.to_parquet(path / "below a file.parquet")
     assert path.read_text() == "before"
     assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
 

@@ -7,10 +7,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from astraea.columns import STATES
 from astraea.errors import InputError
 from astraea.readers.shares import Shares
 from astraea.readers.table import TextArray, refuse
-from astraea.trace import STATES, Trace, no_set_aside
+from astraea.trace import Trace, no_set_aside
 
 NO_GPU: Final = "asks for 0 GPUs"
 NO_TIME: Final = "ran for 0 s"

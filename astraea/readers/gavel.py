@@ -19,11 +19,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from astraea.columns import MAX_TIME, FloatArray
 from astraea.errors import InputError
 from astraea.readers.assemble import NO_GPU, assemble, frame, reasons
 from astraea.readers.shares import Shares
 from astraea.readers.table import Table, make_table, printable, read_rows, read_text, refuse
-from astraea.trace import MAX_TIME, FloatArray, Trace
+from astraea.trace import Trace
 
 THROUGHPUTS: Final = "simulation_throughputs.json"
 #: columns by their number

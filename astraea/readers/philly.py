@@ -21,11 +21,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from astraea.columns import MAX_DEMAND
 from astraea.errors import InputError
 from astraea.readers.assemble import NO_TIME, assemble, frame, reasons
 from astraea.readers.shares import Shares
 from astraea.readers.table import parse_dates, printable, read_text, refuse, to_seconds
-from astraea.trace import MAX_DEMAND, Trace
+from astraea.trace import Trace
 
 LOG: Final = "cluster_job_log"
 _STATES: Final = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}

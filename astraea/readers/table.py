@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from astraea.columns import MAX_DEMAND, MAX_TIME, FloatArray
+from astraea.columns import refuse as refuse_first
 from astraea.errors import InputError
-from astraea.trace import MAX_DEMAND, MAX_TIME, FloatArray, _refuse
 
 #: how public logs write a time that does not exist
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
@@ -37,7 +38,7 @@ def printable(value: Any) -> str:
 def refuse(bad: Any, values: TextArray, column: str, where: list[str], expected: str) -> None:
     """Raise `InputError` for the first bad row with its place, column and value, and say how many there are."""
     if np.any(bad):
-        _refuse(np.asarray(bad), [printable(v) for v in values], column, where, expected)
+        refuse_first(np.asarray(bad), [printable(v) for v in values], column, where, expected)
 
 
 def read_text(path: Path) -> str:

@@ -19,11 +19,12 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from astraea.columns import MAX_TIME, STATES, FloatArray
 from astraea.errors import InputError
 from astraea.readers.assemble import NO_GPU, NO_TIME, assemble, frame, reasons
 from astraea.readers.shares import Shares
 from astraea.readers.table import Table, TextArray, read_table, refuse
-from astraea.trace import MAX_TIME, STATES, FloatArray, Trace
+from astraea.trace import Trace
 from astraea.trace_files import CSV_COLUMNS
 
 REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")

@@ -1,0 +1,95 @@
+"""What a policy chose at a round: checked, then carried out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from astraea.engine import placement
+from astraea.engine.leases import lose, revoke_lease, start_lease
+from astraea.engine.state import ASKING, PENDING, RUNNING, Private, View
+from astraea.jit import compiled
+
+NOT_A_JOB: Final = 1
+
+
+NOT_A_CANDIDATE: Final = 2
+
+
+GRANTED_TWICE: Final = 3
+
+
+OVER_CAPACITY: Final = 4
+
+
+NOT_RUNNING: Final = 5
+
+
+@compiled
+def answer_is_valid(s: View, x: Private) -> bool:
+    """Check what the policy chose: real candidates, each once, within the GPUs that are there."""
+    gpus = x.node_free.sum()
+    for k in range(x.engine[0].n_asking):
+        gpus += s.job[x.asking[k]].demand
+    for k in range(s.moment[0].n_revoked):
+        j = s.revoked[k]
+        if not 0 <= j < len(s.job) or s.job[j].status != RUNNING:
+            x.engine[0].violation, x.engine[0].violator = NOT_RUNNING, j
+            return False
+        s.job[j].picked = False
+    for k in range(s.moment[0].n_revoked):
+        if s.job[s.revoked[k]].picked:
+            x.engine[0].violation, x.engine[0].violator = NOT_RUNNING, s.revoked[k]
+            return False
+        s.job[s.revoked[k]].picked = True
+        gpus += s.job[s.revoked[k]].demand
+    if s.moment[0].n_picks > s.moment[0].gpus:
+        x.engine[0].violation, x.engine[0].violator = OVER_CAPACITY, s.picks[s.moment[0].gpus]
+        return False
+    for k in range(s.moment[0].n_picks):
+        if 0 <= s.picks[k] < len(s.job):
+            s.job[s.picks[k]].picked = False
+    for k in range(s.moment[0].n_picks):
+        j = s.picks[k]
+        code = 0
+        if not 0 <= j < len(s.job):
+            code = NOT_A_JOB
+        elif s.job[j].status != PENDING and s.job[j].status != ASKING:
+            code = NOT_A_CANDIDATE
+        elif s.job[j].picked:
+            code = GRANTED_TWICE
+        elif s.job[j].demand > gpus:
+            code = OVER_CAPACITY
+        if code > 0:
+            x.engine[0].violation, x.engine[0].violator = code, j
+            return False
+        gpus -= s.job[j].demand
+        s.job[j].picked = True
+    return True
+
+
+@compiled
+def apply(s: View, x: Private) -> None:
+    """Carry the answer out: revocations, renewals and preemptions first, then new placements in order of selection."""
+    time = s.moment[0].now
+    for k in range(s.moment[0].n_revoked):
+        s.job[s.revoked[k]].picked = False
+        revoke_lease(s, x, s.revoked[k], time)
+    for k in range(x.engine[0].n_asking):
+        j = x.asking[k]
+        if s.job[j].picked:
+            start_lease(s, x, j, time)
+        else:
+            lose(s, x, j, time)
+    for k in range(s.moment[0].n_picks):
+        j = s.picks[k]
+        s.job[j].picked = False
+        s.open_gangs[s.job[j].demand] += 1
+        if s.job[j].status == PENDING and placement.place(x, j, s.job[j].demand) > 0:
+            start_lease(s, x, j, time)
+    x.engine[0].n_asking = 0
+    s.moment[0].n_picks = 0
+    s.moment[0].n_revoked = 0
+    for t in range(len(s.tenant)):
+        s.tenant[t].granted = 0
+        s.tenant[t].revoked = 0
+    s.moment[0].free = x.node_free.sum()
