@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from astraea.errors import InputError
 
@@ -165,7 +164,8 @@ def trend(values: Sequence[float], rising: bool) -> str:
         raise Missing("there is one point only")
     if (np.diff(y) >= -0.01 * abs(y[0])).all() and y[-1] > y[0]:
         return HOLDS
-    right = y[-1] > y[0] and stats.spearmanr(np.arange(len(y)), y).statistic >= 0.5
+    ranks = pd.Series(y).rank().to_numpy()
+    right = y[-1] > y[0] and float(np.corrcoef(np.arange(len(y)), ranks)[0, 1]) >= 0.5
     return DIRECTION if right else OTHERWISE
 
 

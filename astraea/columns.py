@@ -44,6 +44,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
+_DIGITS: Final = re.compile(r"(\d+)")
+
+
 def _is_time(v: FloatArray) -> npt.NDArray[np.bool_]:
     return (v >= 0) & (v <= MAX_TIME)
 
@@ -66,7 +69,11 @@ _NUMBERS: Final[tuple[tuple[str, str, Callable[[FloatArray], npt.NDArray[np.bool
 
 def rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
     """Position of each identifier in natural order: runs of digits count by their value."""
-    keys = [([int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", i)], i) for i in ids]
+    keys: list[tuple[Any, str]]
+    if all(i.isdecimal() for i in ids):
+        keys = [(int(i), i) for i in ids]
+    else:
+        keys = [([int(p) if p.isdecimal() else p for p in _DIGITS.split(i)], i) for i in ids]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     rank = np.empty(len(keys), dtype=np.intp)
     rank[order] = np.arange(len(keys))

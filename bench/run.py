@@ -32,6 +32,8 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.md"
 REFERENCE = HERE.parents[1] / "shared" / "reference" / "chrSLO.input.csv.gz"
 COPIES = (1, 3, 7, 23)
+ROOMY = Cluster(240)
+"""Synthetic Philly loads it to 0.89; where the load is 1 or more, the queue itself grows with the number of jobs."""
 RUNS = 5
 
 
@@ -122,13 +124,13 @@ def main() -> None:
     lines += ["", f"First compilation of engine and all schedulers: {first_compilation():.0f} s."]
     lines += ["", f"Peak memory, ASTRAEA on the first workload of the table: {peak_memory('astraea'):.0f} MB."]
     if not quick:
-        lines += ["", "Growth at constant load (ASTRAEA, synthetic Philly repeated in time):", ""]
+        lines += ["", "Growth at a constant load of 0.89 (ASTRAEA, synthetic Philly repeated in time, 240 nodes):", ""]
         lines += ["| jobs | seconds |", "| --- | --- |"]
         philly = synthesize("philly")
         growing = [philly.head(10_000)] + [repeated(philly, k, 14 * 86_400.0) for k in COPIES]
         seconds = []
         for trace in tqdm(growing, desc="growth"):
-            seconds.append(median_seconds(lambda t=trace: simulate(t, Cluster(210), "astraea"), runs=3)[0])
+            seconds.append(median_seconds(lambda t=trace: simulate(t, ROOMY, "astraea"), runs=3)[0])
             lines.append(f"| {len(trace):,} | {seconds[-1]:.2f} |")
         exponent = growth_exponent([len(t) for t in growing], seconds)
         lines += ["", f"Time grows as n^{exponent:.2f}."]
