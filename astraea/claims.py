@@ -4,8 +4,7 @@ Verdicts
 --------
 holds
     ``=`` : within the tolerance of its kind. Statistics of a trace: 2 points for shares of jobs, 3 for shares of
-    GPU-time. The six-GPU example: half a point in every window. Results of simulations: 10 % of the paper's value, and
-    at least half a point for a share.
+    GPU-time. The six-GPU example: half a point in every window. Results of simulations: 10 % of the paper's value.
     ``ordering``, ``exists`` : as stated, between means over seeds.
     ``monotone`` : every step goes the right way, or is smaller than 1 % of the first value.
     ``shape`` : the lowest point lies inside the range, within a factor of 2 of the paper's.
@@ -13,7 +12,8 @@ holds
 holds in direction
     ``=`` : a share that the paper gives for several schedulers has the paper's order against each other one that is
     there; another share has odds s / (1 - s) that differ by less than a factor of 2 (the six-GPU
-    example: each job within half a point on average); a ratio on the same side of 1.
+    example: each job within half a point on average); a ratio is on the same side of 1 and at
+    least half as far from it, in logarithms.
     ``ordering`` : for more than half of the comparisons.
     ``monotone`` : the last value lies on the right side of the first, and the rank correlation is at least 0.5.
     ``shape`` : the lowest point lies inside the range.
@@ -122,7 +122,7 @@ def evaluate(folder: str | Path, data: str | Path | None = None) -> pd.DataFrame
     InputError
         If a table lacks a column that it must have.
     """
-    claims, notes = read_claims(data), read_notes(data)
+    claims = read_claims(data)
     tables = Tables(Path(folder), {i: float(v) for i, v in zip(claims["id"], claims["value"], strict=True) if v})
     rows = []
     for claim in claims.to_dict("records"):
@@ -141,9 +141,22 @@ def evaluate(folder: str | Path, data: str | Path | None = None) -> pd.DataFrame
                     measured, verdict = RULES[id].check(tables, trace, id)
                 except Missing as err:
                     missing = str(err)
-            note = notes.get((id, trace), "") or missing
-            rows.append({**shown, "trace": trace, "measured": measured, "verdict": verdict, "note": note})
+            rows.append({**shown, "trace": trace, "measured": measured, "verdict": verdict, "note": missing})
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def with_reasons(table: pd.DataFrame, data: str | Path | None = None) -> pd.DataFrame:
+    """Add to the table of `evaluate` what is known of why a statement does not hold.
+
+    The reasons were found at the evaluation's size, so they belong into its gallery, beside verdicts other than
+    "holds", and not beside the small outputs of the notebooks.
+    """
+    notes = read_notes(data)
+    reasons = [
+        "" if verdict == HOLDS else notes.get((id, trace), note)
+        for id, trace, verdict, note in zip(table["id"], table["trace"], table["verdict"], table["note"], strict=True)
+    ]
+    return table.assign(note=reasons)
 
 
 def _traces(tables: Tables, id: str, trace: str, relation: str) -> list[str]:

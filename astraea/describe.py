@@ -95,6 +95,15 @@ def offered_load(trace: Trace) -> float:
     return float(trace.gpu_time.sum() / trace.span) if trace.span >= 1 else float("nan")
 
 
+def served_load(trace: Trace) -> float:
+    """GPUs that would be busy on average until the last submission if nobody had to wait [GPU].
+
+    As `offered_load`, without the part of each job that would run after the last submission; over 1 s at least.
+    """
+    served = np.minimum(trace.duration, trace.span - trace.submit_time)
+    return float(trace.demand @ served) / max(trace.span, 1.0)
+
+
 def describe(trace: Trace) -> pd.DataFrame:
     """Compute the numbers of [Ye2022] §3 for a trace.
 

@@ -25,15 +25,6 @@ TENANT_LEVELS: Final = (1.0, 0.99, 0.95)
 """Below which values of rho_tenant cases are counted."""
 
 
-def lease_figures(result: Result) -> dict[str, float]:
-    """Columns of Fig 9: average JCT [s], overhead and sharing loss in [0, 1]."""
-    return {
-        "average_jct": average_jct(result),
-        "overhead_share": overhead_share(result),
-        "sharing_loss": sharing_loss(result),
-    }
-
-
 def fairness_figures(result: Result) -> dict[str, Any]:
     """Fairness of jobs and tenants, Figs 10 and 11.
 
@@ -41,7 +32,7 @@ def fairness_figures(result: Result) -> dict[str, Any]:
     -------
     dict
         sharing_loss : share of jobs with rho_job < 0.95.
-        waited_loss : share of jobs with rho_job < 0.95 that waited a scheduling round or longer.
+        waited_loss : share of all jobs that have rho_job < 0.95 and waited a scheduling round or longer.
         tenant_sharing_loss, tenant_below_99, tenant_below_95 : share of cases with rho_tenant below 1, 0.99, 0.95.
         rho_job : array, one value per job.
         tenant, rho_tenant : arrays, one value per (tenant, window) case that is owed something.

@@ -244,4 +244,4 @@ def _publish(task: Task, outcome: Outcome) -> Outcome:
 
 
 def _command(trace: str | None, scale: str) -> str:
-    return f"make figures SCALE={scale}" + (f" TRACE={_slug(trace)}" if trace else "")
+    return f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace else "")

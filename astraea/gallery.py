@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 import astraea
-from astraea.claims import counts, evaluate
+from astraea.claims import counts, evaluate, with_reasons
 from astraea.evaluation import DEFAULT_TRACES, seeds
 from astraea.files import publish
 
@@ -83,6 +83,8 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
         The page.
     """
     claims = evaluate(folder)
+    if scale != "small":
+        claims = with_reasons(claims)
     page = "\n".join(
         [
             "# Figures",

@@ -91,11 +91,20 @@ def select_lease_term(
     given = Settings() if settings is None else settings
     policies = sorted((chosen(lease_term=term) for term in set(terms)), key=lambda p: p.lease_term)
     runs = [Run(trace, cluster, p, seed, given) for p in policies]
-    table = grid_table(runs, measure=_figures, **options)
+    table = grid_table(runs, measure=lease_figures, **options)
     table = table[["lease_term", "average_jct", "overhead_share", "sharing_loss"]]
     term, reason = recommended_term(table, tolerance)
     within = table["average_jct"] <= table["average_jct"].min() * (1 + tolerance)
     return LeaseTermChoice(term, reason, table.assign(within_tolerance=within))
+
+
+def lease_figures(result: Result) -> dict[str, float]:
+    """Columns of Fig 9: average JCT [s], overhead and sharing loss in [0, 1]."""
+    return {
+        "average_jct": average_jct(result),
+        "overhead_share": overhead_share(result),
+        "sharing_loss": sharing_loss(result),
+    }
 
 
 def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple[float, str]:
@@ -123,11 +132,3 @@ def lease_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     """Means over seeds for each lease term, the shortest first, and the term with the lowest average JCT [s]."""
     means = frame.groupby("lease_term")[["average_jct", "overhead_share", "sharing_loss"]].mean().sort_index()
     return means, float(means.index.to_numpy(dtype=float)[means["average_jct"].to_numpy().argmin()])
-
-
-def _figures(result: Result) -> dict[str, Any]:
-    return {
-        "average_jct": average_jct(result),
-        "overhead_share": overhead_share(result),
-        "sharing_loss": sharing_loss(result),
-    }

@@ -107,12 +107,6 @@ def overhead_share(result: Result) -> float:
     return float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
 
 
-def jain_index(values: pd.Series) -> float:
-    """Jain's fairness index of some values; 1 is equal, 1/n is one takes all."""
-    x = values.dropna().to_numpy(dtype=float)
-    return float(x.sum() ** 2 / (len(x) * (x**2).sum())) if len(x) and (x != 0).any() else float("nan")
-
-
 def summary(result: Result) -> dict[str, Any]:
     """The figures of a run by name; times in s, shares in [0, 1], GPU-time in GPU-s."""
     aside = result.set_aside

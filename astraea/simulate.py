@@ -201,7 +201,7 @@ def violation_sentence(policy: Policy, trace: Trace, view: View, private: Privat
         answer.GRANTED_TWICE: f"granted {job} twice in one round",
         answer.OVER_CAPACITY: f"granted {job} more GPUs than are free",
         answer.NOT_RUNNING: f"revoked {job}, which is not under a running lease or was revoked already",
-        loop.STUCK: f"leaves {job} and {int(view.region[-1].length) - 1} more waiting in an idle cluster for ever",
+        answer.STUCK: f"leaves {job} and {int(view.region[-1].length) - 1} more waiting in an idle cluster for ever",
     }[code]
     return f"policy {policy.name}, at {view.moment[0].now:g} s: {what}"
 

@@ -104,7 +104,8 @@ def test_single_gpu_jobs(judge: Judge) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "verdict"),
     [
-        ([0.4, 0.7, 0.99], [0.95, 0.9, 0.60], HOLDS),
+        ([0.4, 0.7, 0.99], [0.95, 0.9, 0.49], HOLDS),
+        ([0.4, 0.7, 0.99], [0.95, 0.9, 0.60], DIRECTION),
         ([0.4, 0.7, 0.85], [0.95, 0.9, 0.60], DIRECTION),
         ([0.4, 0.3, 0.20], [0.95, 0.9, 0.60], OTHERWISE),
         ([0.6, 0.3, 0.95], [0.95, 0.9, 0.60], OTHERWISE),
@@ -140,7 +141,7 @@ def rounds(mechanism: str, order: str) -> pd.DataFrame:
     ("other", "ours", "verdicts"),
     [
         ("12121212", "122122", [HOLDS, HOLDS, HOLDS]),
-        ("122112", "1222112", [DIRECTION, DIRECTION, DIRECTION]),
+        ("121221121212", "1222112", [DIRECTION, DIRECTION, OTHERWISE]),
         ("22222111", "12121212", [OTHERWISE, OTHERWISE, OTHERWISE]),
     ],
 )
@@ -164,7 +165,7 @@ def test_lease_terms(judge: Judge) -> None:
         assert ("ye.s64.overhead", "philly") not in found  # a value is not
         return [found[f"ye.{n}", "venus"][0] for n in ids]
 
-    good = of(9, 8, 7, 6.9, 8, 9), of(0.03, 0.02, 0.01, 0.008, 0.005, 0.004), of(0.1, 0.1, 0.12, 0.14, 0.2, 0.3)
+    good = of(9, 8, 7, 6.9, 8, 9), of(0.03, 0.02, 0.0085, 0.008, 0.005, 0.004), of(0.1, 0.1, 0.12, 0.14, 0.2, 0.3)
     assert verdicts(*good) == [HOLDS] * 5
     fair = of(9, 6, 7, 6.5, 8, 9), of(0.03, 0.02, 0.03, 0.008, 0.005, 0.004), of(0.1, 0.2, 0.12, 0.14, 0.2, 0.3)
     assert verdicts(*fair)[:4] == [HOLDS, DIRECTION, DIRECTION, DIRECTION]
@@ -257,12 +258,12 @@ def test_notes_stand_in_the_table(tmp_path: Path) -> None:
     data.mkdir()
     (data / "claims.csv").write_bytes((Path(__file__).parents[1] / "data" / "claims.csv").read_bytes())
     (data / "claim_notes.csv").write_text("id,trace,note\nye.f13,venus,because\n")
-    table = claims.evaluate(tmp_path, data).set_index(["id", "trace"])["note"]
+    table = claims.with_reasons(claims.evaluate(tmp_path, data), data).set_index(["id", "trace"])["note"]
     assert table["ye.f13", "venus"] == "because"
     assert table["ye.f13", "philly"] == "fig13_philly.csv is not there"
     (data / "claim_notes.csv").write_text("id,trace,note\nye.f99,venus,because\n")
     with pytest.raises(InputError, match="there is no statement 'ye"):
-        claims.evaluate(tmp_path, data)
+        claims.with_reasons(claims.evaluate(tmp_path, data), data)
     with pytest.raises(InputError, match="there is no such file"):
         claims.evaluate(tmp_path, tmp_path / "elsewhere")
 

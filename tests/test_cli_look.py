@@ -101,7 +101,7 @@ def test_claims_prints_a_table(
         assert folder == tmp_path
         return pd.DataFrame({"id": ["ye.1"], "trace": ["venus"], "measured": [float("nan")], "verdict": ["not yet"]})
 
-    module(monkeypatch, "claims", evaluate=evaluate)
+    module(monkeypatch, "claims", evaluate=evaluate, with_reasons=lambda table: table)
     assert main(["claims", "--folder", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == ["ye.1", "venus", "-", "not", "yet"]
 

@@ -9,6 +9,7 @@ import pytest
 
 from astraea import evaluation
 from astraea.cluster import Cluster
+from astraea.describe import served_load
 from astraea.errors import InputError
 from astraea.trace import Trace
 from astraea.workloads import workload_path
@@ -91,3 +92,11 @@ def test_four_real_virtual_clusters(shared: Path) -> None:
     read, cluster = evaluation.load_workload(path, "paper")
     assert (len(read), len(read.tenants), cluster.nodes) == (10_879, 4, 64)
     assert len(evaluation.load_workload(path, "small")[0]) == 1_500
+
+
+def test_nodes_of_the_small_scale() -> None:
+    four = trace(x=1)
+    # until 100 s: 1 x 100, 1 x 50, 8 x 80 and nothing of the last: 790 GPU-s, 7.9 GPUs; 16 with all that they ask for
+    assert served_load(four) == pytest.approx(7.9)
+    assert evaluation.busy_nodes(four) == 1
+    assert served_load(four.head(1)) == 0 and evaluation.busy_nodes(four.head(1)) == 1

@@ -15,7 +15,6 @@ from astraea.evaluation_tables import (
     cluster_timeline,
     efficiency_figures,
     fairness_figures,
-    lease_figures,
     long_form,
     plus_minus,
     relative_to,
@@ -23,6 +22,7 @@ from astraea.evaluation_tables import (
     times_as_much,
 )
 from astraea.experiments import Run
+from astraea.lease_term import lease_figures
 from astraea.result import Result
 from astraea.simulate import simulate
 from astraea.trace import Trace

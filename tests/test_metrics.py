@@ -94,14 +94,6 @@ def test_utilization_counts_until_the_last_end() -> None:
     assert r.policy == "by hand"
 
 
-def test_jain_index() -> None:
-    assert metrics.jain_index(pd.Series([3.0, 3, 3])) == 1
-    assert metrics.jain_index(pd.Series([1.0, 0, 0, 0])) == 1 / 4
-    assert metrics.jain_index(pd.Series([1.0, 3, np.nan])) == 16 / 20
-    assert np.isnan(metrics.jain_index(pd.Series([0.0, 0])))
-    assert np.isnan(metrics.jain_index(pd.Series([], dtype=float)))
-
-
 def test_finish_time_fairness_of_a_job_alone_is_one() -> None:
     alone = result({"jct": [100.0], "duration": [100.0], "demand": [4], "contention": [1.0]})
     assert metrics.finish_time_fairness(alone).tolist() == [1]

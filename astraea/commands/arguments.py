@@ -113,8 +113,10 @@ def parameter(text: str) -> tuple[str, list[float | str]]:
 
 
 def _value(text: str) -> float | str:
+    if "_" in text:  # float() would read 9_00 as 900
+        return text
     try:
-        number = float("text" if "_" in text else text)
+        number = float(text)
     except ValueError:
         return text
     if math.isnan(number):

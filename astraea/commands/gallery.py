@@ -40,8 +40,8 @@ def figures(arguments: argparse.Namespace) -> int:
 
 def claims(arguments: argparse.Namespace) -> int:
     """Print what the papers claim, what was measured, and whether it holds."""
-    from astraea.claims import evaluate
+    from astraea.claims import evaluate, with_reasons
 
-    table = evaluate(arguments.folder)
+    table = with_reasons(evaluate(arguments.folder))
     print(table.to_string(index=False, na_rep="-", max_colwidth=60))
     return 0

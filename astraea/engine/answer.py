@@ -9,19 +9,13 @@ from astraea.engine.leases import lose, revoke_lease, start_lease
 from astraea.engine.state import ASKING, PENDING, RUNNING, Private, View
 from astraea.jit import compiled
 
-NOT_A_JOB: Final = 1
-
-
-NOT_A_CANDIDATE: Final = 2
-
-
-GRANTED_TWICE: Final = 3
-
-
-OVER_CAPACITY: Final = 4
-
-
-NOT_RUNNING: Final = 5
+# the rules that a policy can break
+NOT_A_JOB: Final = 1  # granted an index that is no job
+NOT_A_CANDIDATE: Final = 2  # granted a job that neither waits nor asks for renewal
+GRANTED_TWICE: Final = 3  # in one round
+OVER_CAPACITY: Final = 4  # granted more GPUs than are free
+NOT_RUNNING: Final = 5  # revoked what is not under a running lease, or revoked it twice
+STUCK: Final = 6  # lets all jobs wait in an idle cluster
 
 
 @compiled

@@ -25,18 +25,14 @@ from astraea.engine.state import (
 )
 from astraea.jit import compiled
 
+# what `run` returns
 FINISHED: Final = 0
-FULL: Final = 1
-"""The timeline or a log has no room left; call again with more."""
-BROKEN: Final = 2
-"""The policy broke a rule; see `Private.violation`."""
-
-PAUSED: Final = 3
-"""Some rounds are done; call again. In between Python sees an interrupt."""
+FULL: Final = 1  # the timeline or a log has no room left: call again with more
+BROKEN: Final = 2  # the policy broke a rule: see `Private.engine[0].violation`
+PAUSED: Final = 3  # `ROUNDS` rounds are done: call again; in between Python sees an interrupt
 
 ROUNDS: Final = 100_000
-
-STUCK: Final = 6
+"""Rounds after which the loop pauses."""
 
 PATIENCE: Final = 100_000
 """Rounds in a row in which nothing runs, nothing arrives and nothing is granted before a policy counts as stuck."""
@@ -153,7 +149,7 @@ def is_stuck(s: View, x: Private) -> bool:
     x.engine[0].idle_rounds += 1
     if x.engine[0].idle_rounds <= PATIENCE:
         return False
-    x.engine[0].violation, x.engine[0].violator = STUCK, all_first(s)
+    x.engine[0].violation, x.engine[0].violator = answer.STUCK, all_first(s)
     return True
 
 

@@ -45,7 +45,7 @@ class Policy:
     source : str
         Paper and section.
     needs_estimates : bool
-        Whether it reads `View.estimate`.
+        Whether it reads `View.job.estimate`.
     looks : function of the parameters
         At which rounds its decision could differ from the last one although nothing happened: `AT_EVENTS` at none,
         `WHILE_ONE_FITS` (safe for all that revoke nothing) while a gang that waits is no larger than what is free,
@@ -139,12 +139,6 @@ def _unpack(cls, values):  # type: ignore[no-untyped-def]
     scope: dict[str, Any] = {}
     exec(f"def unpacked(cls, values):\n    return cls({items})", scope)
     return scope["unpacked"]
-
-
-@compiled
-def now(s: View) -> float:
-    """Time of this round [s]."""
-    return s.moment[0].now
 
 
 @compiled

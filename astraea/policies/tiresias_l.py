@@ -66,16 +66,6 @@ def tiresias_l(s: View) -> None:
 
 
 @compiled
-def queue_of(service: float, p: Parameters) -> int:
-    """Queue of a job with this attained service [GPU-s]."""
-    q, threshold = 0, p.threshold
-    while q < p.queues - 1 and service >= threshold:
-        q += 1
-        threshold *= p.growth
-    return q
-
-
-@compiled
 def starves(s: View, j: int, promote: float) -> bool:
     """Whether a preempted job has waited long enough to be promoted."""
     executed = s.job[j].executed - s.memory[EXECUTED, j]
