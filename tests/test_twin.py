@@ -119,6 +119,7 @@ def grants_of(result: Result) -> list[reference.Grant]:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_engine_and_twin_agree_exactly(variant: str) -> None:
     name, parameters = VARIANTS[variant]
