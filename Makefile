@@ -20,9 +20,9 @@ test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadscope
 	$(BIN)/pytest -q --nbval notebooks --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 
-smoke: $(STAMP) ## two minutes: the quick tests, and the figures of small synthetic traces into build/
+smoke: $(STAMP) ## two minutes: the quick tests, and the figures of the small synthetic Venus into build/
 	MPLBACKEND=Agg $(BIN)/pytest -q -x -m "not slow" -n $(WORKERS) --dist loadscope
-	$(BIN)/astraea figures --scale small
+	$(BIN)/astraea figures --scale small --trace venus
 
 data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly for another one)
 	@$(BIN)/astraea data fetch $${NAME:+"$$NAME"}
