@@ -143,11 +143,26 @@ def _means(path: Path) -> pd.DataFrame:
     return pd.DataFrame([{"running time": "share of jobs", **cells}])
 
 
+FURTHER: Final = {
+    "sensitivity": "How much the choice of a lease term hangs on overheads and load (notebook 03).",
+    "over-claiming": "What a tenant gains, and the others lose, when it asks for twice the GPUs and uses them at 80 % "
+    "efficiency: below 1 it pays (notebook 04; the paper argues it in §4.1.2 and does not measure it).",
+    "tenants": "ASTRAEA, day by day: which tenant got more (blue) or less (red) than it was owed (notebook 04).",
+    "queue": "GPUs in use and GPUs waited for over time (notebook 05).",
+}
+"""Figures that the papers do not have, and what they show."""
+
+
 def _further(folder: Path) -> list[str]:
     """Pictures that belong to no figure of the paper."""
     known = tuple(f"{entry.id}_" for entry in ENTRIES)
-    found = [p for p in sorted(folder.glob("*.png")) if not p.name.startswith(known)]
-    return ["## Further figures", "", *(line for p in found for line in (_picture(p), ""))] if found else []
+    found = [p for p in folder.glob("*.png") if not p.name.startswith(known)]
+    lines = []
+    for id in [*FURTHER, *sorted({p.stem.partition("_")[0] for p in found} - set(FURTHER))]:
+        pictures = sorted((p for p in found if p.stem.partition("_")[0] == id), key=_trace_order)
+        if pictures:
+            lines += [FURTHER.get(id, id), "", *(line for p in pictures for line in (_picture(p), ""))]
+    return ["## Further figures", "", *lines] if lines else []
 
 
 def _trace_order(path: Path) -> tuple[int, str]:
