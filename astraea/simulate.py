@@ -103,7 +103,12 @@ def simulate(
         policy = policy(lease_term=lease_rounds * settings.interval)
     runnable, set_aside = split_off_impossible(trace, cluster)
 
-    estimate = runnable.duration.copy() if policy.needs_estimates else np.full(len(runnable), np.nan)
+    nothing = np.full(len(runnable), np.nan)
+    estimate = (
+        (runnable.duration, np.zeros(len(runnable)), np.zeros(len(runnable)))
+        if policy.needs_estimates
+        else (nothing,) * 3
+    )
     view, private = new_state(
         runnable,
         cluster,
@@ -201,6 +206,7 @@ def violation_sentence(policy: Policy, trace: Trace, view: View, private: Privat
         answer.GRANTED_TWICE: f"granted {job} twice in one round",
         answer.OVER_CAPACITY: f"granted {job} more GPUs than are free",
         answer.NOT_RUNNING: f"revoked {job}, which is not under a running lease or was revoked already",
+        answer.MISPLACED: f"chose nodes for {job} that do not have its gang free",
         answer.STUCK: f"leaves {job} and {int(view.region[-1].length) - 1} more waiting in an idle cluster for ever",
     }[code]
     return f"policy {policy.name}, at {view.moment[0].now:g} s: {what}"

@@ -9,28 +9,28 @@ import pytest
 from astraea.cluster import Cluster
 from astraea.engine import placement
 from astraea.engine.placement import PLACEMENTS
-from astraea.engine.state import Private, new_state
+from astraea.engine.state import Private, View, new_state
 from astraea.simulate import Settings, simulate
 from astraea.trace import Trace
 
 
-def state(free: list[int], kind: str, per_node: int = 4) -> Private:
+def state(free: list[int], kind: str, per_node: int = 4) -> tuple[View, Private]:
     """Engine state in which the nodes have these free GPUs, with two jobs that hold nothing."""
     jobs = pd.DataFrame({"job_id": [0, 1], "tenant": "t", "demand": 1, "submit_time": 0.0, "duration": 1.0})
-    _, private = new_state(
-        Trace.from_frame(jobs), Cluster(len(free), per_node), parameters=np.zeros(1), estimate=np.zeros(2),
-        memory=(0, 0), seed=0, keep_log=False, placement=PLACEMENTS.index(kind),
+    s, x = new_state(
+        Trace.from_frame(jobs), Cluster(len(free), per_node), parameters=np.zeros(1), estimate=(np.zeros(2),) * 3,
+        memory=(0, 0, 0), seed=0, keep_log=False, placement=PLACEMENTS.index(kind),
     )  # fmt: skip
-    private.node_free[:] = free
-    return private
+    s.node_free[:] = free
+    return s, x
 
 
-def held(x: Private, j: int) -> dict[int, int]:
+def held(s: View, j: int) -> dict[int, int]:
     """GPUs that job `j` holds, by node."""
-    out, piece = {}, int(x.job[j].first_piece)
+    out, piece = {}, int(s.job[j].first_piece)
     while piece >= 0:
-        out[int(x.piece[piece].node)] = int(x.piece[piece].gpus)
-        piece = int(x.piece[piece].next)
+        out[int(s.piece[piece].node)] = int(s.piece[piece].gpus)
+        piece = int(s.piece[piece].next)
     return dict(sorted(out.items()))
 
 
@@ -55,42 +55,42 @@ def held(x: Private, j: int) -> dict[int, int]:
     ],
 )
 def test_where_a_gang_goes(kind: str, free: list[int], gpus: int, expected: dict[int, int]) -> None:
-    x = state(free, kind)
-    assert placement.place(x, 0, gpus) == len(expected)
-    assert held(x, 0) == expected
-    assert x.node_free.tolist() == [f - expected.get(node, 0) for node, f in enumerate(free)]
-    assert placement.count_nodes(x, 0) == len(expected)
-    placement.give_back(x, 0)
-    assert x.node_free.tolist() == free
-    assert held(x, 0) == {}
+    s, x = state(free, kind)
+    assert placement.place(s, x, 0, gpus) == len(expected)
+    assert held(s, 0) == expected
+    assert s.node_free.tolist() == [f - expected.get(node, 0) for node, f in enumerate(free)]
+    assert placement.count_nodes(s, 0) == len(expected)
+    placement.give_back(s, 0)
+    assert s.node_free.tolist() == free
+    assert held(s, 0) == {}
 
 
 @pytest.mark.parametrize("kind", PLACEMENTS)
 def test_gpus_are_neither_made_nor_lost(kind: str) -> None:
     rng = np.random.default_rng(2)
-    x = state([4] * 6, kind)
+    s, x = state([4] * 6, kind)
     for _ in range(300):
         j = int(rng.integers(2))
-        if held(x, j):
-            placement.give_back(x, j)
+        if held(s, j):
+            placement.give_back(s, j)
         else:
-            gpus = int(rng.integers(1, x.node_free.sum() + 1)) if x.node_free.sum() else 0
-            if gpus and placement.place(x, j, gpus):
-                assert sum(held(x, j).values()) == gpus
-        in_use = [held(x, 0).get(n, 0) + held(x, 1).get(n, 0) for n in range(6)]
-        assert (x.node_free + in_use).tolist() == [4] * 6
-        assert (x.node_free >= 0).all()
+            gpus = int(rng.integers(1, s.node_free.sum() + 1)) if s.node_free.sum() else 0
+            if gpus and placement.place(s, x, j, gpus):
+                assert sum(held(s, j).values()) == gpus
+        in_use = [held(s, 0).get(n, 0) + held(s, 1).get(n, 0) for n in range(6)]
+        assert (s.node_free + in_use).tolist() == [4] * 6
+        assert (s.node_free >= 0).all()
 
 
 def test_random_placement_takes_every_free_gpu_equally_often() -> None:
     free, draws = [4, 1, 0, 3], 4000
     counts = np.zeros(4)
-    x = state(free, "random")
+    s, x = state(free, "random")
     for seed in range(draws):
         x.engine[0].random = seed
-        placement.place(x, 0, 1)
-        counts[next(iter(held(x, 0)))] += 1
-        placement.give_back(x, 0)
+        placement.place(s, x, 0, 1)
+        counts[next(iter(held(s, 0)))] += 1
+        placement.give_back(s, 0)
     expected = np.array(free) * draws / 8
     chi_square = ((counts - expected)[expected > 0] ** 2 / expected[expected > 0]).sum()
     assert counts[2] == 0

@@ -16,12 +16,13 @@ GRANTED_TWICE: Final = 3  # in one round
 OVER_CAPACITY: Final = 4  # granted more GPUs than are free
 NOT_RUNNING: Final = 5  # revoked what is not under a running lease, or revoked it twice
 STUCK: Final = 6  # lets all jobs wait in an idle cluster
+MISPLACED: Final = 7  # chose nodes that do not exist, have too few free GPUs, or do not add up to the gang
 
 
 @compiled
 def answer_is_valid(s: View, x: Private) -> bool:
     """Check what the policy chose: real candidates, each once, within the GPUs that are there."""
-    gpus = x.node_free.sum()
+    gpus = s.node_free.sum()
     for k in range(x.engine[0].n_asking):
         gpus += s.job[x.asking[k]].demand
     for k in range(s.moment[0].n_revoked):
@@ -62,8 +63,11 @@ def answer_is_valid(s: View, x: Private) -> bool:
 
 
 @compiled
-def apply(s: View, x: Private) -> None:
-    """Carry the answer out: revocations, renewals and preemptions first, then new placements in order of selection."""
+def apply(s: View, x: Private) -> bool:
+    """Carry the answer out: revocations, renewals and preemptions first, then new placements in order of selection.
+
+    False if the nodes that the policy chose cannot be given.
+    """
     time = s.moment[0].now
     for k in range(s.moment[0].n_revoked):
         s.job[s.revoked[k]].picked = False
@@ -74,16 +78,44 @@ def apply(s: View, x: Private) -> None:
             start_lease(s, x, j, time)
         else:
             lose(s, x, j, time)
+    choice = 0
     for k in range(s.moment[0].n_picks):
         j = s.picks[k]
         s.job[j].picked = False
         s.open_gangs[s.job[j].demand] += 1
-        if s.job[j].status == PENDING and placement.place(x, j, s.job[j].demand) > 0:
+        if s.job[j].status != PENDING:
+            continue
+        if choice < s.moment[0].n_choices and s.choices[choice].job == j:
+            choice = place_as_chosen(s, j, choice)
+            if choice < 0:
+                x.engine[0].violation, x.engine[0].violator = MISPLACED, j
+                return False
             start_lease(s, x, j, time)
+        elif placement.place(s, x, j, s.job[j].demand) > 0:
+            start_lease(s, x, j, time)
+    if choice < s.moment[0].n_choices:
+        x.engine[0].violation, x.engine[0].violator = MISPLACED, s.choices[choice].job
+        return False
     x.engine[0].n_asking = 0
     s.moment[0].n_picks = 0
     s.moment[0].n_revoked = 0
+    s.moment[0].n_choices = 0
     for t in range(len(s.tenant)):
         s.tenant[t].granted = 0
         s.tenant[t].revoked = 0
-    s.moment[0].free = x.node_free.sum()
+    s.moment[0].free = s.node_free.sum()
+    return True
+
+
+@compiled
+def place_as_chosen(s: View, j: int, choice: int) -> int:
+    """Give job `j` the nodes that the policy chose from `choices[choice]` on; the next choice, -1 if it cannot be."""
+    left = s.job[j].demand
+    while left > 0 and choice < s.moment[0].n_choices and s.choices[choice].job == j:
+        node, gpus = s.choices[choice].node, s.choices[choice].gpus
+        if not 0 <= node < len(s.node_free) or not 0 < gpus <= min(left, s.node_free[node]):
+            return -1
+        placement.take(s, j, node, gpus)
+        left -= gpus
+        choice += 1
+    return choice if left == 0 else -1

@@ -23,7 +23,8 @@ def _run_signature() -> Any:
         pd.DataFrame({"job_id": ["0"], "tenant": ["t"], "demand": [1], "submit_time": [0.0], "duration": [1.0]})
     )
     view, private = new_state(
-        tiny, Cluster(1, 1), parameters=np.zeros(1), estimate=np.zeros(1), memory=(0, 0), seed=0, keep_log=False
+        tiny, Cluster(1, 1), parameters=np.zeros(1), estimate=(np.zeros(1),) * 3, memory=(0, 0, 0), seed=0,
+        keep_log=False,
     )  # fmt: skip
     view_type = numba.typeof(view)
     select_type = types.FunctionType(types.void(view_type))

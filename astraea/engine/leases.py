@@ -64,7 +64,7 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
     accounting.change_active(s, j, -1, time)
     s.job[j].status = DONE
     x.engine[0].n_done += 1
-    placement.give_back(x, j)
+    placement.give_back(s, j)
     s.moment[0].free += s.job[j].demand
 
 
@@ -85,7 +85,7 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
 @compiled
 def lose(s: View, x: Private, j: int, time: float) -> None:
     """Job `j` gives up its GPUs and waits."""
-    placement.give_back(x, j)
+    placement.give_back(s, j)
     s.job[j].status = PENDING
     s.job[j].waiting_since = time
     s.job[j].streak = 0
@@ -100,7 +100,7 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     if s.job[j].leases == 0:
         x.job[j].first_start = time
     if not renewal:
-        spans, least = placement.count_nodes(x, j), -(-s.job[j].demand // x.engine[0].gpus_per_node)
+        spans, least = placement.count_nodes(s, j), -(-s.job[j].demand // s.moment[0].gpus_per_node)
         x.job[j].speed = x.job[j].sensitivity if spans > least else 1.0
     if x.engine[0].keep_log:
         write_log(s, x, j, time, 2 if renewal else int(s.job[j].leases > 0))
@@ -124,15 +124,15 @@ def write_log(s: View, x: Private, j: int, time: float, kind: int) -> None:
     """One line per lease; nodes only where they are new."""
     line = x.engine[0].n_log
     x.log[line].time, x.log[line].job, x.log[line].kind = time, j, kind
-    x.log[line].nodes = placement.count_nodes(x, j)
+    x.log[line].nodes = placement.count_nodes(s, j)
     x.job[j].log_of = line
     x.engine[0].n_log += 1
-    piece = x.job[j].first_piece if kind < 2 else -1
+    piece = s.job[j].first_piece if kind < 2 else -1
     while piece >= 0:
         row = x.place_log[x.engine[0].n_place]
-        row[0], row[1], row[2] = line, x.piece[piece].node, x.piece[piece].gpus
+        row[0], row[1], row[2] = line, s.piece[piece].node, s.piece[piece].gpus
         x.engine[0].n_place += 1
-        piece = x.piece[piece].next
+        piece = s.piece[piece].next
 
 
 @compiled

@@ -54,8 +54,7 @@ def run(s: View, x: Private, select: Any) -> int:
             select(s)
             if not answer.answer_is_valid(s, x):
                 return BROKEN
-            answer.apply(s, x)
-            if is_stuck(s, x):
+            if not answer.apply(s, x) or is_stuck(s, x):
                 return BROKEN
     return PAUSED
 

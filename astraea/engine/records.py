@@ -21,6 +21,9 @@ MOMENT: Final = np.dtype(
         ("n_running", int),
         ("n_picks", int),
         ("n_revoked", int),
+        ("n_choices", int),
+        ("gpus_per_node", int),
+        ("free_piece", int),
         ("n_hours", int),
     ],
     align=True,
@@ -34,7 +37,9 @@ JOB: Final = np.dtype(
         ("submit_time", float),  # [s]
         ("weight", float),
         ("deadline", float),  # [s], NaN if none
-        ("estimate", float),  # estimated service of the whole job [s], NaN for policies that use none
+        ("estimate", float),  # median of the estimated service of the whole job [s], NaN for policies that use none
+        ("spread_below", float),  # of that estimate below its median ...
+        ("spread_above", float),  # ... and above, see `policies.base.total_service`
         ("status", int),  # FUTURE, PENDING, RUNNING, ASKING or DONE
         ("picked", bool),  # granted or revoked at this round
         ("attained_service", float),  # GPU-time of finished leases [GPU-s]
@@ -48,6 +53,7 @@ JOB: Final = np.dtype(
         ("fair_at_submit", float),  # that record's integral at submission [GPU-s]
         ("contention_at_submit", float),  # integral of active jobs at submission [job-s]
         ("running_position", int),
+        ("first_piece", int),  # what it holds, in `View.piece`; -1 if nothing
     ],
     align=True,
 )
@@ -105,7 +111,6 @@ ENGINE: Final = np.dtype(
         ("interval", float),  # [s]
         ("checkpoint", float),  # [s]
         ("restart", float),  # [s]
-        ("gpus_per_node", int),
         ("placement", int),
         ("keep_log", bool),
         ("looks", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
@@ -115,7 +120,6 @@ ENGINE: Final = np.dtype(
         ("n_done", int),
         ("n_asking", int),
         ("heap_size", int),
-        ("free_piece", int),
         ("n_log", int),
         ("n_place", int),
         ("idle_rounds", int),  # in a row, with nothing running, arriving or granted
@@ -140,7 +144,6 @@ PRIVATE_JOB: Final = np.dtype(
         ("preemptions", int),
         ("overhead", float),  # [s]
         ("heap_position", int),
-        ("first_piece", int),  # -1 if not placed
         ("log_of", int),  # line of the running lease
     ],
     align=True,
@@ -152,6 +155,11 @@ EVENT: Final = np.dtype([("time", float), ("job", int)], align=True)
 
 
 PIECE: Final = np.dtype([("next", int), ("node", int), ("gpus", int)], align=True)
+"""What a job holds on one node, and the next piece of that job; -1 after the last."""
+
+
+CHOICE: Final = np.dtype([("job", int), ("node", int), ("gpus", int)], align=True)
+"""Where a policy wants a gang, or a part of it."""
 
 
 LOG: Final = np.dtype(

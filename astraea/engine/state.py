@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from astraea.cluster import Cluster
 from astraea.engine.records import (
+    CHOICE,
     ENGINE,
     EVENT,
     JOB,
@@ -68,9 +69,13 @@ class View(NamedTuple):
     running: I  #: jobs under a running lease, in no particular order
     memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
     tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
+    node_memory: F  #: (k, nodes) numbers that a policy keeps per node
+    node_free: I  #: (nodes,) GPUs that no job holds, as the last round left them and completions since
+    piece: Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
     timeline: Records  #: (hours, T) of `TIMELINE`
     picks: I  #: the answer: jobs granted a lease, in order of selection
     revoked: I  #: the answer: running jobs that lose their GPUs at this round
+    choices: Records  #: (GPUs,) of `CHOICE`, the answer: nodes for jobs that the policy places itself
 
 
 class Private(NamedTuple):
@@ -80,8 +85,6 @@ class Private(NamedTuple):
     job: Records  #: (n,) of `PRIVATE_JOB`
     heap: Records  #: (GPUs,) of `EVENT`: the next event of each running job
     asking: I  #: jobs whose lease ended at this round
-    node_free: I  #: (nodes,) free GPUs
-    piece: Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
     log: Records  #: one line of `LOG` per lease
     place_log: I  #: (lines, 3): line of the lease that began there, node, gpus
 
@@ -101,26 +104,29 @@ def new_state(
     cluster: Cluster,
     *,
     parameters: F,
-    estimate: F,
-    memory: tuple[int, int],
+    estimate: tuple[F, F, F],
+    memory: tuple[int, int, int],
     seed: int,
     keep_log: bool,
     **engine: Any,
 ) -> tuple[View, Private]:
-    """State before the first round of a trace whose jobs all fit; `engine` sets fields of `ENGINE`."""
+    """State before the first round of a trace whose jobs all fit.
+
+    `estimate` is the median of every job's estimated service [s] and its spread below and above; `engine` sets fields
+    of `ENGINE`.
+    """
     n, tenants, m = len(trace), len(trace.tenants), cluster.gpus
-    classes, fair_class = np.unique(
-        np.stack([trace.tenant, trace.demand, trace.weight]), axis=1, return_inverse=True
-    )
+    classes, fair_class = np.unique(np.stack([trace.tenant, trace.demand, trace.weight]), axis=1, return_inverse=True)
     first_class = np.searchsorted(classes[0], np.arange(tenants + 1))
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
     view = View(
-        moment=records(MOMENT, free=m, gpus=m),
+        moment=records(MOMENT, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
         parameters=parameters,
         job=records(
             JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,
-            deadline=trace.deadline, estimate=estimate, fair_class=fair_class.reshape(-1),
+            deadline=trace.deadline, estimate=estimate[0], spread_below=estimate[1], spread_above=estimate[2],
+            fair_class=fair_class.reshape(-1), first_piece=-1,
         ),
         tenant=records(
             TENANT, tenants, quota=quotas(trace, m), whole_quota=whole(quotas(trace, m)), weight=trace.tenant_weight,
@@ -133,20 +139,22 @@ def new_state(
         running=np.zeros(m, np.int64),
         memory=np.zeros((memory[0], n)),
         tenant_memory=np.zeros((memory[1], tenants)),
+        node_memory=np.zeros((memory[2], cluster.nodes)),
+        node_free=np.full(cluster.nodes, cluster.gpus_per_node, np.int64),
+        piece=records(PIECE, m, next=np.arange(1, m + 1)),
         timeline=records(TIMELINE, (int(trace.span / HOUR) + 64, tenants)),
         picks=np.zeros(m + 1, np.int64),
         revoked=np.zeros(m, np.int64),
+        choices=records(CHOICE, m),
     )  # fmt: skip
     private = Private(
-        engine=records(ENGINE, gpus_per_node=cluster.gpus_per_node, random=seed, keep_log=keep_log, **engine),
+        engine=records(ENGINE, random=seed, keep_log=keep_log, **engine),
         job=records(
             PRIVATE_JOB, n, duration=trace.duration, sensitivity=trace.sensitivity, speed=1.0,
-            first_start=np.nan, end_time=np.nan, first_piece=-1, log_of=-1,
+            first_start=np.nan, end_time=np.nan, log_of=-1,
         ),
         heap=records(EVENT, m),
         asking=np.zeros(m, np.int64),
-        node_free=np.full(cluster.nodes, cluster.gpus_per_node, np.int64),
-        piece=records(PIECE, m, next=np.arange(1, m + 1)),
         log=records(LOG, lines),
         place_log=np.zeros((lines, 3), np.int64),
     )  # fmt: skip

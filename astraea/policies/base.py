@@ -50,8 +50,8 @@ class Policy:
         At which rounds its decision could differ from the last one although nothing happened: `AT_EVENTS` at none,
         `WHILE_ONE_FITS` (safe for all that revoke nothing) while a gang that waits is no larger than what is free,
         `WHILE_ONE_WAITS` at every one.
-    memory : tuple of two int
-        Numbers kept per job and per tenant.
+    memory : tuple of three int
+        Numbers kept per job, per tenant and per node.
     at_least : mapping of str to float
         Smallest value of a parameter where that is not 0.
     """
@@ -63,7 +63,7 @@ class Policy:
     source: str = ""
     needs_estimates: bool = False
     looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
-    memory: tuple[int, int] = (0, 0)
+    memory: tuple[int, int, int] = (0, 0, 0)
     at_least: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, **parameters: float) -> Policy:
@@ -95,7 +95,7 @@ def policy(
     *,
     needs_estimates: bool = False,
     looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS,
-    memory: tuple[int, int] = (0, 0),
+    memory: tuple[int, int, int] = (0, 0, 0),
     at_least: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[[View], None]], Policy]:
     """Make a `Policy` of a function `select(s)`.
@@ -208,6 +208,19 @@ def revoke(s: View, j: int) -> None:
 
 
 @compiled
+def place_on(s: View, j: int, node: int, gpus: int) -> None:
+    """Put so many GPUs of job `j`, which was granted last and does not hold any, on a node.
+
+    Without a choice the engine places the gang.
+    """
+    if s.moment[0].n_choices < len(s.choices):
+        s.choices[s.moment[0].n_choices].job = j
+        s.choices[s.moment[0].n_choices].node = node
+        s.choices[s.moment[0].n_choices].gpus = gpus
+        s.moment[0].n_choices += 1
+
+
+@compiled
 def in_use(s: View, t: int) -> int:
     """GPUs that tenant `t` has under running leases and by the grants of this round [GPU]."""
     return s.tenant[t].held + s.tenant[t].granted - s.tenant[t].revoked
@@ -240,3 +253,29 @@ def average_contention(s: View, j: int) -> float:
     if life == 0:
         return s.moment[0].active_jobs
     return (contention_integral(s, s.moment[0].now) - s.job[j].contention_at_submit) / life
+
+
+@compiled
+def total_service(s: View, j: int) -> float:
+    """Estimated service of the whole job `j` [s], given what it has had up to its last checkpoint.
+
+    The estimate is a log-logistic distribution around its median m, with one shape below and one above it. Its
+    survival function is S(x) = 1 / (1 + (x / m)^(1 / spread)); the answer is the median of what is left of it after
+    the service e that the job has had, S(x) = S(e) / 2, which is always above e: a job that outlives its estimate
+    never has nothing left. Without spread, and before any service, it is m.
+    """
+    median, had = s.job[j].estimate, s.job[j].progress
+    spread = s.job[j].spread_below if had < median else s.job[j].spread_above
+    if had <= 0 or (had < median and spread == 0):
+        return median
+    odds = (had / median) ** (1 / spread) if spread > 0 else 1.0
+    above = s.job[j].spread_above
+    if odds > 1e9:  # far out the distribution is a power law, and this its limit
+        return had * 2**above
+    return max(median * (1 + 2 * odds) ** above, had)
+
+
+@compiled
+def remaining_service(s: View, j: int) -> float:
+    """Estimated service that job `j` still needs after its last checkpoint [s]; see `total_service`."""
+    return total_service(s, j) - s.job[j].progress

@@ -14,7 +14,7 @@ import numpy as np
 
 from astraea.engine.state import View
 from astraea.jit import compiled
-from astraea.policies.base import all_candidates, average_contention, fits, grant, level, policy
+from astraea.policies.base import all_candidates, average_contention, fits, grant, level, policy, total_service
 
 
 class Parameters(NamedTuple):
@@ -41,6 +41,7 @@ def finish_time_fairness(s: View) -> None:
 @compiled
 def finish_time_ratio(s: View, j: int) -> float:
     """T / (T* N) of a candidate if it ran from now on ([Ye2022] §4.1.2)."""
-    shared = s.moment[0].now - s.job[j].submit_time + s.job[j].estimate - s.job[j].progress
-    isolated = s.job[j].estimate * average_contention(s, j)
+    service = total_service(s, j)
+    shared = s.moment[0].now - s.job[j].submit_time + service - s.job[j].progress
+    isolated = service * average_contention(s, j)
     return shared / isolated
