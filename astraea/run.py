@@ -75,7 +75,7 @@ class Run:
     @property
     def label(self) -> str:
         """Which run it is, for messages."""
-        parameters = ", ".join(f"{k}={v:g}" for k, v in self.policy.parameters.items())
+        parameters = ", ".join(f"{k}={v if isinstance(v, str) else f'{v:g}'}" for k, v in self.policy.shown.items())
         return (
             f"trace {self.trace.name}, {self.cluster.nodes} x {self.cluster.gpus_per_node} GPUs, "
             f"policy {self.policy.name}{f' ({parameters})' if parameters else ''}, seed {self.seed}"
@@ -91,7 +91,7 @@ class Run:
             "policy": self.policy.name,
             "seed": self.seed,
             **{f.name: getattr(self.settings, f.name) for f in fields(Settings)},
-            **self.policy.parameters,
+            **self.policy.shown,
         }
 
 
@@ -118,7 +118,7 @@ def policy_source(policy: Policy) -> list[str]:
     """Everything that a policy from outside the package is made of: its text, and that of what it calls and reads."""
     own = (f.name for f in fields(policy) if f.name not in ("parameters", "help", "source"))
     parts = [(name, part) for name in own for part in _parts(getattr(policy, name), set())]
-    return [repr(list(policy.parameters)), *(text for part in parts for text in part)]
+    return [repr((list(policy.parameters), policy.needs_estimates)), *(text for part in parts for text in part)]
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[str]:

@@ -43,7 +43,7 @@ def policies(arguments: argparse.Namespace) -> int:
     listed: dict[str, dict[str, Any]] = {
         name: {
             "source": policy.source,
-            "parameters": {k: {"default": v, "meaning": policy.help[k]} for k, v in policy.parameters.items()},
+            "parameters": {k: {"default": v, "meaning": policy.help[k]} for k, v in policy.shown.items()},
         }
         for name, policy in POLICIES.items()
     }

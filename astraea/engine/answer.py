@@ -64,7 +64,7 @@ def answer_is_valid(s: View, x: Private) -> bool:
 
 @compiled
 def apply(s: View, x: Private) -> bool:
-    """Carry the answer out: revocations, renewals and preemptions first, then new placements in order of selection.
+    """Carry the answer out: revocations and preemptions first, then leases in order of selection.
 
     False if the nodes that the policy chose cannot be given.
     """
@@ -74,18 +74,16 @@ def apply(s: View, x: Private) -> bool:
         revoke_lease(s, x, s.revoked[k], time)
     for k in range(x.engine[0].n_asking):
         j = x.asking[k]
-        if s.job[j].picked:
-            start_lease(s, x, j, time)
-        else:
+        if not s.job[j].picked:
             lose(s, x, j, time)
     choice = 0
     for k in range(s.moment[0].n_picks):
         j = s.picks[k]
         s.job[j].picked = False
         s.open_gangs[s.job[j].demand] += 1
-        if s.job[j].status != PENDING:
-            continue
-        if choice < s.moment[0].n_choices and s.choices[choice].job == j:
+        if s.job[j].status == ASKING:
+            start_lease(s, x, j, time)
+        elif choice < s.moment[0].n_choices and s.choices[choice].job == j:
             choice = place_as_chosen(s, j, choice)
             if choice < 0:
                 x.engine[0].violation, x.engine[0].violator = MISPLACED, j

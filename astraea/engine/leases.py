@@ -36,9 +36,9 @@ def ends_with_its_lease(s: View, x: Private, j: int) -> bool:
 
 
 @compiled
-def charge(s: View, x: Private, j: int, time: float) -> None:
-    """Job `j` has held its GPUs from the start of its lease until `time`."""
-    held = time - s.job[j].lease_start
+def charge(s: View, x: Private, j: int, end: float, time: float) -> None:
+    """Job `j` has held its GPUs from the start of its lease until `end`, and gives them up at `time`."""
+    held = end - s.job[j].lease_start
     s.job[j].attained_service += s.job[j].demand * held
     s.job[j].executed += held
     accounting.change_held(s, s.job[j].tenant, -s.job[j].demand, time)
@@ -53,11 +53,12 @@ def charge(s: View, x: Private, j: int, time: float) -> None:
 @compiled
 def complete(s: View, x: Private, j: int, time: float) -> None:
     """Job `j` has had all its service and leaves."""
-    charge(s, x, j, time)
+    end = min(time, finish_time(s, x, j))  # earlier than now if it was passed over
+    charge(s, x, j, end, time)
     if x.job[j].cold:
         x.job[j].overhead += x.engine[0].restart
     s.job[j].progress = x.job[j].duration
-    x.job[j].end_time = time
+    x.job[j].end_time = end
     x.job[j].fair_service = accounting.job_fair(s, j, time)
     life = time - s.job[j].submit_time
     x.job[j].contention_mean = (accounting.contention_integral(s, time) - s.job[j].contention_at_submit) / life
@@ -71,7 +72,7 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
 @compiled
 def end_lease(s: View, x: Private, j: int, time: float) -> None:
     """The lease of job `j` is over: it has saved its state and asks for renewal, still on its GPUs."""
-    charge(s, x, j, time)
+    charge(s, x, j, time, time)
     overhead = x.engine[0].checkpoint + (x.engine[0].restart if x.job[j].cold else 0.0)
     x.job[j].overhead += overhead
     s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
@@ -107,9 +108,11 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].leases += 1
     s.job[j].streak += 1
     s.job[j].lease_start = time
+    s.job[j].launch = s.moment[0].n_launched
+    s.moment[0].n_launched += 1
     x.job[j].lease_end = np.inf
     if x.engine[0].lease_rounds > 0:
-        x.job[j].lease_end = (x.engine[0].round_number + x.engine[0].lease_rounds) * x.engine[0].interval
+        x.job[j].lease_end = (x.engine[0].round_number + x.engine[0].lease_rounds) * s.moment[0].interval
     s.job[j].status = RUNNING
     s.running[s.moment[0].n_running] = j
     s.job[j].running_position = s.moment[0].n_running
@@ -139,7 +142,47 @@ def write_log(s: View, x: Private, j: int, time: float, kind: int) -> None:
 def revoke_lease(s: View, x: Private, j: int, time: float) -> None:
     """Job `j` loses its GPUs in the middle of a lease, and what it did since its last checkpoint."""
     events.remove(x, j)
-    charge(s, x, j, time)
+    charge(s, x, j, time, time)
     x.job[j].overhead += time - s.job[j].lease_start
     lose(s, x, j, time)
     enqueue(s, j)
+
+
+@compiled
+def pass_over_neighbours(s: View, x: Private, round_time: float) -> None:
+    """Of two jobs launched one after the other that both end a lease or complete by this round, the second is late.
+
+    The simulator that ASTRAEA's authors released removes jobs from the list of running jobs, kept in the order in
+    which they were launched, while it walks it, so that the job behind a removed one is not looked at before the
+    next round. That job keeps its GPUs, and its lease, until then.
+    """
+    due = 0
+    while x.engine[0].heap_size > 0 and x.heap[0].time <= round_time:
+        x.asking[due] = x.heap[0].job
+        events.remove(x, x.asking[due])
+        due += 1
+    is_removed = False
+    for k in range(due):
+        least = k
+        for i in range(k + 1, due):
+            if s.job[x.asking[i]].launch < s.job[x.asking[least]].launch:
+                least = i
+        x.asking[k], x.asking[least] = x.asking[least], x.asking[k]
+        j = x.asking[k]
+        if is_removed and is_next_in_launch_order(s, x.asking[k - 1], j):
+            late = (x.engine[0].round_number + 1) * s.moment[0].interval
+            x.job[j].lease_end = max(x.job[j].lease_end, late)
+            events.push(x, j, late)
+            is_removed = False
+        else:
+            events.push(x, j, min(finish_time(s, x, j), x.job[j].lease_end))
+            is_removed = True
+
+
+@compiled
+def is_next_in_launch_order(s: View, i: int, j: int) -> bool:
+    """Whether no running job was launched between jobs `i` and `j`."""
+    for k in range(s.moment[0].n_running):
+        if s.job[i].launch < s.job[s.running[k]].launch < s.job[j].launch:
+            return False
+    return True

@@ -45,12 +45,12 @@ def run(s: View, x: Private, select: Any) -> int:
         if x.engine[0].n_done == len(s.job):
             return FINISHED
         number = next_round(s, x)
-        round_time = number * x.engine[0].interval
+        round_time = number * s.moment[0].interval
         if s.moment[0].n_hours + (round_time - s.moment[0].now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
             return FULL
-        advance(s, x, round_time)
         x.engine[0].round_number = number
-        if s.region[len(s.tenant)].length > 0:
+        advance(s, x, round_time)
+        if s.region[len(s.tenant)].length > 0 or x.engine[0].looks == EVERY_ROUND:
             select(s)
             if not answer.answer_is_valid(s, x):
                 return BROKEN
@@ -76,7 +76,7 @@ def next_round(s: View, x: Private) -> int:
         time = min(time, x.heap[0].time)
     if time == np.inf:  # all wait and nothing runs
         return x.engine[0].round_number + 1
-    number = round_at(time, x.engine[0].interval)
+    number = round_at(time, s.moment[0].interval)
     return max(number, x.engine[0].round_number + 1) if began else number
 
 
@@ -115,6 +115,8 @@ def log_is_full(s: View, x: Private) -> bool:
 @compiled
 def advance(s: View, x: Private, round_time: float) -> None:
     """Everything that happens up to `round_time`, in order of time."""
+    if x.engine[0].skipped_neighbour:
+        leases.pass_over_neighbours(s, x, round_time)
     while True:
         arrival, event = np.inf, np.inf
         if x.engine[0].next_arrival < len(s.job):

@@ -13,6 +13,7 @@ Records = Any
 MOMENT: Final = np.dtype(
     [
         ("now", float),  # time of this round [s]
+        ("interval", float),  # between rounds [s]
         ("free", int),  # GPUs that are not under a running lease and not granted in this round [GPU]
         ("gpus", int),  # GPUs of the cluster [GPU]
         ("active_jobs", float),  # submitted and not ended
@@ -22,6 +23,7 @@ MOMENT: Final = np.dtype(
         ("n_picks", int),
         ("n_revoked", int),
         ("n_choices", int),
+        ("n_launched", int),  # leases granted so far
         ("gpus_per_node", int),
         ("free_piece", int),
         ("n_hours", int),
@@ -48,6 +50,7 @@ JOB: Final = np.dtype(
         ("leases", int),  # granted so far
         ("streak", int),  # leases since the last (re)start; 1 is a lease that was no renewal
         ("lease_start", float),  # when the running lease was granted [s]
+        ("launch", int),  # its number among all leases, in the order in which they were granted
         ("waiting_since", float),  # submission, or when the job last lost its GPUs [s]
         ("fair_class", int),  # its record in `View.share`
         ("fair_at_submit", float),  # that record's integral at submission [GPU-s]
@@ -108,11 +111,11 @@ TIMELINE: Final = np.dtype(
 ENGINE: Final = np.dtype(
     [
         ("lease_rounds", int),  # length of a lease in rounds; 0 if the policy does not preempt
-        ("interval", float),  # [s]
         ("checkpoint", float),  # [s]
         ("restart", float),  # [s]
         ("placement", int),
         ("keep_log", bool),
+        ("skipped_neighbour", bool),  # see `leases.pass_over_neighbours`
         ("looks", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
         ("random", np.uint64),  # state of the generator of random placement
         ("round_number", int),  # number of this round

@@ -47,6 +47,7 @@ AT_EVENTS: Final = 0
 WHILE_ONE_FITS: Final = 1
 WHILE_ONE_WAITS: Final = 2
 EVERY_ROUND: Final = 3
+"""Also at rounds in which nobody waits."""
 
 HOUR: Final = 3600.0
 """Step of the tenant timeline [s]."""
@@ -108,6 +109,7 @@ def new_state(
     memory: tuple[int, int, int],
     seed: int,
     keep_log: bool,
+    interval: float = 10.0,
     **engine: Any,
 ) -> tuple[View, Private]:
     """State before the first round of a trace whose jobs all fit.
@@ -121,7 +123,7 @@ def new_state(
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
     view = View(
-        moment=records(MOMENT, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
+        moment=records(MOMENT, interval=interval, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
         parameters=parameters,
         job=records(
             JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,

@@ -6,6 +6,7 @@ from typing import Final
 
 from astraea.errors import InputError
 from astraea.policies.astraea import astraea
+from astraea.policies.astraea_released import astraea_released
 from astraea.policies.base import Policy
 from astraea.policies.fifo import fifo
 from astraea.policies.finish_time import finish_time_fairness
@@ -14,7 +15,7 @@ from astraea.policies.tiresias_l import tiresias_l
 from astraea.policies.yarn_cs import yarn_cs
 
 POLICIES: Final[dict[str, Policy]] = {
-    p.name: p for p in (astraea, tiresias_l, yarn_cs, fifo, finish_time_fairness, max_min)
+    p.name: p for p in (astraea, astraea_released, tiresias_l, yarn_cs, fifo, finish_time_fairness, max_min)
 }
 """Every scheduler by name, in the order in which figures show them."""
 

@@ -44,7 +44,7 @@ class Policy:
         What each parameter is, with its unit.
     source : str
         Paper and section.
-    needs_estimates : bool
+    estimates : function of the parameters
         Whether it reads `View.job.estimate`.
     looks : function of the parameters
         At which rounds its decision could differ from the last one although nothing happened: `AT_EVENTS` at none,
@@ -54,6 +54,10 @@ class Policy:
         Numbers kept per job, per tenant and per node.
     at_least : mapping of str to float
         Smallest value of a parameter where that is not 0.
+    at_most : mapping of str to float
+        Largest value of a parameter where there is one.
+    words : mapping of str to tuple of str
+        Parameters whose values are words; the value is the place of the word, from 0.
     """
 
     name: str
@@ -61,12 +65,14 @@ class Policy:
     parameters: Mapping[str, float] = field(default_factory=dict)
     help: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
-    needs_estimates: bool = False
+    estimates: Callable[[Mapping[str, float]], bool] = lambda _: False
     looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
     memory: tuple[int, int, int] = (0, 0, 0)
     at_least: Mapping[str, float] = field(default_factory=dict)
+    at_most: Mapping[str, float] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def __call__(self, **parameters: float) -> Policy:
+    def __call__(self, **parameters: float | str) -> Policy:
         """The same policy with other parameters.
 
         Raises
@@ -78,10 +84,30 @@ class Policy:
             if key not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
                 raise InputError(f"policy {self.name}: unknown parameter {key!r}; it has {known}")
-            least = self.at_least.get(key, 0.0)
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not least <= value < np.inf:
-                raise InputError(f"policy {self.name}: {key} must be a number of at least {least:g}, got {value!r}")
-        return replace(self, parameters={**self.parameters, **{k: float(v) for k, v in parameters.items()}})
+            if key in self.words and value not in self.words[key] and value not in range(len(self.words[key])):
+                raise InputError(f"policy {self.name}: {key} must be {' or '.join(self.words[key])}, got {value!r}")
+            if key not in self.words and not self._allows(key, value):
+                least, most = self.at_least.get(key, 0.0), self.at_most.get(key, np.inf)
+                wanted = f"a number of at least {least:g}" if np.isinf(most) else f"a number from {least:g} to {most:g}"
+                raise InputError(f"policy {self.name}: {key} must be {wanted}, got {value!r}")
+        numbers = {k: float(self.words[k].index(v) if isinstance(v, str) else v) for k, v in parameters.items()}
+        return replace(self, parameters={**self.parameters, **numbers})
+
+    def _allows(self, key: str, value: Any) -> bool:
+        """Whether the value is a number in the parameter's range."""
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+            return False
+        return bool(self.at_least.get(key, 0.0) <= value <= self.at_most.get(key, np.inf))
+
+    @property
+    def needs_estimates(self) -> bool:
+        """Whether it reads `View.job.estimate` with these parameters."""
+        return self.estimates(self.parameters)
+
+    @property
+    def shown(self) -> dict[str, float | str]:
+        """The parameters as people write them."""
+        return {k: self.words[k][int(v)] if k in self.words else v for k, v in self.parameters.items()}
 
     @property
     def lease_term(self) -> float:
@@ -93,10 +119,12 @@ def policy(
     name: str,
     parameters: type | None = None,
     *,
-    needs_estimates: bool = False,
+    needs_estimates: bool | Callable[[Mapping[str, float]], bool] = False,
     looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS,
     memory: tuple[int, int, int] = (0, 0, 0),
     at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
+    words: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Callable[[Callable[[View], None]], Policy]:
     """Make a `Policy` of a function `select(s)`.
 
@@ -118,10 +146,12 @@ def policy(
             parameters={k: float(v) for k, v in fields.items()},
             help={k: " ".join(lines.get(k, "").split()) for k in fields},
             source=" ".join((select.__doc__ or "").strip().split("\n\n")[0].split()),
-            needs_estimates=needs_estimates,
+            estimates=needs_estimates if callable(needs_estimates) else lambda _: needs_estimates,
             looks=looks,
             memory=memory,
             at_least=at_least or {},
+            at_most=at_most or {},
+            words=words or {},
         )
 
     return make
@@ -224,6 +254,15 @@ def place_on(s: View, j: int, node: int, gpus: int) -> None:
 def in_use(s: View, t: int) -> int:
     """GPUs that tenant `t` has under running leases and by the grants of this round [GPU]."""
     return s.tenant[t].held + s.tenant[t].granted - s.tenant[t].revoked
+
+
+@compiled
+def active_jobs(s: View, t: int) -> int:
+    """Jobs of tenant `t` that have been submitted and have not ended."""
+    jobs = 0
+    for c in range(s.tenant[t].first_class, s.tenant[t].end_class):
+        jobs += s.share[c].active
+    return jobs
 
 
 @compiled
