@@ -13,6 +13,7 @@ from typing import Any
 
 from astraea.cluster import Cluster
 from astraea.errors import InputError
+from astraea.estimators import identity
 from astraea.jit import source_digest
 from astraea.policies import POLICIES, get_policy
 from astraea.policies.base import Policy
@@ -31,7 +32,7 @@ class Run:
     policy : Policy
         Or the name of one, when it is made.
     seed : int
-        Of random placement.
+        Of random placement and noisy estimates.
     settings : Settings
     """
 
@@ -57,8 +58,8 @@ class Run:
         """Name of its result in a cache: equal keys mean equal results.
 
         SHA-256 of the canonical JSON of everything that decides a result: trace (content, and name, which stands in
-        the provenance), cluster, policy with its parameters, seed, settings, the source of the simulator, and the
-        source of a policy that is not one of `POLICIES`.
+        the provenance), cluster, policy with its parameters, seed, settings, the source of the simulator, the
+        source of a policy that is not one of `POLICIES`, and what decides the estimates of a policy that needs them.
         """
         content = {
             "trace": [self.trace.name, self.trace.digest],
@@ -69,6 +70,7 @@ class Run:
             "seed": self.seed,
             "settings": asdict(self.settings),
             "simulator": source_digest(),
+            "estimates": identity(self.trace, self.settings.estimator) if self.policy.needs_estimates else None,
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 

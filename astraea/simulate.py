@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import astraea
+from astraea import estimators
 from astraea.cluster import Cluster
 from astraea.engine import answer, loop
 from astraea.engine.compilation import compiled_for
@@ -41,12 +42,18 @@ class Settings:
         Cold start of a preempted job [s] (§6.4).
     placement : str
         One of `PLACEMENTS`.
+    estimator : str
+        One of `ESTIMATORS`: where policies that need them get running times from.
+    estimate_error : float
+        Mean absolute percentage error of the estimator `noisy` (0.5 is 50 %), 0 for the others.
     """
 
     interval: float = 10.0
     checkpoint_overhead: float = 5.0
     restart_overhead: float = 20.0
     placement: str = "consolidated"
+    estimator: str = "oracle"
+    estimate_error: float = 0.0
 
     def __post_init__(self) -> None:
         if self.placement not in PLACEMENTS:
@@ -57,6 +64,7 @@ class Settings:
                 raise InputError(f"{f.name} must be a time from 0 to 1e9 s, got {value!r}")
         if self.interval == 0:
             raise InputError("interval must be above 0 s, got 0")
+        estimators.check(self.estimator, self.estimate_error)
 
 
 def simulate(
@@ -78,9 +86,9 @@ def simulate(
     policy : Policy or str
         A scheduler, with its parameters, or the name of one.
     seed : int
-        Of random placement; nothing else is random.
+        Of random placement and noisy estimates; nothing else is random.
     settings : Settings, optional
-        Scheduling interval, overheads, placement.
+        Scheduling interval, overheads, placement, estimator.
     keep_log : bool
         Keep every lease and its nodes (`Result.grants`, `Result.placements`).
     skip_rounds : bool
@@ -89,7 +97,7 @@ def simulate(
     Raises
     ------
     InputError
-        If no job of the trace can ever run there, or a parameter is out of range.
+        If no job of the trace can ever run there, a parameter is out of range, or the estimator has no history.
     PolicyError
         If the policy breaks a rule: a gang that is not there, a job granted twice, or jobs left waiting for ever.
     """
@@ -103,12 +111,11 @@ def simulate(
         policy = policy(lease_term=lease_rounds * settings.interval)
     runnable, set_aside = split_off_impossible(trace, cluster)
 
-    nothing = np.full(len(runnable), np.nan)
-    estimate = (
-        (runnable.duration, np.zeros(len(runnable)), np.zeros(len(runnable)))
-        if policy.needs_estimates
-        else (nothing,) * 3
-    )
+    estimate = (np.full(len(runnable), np.nan),) * 3
+    if policy.needs_estimates:
+        found = estimators.estimate(trace, settings.estimator, settings.estimate_error, int(seed))
+        rows = np.flatnonzero(~np.isin(trace.job_id, set_aside["job_id"]))
+        estimate = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
     view, private = new_state(
         runnable,
         cluster,
@@ -224,6 +231,7 @@ def provenance(trace: Trace, cluster: Cluster, policy: Policy, settings: Setting
         "parameters": policy.shown,
         **{f.name: getattr(settings, f.name) for f in fields(settings)},
         "seed": seed,
+        **(estimators.identity(trace, settings.estimator) if policy.needs_estimates else {}),
         "astraea": astraea.__version__,
         "source_sha256": source_digest(),
         "python": platform.python_version(),

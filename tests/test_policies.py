@@ -48,5 +48,30 @@ class TestAstraeaWithEveryOption(PolicyContract):
     }  # fmt: skip
 
 
+class TestAstraeaReleased(PolicyContract):
+    name = "astraea-released"
+    revokes = True
+
+
+class TestAstraeaReleasedByFinishTime(PolicyContract):
+    name = "astraea-released"
+    revokes = True
+    parameters: ClassVar[Mapping[str, float]] = {"job_order": 2, "delay_threshold": 500}
+
+
+class TestHived(PolicyContract):
+    name = "hived"
+    revokes = True
+
+
+class TestThemis(PolicyContract):
+    name = "themis"
+
+
+class TestThemisWhereAllBid(PolicyContract):
+    name = "themis"
+    parameters: ClassVar[Mapping[str, float]] = {"f": 0}
+
+
 def test_every_policy_is_under_contract() -> None:
     assert {c.name for c in contracts()} == set(POLICIES)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from astraea.cluster import Cluster
 from astraea.errors import InputError
+from astraea.estimators import ESTIMATORS
 from astraea.readers import FORMATS, TIME_UNITS
 from astraea.trace import Trace
 from astraea.workloads import FETCHED, SYNTHETIC, named_trace
@@ -51,6 +52,17 @@ def add_parameters(parser: argparse.ArgumentParser, *, several: bool = False) ->
     )  # fmt: skip
 
 
+def add_estimator(parser: argparse.ArgumentParser) -> None:
+    """Add the two settings of estimates, which may also be given as --param."""
+    parser.add_argument(
+        "--estimator", metavar="NAME",
+        help=f"where a policy that needs running times gets them: {', '.join(ESTIMATORS)} (default oracle)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--estimate-error", type=_value, metavar="X", help="mean error of the estimator noisy, 0.5 is 50 %%"
+    )
+
+
 def add_parallel(parser: argparse.ArgumentParser) -> None:
     """Add how a grid is run."""
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="processes; as many as cores if not given")
@@ -76,7 +88,7 @@ def clusters(arguments: argparse.Namespace) -> list[Cluster]:
 
 
 def parameters(arguments: argparse.Namespace, *, several: bool = False) -> dict[str, list[Any]]:
-    """Collect the values of --param by name."""
+    """Collect the values of --param by name, and the settings that have an option of their own."""
     found: dict[str, list[Any]] = {}
     for name, values in arguments.param:
         if name in found:
@@ -84,6 +96,12 @@ def parameters(arguments: argparse.Namespace, *, several: bool = False) -> dict[
         if len(values) > 1 and not several:
             raise InputError(f"--param {name}: one value is expected, got {len(values)}")
         found[name] = values
+    for name in ("estimator", "estimate_error"):
+        value = getattr(arguments, name, None)
+        if value is not None:
+            if name in found:
+                raise InputError(f"--param {name}: given twice")
+            found[name] = [value]
     return found
 
 
@@ -105,7 +123,7 @@ def words(text: str) -> list[str]:
 
 
 def parameter(text: str) -> tuple[str, list[float | str]]:
-    """Read NAME=VALUE or NAME=VALUE,VALUE; what is no number stays text, for the placement."""
+    """Read NAME=VALUE or NAME=VALUE,VALUE; what is no number stays text, for placement and estimator."""
     name, equals, values = text.partition("=")
     if not (name.strip() and equals and values.strip()):
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")

@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
         "--terms", type=_terms, default=list(TERMS), metavar="S,...",
         help=f"lease terms to try [s], default {','.join(map(str, TERMS))}",
     )  # fmt: skip
-    parser.add_argument("--seed", type=args.whole_number, default=0, help="of a synthetic trace, and random placement")
+    parser.add_argument("--seed", type=args.whole_number, default=0, help="of a synthetic trace, placement and noise")
     args.add_parallel(parser)
     _add_cache(parser)
     parser.set_defaults(run=lease_term)
@@ -58,7 +58,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     if arguments.trace in SYNTHETIC:
         runs = [r for s in seeds for r in grid([args.load(arguments, s)], clusters, arguments.policies, wanted, [s])]
     else:
-        if len(seeds) > 1 and wanted.get("placement") != ["random"]:
+        if len(seeds) > 1 and wanted.get("placement") != ["random"] and "noisy" not in wanted.get("estimator", ()):
             print("a recorded trace has no seed: only random placement differs between seeds", file=sys.stderr)
         runs = grid([args.load(arguments)], clusters, arguments.policies, wanted, seeds)
     table = grid_table(runs, **_options(arguments)).to_csv(index=False, lineterminator="\n")

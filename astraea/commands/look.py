@@ -10,6 +10,7 @@ from typing import Any
 from astraea.commands import arguments as args
 from astraea.describe import describe_text
 from astraea.engine.placement import PLACEMENTS
+from astraea.estimators import ESTIMATORS
 from astraea.policies import POLICIES
 from astraea.simulate import Settings
 
@@ -19,6 +20,8 @@ SETTINGS: dict[str, str] = {
     "checkpoint_overhead": "s, GPUs are held without progress at the end of a lease",
     "restart_overhead": "s, cold start of a preempted job",
     "placement": f"one of {', '.join(PLACEMENTS)}",
+    "estimator": f"one of {', '.join(ESTIMATORS)}: running times for policies that need them",
+    "estimate_error": "mean absolute percentage error of the estimator noisy, 0.5 is 50 %",
 }
 
 

@@ -25,7 +25,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--policy", default="astraea", metavar="NAME", help="see: astraea policies (default astraea)")
     args.add_cluster(parser)
     args.add_parameters(parser)
-    parser.add_argument("--seed", type=args.whole_number, default=0, help="of a synthetic trace, and random placement")
+    args.add_estimator(parser)
+    parser.add_argument("--seed", type=args.whole_number, default=0, help="of a synthetic trace, placement and noise")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON and nothing else")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="write jobs.csv, tenants.csv, set_aside.csv, provenance.json there"

@@ -10,13 +10,16 @@ from astraea.policies.astraea_released import astraea_released
 from astraea.policies.base import Policy
 from astraea.policies.fifo import fifo
 from astraea.policies.finish_time import finish_time_fairness
+from astraea.policies.hived import hived
 from astraea.policies.max_min import max_min
+from astraea.policies.themis import themis
 from astraea.policies.tiresias_l import tiresias_l
 from astraea.policies.yarn_cs import yarn_cs
 
-POLICIES: Final[dict[str, Policy]] = {
-    p.name: p for p in (astraea, astraea_released, tiresias_l, yarn_cs, fifo, finish_time_fairness, max_min)
-}
+_ALL: Final = (
+    astraea, astraea_released, hived, tiresias_l, themis, yarn_cs, fifo, finish_time_fairness, max_min,
+)  # fmt: skip
+POLICIES: Final[dict[str, Policy]] = {p.name: p for p in _ALL}
 """Every scheduler by name, in the order in which figures show them."""
 
 

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.engine.state import ASKING, EVERY_ROUND, HOUR, View
+from astraea.engine.state import EVERY_ROUND, View
 from astraea.jit import compiled
 from astraea.policies.base import (
     NO_JOB,
@@ -38,11 +38,26 @@ from astraea.policies.base import (
     in_use,
     is_open,
     policy,
-    remaining_service,
     revoke,
     running,
     some_job_fits,
     unpack,
+)
+from astraea.policies.released_books import (
+    ACTIVE,
+    HELD,
+    NEW,
+    PER_JOB,
+    PER_TENANT,
+    UNFAIRNESS,
+    WAITING,
+    count_round,
+    fairness,
+    finish_time_ratio,
+    is_starving,
+    note_waiting,
+    used_and_owed,
+    wait_last,
 )
 
 ORDERS: Final = ("fairness", "2das", "themis", "fifo")
@@ -50,17 +65,9 @@ FAIRNESS, TWO_DAS, THEMIS, FIFO = 0, 1, 2, 3
 
 IDLE: Final = 0.2
 """A tenant that holds less than this part of its quota goes first."""
-STARVING: Final = 6 * HOUR
-WINDOW: Final = 24
-"""Full hours over which tenants are compared."""
 FIRST_DELAY: Final = 120.0
 LAST_DELAY: Final = 300.0
 """A job in its first lease may be preempted between these times [s]."""
-
-# what is kept per job
-DESERVED, WAITING, UNFAIRNESS, COUNTED = 0, 1, 2, 3
-# what is kept per tenant: numbers as the last round left them, the last number in the order of waiting, hourly bins
-ACTIVE, HELD, LAST, BIN = 0, 1, 2, 3
 
 
 class Parameters(NamedTuple):
@@ -83,21 +90,23 @@ class Parameters(NamedTuple):
     Parameters,
     needs_estimates=lambda p: p["job_order"] == THEMIS,
     looks=lambda _: EVERY_ROUND,
-    memory=(4, BIN + WINDOW + 1, 0),
+    memory=(PER_JOB, PER_TENANT, 0),
     words={"job_order": ORDERS, "skipped_neighbour": ("false", "true")},
 )
 def astraea_released(s: View) -> None:
     """ASTRAEA as its authors released it ([Ye2022], released simulator)."""
     p = unpack(Parameters, s.parameters)
     count_round(s)
-    is_new = note_waiting(s, p)
-    if some_job_fits(s) or is_new:
-        quota = count_gpus(s, p)  # pass A
+    note_waiting(s)
+    if p.job_order == THEMIS:
+        for j in all_candidates(s):
+            if not is_starving(s, j):
+                s.memory[UNFAIRNESS, j] = finish_time_ratio(s, j)
+    if some_job_fits(s) or may_take_delay_jobs(s, p):
+        queue = sorted_queues(s, p)
+        quota = count_gpus(s, p, queue)  # pass A
         for t in range(len(s.tenant)):  # pass B
-            while True:
-                j = first_in_queue(s, p, t, s.moment[0].gpus, False)
-                if j == NO_JOB:
-                    break
+            for j in of_tenant(s, queue, t):
                 if s.job[j].leases == 0:
                     take_delay_jobs(s, p, t, j, quota[t])
                 if in_use(s, t) + s.job[j].demand > quota[t] or not fits(s, j):
@@ -109,77 +118,54 @@ def astraea_released(s: View) -> None:
 
 
 @compiled
-def count_round(s: View) -> None:
-    """What the round that ends now adds: GPU-time held in its hour, and to each job min(demand, share)."""
-    tick = s.moment[0].interval
-    hour = int(s.moment[0].now / HOUR)
-    this_bin = BIN + hour % (WINDOW + 1)
-    for t in range(len(s.tenant)):
-        if int((s.moment[0].now - tick) / HOUR) < hour:
-            s.tenant_memory[this_bin, t] = 0.0
-        s.tenant_memory[this_bin, t] += s.tenant_memory[HELD, t] * tick
-    for j in all_candidates(s):
-        count_deserved(s, j, tick)
-    for j in running(s):
-        count_deserved(s, j, tick)
+def sorted_queues(s: View, p: Parameters) -> np.ndarray:
+    """The queues of all tenants, one after the other: starving jobs first, then by the order that was asked for.
 
-
-@compiled
-def count_deserved(s: View, j: int, tick: float) -> None:
-    """Add a round to what job `j` deserves; nothing at the round that first sees it."""
-    if s.memory[WAITING, j] > 0:
-        t = s.job[j].tenant
-        share = s.tenant[t].whole_quota / s.tenant_memory[ACTIVE, t]
-        s.memory[DESERVED, j] += min(float(s.job[j].demand), share) * tick
-
-
-@compiled
-def note_waiting(s: View, p: Parameters) -> bool:
-    """Number the jobs that wait from this round on; whether any job has never run.
-
-    First those whose lease has ended, in the order in which they were launched, then those submitted.
+    Of equals the job that was submitted first, or under `themis` the one that has waited longest, in that order.
     """
-    jobs = all_candidates(s)
-    asking, n = np.empty(s.moment[0].gpus, np.int64), 0
-    for j in jobs:
-        if s.job[j].status == ASKING:
-            asking[n] = s.job[j].launch
-            n += 1
-    launches = np.sort(asking[:n])
-    is_new = False
-    for j in jobs:
-        if s.job[j].status == ASKING:
-            s.memory[WAITING, j] = s.tenant_memory[LAST, 0] + 1 + np.searchsorted(launches, s.job[j].launch)
-    s.tenant_memory[LAST, 0] += n
-    for j in jobs:
-        if s.memory[WAITING, j] == 0:
-            wait_last(s, j)
-        if s.job[j].leases == 0:
-            is_new = True
-        if p.job_order == THEMIS and not is_starving(s, j):
-            s.memory[UNFAIRNESS, j] = finish_time_ratio(s, j)
-    return is_new
+    queue = np.empty(len(all_candidates(s)), np.int64)
+    for t in range(len(s.tenant)):
+        jobs, mine = candidates(s, t), of_tenant(s, queue, t)
+        keys = np.empty(len(jobs))
+        for k in range(len(jobs)):
+            keys[k] = key(s, p, jobs[k])
+        order = np.argsort(keys, kind="mergesort")  # keeps the order of submission
+        for k in range(len(jobs)):
+            j, at = jobs[order[k]], k
+            while at > 0 and keys[order[k]] == keys[order[at - 1]] and waits_longer(s, p, j, mine[at - 1]):
+                mine[at] = mine[at - 1]
+                at -= 1
+            mine[at] = j
+    return queue
 
 
 @compiled
-def wait_last(s: View, j: int) -> None:
-    """Job `j` is the last that began to wait."""
-    s.tenant_memory[LAST, 0] += 1
-    s.memory[WAITING, j] = s.tenant_memory[LAST, 0]
+def of_tenant(s: View, queue: np.ndarray, t: int) -> np.ndarray:
+    """Its part of `sorted_queues`."""
+    start = 0
+    for other in range(t):
+        start += s.region[other].length
+    return queue[start : start + s.region[t].length]
 
 
 @compiled
-def count_gpus(s: View, p: Parameters) -> np.ndarray:
+def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
+    """Whether job `a` stands before job `b` although their keys are equal and it was not submitted before."""
+    same = s.job[a].submit_time == s.job[b].submit_time or (p.job_order == THEMIS and not is_starving(s, a))
+    return same and s.memory[WAITING, a] < s.memory[WAITING, b]
+
+
+@compiled
+def count_gpus(s: View, p: Parameters, queue: np.ndarray) -> np.ndarray:
     """Pass A: how many GPUs each tenant may hold, by counting jobs that fit, least served tenant first."""
-    tenants, hour = len(s.tenant), int(s.moment[0].now / HOUR)
+    tenants = len(s.tenant)
     quota = np.empty(tenants)
     used, owed, served = np.zeros(tenants), np.zeros(tenants), np.ones(tenants)
     is_closed = np.zeros(tenants, np.bool_)
+    place = np.zeros(tenants, np.int64)  # of the next job to look at
     for t in range(tenants):
         quota[t] = in_use(s, t)
-        for h in range(max(0, hour - WINDOW), hour):
-            used[t] += s.tenant_memory[BIN + h % (WINDOW + 1), t]
-            owed[t] += s.tenant[t].whole_quota * HOUR
+        used[t], owed[t] = used_and_owed(s, t)
         if owed[t] > 0:
             served[t] = used[t] / owed[t]
         is_closed[t] = len(candidates(s, t)) == 0
@@ -188,11 +174,14 @@ def count_gpus(s: View, p: Parameters) -> np.ndarray:
         t = least_served(s, quota, served, is_closed)
         if t == NO_TENANT:
             break
-        j = first_in_queue(s, p, t, free, True)
-        if j == NO_JOB:
+        mine = of_tenant(s, queue, t)
+        while place[t] < len(mine) and s.job[mine[place[t]]].demand > free:
+            place[t] += 1
+        if place[t] == len(mine):
             is_closed[t] = True
             continue
-        s.memory[COUNTED, j] = s.moment[0].now + 1
+        j = mine[place[t]]
+        place[t] += 1
         free -= s.job[j].demand
         quota[t] += s.job[j].demand
         picked = quota[t] - in_use(s, t)
@@ -215,28 +204,6 @@ def least_served(s: View, quota: np.ndarray, served: np.ndarray, is_closed: np.n
 
 
 @compiled
-def first_in_queue(s: View, p: Parameters, t: int, most: int, is_counting: bool) -> int:
-    """First job of tenant `t` among those of at most so many GPUs that are not counted, or granted, yet."""
-    best = NO_JOB
-    for j in candidates(s, t):
-        is_taken = s.memory[COUNTED, j] == s.moment[0].now + 1 if is_counting else not is_open(s, j)
-        if not is_taken and s.job[j].demand <= most and (best == NO_JOB or precedes(s, p, j, best)):
-            best = j
-    return best
-
-
-@compiled
-def precedes(s: View, p: Parameters, a: int, b: int) -> bool:
-    """Whether job `a` stands before job `b` in the queue of their tenant."""
-    key_a, key_b = key(s, p, a), key(s, p, b)
-    if key_a != key_b:
-        return key_a < key_b
-    if (p.job_order != THEMIS or key_a == -np.inf) and s.job[a].submit_time != s.job[b].submit_time:
-        return s.job[a].submit_time < s.job[b].submit_time
-    return s.memory[WAITING, a] < s.memory[WAITING, b]
-
-
-@compiled
 def key(s: View, p: Parameters, j: int) -> float:
     """What orders the queue, before submission and waiting."""
     if is_starving(s, j):
@@ -251,34 +218,17 @@ def key(s: View, p: Parameters, j: int) -> float:
 
 
 @compiled
-def is_starving(s: View, j: int) -> bool:
-    """Whether job `j` has waited for 6 h since it was seen, or since it last ran."""
-    tick = s.moment[0].interval
-    return s.job[j].status != ASKING and s.moment[0].now - np.ceil(s.job[j].waiting_since / tick) * tick >= STARVING
-
-
-@compiled
-def fairness(s: View, j: int) -> float:
-    """Useful GPU-time up to the end of the last lease over what job `j` deserves; 0 at first."""
-    if s.memory[DESERVED, j] == 0:
-        return 0.0
-    return s.job[j].demand * s.job[j].progress / s.memory[DESERVED, j]
-
-
-@compiled
-def finish_time_ratio(s: View, j: int) -> float:
-    """Life over the life that it would be at its fair share, both counted to the end of the job."""
-    if s.memory[DESERVED, j] == 0:
-        return 1.0
-    life, executed = s.moment[0].now - s.job[j].submit_time, s.job[j].progress
-    return life / (executed * fairness(s, j) + (life - executed) + remaining_service(s, j))
+def may_take_delay_jobs(s: View, p: Parameters) -> bool:
+    """Whether a tenant with a new job has a running job that may be preempted for it."""
+    for k in running(s):
+        if s.tenant_memory[NEW, s.job[k].tenant] > 0 and is_delay_job(s, p, k):
+            return True
+    return False
 
 
 @compiled
 def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> None:
     """Revoke leases of tenant `t` that can be delayed, best served job first, until job `j` fits in the quota."""
-    if p.job_order == TWO_DAS or p.job_order == FIFO:
-        return
     while in_use(s, t) + s.job[j].demand > quota:
         best = NO_JOB
         for k in running(s):
@@ -294,7 +244,7 @@ def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> Non
 def is_delay_job(s: View, p: Parameters, k: int) -> bool:
     """Whether running job `k` has so little to lose that it may be preempted."""
     executed = s.moment[0].now - s.job[k].lease_start
-    if not is_open(s, k) or p.delay_threshold == 0:
+    if p.delay_threshold == 0 or p.job_order == TWO_DAS or p.job_order == FIFO or not is_open(s, k):
         return False
     if s.job[k].progress > 0:
         return executed < p.delay_threshold

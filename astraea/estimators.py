@@ -1,0 +1,134 @@
+"""Estimators of running times by name: what a policy may know of the duration of jobs that have not ended.
+
+- `oracle`: the true duration.
+- `noisy`: the true duration times exp(sigma z), z standard normal. The error rate is the mean absolute percentage
+  error, E abs(exp(sigma z) - 1) = exp(sigma^2 / 2) erf(sigma / sqrt(2)), which sigma is solved for. (The median one
+  cannot exceed 100 %.)
+- `history`: what the user's jobs with this demand needed before; `gradient-boosting`: a model of that and more. Both
+  learn from jobs that ended before second 0 (`astraea.learning`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+
+from astraea.errors import InputError
+from astraea.estimates import HIGH, Estimates
+from astraea.learning import Estimator, GradientBoosting, History
+from astraea.trace import Trace
+
+LEARNED: Final[dict[str, Callable[[], Estimator]]] = {"history": History, "gradient-boosting": GradientBoosting}
+"""Estimators that need a history."""
+
+ESTIMATORS: Final = ("oracle", "noisy", *LEARNED)
+"""All of them, the best informed first."""
+
+MAX_ERROR: Final = 10.0
+"""Largest error rate of `noisy`, 1000 %."""
+
+_STREAM: Final = 7
+"""Of the noise's random numbers, so that they have nothing in common with a synthetic trace of the same seed."""
+
+_KEPT: Final = 8
+_fitted: dict[tuple[str, ...], Estimates] = {}
+"""The last `_KEPT` that were learned: the runs of a grid share them."""
+
+
+def estimate(trace: Trace, name: str = "oracle", error: float = 0.0, seed: int = 0) -> Estimates:
+    """Estimate the service that every job of a trace needs, as a scheduler would before the first comes.
+
+    Parameters
+    ----------
+    trace : Trace
+        With a history for the estimators that learn.
+    name : str
+        One of `ESTIMATORS`.
+    error : float
+        Mean absolute percentage error of `noisy`, as a number (0.5 is 50 %); 0 for the others.
+    seed : int
+        Of `noisy`.
+
+    Raises
+    ------
+    InputError
+        If there is no such estimator, the error rate is out of range, or there is nothing to learn from.
+    """
+    check(name, error)
+    if name == "noisy":
+        return noisy(trace, error, seed)
+    if name == "oracle":
+        return Estimates(trace.duration, np.zeros(len(trace)), np.zeros(len(trace)))
+    key = (name, trace.digest, further_digest(trace))
+    if key not in _fitted:
+        found = LEARNED[name]().fit(trace).predict(trace)
+        while len(_fitted) >= _KEPT:
+            del _fitted[next(iter(_fitted))]
+        _fitted[key] = found
+    return _fitted[key]
+
+
+def noisy(trace: Trace, error: float, seed: int) -> Estimates:
+    """True durations with a log-normal error, and the spread of that error: its 90 % quantile is met on both sides."""
+    sigma = sigma_of(error)
+    z = np.random.default_rng([_STREAM, seed]).standard_normal(len(trace))
+    median, factor = trace.duration * np.exp(sigma * z), math.exp(sigma * NormalDist().inv_cdf(HIGH))
+    return Estimates.through(median / factor, median, median * factor)
+
+
+def sigma_of(error: float) -> float:
+    """Sigma of a log-normal factor around 1 whose mean absolute percentage error is `error`."""
+    if error == 0:
+        return 0.0
+    from scipy.optimize import brentq  # takes a second to import
+
+    return float(brentq(lambda s: math.exp(s * s / 2) * math.erf(s / math.sqrt(2)) - error, 0.0, 5.0, xtol=1e-15))
+
+
+def check(name: str, error: float) -> None:
+    """Raise `InputError` for an estimator that does not exist, or an error rate that it cannot have."""
+    if name not in ESTIMATORS:
+        raise InputError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {name!r}")
+    if isinstance(error, bool) or not isinstance(error, (int, float)) or not 0 <= error <= MAX_ERROR:
+        raise InputError(f"estimate_error must be a number from 0 to {MAX_ERROR:g} (1 is 100 %), got {error!r}")
+    if error != 0 and name != "noisy":
+        raise InputError(f"estimate_error is for the estimator noisy only and must be 0 with {name}, got {error!r}")
+
+
+def identity(trace: Trace, name: str) -> dict[str, str]:
+    """Everything besides `trace.digest`, name, error rate and seed that decides the estimates."""
+    known = {"estimators_sha256": estimators_digest()}
+    if name in LEARNED:
+        known["learned_from_sha256"] = further_digest(trace)
+    if name == "gradient-boosting":
+        known["scikit-learn"] = version("scikit-learn")
+    return known
+
+
+def further_digest(trace: Trace) -> str:
+    """SHA-256 of what estimators read of a trace and a simulation does not: dates, states and waits of its history."""
+    h = hashlib.sha256()
+    for part in (trace, trace.history):
+        if part is not None:
+            h.update(f"{part.origin}\x1f".encode())
+    if trace.history is not None:
+        h.update("\x1f".join(trace.history.state).encode())
+        h.update(trace.history.queueing_delay.astype("<f8").tobytes())
+    return h.hexdigest()
+
+
+@cache
+def estimators_digest() -> str:
+    """SHA-256 of the source of the estimators."""
+    h = hashlib.sha256()
+    for name in ("estimates", "estimators", "learning", "past"):
+        h.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return h.hexdigest()
