@@ -64,6 +64,14 @@ class TestHived(PolicyContract):
     revokes = True
 
 
+class TestAllox(PolicyContract):
+    name = "allox"
+
+
+class TestGandivaFair(PolicyContract):
+    name = "gandiva-fair"
+
+
 class TestThemis(PolicyContract):
     name = "themis"
 

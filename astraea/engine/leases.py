@@ -175,7 +175,9 @@ def pass_over_neighbours(s: View, x: Private, round_time: float) -> None:
             events.push(x, j, late)
             is_removed = False
         else:
-            events.push(x, j, min(finish_time(s, x, j), x.job[j].lease_end))
+            time = min(finish_time(s, x, j), x.job[j].lease_end)
+            was_passed_over = time <= (x.engine[0].round_number - 1) * s.moment[0].interval
+            events.push(x, j, round_time if was_passed_over else time)
             is_removed = True
 
 

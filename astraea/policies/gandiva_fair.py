@@ -1,4 +1,4 @@
-"""Gandiva_fair: gang-aware stride scheduling with tickets (Chaudhary et al., EuroSys 2020, §3; [Ye2022] §6.1.5).
+"""Gandiva_fair: gang-aware stride scheduling with tickets (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5).
 
 Every tenant holds tickets, its weight, and shares them among its jobs. What is served moves on by its stride,
 GPU-time over tickets, and the smallest pass goes next: first among tenants, then among the jobs of the tenant. The
@@ -65,7 +65,7 @@ TICKETS: Final = 4
 # No pass moves between two events: what a lease uses was counted when it was given.
 @policy("gandiva-fair", Parameters, looks=lambda _: AT_EVENTS, memory=(2, 5, 0))
 def gandiva_fair(s: View) -> None:
-    """Gandiva_fair (Chaudhary et al., EuroSys 2020, §3)."""
+    """Gang-aware stride (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5)."""
     if len(all_candidates(s)) == 0:
         return
     p = unpack(Parameters, s.parameters)
