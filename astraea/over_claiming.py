@@ -14,9 +14,7 @@ import pandas as pd
 
 from astraea.engine.state import quotas, whole
 from astraea.errors import InputError
-from astraea.evaluation import SCHEDULERS, Grid, load_workload, seeds
-from astraea.experiments import Run
-from astraea.policies import get_policy
+from astraea.evaluation import SCHEDULERS, Grid, load_workload, run_of, seeds
 from astraea.result import Result
 from astraea.trace import Trace
 
@@ -89,7 +87,7 @@ def over_claiming_grid(trace: str, scale: str = "paper") -> Grid:
         quota = whole(quotas(jobs, cluster.gpus))[jobs.tenants.index(tenant)]
         for claim, claimed in (("honest", jobs), ("over", over_claimed(jobs, tenant, int(quota)))):
             for p in SCHEDULERS:
-                runs.append(Run(claimed, cluster, get_policy(p)))
+                runs.append(run_of(claimed, cluster, p))
                 rows.append({"scheduler": p, "seed": seed, "nodes": cluster.nodes, "tenant": tenant, "claim": claim})
     return Grid(runs, pd.DataFrame(rows))
 

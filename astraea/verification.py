@@ -217,7 +217,7 @@ def summarize(jobs: pd.DataFrame) -> dict[str, Any]:
         "same_lease_ends": int((jobs["lease_ends"] == jobs["their_lease_ends"]).sum()),
         "same_lost_leases": int((jobs["lost_leases"] == jobs["their_lost_leases"]).sum()),
         "same_rho_job": int(((jobs["rho_job"] - jobs["their_rho_job"]).abs() <= PRINTED * 1.02).sum()),
-        "first_difference": float(jobs.loc[late, ["end_time", "their_end_time"]].min(axis=None)),
+        "first_difference": float(np.min(jobs.loc[late, ["end_time", "their_end_time"]].to_numpy(), initial=np.inf)),
         **figures(""),
         **figures("their_"),
     }

@@ -30,7 +30,6 @@ from astraea.jit import compiled
 from astraea.policies.base import (
     NO_JOB,
     NO_TENANT,
-    active_jobs,
     all_candidates,
     candidates,
     fits,
@@ -44,18 +43,16 @@ from astraea.policies.base import (
     unpack,
 )
 from astraea.policies.released_books import (
-    ACTIVE,
-    HELD,
     NEW,
     PER_JOB,
     PER_TENANT,
+    STARVES,
     UNFAIRNESS,
     WAITING,
-    count_round,
+    close_round,
     fairness,
-    finish_time_ratio,
-    is_starving,
-    note_waiting,
+    note_unfairness,
+    open_round,
     used_and_owed,
     wait_last,
 )
@@ -65,6 +62,8 @@ FAIRNESS, TWO_DAS, THEMIS, FIFO = 0, 1, 2, 3
 
 IDLE: Final = 0.2
 """A tenant that holds less than this part of its quota goes first."""
+FIRST: Final = 2.0**40
+"""A time before every submission [s], to put starving jobs first."""
 FIRST_DELAY: Final = 120.0
 LAST_DELAY: Final = 300.0
 """A job in its first lease may be preempted between these times [s]."""
@@ -96,73 +95,83 @@ class Parameters(NamedTuple):
 def astraea_released(s: View) -> None:
     """ASTRAEA as its authors released it ([Ye2022], released simulator)."""
     p = unpack(Parameters, s.parameters)
-    count_round(s)
-    note_waiting(s)
+    open_round(s)
     if p.job_order == THEMIS:
-        for j in all_candidates(s):
-            if not is_starving(s, j):
-                s.memory[UNFAIRNESS, j] = finish_time_ratio(s, j)
+        note_unfairness(s)
     if some_job_fits(s) or may_take_delay_jobs(s, p):
-        queue = sorted_queues(s, p)
-        quota = count_gpus(s, p, queue)  # pass A
+        keys = queue_keys(s, p)
+        quota = count_gpus(s, p, keys.copy())  # pass A
         for t in range(len(s.tenant)):  # pass B
-            for j in of_tenant(s, queue, t):
+            j = take_first(s, p, keys, t, s.moment[0].gpus)
+            while j != NO_JOB:
                 if s.job[j].leases == 0:
                     take_delay_jobs(s, p, t, j, quota[t])
                 if in_use(s, t) + s.job[j].demand > quota[t] or not fits(s, j):
                     break  # the tenant is done for this round
                 grant(s, j)
-    for t in range(len(s.tenant)):
-        s.tenant_memory[ACTIVE, t] = active_jobs(s, t)
-        s.tenant_memory[HELD, t] = in_use(s, t)
+                s.tenant_memory[NEW, t] -= s.job[j].leases == 0
+                j = take_first(s, p, keys, t, s.moment[0].gpus)
+    close_round(s)
 
 
 @compiled
-def sorted_queues(s: View, p: Parameters) -> np.ndarray:
-    """The queues of all tenants, one after the other: starving jobs first, then by the order that was asked for.
-
-    Of equals the job that was submitted first, or under `themis` the one that has waited longest, in that order.
-    """
-    queue = np.empty(len(all_candidates(s)), np.int64)
+def queue_keys(s: View, p: Parameters) -> np.ndarray:
+    """What orders the queues, of all candidates, tenant by tenant: starving jobs by submission, then the others."""
+    keys = np.empty(len(all_candidates(s)))
     for t in range(len(s.tenant)):
-        jobs, mine = candidates(s, t), of_tenant(s, queue, t)
-        keys = np.empty(len(jobs))
-        for k in range(len(jobs)):
-            keys[k] = key(s, p, jobs[k])
-        order = np.argsort(keys, kind="mergesort")  # keeps the order of submission
-        for k in range(len(jobs)):
-            j, at = jobs[order[k]], k
-            while at > 0 and keys[order[k]] == keys[order[at - 1]] and waits_longer(s, p, j, mine[at - 1]):
-                mine[at] = mine[at - 1]
-                at -= 1
-            mine[at] = j
-    return queue
+        mine = of_tenant(s, keys, t)
+        for k, j in enumerate(candidates(s, t)):
+            if s.moment[0].now >= s.memory[STARVES, j]:
+                mine[k] = s.job[j].submit_time - FIRST
+            elif p.job_order == FAIRNESS:
+                mine[k] = fairness(s, j)
+            elif p.job_order == TWO_DAS:
+                mine[k] = s.job[j].progress
+            elif p.job_order == THEMIS:
+                mine[k] = -s.memory[UNFAIRNESS, j]
+            else:
+                mine[k] = s.job[j].submit_time
+    return keys
 
 
 @compiled
-def of_tenant(s: View, queue: np.ndarray, t: int) -> np.ndarray:
-    """Its part of `sorted_queues`."""
+def of_tenant(s: View, keys: np.ndarray, t: int) -> np.ndarray:
+    """Its part of `queue_keys`."""
     start = 0
     for other in range(t):
         start += s.region[other].length
-    return queue[start : start + s.region[t].length]
+    return keys[start : start + s.region[t].length]
+
+
+@compiled
+def take_first(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> int:
+    """Take the first job of tenant `t` that has no more GPUs than that out of its queue."""
+    jobs, mine = candidates(s, t), of_tenant(s, keys, t)
+    first, least = NO_JOB, np.inf
+    for k in range(len(jobs)):
+        if mine[k] <= least and mine[k] < np.inf and s.job[jobs[k]].demand <= most:
+            if mine[k] < least or waits_longer(s, p, jobs[k], jobs[first]):
+                first, least = k, mine[k]
+    if first == NO_JOB:
+        return NO_JOB
+    mine[first] = np.inf
+    return jobs[first]
 
 
 @compiled
 def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
-    """Whether job `a` stands before job `b` although their keys are equal and it was not submitted before."""
-    same = s.job[a].submit_time == s.job[b].submit_time or (p.job_order == THEMIS and not is_starving(s, a))
-    return same and s.memory[WAITING, a] < s.memory[WAITING, b]
+    """Whether job `a`, submitted after job `b` or together with it, stands before it if their keys are equal."""
+    together = p.job_order == THEMIS or s.job[a].submit_time == s.job[b].submit_time
+    return together and s.memory[WAITING, a] < s.memory[WAITING, b]
 
 
 @compiled
-def count_gpus(s: View, p: Parameters, queue: np.ndarray) -> np.ndarray:
+def count_gpus(s: View, p: Parameters, keys: np.ndarray) -> np.ndarray:
     """Pass A: how many GPUs each tenant may hold, by counting jobs that fit, least served tenant first."""
     tenants = len(s.tenant)
     quota = np.empty(tenants)
     used, owed, served = np.zeros(tenants), np.zeros(tenants), np.ones(tenants)
     is_closed = np.zeros(tenants, np.bool_)
-    place = np.zeros(tenants, np.int64)  # of the next job to look at
     for t in range(tenants):
         quota[t] = in_use(s, t)
         used[t], owed[t] = used_and_owed(s, t)
@@ -174,14 +183,10 @@ def count_gpus(s: View, p: Parameters, queue: np.ndarray) -> np.ndarray:
         t = least_served(s, quota, served, is_closed)
         if t == NO_TENANT:
             break
-        mine = of_tenant(s, queue, t)
-        while place[t] < len(mine) and s.job[mine[place[t]]].demand > free:
-            place[t] += 1
-        if place[t] == len(mine):
+        j = take_first(s, p, keys, t, free)  # what does not fit is passed over
+        if j == NO_JOB:
             is_closed[t] = True
             continue
-        j = mine[place[t]]
-        place[t] += 1
         free -= s.job[j].demand
         quota[t] += s.job[j].demand
         picked = quota[t] - in_use(s, t)
@@ -201,20 +206,6 @@ def least_served(s: View, quota: np.ndarray, served: np.ndarray, is_closed: np.n
         if least == NO_TENANT or served[t] < served[least]:
             least = t
     return idle if idle != NO_TENANT and quota[idle] / s.tenant[idle].whole_quota < IDLE else least
-
-
-@compiled
-def key(s: View, p: Parameters, j: int) -> float:
-    """What orders the queue, before submission and waiting."""
-    if is_starving(s, j):
-        return -np.inf
-    if p.job_order == FAIRNESS:
-        return fairness(s, j)
-    if p.job_order == TWO_DAS:
-        return s.job[j].progress
-    if p.job_order == THEMIS:
-        return -s.memory[UNFAIRNESS, j]
-    return 0.0
 
 
 @compiled

@@ -2,8 +2,8 @@
 
 At every round the jobs that are worst off by T_shared / T_isolated go first; a gang that does not fit is passed over.
 T_shared is what has passed since the submission plus the remaining time; T_isolated is N times what the job takes
-alone, N the average number of jobs that contended so far. The remaining time is the true one (an oracle).
-The auction of Themis is not in it: this is the bare objective, minimize the largest ratio.
+alone, N the average number of jobs that contended so far; both are estimates. The auction of Themis is not in it:
+this is the bare objective, minimize the largest ratio.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What `astraea_released` keeps from round to round, as the simulator that ASTRAEA's authors released counts it.
 
 There everything grows in steps of one round: what a job deserves, what a tenant has used in each hour. Sums are made
-in the same steps here, so that ratios that tie there tie here too.
+in the same steps here, so that ratios that tie there tie here too. What does not change while a job waits is written
+down when it begins to, because thousands may wait.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ from typing import Final
 
 import numpy as np
 
-from astraea.engine.state import ASKING, HOUR, View
+from astraea.engine.state import HOUR, View
 from astraea.jit import compiled
-from astraea.policies.base import all_candidates, remaining_service, running
+from astraea.policies.base import active_jobs, all_candidates, candidates, in_use, remaining_service, running
 
-STARVING: Final = 6 * HOUR
+STARVATION: Final = 6 * HOUR
+"""A job that has waited for so long starves [s]."""
 WINDOW: Final = 24
 """Full hours over which tenants are compared."""
 
-# per job: deserved GPU-time [GPU-s], number in the order of waiting, finish-time ratio when it last waited
-DESERVED, WAITING, UNFAIRNESS = 0, 1, 2
-PER_JOB: Final = 3
+# per job: deserved GPU-time [GPU-s]; its place in the order in which jobs began to wait, 0 if never seen, -1 if it
+# runs; finish-time ratio when it last waited; GPUs, useful GPU-time [GPU-s] and when it starves [s], of jobs that wait
+DESERVED, WAITING, UNFAIRNESS, DEMAND, ATTAINED, STARVES = 0, 1, 2, 3, 4, 5
+PER_JOB: Final = 6
 # per tenant, as the last round left them: active jobs, GPUs held, whether a job of it has never run, how many began
 # to wait (of all tenants, in the first), GPU-time used in each of the last hours [GPU-s]
 ACTIVE, HELD, NEW, LAST, BIN = 0, 1, 2, 3, 4
@@ -28,8 +31,26 @@ PER_TENANT: Final = BIN + WINDOW + 1
 
 
 @compiled
-def count_round(s: View) -> None:
-    """What the round that ends now adds: GPU-time held in its hour, and to each job min(demand, share)."""
+def open_round(s: View) -> None:
+    """Count the round that has passed, and note which jobs wait from now on."""
+    count_used(s)
+    count_deserved(s)
+    note_waiting(s)
+
+
+@compiled
+def close_round(s: View) -> None:
+    """Note what this round leaves to be counted at the next."""
+    for k in range(s.moment[0].n_picks):
+        s.memory[WAITING, s.picks[k]] = -1.0
+    for t in range(len(s.tenant)):
+        s.tenant_memory[ACTIVE, t] = active_jobs(s, t)
+        s.tenant_memory[HELD, t] = in_use(s, t)
+
+
+@compiled
+def count_used(s: View) -> None:
+    """Add the GPU-time that each tenant has held since the last round to the bin of this hour."""
     tick = s.moment[0].interval
     hour = int(s.moment[0].now / HOUR)
     this_bin = BIN + hour % (WINDOW + 1)
@@ -37,51 +58,60 @@ def count_round(s: View) -> None:
         if int((s.moment[0].now - tick) / HOUR) < hour:
             s.tenant_memory[this_bin, t] = 0.0
         s.tenant_memory[this_bin, t] += s.tenant_memory[HELD, t] * tick
-    for j in all_candidates(s):
-        count_deserved(s, j, tick)
-    for j in running(s):
-        count_deserved(s, j, tick)
 
 
 @compiled
-def count_deserved(s: View, j: int, tick: float) -> None:
-    """Add a round to what job `j` deserves; nothing at the round that first sees it."""
-    if s.memory[WAITING, j] > 0:
-        t = s.job[j].tenant
-        share = s.tenant[t].whole_quota / s.tenant_memory[ACTIVE, t]
-        s.memory[DESERVED, j] += min(float(s.job[j].demand), share) * tick
+def count_deserved(s: View) -> None:
+    """Add min(demand, share) to what each active job deserves; nothing at the round that first sees it."""
+    tick = s.moment[0].interval
+    shares = np.empty(len(s.tenant))
+    for t in range(len(s.tenant)):
+        shares[t] = s.tenant[t].whole_quota / max(1.0, s.tenant_memory[ACTIVE, t])
+        for j in candidates(s, t):
+            s.memory[DESERVED, j] += min(s.memory[DEMAND, j], shares[t]) * tick
+    for j in running(s):
+        s.memory[DESERVED, j] += min(s.memory[DEMAND, j], shares[s.job[j].tenant]) * tick
 
 
 @compiled
 def note_waiting(s: View) -> None:
-    """Number the jobs that wait from this round on, and note which tenants have a new job.
+    """Number the jobs that wait from this round on.
 
     First those whose lease has ended, in the order in which they were launched, then those submitted.
     """
     jobs = all_candidates(s)
-    asking, n = np.empty(s.moment[0].gpus, np.int64), 0
+    launches, n = np.empty(s.moment[0].gpus, np.int64), 0
     for j in jobs:
-        if s.job[j].status == ASKING:
-            asking[n] = s.job[j].launch
+        if s.memory[WAITING, j] < 0:
+            launches[n] = s.job[j].launch
             n += 1
-    launches = np.sort(asking[:n])
-    s.tenant_memory[NEW] = 0.0
-    for j in jobs:
-        if s.job[j].status == ASKING:
-            s.memory[WAITING, j] = s.tenant_memory[LAST, 0] + 1 + np.searchsorted(launches, s.job[j].launch)
+    launches = np.sort(launches[:n])
+    first = s.tenant_memory[LAST, 0] + 1
     s.tenant_memory[LAST, 0] += n
     for j in jobs:
-        if s.memory[WAITING, j] == 0:
-            wait_last(s, j)
-        if s.job[j].leases == 0:
-            s.tenant_memory[NEW, s.job[j].tenant] = 1.0
+        if s.memory[WAITING, j] < 0:
+            begin_to_wait(s, j, first + np.searchsorted(launches, s.job[j].launch), s.moment[0].now)
+            s.tenant_memory[NEW, s.job[j].tenant] += s.job[j].leases == 0  # granted, but there was no place for it
+        elif s.memory[WAITING, j] == 0:
+            s.tenant_memory[LAST, 0] += 1
+            begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.moment[0].now)
+            s.tenant_memory[NEW, s.job[j].tenant] += 1
+
+
+@compiled
+def begin_to_wait(s: View, j: int, place: float, now: float) -> None:
+    """Write down what stays the same while job `j` waits."""
+    s.memory[WAITING, j] = place
+    s.memory[DEMAND, j] = s.job[j].demand
+    s.memory[ATTAINED, j] = s.job[j].demand * s.job[j].progress
+    s.memory[STARVES, j] = now + STARVATION
 
 
 @compiled
 def wait_last(s: View, j: int) -> None:
-    """Job `j` is the last that began to wait."""
+    """Job `j` has lost its GPUs: it is the last that began to wait."""
     s.tenant_memory[LAST, 0] += 1
-    s.memory[WAITING, j] = s.tenant_memory[LAST, 0]
+    begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.moment[0].now)
 
 
 @compiled
@@ -96,18 +126,19 @@ def used_and_owed(s: View, t: int) -> tuple[float, float]:
 
 
 @compiled
-def is_starving(s: View, j: int) -> bool:
-    """Whether job `j` has waited for 6 h since it was seen, or since it last ran."""
-    tick = s.moment[0].interval
-    return s.job[j].status != ASKING and s.moment[0].now - np.ceil(s.job[j].waiting_since / tick) * tick >= STARVING
-
-
-@compiled
 def fairness(s: View, j: int) -> float:
     """Useful GPU-time up to the end of the last lease over what job `j` deserves; 0 at first."""
     if s.memory[DESERVED, j] == 0:
         return 0.0
-    return s.job[j].demand * s.job[j].progress / s.memory[DESERVED, j]
+    return s.memory[ATTAINED, j] / s.memory[DESERVED, j]
+
+
+@compiled
+def note_unfairness(s: View) -> None:
+    """The finish-time ratio of each job that waits and does not starve."""
+    for j in all_candidates(s):
+        if s.moment[0].now < s.memory[STARVES, j]:
+            s.memory[UNFAIRNESS, j] = finish_time_ratio(s, j)
 
 
 @compiled
