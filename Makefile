@@ -4,13 +4,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 WORKERS := $(or $(JOBS),2)
+REFERENCE ?= ../shared/reference
 
 # one thread per process: OpenMP spins on busy cores, and parallelism is over runs
 export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures test smoke data lab lint bench lock clean help
+.PHONY: figures test smoke data verify lab lint bench lock clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= BACKEND= SCHEDULER=)
 	@$(BIN)/astraea figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
@@ -26,6 +27,9 @@ smoke: $(STAMP) ## two minutes: the quick tests, and the figures of the small sy
 
 data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly for another one)
 	@$(BIN)/astraea data fetch $${NAME:+"$$NAME"}
+
+verify: $(STAMP) ## every job against the released simulator's results in REFERENCE= (default ../shared/reference)
+	@$(BIN)/astraea verify "$(REFERENCE)" --figures figures --table data/verification.csv $${JOBS:+--jobs "$$JOBS"}
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks

@@ -1,4 +1,4 @@
-"""The command line: `astraea simulate | sweep | lease-term | describe | policies | data | figures | claims`."""
+"""The command line: `astraea simulate | sweep | lease-term | describe | policies | data | figures | ...`."""
 
 from __future__ import annotations
 

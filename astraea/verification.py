@@ -8,7 +8,6 @@ when it ended), `lease_expiry_cnt`, `preempt_cnt`, `submit_time` [s], `duration`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -203,7 +202,7 @@ def summarize(jobs: pd.DataFrame) -> dict[str, Any]:
         jct = jobs[f"{prefix}end_time"] - jobs["submit_time"]
         return {
             f"{prefix}average_jct": float(jct.mean()),
-            f"{prefix}sharing_loss": float((jobs[f"{prefix}rho_job"] < SHARING_LOSS).mean()),
+            f"{prefix}sharing_loss": float((jobs[f"{prefix}rho_job"].round(4) < SHARING_LOSS).mean()),
             f"{prefix}average_slowdown": float((jct / jobs["duration"]).mean()),
             f"{prefix}lease_ends": int(jobs[f"{prefix}lease_ends"].sum()),
             f"{prefix}lost_leases": int(jobs[f"{prefix}lost_leases"].sum()),
@@ -211,7 +210,9 @@ def summarize(jobs: pd.DataFrame) -> dict[str, Any]:
 
     late = jobs["end_time"] != jobs["their_end_time"]
     return {
-        **{c: jobs[c].iloc[0] for c in ("workload", "nodes", "run")},
+        "workload": str(jobs["workload"].iloc[0]),
+        "nodes": int(jobs["nodes"].iloc[0]),
+        "run": str(jobs["run"].iloc[0]),
         "jobs": len(jobs),
         "same_end_time": int((~late).sum()),
         "same_lease_ends": int((jobs["lease_ends"] == jobs["their_lease_ends"]).sum()),
@@ -223,11 +224,25 @@ def summarize(jobs: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def verify(folder: str | Path, *, jobs: int | None = None) -> Iterable[tuple[Reference, pd.DataFrame]]:
-    """`compare` all runs of a folder in parallel, in their order."""
-    found = references(folder)
-    done = dict(streamed(_numbered, [(k, r) for k, r in enumerate(found)], jobs=jobs, backend="loky", scheduler=None))
-    return [(r, done[k]) for k, r in enumerate(found)]
+def agrees(row: dict[Any, Any]) -> bool:
+    """Whether a line of `summarize` is as close as it must be: every job alike, or average JCT within 1 % for yarn."""
+    if row["run"] == "yarn":
+        return bool(abs(row["average_jct"] - row["their_average_jct"]) <= 0.01 * row["their_average_jct"])
+    return all(row[c] == row["jobs"] for c in ("same_end_time", "same_lease_ends", "same_lost_leases", "same_rho_job"))
+
+
+def rho_quantiles(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Distribution of rho_job in one run, at every percent: columns run, share, rho_job, their_rho_job."""
+    share = np.linspace(0, 1, 101)
+    both = {c: np.quantile(jobs[c], share) for c in ("rho_job", "their_rho_job")}
+    return pd.DataFrame({"run": jobs["run"].iloc[0], "share": share, **both})
+
+
+def verify(folder: str | Path, *, jobs: int | None = None) -> list[pd.DataFrame]:
+    """`compare` all runs of a folder, in parallel; in their order."""
+    calls = list(enumerate(references(folder)))
+    done = dict(streamed(_numbered, calls, jobs=jobs, backend="loky", scheduler=None))
+    return [done[k] for k, _ in calls]
 
 
 def _numbered(number: int, reference: Reference) -> tuple[int, pd.DataFrame]:

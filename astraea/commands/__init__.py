@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 import astraea
-from astraea.commands import data, experiments, gallery, look, simulate
+from astraea.commands import data, experiments, gallery, look, simulate, verify
 from astraea.commands.arguments import Parser
 
 
@@ -21,6 +21,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = Parser(prog="astraea", description=astraea.__doc__)
     parser.add_argument("--version", action="version", version=f"astraea {astraea.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for family in (simulate, experiments, look, data, gallery):
+    for family in (simulate, experiments, look, data, gallery, verify):
         family.add(commands)
     return parser.parse_args(argv)

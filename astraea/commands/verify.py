@@ -1,0 +1,88 @@
+"""`astraea verify`: our results against those of the simulator that ASTRAEA's authors released."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from astraea.commands import arguments as args
+from astraea.files import publish
+from astraea.verification import agrees, rho_quantiles, summarize, verify
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser("verify", help="compare with the authors' own results", description=run.__doc__)
+    parser.add_argument("folder", type=Path, metavar="DIR", help="WORKLOAD.input.csv.gz and WORKLOAD_nNODES_RUN.csv.gz")
+    parser.add_argument("--jobs", type=args.whole_number, metavar="N", help="processes; as many as cores if not given")
+    parser.add_argument("--table", type=Path, metavar="FILE.csv", help="write the table there")
+    parser.add_argument("--figures", type=Path, metavar="DIR", help="draw the fairness of jobs, theirs and ours, there")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate what the released simulator simulated and compare every job; exit code 1 if a run does not agree."""
+    compared = verify(arguments.folder, jobs=arguments.jobs or None)
+    table = pd.DataFrame([summarize(jobs) for jobs in compared])
+    print(shown(table))
+    agreed = [agrees(row) for row in table.to_dict("records")]
+    for row, jobs, is_good in zip(table.to_dict("records"), compared, agreed, strict=True):
+        if not is_good:
+            print(first_difference(row, jobs))
+    print(f"\n{sum(agreed)} of {len(agreed)} runs agree: with leases, every job ends in the same second, with the")
+    print("same lease ends, preemptions and rho_job to four decimals; under YARN-CS the average JCT is within 1 %.")
+    if arguments.table is not None:
+        publish(arguments.table, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    if arguments.figures is not None:
+        draw(compared, arguments.figures)
+    return 0 if all(agreed) else 1
+
+
+def shown(table: pd.DataFrame) -> str:
+    """Write the comparison for a person: ours, and theirs behind it."""
+    pairs = {"average_jct": "{:.1f}", "sharing_loss": "{:.4f}", "average_slowdown": "{:.4f}", "lease_ends": "{:.0f}"}
+    lines = table[["workload", "nodes", "run", "jobs", "same_end_time", "same_lost_leases", "same_rho_job"]].copy()
+    for column, form in pairs.items():
+        both = zip(table[column], table[f"their_{column}"], strict=True)
+        lines[column] = [f"{form.format(ours)} ({form.format(theirs)})" for ours, theirs in both]
+    names = {
+        "same_end_time": "same end", "same_lost_leases": "same preemptions", "same_rho_job": "same rho_job",
+        "average_jct": "average JCT [s]", "sharing_loss": "sharing loss", "average_slowdown": "slowdown",
+        "lease_ends": "lease ends",
+    }  # fmt: skip
+    return lines.rename(columns=names).to_string(index=False)
+
+
+def first_difference(row: dict[Any, Any], jobs: pd.DataFrame) -> str:
+    """Say where two runs part."""
+    label = f"{row['workload']}, {row['nodes']} nodes, {row['run']}"
+    late = jobs[jobs["end_time"] != jobs["their_end_time"]]
+    if late.empty:
+        return f"{label}: every job ends in the same second, but leases or fairness differ"
+    first = late.iloc[int(np.argmin(late[["end_time", "their_end_time"]].min(axis=1)))]
+    return (
+        f"{label}: parts before {row['first_difference']:g} s, the first end that differs: job {first['job_id']!r} "
+        f"ends at {first['end_time']:g} s here and at {first['their_end_time']:g} s there"
+    )
+
+
+def draw(compared: list[pd.DataFrame], folder: Path) -> None:
+    """Distribution of rho_job in every run, one picture for each workload: lines are ours, points theirs."""
+    from astraea import plots
+
+    folder.mkdir(parents=True, exist_ok=True)
+    looks = {"astraea-repaired": "astraea", "astraea": "astraea-released", "tiresias": "tiresias-l", "yarn": "yarn-cs"}
+    for workload in dict.fromkeys(str(jobs["workload"].iloc[0]) for jobs in compared):
+        points = pd.concat([rho_quantiles(jobs) for jobs in compared if jobs["workload"].iloc[0] == workload])
+        fig, ax = plots.panels(width=4.8, height=3.0)
+        for name, part in points.groupby("run", sort=False):
+            look = plots.look(looks.get(str(name), str(name)))
+            ax.plot(part["rho_job"], 100 * part["share"], color=look.color, linestyle=look.line, label=str(name))
+            ax.plot(part["their_rho_job"][::5], 100 * part["share"][::5], look.marker, color=look.color, markersize=3)
+        ax.set(xlim=(0, 2), ylim=(0, 100), xlabel="Job fairness $\\rho$", ylabel="Jobs [%]")
+        plots.legend(fig)
+        plots.save(fig, "verification", workload, folder, points)
