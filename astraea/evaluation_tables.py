@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -61,10 +62,13 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
     dict
         Scalars by name; times in s, shares in [0, 1]. `busy_utilization` is that until the last submission, as the
         whole includes the days in which a few long jobs run out. `slowdown_one_node` is the average over jobs that one
-        node can hold, `slowdown_more_nodes` over the others (NaN without one). `slowdown` is an array, one value per
-        job.
+        node can hold, `slowdown_more_nodes` over the others (NaN without one), `slowdown_other_99` over all but the
+        slowest hundredth, and `slowdown_slowest_share` is the part of that hundredth in the sum. `slowdown` is an
+        array, one value per job.
     """
     jobs = result.jobs
+    rising = np.sort(jobs["slowdown"].to_numpy())
+    other = rising[: len(rising) - math.ceil(len(rising) / 100)]
     in_a_node = jobs["demand"] <= int(result.provenance["gpus_per_node"])
     return {
         "average_jct": average_jct(result),
@@ -73,6 +77,8 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
         "slowdown_99": float(jobs["slowdown"].quantile(0.99)),
         "slowdown_one_node": float(jobs.loc[in_a_node, "slowdown"].mean()),
         "slowdown_more_nodes": float(jobs.loc[~in_a_node, "slowdown"].mean()),
+        "slowdown_other_99": float(other.mean()) if len(other) else float("nan"),
+        "slowdown_slowest_share": float(1 - other.sum() / rising.sum()),
         "average_queueing_delay": float(jobs["queueing_delay"].mean()),
         "utilization": utilization(result),
         "busy_utilization": busy_utilization(result),

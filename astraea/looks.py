@@ -1,6 +1,7 @@
 """How every figure looks: one order and one palette of schedulers, one word and one unit per quantity, one style.
 
-Colours are Okabe and Ito's colour-blind safe set; line styles and hatches tell the curves apart in grey print.
+Colours are Okabe and Ito's colour-blind safe set; line styles, markers and hatches tell the schedulers apart in grey
+print. A variant of a scheduler has its hue and is dashed.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ class Look(NamedTuple):
 
 LOOKS: Final = {
     "astraea": Look("ASTRAEA", "#D55E00", "-", 2.8, "", "o"),
-    "astraea-released": Look("ASTRAEA (released)", "#F0A36B", (0, (6, 1)), 2.0, "//", "D"),
-    "hived": Look("HiveD", "#CC79A7", "--", 1.5, "\\\\", "s"),
-    "allox": Look("AlloX", "#009E73", "-.", 1.5, "xx", "^"),
-    "tiresias-l": Look("Tiresias-L", "#0072B2", (0, (5, 1.5)), 1.7, "//", "v"),
-    "themis": Look("Themis", "#56B4E9", ":", 2.0, "..", "P"),
-    "gandiva-fair": Look("Gandiva$_{\\mathrm{fair}}$", "#E69F00", (0, (3, 1, 1, 1)), 1.5, "--", "X"),
-    "yarn-cs": Look("YARN-CS", "#222222", (0, (3, 1.5)), 1.5, "\\\\", "s"),
-    "fifo": Look("FIFO", "#8C8C8C", (0, (1, 1.2)), 2.0, "..", "d"),
+    "astraea-released": Look("ASTRAEA (released)", "#A34800", (0, (3.2, 1.3)), 2.1, "//", "D"),  # same hue, dashed
+    "hived": Look("HiveD", "#CC79A7", (0, (8, 1.5)), 1.5, "\\\\", "s"),
+    "allox": Look("AlloX", "#009E73", (0, (6, 1.5, 1, 1.5)), 1.5, "xx", "^"),
+    "tiresias-l": Look("Tiresias-L", "#0072B2", "-", 1.5, "||", "v"),
+    "themis": Look("Themis", "#56B4E9", (0, (1, 1)), 2.0, "..", "P"),
+    "gandiva-fair": Look("Gandiva$_{\\mathrm{fair}}$", "#E69F00", (0, (3, 1, 1, 1, 1, 1)), 1.5, "--", "X"),
+    "yarn-cs": Look("YARN-CS", "#222222", (0, (2.5, 1.5)), 1.3, "++", "p"),
+    "fifo": Look("FIFO", "#8C8C8C", (0, (1, 2.2)), 2.0, "oo", "d"),
+    "astraea-24h": Look("ASTRAEA, 24 h window", "#E8875B", (0, (1.2, 1.2)), 2.2, "xx", "<"),
     "finish-time-fairness": Look("Finish-time fairness", "#44AA99", "--", 1.5, "", "P"),
     "max-min": Look("Max-min", "#999933", "-.", 1.5, "", "h"),
     "completed": Look("completed", "#56B4E9", "-", 1.5, ""),
@@ -64,6 +66,8 @@ WORDS: Final = {
     "nodes_percent": ("Nodes, relative to the evaluation", "%"),
     "overhead_share": ("Preemption overhead / JCT", "share"),
     "pending_time": ("Pending time", "s"),
+    "preemptions_per_job": ("Preemptions per job", ""),
+    "relative": ("Relative to ASTRAEA, same seed", ""),
     "rho_job": ("Job fairness $\\rho$", ""),
     "rho_tenant": ("Tenant fairness $\\rho$", ""),
     "running_time": ("Running time", "s"),
@@ -152,7 +156,7 @@ def legend(fig: Figure, columns: int = 0) -> None:
             handles.setdefault(label, handle)
     place = {known.label: i for i, known in enumerate(LOOKS.values())}
     labels = sorted(handles, key=lambda x: place.get(x, len(place)))
-    rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.2)))
+    rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
     with style():
         fig.legend(
             [handles[x] for x in labels],

@@ -7,15 +7,15 @@ in a waste of GPU resources", and does not measure it. Here one tenant does so, 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from astraea.engine.state import quotas, whole
 from astraea.errors import InputError
-from astraea.evaluation import SCHEDULERS, Grid, load_workload, run_of, seeds
-from astraea.result import Result
+from astraea.evaluation import SCHEDULERS, Grid, load_workload, run_of
+from astraea.one_tenant import few_seeds
 from astraea.trace import Trace
 
 FACTOR: Final = 2
@@ -77,67 +77,16 @@ def typical_tenant(trace: Trace) -> str:
 def over_claiming_grid(trace: str, scale: str = "paper") -> Grid:
     """Every scheduler on every seed, with the typical tenant honest and over-claiming.
 
-    The columns are `tenant`, the typical one of the seed, and `claim`, ``honest`` or ``over``. The honest runs are
-    those of `evaluation.main_grid`.
+    The columns are `tenant`, the typical one of the seed, and `run`, ``before`` (honest, a run of
+    `evaluation.main_grid`) or ``after``.
     """
     runs, rows = [], []
-    for seed in seeds(trace, scale):
+    for seed in few_seeds(trace, scale):
         jobs, cluster = load_workload(trace, scale, seed)
         tenant = typical_tenant(jobs)
         quota = whole(quotas(jobs, cluster.gpus))[jobs.tenants.index(tenant)]
-        for claim, claimed in (("honest", jobs), ("over", over_claimed(jobs, tenant, int(quota)))):
+        for run, claimed in (("before", jobs), ("after", over_claimed(jobs, tenant, int(quota)))):
             for p in SCHEDULERS:
                 runs.append(run_of(claimed, cluster, p))
-                rows.append({"scheduler": p, "seed": seed, "nodes": cluster.nodes, "tenant": tenant, "claim": claim})
+                rows.append({"scheduler": p, "seed": seed, "nodes": cluster.nodes, "tenant": tenant, "run": run})
     return Grid(runs, pd.DataFrame(rows))
-
-
-def tenant_figures(result: Result) -> dict[str, Any]:
-    """Jobs, sum of JCTs [s], of running times [s] and attained GPU-time [GPU-s] of each tenant: dict `by_tenant`."""
-    jobs = result.jobs.groupby("tenant", sort=True)
-    sums = jobs[["jct", "duration", "attained_service"]].sum().assign(jobs=jobs.size())
-    return {"by_tenant": sums.to_dict("index")}
-
-
-def claim_table(table: pd.DataFrame) -> pd.DataFrame:
-    """What became of the tenant and of the others in each run.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of `over_claiming_grid(...).table(tenant_figures)`.
-
-    Returns
-    -------
-    DataFrame, columns scheduler, seed, tenant, claim, own_running, own_jct, others_jct, own_service
-        Mean running time of the tenant's jobs, mean JCT of its jobs and of all others' [s]; GPU-time that it attained
-        [GPU-s]. NaN where there is no such job.
-    """
-    rows = []
-    for row in table.to_dict("records"):
-        by_tenant = pd.DataFrame.from_dict(row["by_tenant"], orient="index")
-        own = by_tenant.index == row["tenant"]
-        mine, others = by_tenant[own].sum(), by_tenant[~own].sum()
-        rows.append(
-            {
-                **{key: row[key] for key in ("scheduler", "seed", "tenant", "claim")},
-                "own_running": mine["duration"] / mine["jobs"],
-                "own_jct": mine["jct"] / mine["jobs"],
-                "others_jct": others["jct"] / others["jobs"],
-                "own_service": mine["attained_service"],
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def gains(claims: pd.DataFrame) -> pd.DataFrame:
-    """Each figure of `claim_table` when the tenant over-claims, over the same when it is honest.
-
-    Returns
-    -------
-    DataFrame, columns scheduler, seed, tenant, own_running, own_jct, others_jct, own_service
-        Ratios within each scheduler and seed; a JCT below 1 has become shorter.
-    """
-    keys = ["scheduler", "seed", "tenant"]
-    honest, over = (claims[claims["claim"] == c].set_index(keys).drop(columns="claim") for c in ("honest", "over"))
-    return (over.loc[honest.index] / honest).reset_index()

@@ -22,9 +22,10 @@ from matplotlib.figure import Figure
 
 from astraea.files import publish
 from astraea.gantt import gantt
+from astraea.heat import heat, strips
 from astraea.looks import (
     LOOKS,
-    WORDS,
+    Look,
     legend,
     look,
     mark_line,
@@ -39,14 +40,14 @@ from astraea.looks import (
 from astraea.summaries import box_stats, ecdf, mean_interval
 
 __all__ = [
-    "bars", "box_stats", "boxes", "cdf", "ecdf", "gantt", "heat", "legend",
+    "bars", "box_stats", "boxes", "cdf", "dots", "ecdf", "gantt", "heat", "legend",
     "lines", "look", "mark_line", "mean_interval",
-    "ordered", "panels", "save", "save_table", "stacked", "style", "timeseries", "title",
+    "ordered", "panels", "save", "save_table", "stacked", "strips", "style", "timeseries", "title",
 ]  # fmt: skip
 
 
-UNDER: Final = 1.9
-"""ASTRAEA's line is the widest; drawn below the others, it hides none that coincides with it."""
+LINE_LEVEL: Final = 2.0
+"""Of a line without width; a wider one is drawn below a thinner one, so that it hides none that it coincides with."""
 
 
 def cdf(
@@ -56,19 +57,26 @@ def cdf(
     ax: Axes,
     *,
     log: bool = False,
+    tail: bool = False,
     reference: tuple[float, str] | None = None,
 ) -> Axes:
-    """Distribution functions from a table of `ecdf`; `reference` is a value to mark and its text."""
+    """Distribution functions from a table of `ecdf`; `reference` is a value to mark and its text.
+
+    With `tail`, the share that lies *above* each value, on a logarithmic axis that ends where one value is left.
+    """
     with style():
         if log:
             ax.set_xscale("log")
         for k, (name, part) in enumerate(_classes(points, by)):
             x, share = part[value].to_numpy(), part["share"].to_numpy()
-            here = look(name, k)
-            front = UNDER if name == "astraea" else 2
-            ax.step(x, share, where="post", label=here.label, color=here.color, linestyle=here.line,
-                    linewidth=here.width, zorder=front)  # fmt: skip
-        ax.set_ylim(0, 1)
+            if tail:
+                x, share = x[share < 1], 1 - share[share < 1]
+            ax.step(x, share, where="post", **_line(look(name, k)))
+        if tail:
+            ax.set_yscale("log")
+            ax.set_ylim(0.8 * float((1 - points["share"]).where(points["share"] < 1).min()), 1)
+        else:
+            ax.set_ylim(0, 1)
         if reference is not None:
             mark_line(ax, *reference)
         name_axis(ax.xaxis, value, log=log)
@@ -85,10 +93,9 @@ def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool 
     values = sorted(frame[x].unique())
     with style():
         for k, (name, part) in enumerate(_classes(table, by)):
-            here, front = look(name, k), UNDER if name == "astraea" else 2
+            here = look(name, k)
             at = [values.index(v) for v in part[x]] if even else part[x]
-            ax.plot(at, part["mean"], label=here.label, color=here.color, linestyle=here.line,
-                    linewidth=here.width, marker=here.marker, markersize=4, zorder=front)  # fmt: skip
+            ax.plot(at, part["mean"], marker=here.marker, markersize=4, **_line(here))
             ax.fill_between(at, part["low"], part["high"], color=here.color, alpha=0.18, linewidth=0)
         ax.set_ylim(bottom=0)
         name_axis(ax.yaxis, y)
@@ -102,10 +109,8 @@ def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool 
 
 def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
     """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval."""
-    table = _means(frame, [x], y)
-    known = any(name in LOOKS for name in table[x])
-    names = ordered(table[x]) if known else sorted(table[x])
-    table = table.set_index(x).loc[names]
+    names, table = _positions(frame, x, y)
+    known = names[0] in LOOKS
     with style():
         for k, (name, mean, high) in enumerate(zip(names, table["mean"], table["high"], strict=True)):
             here = look(name if known else "astraea")
@@ -113,13 +118,21 @@ def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
             if np.isfinite(high):
                 for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
                     ax.errorbar(k, mean, high - mean, color=color, capsize=2.5, elinewidth=width)
-        name_ticks(ax, x, names)
-        ax.tick_params(axis="x", length=0)
-        if known and len(names) > 4:
-            for label in ax.get_xticklabels():
-                label.set(rotation=35, ha="right", rotation_mode="anchor")
-        ax.grid(visible=False, axis="x")
-        name_axis(ax.yaxis, y)
+        _name_positions(ax, x, y, names)
+    return ax
+
+
+def dots(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
+    """Every row (seed) as a small dot, their mean as a mark, with error bars for the 95 % interval; for each `x`."""
+    names, table = _positions(frame, x, y)
+    with style():
+        for k, (name, mean, high) in enumerate(zip(names, table["mean"], table["high"], strict=True)):
+            here, rows = look(name, k), frame.loc[frame[x] == name, y]
+            ax.plot([k - 0.22] * len(rows), rows, "o", color=here.color, markersize=3, alpha=0.6, linewidth=0)
+            ax.errorbar(k, mean, high - mean if np.isfinite(high) else None, fmt=here.marker, color=here.color,
+                        markersize=6, capsize=3, elinewidth=1.2)  # fmt: skip
+        ax.set_xlim(-0.6, len(names) - 0.4)
+        _name_positions(ax, x, y, names)
     return ax
 
 
@@ -149,9 +162,7 @@ def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes, *, x: str = "time
     """One stepped line per class over time [s]."""
     with style():
         for k, (name, part) in enumerate(_classes(frame, by)):
-            here = look(name, k)
-            ax.step(part[x], part[y], where="post", label=here.label, color=here.color, linestyle=here.line,
-                    linewidth=0.7 * here.width, zorder=UNDER if name == "astraea" else 2)  # fmt: skip
+            ax.step(part[x], part[y], where="post", **_line(look(name, k), 0.7))
         ax.set_xlim(*span(frame[x]))
         ax.set_ylim(bottom=0)
         name_axis(ax.xaxis, x)
@@ -173,20 +184,6 @@ def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> Axes:
         ax.tick_params(axis="x", length=0)
         ax.grid(visible=False, axis="x")
         name_axis(ax.yaxis, y)
-    return ax
-
-
-def heat(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, even: float = 1.0) -> Axes:
-    """One coloured cell for each `x` and `y`; `even` is the value at which the colour is neutral."""
-    import seaborn as sns  # takes a second to import, and only this figure needs it
-
-    table = frame.pivot_table(index=y, columns=x, values=value, sort=False)
-    with style():
-        sns.heatmap(table, ax=ax, cmap="RdBu", center=even, vmin=even - 1, vmax=even + 1, linewidths=0.4,
-                    cbar_kws={"label": WORDS.get(value, (value, ""))[0]})  # fmt: skip
-        ax.set_xlabel(WORDS.get(x, (x.capitalize(), ""))[0])
-        ax.set_ylabel(WORDS.get(y, (y.capitalize(), ""))[0])
-        ax.tick_params(length=0, labelrotation=0)
     return ax
 
 
@@ -216,6 +213,30 @@ def save_table(data: pd.DataFrame, id: str, trace: str, folder: str | Path) -> P
 
 def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
     return [(name, frame[frame[by] == name]) for name in ordered(frame[by])]
+
+
+def _line(here: Look, thin: float = 1.0) -> dict[str, Any]:
+    """How a curve of this look is drawn."""
+    width = thin * here.width
+    return {"label": here.label, "color": here.color, "linestyle": here.line, "linewidth": width,
+            "zorder": LINE_LEVEL - width / 100}  # fmt: skip
+
+
+def _positions(frame: pd.DataFrame, x: str, y: str) -> tuple[list[Any], pd.DataFrame]:
+    """Distinct values of `x` in the order in which they stand beside each other, and the means of `y` in this order."""
+    table = _means(frame, [x], y)
+    names = ordered(table[x]) if any(name in LOOKS for name in table[x]) else sorted(table[x])
+    return names, table.set_index(x).loc[names]
+
+
+def _name_positions(ax: Axes, x: str, y: str, names: list[Any]) -> None:
+    name_ticks(ax, x, names)
+    ax.tick_params(axis="x", length=0)
+    if names[0] in LOOKS and len(names) > 4:
+        for label in ax.get_xticklabels():
+            label.set(text=label.get_text().replace(" (", "\n("), rotation=40, ha="right", rotation_mode="anchor")
+    ax.grid(visible=False, axis="x")
+    name_axis(ax.yaxis, y)
 
 
 def _means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:

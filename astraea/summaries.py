@@ -65,6 +65,48 @@ def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> p
     return table[keys].assign(mean=table["mean"], low=table["mean"] - half, high=table["mean"] + half, n=n)
 
 
+def compared(
+    frame: pd.DataFrame, value: str, reference: str = "astraea", pair: str | Sequence[str] = "seed"
+) -> pd.DataFrame:
+    """Compare schedulers with one of them, seed by seed, so that what seeds differ in cancels.
+
+    Parameters
+    ----------
+    value : str
+        Column that is compared, positive; small is good.
+    pair : str or list of str
+        Column or columns that name what both schedulers were run on.
+
+    Returns
+    -------
+    DataFrame, index scheduler, columns ratio, low, high, lower, n, finding
+        Mean of `value` over that of the reference, with its 95 % interval (geometric mean and Student's t; NaN below
+        three pairs), in how many of the `n` pairs it is lower, and ``lower``, ``higher``, ``not shown to differ`` or
+        ``too few to tell``.
+    """
+    pairs = [pair] if isinstance(pair, str) else list(pair)
+    wide = frame.pivot_table(index=pairs, columns="scheduler", values=value)
+    logs = np.log(wide.div(wide[reference], axis=0)).drop(columns=reference)
+    long = logs.melt(value_name="log", ignore_index=False).dropna()
+    table = mean_interval(long, "scheduler", "log").set_index("scheduler")
+    low, high = (np.exp(table[c].where(table["n"] > 2)) for c in ("low", "high"))
+    finding = np.select([high < 1, low > 1, high.isna()], ["lower", "higher", "too few to tell"], "not shown to differ")
+    order = [name for name in frame["scheduler"].unique() if name in table.index]
+    columns = {"ratio": np.exp(table["mean"]), "low": low, "high": high, "lower": (logs < 0).sum(), "n": table["n"]}
+    return pd.DataFrame(columns).assign(finding=finding).loc[order]
+
+
+def crossing(x: Sequence[float], y: Sequence[float], level: float) -> float:
+    """Where a curve first comes down to a level, straight between its points; NaN if it never does.
+
+    At the first point already: the first point.
+    """
+    for k, (here, value) in enumerate(zip(x, y, strict=True)):
+        if value <= level:
+            return float(here) if k == 0 else float(np.interp(-level, [-y[k - 1], -value], [x[k - 1], here]))
+    return float("nan")
+
+
 def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.DataFrame:
     """Five-number summary of each class: 5 %, 25 %, 50 %, 75 %, 95 % quantile, and the number of values.
 
