@@ -192,10 +192,14 @@ def _grid(rows: Sequence[tuple[Run, dict[str, Any]]]) -> Grid:
 
 
 def fairness_grid(trace: str, scale: str = "paper") -> Grid:
-    """`main_grid`, and the same with a tenant that over-claims (`astraea.over_claiming`)."""
-    from astraea.over_claiming import over_claiming_grid  # which is made of what stands here
+    """`main_grid`, and the runs in which one tenant over-claims, weighs twice as much, or comes with a burst."""
+    from astraea.burst import burst_grid  # these are made of what stands here
+    from astraea.over_claiming import over_claiming_grid
+    from astraea.paid_share import paid_share_grid
 
-    return over_claiming_grid(trace, scale)
+    grids = [grid(trace, scale) for grid in (main_grid, over_claiming_grid, paid_share_grid, burst_grid)]
+    index = pd.concat([grid.index for grid in grids], ignore_index=True)
+    return Grid([run for grid in grids for run in grid.runs], index)
 
 
 GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {

@@ -41,7 +41,7 @@ def strips(
     scale = LogNorm if log else Normalize
     with style():
         ax.grid(visible=False)
-        mesh = ax.pcolormesh(edges, np.arange(len(names) + 1), cells, cmap="cividis_r" if log else "YlGnBu",
+        mesh = ax.pcolormesh(edges, np.arange(len(names) + 1), cells, cmap="YlOrRd" if log else "YlGnBu",
                              norm=scale(min(ticks), max(ticks)), rasterized=True)  # fmt: skip
         ax.hlines(range(1, len(names)), edges[0], edges[-1], color="white", linewidth=1.5)
         ax.set_yticks(np.arange(len(names)) + 0.5, [look(name).label for name in names])

@@ -201,7 +201,8 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
     if unit == "s":
         texts, unit = [f"{v / 60:g}" for v in values], "min"
     else:
-        texts = [f"{v:g}" if isinstance(v, (int, float, np.number)) else look(v).label for v in values]
+        numbers = (int, float, np.number)
+        texts = [f"{v:g}" if isinstance(v, numbers) else look(v).label.replace(" (", "\n(") for v in values]
     ax.set_xticks(range(len(values)), texts)
     ax.set_xlabel(f"{word} [{unit}]" if unit else word)
 

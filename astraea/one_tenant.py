@@ -69,7 +69,8 @@ def own_and_others(table: pd.DataFrame) -> pd.DataFrame:
     for row in table.to_dict("records"):
         by_tenant = pd.DataFrame.from_dict(row["by_tenant"], orient="index")
         own = by_tenant.index == row["tenant"]
-        mine, others = by_tenant[own].sum(), by_tenant[~own].sum()
+        sums = by_tenant.groupby(own).sum().reindex([True, False])  # NaN without a job
+        mine, others = sums.loc[True], sums.loc[False]
         rows.append(
             {
                 **{key: row[key] for key in (*KEYS, "run")},

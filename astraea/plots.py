@@ -234,7 +234,7 @@ def _name_positions(ax: Axes, x: str, y: str, names: list[Any]) -> None:
     ax.tick_params(axis="x", length=0)
     if names[0] in LOOKS and len(names) > 4:
         for label in ax.get_xticklabels():
-            label.set(text=label.get_text().replace(" (", "\n("), rotation=40, ha="right", rotation_mode="anchor")
+            label.set(rotation=40, ha="right", rotation_mode="anchor")
     ax.grid(visible=False, axis="x")
     name_axis(ax.yaxis, y)
 

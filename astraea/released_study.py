@@ -15,11 +15,10 @@ import pandas as pd
 
 from astraea.cluster import Cluster
 from astraea.engine.state import HOUR, quotas
-from astraea.evaluation import Grid, load_workload
+from astraea.evaluation import Grid, load_workload, seeds
 from astraea.evaluation_tables import fairness_figures, long_form
 from astraea.experiments import Run
 from astraea.metrics import average_jct, average_slowdown, overhead_share
-from astraea.one_tenant import few_seeds
 from astraea.policies import get_policy
 from astraea.result import Result
 from astraea.simulate import Settings, simulate
@@ -86,7 +85,7 @@ def released_grid(trace: str, scale: str = "paper") -> Grid:
     scheduler, seed, nodes.
     """
     runs, rows = [], []
-    for seed in few_seeds(trace, scale):
+    for seed in seeds(trace, scale):
         jobs, cluster = load_workload(trace, scale, seed)
         rounded = whole_minutes(jobs)
         for v in (*VARIANTS, *FREE_VARIANTS):
@@ -140,3 +139,22 @@ def held_at_submission(result: Result) -> np.ndarray:
     hour = (result.jobs["submit_time"].to_numpy() // HOUR).astype(int)
     held: np.ndarray = hourly[np.minimum(hour, len(hourly) - 1), names.get_indexer(result.jobs["tenant"])]
     return held
+
+
+def whole_minutes(trace: Trace) -> Trace:
+    """The trace with submission times and durations rounded up to whole minutes, as in the authors' workloads."""
+    return dataclasses.replace(
+        trace,
+        name=f"{trace.name}, whole minutes",
+        submit_time=np.ceil(trace.submit_time / MINUTE) * MINUTE,
+        duration=np.ceil(trace.duration / MINUTE) * MINUTE,
+    )
+
+
+def staggered(trace: Trace, seed: int = 0) -> Trace:
+    """The trace with each submission 0, 10, ... or 50 s later, at random: the opposite of `whole_minutes`."""
+    later = 10.0 * np.random.default_rng(seed).integers(0, 6, len(trace))
+    order = np.argsort(trace.submit_time + later, kind="stable")
+    shifted = dataclasses.replace(trace, name=f"{trace.name}, staggered")
+    moved = shifted._take(order)
+    return dataclasses.replace(moved, submit_time=(trace.submit_time + later)[order])

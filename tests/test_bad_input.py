@@ -103,6 +103,26 @@ SIMULATE: dict[str, tuple[list[str], list[str]]] = {
     "text as parameter": (["good.csv", *S, *RUN, "--param", "lease_term=x"], ["lease_term must be a number", "'x'"]),
     "negative parameter": (["good.csv", *S, *RUN, "--param", "lease_term=-5"], ["lease_term must be a number", "-5"]),
     "NaN as parameter": (["good.csv", *S, *RUN, "--param", "lease_term=nan"], ["expected a number", "'nan'"]),
+    "unknown word": (
+        ["good.csv", *S, *RUN, "--policy", "astraea-released", "--param", "job_order=lifo"],
+        ["policy astraea-released: job_order must be fairness or 2das or themis or fifo, got 'lifo'"],
+    ),
+    "word where true or false is expected": (
+        ["good.csv", *S, *RUN, "--policy", "astraea-released", "--param", "skipped_neighbour=maybe"],
+        ["skipped_neighbour must be false or true, got 'maybe'"],
+    ),
+    "f outside its range": (
+        ["good.csv", *S, *RUN, "--policy", "themis", "--param", "f=1.2"],
+        ["policy themis: f must be a number from 0 to 1, got 1.2"],
+    ),
+    "learned estimates without history": (
+        ["good.csv", *S, *RUN, "--policy", "themis", "--param", "estimator=history"],
+        ["history"],
+    ),
+    "no such estimator": (
+        ["good.csv", *S, *RUN, "--policy", "themis", "--param", "estimator=crystal-ball"],
+        ["estimator must be one of oracle, noisy, history, gradient-boosting, got 'crystal-ball'"],
+    ),
     "infinite parameter": (["good.csv", *S, *RUN, "--param", "lease_term=inf"], ["lease_term must be a number", "inf"]),
     "parameter twice": (
         ["good.csv", *S, *RUN, "--param", "lease_term=60", "--param", "lease_term=70"],

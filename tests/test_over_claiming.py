@@ -1,4 +1,4 @@
-"""Over-claiming: who asks for more, what changes, and how it is compared."""
+"""Over-claiming: who asks for more, and what changes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from astraea.cluster import Cluster
 from astraea.errors import InputError
-from astraea.evaluation import SCHEDULERS, Grid, fairness_grid, main_grid
-from astraea.experiments import Run
-from astraea.over_claiming import claim_table, gains, over_claimed, over_claiming_grid, tenant_figures, typical_tenant
+from astraea.evaluation import SCHEDULERS, fairness_grid, main_grid
+from astraea.one_tenant import changes, own_and_others, tenant_figures
+from astraea.over_claiming import over_claimed, over_claiming_grid, typical_tenant
 from astraea.simulate import simulate
 from astraea.trace import Trace
 
@@ -53,13 +53,13 @@ def test_typical_tenant_is_the_median_of_those_with_jobs() -> None:
     assert typical_tenant(trace.head(3)) == "a"  # of two, the lower
 
 
-def test_grid_contains_the_main_grid() -> None:
+def test_honest_runs_are_those_of_the_main_grid() -> None:
     grid = over_claiming_grid("venus", "small")
     assert len(grid.runs) == 2 * 2 * len(SCHEDULERS)
-    honest = [run.key for run, claim in zip(grid.runs, grid.index["claim"], strict=True) if claim == "honest"]
+    honest = [run.key for run, when in zip(grid.runs, grid.index["run"], strict=True) if when == "before"]
     assert honest == [run.key for run in main_grid("venus", "small").runs]
     assert len({run.key for run in grid.runs}) == len(grid.runs)
-    assert [r.key for r in fairness_grid("venus", "small").runs] == [r.key for r in grid.runs]
+    assert {run.key for run in grid.runs} <= {run.key for run in fairness_grid("venus", "small").runs}
     assert grid.index.groupby(["seed"])["tenant"].nunique().eq(1).all()
     for run, tenant in zip(grid.runs, grid.index["tenant"], strict=True):
         assert run.trace.demand[run.trace.tenant == run.trace.tenants.index(tenant)].max() <= run.cluster.gpus
@@ -67,24 +67,11 @@ def test_grid_contains_the_main_grid() -> None:
 
 def test_gains_by_hand() -> None:
     trace, cluster = three_tenants(), Cluster(4, 8)
-    index = pd.DataFrame({"scheduler": "fifo", "seed": 0, "tenant": "b", "claim": ["honest", "over"]})
+    index = pd.DataFrame({"scheduler": "fifo", "seed": 0, "tenant": "b", "run": ["before", "after"]})
     results = [simulate(t, cluster, "fifo") for t in (trace, over_claimed(trace, "b", 8))]
-    table = index.assign(by_tenant=[tenant_figures(r)["by_tenant"] for r in results])
-    claims = claim_table(table)
-    assert claims["own_running"].tolist() == [300.0, 187.5]
-    assert claims["own_service"].tolist() == pytest.approx([1600.0, 2000.0])  # 1 / 0.8
-    for row, result in zip(claims.itertuples(), results, strict=True):
-        jobs = result.jobs
-        assert row.own_jct == pytest.approx(jobs.loc[jobs["tenant"] == "b", "jct"].mean())
-        assert row.others_jct == pytest.approx(jobs.loc[jobs["tenant"] != "b", "jct"].mean())
-    got = gains(claims.iloc[::-1]).iloc[0]
+    figures = own_and_others(index.assign(by_tenant=[tenant_figures(r)["by_tenant"] for r in results]))
+    assert figures["own_running"].tolist() == [300.0, 187.5]
+    assert figures["own_service"].tolist() == pytest.approx([1600.0, 2000.0])  # 1 / 0.8
+    got = changes(figures).iloc[0]
     assert got["own_running"] == 0.625 and got["own_service"] == pytest.approx(1.25)
     assert got["own_jct"] < 1 and np.isclose(got["others_jct"], 1)  # there is room for all
-
-
-def test_table_of_a_grid(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astraea.experiments.CACHE", tmp_path)
-    index = pd.DataFrame({"scheduler": ["fifo"], "seed": [3], "tenant": ["c"], "claim": ["honest"]})
-    claims = claim_table(Grid([Run(three_tenants(), Cluster(4, 8), "fifo")], index).table(tenant_figures, jobs=1))  # type: ignore[arg-type]
-    assert claims[["scheduler", "seed", "tenant"]].to_numpy().tolist() == [["fifo", 3, "c"]]
-    assert claims["own_service"].tolist() == pytest.approx([8000.0])

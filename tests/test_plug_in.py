@@ -10,7 +10,7 @@ import pytest
 from astraea.cluster import Cluster
 from astraea.engine.state import View
 from astraea.errors import PolicyError
-from astraea.policies.base import Policy, all_candidates, fits, grant, policy, revoke
+from astraea.policies.base import Policy, all_candidates, fits, grant, place_on, policy, revoke
 from astraea.simulate import simulate
 from astraea.trace import Trace
 
@@ -91,6 +91,17 @@ def broken(s: View) -> None:
     elif rule == 12:
         for _ in range(100):
             grant(s, job)
+    elif rule >= 14:
+        grant(s, job)
+        if rule == 14:
+            place_on(s, job, 1, 2)  # there is one node
+        elif rule == 15:
+            place_on(s, job, 0, 1)  # half of the gang
+        elif rule == 16:
+            place_on(s, job, 0, 4)  # one of these is in use
+        elif rule == 17:
+            place_on(s, job, 0, 2)
+            place_on(s, job + 1, 0, 1)  # was not granted
 
 
 BROKEN = {
@@ -106,6 +117,10 @@ BROKEN = {
     10: "revoked index -1, which is not under a running lease or was revoked already",
     11: "granted job '1', which neither waits nor asks for renewal",
     12: "granted job '2'",
+    14: "chose nodes for job '2' that do not have its gang free",
+    15: "chose nodes for job '2' that do not have its gang free",
+    16: "chose nodes for job '2' that do not have its gang free",
+    17: "chose nodes for job '3' that do not have its gang free",
 }
 # 4 GPUs: job 0 ends at 10 s, job 1 holds one GPU, jobs 2 and 3 come at 25 s, job 4 in an hour
 BREAKABLE = (("a", 1, 0, 10), ("a", 1, 0, 500), ("a", 2, 25, 10), ("a", 3, 25, 10), ("a", 1, 3600, 10))
@@ -121,6 +136,31 @@ def test_a_broken_policy_is_named_with_job_and_time(rule: int) -> None:
 def test_the_unbroken_policy_is_accepted() -> None:
     result = simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken)
     assert result.jobs["first_start_time"].tolist() == [0, 0, 30, 40, 3600]
+
+
+@policy("last-node-first")
+def last_node_first(s: View) -> None:
+    """First in, first out, each gang on the last nodes that have GPUs free."""
+    free = s.node_free.copy()
+    for j in all_candidates(s):
+        if fits(s, j):
+            grant(s, j)
+            left = s.job[j].demand
+            for node in range(len(free) - 1, -1, -1):
+                part = min(left, free[node])
+                if part > 0:
+                    place_on(s, j, node, part)
+                    free[node] -= part
+                    left -= part
+
+
+def test_a_policy_may_choose_the_nodes() -> None:
+    jobs = (("a", 1, 0, 50), ("a", 3, 0, 50), ("a", 2, 0, 50), ("a", 1, 10, 10))
+    result = simulate(trace_of(*jobs), Cluster(3, 2), last_node_first, keep_log=True)
+    assert result.placements is not None
+    rows = sorted(result.placements.itertuples(index=False))
+    assert [tuple(row) for row in rows] == [(0, 2, 1), (1, 1, 2), (1, 2, 1), (2, 0, 2), (3, 2, 1)]
+    assert result.jobs["first_start_time"].tolist() == [0, 0, 0, 50]
 
 
 def test_a_policy_that_grants_nothing_for_ever_is_noticed() -> None:
