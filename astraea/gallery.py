@@ -148,6 +148,8 @@ FURTHER: Final = {
     "over-claiming": "What a tenant gains, and the others lose, when it asks for twice the GPUs and uses them at 80 % "
     "efficiency: below 1 it pays (notebook 04; the paper argues it in §4.1.2 and does not measure it).",
     "tenants": "ASTRAEA, day by day: which tenant got more (blue) or less (red) than it was owed (notebook 04).",
+    "verification": "Fairness of jobs in runs of the simulator that ASTRAEA's authors released (points) and in the same "
+    "runs here (lines): every job ends in the same second (`make verify`).",
     "queue": "GPUs in use and GPUs waited for over time (notebook 05).",
 }
 """Figures that the papers do not have, and what they show."""

@@ -201,9 +201,12 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
     if unit == "s":
         texts, unit = [f"{v / 60:g}" for v in values], "min"
     else:
-        numbers = (int, float, np.number)
-        texts = [f"{v:g}" if isinstance(v, numbers) else look(v).label.replace(" (", "\n(") for v in values]
-    ax.set_xticks(range(len(values)), texts)
+        texts = [f"{v:g}" if isinstance(v, (int, float, np.number)) else look(v).label for v in values]
+    slanted = len(values) > 4 and values[0] in LOOKS
+    ax.set_xticks(range(len(values)), texts if slanted else [text.replace(" (", "\n(") for text in texts])
+    if slanted:
+        for label in ax.get_xticklabels():
+            label.set(rotation=35, ha="right", rotation_mode="anchor")
     ax.set_xlabel(f"{word} [{unit}]" if unit else word)
 
 

@@ -232,9 +232,6 @@ def _positions(frame: pd.DataFrame, x: str, y: str) -> tuple[list[Any], pd.DataF
 def _name_positions(ax: Axes, x: str, y: str, names: list[Any]) -> None:
     name_ticks(ax, x, names)
     ax.tick_params(axis="x", length=0)
-    if names[0] in LOOKS and len(names) > 4:
-        for label in ax.get_xticklabels():
-            label.set(rotation=40, ha="right", rotation_mode="anchor")
     ax.grid(visible=False, axis="x")
     name_axis(ax.yaxis, y)
 

@@ -96,15 +96,16 @@ def compared(
     return pd.DataFrame(columns).assign(finding=finding).loc[order]
 
 
-def crossing(x: Sequence[float], y: Sequence[float], level: float) -> float:
-    """Where a curve first comes down to a level, straight between its points; NaN if it never does.
+def crossing(curve: pd.Series[float], level: float) -> float:
+    """Where a curve (values over an ascending index) first comes down to a level, straight between its points.
 
-    At the first point already: the first point.
+    At the first point if it is there already; NaN if it never comes down.
     """
-    for k, (here, value) in enumerate(zip(x, y, strict=True)):
-        if value <= level:
-            return float(here) if k == 0 else float(np.interp(-level, [-y[k - 1], -value], [x[k - 1], here]))
-    return float("nan")
+    x, y = curve.index.to_numpy(dtype=float), curve.to_numpy(dtype=float)
+    if not (y <= level).any():
+        return float("nan")
+    k = int((y <= level).argmax())
+    return float(x[0] if k == 0 else np.interp(-level, [-y[k - 1], -y[k]], [x[k - 1], x[k]]))
 
 
 def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.DataFrame:

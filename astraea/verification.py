@@ -8,7 +8,7 @@ when it ended), `lease_expiry_cnt`, `preempt_cnt`, `submit_time` [s], `duration`
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -37,15 +37,16 @@ class Preset(NamedTuple):
 
     policy: str
     parameters: dict[str, str]
+    skips: bool  # whether it had the flaw `engine.leases.pass_over_neighbours`, as all but the mended one
 
 
 RUNS: Final = {
-    "astraea-repaired": Preset("astraea-released", {}),
-    "astraea": Preset("astraea-released", {"skipped_neighbour": "true"}),
-    "tiresias": Preset("astraea-released", {"job_order": "2das", "skipped_neighbour": "true"}),
-    "themis": Preset("astraea-released", {"job_order": "themis", "skipped_neighbour": "true"}),
-    "fifo": Preset("astraea-released", {"job_order": "fifo", "skipped_neighbour": "true"}),
-    "yarn": Preset("yarn-cs", {}),
+    "astraea-repaired": Preset("astraea-released", {}, skips=False),
+    "astraea": Preset("astraea-released", {}, skips=True),
+    "tiresias": Preset("astraea-released", {"job_order": "2das"}, skips=True),
+    "themis": Preset("astraea-released", {"job_order": "themis"}, skips=True),
+    "fifo": Preset("astraea-released", {"job_order": "fifo"}, skips=True),
+    "yarn": Preset("yarn-cs", {}, skips=True),
 }
 """Names of runs -> policy."""
 
@@ -63,7 +64,10 @@ class Reference:
     @property
     def policy(self) -> Policy:
         """The same here."""
-        return get_policy(RUNS[self.run].policy)(**RUNS[self.run].parameters)
+        preset = RUNS[self.run]
+        chosen = get_policy(preset.policy)(**preset.parameters)
+        # the flaw is the engine's, for every policy that has a parameter of this name
+        return replace(chosen, parameters={**chosen.parameters, "skipped_neighbour": float(preset.skips)})
 
 
 def references(folder: str | Path) -> list[Reference]:
@@ -225,9 +229,7 @@ def summarize(jobs: pd.DataFrame) -> dict[str, Any]:
 
 
 def agrees(row: dict[Any, Any]) -> bool:
-    """Whether a line of `summarize` is as close as it must be: every job alike, or average JCT within 1 % for yarn."""
-    if row["run"] == "yarn":
-        return bool(abs(row["average_jct"] - row["their_average_jct"]) <= 0.01 * row["their_average_jct"])
+    """Whether every job of a line of `summarize` is alike."""
     return all(row[c] == row["jobs"] for c in ("same_end_time", "same_lease_ends", "same_lost_leases", "same_rho_job"))
 
 

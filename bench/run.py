@@ -23,6 +23,7 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from astraea.cluster import Cluster
+from astraea.learning import GradientBoosting
 from astraea.policies import POLICIES
 from astraea.simulate import simulate
 from astraea.synth import synthesize
@@ -95,6 +96,12 @@ def first_compilation() -> float:
         return time.perf_counter() - began
 
 
+def fitting(name: str) -> tuple[float, float, float]:
+    """Median, smallest and largest time to fit the gradient boosting to six weeks of history and to estimate [s]."""
+    trace = synthesize(name)
+    return median_seconds(lambda: GradientBoosting().fit(trace).predict(trace), 3)
+
+
 def growth_exponent(jobs: list[int], seconds: list[float]) -> float:
     """Slope of log time against log jobs."""
     return float(np.polyfit(np.log(jobs), np.log(seconds), 1)[0])
@@ -122,6 +129,8 @@ def main() -> None:
         jobs = f"{trace.name}, {len(trace):,} jobs, {cluster.nodes} nodes"
         lines.append(f"| {jobs} | {name} | {middle:.2f} | {low:.2f} .. {high:.2f} | |")
     lines += ["", f"First compilation of engine and all schedulers: {first_compilation():.0f} s."]
+    fits = [f"{name} {fitting(name)[0]:.1f} s" for name in ("venus", "philly")]
+    lines += ["", f"Gradient boosting, fitted to six weeks of history and asked for all jobs: {', '.join(fits)}."]
     lines += ["", f"Peak memory, ASTRAEA on the first workload of the table: {peak_memory('astraea'):.0f} MB."]
     if not quick:
         lines += ["", "Growth at a constant load of 0.89 (ASTRAEA, synthetic Philly repeated in time, 240 nodes):", ""]
