@@ -9,7 +9,7 @@ four days. It is compared with the same cluster in which the tenant never comes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +20,7 @@ from astraea.engine.state import quotas, whole
 from astraea.evaluation import SCHEDULERS, Grid, load_workload, run_of
 from astraea.experiments import Run
 from astraea.metrics import DAY, HOUR, SHARING_LOSS
-from astraea.one_tenant import KEYS, few_seeds, hourly_service, hours, pairs
+from astraea.one_tenant import KEYS, experiments, few_seeds, hourly_service, hours
 from astraea.policies import get_policy
 from astraea.result import Result
 from astraea.trace import Trace
@@ -139,11 +139,14 @@ def burst_curves(table: pd.DataFrame) -> pd.DataFrame:
         in another.
     """
     parts = []
-    for key, first, tenant, old, new in _experiments(table):
+    for key, old, new in experiments(table):
+        tenant, first = key["tenant"], int(old["start"] // HOUR)
         others = [t for t in new["fair"] if t != tenant]
         total = float(new["attained"][tenant].sum())
         done = hours(new["attained"][[tenant]], first, HORIZON)[:, 0]
-        short = [np.maximum(0.0, _hours(r, "fair", others, first) - _hours(r, "attained", others, first)) for r in (old, new)]
+        short = [
+            np.maximum(0.0, _hours(r, "fair", others, first) - _hours(r, "attained", others, first)) for r in (old, new)
+        ]
         lacking = (short[1] - short[0]).sum(axis=1)
         time = HOUR * np.arange(HORIZON + 1)
         sums = {c: np.r_[0.0, np.cumsum(v)] / total for c, v in (("done", done), ("lacking", lacking))}
@@ -161,14 +164,16 @@ def burst_table(table: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns scheduler, seed, tenant, finished, short_without, short_with, lacking
+    DataFrame, columns scheduler, seed, tenant, finished, short_without, short_with, lacking_soon, lacking
         finished is the time from the burst to the end of its last job [s]; short_with and short_without are hours
-        within `HORIZON` in which a tenant got less than 95 % of what it was owed in that hour, on average over the other
-        tenants; lacking as in `burst_curves` at the end of `HORIZON`.
+        within `HORIZON` in which a tenant got less than 95 % of what it was owed in that hour, on average over the
+        other tenants; lacking as in `burst_curves`, after `DURATION` and at the end of `HORIZON`.
     """
-    last = burst_curves(table).groupby(KEYS, sort=False)["lacking"].last()
+    lacking = burst_curves(table).set_index([*KEYS, "time"])["lacking"]
+    ends = {"lacking_soon": DURATION, "lacking": HORIZON * HOUR}
     rows = []
-    for key, first, tenant, old, new in _experiments(table):
+    for key, old, new in experiments(table):
+        tenant, first = key["tenant"], int(old["start"] // HOUR)
         others = [t for t in new["fair"] if t != tenant]
         short = [
             (_hours(r, "attained", others, first) < SHARING_LOSS * _hours(r, "fair", others, first)).sum() / len(others)
@@ -176,19 +181,9 @@ def burst_table(table: pd.DataFrame) -> pd.DataFrame:
         ]
         finished = new["last_end"][tenant] - first * HOUR
         figures = {"finished": finished, "short_without": short[0], "short_with": short[1]}
-        rows.append({**key, **figures, "lacking": last[tuple(key.values())]})
+        rows.append({**key, **figures, **{c: float(lacking[(*key.values(), t)]) for c, t in ends.items()}})
     return pd.DataFrame(rows)
 
 
-def _experiments(table: pd.DataFrame) -> list[tuple[dict[str, Any], int, str, pd.Series[Any], pd.Series[Any]]]:
-    """Scheduler, seed and tenant; the hour of the burst; the tenant; the rows without and with the burst."""
-    before, after = pairs(table)
-    found = []
-    for key, old in before.iterrows():
-        named = dict(zip(KEYS, key, strict=True))  # type: ignore[call-overload]
-        found.append((named, int(old["start"] // HOUR), str(named["tenant"]), old, after.loc[key]))
-    return found
-
-
-def _hours(row: pd.Series[Any], column: str, tenants: Sequence[str], first: int) -> Any:
+def _hours(row: Mapping[str, Any], column: str, tenants: Sequence[str], first: int) -> Any:
     return hours(row[column][list(tenants)], first, HORIZON)

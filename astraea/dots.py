@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from astraea.looks import OTHERS, name_axis, style
+from astraea.looks import OTHERS, style
 
 
 def dots(
     frame: pd.DataFrame,
-    columns: Sequence[str],
+    columns: Mapping[str, tuple[str, float]],
     by: str,
     axes: Sequence[Axes],
     *,
     groups: Mapping[str, int],
-    reference: str,
+    reference: str | None = None,
     log: Sequence[str] = (),
 ) -> None:
     """Draw each class of `by` as a row, in the order of the table, and each of `columns` in a panel of its own.
@@ -28,22 +29,29 @@ def dots(
 
     Parameters
     ----------
+    columns : mapping of str to (str, float)
+        Column -> its heading, and the factor to its unit.
     groups : mapping of str to int
         Class -> number of its colour.
-    reference : str
-        Class whose mean is drawn as a line through the whole panel.
+    reference : str, optional
+        Class whose mean is drawn as a line through the whole panel; without it the line is at 0.
     log : sequence of str
-        Columns with a logarithmic axis.
+        Columns with a logarithmic axis, unless a value is 0.
     """
     names = list(dict.fromkeys(frame[by]))
     with style():
-        for k, (column, ax) in enumerate(zip(columns, axes, strict=True)):
-            if column in log:
-                ax.set_xscale("log")
-            means = frame.groupby(by)[column].mean()
-            ax.axvline(means[reference], color="#444444", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+        for k, ((column, (heading, factor)), ax) in enumerate(zip(columns.items(), axes, strict=True)):
+            shown = factor * frame[column]
+            means = shown.groupby(frame[by]).mean()
+            ax.axvline(
+                0.0 if reference is None else means[reference],
+                color="#444444",
+                linewidth=0.8,
+                linestyle=(0, (2, 2)),
+                zorder=1,
+            )
             for row, name in enumerate(names):
-                values = frame.loc[frame[by] == name, column]
+                values = shown[frame[by] == name]
                 look: dict[str, Any] = {"color": OTHERS[groups[name]], "linestyle": "none"}
                 ax.plot(values, np.full(len(values), row), marker=".", markersize=4, alpha=0.6, zorder=3, **look)
                 ax.plot(means[name], row, marker="o", markersize=7, markeredgecolor="white", zorder=2, **look)
@@ -51,4 +59,10 @@ def dots(
             ax.set_yticks(range(len(names)), names if k == 0 else [""] * len(names))
             ax.tick_params(axis="y", length=0)
             ax.margins(x=0.12)
-            name_axis(ax.xaxis, column, log=column in log)
+            ax.set_xlabel(heading)
+            if column in log and shown.min() > 0:
+                ax.set_xscale("log")
+                few = shown.max() < 100 * shown.min()
+                ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+                ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                ax.xaxis.set_minor_formatter(NullFormatter())

@@ -55,8 +55,7 @@ def error_table(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFram
 
 
 def _ranks(values: FloatArray) -> FloatArray:
-    ranks: FloatArray = pd.Series(values).rank().to_numpy()
-    return ranks
+    return np.asarray(pd.Series(values).rank(), dtype=np.float64)
 
 
 def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 7) -> pd.DataFrame:
@@ -70,7 +69,7 @@ def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 
     part = np.minimum((trace.submit_time / max(trace.span, 1.0) * parts).astype(np.int64), parts - 1)
     rows = []
     for name, e in estimates.items():
-        error = np.abs(np.log(e.median / trace.duration))
+        error: FloatArray = np.abs(np.log(e.median / trace.duration))
         inside = (trace.duration >= e.quantile(LOW)) & (trace.duration <= e.quantile(HIGH))
         for k in np.unique(part):
             here = part == k
@@ -103,22 +102,24 @@ def joint_density(estimates: Mapping[str, Estimates], trace: Trace, per_decade: 
 def survival(estimates: Estimates, service: npt.ArrayLike) -> FloatArray:
     """Probability that each job needs more than `service` [s]: 1 / (1 + (service / median)^(1 / spread)).
 
-    Shapes broadcast; spreads must be above 0.
+    Shapes broadcast. Without spread it is 1 below the median, 0 above it and 1/2 there.
     """
     x = np.asarray(service, dtype=np.float64)
     spread = np.where(x < estimates.median, estimates.spread_below, estimates.spread_above)
-    share: FloatArray = 1 / (1 + (x / estimates.median) ** (1 / spread))
+    with np.errstate(divide="ignore", over="ignore"):
+        share: FloatArray = 1 / (1 + (x / estimates.median) ** (1 / spread))
     return share
 
 
 def median_remaining(estimates: Estimates, had: npt.ArrayLike) -> FloatArray:
     """Median of what each job still needs once it has had that service [s]: x - had where S(x) = S(had) / 2.
 
-    Shapes broadcast; spreads must be above 0.
+    Shapes broadcast. Without spread nothing is left after the median.
     """
     e = np.asarray(had, dtype=np.float64)
     left = survival(estimates, e) / 2  # at most 1/2, so x is above the median
-    return np.asarray(estimates.median * (1 / left - 1) ** estimates.spread_above - e)
+    with np.errstate(divide="ignore"):
+        return np.maximum(estimates.median * (1 / left - 1) ** estimates.spread_above - e, 0.0)
 
 
 def observed_remaining(duration: FloatArray, had: npt.ArrayLike) -> FloatArray:

@@ -91,8 +91,8 @@ def _with_history(jobs: Trace, cluster: Cluster, source: str, scale: str) -> Wor
     ended = _ended(jobs)
     if ended < LEAST_HISTORY:
         notes.append(
-            f"The learned estimators are left out: only {ended} jobs of the history of {jobs.name} had ended by its "
-            f"second 0, and at least {LEAST_HISTORY} are needed."
+            f"The learned estimators are left out: they need at least {LEAST_HISTORY} jobs that had ended by second 0 "
+            f"of {jobs.name}, and its history has {ended}."
         )
     return Workload(jobs, cluster, tuple(LEARNED) if ended >= LEAST_HISTORY else (), tuple(notes))
 

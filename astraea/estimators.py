@@ -17,7 +17,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from statistics import NormalDist
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from astraea.errors import InputError
 from astraea.estimates import HIGH, Estimates
 from astraea.learning import Estimator, GradientBoosting, History
 from astraea.trace import Trace
+
+T = TypeVar("T")
 
 LEARNED: Final[dict[str, Callable[[], Estimator]]] = {"history": History, "gradient-boosting": GradientBoosting}
 """Estimators that need a history."""
@@ -39,8 +41,10 @@ _STREAM: Final = 7
 """Of the noise's random numbers, so that they have nothing in common with a synthetic trace of the same seed."""
 
 _KEPT: Final = 8
-_fitted: dict[tuple[str, ...], Estimates] = {}
-"""The last `_KEPT` that were learned: the runs of a grid share them."""
+_fitted: dict[tuple[Any, ...], Estimator] = {}
+_estimated: dict[tuple[Any, ...], Estimates] = {}
+"""The last `_KEPT` of each: the runs of a grid share them, and workloads that differ in the jobs share what was learned
+from one history."""
 
 
 def estimate(trace: Trace, name: str = "oracle", error: float = 0.0, seed: int = 0) -> Estimates:
@@ -67,13 +71,24 @@ def estimate(trace: Trace, name: str = "oracle", error: float = 0.0, seed: int =
         return noisy(trace, error, seed)
     if name == "oracle":
         return Estimates(trace.duration, np.zeros(len(trace)), np.zeros(len(trace)))
-    key = (name, trace.digest, further_digest(trace))
-    if key not in _fitted:
-        found = LEARNED[name]().fit(trace).predict(trace)
-        while len(_fitted) >= _KEPT:
-            del _fitted[next(iter(_fitted))]
-        _fitted[key] = found
-    return _fitted[key]
+
+    def learned() -> Estimator:
+        return LEARNED[name]().fit(trace)
+
+    past = "" if trace.history is None else trace.history.digest
+    further = further_digest(trace)
+    model = _kept(_fitted, (name, past, further, trace.span), learned)
+    return _kept(_estimated, (name, trace.digest, further), lambda: model.predict(trace))
+
+
+def _kept(store: dict[tuple[Any, ...], T], key: tuple[Any, ...], make: Callable[[], T]) -> T:
+    """What was made for this key before, or is made now; the oldest goes when there are too many."""
+    if key not in store:
+        found = make()
+        while len(store) >= _KEPT:
+            del store[next(iter(store))]
+        store[key] = found
+    return store[key]
 
 
 def noisy(trace: Trace, error: float, seed: int) -> Estimates:

@@ -147,6 +147,11 @@ FURTHER: Final = {
     "sensitivity": "How much the choice of a lease term hangs on overheads and load (notebook 03).",
     "over-claiming": "What a tenant gains, and the others lose, when it asks for twice the GPUs and uses them at 80 % "
     "efficiency: below 1 it pays (notebook 04; the paper argues it in §4.1.2 and does not measure it).",
+    "paid-share": "What a tenant with more load than quota gains, and the others lose, when its weight is doubled: "
+    "GPU-time in the hours in which it asks for its whole quota, and completion times (notebook 04).",
+    "burst": "A tenant that was idle for days submits four days' worth of its quota at once: how fast the burst is "
+    "done, and how much the other tenants lack meanwhile (notebook 04).",
+    "waits": "The longest wait of any job, until its first start and in all (notebook 04).",
     "tenants": "ASTRAEA, day by day: which tenant got more (blue) or less (red) than it was owed (notebook 04).",
     "verification": "Fairness of jobs in runs of the simulator that ASTRAEA's authors released (points) and in the same "
     "runs here (lines): every job ends in the same second (`make verify`).",

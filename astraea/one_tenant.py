@@ -36,7 +36,10 @@ def tenant_figures(result: Result) -> dict[str, Any]:
 
 def hourly_service(result: Result) -> dict[str, Any]:
     """GPU-time in every whole hour [GPU-s]: `attained` and `fair` (Eqs. 9, 11), frames of hours x tenants."""
-    totals = {c: result.timeline.pivot(index="time", columns="tenant", values=f"{c}_service") for c in ("attained", "fair")}
+    by_time = result.timeline.pivot_table(
+        index="time", columns="tenant", values=["attained_service", "fair_service"], sort=False
+    )
+    totals = {c: by_time[f"{c}_service"] for c in ("attained", "fair")}
     return {c: total.diff().iloc[1:].set_axis(range(len(total) - 1)) for c, total in totals.items()}
 
 
@@ -99,3 +102,11 @@ def pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of the runs before and after the change, in the same order, indexed by `KEYS`."""
     before, after = (table[table["run"] == r].set_index(KEYS).drop(columns="run") for r in ("before", "after"))
     return before, after.loc[before.index]
+
+
+def experiments(table: pd.DataFrame) -> list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """Of every scheduler and seed: `KEYS`, and the rows before and after the change."""
+    before, after = pairs(table)
+    keys = before.index.to_frame().to_dict("records")
+    rows = zip(keys, before.to_dict("records"), after.to_dict("records"), strict=True)
+    return [tuple({str(k): v for k, v in part.items()} for part in parts) for parts in rows]  # type: ignore[misc]

@@ -19,7 +19,7 @@ from astraea.engine.state import quotas
 from astraea.errors import InputError
 from astraea.evaluation import SCHEDULERS, Grid, load_workload, run_of
 from astraea.metrics import HOUR
-from astraea.one_tenant import KEYS, few_seeds, hourly_service, pairs, tenant_figures
+from astraea.one_tenant import experiments, few_seeds, hourly_service, tenant_figures
 from astraea.result import Result
 from astraea.simulate import split_off_impossible
 from astraea.trace import Trace
@@ -111,15 +111,15 @@ def attained_when_busy(table: pd.DataFrame) -> pd.DataFrame:
         such an hour.
     """
     rows = []
-    earlier, later = pairs(table)
-    for key, old in earlier.iterrows():
-        new, tenant = later.loc[key], key[KEYS.index("tenant")]  # type: ignore[index]
-        number = min(len(old["fair"]), len(new["fair"]))
-        got, owed = ([r[c][tenant].to_numpy()[:number] / HOUR / r["quota"] for r in (old, new)] for c in ("attained", "fair"))
+    for key, old, new in experiments(table):
+        tenant, number = key["tenant"], min(len(old["fair"]), len(new["fair"]))
+        got, owed = (
+            [r[c][tenant].to_numpy()[:number] / HOUR / r["quota"] for r in (old, new)] for c in ("attained", "fair")
+        )
         busy = (owed[0] >= 1 - _SLACK) & (owed[1] >= 1 - _SLACK)
         before, after = (float(g[busy].mean()) if busy.any() else float("nan") for g in got)
         paid = new["quota"] / old["quota"]
         gained = after / before * paid if before > 0 else float("nan")
         figures = {"busy_hours": int(busy.sum()), "before": before, "after": after, "gained": gained, "paid": paid}
-        rows.append({**dict(zip(KEYS, key, strict=True)), **figures})  # type: ignore[call-overload]
+        rows.append({**key, **figures})
     return pd.DataFrame(rows)

@@ -6,7 +6,6 @@ authors released. Where that one has no cost of checkpoints and restarts, the sa
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster import Cluster
+from astraea.columns import FloatArray
 from astraea.engine.state import HOUR, quotas
 from astraea.evaluation import Grid, load_workload, seeds
 from astraea.evaluation_tables import fairness_figures, long_form
@@ -21,15 +21,11 @@ from astraea.experiments import Run
 from astraea.metrics import SHARING_LOSS, average_jct, average_slowdown, overhead_share
 from astraea.policies import get_policy
 from astraea.result import Result
-from astraea.simulate import Settings, simulate
+from astraea.simulate import Settings
+from astraea.skipped_neighbour import NO_COST, whole_minutes
 from astraea.trace import Trace
 
 DAY: Final = 86_400.0
-MINUTE: Final = 60.0
-
-NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
-"""As in the released simulator."""
-
 OPTIONS: Final[dict[str, float]] = {
     "tenant_window": DAY, "idle_guard": 0.2, "starvation": 6 * HOUR, "early_lease": 300.0,
 }  # fmt: skip
@@ -141,24 +137,6 @@ def held_at_submission(result: Result) -> np.ndarray:
     return held
 
 
-def whole_minutes(trace: Trace) -> Trace:
-    """The trace with submission times and durations rounded up to whole minutes, as in the authors' workloads."""
-    return dataclasses.replace(
-        trace,
-        name=f"{trace.name}, whole minutes",
-        submit_time=np.ceil(trace.submit_time / MINUTE) * MINUTE,
-        duration=np.ceil(trace.duration / MINUTE) * MINUTE,
-    )
-
-
-def staggered(trace: Trace, seed: int = 0) -> Trace:
-    """The trace with each submission 0, 10, ... or 50 s later, at random: the opposite of `whole_minutes`."""
-    later = 10.0 * np.random.default_rng(seed).integers(0, 6, len(trace))
-    weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
-    frame = trace.frame.assign(submit_time=trace.submit_time + later)
-    return Trace.from_frame(frame, name=f"{trace.name}, staggered", weights=weights)
-
-
 def changes(table: pd.DataFrame, columns: Mapping[str, str], reference: str = WRITTEN) -> pd.DataFrame:
     """What each variant changes, within each seed, so that what seeds differ in cancels.
 
@@ -174,15 +152,21 @@ def changes(table: pd.DataFrame, columns: Mapping[str, str], reference: str = WR
     Returns
     -------
     DataFrame of str, index variant
-        Mean relative change, and in how many of the seeds the value is lower: ``-12.3 % (3 of 3)``.
+        Mean relative change, and in how many of the seeds the value is lower: ``-12.3 % (3 of 3)``;
+        ``–`` where the reference is 0.
     """
-    shown = {}
+    names = [str(v) for v in dict.fromkeys(table["variant"]) if v != reference]
+    shown: dict[str, dict[str, str]] = {}
     for column, heading in columns.items():
-        wide = table.pivot(index="seed", columns="variant", values=column)[list(dict.fromkeys(table["variant"]))]
-        change = (100 * (wide.div(wide[reference], axis=0) - 1)).drop(columns=reference)
-        lower = wide.lt(wide[reference], axis=0).sum()
-        shown[heading] = pd.Series({v: f"{change[v].mean():+.1f} % ({lower[v]} of {len(wide)})" for v in change})
+        wide = table.pivot_table(index="seed", columns="variant", values=column)
+        shown[heading] = {v: _change((wide[v] / wide[reference]).to_numpy()) for v in names}
     return pd.DataFrame(shown).rename_axis("variant")
+
+
+def _change(ratio: FloatArray) -> str:
+    if not np.isfinite(ratio).all():
+        return "–"
+    return f"{100 * (ratio.mean() - 1):+.1f} % ({(ratio < 1).sum()} of {len(ratio)})"
 
 
 def tenant_loads(trace: Trace, cluster: Cluster) -> pd.DataFrame:
@@ -227,46 +211,3 @@ def job_groups(table: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
                 means = part[["slowdown", "loses"]].mean()
                 rows.append((variant, by, band, len(part) / len(mine), excess, *means))
     return pd.DataFrame(rows, columns=["variant", "by", "band", "jobs", "excess", "slowdown", "loses"])
-
-
-EXAMPLE: Final = Cluster(nodes=1, gpus_per_node=3)
-"""Where `example` runs."""
-
-
-def example(skipped: bool) -> Result:
-    """Three jobs of 45 min that start together, and a short one that comes 30 s after their leases have ended.
-
-    All on one GPU, with rounds of a minute, no overheads and no delay jobs.
-    """
-    jobs = {"job_id": ["A", "B", "C", "new"], "submit_time": [0.0, 0.0, 0.0, 930.0], "duration": [2700.0] * 3 + [600.0]}
-    trace = Trace.from_frame(pd.DataFrame({**jobs, "tenant": "all", "demand": 1}), name="example")
-    policy = get_policy("astraea-released")(skipped_neighbour=str(skipped).lower(), delay_threshold=0)
-    return simulate(trace, EXAMPLE, policy, settings=dataclasses.replace(NO_COST, interval=MINUTE), keep_log=True)
-
-
-def lease_ends_together(result: Result, lease_term: float = 900.0) -> float:
-    """How many leases end in the round in which a lease ends, on average over the leases; itself is one of them.
-
-    Leases during which the job was completed are not counted.
-    """
-    assert result.grants is not None, "simulate with keep_log=True"
-    whole = result.grants["end"] - result.grants["start"] >= lease_term
-    ends = (result.grants.loc[whole, "end"] / float(result.provenance["interval"])).round().value_counts()
-    return float((ends**2).sum() / ends.sum()) if len(ends) else float("nan")
-
-
-def synchrony(trace: Trace, cluster: Cluster, most_jobs: int = 10_000) -> pd.DataFrame:
-    """How many leases end together, with recorded times and with whole minutes, neighbours looked at or skipped.
-
-    Of a trace with more than `most_jobs` jobs the first so many. Columns minutes, variant, together.
-    """
-    rows = []
-    for minutes in (False, True):
-        jobs = trace.head(most_jobs)
-        jobs = whole_minutes(jobs) if minutes else jobs
-        for v in FREE_VARIANTS:
-            if v.minutes == minutes and v.policy == "astraea-released":
-                policy = get_policy(v.policy)(**v.parameters)
-                result = simulate(jobs, cluster, policy, settings=v.settings, keep_log=True)
-                rows.append({"minutes": minutes, "variant": v.name, "together": lease_ends_together(result)})
-    return pd.DataFrame(rows)

@@ -28,5 +28,5 @@ def longest_waits(result: Result) -> dict[str, float]:
         "first_wait_large": float(large["first_wait"].max()),
         "total_wait": float(jobs["queueing_delay"].max()),
         "total_wait_large": float(large["queueing_delay"].max()),
-        "longest_waiting_demand": float(jobs.loc[jobs["first_wait"].idxmax(), "demand"]),
+        "longest_waiting_demand": float(jobs["demand"].iloc[int(jobs["first_wait"].argmax())]),
     }

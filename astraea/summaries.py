@@ -86,7 +86,7 @@ def compared(
     """
     pairs = [pair] if isinstance(pair, str) else list(pair)
     wide = frame.pivot_table(index=pairs, columns="scheduler", values=value)
-    logs = np.log(wide.div(wide[reference], axis=0)).drop(columns=reference)
+    logs = wide.div(wide[reference], axis=0).drop(columns=reference).apply(np.log)
     long = logs.melt(value_name="log", ignore_index=False).dropna()
     table = mean_interval(long, "scheduler", "log").set_index("scheduler")
     low, high = (np.exp(table[c].where(table["n"] > 2)) for c in ("low", "high"))

@@ -121,5 +121,5 @@ def test_the_grid_pairs_a_burst_with_none() -> None:
     assert {run.policy.parameters["tenant_window"] for run in windowed} == {24 * HOUR}
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
         assert (row.tenant in np.array(run.trace.tenants)[run.trace.tenant]) == (row.run == "after")
-        assert row.start % HOUR == 0
+        assert float(row.start) % HOUR == 0  # type: ignore[arg-type]
         assert run.trace.history is not None

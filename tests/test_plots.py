@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 
 from astraea import plots
 from astraea.errors import InputError
+from astraea.evaluation import SCHEDULERS
 from astraea.looks import LOOKS, WORDS
-from astraea.summaries import gpu_rows
+from astraea.summaries import compared, crossing, gpu_rows
 
 matplotlib.use("Agg")
 
@@ -80,6 +81,38 @@ def test_mean_interval_is_student_t() -> None:
     assert b.mean == 7.0 and np.isnan(b.low) and np.isnan(b.high)
 
 
+def test_compared_pairs_seeds() -> None:
+    logs = {"astraea": [0.0, 1.0, 2.0], "fifo": [0.1, 1.2, 2.3], "hived": [-0.1, 1.2, 2.0], "allox": [-0.1, 0.8, 1.7]}
+    rows = [{"scheduler": s, "seed": k, "y": np.exp(v)} for s, values in logs.items() for k, v in enumerate(values)]
+    frame = pd.DataFrame(rows)
+    table = compared(frame, "y")
+    assert list(table.index) == ["fifo", "hived", "allox"]
+    # differences of logarithms 0.1, 0.2, 0.3: standard error 0.1 / sqrt(3), t table: 2 degrees of freedom
+    half = 4.3027 * 0.1 / np.sqrt(3)
+    assert np.log(table.loc["fifo", ["ratio", "low", "high"]].astype(float)).tolist() == pytest.approx(
+        [0.2, 0.2 - half, 0.2 + half], rel=1e-4
+    )
+    assert table["lower"].tolist() == [0, 1, 3]
+    assert table["finding"].tolist() == ["not shown to differ"] * 3
+    narrow = frame.assign(y=np.exp(10 * np.log(frame["y"]))).query("scheduler != 'hived'")
+    shifted = narrow.assign(y=narrow["y"] * narrow["scheduler"].map({"astraea": 1.0, "fifo": 99.0, "allox": 1 / 99}))
+    assert compared(shifted, "y")["finding"].tolist() == ["higher", "lower"]
+    few = compared(frame[frame["seed"] < 2], "y")
+    assert few["finding"].tolist() == ["too few to tell"] * 3
+    assert few["low"].isna().all()
+    twice = pd.concat([frame.assign(size=1), frame.assign(size=2)])
+    assert compared(twice, "y", pair=["seed", "size"])["n"].tolist() == [6, 6, 6]
+
+
+def test_crossing() -> None:
+    curve = pd.Series([5.0, 3.0, 3.5, 1.0], index=[60, 80, 100, 200])
+    assert crossing(curve, 4.0) == 70
+    assert crossing(curve, 3.0) == 80
+    assert crossing(curve, 2.25) == 150
+    assert crossing(curve, 6.0) == 60
+    assert np.isnan(crossing(curve, 0.5))
+
+
 def test_box_stats() -> None:
     frame = pd.DataFrame({"t": "x", "v": [*range(101), np.nan]})
     assert plots.box_stats(frame, "v", "t").to_numpy().tolist() == [["x", 5.0, 25.0, 50.0, 75.0, 95.0, 101]]
@@ -104,7 +137,7 @@ def test_gpus_of_leases() -> None:
 
 def drawn(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     """One panel of each kind."""
-    fig, axes = plots.panels(5, 2)
+    fig, axes = plots.panels(5, 3)
     plots.cdf(plots.ecdf(jobs, "rho_job", "scheduler"), "rho_job", "scheduler", axes[0], reference=(0.95, "0.95"))
     plots.cdf(plots.ecdf(jobs, "pending_time", "scheduler"), "pending_time", "scheduler", axes[1], log=True)
     plots.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[2], even=True)
@@ -121,6 +154,13 @@ def drawn(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     )
     plots.stacked(shares, "demand", "share", "state", axes[9])
     plots.title(axes[9], "States")
+    plots.dots(runs, "scheduler", "average_jct", axes[10])
+    points = plots.ecdf(jobs, "pending_time", "scheduler")
+    plots.cdf(points, "pending_time", "scheduler", axes[11], log=True, tail=True)
+    series = series.assign(waiting=series["time"] / 3600)
+    plots.strips(series, "utilization", "scheduler", axes[12], ticks=[0, 0.5, 1])
+    plots.strips(series, "waiting", "scheduler", axes[13], log=True, ticks=[1, 10, 100])
+    axes[14].remove()
     plots.legend(fig)
     return fig
 
@@ -132,9 +172,10 @@ def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 
 def test_labels_have_units(figure: Figure) -> None:
     axes = figure.axes
-    assert [ax.get_ylabel() for ax in axes] == [
+    assert [ax.get_ylabel() or ax.get_xlabel() if "colorbar" in ax.get_label() else ax.get_ylabel() for ax in axes] == [
         "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "Average JCT [h]", "Average JCT [h]",
-        "Tenant fairness $\\rho$", "Utilization [%]", "GPU", "Job", "Jobs [%]",
+        "Tenant fairness $\\rho$", "Utilization [%]", "GPU", "Job", "Jobs [%]", "Average JCT [h]", "Jobs [%]", "", "",
+        "Utilization [%]", "GPUs waited for [GPU]",
     ]  # fmt: skip
     assert [axes[k].get_xlabel() for k in (0, 1, 2, 4, 6, 7)] == [
         "Job fairness $\\rho$", "Pending time", "Lease term [min]", "Lease term [min]", "Time [d]", "Time [min]",
@@ -157,11 +198,51 @@ def test_order_and_palette(figure: Figure) -> None:
 
 
 def test_schedulers_differ_in_print() -> None:
-    schedulers = [LOOKS[s] for s in list(LOOKS)[:9]]
-    assert len({look.color for look in schedulers}) == 9
-    assert len({(str(look.line), look.marker) for look in schedulers}) == 9
+    schedulers = [LOOKS[s] for s in SCHEDULERS]
+    for kind in ("color", "marker", "hatch"):
+        assert len({getattr(look, kind) for look in schedulers}) == len(schedulers), kind
+    lines = {str(look.line): look.width for look in schedulers}
+    assert len(lines) == len(schedulers) - 1  # solid twice, of widths that nobody confuses
+    assert LOOKS["astraea"].width > 1.5 * LOOKS["tiresias-l"].width
     saturation = {look.label: rgb_to_hsv(to_rgb(look.color))[1] for look in schedulers}
     assert saturation["ASTRAEA"] == 1
+
+
+def test_released_is_dashed_in_the_hue_of_its_relative() -> None:
+    hues = {name: rgb_to_hsv(to_rgb(LOOKS[name].color))[0] for name in SCHEDULERS}
+    apart = {name: abs(hue - hues["astraea"]) for name, hue in hues.items() if LOOKS[name].color != "#8C8C8C"}
+    assert apart["astraea-released"] < 0.01
+    assert LOOKS["astraea"].line == "-"
+    assert len(LOOKS["astraea-released"].line[1]) == 2
+    assert apart["gandiva-fair"] > 0.03  # the nearest of the others
+
+
+def test_a_tail_is_what_the_curve_leaves(jobs: pd.DataFrame) -> None:
+    points = plots.ecdf(jobs[jobs["scheduler"] == "fifo"], "rho_job", "scheduler")
+    _, ax = plots.panels()
+    plots.cdf(points, "rho_job", "scheduler", ax, tail=True)
+    x, y = ax.get_lines()[0].get_data()
+    assert list(x) == points["rho_job"].iloc[:-1].tolist()  # the last has nothing above it
+    assert list(y) == pytest.approx(1 - points["share"].iloc[:-1])
+    assert ax.get_ylim()[0] < min(y) and ax.get_yscale() == "log"
+
+
+def test_every_seed_is_a_dot(runs: pd.DataFrame) -> None:
+    _, ax = plots.panels()
+    plots.dots(runs[runs["lease_term"] == 900.0], "scheduler", "average_jct", ax)
+    clouds = [line.get_ydata().tolist() for line in ax.get_lines() if len(line.get_ydata()) == 3]
+    assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)
+
+
+def test_strips_show_every_value_in_its_place() -> None:
+    frame = pd.DataFrame({"scheduler": ["fifo"] * 3 + ["astraea"] * 3, "time": [0.0, 3600.0, 7200.0] * 2,
+                          "waiting": [0, 10, 100, 5, 0, 50]})  # fmt: skip
+    _, ax = plots.panels()
+    plots.strips(frame, "waiting", "scheduler", ax, log=True, ticks=[1, 1000])
+    cells = ax.collections[0].get_array()
+    assert cells.filled(-1).tolist() == [[5, -1, 50], [-1, 10, 100]]  # nothing waits: white
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["ASTRAEA", "FIFO"]
+    assert ax.get_ylim() == (2, 0)  # the first row is the upper one
 
 
 def test_every_unit_is_known() -> None:
