@@ -127,7 +127,8 @@ def busy_nodes(trace: Trace) -> int:
 def suitable_nodes(trace: Trace) -> int:
     """8-GPU nodes for a trace: offered load 1, and more where the tenants' quotas would not hold 99 % of the gangs."""
     whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
-    return max(1, math.ceil(max(offered_load(trace), float(np.quantile(whole, 0.99, method="higher"))) / 8 - 1e-9))
+    largest = float(np.quantile(whole, 0.99, method="higher"))
+    return max(1, math.ceil(float(np.fmax(offered_load(trace), largest)) / 8 - 1e-9))  # the load of one moment is NaN
 
 
 def seeds(trace: str, scale: str) -> tuple[int, ...]:
@@ -189,20 +190,3 @@ def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHE
 def _grid(rows: Sequence[tuple[Run, dict[str, Any]]]) -> Grid:
     runs = [run for run, _ in rows]
     return Grid(runs, pd.DataFrame([{**row, "nodes": run.cluster.nodes} for run, row in rows]))
-
-
-def fairness_grid(trace: str, scale: str = "paper") -> Grid:
-    """`main_grid`, and the runs in which one tenant over-claims, weighs twice as much, or comes with a burst."""
-    from astraea.burst import burst_grid  # these are made of what stands here
-    from astraea.over_claiming import over_claiming_grid
-    from astraea.paid_share import paid_share_grid
-
-    grids = [grid(trace, scale) for grid in (main_grid, over_claiming_grid, paid_share_grid, burst_grid)]
-    index = pd.concat([grid.index for grid in grids], ignore_index=True)
-    return Grid([run for grid in grids for run in grid.runs], index)
-
-
-GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
-    "03_lease_term": lease_grid, "04_fairness": fairness_grid, "05_efficiency": main_grid, "06_cluster_size": size_grid,
-}  # fmt: skip
-"""Notebook -> the grid that it reads."""

@@ -23,9 +23,10 @@ from tqdm.auto import tqdm
 
 from astraea import gallery, notebooks, parallel
 from astraea.errors import InputError, PolicyError
-from astraea.evaluation import DEFAULT_TRACES, GRIDS, SCALES
+from astraea.evaluation import DEFAULT_TRACES, SCALES
 from astraea.experiments import Run, grid_table
 from astraea.files import project_root, publish
+from astraea.grids import GRIDS
 from astraea.notebooks import Outcome
 from astraea.parallel import Backend
 from astraea.workloads import workload_path

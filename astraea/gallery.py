@@ -153,8 +153,19 @@ FURTHER: Final = {
     "done, and how much the other tenants lack meanwhile (notebook 04).",
     "waits": "The longest wait of any job, until its first start and in all (notebook 04).",
     "tenants": "ASTRAEA, day by day: which tenant got more (blue) or less (red) than it was owed (notebook 04).",
-    "verification": "Fairness of jobs in runs of the simulator that ASTRAEA's authors released (points) and in the same "
-    "runs here (lines): every job ends in the same second (`make verify`).",
+    "estimates-remaining": "What is left of a job that has run for a while: the longer it ran, the longer it will "
+    "still run (notebook 07).",
+    "estimates-error": "Estimates of running times against the truth (notebook 07).",
+    "estimates-calibration": "Whether the estimates' quantiles are honest, and how they age (notebook 07).",
+    "estimates-importance": "What the gradient boosting looks at (notebook 07).",
+    "estimates-impact": "What errors of estimates cost AlloX and Themis, next to ASTRAEA, which needs none "
+    "(notebook 07).",
+    "released-options": "ASTRAEA as written, its options one by one, and as released (notebook 08).",
+    "released-neighbour": "The released simulator's skipped neighbour: what it does to leases, and to jobs "
+    "(notebook 08).",
+    "verification": "Fairness of jobs in runs of the simulator that ASTRAEA's authors released (points) and in the "
+    "same runs here (lines): every job ends in the same second (`make verify`).",
+    "overheads": "Where the time of jobs goes: running, waiting, checkpoints and restarts (notebook 05).",
     "queue": "GPUs in use and GPUs waited for over time (notebook 05).",
 }
 """Figures that the papers do not have, and what they show."""

@@ -21,7 +21,8 @@ from astraea.burst import (
 )
 from astraea.cluster import Cluster
 from astraea.engine.state import quotas
-from astraea.evaluation import SCHEDULERS, fairness_grid
+from astraea.evaluation import SCHEDULERS
+from astraea.grids import fairness_grid
 from astraea.policies import get_policy
 from astraea.simulate import simulate, split_off_impossible
 from astraea.trace import Trace

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astraea.cluster import Cluster
+from astraea.engine.expectation import expect
 from astraea.engine.state import View, new_state
 from astraea.errors import InputError
 from astraea.estimates import Estimates, accuracy, calibration
@@ -62,6 +63,7 @@ def left(e: Estimates, progress: float) -> tuple[float, float]:
     view = state_of_one_job()
     view.job[0].estimate, view.job[0].progress = e.median[0], progress
     view.job[0].spread_below, view.job[0].spread_above = e.spread_below[0], e.spread_above[0]
+    expect(view, 0)
     return float(total_service(view, 0)), float(remaining_service(view, 0))
 
 

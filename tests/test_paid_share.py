@@ -9,7 +9,8 @@ import pytest
 from astraea.cluster import Cluster
 from astraea.engine.state import quotas
 from astraea.errors import InputError
-from astraea.evaluation import SCHEDULERS, fairness_grid
+from astraea.evaluation import SCHEDULERS
+from astraea.grids import fairness_grid
 from astraea.paid_share import (
     attained_when_busy,
     before_and_after,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from astraea.engine import accounting, events, placement
+from astraea.engine.expectation import expect
 from astraea.engine.queues import dequeue, enqueue
 from astraea.engine.state import ASKING, DONE, PENDING, RUNNING, Private, View
 from astraea.jit import compiled
@@ -19,6 +20,7 @@ def arrive(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].contention_at_submit = s.moment[0].contention
     s.job[j].status = PENDING
     s.job[j].waiting_since = time
+    expect(s, j)
     enqueue(s, j)
 
 
@@ -76,6 +78,7 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
     overhead = x.engine[0].checkpoint + (x.engine[0].restart if x.job[j].cold else 0.0)
     x.job[j].overhead += overhead
     s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
+    expect(s, j)
     s.job[j].status = ASKING
     x.asking[x.engine[0].n_asking] = j
     x.engine[0].n_asking += 1

@@ -41,7 +41,8 @@ JOB: Final = np.dtype(
         ("deadline", float),  # [s], NaN if none
         ("estimate", float),  # median of the estimated service of the whole job [s], NaN for policies that use none
         ("spread_below", float),  # of that estimate below its median ...
-        ("spread_above", float),  # ... and above, see `policies.base.total_service`
+        ("spread_above", float),  # ... and above
+        ("total_service", float),  # what is expected of it by now [s], see `engine.expectation`
         ("status", int),  # FUTURE, PENDING, RUNNING, ASKING or DONE
         ("picked", bool),  # granted or revoked at this round
         ("attained_service", float),  # GPU-time of finished leases [GPU-s]

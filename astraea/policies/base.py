@@ -174,22 +174,8 @@ def average_contention(s: View, j: int) -> float:
 
 @compiled
 def total_service(s: View, j: int) -> float:
-    """Estimated service of the whole job `j` [s], given what it has had up to its last checkpoint.
-
-    The estimate is a log-logistic distribution around its median m, with one shape below and one above it. Its
-    survival function is S(x) = 1 / (1 + (x / m)^(1 / spread)); the answer is the median of what is left of it after
-    the service e that the job has had, S(x) = S(e) / 2, which is always above e: a job that outlives its estimate
-    never has nothing left. Without spread, and before any service, it is m.
-    """
-    median, had = s.job[j].estimate, s.job[j].progress
-    above = s.job[j].spread_above
-    spread = s.job[j].spread_below if had < median else above
-    if had <= 0 or spread == 0:
-        return max(median, had)
-    log_odds = np.log(had / median) / spread
-    if log_odds > 30:  # far out the distribution is a power law, and this its limit
-        return had * 2**above
-    return max(median * (1 + 2 * np.exp(log_odds)) ** above, had)
+    """Estimated service of the whole job `j` [s], given what it has had; see `engine.expectation`."""
+    return s.job[j].total_service
 
 
 @compiled
