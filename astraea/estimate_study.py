@@ -36,7 +36,7 @@ from astraea.trace import Trace
 ESTIMATING: Final = ("allox", "themis")
 """Schedulers of the evaluation that need running times."""
 
-RATES: Final = (0.25, 0.5, 1.0, 2.0, 10.0)
+RATES: Final = (0.5, 1.0, 2.0, 10.0)
 """Error rates of `noisy`; the last has about the mean error of the learned estimators on the synthetic traces."""
 
 LEAST_HISTORY: Final = 4 * ENOUGH
@@ -108,7 +108,7 @@ def _ended(trace: Trace) -> int:
 def estimate_grid(trace: str, scale: str = "paper") -> Grid:
     """Schedulers that need running times with noisy and learned estimates, and ASTRAEA.
 
-    The column `source` is what the scheduler knows: an error rate such as ``25 %``, the name of an estimator that
+    The column `source` is what the scheduler knows: an error rate such as ``50 %``, the name of an estimator that
     learned, or ``nothing``. The seed of the noise is that of the trace.
     """
     runs, rows = [], []

@@ -173,10 +173,12 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
 def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHEDULERS) -> Grid:
     """Every scheduler on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
 
-    The jobs are the same at every size: those that the smallest cluster can run under static quotas.
+    The jobs are the same at every size: those that the smallest cluster can run under static quotas. Except at the
+    scale `full`, large traces have three seeds.
     """
     rows = []
-    for seed in seeds(trace, scale):
+    large = scale != "full" and len(load_workload(trace, scale)[0]) > LARGE
+    for seed in seeds(trace, scale)[: 3 if large else None]:
         jobs, cluster = load_workload(trace, scale, seed)
         clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
         jobs, too_large = split_off_impossible(jobs, clusters[SIZES[0]])

@@ -15,7 +15,7 @@ import pandas as pd
 from astraea.cluster import Cluster
 from astraea.columns import FloatArray
 from astraea.engine.state import HOUR, quotas
-from astraea.evaluation import Grid, load_workload, seeds
+from astraea.evaluation import LARGE, Grid, load_workload, seeds
 from astraea.evaluation_tables import fairness_figures, long_form
 from astraea.experiments import Run
 from astraea.metrics import SHARING_LOSS, average_jct, average_slowdown, overhead_share
@@ -75,13 +75,14 @@ FREE_VARIANTS: Final = (
 
 
 def released_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every variant on the first three seeds.
+    """Every variant on the first three seeds, or two of a large trace.
 
     Columns of the index: variant, overheads (whether they are paid), minutes (whether times are whole minutes),
     scheduler, seed, nodes.
     """
     runs, rows = [], []
-    for seed in seeds(trace, scale)[: 3 if scale != "full" else None]:
+    large = len(load_workload(trace, scale)[0]) > LARGE
+    for seed in seeds(trace, scale)[: None if scale == "full" else 2 if large else 3]:
         jobs, cluster = load_workload(trace, scale, seed)
         rounded = whole_minutes(jobs)
         for v in (*VARIANTS, *FREE_VARIANTS):
