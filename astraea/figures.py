@@ -24,11 +24,12 @@ from tqdm.auto import tqdm
 from astraea import gallery, notebooks, parallel
 from astraea.errors import InputError, PolicyError
 from astraea.evaluation import DEFAULT_TRACES, SCALES
-from astraea.experiments import Run, grid_table
+from astraea.experiments import Run
 from astraea.files import project_root, publish
 from astraea.grids import GRIDS
 from astraea.notebooks import Outcome
 from astraea.parallel import Backend
+from astraea.run_cache import fill
 from astraea.workloads import workload_path
 
 ONCE: Final = ("00_tour", "02_fairness_mechanisms")
@@ -195,12 +196,8 @@ def _simulate(tasks: Sequence[Task], scale: str, jobs: int, backend: Backend, sc
         # what goes wrong in a run comes again in the notebook that needs it, and is named there
         known = (InputError, PolicyError) if backend == "loky" else ()
         with contextlib.suppress(*known):
-            grid_table(runs, measure=_nothing, jobs=jobs, backend=backend, scheduler=scheduler)
+            fill(runs, jobs=jobs, backend=backend, scheduler=scheduler)
     return time.perf_counter() - began
-
-
-def _nothing(result: Any) -> dict[str, Any]:
-    return {}
 
 
 def _run_all(tasks: Sequence[Task], jobs: int) -> dict[Task, Outcome]:

@@ -75,7 +75,7 @@ FREE_VARIANTS: Final = (
 
 
 def released_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every variant on the first three seeds, or two of a large trace.
+    """Every variant on the first three seeds, or two of a large trace; those without overheads on the first only.
 
     Columns of the index: variant, overheads (whether they are paid), minutes (whether times are whole minutes),
     scheduler, seed, nodes.
@@ -85,7 +85,7 @@ def released_grid(trace: str, scale: str = "paper") -> Grid:
     for seed in seeds(trace, scale)[: None if scale == "full" else 2 if large else 3]:
         jobs, cluster = load_workload(trace, scale, seed)
         rounded = whole_minutes(jobs)
-        for v in (*VARIANTS, *FREE_VARIANTS):
+        for v in (*VARIANTS, *FREE_VARIANTS) if seed == 0 or scale == "full" else VARIANTS:
             policy = get_policy(v.policy)(**v.parameters)
             runs.append(Run(rounded if v.minutes else jobs, cluster, policy, settings=v.settings))
             rows.append(

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -42,6 +42,24 @@ class Outcome(NamedTuple):
     detail: str = ""
 
 
+def fill(runs: Sequence[Run], *, jobs: int | None, backend: parallel.Backend, scheduler: str | None) -> None:
+    """Compute what the cache lacks, and read nothing; arguments as in `run_grid`."""
+    parallel.check(jobs, backend, scheduler)
+    distinct = {run.key: run for run in runs}
+    missing = {key: run for key, run in distinct.items() if not entry(CACHE, key).exists()}
+    failures = []
+    with tqdm(total=len(missing), desc="simulating", unit="run", disable=not missing) as bar, in_flight(CACHE) as work:
+        with closing(_outcomes(missing, CACHE, work, jobs=jobs, backend=backend, scheduler=scheduler)) as outcomes:
+            for outcome in outcomes:
+                if outcome.error is not None:
+                    failures.append(outcome)
+                elif outcome.data is not None:
+                    _received(outcome, CACHE, work)
+                bar.update()
+    if failures:
+        raise _failure(failures, distinct)
+
+
 def measured(
     runs: Sequence[Run],
     measure: Callable[[Result], T],
@@ -67,13 +85,8 @@ def measured(
         missing = {key: run for key, run in distinct.items() if key not in values}
         if missing:
             with in_flight(folder) as work:
-                shared_disk = backend != "dask"
-                calls = [_call(key, run, folder, work if shared_disk else None) for key, run in missing.items()]
-                outcomes = parallel.streamed(
-                    compute, calls, jobs=jobs, backend=backend, scheduler=scheduler,
-                    common={id(run.trace): run.trace for run in missing.values()}.values(),
-                )  # fmt: skip
-                with closing(outcomes):
+                todo = _outcomes(missing, folder, work, jobs=jobs, backend=backend, scheduler=scheduler)
+                with closing(todo) as outcomes:
                     for outcome in outcomes:
                         if outcome.error is not None:
                             failures.append(outcome)
@@ -83,6 +96,28 @@ def measured(
     if failures:
         raise _failure(failures, distinct)
     return [values[key] for key in keys]
+
+
+def _outcomes(
+    runs: Mapping[str, Run],
+    folder: Path,
+    work: Path,
+    *,
+    jobs: int | None,
+    backend: parallel.Backend,
+    scheduler: str | None,
+) -> Generator[Outcome]:
+    """Compute runs, each outcome as soon as it is there."""
+    if not runs:
+        return
+    shared_disk = backend != "dask"
+    calls = [_call(key, run, folder, work if shared_disk else None) for key, run in runs.items()]
+    outcomes = parallel.streamed(
+        compute, calls, jobs=jobs, backend=backend, scheduler=scheduler,
+        common={id(run.trace): run.trace for run in runs.values()}.values(),
+    )  # fmt: skip
+    with closing(outcomes):
+        yield from outcomes
 
 
 def _call(key: str, run: Run, folder: Path, work: Path | None) -> tuple[Any, ...]:

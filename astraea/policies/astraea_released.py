@@ -47,10 +47,12 @@ from astraea.policies.released_books import (
     PER_JOB,
     PER_TENANT,
     STARVES,
+    UNCOUNTED,
     UNFAIRNESS,
     WAITING,
     close_round,
     fairness,
+    is_like_the_last,
     note_unfairness,
     open_round,
     used_and_owed,
@@ -95,6 +97,10 @@ class Parameters(NamedTuple):
 def astraea_released(s: View) -> None:
     """ASTRAEA as its authors released it ([Ye2022], released simulator)."""
     p = unpack(Parameters, s.parameters)
+    is_idle = not some_job_fits(s) and not (s.tenant_memory[NEW].max() > 0 and may_take_delay_jobs(s, p))
+    if is_idle and is_like_the_last(s) and (p.job_order != THEMIS or len(all_candidates(s)) == 0):
+        s.tenant_memory[UNCOUNTED, 0] += 1
+        return
     open_round(s)
     if p.job_order == THEMIS:
         note_unfairness(s)

@@ -60,6 +60,13 @@ def hived(s: View) -> None:
     """HiveD's virtual clusters with guaranteed and spot jobs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5)."""
     if s.tenant_memory[RAN, 0] == len(running(s)) and s.tenant_memory[WAITED, 0] == len(all_candidates(s)):
         return  # nobody came, asked or ended since then
+    if nobody_waits(s):
+        for role in (GUARANTEED, SPOT):
+            for j in all_candidates(s):
+                if s.memory[ROLE, j] == role:
+                    grant(s, j)
+        s.tenant_memory[RAN, 0] = -1
+        return
     cells = lay_out(s)
     for jobs in (running(s), all_candidates(s)):
         for j in jobs:
@@ -81,6 +88,15 @@ def hived(s: View) -> None:
             grant(s, j)
     s.tenant_memory[RAN, 0] = len(running(s)) if s.moment[0].n_picks == 0 else -1
     s.tenant_memory[WAITED, 0] = len(all_candidates(s))
+
+
+@compiled
+def nobody_waits(s: View) -> bool:
+    """Whether all candidates ask for renewal."""
+    for j in all_candidates(s):
+        if s.job[j].status != ASKING:
+            return False
+    return True
 
 
 @compiled

@@ -21,20 +21,31 @@ WINDOW: Final = 24
 """Full hours over which tenants are compared."""
 
 # per job: deserved GPU-time [GPU-s]; its place in the order in which jobs began to wait, 0 if never seen, -1 if it
-# runs; finish-time ratio when it last waited; GPUs, useful GPU-time [GPU-s] and when it starves [s], of jobs that wait
-DESERVED, WAITING, UNFAIRNESS, DEMAND, ATTAINED, STARVES = 0, 1, 2, 3, 4, 5
-PER_JOB: Final = 6
+# runs; finish-time ratio when it last waited; GPUs, useful GPU-time [GPU-s] and when it starves [s], of jobs that wait;
+# its tenant
+DESERVED, WAITING, UNFAIRNESS, DEMAND, ATTAINED, STARVES, TENANT = 0, 1, 2, 3, 4, 5, 6
+PER_JOB: Final = 7
 # per tenant, as the last round left them: active jobs, GPUs held, whether a job of it has never run, how many began
-# to wait (of all tenants, in the first), GPU-time used in each of the last hours [GPU-s]
-ACTIVE, HELD, NEW, LAST, BIN = 0, 1, 2, 3, 4
+# to wait, rounds that are not counted yet (both of all tenants, in the first), GPU-time used in the last full hours,
+# and in each hour [GPU-s]
+ACTIVE, HELD, NEW, LAST, UNCOUNTED, USED, BIN = 0, 1, 2, 3, 4, 5, 6
 PER_TENANT: Final = BIN + WINDOW + 1
 
 
 @compiled
+def is_like_the_last(s: View) -> bool:
+    """Whether no job has come or ended since the last round, in the same hour: then it can be counted later."""
+    last = s.moment[0].now - s.moment[0].interval
+    return s.moment[0].contention_until <= last and int(last / HOUR) == int(s.moment[0].now / HOUR)
+
+
+@compiled
 def open_round(s: View) -> None:
-    """Count the round that has passed, and note which jobs wait from now on."""
-    count_used(s)
-    count_deserved(s)
+    """Count the rounds that have passed, and note which jobs wait from now on."""
+    rounds = int(s.tenant_memory[UNCOUNTED, 0]) + 1
+    s.tenant_memory[UNCOUNTED, 0] = 0.0
+    count_used(s, rounds)
+    count_deserved(s, rounds)
     note_waiting(s)
 
 
@@ -49,28 +60,41 @@ def close_round(s: View) -> None:
 
 
 @compiled
-def count_used(s: View) -> None:
+def count_used(s: View, rounds: int) -> None:
     """Add the GPU-time that each tenant has held since the last round to the bin of this hour."""
     tick = s.moment[0].interval
-    hour = int(s.moment[0].now / HOUR)
-    this_bin = BIN + hour % (WINDOW + 1)
-    for t in range(len(s.tenant)):
-        if int((s.moment[0].now - tick) / HOUR) < hour:
-            s.tenant_memory[this_bin, t] = 0.0
-        s.tenant_memory[this_bin, t] += s.tenant_memory[HELD, t] * tick
+    for k in range(rounds - 1, -1, -1):  # the last round of an hour may still be uncounted
+        time = s.moment[0].now - k * tick
+        hour = int(time / HOUR)
+        this_bin = BIN + hour % (WINDOW + 1)
+        is_new_hour = int((time - tick) / HOUR) < hour
+        for t in range(len(s.tenant)):
+            if is_new_hour:
+                s.tenant_memory[this_bin, t] = 0.0
+                s.tenant_memory[USED, t] = s.tenant_memory[BIN:, t].sum()
+            s.tenant_memory[this_bin, t] += s.tenant_memory[HELD, t] * tick
 
 
 @compiled
-def count_deserved(s: View) -> None:
+def count_deserved(s: View, rounds: int) -> None:
     """Add min(demand, share) to what each active job deserves; nothing at the round that first sees it."""
     tick = s.moment[0].interval
     shares = np.empty(len(s.tenant))
     for t in range(len(s.tenant)):
         shares[t] = s.tenant[t].whole_quota / max(1.0, s.tenant_memory[ACTIVE, t])
         for j in candidates(s, t):
-            s.memory[DESERVED, j] += min(s.memory[DEMAND, j], shares[t]) * tick
+            add(s, j, min(s.memory[DEMAND, j], shares[t]) * tick, rounds)
     for j in running(s):
-        s.memory[DESERVED, j] += min(s.memory[DEMAND, j], shares[s.job[j].tenant]) * tick
+        add(s, j, min(s.memory[DEMAND, j], shares[int(s.memory[TENANT, j])]) * tick, rounds)
+
+
+@compiled
+def add(s: View, j: int, gpu_time: float, rounds: int) -> None:
+    """Add round by round, as the sum of the released simulator is made."""
+    total = s.memory[DESERVED, j]
+    for _ in range(rounds):
+        total += gpu_time
+    s.memory[DESERVED, j] = total
 
 
 @compiled
@@ -103,6 +127,7 @@ def begin_to_wait(s: View, j: int, place: float, now: float) -> None:
     """Write down what stays the same while job `j` waits."""
     s.memory[WAITING, j] = place
     s.memory[DEMAND, j] = s.job[j].demand
+    s.memory[TENANT, j] = s.job[j].tenant
     s.memory[ATTAINED, j] = s.job[j].demand * s.job[j].progress
     s.memory[STARVES, j] = now + STARVATION
 
@@ -117,12 +142,8 @@ def wait_last(s: View, j: int) -> None:
 @compiled
 def used_and_owed(s: View, t: int) -> tuple[float, float]:
     """GPU-time that tenant `t` used in the last full hours, and its whole quota of them [GPU-s]."""
-    hour = int(s.moment[0].now / HOUR)
-    used, owed = 0.0, 0.0
-    for h in range(max(0, hour - WINDOW), hour):
-        used += s.tenant_memory[BIN + h % (WINDOW + 1), t]
-        owed += s.tenant[t].whole_quota * HOUR
-    return used, owed
+    hours = min(WINDOW, int(s.moment[0].now / HOUR))
+    return s.tenant_memory[USED, t], s.tenant[t].whole_quota * HOUR * hours
 
 
 @compiled
