@@ -47,7 +47,7 @@ def test_policies_lists_everything(capsys: pytest.CaptureFixture[str]) -> None:
     for name, policy in POLICIES.items():
         assert f"{name}: {policy.source}" in text
         about = listed["policies"][name]["parameters"]
-        assert {k: v["default"] for k, v in about.items()} == dict(policy.parameters)
+        assert {k: v["default"] for k, v in about.items()} == policy.shown
         assert all(v["meaning"] for v in about.values())
     assert set(listed["settings"]) == set(Settings.__dataclass_fields__)
     assert "restart_overhead" in text
