@@ -11,8 +11,8 @@ import pandas as pd
 
 import astraea
 from astraea.claims import counts, evaluate, with_reasons
-from astraea.evaluation import DEFAULT_TRACES, seeds
 from astraea.files import publish
+from astraea.studies.evaluation import DEFAULT_TRACES, seeds
 
 
 class Entry(NamedTuple):

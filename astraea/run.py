@@ -13,7 +13,7 @@ from typing import Any
 
 from astraea.cluster import Cluster
 from astraea.errors import InputError
-from astraea.estimators import identity
+from astraea.estimation.estimators import identity
 from astraea.jit import source_digest
 from astraea.policies import POLICIES, get_policy
 from astraea.policies.base import Policy

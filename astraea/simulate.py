@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 
 import astraea
-from astraea import estimators
 from astraea.cluster import Cluster
 from astraea.engine import answer, loop
 from astraea.engine.compilation import compiled_for
 from astraea.engine.placement import PLACEMENTS
 from astraea.engine.state import EVERY_ROUND, WHILE_ONE_FITS, Private, View, grown, new_state, quotas, whole
 from astraea.errors import InputError, PolicyError
+from astraea.estimation import estimators
 from astraea.jit import source_digest
 from astraea.policies import get_policy
 from astraea.policies.base import Policy

@@ -23,7 +23,7 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from astraea.cluster import Cluster
-from astraea.learning import GradientBoosting
+from astraea.estimation.learning import GradientBoosting
 from astraea.policies import POLICIES
 from astraea.simulate import simulate
 from astraea.synth import synthesize

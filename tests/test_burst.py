@@ -6,7 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea.burst import (
+from astraea.cluster import Cluster
+from astraea.engine.state import quotas
+from astraea.policies import get_policy
+from astraea.simulate import simulate, split_off_impossible
+from astraea.studies.burst import (
     DURATION,
     HORIZON,
     SIZE,
@@ -19,12 +23,8 @@ from astraea.burst import (
     with_burst,
     with_newcomer,
 )
-from astraea.cluster import Cluster
-from astraea.engine.state import quotas
-from astraea.evaluation import SCHEDULERS
-from astraea.grids import fairness_grid
-from astraea.policies import get_policy
-from astraea.simulate import simulate, split_off_impossible
+from astraea.studies.evaluation import SCHEDULERS
+from astraea.studies.grids import fairness_grid
 from astraea.trace import Trace
 
 HOUR = 3600.0

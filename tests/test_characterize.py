@@ -6,7 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea.characterize import (
+from astraea.cluster import Cluster
+from astraea.errors import InputError
+from astraea.metrics import HOUR
+from astraea.simulate import simulate
+from astraea.studies.characterize import (
     DAY,
     Swap,
     class_label,
@@ -20,10 +24,6 @@ from astraea.characterize import (
     tenant_utilization,
     widest_swap,
 )
-from astraea.cluster import Cluster
-from astraea.errors import InputError
-from astraea.metrics import HOUR
-from astraea.simulate import simulate
 from astraea.trace import Trace
 
 

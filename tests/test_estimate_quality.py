@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_estimates import left
 
 from astraea.errors import InputError
-from astraea.estimate_quality import (
+from astraea.estimation.estimate_quality import (
     constant_guess,
     error_by_age,
     error_table,
@@ -21,7 +21,7 @@ from astraea.estimate_quality import (
     observed_remaining,
     survival,
 )
-from astraea.estimates import Estimates, accuracy
+from astraea.estimation.estimates import Estimates, accuracy
 from astraea.trace import Trace
 
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from astraea.errors import InputError
-from astraea.estimate_study import ESTIMATING, RATES, cost_figures, costs, estimate_grid, estimate_workload
-from astraea.estimators import LEARNED
+from astraea.estimation.estimators import LEARNED
 from astraea.simulate import simulate
+from astraea.studies.estimate_study import ESTIMATING, RATES, cost_figures, costs, estimate_grid, estimate_workload
 from astraea.trace import Trace
 
 
@@ -97,7 +97,7 @@ def test_every_run_of_the_grid_is_what_its_row_says() -> None:
 
 
 def test_learned_runs_are_those_of_the_evaluation() -> None:
-    from astraea.evaluation import main_grid
+    from astraea.studies.evaluation import main_grid
 
     known = {run.key for run in main_grid("venus", "small").runs}
     grid = estimate_grid("venus", "small")

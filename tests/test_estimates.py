@@ -15,7 +15,7 @@ from astraea.cluster import Cluster
 from astraea.engine.expectation import expect
 from astraea.engine.state import View, new_state
 from astraea.errors import InputError
-from astraea.estimates import Estimates, accuracy, calibration
+from astraea.estimation.estimates import Estimates, accuracy, calibration
 from astraea.policies.base import remaining_service, total_service
 from astraea.trace import Trace
 

@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from histories import busy, of
 
-from astraea import estimators
 from astraea.cli import main
 from astraea.cluster import Cluster
 from astraea.errors import InputError
-from astraea.estimates import accuracy
-from astraea.estimators import ESTIMATORS, LEARNED, estimate, identity, sigma_of
+from astraea.estimation import estimators
+from astraea.estimation.estimates import accuracy
+from astraea.estimation.estimators import ESTIMATORS, LEARNED, estimate, identity, sigma_of
+from astraea.estimation.learning import GradientBoosting, History
 from astraea.experiments import grid
-from astraea.learning import GradientBoosting, History
 from astraea.policies import POLICIES, get_policy
 from astraea.run import Run
 from astraea.simulate import Settings, simulate

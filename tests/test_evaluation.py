@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from astraea import evaluation
 from astraea.cluster import Cluster
 from astraea.describe import served_load
 from astraea.errors import InputError
+from astraea.studies import evaluation
 from astraea.trace import Trace
 from astraea.workloads import workload_path
 

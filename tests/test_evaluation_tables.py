@@ -9,8 +9,11 @@ import pandas as pd
 import pytest
 
 from astraea.cluster import Cluster
-from astraea.evaluation import Grid
-from astraea.evaluation_tables import (
+from astraea.experiments import Run
+from astraea.result import Result
+from astraea.simulate import simulate
+from astraea.studies.evaluation import Grid
+from astraea.studies.evaluation_tables import (
     busy_utilization,
     cluster_timeline,
     efficiency_figures,
@@ -21,10 +24,7 @@ from astraea.evaluation_tables import (
     size_figures,
     times_as_much,
 )
-from astraea.experiments import Run
-from astraea.lease_term import lease_figures
-from astraea.result import Result
-from astraea.simulate import simulate
+from astraea.studies.lease_term import lease_figures
 from astraea.trace import Trace
 
 HOUR = 3600.0

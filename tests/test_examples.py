@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from astraea.errors import InputError
-from astraea.examples import (
+from astraea.result import Result
+from astraea.simulate import simulate
+from astraea.studies.examples import (
     MINUTE,
     NO_OVERHEADS,
     SIX_GPUS,
@@ -17,8 +19,6 @@ from astraea.examples import (
     six_gpu_trace,
     window_shares,
 )
-from astraea.result import Result
-from astraea.simulate import simulate
 from astraea.trace import Trace
 
 HOUR = 60 * MINUTE

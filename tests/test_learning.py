@@ -13,11 +13,11 @@ import pytest
 from histories import DAY, busy, of
 
 import astraea
-from astraea import learning
-from astraea.estimates import accuracy
-from astraea.estimators import LEARNED, estimate
-from astraea.learning import GradientBoosting
-from astraea.past import Past
+from astraea.estimation import learning
+from astraea.estimation.estimates import accuracy
+from astraea.estimation.estimators import LEARNED, estimate
+from astraea.estimation.learning import GradientBoosting
+from astraea.estimation.past import Past
 from astraea.readers import read_trace
 from astraea.synth import synthesize
 
@@ -164,7 +164,7 @@ THREADS = """
 import sys
 sys.path[:0] = sys.argv[1:]
 from histories import busy
-from astraea.learning import GradientBoosting
+from astraea.estimation.learning import GradientBoosting
 trace = busy()
 e = GradientBoosting().fit(trace).predict(trace)
 print(*(x.hex() for q in (0.1, 0.5, 0.9) for x in e.quantile(q).tolist()))

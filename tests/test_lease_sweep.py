@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from astraea.cluster import Cluster
-from astraea.lease_sweep import OVERHEADS, SWEPT_TERMS, recommendations, sensitivity_grid
-from astraea.lease_term import recommended_term
+from astraea.studies.lease_sweep import OVERHEADS, SWEPT_TERMS, recommendations, sensitivity_grid
+from astraea.studies.lease_term import recommended_term
 from astraea.trace import Trace
 
 
@@ -50,8 +50,8 @@ def test_the_sweep_changes_one_thing_at_a_time(monkeypatch: pytest.MonkeyPatch) 
         assert run.settings.restart_overhead == 20 * row.overheads
         assert run.trace.submit_time[-1] == pytest.approx(72_000 / row.load)
     assert set(grid.index["overheads"]) == {1.0, *OVERHEADS}
-    monkeypatch.setattr("astraea.lease_sweep.LARGE", 2)
-    monkeypatch.setattr("astraea.lease_sweep.SWEPT_JOBS", 1)
+    monkeypatch.setattr("astraea.studies.lease_sweep.LARGE", 2)
+    monkeypatch.setattr("astraea.studies.lease_sweep.SWEPT_JOBS", 1)
     assert {len(run.trace) for run in sensitivity_grid(two_jobs(), Cluster(2)).runs} == {2}
-    monkeypatch.setattr("astraea.lease_sweep.LARGE", 1)
+    monkeypatch.setattr("astraea.studies.lease_sweep.LARGE", 1)
     assert {len(run.trace) for run in sensitivity_grid(two_jobs(), Cluster(2)).runs} == {1}

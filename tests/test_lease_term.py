@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from astraea import lease_term
 from astraea.cluster import Cluster
 from astraea.errors import InputError
 from astraea.experiments import run_grid
-from astraea.lease_term import select_lease_term
 from astraea.metrics import average_jct, overhead_share, sharing_loss
 from astraea.policies import get_policy
 from astraea.simulate import Settings, simulate
+from astraea.studies import lease_term
+from astraea.studies.lease_term import select_lease_term
 from astraea.trace import Trace
 
 ONE = Cluster(1, 1)

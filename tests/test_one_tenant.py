@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea import one_tenant
 from astraea.cluster import Cluster
-from astraea.one_tenant import changes, few_seeds, hourly_service, hours, own_and_others, pairs, tenant_figures
 from astraea.simulate import simulate
+from astraea.studies import one_tenant
+from astraea.studies.one_tenant import changes, few_seeds, hourly_service, hours, own_and_others, pairs, tenant_figures
 from astraea.trace import Trace
 
 

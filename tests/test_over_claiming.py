@@ -8,11 +8,11 @@ import pytest
 
 from astraea.cluster import Cluster
 from astraea.errors import InputError
-from astraea.evaluation import SCHEDULERS, main_grid
-from astraea.grids import fairness_grid
-from astraea.one_tenant import changes, own_and_others, tenant_figures
-from astraea.over_claiming import over_claimed, over_claiming_grid, typical_tenant
 from astraea.simulate import simulate
+from astraea.studies.evaluation import SCHEDULERS, main_grid
+from astraea.studies.grids import fairness_grid
+from astraea.studies.one_tenant import changes, own_and_others, tenant_figures
+from astraea.studies.over_claiming import over_claimed, over_claiming_grid, typical_tenant
 from astraea.trace import Trace
 
 

@@ -9,9 +9,10 @@ import pytest
 from astraea.cluster import Cluster
 from astraea.engine.state import quotas
 from astraea.errors import InputError
-from astraea.evaluation import SCHEDULERS
-from astraea.grids import fairness_grid
-from astraea.paid_share import (
+from astraea.simulate import simulate, split_off_impossible
+from astraea.studies.evaluation import SCHEDULERS
+from astraea.studies.grids import fairness_grid
+from astraea.studies.paid_share import (
     attained_when_busy,
     before_and_after,
     busiest_tenant,
@@ -19,7 +20,6 @@ from astraea.paid_share import (
     paid_share_figures,
     paid_share_grid,
 )
-from astraea.simulate import simulate, split_off_impossible
 from astraea.trace import Trace
 
 HOUR = 3600.0

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from astraea import plots
 from astraea.errors import InputError
-from astraea.evaluation import SCHEDULERS
 from astraea.looks import LOOKS, WORDS
+from astraea.studies.evaluation import SCHEDULERS
 from astraea.summaries import compared, crossing, gpu_rows
 
 matplotlib.use("Agg")

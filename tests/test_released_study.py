@@ -11,10 +11,12 @@ import pytest
 from astraea import plots
 from astraea.cluster import Cluster
 from astraea.dots import dots
-from astraea.evaluation import load_workload, main_grid
 from astraea.policies import get_policy
 from astraea.readers import read_trace
-from astraea.released_study import (
+from astraea.result import Result
+from astraea.simulate import simulate
+from astraea.studies.evaluation import load_workload, main_grid
+from astraea.studies.released_study import (
     FREE_VARIANTS,
     RELEASED,
     VARIANTS,
@@ -26,9 +28,7 @@ from astraea.released_study import (
     study_figures,
     tenant_loads,
 )
-from astraea.result import Result
-from astraea.simulate import simulate
-from astraea.skipped_neighbour import (
+from astraea.studies.skipped_neighbour import (
     NO_COST,
     example,
     lease_ends_together,

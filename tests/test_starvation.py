@@ -8,7 +8,7 @@ import pandas as pd
 
 from astraea.cluster import Cluster
 from astraea.simulate import simulate
-from astraea.starvation import longest_waits
+from astraea.studies.starvation import longest_waits
 from astraea.trace import Trace
 
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from astraea.cluster import Cluster
 from astraea.errors import InputError
-from astraea.estimators import ESTIMATORS
+from astraea.estimation.estimators import ESTIMATORS
 from astraea.readers import FORMATS, TIME_UNITS
 from astraea.trace import Trace
 from astraea.workloads import FETCHED, SYNTHETIC, named_trace

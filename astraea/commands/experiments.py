@@ -11,7 +11,7 @@ from astraea.commands import arguments as args
 from astraea.errors import InputError
 from astraea.experiments import grid, grid_table
 from astraea.files import publish
-from astraea.lease_term import TERMS, select_lease_term
+from astraea.studies.lease_term import TERMS, select_lease_term
 from astraea.workloads import SYNTHETIC
 
 

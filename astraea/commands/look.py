@@ -10,7 +10,7 @@ from typing import Any
 from astraea.commands import arguments as args
 from astraea.describe import describe_text
 from astraea.engine.placement import PLACEMENTS
-from astraea.estimators import ESTIMATORS
+from astraea.estimation.estimators import ESTIMATORS
 from astraea.policies import POLICIES
 from astraea.simulate import Settings
 

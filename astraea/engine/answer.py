@@ -6,6 +6,7 @@ from typing import Final
 
 from astraea.engine import placement
 from astraea.engine.leases import lose, revoke_lease, start_lease
+from astraea.engine.queues import dequeue, put
 from astraea.engine.state import ASKING, PENDING, RUNNING, Private, View
 from astraea.jit import compiled
 
@@ -23,8 +24,8 @@ MISPLACED: Final = 7  # chose nodes that do not exist, have too few free GPUs, o
 def answer_is_valid(s: View, x: Private) -> bool:
     """Check what the policy chose: real candidates, each once, within the GPUs that are there."""
     gpus = s.node_free.sum()
-    for k in range(x.engine[0].n_asking):
-        gpus += s.job[x.asking[k]].demand
+    for k in range(s.moment[0].n_asking):
+        gpus += s.job[s.asking[k]].demand
     for k in range(s.moment[0].n_revoked):
         j = s.revoked[k]
         if not 0 <= j < len(s.job) or s.job[j].status != RUNNING:
@@ -72,11 +73,11 @@ def apply(s: View, x: Private) -> bool:
     for k in range(s.moment[0].n_revoked):
         s.job[s.revoked[k]].picked = False
         revoke_lease(s, x, s.revoked[k], time)
-    for k in range(x.engine[0].n_asking):
-        j = x.asking[k]
+    for k in range(s.moment[0].n_asking):
+        j = s.asking[k]
         if not s.job[j].picked:
             lose(s, x, j, time)
-    choice = 0
+    choice, n_started = 0, 0
     for k in range(s.moment[0].n_picks):
         j = s.picks[k]
         s.job[j].picked = False
@@ -91,10 +92,14 @@ def apply(s: View, x: Private) -> bool:
             start_lease(s, x, j, time)
         elif placement.place(s, x, j, s.job[j].demand) > 0:
             start_lease(s, x, j, time)
+        if s.job[j].status == RUNNING:
+            put(x.started, n_started, j)
+            n_started += 1
+    dequeue(s, x.started, n_started)
     if choice < s.moment[0].n_choices:
         x.engine[0].violation, x.engine[0].violator = MISPLACED, s.choices[choice].job
         return False
-    x.engine[0].n_asking = 0
+    s.moment[0].n_asking = 0
     s.moment[0].n_picks = 0
     s.moment[0].n_revoked = 0
     s.moment[0].n_choices = 0

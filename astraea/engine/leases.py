@@ -6,7 +6,7 @@ import numpy as np
 
 from astraea.engine import accounting, events, placement
 from astraea.engine.expectation import expect
-from astraea.engine.queues import dequeue, enqueue
+from astraea.engine.queues import enqueue_one, put
 from astraea.engine.state import ASKING, DONE, PENDING, RUNNING, Private, View
 from astraea.jit import compiled
 
@@ -21,7 +21,7 @@ def arrive(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].status = PENDING
     s.job[j].waiting_since = time
     expect(s, j)
-    enqueue(s, j)
+    enqueue_one(s, j)
 
 
 @compiled
@@ -80,9 +80,8 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
     expect(s, j)
     s.job[j].status = ASKING
-    x.asking[x.engine[0].n_asking] = j
-    x.engine[0].n_asking += 1
-    enqueue(s, j)
+    put(s.asking, s.moment[0].n_asking, j)
+    s.moment[0].n_asking += 1
     s.moment[0].free += s.job[j].demand
 
 
@@ -122,7 +121,6 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     s.moment[0].n_running += 1
     accounting.change_held(s, s.job[j].tenant, s.job[j].demand, time)
     events.push(x, j, min(finish_time(s, x, j), x.job[j].lease_end))
-    dequeue(s, j)
 
 
 @compiled
@@ -148,7 +146,7 @@ def revoke_lease(s: View, x: Private, j: int, time: float) -> None:
     charge(s, x, j, time, time)
     x.job[j].overhead += time - s.job[j].lease_start
     lose(s, x, j, time)
-    enqueue(s, j)
+    enqueue_one(s, j)
 
 
 @compiled
@@ -161,18 +159,18 @@ def pass_over_neighbours(s: View, x: Private, round_time: float) -> None:
     """
     due = 0
     while x.engine[0].heap_size > 0 and x.heap[0].time <= round_time:
-        x.asking[due] = x.heap[0].job
-        events.remove(x, x.asking[due])
+        s.asking[due] = x.heap[0].job
+        events.remove(x, s.asking[due])
         due += 1
     is_removed = False
     for k in range(due):
         least = k
         for i in range(k + 1, due):
-            if s.job[x.asking[i]].launch < s.job[x.asking[least]].launch:
+            if s.job[s.asking[i]].launch < s.job[s.asking[least]].launch:
                 least = i
-        x.asking[k], x.asking[least] = x.asking[least], x.asking[k]
-        j = x.asking[k]
-        if is_removed and is_next_in_launch_order(s, x.asking[k - 1], j):
+        s.asking[k], s.asking[least] = s.asking[least], s.asking[k]
+        j = s.asking[k]
+        if is_removed and is_next_in_launch_order(s, s.asking[k - 1], j):
             late = (x.engine[0].round_number + 1) * s.moment[0].interval
             x.job[j].lease_end = max(x.job[j].lease_end, late)
             events.push(x, j, late)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from astraea.engine import accounting, answer, events, leases
+from astraea.engine import accounting, answer, events, leases, queues
 from astraea.engine.state import (
     EVERY_ROUND,
     WHILE_ONE_FITS,
@@ -139,6 +139,7 @@ def advance(s: View, x: Private, round_time: float) -> None:
             x.engine[0].next_arrival += 1
     accounting.record_hours(s, round_time)
     s.moment[0].now = round_time
+    queues.enqueue(s, s.asking, s.moment[0].n_asking)
 
 
 @compiled

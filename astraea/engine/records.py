@@ -19,6 +19,7 @@ MOMENT: Final = np.dtype(
         ("active_jobs", float),  # submitted and not ended
         ("contention", float),  # integral of that number [job-s] ...
         ("contention_until", float),  # ... up to this time [s]
+        ("n_asking", int),
         ("n_running", int),
         ("n_picks", int),
         ("n_revoked", int),
@@ -122,7 +123,6 @@ ENGINE: Final = np.dtype(
         ("round_number", int),  # number of this round
         ("next_arrival", int),
         ("n_done", int),
-        ("n_asking", int),
         ("heap_size", int),
         ("n_log", int),
         ("n_place", int),

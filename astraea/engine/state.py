@@ -67,6 +67,7 @@ class View(NamedTuple):
     region: Records  #: (T + 1,) of `REGION`: where in `queue` each tenant's candidates are; the last: everyone's
     queue: I  #: candidates, that is pending jobs and those that ask for renewal, in job order within a region
     open_gangs: I  #: (GPUs + 1,) candidates that have not been granted at this round, by demand
+    asking: I  #: candidates whose lease ended at this round, in job order
     running: I  #: jobs under a running lease, in no particular order
     memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
     tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
@@ -84,8 +85,8 @@ class Private(NamedTuple):
 
     engine: Records  #: (1,) of `ENGINE`
     job: Records  #: (n,) of `PRIVATE_JOB`
+    started: I  #: jobs whose lease begins at this round, in job order
     heap: Records  #: (GPUs,) of `EVENT`: the next event of each running job
-    asking: I  #: jobs whose lease ended at this round
     log: Records  #: one line of `LOG` per lease
     place_log: I  #: (lines, 3): line of the lease that began there, node, gpus
 
@@ -138,6 +139,7 @@ def new_state(
         region=records(REGION, tenants + 1, start=np.concatenate([[0], np.cumsum(jobs_of)])),
         queue=np.zeros(2 * n, np.int64),
         open_gangs=np.zeros(m + 1, np.int64),
+        asking=np.zeros(m, np.int64),
         running=np.zeros(m, np.int64),
         memory=np.zeros((memory[0], n)),
         tenant_memory=np.zeros((memory[1], tenants)),
@@ -155,8 +157,8 @@ def new_state(
             PRIVATE_JOB, n, duration=trace.duration, sensitivity=trace.sensitivity, speed=1.0,
             first_start=np.nan, end_time=np.nan, log_of=-1,
         ),
+        started=np.zeros(m, np.int64),
         heap=records(EVENT, m),
-        asking=np.zeros(m, np.int64),
         log=records(LOG, lines),
         place_log=np.zeros((lines, 3), np.int64),
     )  # fmt: skip

@@ -176,6 +176,10 @@ def count_gpus(s: View, p: Parameters, keys: np.ndarray) -> np.ndarray:
     """Pass A: how many GPUs each tenant may hold, by counting jobs that fit, least served tenant first."""
     tenants = len(s.tenant)
     quota = np.empty(tenants)
+    for t in range(tenants):
+        quota[t] = in_use(s, t) + s.job.demand[candidates(s, t)].sum()
+    if quota.sum() <= s.moment[0].gpus:
+        return quota  # all fit
     used, owed, served = np.zeros(tenants), np.zeros(tenants), np.ones(tenants)
     is_closed = np.zeros(tenants, np.bool_)
     for t in range(tenants):

@@ -33,6 +33,7 @@ __all__ = [
     "place_on",
     "policy",
     "remaining_service",
+    "renewals",
     "revoke",
     "rho_job",
     "running",
@@ -59,6 +60,12 @@ def candidates(s: View, t: int) -> I:
 def all_candidates(s: View) -> I:
     """Jobs of all tenants that wait or ask for renewal, in order of submission."""
     return candidates(s, len(s.tenant))
+
+
+@compiled
+def renewals(s: View) -> I:
+    """Candidates that ask for renewal, in order of submission; those granted at this round too."""
+    return s.asking[: s.moment[0].n_asking]
 
 
 @compiled

@@ -28,8 +28,10 @@ from astraea.policies.base import (
     is_open,
     place_on,
     policy,
+    renewals,
     revoke,
     running,
+    some_job_fits,
 )
 from astraea.policies.cells import Cells, lay_out, mark_job, rounded, take_cells
 
@@ -41,8 +43,8 @@ SPOT: Final = 0
 GUARANTEED: Final = 1
 EVICTED: Final = 2  # a spot job that is not renewed at this round
 
-# what is kept beside the first tenant: how many jobs ran and waited when the last answer was that none can be served
-RAN: Final = 0
+# what is kept beside the first tenant of the last round: how many jobs it left on GPUs, and how many it let wait
+LEFT: Final = 0
 WAITED: Final = 1
 
 
@@ -58,45 +60,61 @@ class Parameters(NamedTuple):
 @policy("hived", Parameters, looks=lambda _: WHILE_ONE_WAITS, memory=(2, 2, 0))
 def hived(s: View) -> None:
     """HiveD's virtual clusters with guaranteed and spot jobs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5)."""
-    if s.tenant_memory[RAN, 0] == len(running(s)) and s.tenant_memory[WAITED, 0] == len(all_candidates(s)):
-        return  # nobody came, asked or ended since then
-    if nobody_waits(s):
-        for role in (GUARANTEED, SPOT):
-            for j in all_candidates(s):
-                if s.memory[ROLE, j] == role:
-                    grant(s, j)
-        s.tenant_memory[RAN, 0] = -1
-        return
-    cells = lay_out(s)
-    for jobs in (running(s), all_candidates(s)):
-        for j in jobs:
-            if s.memory[ROLE, j] == GUARANTEED:
-                mark_job(s, cells, j, int(s.memory[CELL, j]))
+    renew(s, GUARANTEED)
+    if some_job_waits(s) and not is_like_the_last(s):
+        cells = lay_out(s)
+        for jobs in (running(s), renewals(s)):
+            for j in jobs:
+                if s.memory[ROLE, j] == GUARANTEED:
+                    mark_job(s, cells, j, int(s.memory[CELL, j]))
+        for t in range(len(s.tenant)):
+            start_guaranteed(s, cells, t)
+    renew(s, SPOT)  # those whose place no guaranteed job needs
+    if some_job_waits(s) and not is_like_the_last(s):
+        start_spot(s)
+    s.tenant_memory[LEFT, 0] = len(running(s)) + s.moment[0].n_picks - s.moment[0].n_revoked
+    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.moment[0].n_picks - evicted(s)
+
+
+@compiled
+def renew(s: View, role: int) -> None:
+    """Grant every renewal of a role."""
+    for j in renewals(s):
+        if s.memory[ROLE, j] == role:
+            grant(s, j)
+
+
+@compiled
+def some_job_waits(s: View) -> bool:
+    """Whether not all candidates ask for renewal."""
+    return len(all_candidates(s)) > len(renewals(s))
+
+
+@compiled
+def is_like_the_last(s: View) -> bool:
+    """Whether no job has come, ended or been preempted since the last round, so that who waits does so in vain."""
+    waiting = len(all_candidates(s)) - len(renewals(s))
+    return s.tenant_memory[LEFT, 0] == len(running(s)) + len(renewals(s)) and s.tenant_memory[WAITED, 0] == waiting
+
+
+@compiled
+def evicted(s: View) -> int:
+    """Jobs that ask for renewal and do not get it; they may start again at the next round."""
+    jobs = 0
+    for j in renewals(s):
+        jobs += is_open(s, j)
+    return jobs
+
+
+@compiled
+def start_spot(s: View) -> None:
+    """Start every waiting job that fits, in order of submission."""
     for j in all_candidates(s):
-        if s.memory[ROLE, j] == GUARANTEED:
-            grant(s, j)  # a renewal, always
-    for t in range(len(s.tenant)):
-        start_guaranteed(s, cells, t)
-    for j in all_candidates(s):
-        if s.job[j].status == ASKING and s.memory[ROLE, j] == SPOT:
-            grant(s, j)  # a renewal, as no guaranteed job needs the place
-    for j in all_candidates(s):
-        if s.moment[0].free == 0:
+        if not some_job_fits(s):
             break
         if s.job[j].status == PENDING and is_open(s, j) and fits(s, j):
             s.memory[ROLE, j] = SPOT
             grant(s, j)
-    s.tenant_memory[RAN, 0] = len(running(s)) if s.moment[0].n_picks == 0 else -1
-    s.tenant_memory[WAITED, 0] = len(all_candidates(s))
-
-
-@compiled
-def nobody_waits(s: View) -> bool:
-    """Whether all candidates ask for renewal."""
-    for j in all_candidates(s):
-        if s.job[j].status != ASKING:
-            return False
-    return True
 
 
 @compiled
@@ -144,7 +162,7 @@ def victim(s: View, node: int, wanting: int) -> int:
     Of equals, the one whose last checkpoint is the latest, then the one submitted last.
     """
     best, best_key = NO_JOB, (np.inf, np.inf, np.inf, np.inf)
-    for jobs in (running(s), all_candidates(s)):
+    for jobs in (running(s), renewals(s)):
         for j in jobs:
             held = spot_gpus(s, j, node)
             if held > 0:

@@ -37,6 +37,7 @@ from astraea.policies.base import (
     level,
     policy,
     remaining_service,
+    renewals,
     some_job_fits,
     total_service,
     unpack,
@@ -209,7 +210,7 @@ def keeps_its_nodes(s: View, nodes: I, j: int) -> bool:
 def free_nodes(s: View) -> I:
     """Free GPUs per node once the jobs that are not renewed have left and those granted so far have come."""
     nodes = s.node_free.copy()
-    for j in all_candidates(s):
+    for j in renewals(s):
         piece = s.job[j].first_piece if is_open(s, j) else -1
         while piece >= 0:
             nodes[s.piece[piece].node] += s.piece[piece].gpus

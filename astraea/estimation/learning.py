@@ -1,4 +1,4 @@
-"""Estimators of running times that learn from the jobs that ended before a trace's second 0 (`astraea.past`).
+"""Estimators of running times that learn from the jobs that ended before a trace's second 0 (`past`).
 
 The band of the gradient boosting is conformal [Romano2019]: models of the first three quarters of the history tell by
 how much its quantiles miss on the last quarter.
@@ -15,8 +15,8 @@ import pandas as pd
 
 from astraea.columns import FloatArray, IntArray
 from astraea.errors import InputError
-from astraea.estimates import HIGH, LOW, Estimates
-from astraea.past import Past
+from astraea.estimation.estimates import HIGH, LOW, Estimates
+from astraea.estimation.past import Past
 from astraea.trace import Trace
 
 LEVELS: Final = (("user", "demand"), ("tenant", "demand"), ("user",), ("demand",), ())

@@ -1,6 +1,6 @@
 """How good estimates of running times are, and what they say of a job that has run for a while.
 
-Pure functions of estimates and true durations, besides those of `astraea.estimates`.
+Pure functions of estimates and true durations, besides those of `astraea.estimation.estimates`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from astraea.columns import FloatArray
-from astraea.estimates import HIGH, LOW, Estimates, accuracy
-from astraea.learning import ENOUGH
-from astraea.past import Past
+from astraea.estimation.estimates import HIGH, LOW, Estimates, accuracy
+from astraea.estimation.learning import ENOUGH
+from astraea.estimation.past import Past
 from astraea.trace import Trace
 
 DAY: Final = 86_400.0

@@ -8,11 +8,11 @@ from typing import Final
 import pandas as pd
 
 from astraea.cluster import Cluster
-from astraea.evaluation import LARGE, Grid
 from astraea.experiments import Run
-from astraea.lease_term import lease_means, recommended_term
 from astraea.policies import get_policy
 from astraea.simulate import Settings
+from astraea.studies.evaluation import LARGE, Grid
+from astraea.studies.lease_term import lease_means, recommended_term
 from astraea.trace import Trace
 
 SWEPT_TERMS: Final = (300.0, 600.0, 900.0, 1800.0, 3600.0)

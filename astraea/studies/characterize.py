@@ -12,9 +12,11 @@ from astraea.cluster import Cluster
 from astraea.columns import STATES
 from astraea.describe import DEMANDS, RUNNING_TIMES
 from astraea.errors import InputError
-from astraea.evaluation import NODES
+from astraea.experiments import Run
 from astraea.metrics import DAY, HOUR
+from astraea.policies import get_policy
 from astraea.result import Result
+from astraea.studies.evaluation import NODES, Grid, load_workload, seeds
 from astraea.summaries import ecdf
 from astraea.trace import Trace
 
@@ -89,6 +91,16 @@ def production_cluster(name: str, evaluated: Cluster) -> Cluster:
         return evaluated
     nodes = math.ceil(evaluated.nodes * PRODUCTION_NODES[name] / NODES[name])
     return Cluster(nodes, evaluated.gpus_per_node)
+
+
+def production_grid(trace: str, scale: str = "paper") -> Grid:
+    """FIFO in every virtual cluster, on a cluster of production size: every seed of the evaluation."""
+    runs, rows = [], []
+    for seed in seeds(trace, scale):
+        jobs, evaluated = load_workload(trace, scale, seed)
+        runs.append(Run(jobs, production_cluster(trace, evaluated), get_policy("yarn-cs"), seed))
+        rows.append({"scheduler": "yarn-cs", "seed": seed, "nodes": runs[-1].cluster.nodes})
+    return Grid(runs, pd.DataFrame(rows))
 
 
 def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:

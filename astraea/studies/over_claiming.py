@@ -14,8 +14,8 @@ import pandas as pd
 
 from astraea.engine.state import quotas, whole
 from astraea.errors import InputError
-from astraea.evaluation import SCHEDULERS, Grid, load_workload, run_of
-from astraea.one_tenant import few_seeds
+from astraea.studies.evaluation import SCHEDULERS, Grid, load_workload, run_of
+from astraea.studies.one_tenant import few_seeds
 from astraea.trace import Trace
 
 FACTOR: Final = 2

@@ -17,12 +17,12 @@ import pandas as pd
 
 from astraea.cluster import Cluster
 from astraea.engine.state import quotas, whole
-from astraea.evaluation import SCHEDULERS, Grid, load_workload, run_of
 from astraea.experiments import Run
 from astraea.metrics import DAY, HOUR, SHARING_LOSS
-from astraea.one_tenant import KEYS, experiments, few_seeds, hourly_service, hours
 from astraea.policies import get_policy
 from astraea.result import Result
+from astraea.studies.evaluation import SCHEDULERS, Grid, load_workload, run_of
+from astraea.studies.one_tenant import KEYS, experiments, few_seeds, hourly_service, hours
 from astraea.trace import Trace
 
 SIZE: Final = 8

@@ -15,14 +15,14 @@ import pandas as pd
 from astraea.cluster import Cluster
 from astraea.columns import FloatArray
 from astraea.engine.state import HOUR, quotas
-from astraea.evaluation import LARGE, Grid, load_workload, seeds
-from astraea.evaluation_tables import fairness_figures, long_form
 from astraea.experiments import Run
 from astraea.metrics import SHARING_LOSS, average_jct, average_slowdown, overhead_share
 from astraea.policies import get_policy
 from astraea.result import Result
 from astraea.simulate import Settings
-from astraea.skipped_neighbour import NO_COST, whole_minutes
+from astraea.studies.evaluation import LARGE, Grid, load_workload, seeds
+from astraea.studies.evaluation_tables import fairness_figures, long_form
+from astraea.studies.skipped_neighbour import NO_COST, whole_minutes
 from astraea.trace import Trace
 
 DAY: Final = 86_400.0

@@ -19,7 +19,7 @@ import pandas as pd
 
 from astraea.columns import FloatArray
 from astraea.errors import InputError
-from astraea.estimates import HIGH, LOW
+from astraea.estimation.estimates import HIGH, LOW
 from astraea.trace import Trace
 
 LAST: Final = 100

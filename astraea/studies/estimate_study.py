@@ -14,8 +14,15 @@ import pandas as pd
 
 from astraea.cluster import Cluster
 from astraea.errors import InputError
-from astraea.estimators import LEARNED
-from astraea.evaluation import (
+from astraea.estimation.estimators import LEARNED
+from astraea.estimation.learning import ENOUGH
+from astraea.estimation.past import Past
+from astraea.experiments import Run
+from astraea.metrics import average_jct, average_slowdown, sharing_loss
+from astraea.policies import get_policy
+from astraea.result import Result
+from astraea.simulate import Settings
+from astraea.studies.evaluation import (
     NODES,
     SMALL_JOBS,
     Grid,
@@ -24,13 +31,6 @@ from astraea.evaluation import (
     seeds,
     suitable_nodes,
 )
-from astraea.experiments import Run
-from astraea.learning import ENOUGH
-from astraea.metrics import average_jct, average_slowdown, sharing_loss
-from astraea.past import Past
-from astraea.policies import get_policy
-from astraea.result import Result
-from astraea.simulate import Settings
 from astraea.trace import Trace
 
 ESTIMATING: Final = ("allox", "themis")

@@ -5,7 +5,7 @@
   error, E abs(exp(sigma z) - 1) = exp(sigma^2 / 2) erf(sigma / sqrt(2)), which sigma is solved for. (The median one
   cannot exceed 100 %.)
 - `history`: what the user's jobs with this demand needed before; `gradient-boosting`: a model of that and more. Both
-  learn from jobs that ended before second 0 (`astraea.learning`).
+  learn from jobs that ended before second 0 (`astraea.estimation.learning`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from astraea.errors import InputError
-from astraea.estimates import HIGH, Estimates
-from astraea.learning import Estimator, GradientBoosting, History
+from astraea.estimation.estimates import HIGH, Estimates
+from astraea.estimation.learning import Estimator, GradientBoosting, History
 from astraea.trace import Trace
 
 T = TypeVar("T")

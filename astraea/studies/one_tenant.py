@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from astraea.columns import FloatArray
-from astraea.evaluation import LARGE, load_workload, seeds
 from astraea.result import Result
+from astraea.studies.evaluation import LARGE, load_workload, seeds
 
 KEYS = ["scheduler", "seed", "tenant"]
 """What a comparison is made within."""

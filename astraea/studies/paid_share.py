@@ -17,11 +17,11 @@ import pandas as pd
 from astraea.cluster import Cluster
 from astraea.engine.state import quotas
 from astraea.errors import InputError
-from astraea.evaluation import SCHEDULERS, Grid, load_workload, run_of
 from astraea.metrics import HOUR
-from astraea.one_tenant import experiments, few_seeds, hourly_service, tenant_figures
 from astraea.result import Result
 from astraea.simulate import split_off_impossible
+from astraea.studies.evaluation import SCHEDULERS, Grid, load_workload, run_of
+from astraea.studies.one_tenant import experiments, few_seeds, hourly_service, tenant_figures
 from astraea.trace import Trace
 
 FACTOR: Final = 2.0

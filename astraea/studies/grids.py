@@ -1,0 +1,39 @@
+"""Which simulations each notebook reads: `make figures` makes them beforehand, in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import pandas as pd
+
+from astraea.studies.burst import burst_grid
+from astraea.studies.characterize import production_grid
+from astraea.studies.estimate_study import estimate_grid
+from astraea.studies.evaluation import Grid, lease_grid, load_workload, main_grid, size_grid
+from astraea.studies.lease_sweep import sensitivity_grid
+from astraea.studies.over_claiming import over_claiming_grid
+from astraea.studies.paid_share import paid_share_grid
+from astraea.studies.released_study import released_grid
+
+
+def fairness_grid(trace: str, scale: str = "paper") -> Grid:
+    """`main_grid`, and the runs in which one tenant over-claims, weighs twice as much, or comes with a burst."""
+    grids = [grid(trace, scale) for grid in (main_grid, over_claiming_grid, paid_share_grid, burst_grid)]
+    index = pd.concat([grid.index for grid in grids], ignore_index=True)
+    return Grid([run for grid in grids for run in grid.runs], index)
+
+
+def lease_term_grid(trace: str, scale: str = "paper") -> Grid:
+    """`lease_grid`, and how what it recommends hangs on overheads and load."""
+    grids = [lease_grid(trace, scale), sensitivity_grid(*load_workload(trace, scale))]
+    return Grid([run for grid in grids for run in grid.runs], pd.concat([grid.index for grid in grids]))
+
+
+GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
+    "01_trace_characterization": production_grid, "03_lease_term": lease_term_grid,
+    "04_fairness": fairness_grid, "05_efficiency": main_grid,
+    "06_cluster_size": size_grid,
+    "07_estimates": estimate_grid, "08_paper_vs_release": released_grid,
+}  # fmt: skip
+"""Notebook -> the grid that it reads."""
