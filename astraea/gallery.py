@@ -102,7 +102,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
             "",
             "## Provenance",
             "",
-            _provenance(scale),
+            _provenance(folder, scale),
             "",
         ]
     )
@@ -198,11 +198,23 @@ def markdown(frame: pd.DataFrame) -> list[str]:
     return ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
 
 
-def _provenance(scale: str) -> str:
+def _provenance(folder: Path, scale: str) -> str:
     """What somebody needs to get the same bytes again."""
     n = len(seeds(DEFAULT_TRACES[0], scale))
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     return (
         f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{scale}`: {n} seeds of "
-        f"a synthetic trace (0 to {n - 1}), one run of a real one."
+        f"a synthetic trace (0 to {n - 1}), one run of a real one.{_kept(folder)}"
+    )
+
+
+def _kept(folder: Path) -> str:
+    """Which traces of a page with the synthetic ones are real: their files were put there by hand."""
+    traces = {path.stem.partition("_")[2] for path in folder.glob("fig01_*.csv")}
+    real = sorted(traces - set(DEFAULT_TRACES))
+    if not real or len(real) == len(traces):
+        return ""
+    return (
+        f" Of {' and '.join(real)}, a real workload, the figures are copies of what `make figures TRACE=` made of it; "
+        "its rows are measured on them like all others."
     )
