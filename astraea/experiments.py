@@ -23,7 +23,7 @@ from astraea.policies import get_policy
 from astraea.policies.base import Policy
 from astraea.result import Result
 from astraea.run import Run
-from astraea.run_cache import CACHE, measured
+from astraea.run_cache import CACHE, Work, measured
 from astraea.simulate import Settings
 from astraea.trace import Trace
 
@@ -81,7 +81,7 @@ def _only(point: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 
 def run_grid(
-    runs: Sequence[Run],
+    runs: Sequence[Work],
     *,
     jobs: int | None = None,
     cache: str | Path | None = None,
@@ -115,7 +115,7 @@ def run_grid(
 
 
 def grid_table(
-    runs: Sequence[Run],
+    runs: Sequence[Work],
     *,
     measure: Callable[[Result], dict[str, Any]] = summary,
     jobs: int | None = None,

@@ -23,11 +23,10 @@ from tqdm.auto import tqdm
 
 from astraea import gallery, notebooks, parallel
 from astraea.errors import InputError, PolicyError
-from astraea.experiments import Run
 from astraea.files import project_root, publish
 from astraea.notebooks import Outcome
 from astraea.parallel import Backend
-from astraea.run_cache import fill
+from astraea.run_cache import Work, fill
 from astraea.studies.evaluation import DEFAULT_TRACES, SCALES
 from astraea.studies.grids import GRIDS
 from astraea.workloads import workload_path
@@ -191,9 +190,9 @@ def _simulate(tasks: Sequence[Task], scale: str, jobs: int, backend: Backend, sc
     """Fill the cache with what several notebooks read, all cores at work; return the time it took [s]."""
     began = time.perf_counter()
     wanted = dict.fromkeys((GRIDS[t.notebook.stem], t.trace) for t in tasks if t.notebook.stem in GRIDS and t.trace)
-    runs: list[Run] = [run for grid, trace in wanted for run in grid(trace, scale).runs]
+    runs: list[Work] = [run for grid, trace in wanted for run in grid(trace, scale).runs]
     # those with one past side by side, so that each worker learns from it once
-    runs.sort(key=lambda run: "" if run.trace.history is None else run.trace.history.digest)
+    runs.sort(key=lambda run: run.past)
     if runs:
         # what goes wrong in a run comes again in the notebook that needs it, and is named there
         known = (InputError, PolicyError) if backend == "loky" else ()

@@ -17,7 +17,8 @@ from astraea.estimation.estimators import identity
 from astraea.jit import source_digest
 from astraea.policies import POLICIES, get_policy
 from astraea.policies.base import Policy
-from astraea.simulate import Settings
+from astraea.result import Result
+from astraea.simulate import Settings, simulate
 from astraea.trace import Trace
 
 
@@ -75,6 +76,26 @@ class Run:
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @property
+    def source(self) -> str:
+        """SHA-256 of the simulator."""
+        return source_digest()
+
+    @property
+    def past(self) -> str:
+        """SHA-256 of the history that estimators learn from, or nothing."""
+        return "" if self.trace.history is None else self.trace.history.digest
+
+    @property
+    def call(self) -> tuple[Any, ...]:
+        """Function that gives its result, and the arguments."""
+        return simulated, self.trace, self.cluster, portable(self.policy), self.seed, self.settings
+
+    @property
+    def large(self) -> tuple[Any, ...]:
+        """Arguments that other runs share."""
+        return (self.trace,)
+
+    @property
     def label(self) -> str:
         """Which run it is, for messages."""
         parameters = ", ".join(f"{k}={v if isinstance(v, str) else f'{v:g}'}" for k, v in self.policy.shown.items())
@@ -114,6 +135,12 @@ def restored(
     """Make the run again in another process, from the policy that `portable` gave."""
     chosen = get_policy(policy[0])(**policy[1]) if isinstance(policy, tuple) else policy
     return Run(trace, cluster, chosen, seed, settings)
+
+
+def simulated(trace: Trace, cluster: Cluster, policy: Any, seed: int, settings: Settings) -> Result:
+    """Simulate a run given in parts, perhaps in another process."""
+    run = restored(trace, cluster, policy, seed, settings)
+    return simulate(run.trace, run.cluster, run.policy, run.seed, settings=run.settings)
 
 
 def policy_source(policy: Policy) -> list[str]:

@@ -9,27 +9,53 @@ import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from numba.core.errors import NumbaError
 from tqdm.auto import tqdm
 
 from astraea import parallel
-from astraea.cluster import Cluster
 from astraea.errors import InputError, PolicyError
-from astraea.jit import source_digest
-from astraea.policies.base import Policy
 from astraea.result import Result
 from astraea.result_files import pack, unpack
-from astraea.run import Run, portable, restored
-from astraea.simulate import Settings, simulate
-from astraea.trace import Trace
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 CACHE: Final = (_ROOT if (_ROOT / "pyproject.toml").is_file() else Path()) / "data" / "cache"
 """Where results are kept unless another folder is named: in the project; if installed, in the working folder."""
 
 T = TypeVar("T")
+
+
+class Work(Protocol):
+    """One simulation to do: `astraea.run.Run`, or that of another system."""
+
+    @property
+    def key(self) -> str:
+        """Name of its result in a cache: equal keys mean equal results."""
+
+    @property
+    def label(self) -> str:
+        """Which run it is, for messages."""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What distinguishes it, as a row of a table."""
+
+    @property
+    def source(self) -> str:
+        """SHA-256 of the code that it runs, as in the provenance of its result."""
+
+    @property
+    def past(self) -> str:
+        """What is learned from before it begins: runs with one past are best done by one process."""
+
+    @property
+    def call(self) -> tuple[Any, ...]:
+        """A function that gives its `Result`, and the arguments."""
+
+    @property
+    def large(self) -> tuple[Any, ...]:
+        """Those of the arguments that are large and that other runs share."""
 
 
 class Outcome(NamedTuple):
@@ -42,7 +68,7 @@ class Outcome(NamedTuple):
     detail: str = ""
 
 
-def fill(runs: Sequence[Run], *, jobs: int | None, backend: parallel.Backend, scheduler: str | None) -> None:
+def fill(runs: Sequence[Work], *, jobs: int | None, backend: parallel.Backend, scheduler: str | None) -> None:
     """Compute what the cache lacks, and read nothing; arguments as in `run_grid`."""
     parallel.check(jobs, backend, scheduler)
     distinct = {run.key: run for run in runs}
@@ -54,14 +80,14 @@ def fill(runs: Sequence[Run], *, jobs: int | None, backend: parallel.Backend, sc
                 if outcome.error is not None:
                     failures.append(outcome)
                 elif outcome.data is not None:
-                    _received(outcome, CACHE, work)
+                    _received(outcome, missing[outcome.key], CACHE, work)
                 bar.update()
     if failures:
         raise _failure(failures, distinct)
 
 
 def measured(
-    runs: Sequence[Run],
+    runs: Sequence[Work],
     measure: Callable[[Result], T],
     *,
     jobs: int | None,
@@ -91,7 +117,7 @@ def measured(
                         if outcome.error is not None:
                             failures.append(outcome)
                         else:
-                            values[outcome.key] = measure(_received(outcome, folder, work))
+                            values[outcome.key] = measure(_received(outcome, missing[outcome.key], folder, work))
                         bar.update()
     if failures:
         raise _failure(failures, distinct)
@@ -99,7 +125,7 @@ def measured(
 
 
 def _outcomes(
-    runs: Mapping[str, Run],
+    runs: Mapping[str, Work],
     folder: Path,
     work: Path,
     *,
@@ -114,34 +140,24 @@ def _outcomes(
     calls = [_call(key, run, folder, work if shared_disk else None) for key, run in runs.items()]
     outcomes = parallel.streamed(
         compute, calls, jobs=jobs, backend=backend, scheduler=scheduler,
-        common={id(run.trace): run.trace for run in runs.values()}.values(),
+        common={id(part): part for run in runs.values() for part in run.large}.values(),
     )  # fmt: skip
     with closing(outcomes):
         yield from outcomes
 
 
-def _call(key: str, run: Run, folder: Path, work: Path | None) -> tuple[Any, ...]:
-    """Arguments of `compute`: the run in parts, because Dask ships each trace once."""
-    return run.trace, run.cluster, portable(run.policy), run.seed, run.settings, key, folder, work
+def _call(key: str, run: Work, folder: Path, work: Path | None) -> tuple[Any, ...]:
+    """Arguments of `compute`: the run in parts, because Dask ships each large one once."""
+    return key, folder, work, *run.call
 
 
-def compute(
-    trace: Trace,
-    cluster: Cluster,
-    policy: Policy | tuple[str, dict[str, float]],
-    seed: int,
-    settings: Settings,
-    key: str,
-    folder: Path,
-    work: Path | None,
-) -> Outcome:
+def compute(key: str, folder: Path, work: Path | None, function: Callable[..., Result], *parts: Any) -> Outcome:
     """Simulate in a worker; publish the result if there is a `work` folder, else hand it back.
 
     Errors are handed back too, so that one run that fails does not end the others.
     """
     try:
-        run = restored(trace, cluster, policy, seed, settings)
-        data = pack(simulate(run.trace, run.cluster, run.policy, run.seed, settings=run.settings), key)
+        data = pack(function(*parts), key)
         if work is None:
             return Outcome(key, data)
         publish_entry(folder, key, data, work)
@@ -156,11 +172,11 @@ def compute(
         return Outcome(key, error=PolicyError, sentence=what, detail=traceback.format_exc())
 
 
-def _received(outcome: Outcome, folder: Path, work: Path) -> Result:
+def _received(outcome: Outcome, run: Work, folder: Path, work: Path) -> Result:
     """Read the result that a worker published, or publish the one that it sent."""
     if outcome.data is not None:
         result = unpack(outcome.data, outcome.key)
-        if result.provenance["source_sha256"] != source_digest():
+        if result.provenance["source_sha256"] != run.source:
             raise InputError("the Dask workers run another version of astraea than this process")
         publish_entry(folder, outcome.key, outcome.data, work)
         return result
@@ -170,7 +186,7 @@ def _received(outcome: Outcome, folder: Path, work: Path) -> Result:
     return published
 
 
-def _failure(failures: Sequence[Outcome], runs: Mapping[str, Run]) -> InputError | PolicyError:
+def _failure(failures: Sequence[Outcome], runs: Mapping[str, Work]) -> InputError | PolicyError:
     """Make one exception of all failures: it names the first in the order of the runs, and counts the others."""
     order = list(runs)
     first = min(failures, key=lambda outcome: order.index(outcome.key))

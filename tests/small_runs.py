@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from astraea import run_cache
 from astraea.cluster import Cluster
 from astraea.result import Result
 from astraea.trace import Trace
@@ -62,4 +61,4 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any, **__: Any) -> Result:
         raise AssertionError("simulated")
 
-    monkeypatch.setattr(run_cache, "simulate", never)
+    monkeypatch.setattr("astraea.run.simulate", never)

@@ -11,7 +11,7 @@ import pytest
 from distributed import LocalCluster
 from small_runs import FOUR, content, same, tiny
 
-from astraea import parallel, run_cache
+from astraea import parallel
 from astraea.errors import InputError
 from astraea.experiments import Run, grid, run_grid
 
@@ -48,7 +48,7 @@ def test_a_failing_run_on_dask_is_named(cluster: Any, runs: list[Run], tmp_path:
 def test_workers_of_another_version_are_refused(
     cluster: Any, runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_cache, "source_digest", lambda: "another")
+    monkeypatch.setattr("astraea.run.source_digest", lambda: "another")
     with pytest.raises(InputError, match="another version"):
         run_grid(runs, cache=tmp_path, backend="dask", scheduler=cluster.scheduler_address, progress=False)
     assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from small_runs import FOUR, content, forbid, same, tiny
 
-from astraea import run_cache
 from astraea.cluster import Cluster
 from astraea.errors import InputError, PolicyError
 from astraea.experiments import Run, grid, grid_table, run_grid
@@ -105,7 +104,7 @@ def test_other_errors_become_sentences_too(
     def fail(*_: Any, **__: Any) -> Result:
         raise error
 
-    monkeypatch.setattr(run_cache, "simulate", fail)
+    monkeypatch.setattr("astraea.run.simulate", fail)
     with pytest.raises(PolicyError, match=f"trace tiny, 2 x 2 GPUs, policy astraea .*seed 0: .*{shown}$"):
         run_grid(runs[:1], jobs=1, cache=tmp_path, progress=False)
     assert list(tmp_path.iterdir()) == []

@@ -50,3 +50,14 @@ def test_same_files_give_the_same_page(tmp_path: Path) -> None:
         make(tmp_path / name)
         pages.append(write_gallery(tmp_path / name, "make figures", "paper").read_bytes())
     assert pages[0] == pages[1] == write_gallery(tmp_path / "a", "make figures", "paper").read_bytes()
+
+
+def test_a_real_trace_among_the_synthetic_ones_is_named(tmp_path: Path) -> None:
+    make(tmp_path / "a")
+    for trace in ("venus", "philly"):
+        (tmp_path / "a" / f"fig01_{trace}.csv").write_text("demand,state,share\n1,completed,1\n")
+    said = "the figures are copies"
+    assert said not in write_gallery(tmp_path / "a", "make figures", "paper").read_text()
+    (tmp_path / "a" / "fig01_our-log.csv").write_text("demand,state,share\n1,completed,1\n")
+    page = write_gallery(tmp_path / "a", "make figures", "paper").read_text()
+    assert "Of our-log, a real workload" in page and said in page

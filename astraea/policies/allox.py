@@ -46,7 +46,7 @@ class Parameters(NamedTuple):
 # After a round nothing that waits fits, so only an event can change the answer.
 @policy("allox", Parameters, needs_estimates=True, looks=lambda _: AT_EVENTS, at_most={"alpha": 1})
 def allox(s: View) -> None:
-    """AlloX with fairness (Le et al., EuroSys 2020, §3)."""
+    """AlloX with fairness (Le et al., EuroSys 2020; [Ye2022] §6.1.5)."""
     if not some_job_fits(s):
         return
     p = unpack(Parameters, s.parameters)

@@ -35,6 +35,7 @@ from astraea.metrics import summary
 from astraea.parallel import Backend
 from astraea.policies import get_policy
 from astraea.result import Result
+from astraea.run_cache import Work
 from astraea.simulate import Settings, split_off_impossible
 from astraea.trace import Trace
 from astraea.workloads import SYNTHETIC, named_trace
@@ -70,7 +71,7 @@ In the order of the figures.
 class Grid:
     """Runs, and what distinguishes them: columns scheduler, seed, nodes and those of the grid, one row per run."""
 
-    runs: list[Run]
+    runs: Sequence[Work]
     index: pd.DataFrame
 
     def table(
