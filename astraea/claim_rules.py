@@ -86,7 +86,7 @@ def value(table: str, measure: Callable[[Tables, str], float], points: float | N
         paper, got = tables.paper[id], measure(tables, trace)
         slack = points if points is not None else 0.1 * paper
         near = abs(got - paper) <= slack + 1e-9
-        alike = _odds_alike(got, paper) if unit == "%" else _half_as_much(got, paper)
+        alike = _odds_alike(got, paper) if unit == "%" else half_as_much(got, paper)
         return number(got, unit), HOLDS if near else DIRECTION if alike else OTHERWISE
 
     return Rule(table, check)
@@ -97,7 +97,7 @@ def _odds_alike(a: float, b: float) -> bool:
     return a * (100 - b) < 2 * b * (100 - a) and b * (100 - a) < 2 * a * (100 - b)
 
 
-def _half_as_much(ratio: float, paper: float) -> bool:
+def half_as_much(ratio: float, paper: float) -> bool:
     """Whether a ratio is on the same side of 1 as the paper's and at least half as far from it, in logarithms."""
     return ratio > 0 and float(np.log(ratio) / np.log(paper)) >= 0.5
 

@@ -63,8 +63,10 @@ import pandas as pd
 from astraea.claim_rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Missing, Tables
 from astraea.errors import InputError
 from astraea.files import project_root
-from astraea.statements import RULES
+from astraea.gavel_statements import GAVEL_RULES
+from astraea.statements import RULES as ASTRAEA_RULES
 
+RULES: Final = {**ASTRAEA_RULES, **GAVEL_RULES}
 VERDICTS: Final = (HOLDS, DIRECTION, OTHERWISE, NOT_YET)
 COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
@@ -128,6 +130,7 @@ def evaluate(folder: str | Path, data: str | Path | None = None) -> pd.DataFrame
     for claim in claims.to_dict("records"):
         id, relation = claim["id"], claim["relation"]
         paper = f"{claim['value']} {claim['unit']}".strip() if relation != "<=" else f"≤ {claim['value']}"
+        paper = f"{relation} {paper}" if relation in ("<", "up to") else paper
         shown = {
             "id": id,
             "where": f"{claim['source'].split()[0]} {claim['where']}",
@@ -173,10 +176,18 @@ def _data(folder: str | Path | None) -> Path:
     return Path(folder) if folder is not None else project_root("data/claims.csv") / "data"
 
 
-def counts(table: pd.DataFrame) -> str:
-    """How many statements got which verdict, in a sentence; those of other papers are not counted."""
-    mine = table[table["id"].str.startswith("ye.")]
-    found = mine["verdict"].value_counts()
+PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
+"""How the identifiers of a paper's statements begin."""
+
+
+def counts(table: pd.DataFrame) -> list[str]:
+    """How many statements of each paper got which verdict, in sentences; none for a paper of which nothing is there."""
     words = {HOLDS: "hold", DIRECTION: "hold in direction", OTHERWISE: "do not hold", NOT_YET: "not yet"}
-    parts = [f"{found[v]} {words[v]}" for v in VERDICTS if v in found]
-    return f"{len(mine)} checks of {mine['id'].nunique()} statements: {', '.join(parts)}."
+    sentences = []
+    for prefix, paper in PAPERS.items():
+        mine = table[table["id"].str.startswith(prefix)]
+        found = mine["verdict"].value_counts()
+        if set(found.index) - {NOT_YET}:
+            parts = ", ".join(f"{found[v]} {words[v]}" for v in VERDICTS if v in found)
+            sentences.append(f"{paper}: {len(mine)} checks of {mine['id'].nunique()} statements, {parts}.")
+    return sentences

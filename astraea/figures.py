@@ -189,7 +189,7 @@ def up_to_date(task: Task) -> bool:
 def _simulate(tasks: Sequence[Task], scale: str, jobs: int, backend: Backend, scheduler: str | None) -> float:
     """Fill the cache with what several notebooks read, all cores at work; return the time it took [s]."""
     began = time.perf_counter()
-    wanted = dict.fromkeys((GRIDS[t.notebook.stem], t.trace) for t in tasks if t.notebook.stem in GRIDS and t.trace)
+    wanted = dict.fromkeys((GRIDS[t.notebook.stem], t.trace) for t in tasks if t.notebook.stem in GRIDS)
     runs: list[Work] = [run for grid, trace in wanted for run in grid(trace, scale).runs]
     # those with one past side by side, so that each worker learns from it once
     runs.sort(key=lambda run: run.past)

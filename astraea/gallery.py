@@ -63,6 +63,43 @@ ENTRIES: Final = (
 )  # fmt: skip
 """Every figure of [Ye2022] that is reproduced, in the order of the paper; the sentences are a summary of it."""
 
+GAVEL_ENTRIES: Final = (
+    Entry("gavel-examples", "Gavel §4.1 and §4.3: worked examples",
+          "Max-min fairness of effective throughputs gives three jobs 10 % more than equal shares; water filling then "
+          "gives what is left to those that can use it.", ("gavel.s41", "gavel.s43")),
+    Entry("gavel08", "Gavel Fig 8: least attained service, one GPU each",
+          "A policy that knows which job is how fast where sustains a higher load, and packs better than trial and "
+          "error (§7.3).", ("gavel.f8.",)),
+    Entry("gavel09", "Gavel Fig 9: least attained service, gangs",
+          "The same holds for gangs, by a smaller factor (§7.3).", ("gavel.f9.",)),
+    Entry("gavel10", "Gavel Fig 10: finish-time fairness, gangs",
+          "Average completion times fall by 3 times, finish-time fairness by 2.8 times (§7.3).", ("gavel.f10.",)),
+    Entry("gavel11", "Gavel Fig 11: fairness in two levels",
+          "Entities get their weights, and jobs theirs inside; a static partition does a sixth less work (§7.3).",
+          ("gavel.f11",)),
+    Entry("gavel12", "Gavel Fig 12: time to solve",
+          "Within ten minutes for 2,048 jobs in two levels, and for 512 that may share GPUs (§7.4).", ("gavel.f12.",)),
+    Entry("gavel13", "Gavel Fig 13: rounds",
+          "Rounds of six minutes come close to an ideal execution, and longer ones do not help (§7.5).",
+          ("gavel.f13",)),
+    Entry("gavel14", "Gavel Fig 14: estimated throughputs",
+          "What jobs do to each other can be estimated well enough from a few measurements (§7.6).", ("gavel.f14",)),
+    Entry("gavel16", "Gavel Fig 16: FIFO, one GPU each",
+          "Knowing the types, and more so sharing GPUs, shortens queues at high load (§7.3, A.2).", ("gavel.f16",)),
+    Entry("gavel17", "Gavel Fig 17: finish-time fairness, one GPU each", "As Fig 10 (A.2).", ()),
+    Entry("gavel18", "Gavel Fig 18: FIFO, gangs", "As Fig 16, with less to gain (A.2).", ()),
+    Entry("gavel19", "Gavel Fig 19: makespan",
+          "A batch is done in 40 % of the time that FIFO takes (§7.3).", ("gavel.f19.",)),
+    Entry("gavel20", "Gavel Fig 20: priorities",
+          "Both classes of jobs gain, those of low priority more (§7.3).", ("gavel.f20.",)),
+    Entry("gavel21", "Gavel Fig 21: fairness between entities, FIFO inside",
+          "Within an entity, jobs that came first are served first (A.2).", ()),
+    Entry("gavel-cost", "Gavel §7.3: cost",
+          "The cheapest allocation misses a third of the deadlines; the program that knows them misses none and costs "
+          "little more.", ("gavel.cost",)),
+)  # fmt: skip
+"""Every figure of [Narayanan2020] that is reproduced."""
+
 _MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
 _PACKAGES: Final = ("numpy", "scipy", "pandas", "numba", "matplotlib")
 
@@ -92,9 +129,9 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
             f"Made by `{command}`. Each picture is there as PNG and SVG, with the numbers behind it as CSV.",
             "✓ holds, ≈ holds in direction, ✗ does not hold, – not yet: the rules are in `astraea/claims.py`.",
             "",
-            f"**{counts(claims)}**",
-            "",
+            *(line for sentence in counts(claims) for line in (f"**{sentence}**", "")),
             *(line for entry in ENTRIES for line in _section(folder, entry, claims)),
+            *_gavel(folder, claims),
             *_further(folder),
             "## All statements",
             "",
@@ -111,6 +148,13 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     return path
 
 
+def _gavel(folder: Path, claims: pd.DataFrame) -> list[str]:
+    """Gavel's part, once there is anything of it."""
+    if not any(folder.glob("gavel*_*.csv")):
+        return []
+    return [line for entry in GAVEL_ENTRIES for line in _section(folder, entry, claims)]
+
+
 def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
     """One figure, for every trace that has it."""
     lines = [f"## {entry.title}", "", f"*The paper:* {entry.paper}", ""]
@@ -118,11 +162,13 @@ def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
         found = sorted(folder.glob(f"{entry.id}_*.csv"), key=_trace_order)
         lines += [line for path in found for line in (f"`{path.name}`", "", *markdown(_means(path)), "")]
     else:
-        found = sorted(folder.glob(f"{entry.id}_*.png"), key=_trace_order)
+        found = sorted(folder.glob(f"{entry.id}*_*.png"), key=_trace_order)
         lines += [line for path in found for line in (_picture(path), "")]
     if not found:
         lines += ["Not there yet.", ""]
-    mine = claims[claims["id"].str.startswith(entry.claims)]
+    mine = claims[claims["id"].str.startswith(entry.claims)] if entry.claims else claims.iloc[:0]
+    if mine.empty:
+        return lines
     shown = mine.assign(verdict=mine["verdict"].map(_marked))[
         ["trace", "statement", "paper", "measured", "verdict", "note"]
     ]
@@ -173,7 +219,7 @@ FURTHER: Final = {
 
 def _further(folder: Path) -> list[str]:
     """Pictures that belong to no figure of the paper."""
-    known = tuple(f"{entry.id}_" for entry in ENTRIES)
+    known = (*(f"{entry.id}_" for entry in ENTRIES), *(entry.id for entry in GAVEL_ENTRIES))
     found = [p for p in folder.glob("*.png") if not p.name.startswith(known)]
     lines = []
     for id in [*FURTHER, *sorted({p.stem.partition("_")[0] for p in found} - set(FURTHER))]:

@@ -1,4 +1,4 @@
-"""`astraea verify`: our results against those of the simulator that ASTRAEA's authors released."""
+"""`astraea verify`: our results against those of the simulators that ASTRAEA's and Gavel's authors released."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from astraea.commands import arguments as args
 from astraea.files import publish
+from astraea.gavel.verification import shown_gavel, verify_gavel
 from astraea.verification import agrees, rho_quantiles, summarize, verify
 
 
@@ -25,7 +26,10 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate what the released simulator simulated and compare every job; exit code 1 if a run does not agree."""
+    """Simulate what the released simulator simulated and compare every job; exit code 1 if a run does not agree.
+
+    Where the folder holds gavel/summary.csv, the averages of Gavel's simulator are compared too.
+    """
     compared = verify(arguments.folder, jobs=arguments.jobs or None)
     table = pd.DataFrame([summarize(jobs) for jobs in compared])
     print(shown(table))
@@ -39,7 +43,20 @@ def run(arguments: argparse.Namespace) -> int:
         publish(arguments.table, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     if arguments.figures is not None:
         draw(compared, arguments.figures)
-    return 0 if all(agreed) else 1
+    averages = averages_agree(arguments)
+    return 0 if all(agreed) and averages else 1
+
+
+def averages_agree(arguments: argparse.Namespace) -> bool:
+    """Compare with the averages of Gavel's simulator, if the folder has them; the table goes beside the first one."""
+    if not (arguments.folder / "gavel" / "summary.csv").is_file():
+        return True
+    table = verify_gavel(arguments.folder)
+    print(f"\n{shown_gavel(table)}")
+    if arguments.table is not None:
+        path = arguments.table.with_name(f"{arguments.table.stem}_gavel.csv")
+        publish(path, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    return bool(table["agrees"].all())
 
 
 def shown(table: pd.DataFrame) -> str:

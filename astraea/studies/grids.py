@@ -11,6 +11,7 @@ from astraea.studies.burst import burst_grid
 from astraea.studies.characterize import production_grid
 from astraea.studies.estimate_study import estimate_grid
 from astraea.studies.evaluation import Grid, lease_grid, load_workload, main_grid, size_grid
+from astraea.studies.gavel import gavel_grid
 from astraea.studies.lease_sweep import sensitivity_grid
 from astraea.studies.over_claiming import over_claiming_grid
 from astraea.studies.paid_share import paid_share_grid
@@ -35,5 +36,6 @@ GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
     "04_fairness": fairness_grid, "05_efficiency": main_grid,
     "06_cluster_size": size_grid,
     "07_estimates": estimate_grid, "08_paper_vs_release": released_grid,
+    "10_gavel": gavel_grid,
 }  # fmt: skip
 """Notebook -> the grid that it reads."""

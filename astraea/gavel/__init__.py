@@ -1,0 +1,1 @@
+"""Gavel: scheduling policies as optimization problems on heterogeneous GPUs ([Narayanan2020])."""

@@ -1,0 +1,118 @@
+"""Most throughput, least cost, and least cost subject to deadlines ([Narayanan2020] §4.2).
+
+Max-throughput: maximize over X the sum of throughput(m, X).
+
+Min-cost: maximize over X
+
+    sum_m throughput(m, X) / sum_m sum_j cost_j X_mj scale_factor_m,
+
+GPUs that are shared being paid once. With y = t X and t = 1 / cost (Charnes and Cooper) this is the linear program
+"maximize the sum of throughput(m, y), with y within t times the cluster, and cost(y) <= 1".
+
+Min-cost-slo: and throughput(m, X) >= num_steps_m / SLO_m, SLO_m being the time left.
+
+An optimal ratio often serves one kind of job, the one with the most steps for a dollar, and says nothing about the
+others. They take the GPUs that are left: each job's steps for a dollar, relative to its own cheapest way, are maximized
+in sum, with the throughputs of the first program as lower bounds.
+
+If not all deadlines can be met, `promised` says which: a job whose steps do not fit into its time on its fastest
+type is treated as if it had no deadline; of the others, those are not promised theirs that fall short in the allocation
+with the least sum of relative shortfalls, and they keep what that allocation gives them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from scipy import sparse
+
+from astraea.columns import FloatArray
+from astraea.errors import InputError
+from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.program import SLACK, Program, policy
+
+
+def fastest(problem: Problem) -> Allocation:
+    """Max-throughput: the objective is the sum of throughputs [steps/s]."""
+    program = Program(problem, "max-throughput")
+    objective = program.throughput.sum(axis=0)
+    x = program.maximize(objective)
+    return program.allocation(x, float(objective @ x))
+
+
+def cheapest(problem: Problem, name: str, *, slo: bool = False) -> Allocation:
+    """Min-cost: the objective is the optimal ratio [steps/s for $/h]."""
+    program = _priced(problem, name)
+    floor = promised(program) * (1 - SLACK) if slo else np.zeros(len(problem.steps))
+    price = problem.cost @ program.gpus
+    # variables y and t; the ratio is that of y / t
+    relative = sparse.diags_array(1 / program.fastest) @ program.throughput
+    rows = sparse.block_array(
+        [
+            [program.uses, -program.limits[:, None]],
+            [-relative, (floor / program.fastest)[:, None]],
+            [(price / problem.cost.max())[None, :], None],
+        ],
+        format="csr",
+    )
+    total = program.throughput.sum(axis=0)
+    limits = np.append(np.zeros(rows.shape[0] - 1), 1.0)
+    y, _ = program.solve(np.append(total / total.max(), 0.0), rows, limits)
+    x = program.within(y[:-1] / y[-1])
+    ratio = float(total @ x / (price @ x))
+    bought = program.throughput @ sparse.diags_array(1 / price)
+    steps_a_dollar = (1 / bought.max(axis=1).toarray().ravel()) @ bought
+    held = program.throughput @ x * (1 - SLACK)
+    return program.allocation(program.maximize(steps_a_dollar, held), ratio)
+
+
+def promised(program: Program) -> FloatArray:
+    """Throughput that each job with a deadline is promised, 0 without one [steps/s].
+
+    It is num_steps_m / SLO_m where the deadline is met, and less where it cannot be.
+    """
+    problem = program.problem
+    need = np.where(problem.slo > 0, problem.steps / np.maximum(problem.slo, 1e-300), np.inf)
+    need = np.where(need <= program.best, need, 0.0)
+    late = np.flatnonzero(need > 0)
+    if late.size == 0:
+        return need
+    met = sparse.diags_array(1 / need[late]) @ program.throughput[late]
+    rows = sparse.block_array([[program.uses, None], [-met, sparse.eye_array(late.size)]], format="csr")
+    variables = program.throughput.shape[1]
+    objective = np.append(np.zeros(variables), np.ones(late.size))
+    upper = np.append(np.full(variables, np.inf), np.ones(late.size))
+    x, _ = program.solve(objective, rows, np.append(program.limits, np.zeros(late.size)), upper)
+    reached = x[variables:]
+    need[late] *= np.where(reached < 1 - 1e-6, reached, 1.0)
+    return need
+
+
+def unmet(problem: Problem) -> FloatArray:
+    """Part of the throughput that each job needs for its deadline, and is not promised; 0 where the deadline is met.
+
+    Returns
+    -------
+    array of float, shape (n,)
+        Between 0 and 1; 1 for jobs whose deadline is past, or out of reach even on their fastest type.
+    """
+    if len(problem.steps) == 0:
+        return np.zeros(0)
+    has_deadline = np.isfinite(problem.slo)
+    given = promised(_priced(problem, "min-cost-slo"))
+    part = given * np.where(has_deadline, np.maximum(problem.slo, 0.0), 0.0) / problem.steps
+    return np.asarray(np.where(has_deadline & (part < 1 - 1e-9), 1 - part, 0.0))
+
+
+def _priced(problem: Problem, name: str) -> Program:
+    if not (np.isfinite(problem.cost) & (problem.cost > 0)).all():
+        raise InputError(
+            f"{name}: the price of every accelerator type must be above 0 $/h, not {problem.cost.tolist()}"
+        )
+    return Program(problem, name)
+
+
+MAX_THROUGHPUT: Final[Policy] = policy("max-throughput", fastest)
+MIN_COST: Final[Policy] = policy("min-cost", lambda problem: cheapest(problem, "min-cost"))
+MIN_COST_SLO: Final[Policy] = policy("min-cost-slo", lambda problem: cheapest(problem, "min-cost-slo", slo=True))

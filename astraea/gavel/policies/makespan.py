@@ -1,0 +1,27 @@
+"""Minimum makespan ([Narayanan2020] §4.2, appendix A.1).
+
+Minimize over X the largest, over jobs m, of num_steps_m / throughput(m, X). This is one linear program and needs no
+search for the makespan M: its inverse is the least of throughput(m, X) / num_steps_m, which is maximized. Of all
+optimal X, the one with the largest sum of relative throughputs is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.program import Program, policy
+
+
+def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:
+    """Solve the program of one moment; its objective is the makespan M [s]."""
+    program = Program(problem, name, agnostic=agnostic)
+    least = program.max_min(problem.steps)
+    return program.allocation(program.fill(least.reached), 1 / least.value)
+
+
+MAKESPAN: Final[Policy] = policy("makespan", lambda problem: allocate(problem, "makespan", agnostic=True))
+MAKESPAN_HET: Final[Policy] = policy("makespan-het", lambda problem: allocate(problem, "makespan-het"))
+MAKESPAN_HET_SS: Final[Policy] = policy(
+    "makespan-het-ss", lambda problem: allocate(problem, "makespan-het-ss"), space_sharing=True
+)

@@ -1,0 +1,33 @@
+"""Shortest job first ([Narayanan2020] §4.2).
+
+Minimize over X the least, over jobs m, of num_steps_m / throughput(m, X).
+
+The optimum is the job that would end first on its fastest type, there all the time. The program says nothing about the
+others: in order of their own shortest durations they take what is left, by FIFO's objective.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.program import SLACK, Program, policy
+
+
+def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:
+    """Solve the program of one moment; its objective is the duration of the shortest job [s]."""
+    program = Program(problem, name, agnostic=agnostic)
+    jobs = len(problem.steps)
+    duration = problem.steps / program.fastest
+    order = np.argsort(duration, kind="stable")
+    turn = np.empty(jobs)
+    turn[order] = jobs - np.arange(jobs)
+    floor = np.where(np.arange(jobs) == order[0], program.fastest * (1 - SLACK), 0.0)
+    x = program.maximize((turn / program.fastest) @ program.throughput, floor)
+    return program.allocation(x, float(duration[order[0]]))
+
+
+SJF: Final[Policy] = policy("sjf", lambda problem: allocate(problem, "sjf", agnostic=True))
+SJF_HET: Final[Policy] = policy("sjf-het", lambda problem: allocate(problem, "sjf-het"))

@@ -1,0 +1,107 @@
+"""What a Gavel policy is asked, and what it answers ([Narayanan2020] §3.1).
+
+A policy sees the runnable jobs of one moment and returns, for each job and each pair of jobs that may share GPUs, the
+fraction of time that it should spend on each accelerator type until the next such moment.
+
+[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
+Workloads, OSDI 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from astraea.columns import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The runnable jobs of one moment, n of them in order of arrival, on J accelerator types.
+
+    Attributes
+    ----------
+    throughput : array of float, shape (n, J)
+        Of each job alone on its whole gang [steps/s]; 0 where it cannot run.
+    scale_factor : array of int, shape (n,)
+        GPUs of the gang [GPU].
+    workers : array of int, shape (J,)
+        GPUs of each type [GPU].
+    weight : array of float, shape (n,)
+        Priority weight w_m, above 0.
+    steps : array of float, shape (n,)
+        Remaining steps.
+    elapsed : array of float, shape (n,)
+        Time since arrival [s].
+    isolated_elapsed : array of float, shape (n,)
+        Time that the steps done so far would have taken on 1/n of the cluster [s], t_isolated of §4.2.
+    slo : array of float, shape (n,)
+        Time left to the deadline [s]; inf if there is none.
+    entity : array of int, shape (n,)
+        Index of the entity of each job.
+    entity_weight : array of float, shape (entities,)
+    cost : array of float, shape (J,)
+        Price of one GPU of each type [$/h].
+    pairs : array of int, shape (P, 2)
+        Jobs that may share GPUs, first < second, of equal scale factor.
+    pair_throughput : array of float, shape (P, 2, J)
+        Of the first and of the second job of each pair when they share their GPUs [steps/s].
+    job : array of int, shape (n,)
+        Which job of the workload each is, for policies that remember jobs from one moment to the next.
+    types : tuple of str
+        Names of the accelerator types.
+    """
+
+    throughput: FloatArray
+    scale_factor: IntArray
+    workers: IntArray
+    weight: FloatArray
+    steps: FloatArray
+    elapsed: FloatArray
+    isolated_elapsed: FloatArray
+    slo: FloatArray
+    entity: IntArray
+    entity_weight: FloatArray
+    cost: FloatArray
+    job: IntArray
+    pairs: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    pair_throughput: FloatArray = field(default_factory=lambda: np.zeros((0, 2, 0)))
+    types: tuple[str, ...] = ("v100", "p100", "k80")
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """Fractions of time X, between 0 and 1.
+
+    Attributes
+    ----------
+    alone : array of float, shape (n, J)
+    paired : array of float, shape (P, J)
+    objective : float
+        Value of the policy's program, NaN if it has none.
+    """
+
+    alone: FloatArray
+    paired: FloatArray
+    objective: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy by name.
+
+    Attributes
+    ----------
+    name : str
+    make : callable
+        ``make()`` gives a function `allocate(problem) -> Allocation` for one simulation: what a policy remembers from
+        one moment to the next lives in that function's closure or object, never in the module.
+    space_sharing : bool
+        Whether it is offered pairs.
+    """
+
+    name: str
+    make: Callable[[], Callable[[Problem], Allocation]]
+    space_sharing: bool = False

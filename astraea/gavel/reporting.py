@@ -1,0 +1,199 @@
+"""The tables of a `Result`, from when each job held what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.columns import FloatArray, IntArray
+from astraea.gavel.asking import PRICES, isolated_speed
+from astraea.gavel.jobs import Workload
+
+HOUR = 3600.0
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What happened in a simulation: n jobs, J types; times in s, inf if it has not happened.
+
+    Attributes
+    ----------
+    first_start, end, overhead : array of float, shape (n,)
+    held : array of float, shape (n, J)
+        GPU-time [GPU-s]; of shared GPUs, half.
+    leases, preemptions : array of int, shape (n,)
+    job, start, stop, part : arrays, one row for each time that a job held workers without a break
+        `part` is 0.5 where they were shared.
+    now : float
+        When the simulation ended.
+    """
+
+    first_start: FloatArray
+    end: FloatArray
+    overhead: FloatArray
+    held: FloatArray
+    leases: IntArray
+    preemptions: IntArray
+    job: IntArray
+    start: FloatArray
+    stop: FloatArray
+    part: FloatArray
+    now: float
+
+
+class Curve:
+    """A function of time that is constant between changes: value `rate[k]` from `time[k]` on, 0 before."""
+
+    def __init__(self, time: FloatArray, rate: FloatArray) -> None:
+        self.time, self.rate = time, rate
+        self.area = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(time))]) if len(time) else time
+
+    @classmethod
+    def of_changes(cls, time: FloatArray, change: FloatArray) -> Curve:
+        """Sum of the changes up to each moment."""
+        order = np.argsort(time, kind="stable")
+        return cls(time[order], np.cumsum(change[order]))
+
+    def at(self, when: FloatArray) -> FloatArray:
+        """Value at each moment, after the changes of that moment."""
+        k = np.searchsorted(self.time, when, side="right") - 1
+        return np.where(k >= 0, self.rate[np.maximum(k, 0)], 0.0) if len(self.time) else np.zeros(len(when))
+
+    def until(self, when: FloatArray) -> FloatArray:
+        """Integral up to each moment."""
+        if len(self.time) == 0:
+            return np.zeros(len(when))
+        k = np.searchsorted(self.time, when, side="right") - 1
+        i = np.maximum(k, 0)
+        return np.where(k >= 0, self.area[i] + self.rate[i] * (when - self.time[i]), 0.0)
+
+
+def contention(arrival: FloatArray, end: FloatArray, now: float) -> FloatArray:
+    """Average number of active jobs during the life of each job."""
+    stop = np.minimum(end, now)
+    active = Curve.of_changes(np.concatenate([arrival, stop]), np.repeat([1.0, -1.0], len(arrival)))
+    return np.asarray((active.until(stop) - active.until(arrival)) / np.maximum(stop - arrival, 1e-12))
+
+
+def job_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, types: tuple[str, ...]) -> pd.DataFrame:
+    """`Result.jobs` of all jobs that have ended: `JOB_COLUMNS`, and what this setting adds.
+
+    `duration` is the time alone on the fastest type; `slowdown` is `jct` over it. `finish_time_fairness` is `jct` over
+    the time with 1/N of every type, N the average number of active jobs during the job's life ([Narayanan2020] §4.2).
+    """
+    jct = r.end - w.arrival_time
+    duration = w.total_steps / alone.max(axis=1)
+    crowd = contention(w.arrival_time, r.end, r.now)
+    isolated = w.total_steps / isolated_speed(alone, w.scale_factor, workers, np.maximum(crowd, 1.0))
+    running = np.zeros(len(w))
+    np.add.at(running, r.job, r.stop - r.start)
+    fair, attained = np.full(len(w), np.nan), r.held.sum(axis=1)
+    for entity in range(len(w.entity_weight)):
+        of = np.flatnonzero(w.entity == entity)
+        if len(of):
+            fair[of] = _fair_service(w, r, of, _share(w, r, of, workers, entity))
+    prices = np.array([PRICES.get(t, np.nan) for t in types])
+    has_slo = np.isfinite(w.slo)
+    return pd.DataFrame(
+        {
+            "job_id": np.array(w.job_id, dtype=object),
+            "tenant": _names(w)[w.entity],
+            "demand": w.scale_factor,
+            "submit_time": w.arrival_time,
+            "first_start_time": r.first_start,
+            "end_time": r.end,
+            "duration": duration,
+            "jct": jct,
+            "queueing_delay": np.maximum(jct - running, 0.0),
+            "slowdown": jct / duration,
+            "attained_service": attained,
+            "fair_service": fair,
+            "rho_job": np.divide(attained, fair, out=np.full(len(w), np.nan), where=fair > 0),
+            "weight": w.weight,
+            "leases": r.leases,
+            "preemptions": r.preemptions,
+            "overhead": r.overhead,
+            "user": _names(w)[w.entity],
+            "contention": crowd,
+            "job_type": np.array(w.job_type, dtype=object),
+            "finish_time_fairness": jct / isolated,
+            "cost": (r.held @ prices) / HOUR,
+            "slo_met": pd.array(np.where(has_slo, jct <= w.slo, False), dtype="boolean").copy(),
+        }
+    ).assign(slo_met=lambda t: t["slo_met"].mask(~has_slo))
+
+
+def timeline_table(w: Workload, r: Record, workers: IntArray, last: float) -> pd.DataFrame:
+    """`Result.timeline` up to the last whole hour before `last`."""
+    hours: FloatArray = np.arange(int(last // HOUR) + 1, dtype=np.float64) * HOUR
+    parts = []
+    for entity, name in enumerate(_names(w)):
+        of = np.flatnonzero(w.entity == entity)
+        rows = np.flatnonzero(np.isin(r.job, of))
+        gang = w.scale_factor[r.job[rows]].astype(float)
+        time = np.concatenate([r.start[rows], r.stop[rows]])
+        held = Curve.of_changes(time, np.concatenate([gang * r.part[rows], -gang * r.part[rows]]))
+        served = Curve.of_changes(time, np.concatenate([gang, -gang]))
+        stop = np.minimum(r.end[of], r.now)
+        size = w.scale_factor[of].astype(float)
+        asked = Curve.of_changes(np.concatenate([w.arrival_time[of], stop]), np.concatenate([size, -size]))
+        parts.append(
+            pd.DataFrame(
+                {
+                    "time": hours,
+                    "tenant": name,
+                    "attained_service": held.until(hours),
+                    "fair_service": _share(w, r, of, workers, entity)[0].until(hours) if len(of) else 0.0,
+                    "held": held.at(hours),
+                    "waiting": asked.at(hours) - served.at(hours),
+                }
+            )
+        )
+    return pd.concat(parts).sort_values("time", kind="stable", ignore_index=True)
+
+
+def grant_table(w: Workload, r: Record) -> pd.DataFrame:
+    """One row for each time that a job held the same workers without a break."""
+    order = np.argsort(r.start, kind="stable")
+    job = r.job[order]
+    return pd.DataFrame(
+        {
+            "job_id": np.array(w.job_id, dtype=object)[job],
+            "demand": w.scale_factor[job],
+            "start": r.start[order],
+            "end": r.stop[order],
+            "part": r.part[order],
+        }
+    )
+
+
+def _names(w: Workload) -> npt.NDArray[np.object_]:
+    return np.array([f"entity {e}" for e in range(len(w.entity_weight))], dtype=object)
+
+
+def _share(w: Workload, r: Record, of: IntArray, workers: IntArray, entity: int) -> tuple[Curve, Curve]:
+    """GPUs that an entity is owed, and the sum of the weights of its active jobs ([Ye2022] Eq. 8)."""
+    stop = np.minimum(r.end[of], r.now)
+    time = np.concatenate([w.arrival_time[of], stop])
+    order = np.argsort(time, kind="stable")
+    size = w.scale_factor[of].astype(float)
+    demand = np.cumsum(np.concatenate([size, -size])[order])
+    weight = np.cumsum(np.concatenate([w.weight[of], -w.weight[of]])[order])
+    quota = workers.sum() * w.entity_weight[entity] / w.entity_weight.sum()
+    return Curve(time[order], np.minimum(demand, quota)), Curve(time[order], weight)
+
+
+def _fair_service(w: Workload, r: Record, of: IntArray, share: tuple[Curve, Curve]) -> FloatArray:
+    """GPU-time that each job of an entity was owed during its life [GPU-s] ([Ye2022] Eqs. 13, 14)."""
+    gpus, weights = share
+    out = np.zeros(len(of))
+    per_weight = np.divide(gpus.rate, weights.rate, out=np.zeros_like(gpus.rate), where=weights.rate > 1e-9)
+    kinds = np.column_stack([w.scale_factor[of], w.weight[of]])
+    for size, weight in np.unique(kinds, axis=0):
+        mine = (kinds == (size, weight)).all(axis=1)
+        owed = Curve(gpus.time, np.minimum(size, per_weight * weight))
+        out[mine] = owed.until(np.minimum(r.end[of][mine], r.now)) - owed.until(w.arrival_time[of][mine])
+    return out

@@ -1,0 +1,110 @@
+"""One simulation of Gavel to do, as the cache of runs takes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from astraea.gavel.fluid import simulate_fluid
+from astraea.gavel.jobs import Workload
+from astraea.gavel.policies import get_policy
+from astraea.gavel.simulate import Options, simulate
+from astraea.gavel.throughputs import Throughputs
+from astraea.result import Result
+
+
+@dataclass(frozen=True, eq=False)
+class GavelRun:
+    """One simulation to do: the arguments of `simulate`, with the policy by name.
+
+    Attributes
+    ----------
+    ideal : bool
+        As `simulate_fluid` does it, without rounds.
+    believed : Throughputs or None
+        What the policy is told of pairs, if not the truth.
+    """
+
+    workload: Workload
+    throughputs: Throughputs
+    workers: tuple[int, ...]
+    policy: str
+    options: Options = field(default_factory=Options)
+    ideal: bool = False
+    believed: Throughputs | None = None
+
+    @property
+    def key(self) -> str:
+        """Name of its result in a cache: equal keys mean equal results."""
+        content = [joblib.hash(part) for part in (*self.large, self.believed)]
+        content += [str(self.workers), self.policy, repr(self.options), str(self.ideal), self.source]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    @property
+    def label(self) -> str:
+        """Which run it is, for messages."""
+        return f"workload {self.workload.name}, {' + '.join(map(str, self.workers))} GPUs, policy {self.policy}"
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What distinguishes it, as a row of a table."""
+        return {"workload": self.workload.name, "workers": " + ".join(map(str, self.workers)), "policy": self.policy}
+
+    @property
+    def source(self) -> str:
+        """SHA-256 of this package's code."""
+        return source_digest()
+
+    @property
+    def past(self) -> str:
+        """Nothing is learned before it begins."""
+        return ""
+
+    @property
+    def call(self) -> tuple[Any, ...]:
+        """Function that gives its result, and the arguments."""
+        return (
+            simulated, self.workload, self.throughputs, self.workers, self.policy, self.options, self.ideal,
+            self.believed,
+        )  # fmt: skip
+
+    @property
+    def large(self) -> tuple[Any, ...]:
+        """Arguments that other runs share."""
+        return self.workload, self.throughputs
+
+
+def simulated(
+    workload: Workload,
+    throughputs: Throughputs,
+    workers: tuple[int, ...],
+    policy: str,
+    options: Options,
+    ideal: bool,
+    believed: Throughputs | None,
+) -> Result:
+    """Simulate a run given in parts, perhaps in another process."""
+    if ideal:
+        result = simulate_fluid(workload, throughputs, workers, get_policy(policy), options)
+    else:
+        result = simulate(workload, throughputs, workers, get_policy(policy), options, believed=believed)
+    result.provenance["source_sha256"] = source_digest()
+    return result
+
+
+@cache
+def source_digest() -> str:
+    """SHA-256 over the names and contents of every file that a simulation of Gavel runs."""
+    root = Path(__file__).parent
+    files = [*root.rglob("*.py"), root.parent / "result.py"]
+    h = hashlib.sha256()
+    for path in sorted(files, key=lambda p: p.relative_to(root.parent).as_posix()):
+        h.update(path.relative_to(root.parent).as_posix().encode())
+        h.update(path.read_bytes())
+    return h.hexdigest()

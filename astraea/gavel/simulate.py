@@ -1,0 +1,243 @@
+"""The door to the mechanism: `simulate(workload, throughputs, workers, policy)` ([Narayanan2020] §3, §5)."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+import astraea
+from astraea.columns import IntArray
+from astraea.errors import InputError, PolicyError
+from astraea.gavel import state as st
+from astraea.gavel.asking import Asker, Speeds, checked_workers, shown_workers
+from astraea.gavel.jobs import Workload
+from astraea.gavel.mechanism import run
+from astraea.gavel.problem import Policy
+from astraea.gavel.released import run_as_released
+from astraea.gavel.reporting import Record, grant_table, job_table, timeline_table
+from astraea.gavel.throughputs import Throughputs
+from astraea.result import Result
+
+AGNOSTIC: Final = (
+    "fifo", "fifo-as-released", "las", "ftf", "makespan", "sjf", "isolated", "hierarchical", "hierarchical-fifo",
+    "ltgf",
+)  # fmt: skip
+"""Policies that do not know how fast a job is where."""
+
+LEAVES_IDLE: Final = ("fifo", "min-cost")
+"""Beginnings of the names of policies whose 0 means "do not run there", even where GPUs would idle."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is simulated besides workload, cluster and policy.
+
+    Attributes
+    ----------
+    round_length : float
+        [s] ([Narayanan2020] §7.1).
+    solve_interval : float
+        The program is solved again when jobs came or went and so much time has passed [s], or when nothing can run.
+    preemption_overhead : float
+        Without progress, for a job that ran before and now starts on other workers [s]: loading and saving a
+        checkpoint takes less than 5 s ([Narayanan2020] §7.5).
+    server_gpus : int
+        GPUs of a server [GPU]. Above 1, a gang that is spread over more servers than it needs runs at its
+        unconsolidated speed.
+    as_released : bool
+        Do as the simulator that Gavel's authors released (see `released`); no overhead, one speed.
+    until : int or None
+        End when the first so many jobs have ended; the result is about them. None: all.
+    """
+
+    round_length: float = 360.0
+    solve_interval: float = 1920.0
+    preemption_overhead: float = 5.0
+    server_gpus: int = 1
+    as_released: bool = False
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("round_length", "above"), ("solve_interval", "from"), ("preemption_overhead", "from")):
+            value = getattr(self, name)
+            is_time = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1e9
+            if not is_time or (value == 0 and least == "above"):
+                raise InputError(f"{name} must be a time {least} 0 and up to 1e9 s, got {value!r}")
+        if self.preemption_overhead >= self.round_length:
+            raise InputError(
+                f"preemption_overhead must be below round_length ({self.round_length:g} s), or a preempted job never "
+                f"gets on; got {self.preemption_overhead:g}"
+            )
+        for name in ("server_gpus", "until"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
+def simulate(
+    workload: Workload,
+    throughputs: Throughputs,
+    workers: Sequence[int],
+    policy: Policy,
+    options: Options | None = None,
+    *,
+    believed: Throughputs | None = None,
+    **changes: Any,
+) -> Result:
+    """Run a workload on a cluster of several accelerator types under a policy, in rounds.
+
+    Parameters
+    ----------
+    workload : Workload
+    throughputs : Throughputs
+    workers : sequence of int
+        GPUs of each of `throughputs.types`.
+    policy : Policy
+    options : Options, optional
+    believed : Throughputs, optional
+        What the policy is told of pairs, such as estimates; the truth if not given. A pair that turns out unable to
+        share is not run.
+    **changes
+        Options by name, instead of those in `options`.
+
+    Returns
+    -------
+    Result
+        Jobs: `reporting.job_table`.
+
+    Raises
+    ------
+    InputError
+        If an option is out of range, or a job can run on no type.
+    PolicyError
+        If the policy's answer cannot be used, or leaves jobs waiting in an idle cluster for ever.
+    """
+    options = replace(options or Options(), **changes)
+    count = checked_workers(workers, throughputs.types)
+    speeds = Speeds(workload, throughputs, count, 1 if options.as_released else options.server_gpus)
+    target = checked_target(workload, options.until)
+    told = None if believed is None else Speeds(workload, believed, count, 1)
+    asker = Asker(policy, workload, speeds, throughputs.types, count, told)
+    rules = st.Rules(
+        float(options.round_length),
+        float(options.solve_interval),
+        float(options.preemption_overhead),
+        target,
+        not policy.name.startswith(LEAVES_IDLE),
+        policy.name not in AGNOSTIC,
+        options.server_gpus,
+    )
+    s = st.new_state(
+        workload.arrival_time, workload.total_steps, workload.scale_factor, speeds.alone, speeds.apart, count,
+        options.server_gpus,
+    )  # fmt: skip
+    shuffle = random.Random(5) if options.as_released and policy.name in AGNOSTIC else None
+    began = time.perf_counter()
+    while (outcome := (run_as_released if options.as_released else run)(s, rules)) != st.DONE:
+        if outcome == st.SOLVE:
+            s = solved(s, asker, rules, speeds)
+        elif outcome == st.LOG_FULL:
+            s = s._replace(log=st.grown(s.log))
+        elif outcome == st.NO_ORDER:
+            s = s._replace(orders=more_orders(s.orders, count, shuffle))
+        else:
+            waiting = int(s.count[st.ACTIVE])
+            raise PolicyError(
+                f"policy {policy.name}, at {s.clock[st.NOW]:g} s: leaves job {workload.job_id[s.active[0]]!r} and "
+                f"{waiting - 1} more waiting in an idle cluster for ever"
+            )
+    seconds = time.perf_counter() - began
+    logged = int(s.count[st.LOGGED])
+    s.log.end[s.jobs.row[s.jobs.row >= 0]] = s.clock[st.NOW]
+    record = Record(
+        s.jobs.first_start, s.jobs.end, s.jobs.overhead, s.jobs.held, s.jobs.leases, s.jobs.preemptions,
+        s.log.job[:logged], s.log.start[:logged], s.log.end[:logged], s.log.part[:logged], float(s.clock[st.NOW]),
+    )  # fmt: skip
+    return finished(workload, throughputs, count, policy, record, speeds, target, seconds, {
+        "mechanism": "rounds", **asdict(options), "solves": asker.solves,
+    })  # fmt: skip
+
+
+def finished(
+    workload: Workload, throughputs: Throughputs, workers: IntArray, policy: Policy, record: Record, speeds: Speeds,
+    target: int, seconds: float, parameters: dict[str, Any],
+) -> Result:  # fmt: skip
+    """Tables and provenance of a simulation that has ended."""
+    jobs = job_table(workload, record, speeds.alone, workers, throughputs.types).iloc[:target]
+    return Result(
+        jobs=jobs,
+        set_aside=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
+        timeline=timeline_table(workload, record, workers, float(jobs["end_time"].max())),
+        grants=grant_table(workload, record),
+        provenance={
+            "trace": workload.name,
+            "trace_sha256": workload_digest(workload),
+            "nodes": int(workers.sum()),
+            "gpus_per_node": 1,
+            "workers": shown_workers(throughputs.types, workers),
+            "policy": policy.name,
+            "parameters": parameters,
+            "astraea": astraea.__version__,
+            "python": platform.python_version(),
+            **{package: version(package) for package in ("numpy", "numba", "pandas", "scipy")},
+        },
+        seconds=seconds,
+    )
+
+
+def solved(s: st.State, asker: Asker, rules: st.Rules, speeds: Speeds) -> st.State:
+    """Solve the program for the active jobs, and count received time anew."""
+    initial = st.INITIAL * rules.round_length
+    active = s.active[: s.count[st.ACTIVE]].copy()
+    st.restart_books(s, initial)
+    problem, answer = asker.ask(float(s.clock[st.NOW]), active, s.jobs.left)
+    s.jobs.known[:] = False
+    s.jobs.known[active] = True
+    s.jobs.share[active] = answer.alone
+    given = np.flatnonzero((answer.paired > 0).any(axis=1))
+    if len(given) == 0:
+        return s._replace(pairs=st.no_pairs(s.type_time.shape[0]))
+    received = np.full((len(given), len(s.type_time)), initial)
+    s.type_time[:] += initial * len(given)
+    members = np.ascontiguousarray(active[problem.pairs[given]])
+    speed, share = speeds.shared(members), answer.paired[given]
+    return s._replace(pairs=st.Pairs(members, np.ascontiguousarray(speed), np.ascontiguousarray(share), received))
+
+
+def more_orders(orders: IntArray, workers: IntArray, shuffle: random.Random | None) -> IntArray:
+    """Order of the types in 4,096 more rounds."""
+    present = [k for k, n in enumerate(workers.tolist()) if n > 0]
+    out = []
+    for _ in range(4096):
+        types = present.copy()
+        if shuffle is not None:
+            shuffle.shuffle(types)
+        out.append(types)
+    new = np.array(out, np.int64)
+    return np.concatenate([orders, new]) if len(orders) else new
+
+
+def checked_target(workload: Workload, until: int | None) -> int:
+    """How many jobs must end."""
+    if len(workload) == 0:
+        raise InputError(f"{workload.name}: there is no job in it")
+    if until is not None and until > len(workload):
+        raise InputError(f"until must be at most the number of jobs in {workload.name}, {len(workload)}; got {until}")
+    return len(workload) if until is None else until
+
+
+def workload_digest(w: Workload) -> str:
+    """SHA-256 of the jobs."""
+    h = hashlib.sha256("\n".join((*w.job_id, *w.job_type)).encode())
+    for column in (w.scale_factor, w.total_steps, w.arrival_time, w.weight, w.slo, w.entity, w.entity_weight):
+        h.update(np.ascontiguousarray(column).tobytes())
+    return h.hexdigest()
