@@ -119,10 +119,12 @@ class Asker:
         types: tuple[str, ...],
         workers: IntArray,
         believed: Speeds | None = None,
+        margin: float = 0.0,
     ) -> None:
         self._policy, self._allocate = policy, policy.make()
         self._workload, self._speeds, self._types, self._workers = workload, speeds, types, workers
         self._believed = believed or speeds
+        self._margin = margin  # [s] by which deadlines are told earlier than they are
         self._cost = np.array([PRICES.get(t, np.nan) for t in types])
         if policy.name.startswith("min-cost") and np.isnan(self._cost).any():
             raise InputError(f"policy {policy.name}: prices are known of {', '.join(PRICES)}, not of all of {types}")
@@ -158,7 +160,7 @@ class Asker:
             steps=left[active],
             elapsed=elapsed,
             isolated_elapsed=self._isolated[active],
-            slo=w.arrival_time[active] + w.slo[active] - now,
+            slo=w.arrival_time[active] + w.slo[active] - now - self._margin,
             entity=w.entity[active],
             entity_weight=w.entity_weight,
             cost=self._cost,
