@@ -28,7 +28,8 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate what the released simulator simulated and compare every job; exit code 1 if a run does not agree.
 
-    Where the folder holds gavel/summary.csv, the averages of Gavel's simulator are compared too.
+    Where the folder holds gavel/summary.csv, averages are compared with those of Gavel's simulator too. As optima are
+    seldom unique they are close or not, and what is not is named; the exit code is about the exact comparison.
     """
     compared = verify(arguments.folder, jobs=arguments.jobs or None)
     table = pd.DataFrame([summarize(jobs) for jobs in compared])
@@ -43,20 +44,19 @@ def run(arguments: argparse.Namespace) -> int:
         publish(arguments.table, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     if arguments.figures is not None:
         draw(compared, arguments.figures)
-    averages = averages_agree(arguments)
-    return 0 if all(agreed) and averages else 1
+    compare_averages(arguments)
+    return 0 if all(agreed) else 1
 
 
-def averages_agree(arguments: argparse.Namespace) -> bool:
+def compare_averages(arguments: argparse.Namespace) -> None:
     """Compare with the averages of Gavel's simulator, if the folder has them; the table goes beside the first one."""
     if not (arguments.folder / "gavel" / "summary.csv").is_file():
-        return True
+        return
     table = verify_gavel(arguments.folder)
     print(f"\n{shown_gavel(table)}")
     if arguments.table is not None:
         path = arguments.table.with_name(f"{arguments.table.stem}_gavel.csv")
         publish(path, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-    return bool(table["agrees"].all())
 
 
 def shown(table: pd.DataFrame) -> str:

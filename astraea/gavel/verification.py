@@ -153,7 +153,8 @@ def shown_gavel(table: pd.DataFrame) -> str:
         both = zip(table[ours], table[theirs], table[off], strict=True)
         lines[name] = [f"{a:.0f} ({b:.0f}) {100 * d:+.2f} %" if np.isfinite(d) else "" for a, b, d in both]
     good = int(table["agrees"].sum())
+    others = "".join(f"\nnot so close: {r.trace}, {r.policy}" for r in table[~table["agrees"]].itertuples())
     return (
         f"{lines.to_string(index=False)}\n\n{good} of {len(table)} runs of Gavel's simulator agree: average JCT and "
-        f"makespan within {100 * CLOSE:g} %, FIFO within {100 * CLOSE_FIFO:g} %."
+        f"makespan within {100 * CLOSE:g} %, FIFO within {100 * CLOSE_FIFO:g} %.{others}"
     )
