@@ -15,7 +15,6 @@ Where an installed table of measured throughputs is named, that is used; the pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,8 +24,7 @@ import pandas as pd
 
 from astraea.errors import InputError
 from astraea.gavel.estimator import Estimator
-from astraea.gavel.generate import HIGH_PRIORITY, continuous, cost, hierarchical, static
-from astraea.gavel.jobs import Workload
+from astraea.gavel.generate import HIGH_PRIORITY, continuous, cost, static
 from astraea.gavel.run import GavelRun
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs import Throughputs
@@ -230,13 +228,3 @@ def bill(result: Result) -> dict[str, Any]:
     """Cost of all jobs [$], and share of those that missed their deadline."""
     met = result.jobs["slo_met"].astype(bool)
     return {"cost": float(result.jobs["cost"].sum()), "missed": float((~met).mean())}
-
-
-def small_example(throughputs: Throughputs, seed: int = 0) -> Workload:
-    """The 18 jobs of Figs 11 and 21."""
-    return hierarchical(throughputs, seed=seed)
-
-
-def latest(runs: Sequence[GavelRun]) -> str:
-    """Name of the table of throughputs of some runs."""
-    return runs[0].throughputs.name
