@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from astraea.errors import InputError
 from astraea.gavel.policies.allox import ALLOX, starting
-from astraea.gavel.policies.gandiva import GANDIVA, GANDIVA_AS_RELEASED, Packing
+from astraea.gavel.policies.gandiva import GANDIVA, Packing
 from astraea.gavel.policies.isolated import ISOLATED
 
 
@@ -37,7 +37,7 @@ def test_isolated_gangs_and_spare_gpus():
 @settings(max_examples=40, deadline=None)
 def test_answers_are_valid_as_jobs_go(seed):
     random = np.random.default_rng(seed)
-    for policy, gangs in ((ISOLATED, True), (GANDIVA, True), (GANDIVA_AS_RELEASED, True), (ALLOX, False)):
+    for policy, gangs in ((ISOLATED, True), (GANDIVA, True), (ALLOX, False)):
         problem = random_moment(seed, jobs=30, gangs=gangs)
         if policy.space_sharing:
             problem = with_pairs(problem, random)
@@ -110,10 +110,17 @@ def test_gandiva_takes_turns_where_a_pair_cannot_share():
     assert_valid(problem, allocation)
 
 
-def test_gandiva_tries_gangs_that_cannot_share_only_as_released():
+def test_gandiva_does_not_try_gangs_that_cannot_share():
     problem = moment(np.ones((4, 1)), [4], [2, 2, 2, 2])
     np.testing.assert_allclose(GANDIVA.make()(problem).alone, 1 / 2)
-    assert not GANDIVA_AS_RELEASED.make()(problem).alone.any()
+
+
+def test_gandiva_tries_no_more_partners_than_gpus_are_missing():
+    problem = all_pairs(moment(np.ones((10, 1)), [8]), [0.9])
+    allocate = GANDIVA.make()
+    formed = pairs_of(problem, allocate(problem))
+    assert len(formed) == 2
+    assert pairs_of(problem, allocate(problem)) == formed  # worth keeping, and all fit now
 
 
 def test_gandiva_pairs_by_job_not_by_row():

@@ -11,7 +11,8 @@ import pandas as pd
 
 from astraea.commands import arguments as args
 from astraea.files import publish
-from astraea.gavel.verification import shown_gavel, verify_gavel
+from astraea.gavel.published import shown_published, verify_published
+from astraea.gavel.verification import measurements, shown_gavel, verify_gavel
 from astraea.verification import agrees, rho_quantiles, summarize, verify
 
 
@@ -49,14 +50,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def compare_averages(arguments: argparse.Namespace) -> None:
-    """Compare with the averages of Gavel's simulator, if the folder has them; the table goes beside the first one."""
+    """Compare with the averages of Gavel's simulator, if the folder has them; the tables go beside the first one."""
     if not (arguments.folder / "gavel" / "summary.csv").is_file():
         return
     table = verify_gavel(arguments.folder)
-    print(f"\n{shown_gavel(table)}")
+    print(f"\n{shown_gavel(table)}\n")
+    published = verify_published(measurements(arguments.folder), jobs=arguments.jobs or None)
+    print(shown_published(published))
     if arguments.table is not None:
-        path = arguments.table.with_name(f"{arguments.table.stem}_gavel.csv")
-        publish(path, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+        for name, found in (("gavel", table), ("published", published)):
+            path = arguments.table.with_name(f"{arguments.table.stem}_{name}.csv")
+            publish(path, found.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 
 def shown(table: pd.DataFrame) -> str:

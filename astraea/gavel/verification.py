@@ -87,6 +87,11 @@ def find_trace(name: str, folder: str | Path, data: str | Path) -> Path:
     raise InputError(f"{folder}: the trace {name!r} lies neither in gavel nor in {Path(data) / 'physical_cluster'}")
 
 
+def measurements(folder: str | Path) -> Path:
+    """Measured throughputs that lie beside a folder of reference results."""
+    return Path(folder).parent / "data" / "gavel" / "simulation_throughputs.json"
+
+
 def verify_gavel(folder: str | Path, data: str | Path | None = None, *, traces: tuple[str, ...] = ()) -> pd.DataFrame:
     """Simulate what Gavel's simulator simulated, as it does.
 
@@ -108,7 +113,7 @@ def verify_gavel(folder: str | Path, data: str | Path | None = None, *, traces: 
     summary = read_summary(folder)
     if traces:
         summary = summary[summary["trace"].isin(traces)]
-    data = Path(folder).parent / "data" / "gavel" if data is None else Path(data)
+    data = measurements(folder).parent if data is None else Path(data)
     throughputs = Throughputs.read(data / "simulation_throughputs.json")
     rows = []
     for run in summary.itertuples():
