@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from astraea.looks import name_axis, style
+from astraea.axes import name_axis
+from astraea.looks import style
 
 HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """Of the entities, in order; their jobs become lighter one after another."""

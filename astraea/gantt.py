@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from astraea.looks import OTHERS, name_axis, style
+from astraea.axes import name_axis
+from astraea.looks import OTHERS, style
 from astraea.summaries import gpu_rows
 
 

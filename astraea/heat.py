@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 
-from astraea.looks import SECONDS, WORDS, look, name_axis, ordered, style
+from astraea.axes import SECONDS, WORDS, name_axis
+from astraea.looks import look, ordered, style
 
 
 def heat(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, even: float = 1.0) -> Axes:

@@ -19,7 +19,7 @@ from astraea.errors import InputError
 from astraea.files import project_root
 
 #: parts of the package that run notebooks and are not run by them
-_OUTSIDE: Final = ("cli.py", "figures.py", "gallery.py", "notebooks.py")
+_OUTSIDE: Final = ("cli.py", "figures.py", "gallery.py", "gallery_entries.py", "notebooks.py")
 
 
 @dataclass(frozen=True)

@@ -20,23 +20,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from astraea.axes import name_axis, name_ticks
 from astraea.files import publish
 from astraea.gantt import gantt
 from astraea.heat import heat, strips
-from astraea.looks import (
-    LOOKS,
-    Look,
-    legend,
-    look,
-    mark_line,
-    name_axis,
-    name_ticks,
-    ordered,
-    panels,
-    span,
-    style,
-    title,
-)
+from astraea.looks import LOOKS, Look, legend, look, mark_line, ordered, panels, span, style, title
 from astraea.summaries import box_stats, ecdf, mean_interval
 
 __all__ = [

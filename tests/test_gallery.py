@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from astraea.claims import read_claims
-from astraea.gallery import ENTRIES, GAVEL_ENTRIES, write_gallery
+from astraea.gallery import write_gallery
+from astraea.gallery_entries import ENTRIES, GAVEL_ENTRIES
 
 
 def make(folder: Path) -> None:

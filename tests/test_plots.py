@@ -14,8 +14,9 @@ from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.figure import Figure
 
 from astraea import plots
+from astraea.axes import WORDS
 from astraea.errors import InputError
-from astraea.looks import LOOKS, WORDS
+from astraea.looks import LOOKS
 from astraea.studies.evaluation import SCHEDULERS
 from astraea.summaries import compared, crossing, gpu_rows
 

@@ -103,7 +103,8 @@ def shown_published(table: pd.DataFrame) -> str:
     rows = table["workload"] + ", " + table["jobs_per_hour"].map("{:g}/h".format)
     wide = pd.DataFrame({"run": rows, "system": table["system"], "cell": cells})
     systems = [name for name in SYSTEMS if name in set(table["system"])]
-    wide = wide.pivot(index="system", columns="run", values="cell").reindex(systems)[list(dict.fromkeys(rows))]
+    wide = wide.pivot_table(index="system", columns="run", values="cell", aggfunc="first")
+    wide = wide.reindex(systems)[list(dict.fromkeys(rows))]
     good = int(table["agrees"].sum())
     return (
         f"average JCT [h] of jobs {FIRST:,} to {LAST:,}:\n{wide.fillna('').to_string()}\n\n{good} of {len(table)} "

@@ -1,0 +1,118 @@
+"""What the gallery says of every figure, and which statements of the papers stand below it."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A figure: what it shows, what the paper says of it, and how the identifiers of its statements begin."""
+
+    id: str
+    title: str
+    paper: str
+    claims: tuple[str, ...]
+
+
+ENTRIES: Final = (
+    Entry("table1", "Table 1: how long jobs run",
+          "Two jobs in five (Philly) or two in three (Venus) are over within ten minutes; a few run for days (§1).",
+          ("ye.t1.",)),
+    Entry("fig01", "Fig 1: GPUs that jobs ask for",
+          "Half of the jobs want one GPU, a fifth want eight; many are cancelled or fail, whatever their size (§3.1).",
+          ("ye.s31.", "ye.f1.")),
+    Entry("fig02", "Fig 2: GPU service time by demand",
+          "Single-GPU jobs are the most, yet take a twentieth of the GPU time; jobs of eight GPUs and more take nearly "
+          "all of it (§3.1).", ("ye.f2.",)),
+    Entry("fig03", "Fig 3: running time and service time",
+          "Running times have a long tail, and jobs with more GPUs run longer (§3.1).", ("ye.f3.",)),
+    Entry("fig04", "Fig 4: utilization of two virtual clusters",
+          "One tenant's GPUs lie idle while another's are all in use, and some days later it is the other way round "
+          "(§3.1).", ("ye.f4.",)),
+    Entry("fig05", "Fig 5: pending time and slowdown under FIFO",
+          "First in, first out lets long jobs block the head of the line: some jobs wait far longer than they run, "
+          "large ones above all (§3.2).", ("ye.f5.",)),
+    Entry("fig06", "Fig 6: three ideas of fairness on six GPUs",
+          "Equal finish times give the job with the large gang half of all GPU time; equal GPU time over the long run "
+          "gives each of three jobs a third (§4.1).", ("ye.f6.",)),
+    Entry("fig09", "Fig 9: length of a lease",
+          "Longer leases cost less overhead and give less fairness; the average completion time is lowest near 20 "
+          "minutes, and 15 minutes are nearly as good (§6.2, §6.4).", ("ye.f9.", "ye.s64.")),
+    Entry("fig10", "Fig 10: fairness of jobs",
+          "ASTRAEA leaves the fewest jobs with less than 95 % of their fair share, and its lead is larger in Philly "
+          "(§6.3).", ("ye.f10.",)),
+    Entry("fig11", "Fig 11: fairness of tenants",
+          "Under ASTRAEA nearly every tenant gets what it is owed nearly all the time; under Tiresias-L and YARN-CS "
+          "half of the cases fall short (§6.3).", ("ye.f11.",)),
+    Entry("fig12", "Fig 12: slowdown",
+          "Jobs wait least under ASTRAEA, compared with how long they run (§6.4).", ("ye.f12",)),
+    Entry("fig13", "Fig 13: average job completion time",
+          "ASTRAEA has the lowest average completion time (§6.4).", ("ye.f13",)),
+    Entry("fig14", "Fig 14: size of the cluster",
+          "ASTRAEA is ahead of Tiresias-L at every size, and both gain from a larger cluster (§6.5).", ("ye.f14",)),
+)  # fmt: skip
+"""Every figure of [Ye2022] that is reproduced, in the order of the paper; the sentences are a summary of it."""
+
+GAVEL_ENTRIES: Final = (
+    Entry("gavel-examples", "Gavel §4.1 and §4.3: worked examples",
+          "Max-min fairness of effective throughputs gives three jobs 10 % more than equal shares; water filling then "
+          "gives what is left to those that can use it.", ("gavel.s41", "gavel.s43")),
+    Entry("gavel08", "Gavel Fig 8: least attained service, one GPU each",
+          "A policy that knows which job is how fast where sustains a higher load, and packs better than trial and "
+          "error (§7.3).", ("gavel.f8.",)),
+    Entry("gavel09", "Gavel Fig 9: least attained service, gangs",
+          "The same holds for gangs, by a smaller factor (§7.3).", ("gavel.f9.",)),
+    Entry("gavel10", "Gavel Fig 10: finish-time fairness, gangs",
+          "Average completion times fall by 3 times, finish-time fairness by 2.8 times (§7.3).", ("gavel.f10.",)),
+    Entry("gavel11", "Gavel Fig 11: fairness in two levels",
+          "Entities get their weights, and jobs theirs inside; a static partition does a sixth less work (§7.3).",
+          ("gavel.f11",)),
+    Entry("gavel12", "Gavel Fig 12: time to solve",
+          "Within ten minutes for 2,048 jobs in two levels, and for 512 that may share GPUs (§7.4).", ("gavel.f12.",)),
+    Entry("gavel13", "Gavel Fig 13: rounds",
+          "Rounds of six minutes come close to an ideal execution, and longer ones do not help (§7.5).",
+          ("gavel.f13",)),
+    Entry("gavel14", "Gavel Fig 14: estimated throughputs",
+          "What jobs do to each other can be estimated well enough from a few measurements (§7.6).", ("gavel.f14",)),
+    Entry("gavel16", "Gavel Fig 16: FIFO, one GPU each",
+          "Knowing the types, and more so sharing GPUs, shortens queues at high load (§7.3, A.2).", ("gavel.f16",)),
+    Entry("gavel17", "Gavel Fig 17: finish-time fairness, one GPU each", "As Fig 10 (A.2).", ()),
+    Entry("gavel18", "Gavel Fig 18: FIFO, gangs", "As Fig 16, with less to gain (A.2).", ()),
+    Entry("gavel19", "Gavel Fig 19: makespan",
+          "A batch is done in 40 % of the time that FIFO takes (§7.3).", ("gavel.f19.",)),
+    Entry("gavel20", "Gavel Fig 20: priorities",
+          "Both classes of jobs gain, those of low priority more (§7.3).", ("gavel.f20.",)),
+    Entry("gavel21", "Gavel Fig 21: fairness between entities, FIFO inside",
+          "Within an entity, jobs that came first are served first (A.2).", ()),
+    Entry("gavel-cost", "Gavel §7.3: cost",
+          "The cheapest allocation misses a third of the deadlines; the program that knows them misses none and costs "
+          "little more.", ("gavel.cost",)),
+)  # fmt: skip
+"""Every figure of [Narayanan2020] that is reproduced."""
+
+FURTHER: Final = {
+    "sensitivity": "How much the choice of a lease term hangs on overheads and load (notebook 03).",
+    "over-claiming": "What a tenant gains, and the others lose, when it asks for twice the GPUs and uses them at 80 % "
+    "efficiency: below 1 it pays (notebook 04; the paper argues it in §4.1.2 and does not measure it).",
+    "paid-share": "What a tenant with more load than quota gains, and the others lose, when its weight is doubled: "
+    "GPU-time in the hours in which it asks for its whole quota, and completion times (notebook 04).",
+    "burst": "A tenant that was idle for days submits four days' worth of its quota at once: how fast the burst is "
+    "done, and how much the other tenants lack meanwhile (notebook 04).",
+    "waits": "The longest wait of any job, until its first start and in all (notebook 04).",
+    "tenants": "ASTRAEA, day by day: which tenant got more (blue) or less (red) than it was owed (notebook 04).",
+    "estimates-remaining": "What is left of a job that has run for a while: the longer it ran, the longer it will "
+    "still run (notebook 07).",
+    "estimates-error": "Estimates of running times against the truth (notebook 07).",
+    "estimates-calibration": "Whether the estimates' quantiles are honest, and how they age (notebook 07).",
+    "estimates-importance": "What the gradient boosting looks at (notebook 07).",
+    "estimates-impact": "What errors of estimates cost AlloX and Themis, next to ASTRAEA, which needs none "
+    "(notebook 07).",
+    "released-options": "ASTRAEA as written, its options one by one, and as released (notebook 08).",
+    "released-neighbour": "The released simulator's skipped neighbour: what it does to leases, and to jobs "
+    "(notebook 08).",
+    "verification": "Fairness of jobs in runs of the simulator that ASTRAEA's authors released (points) and in the "
+    "same runs here (lines): every job ends in the same second (`make verify`).",
+    "overheads": "Where the time of jobs goes: running, waiting, checkpoints and restarts (notebook 05).",
+    "queue": "GPUs in use and GPUs waited for over time (notebook 05).",
+}
+"""Figures that the papers do not have, and what they show."""
