@@ -112,6 +112,14 @@ FURTHER: Final = {
     "(notebook 08).",
     "verification": "Fairness of jobs in runs of the simulator that ASTRAEA's authors released (points) and in the "
     "same runs here (lines): every job ends in the same second (`make verify`).",
+    "gavel-placement": "Gangs on one server or on several: LAS het. told the truth, that placement does not matter, or "
+    "that gangs must not be spread, on a cluster with large servers and single GPUs (notebook 10).",
+    "gavel-table3": "Gavel Table 3, the simulation column: jobs drawn in the shape of the physical experiments "
+    "(notebook 10).",
+    "gavel-ltgf": "LTGF on unequal GPUs beside LAS, on the jobs of Gavel Fig 9 (notebook 10).",
+    "gavel-tenants": "Tenants of Philly on unequal GPUs: LAS, the hierarchy and LTGF in the metrics of both papers; "
+    "full marks count effective GPU-time (notebook 10).",
+    "gavel-speeds": "How fast each job type is on each type of GPU, and what a dollar buys (notebook 10).",
     "overheads": "Where the time of jobs goes: running, waiting, checkpoints and restarts (notebook 05).",
     "queue": "GPUs in use and GPUs waited for over time (notebook 05).",
 }

@@ -71,6 +71,7 @@ LOOKS: Final = {
     "ideal": Look("Ideal execution", "#222222", (0, (1, 1.5)), 1.8, "", "o"),
     "oracle": Look("SS, measured pairs", "#00395A", "-", 2.4, "", "D"),
     "estimated": Look("SS, estimated pairs", "#E69F00", (0, (4, 1.5)), 1.8, "", "o"),
+    "estimated-known": Look("SS, estimated, known job types", "#CC79A7", (0, (1, 1)), 1.8, "", "^"),
     "none": Look("No space sharing", "#0072B2", (0, (1, 1.5)), 1.8, "", "s"),
     "completed": Look("completed", "#56B4E9", "-", 1.5, ""),
     "cancelled": Look("cancelled", "#D9D9D9", "--", 1.5, "//"),

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
+import joblib
 from numba.core.errors import NumbaError
 from tqdm.auto import tqdm
 
@@ -50,6 +51,10 @@ class Work(Protocol):
         """What is learned from before it begins: runs with one past are best done by one process."""
 
     @property
+    def expected(self) -> float:
+        """Time that it is likely to take on one core, as measured on another machine, within a factor of 3 [s]."""
+
+    @property
     def call(self) -> tuple[Any, ...]:
         """A function that gives its `Result`, and the arguments."""
 
@@ -74,6 +79,8 @@ def fill(runs: Sequence[Work], *, jobs: int | None, backend: parallel.Backend, s
     distinct = {run.key: run for run in runs}
     missing = {key: run for key, run in distinct.items() if not entry(CACHE, key).exists()}
     failures = []
+    if sentence := announcement(list(missing.values()), jobs or joblib.cpu_count()):
+        print(sentence, flush=True)
     with tqdm(total=len(missing), desc="simulating", unit="run", disable=not missing) as bar, in_flight(CACHE) as work:
         with closing(_outcomes(missing, CACHE, work, jobs=jobs, backend=backend, scheduler=scheduler)) as outcomes:
             for outcome in outcomes:
@@ -84,6 +91,17 @@ def fill(runs: Sequence[Work], *, jobs: int | None, backend: parallel.Backend, s
                 bar.update()
     if failures:
         raise _failure(failures, distinct)
+
+
+def announcement(runs: Sequence[Work], jobs: int) -> str:
+    """Say how long some runs will take on so many processes, if that is more than half an hour."""
+    hours = max(sum(run.expected for run in runs) / jobs, max((run.expected for run in runs), default=0.0)) / 3600
+    if hours < 0.5:
+        return ""
+    return (
+        f"{len(runs):,} simulations to do: expect about {hours:.1f} h on {jobs} processes. Stop at any time: "
+        "each result is kept as soon as it is there, and the same command goes on from it."
+    )
 
 
 def measured(

@@ -1,24 +1,46 @@
-"""Seconds that Gavel's policies take to solve one moment, on one core, as lines of a table.
+"""Seconds that Gavel's policies take to solve one moment, and its simulations, on one core, as lines of a table.
 
-The jobs are a static workload on the project's own throughputs, on as many GPUs of each type as a sixth of the jobs.
+The jobs of a moment are a static workload on the project's own throughputs, on as many GPUs of each type as a sixth of
+the jobs. `bench/run.py` adds these lines to its results; called alone, this file prints them.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from astraea.gavel.generate import static
-from astraea.gavel.policies import POLICIES
+from astraea.gavel import verification
+from astraea.gavel.generate import continuous, static
+from astraea.gavel.jobs import read_workload
+from astraea.gavel.policies import get_policy
 from astraea.gavel.problem import Problem
+from astraea.gavel.simulate import simulate
 from astraea.gavel.throughputs import Throughputs
 
 PLAIN = ("las-het", "makespan-het", "ftf-het", "fifo-het", "las-het-water-filling", "hierarchical-het")
 SHARED = ("las-het-ss", "makespan-het-ss", "ftf-het-ss", "fifo-het-ss")
 ENTITIES = 6
+RUNS = 3
+LIMITS = {
+    ("las-het", 1024): 0.1,
+    ("hierarchical-het", 256): 1.0,
+    ("hierarchical-het", 1024): 15.0,
+    ("hierarchical-het", 2048): 60.0,
+    ("las-het-ss", 256): 30.0,
+}
+"""What a solve may take at most, by policy and number of jobs [s]."""
+
+SIMULATION = 120.0
+"""What a simulation to job 5,000 may take at most [s]."""
+
+SHARED_FOLDER = Path(__file__).resolve().parents[2] / "shared"
+RELEASED = {"max_min_fairness_perf": 16.0, "finish_time_fairness_perf": 71.0}
+"""What Gavel's own simulator takes for a reference run on the trace `single` [s]; a third of it is the limit."""
 
 
 def moment(jobs: int, *, shared: bool = False) -> Problem:
@@ -50,26 +72,63 @@ def moment(jobs: int, *, shared: bool = False) -> Problem:
     return replace(problem, pairs=pairs, pair_throughput=together)
 
 
-def seconds(policy: str, problem: Problem, runs: int) -> float:
-    """Median of several solves, each by a new object."""
+def seconds(action: Callable[[], object]) -> float:
+    """Median of several runs, after one that does not count."""
+    action()
     taken = []
-    for _ in range(runs):
-        allocate = POLICIES[policy].make()
+    for _ in range(RUNS):
         start = time.perf_counter()
-        allocate(problem)
+        action()
         taken.append(time.perf_counter() - start)
     return statistics.median(taken)
 
 
+def solve_line(policy: str, problem: Problem) -> str:
+    """Time of a solve, each by a new object."""
+    jobs, pairs = len(problem.job), len(problem.pairs)
+    taken = seconds(lambda: get_policy(policy).make()(problem))
+    limit = LIMITS.get((policy, jobs))
+    what = f"one solve, {jobs:,} jobs" + (f", {pairs:,} pairs" if pairs else "")
+    return f"| {what} | {policy} | {taken:.3f} | {f'{limit:g}' if limit else ''} |"
+
+
+def simulation_line() -> str:
+    """Time of a simulation of 36 + 36 + 36 GPUs at moderate load, to job 5,000."""
+    throughputs = Throughputs.compact()
+    work = continuous(6000, rate_per_hour=4.0, throughputs=throughputs, multiple=False, seed=0)
+    taken = seconds(lambda: simulate(work, throughputs, (36, 36, 36), get_policy("las-het"), until=5000))
+    return f"| simulation of continuous-single, 4 jobs/h, to job 5,000 | las-het | {taken:.1f} | {SIMULATION:g} |"
+
+
+def released_lines() -> list[str]:
+    """Time of the reference runs on `single`, where the machine has them."""
+    folder, data = SHARED_FOLDER / "reference", SHARED_FOLDER / "data" / "gavel"
+    if not folder.is_dir() or not data.is_dir():
+        return []
+    throughputs = Throughputs.read(data / "simulation_throughputs.json")
+    work = read_workload(verification.find_trace("single", folder, data), throughputs)
+    summary = verification.read_summary(folder)
+    summary = summary[(summary["trace"] == "single") & summary["policy"].isin(RELEASED)]
+    lines = []
+    for run in summary.itertuples():
+        workers, until = [int(n) for n in run.cluster.split(":")], int(run.jobs.split("-")[1]) + 1
+        policy, limit = verification.POLICIES[run.policy], RELEASED[run.policy] / 3
+        inputs = (work, throughputs, workers, policy)
+        taken = seconds(lambda i=inputs, u=until: simulate(*i, as_released=True, until=u))
+        lines.append(f"| simulation of single as released | {run.policy} | {taken:.1f} | {limit:.1f} |")
+    return lines
+
+
 def lines(sizes: tuple[int, ...] = (256, 1024)) -> list[str]:
     """The table."""
-    rows = ["| jobs | policy | seconds |", "| --- | --- | --- |"]
+    rows = ["| what | policy | seconds | at most |", "| --- | --- | --- | --- |"]
     for jobs in sizes:
         problem = moment(jobs)
-        rows += [f"| {jobs:,} | {name} | {seconds(name, problem, 3):.3f} |" for name in PLAIN]
+        rows += [solve_line(name, problem) for name in PLAIN]
+    rows.append(solve_line("hierarchical-het", moment(2048)))
     problem = moment(256, shared=True)
-    rows += [f"| 256, {len(problem.pairs):,} pairs | {name} | {seconds(name, problem, 1):.2f} |" for name in SHARED]
-    return rows
+    rows += [solve_line(name, problem) for name in SHARED]
+    return [*rows, simulation_line(), *released_lines()]
 
 
 if __name__ == "__main__":

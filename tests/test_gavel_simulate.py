@@ -54,7 +54,9 @@ def test_timeline_and_jobs_tell_the_same() -> None:
     w = replace(crowd(), entity=np.arange(40) % 2, entity_weight=np.array([1.0, 3.0]))
     result = simulate(w, TABLE, (2, 3, 2), get_policy("las-het"))
     line, jobs = result.timeline, result.jobs
-    assert list(line.columns) == ["time", "tenant", "attained_service", "fair_service", "held", "waiting"]
+    assert list(line.columns) == [
+        "time", "tenant", "attained_service", "effective_service", "fair_service", "held", "waiting"
+    ]  # fmt: skip
     assert (line.groupby("time")["held"].sum() <= 7).all()
     assert (line["waiting"] >= -1e-9).all()
     for tenant, own in line.groupby("tenant"):

@@ -78,7 +78,7 @@ def test_ideal_and_estimates() -> None:
     assert set(ideal.index["policy"]) == {"rounds", "ideal"}
     assert len({run.key for run in ideal.runs}) == len(ideal.runs)
     estimates = gavel.estimates_grid("small")
-    assert set(estimates.index["policy"]) == {"oracle", "estimated", "none"}
+    assert set(estimates.index["policy"]) == {"oracle", "estimated", "estimated-known", "none"}
     assert {run.workers for run in estimates.runs} == {(4, 4, 4)}
     assert len({run.key for run in estimates.runs}) == len(estimates.runs)
 

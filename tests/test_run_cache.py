@@ -201,3 +201,12 @@ def test_a_killed_grid_keeps_what_was_finished(tmp_path: Path, capsys: pytest.Ca
     for path in kept:
         assert run_cache.read_entry(tmp_path, path.stem) is not None
     assert capsys.readouterr().err == ""
+
+
+def test_what_takes_hours_is_announced(runs: list[Run]) -> None:
+    assert run_cache.announcement(runs, 2) == ""
+    work = replace(runs[0], trace=tiny())
+    seconds = 36_000 / work.expected
+    many = [work] * int(seconds)
+    assert "expect about 5.0 h on 2 processes" in run_cache.announcement(many, 2)
+    assert f"{len(many):,} simulations" in run_cache.announcement(many, 2)

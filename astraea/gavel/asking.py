@@ -153,7 +153,7 @@ class Asker:
             threshold = 0.0 if self._policy.name in ALL_PAIRS else PAYS
             pairs, pair_speed = self._believed.pairs(active, w.scale_factor[active], threshold)
         problem = Problem(
-            throughput=self._speeds.alone[active],
+            throughput=self._believed.alone[active],
             scale_factor=w.scale_factor[active],
             workers=self._workers,
             weight=w.weight[active],

@@ -11,21 +11,19 @@ As in the released code, the makespan is searched by bisection, until a twentiet
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from astraea.columns import FloatArray, IntArray
 from astraea.errors import PolicyError
+from astraea.gavel.center import STEPS, climb
 from astraea.gavel.policies import get_policy
 from astraea.gavel.policies.isolated import equal_split
 from astraea.gavel.problem import Allocation, Policy, Problem
 
 RELAXED: Final = 1e-4
 """By what part of it a throughput may stay below that of the optimum: the middle needs some room."""
-
-STEPS: Final = 200
-"""More Newton steps than any instance needs."""
 
 
 def central(name: str) -> Policy:
@@ -125,54 +123,12 @@ def middle(speed: FloatArray, need: FloatArray, scale: IntArray, workers: IntArr
     -------
     array of float, shape (n, J)
     """
-    runs = np.ones(speed.shape, np.bool_) & (scale[:, None] <= workers)
+    runs = scale[:, None] <= workers
     fastest = speed.max(axis=1, keepdims=True)
-    t, floor = speed * runs / fastest, need / fastest[:, 0] * (1 - RELAXED)
-    s: FloatArray = scale[:, None].astype(np.float64) * runs
+    floor = need / fastest[:, 0] * (1 - RELAXED)
     even = equal_split(scale, workers) * runs
-    x = np.where(runs, (1 - RELAXED / 2) * start + RELAXED / 8 * even, 1.0)
-    for _ in range(STEPS):
-        inside = x * runs
-        slack = (x, 1 - inside.sum(axis=1), workers - (s * inside).sum(axis=0), (t * inside).sum(axis=1) - floor)
-        gradient, step = _newton(runs, s, t, slack)
-        decrement = -float((gradient * step).sum())
-        if decrement < 1e-8:
-            break
-        inner = step * runs
-        move = (inner, -inner.sum(axis=1), -(s * inner).sum(axis=0), (t * inner).sum(axis=1))
-        reach = max(float(np.max(-m / v)) for m, v in zip(move, slack, strict=True))
-        length = min(1.0, 0.99 / reach) if reach > 0 else 1.0
-        if decrement > 0.25:
-            length = _shortened(slack, move, length, decrement, runs)
-        x = x + length * step
-    else:
+    x = np.where(runs, (1 - RELAXED / 2) * start + RELAXED / 8 * even, 0.0)
+    gangs = scale[:, None] * runs.astype(np.float64)
+    if not climb(x, gangs, speed * runs / fastest, floor, workers.astype(np.float64)):
         raise PolicyError(f"{STEPS} Newton steps did not find the middle of the allocations of {len(need)} jobs")
-    return np.asarray(x * runs)
-
-
-def _newton(runs: Any, s: FloatArray, t: FloatArray, slack: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray]:
-    """Gradient of the sum of -log slacks, and Newton's step; blocks of one job, plus a term for each type."""
-    x, rest, free, above = slack
-    types = x.shape[1]
-    gradient = (-1 / x + 1 / rest[:, None] + s / free - t / above[:, None]) * runs
-    block = runs[:, :, None] * runs[:, None, :] / rest[:, None, None] ** 2
-    block = block + t[:, :, None] * t[:, None, :] / above[:, None, None] ** 2
-    block[:, np.arange(types), np.arange(types)] += np.where(runs, 1 / x**2, 1.0)
-    columns = np.concatenate([gradient[:, :, None], s[:, :, None] * np.eye(types)], axis=2)
-    solved = np.linalg.solve(block, columns)
-    small = np.diag(free**2) + np.einsum("nj,njk->jk", s, solved[:, :, 1:])
-    inner = np.linalg.solve(small, np.einsum("nj,nj->j", s, solved[:, :, 0]))
-    return gradient, -(solved[:, :, 0] - solved[:, :, 1:] @ inner) * runs
-
-
-def _shortened(slack: Any, move: Any, length: float, decrement: float, runs: Any) -> float:
-    """Halve the step until the sum of -log slacks goes down enough."""
-    for _ in range(60):
-        change = 0.0
-        for i, (m, v) in enumerate(zip(move, slack, strict=True)):
-            part = np.log1p(length * m / v)
-            change -= float(part[runs].sum() if i == 0 else part.sum())
-        if change <= -0.1 * length * decrement:
-            break
-        length /= 2
-    return length
+    return x

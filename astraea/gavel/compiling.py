@@ -16,12 +16,12 @@ import numba
 
 import astraea.jit  # noqa: F401  chooses a writable cache folder
 
-SOURCES = ("compiling", "state", "placement", "picking", "mechanism", "released")
+SOURCES = ("compiling", "state", "placement", "picking", "mechanism", "released", "center")
 
 
 @cache
 def mechanism_digest() -> str:
-    """SHA-256 over the compiled files of the mechanism."""
+    """SHA-256 over the compiled files."""
     h = hashlib.sha256()
     for name in SOURCES:
         h.update((Path(__file__).parent / f"{name}.py").read_bytes())

@@ -94,7 +94,8 @@ def simulate_fluid(
     part = held[began_at].sum(axis=1) / (workload.scale_factor[began_at] * length)
     none = np.zeros(n, np.int64)
     record = Record(
-        first_start, end, np.zeros(n), held, none, none, began_at, first_start[began_at], stop, part, now
+        first_start, end, np.zeros(n), held, none, none, began_at, first_start[began_at], stop, part,
+        workload.total_steps[began_at] - left[began_at], now,
     )  # fmt: skip
     return finished(workload, throughputs, count, policy, record, speeds, target, seconds, {
         "mechanism": "fluid", **asdict(options), "solves": asker.solves,

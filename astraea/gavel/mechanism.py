@@ -42,6 +42,7 @@ def run(s: State, rules: Rules) -> int:
     """Run until the program must be solved, the log is full, or the jobs have ended; says which."""
     while True:
         if s.count[ENDED] >= rules.target:
+            end_leases(s)
             return DONE
         if s.count[LOGGED] + 2 * s.workers.kind.shape[0] > s.log.job.shape[0]:
             return LOG_FULL
@@ -189,7 +190,9 @@ def settle(s: State, slot: int) -> None:
         if j >= 0:
             s.jobs.held[j, k] += lasted * s.jobs.scale[j] * (1.0 if b < 0 else 0.5)
             if now > s.jobs.since[j]:
-                s.jobs.left[j] = max(0.0, s.jobs.left[j] - s.jobs.rate[j] * (now - s.jobs.since[j]))
+                done = min(s.jobs.left[j], s.jobs.rate[j] * (now - s.jobs.since[j]))
+                s.jobs.left[j] -= done
+                s.log.steps[s.jobs.row[j]] += done
                 s.jobs.since[j] = now
 
 

@@ -11,25 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
-from astraea.columns import FloatArray
+from astraea.columns import FloatArray, IntArray
 from astraea.errors import PolicyError
+from astraea.gavel import highs
 from astraea.gavel.problem import Allocation, Policy, Problem
 from astraea.gavel.usable import blind, check, useful
 
 SLACK: Final = 1e-9
 """By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
-
-OPTIONS: Final = {"simplex_dual_edge_weight_strategy": "dantzig", "primal_feasibility_tolerance": 1e-9}
-"""For HiGHS; steepest edge, its default, takes up to five times as long on these programs."""
-
-NUMERICAL: Final = 4
-"""scipy's status for numerical difficulties; the same program is then solved by the interior point method."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +76,8 @@ class Program:
         ``gpus @ x`` is the number of GPUs of each type in use.
     uses, limits : sparse array, shape (n + J, variables), and array of float, shape (n + J,)
         Constraints (1)-(3) are ``uses @ x <= limits`` and x >= 0.
+    rows : sparse array, shape (2 n + J, variables)
+        `uses`, then -throughput of each job, relative to its fastest type: what HiGHS is given.
     """
 
     def __init__(self, problem: Problem, policy: str, *, agnostic: bool = False) -> None:
@@ -88,36 +85,49 @@ class Program:
         n, types = problem.throughput.shape
         self.problem = problem
         self.policy = policy
-        self.agnostic = agnostic
-        fits = problem.scale_factor[:, None] <= problem.workers
-        alone = np.where(fits, problem.throughput, 0.0)
+        alone = np.where(problem.scale_factor[:, None] <= problem.workers, problem.throughput, 0.0)
         paired = useful(problem, alone)
         job, at = np.nonzero(alone)
         pair, pair_at = np.nonzero(paired.any(axis=1))
         first, second = problem.pairs[pair].T
-        columns = np.arange(job.size + pair.size)
-        mine, shared = columns[: job.size], columns[job.size :]
-        rows = (np.concatenate([job, first, second]), np.concatenate([mine, shared, shared]))
-        if agnostic:
+        if agnostic:  # a variable for each job, whose time is divided over types
             alone = blind(alone)
-        speeds = np.concatenate([alone[job, at], paired[pair, 0, pair_at], paired[pair, 1, pair_at]])
-        gangs = problem.scale_factor[np.concatenate([job, first])].astype(np.float64)
+            share = problem.workers * (alone > 0)
+            part = (share / share.sum(axis=1, keepdims=True))[job, at]
+            owner, speed, variable = np.arange(n), alone.max(axis=1), job
+        else:  # a variable for each job and type
+            owner, speed, variable, part = job, alone[job, at], np.arange(job.size), np.ones(job.size)
+        mine, shared = np.arange(owner.size), owner.size + np.arange(pair.size)
         self.speed = alone
         self.fastest: FloatArray = alone.max(axis=1)
-        self._where = np.concatenate([job * types + at, (n + pair) * types + pair_at])
-        self._spread = sparse.eye_array(columns.size, format="csr")
-        if agnostic:
-            share = problem.workers * (alone > 0)
-            share = share / share.sum(axis=1, keepdims=True)
-            self._spread = sparse.csr_array((share[job, at], (mine, job)), shape=(columns.size, n))
-        time = sparse.csr_array((np.ones(speeds.size), rows), shape=(n, columns.size)) @ self._spread
-        self.throughput = sparse.csr_array((speeds, rows), shape=(n, columns.size)) @ self._spread
-        used = np.concatenate([at, pair_at])
-        self.gpus = sparse.csr_array((gangs, (used, columns)), shape=(types, columns.size)) @ self._spread
-        self.best: FloatArray = self.throughput.max(axis=1).toarray().ravel()
-        # (1) and (2): no job has more than all its time; (3): no type more than its GPUs
-        self.uses = sparse.vstack([time, self.gpus], format="csr")
+        # entries: a variable takes time of its jobs (1), (2), takes GPUs of its type (3), and gives its jobs throughput
+        jobs, of_jobs = np.concatenate([owner, first, second]), np.concatenate([mine, shared, shared])
+        used, of_types = np.concatenate([at, pair_at]), np.concatenate([variable, shared])
+        part = np.concatenate([part, np.ones(pair.size)])
+        gangs = problem.scale_factor[np.concatenate([job, first])] * part
+        speeds = np.concatenate([speed, paired[pair, 0, pair_at], paired[pair, 1, pair_at]])
+        size = mine.size + shared.size
+        self.rows = highs.by_columns(
+            np.concatenate([jobs, n + used, n + types + jobs]),
+            np.concatenate([of_jobs, of_types, of_jobs]),
+            np.concatenate([np.ones(jobs.size), gangs, -speeds / self.fastest[jobs]]),
+            (2 * n + types, size),
+        )
         self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
+        self.throughput = highs.by_columns(jobs, of_jobs, speeds, (n, size))
+        self.best: FloatArray = self.fastest.copy()
+        np.maximum.at(self.best, jobs, speeds)
+        self._parts = of_types, part, np.concatenate([job * types + at, (n + pair) * types + pair_at])
+
+    @cached_property
+    def uses(self) -> sparse.csc_array:
+        """Constraints (1)-(3)."""
+        return self.rows[: self.limits.size]
+
+    @cached_property
+    def gpus(self) -> sparse.csc_array:
+        """Constraint (3)."""
+        return self.rows[len(self.speed) : self.limits.size]
 
     def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
         """The x that maximizes ``objective @ x``, with throughput(m, X) at least `floor` where it is above 0.
@@ -132,12 +142,10 @@ class Program:
         PolicyError
             If there is no optimum.
         """
-        uses, limits = self.uses, self.limits
-        if floor is not None and (bound := np.flatnonzero(floor > 0)).size:
-            relative = sparse.diags_array(1 / self.fastest[bound]) @ self.throughput[bound]
-            uses = sparse.vstack([uses, -relative], format="csr")
-            limits = np.concatenate([limits, -floor[bound] / self.fastest[bound]])
-        x, _ = self.solve(objective / np.abs(objective).max(), uses, limits)
+        floor = np.zeros(len(self.speed)) if floor is None else floor
+        held = np.where(floor > 0, -floor / self.fastest, np.inf)
+        limits = np.concatenate([self.limits, held])
+        x, _ = self.solve(objective / np.abs(objective).max(), self.rows, limits, strategy=highs.PRIMAL)
         return self.within(x)
 
     def max_min(self, need: FloatArray, floor: FloatArray | None = None) -> Optimum:
@@ -151,24 +159,32 @@ class Program:
         need, floor : array of float, shape (n,)
             Not negative [steps/s, or any unit of the job's own].
         """
-        n, variables = self.throughput.shape
-        relative = sparse.diags_array(1 / self.fastest) @ self.throughput
+        n = need.size
         wanted = need / self.fastest
         scale = float(wanted.max())
-        least = sparse.csr_array((wanted / scale)[:, None])
-        uses = sparse.block_array([[self.uses, None], [-relative, least]], format="csr")
+        some = np.flatnonzero(wanted)
+        rows = self.beside(some, np.zeros(some.size, np.int64), wanted[some] / scale)
         floor = np.zeros(n) if floor is None else floor
-        objective = np.zeros(variables + 1)
+        objective = np.zeros(rows.shape[1])
         objective[-1] = 1.0
-        x, dual = self.solve(objective, uses, np.concatenate([self.limits, -floor / self.fastest]))
+        x, price = self.solve(objective, rows, np.concatenate([self.limits, -floor / self.fastest]))
         value = float(x[-1] / scale)
         within = self.within(x[:-1])
         reached = np.minimum(value * need + floor, self.throughput @ within)
-        return Optimum(within, value, reached, dual[-n:] / self.fastest / scale)
+        return Optimum(within, value, reached, price[-n:] / self.fastest / scale)
+
+    def beside(self, job: IntArray, column: IntArray, value: FloatArray) -> sparse.csc_array:
+        """`rows` and further variables, in the rows of throughputs: of these jobs and columns, which ascend."""
+        rows, size = self.rows, int(column[-1]) + 1
+        data = np.concatenate([rows.data, value])
+        indices = np.concatenate([rows.indices, (self.limits.size + job).astype(np.int32)])
+        ends = rows.nnz + np.cumsum(np.bincount(column)).astype(np.int32)
+        shape = rows.shape[0], rows.shape[1] + size
+        return sparse.csc_array((data, indices, np.concatenate([rows.indptr, ends])), shape=shape)
 
     def within(self, x: FloatArray) -> FloatArray:
         """The same x without the part by which HiGHS' tolerance lets it exceed the constraints."""
-        used, some = self.uses @ x, self.limits > 0
+        used, some = (self.rows @ x)[: self.limits.size], self.limits > 0
         return np.asarray(x / max(1.0, float(np.max(used[some] / self.limits[some]))))
 
     def fill(self, floor: FloatArray) -> FloatArray:
@@ -181,41 +197,40 @@ class Program:
         ----------
         floor : array of float, shape (n,)
             Throughputs that an earlier program reached [steps/s].
-
-        Returns
-        -------
-        array of float, shape (variables,)
         """
         return self.maximize((1 / self.fastest) @ self.throughput, floor * (1 - SLACK))
 
     def solve(
-        self, objective: FloatArray, uses: sparse.csr_array, limits: FloatArray, upper: FloatArray | None = None
+        self,
+        objective: FloatArray,
+        rows: sparse.csc_array,
+        limits: FloatArray,
+        upper: FloatArray | None = None,
+        *,
+        strategy: int = highs.DUAL,
     ) -> tuple[FloatArray, FloatArray]:
-        """Maximize ``objective @ x`` subject to ``uses @ x <= limits`` and ``0 <= x <= upper``.
+        """Maximize ``objective @ x`` with ``rows @ x <= limits`` and ``0 <= x <= upper``: x, and the rows' dual values.
 
-        Returns
-        -------
-        tuple of array of float
-            x, and the dual value of each row, at least 0.
+        Raises
+        ------
+        PolicyError
+            If there is no optimum.
         """
-        bounds = (0, None) if upper is None else np.column_stack([np.zeros(upper.size), upper])
-        for method, options in (("highs-ds", OPTIONS), ("highs-ipm", {})):
-            found = linprog(-objective, A_ub=uses, b_ub=limits, bounds=bounds, method=method, options=options)
-            if found.status != NUMERICAL:
-                break
-        if found.status != 0:
-            raise PolicyError(
-                f"{self.policy}: the linear program of {self.problem.throughput.shape[0]} jobs has no optimum; "
-                f"{found.message}"
-            )
-        return np.maximum(found.x, 0.0), -np.asarray(found.ineqlin.marginals)
+        if len(self.problem.pairs):  # many more variables than rows
+            strategy = highs.PRIMAL
+        found = highs.maximize(objective, rows, limits, upper, strategy=strategy)
+        if not found.is_optimal:
+            what = f"the linear program of {len(self.speed)} jobs"
+            raise PolicyError(f"{self.policy}: {what} has no optimum; HiGHS: {found.message.lower()}")
+        return found.x, found.price
 
     def allocation(self, x: FloatArray, objective: float) -> Allocation:
         """X of the jobs and pairs from the variables; what only rounding put there is 0."""
-        n, types = self.problem.throughput.shape
+        n, types = self.speed.shape
         fractions = np.zeros((n + len(self.problem.pairs)) * types)
-        values = self._spread @ x
-        fractions[self._where] = np.where(values < 1e-8, 0.0, np.minimum(values, 1.0))
+        variable, part, where = self._parts
+        values = x[variable] * part
+        fractions[where] = np.where(values < 1e-8, 0.0, np.minimum(values, 1.0))
         table = fractions.reshape(-1, types)
         return Allocation(table[:n], table[n:], objective)
 

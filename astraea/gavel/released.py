@@ -127,6 +127,7 @@ def end_slot(s: State, slot: int, rules: Rules) -> None:
     for j in (a, b):
         if j >= 0:
             s.jobs.slot[j] = -2
+            s.log.steps[s.jobs.row[j]] = 0.0 if lost else s.jobs.since[j]
             close(s, j)
             if lost:
                 s.jobs.failures[j] += 1 if b < 0 else 0

@@ -1,4 +1,13 @@
-"""The tables of a `Result`, from when each job held what."""
+"""The tables of a `Result`, from when each job held what.
+
+**Two units of service.** `attained_service` is GPU-time as held, whatever the type. On unequal GPUs it misleads: who
+runs on V100s needs less of it for the same progress, so that a policy which gives a job the type that suits it lets the
+job end with less GPU-time than it was owed, a "loss" that nobody would mind; and who is left with K80s seems to be well
+served. `effective_service` counts progress instead: one GPU-second is what the job does on one GPU at its own mean
+speed over all GPUs of the cluster, the scale of `policies.ltgf`. A part of *every* type is then worth the same in both
+units, so that fair shares ([Ye2022] Eqs. 4, 8, 13, 14) are the same too, and both may be compared with them:
+`rho_job` and `rho_effective` (Eq. 15).
+"""
 
 from __future__ import annotations
 
@@ -27,6 +36,8 @@ class Record:
     leases, preemptions : array of int, shape (n,)
     job, start, stop, part : arrays, one row for each time that a job held workers without a break
         `part` is 0.5 where they were shared.
+    steps : array of float
+        Done in each of these times.
     now : float
         When the simulation ended.
     """
@@ -41,6 +52,7 @@ class Record:
     start: FloatArray
     stop: FloatArray
     part: FloatArray
+    steps: FloatArray
     now: float
 
 
@@ -95,6 +107,7 @@ def job_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, type
         of = np.flatnonzero(w.entity == entity)
         if len(of):
             fair[of] = _fair_service(w, r, of, _share(w, r, of, workers, entity))
+    effective = np.bincount(r.job, r.steps / pace(w, alone, workers)[r.job], len(w))
     prices = np.array([PRICES.get(t, np.nan) for t in types])
     has_slo = np.isfinite(w.slo)
     return pd.DataFrame(
@@ -112,6 +125,8 @@ def job_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, type
             "attained_service": attained,
             "fair_service": fair,
             "rho_job": np.divide(attained, fair, out=np.full(len(w), np.nan), where=fair > 0),
+            "effective_service": effective,
+            "rho_effective": np.divide(effective, fair, out=np.full(len(w), np.nan), where=fair > 0),
             "weight": w.weight,
             "leases": r.leases,
             "preemptions": r.preemptions,
@@ -126,8 +141,18 @@ def job_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, type
     ).assign(slo_met=lambda t: t["slo_met"].mask(~has_slo))
 
 
-def timeline_table(w: Workload, r: Record, workers: IntArray, last: float) -> pd.DataFrame:
-    """`Result.timeline` up to the last whole hour before `last`."""
+def pace(w: Workload, alone: FloatArray, workers: IntArray) -> FloatArray:
+    """Progress that is worth one effective GPU-second, of each job [steps/GPU-s]: its mean speed on one GPU."""
+    return np.asarray(alone @ workers / workers.sum() / w.scale_factor)
+
+
+def timeline_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, last: float) -> pd.DataFrame:
+    """`Result.timeline` up to the last whole hour before `last`, and `effective_service`.
+
+    Progress is spread evenly over each time that a job held workers without a break, so that the few seconds in which a
+    checkpoint is loaded count like the others.
+    """
+    service = r.steps / pace(w, alone, workers)[r.job] / np.maximum(r.stop - r.start, 1e-12)
     hours: FloatArray = np.arange(int(last // HOUR) + 1, dtype=np.float64) * HOUR
     parts = []
     for entity, name in enumerate(_names(w)):
@@ -137,6 +162,7 @@ def timeline_table(w: Workload, r: Record, workers: IntArray, last: float) -> pd
         time = np.concatenate([r.start[rows], r.stop[rows]])
         held = Curve.of_changes(time, np.concatenate([gang * r.part[rows], -gang * r.part[rows]]))
         served = Curve.of_changes(time, np.concatenate([gang, -gang]))
+        effective = Curve.of_changes(time, np.concatenate([service[rows], -service[rows]]))
         stop = np.minimum(r.end[of], r.now)
         size = w.scale_factor[of].astype(float)
         asked = Curve.of_changes(np.concatenate([w.arrival_time[of], stop]), np.concatenate([size, -size]))
@@ -146,6 +172,7 @@ def timeline_table(w: Workload, r: Record, workers: IntArray, last: float) -> pd
                     "time": hours,
                     "tenant": name,
                     "attained_service": held.until(hours),
+                    "effective_service": effective.until(hours),
                     "fair_service": _share(w, r, of, workers, entity)[0].until(hours) if len(of) else 0.0,
                     "held": held.at(hours),
                     "waiting": asked.at(hours) - served.at(hours),

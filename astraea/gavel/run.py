@@ -28,7 +28,7 @@ class GavelRun:
     ideal : bool
         As `simulate_fluid` does it, without rounds.
     believed : Throughputs or None
-        What the policy is told of pairs, if not the truth.
+        What the policy is told of speeds, if not the truth.
     """
 
     workload: Workload
@@ -65,6 +65,12 @@ class GavelRun:
     def past(self) -> str:
         """Nothing is learned before it begins."""
         return ""
+
+    @property
+    def expected(self) -> float:
+        """Time that it is likely to take [s]; more where a queue grows, as programs do with it."""
+        jobs = self.options.until or len(self.workload)
+        return (0.04 if self.policy.endswith("-ss") else 0.006) * jobs
 
     @property
     def call(self) -> tuple[Any, ...]:

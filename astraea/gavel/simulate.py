@@ -104,8 +104,8 @@ def simulate(
     policy : Policy
     options : Options, optional
     believed : Throughputs, optional
-        What the policy is told of pairs, such as estimates; the truth if not given. A pair that turns out unable to
-        share is not run.
+        What the policy is told of speeds, such as estimates of pairs; the truth if not given. A pair that turns out
+        unable to share is not run.
     **changes
         Options by name, instead of those in `options`.
 
@@ -162,7 +162,8 @@ def simulate(
     s.log.end[s.jobs.row[s.jobs.row >= 0]] = s.clock[st.NOW]
     record = Record(
         s.jobs.first_start, s.jobs.end, s.jobs.overhead, s.jobs.held, s.jobs.leases, s.jobs.preemptions,
-        s.log.job[:logged], s.log.start[:logged], s.log.end[:logged], s.log.part[:logged], float(s.clock[st.NOW]),
+        s.log.job[:logged], s.log.start[:logged], s.log.end[:logged], s.log.part[:logged], s.log.steps[:logged],
+        float(s.clock[st.NOW]),
     )  # fmt: skip
     return finished(workload, throughputs, count, policy, record, speeds, target, seconds, {
         "mechanism": "rounds", **asdict(options), "solves": asker.solves,
@@ -178,7 +179,7 @@ def finished(
     return Result(
         jobs=jobs,
         set_aside=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
-        timeline=timeline_table(workload, record, workers, float(jobs["end_time"].max())),
+        timeline=timeline_table(workload, record, speeds.alone, workers, float(jobs["end_time"].max())),
         grants=grant_table(workload, record),
         provenance={
             "trace": workload.name,
@@ -190,7 +191,7 @@ def finished(
             "parameters": parameters,
             "astraea": astraea.__version__,
             "python": platform.python_version(),
-            **{package: version(package) for package in ("numpy", "numba", "pandas", "scipy")},
+            **{package: version(package) for package in ("numpy", "numba", "pandas", "scipy", "highspy")},
         },
         seconds=seconds,
     )

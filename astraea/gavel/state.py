@@ -88,6 +88,7 @@ class Log(NamedTuple):
     start: FloatArray
     end: FloatArray
     part: FloatArray  # 1, or 0.5 where two jobs share the workers
+    steps: FloatArray  # done in that time
 
 
 class State(NamedTuple):
@@ -162,7 +163,8 @@ def no_pairs(types: int) -> Pairs:
 
 def new_log(rows: int) -> Log:
     """Empty rows."""
-    return Log(np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows), np.zeros(rows))
+    job, kind = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    return Log(job, kind, np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows))
 
 
 def grown(log: Log) -> Log:

@@ -83,6 +83,27 @@ class Throughputs:
         measured = np.broadcast_to(size[:, None] == size, (2, len(keys), len(keys)))
         return cls("the compact table", keys, speeds.alone(), np.stack([together, together]), measured)
 
+    def by_placement(self) -> Throughputs:
+        """Consolidated and unconsolidated workers as accelerator types of their own ([Narayanan2020] §3.1).
+
+        "We can model this in our policies by having two different worker types": after the J types, whose gangs are
+        consolidated, come the J types `<type>_unconsolidated`, as the authors' file calls them, whose GPUs stand on
+        independent servers. The number of workers of each is that of the cluster's GPUs of either kind, so that every
+        policy and the mechanism decide about placement without knowing of it. Both halves of `solo` are then the same.
+
+        If the same GPUs could serve as either, with capacity shared, there would be nothing to decide: an optimum gives
+        no time to the slower way of placing a job.
+        """
+        solo, shared = np.concatenate(self.solo, axis=-1), np.concatenate(self.shared, axis=-1)
+        return Throughputs(
+            name=f"{self.name}, by placement",
+            configurations=self.configurations,
+            solo=np.stack([solo, solo]),
+            shared=np.stack([shared, shared]),
+            measured=np.broadcast_to(self.measured.any(axis=0), self.measured.shape),
+            types=(*self.types, *(f"{name}{measurements.UNCONSOLIDATED}" for name in self.types)),
+        )
+
     @cached_property
     def job_types(self) -> tuple[str, ...]:
         """Names of the job types."""

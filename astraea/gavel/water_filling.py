@@ -21,7 +21,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from astraea.columns import FloatArray
 from astraea.gavel.program import SLACK, Program
@@ -83,11 +82,11 @@ def bottlenecked(program: Program, floor: FloatArray) -> BoolArray:
     floor : array of float, shape (n,)
         Throughput of each job [steps/s].
     """
-    n, variables = program.throughput.shape
-    relative = sparse.diags_array(1 / program.fastest) @ program.throughput
+    jobs = np.arange(floor.size)
+    rows = program.beside(jobs, jobs, np.ones(jobs.size))
     held = floor * (1 - SLACK) / program.fastest
-    rows = sparse.block_array([[program.uses, None], [-relative, sparse.eye_array(n)]], format="csr")
-    objective = np.concatenate([np.zeros(variables), np.ones(n)])
-    upper = np.concatenate([np.full(variables, np.inf), np.full(n, STEP)])
+    variables = program.rows.shape[1]
+    objective = np.concatenate([np.zeros(variables), np.ones(jobs.size)])
+    upper = np.concatenate([np.full(variables, np.inf), np.full(jobs.size, STEP)])
     x, _ = program.solve(objective, rows, np.concatenate([program.limits, -held]), upper)
     return np.asarray(x[variables:] < GAIN)

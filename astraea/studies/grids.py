@@ -12,6 +12,9 @@ from astraea.studies.characterize import production_grid
 from astraea.studies.estimate_study import estimate_grid
 from astraea.studies.evaluation import Grid, lease_grid, load_workload, main_grid, size_grid
 from astraea.studies.gavel import gavel_grid
+from astraea.studies.gavel_physical import table3_grid
+from astraea.studies.gavel_placement import mixed_grid, servers_grid
+from astraea.studies.gavel_tenants import tenants_grid
 from astraea.studies.lease_sweep import sensitivity_grid
 from astraea.studies.over_claiming import over_claiming_grid
 from astraea.studies.paid_share import paid_share_grid
@@ -31,11 +34,17 @@ def lease_term_grid(trace: str, scale: str = "paper") -> Grid:
     return Grid([run for grid in grids for run in grid.runs], pd.concat([grid.index for grid in grids]))
 
 
+def types_grid(trace: str, scale: str = "paper") -> Grid:
+    """`gavel_grid`, placement, the physical cluster, and tenants on unequal GPUs."""
+    grids = [gavel_grid(trace, scale), *(make(scale) for make in (servers_grid, mixed_grid, table3_grid, tenants_grid))]
+    return Grid([run for grid in grids for run in grid.runs], pd.concat([g.index for g in grids], ignore_index=True))
+
+
 GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
     "01_trace_characterization": production_grid, "03_lease_term": lease_term_grid,
     "04_fairness": fairness_grid, "05_efficiency": main_grid,
     "06_cluster_size": size_grid,
     "07_estimates": estimate_grid, "08_paper_vs_release": released_grid,
-    "10_gavel": gavel_grid,
+    "10_gavel": types_grid,
 }  # fmt: skip
 """Notebook -> the grid that it reads."""

@@ -47,15 +47,9 @@ def cheapest(problem: Problem, name: str, *, slo: bool = False) -> Allocation:
     floor = promised(program) * (1 - SLACK) if slo else np.zeros(len(problem.steps))
     price = problem.cost @ program.gpus
     # variables y and t; the ratio is that of y / t
-    relative = sparse.diags_array(1 / program.fastest) @ program.throughput
-    rows = sparse.block_array(
-        [
-            [program.uses, -program.limits[:, None]],
-            [-relative, (floor / program.fastest)[:, None]],
-            [(price / problem.cost.max())[None, :], None],
-        ],
-        format="csr",
-    )
+    column = np.concatenate([-program.limits, floor / program.fastest])
+    bill = price / problem.cost.max()
+    rows = sparse.block_array([[program.rows, column[:, None]], [bill[None, :], None]], format="csc")
     total = program.throughput.sum(axis=0)
     limits = np.append(np.zeros(rows.shape[0] - 1), 1.0)
     y, _ = program.solve(np.append(total / total.max(), 0.0), rows, limits)
@@ -78,8 +72,8 @@ def promised(program: Program) -> FloatArray:
     late = np.flatnonzero(need > 0)
     if late.size == 0:
         return need
-    met = sparse.diags_array(1 / need[late]) @ program.throughput[late]
-    rows = sparse.block_array([[program.uses, None], [-met, sparse.eye_array(late.size)]], format="csr")
+    met = sparse.diags_array(1 / need[late]) @ program.throughput.tocsr()[late]
+    rows = sparse.block_array([[program.uses, None], [-met, sparse.eye_array(late.size)]], format="csc")
     variables = program.throughput.shape[1]
     objective = np.append(np.zeros(variables), np.ones(late.size))
     upper = np.append(np.full(variables, np.inf), np.ones(late.size))

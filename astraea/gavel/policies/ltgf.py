@@ -31,12 +31,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import OptimizeResult, linprog
-from scipy.sparse import block_array, csr_array, diags_array, eye_array, kron
 
 from astraea.columns import FloatArray
-from astraea.errors import InputError, PolicyError
+from astraea.errors import InputError
 from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.program import SLACK, Program
 
 LEASE = 1920.0
 """Lease to come, over which what is granted counts as if it had run [s]: the least time between two solves."""
@@ -162,35 +161,12 @@ def choose_types(problem: Problem, throughput: FloatArray, target: FloatArray) -
     n, types = throughput.shape
     if n == 0:
         return np.zeros((0, types))
-    # service in GPU-seconds per second of each (job, type) [GPU]
-    mean = throughput @ problem.workers / problem.workers.sum()
-    service = throughput / mean[:, None] * problem.scale_factor[:, None]
-    per_job = kron(eye_array(n), np.ones((1, types)))
-    limits = [
-        [per_job, None],  # (2)
-        [kron(problem.scale_factor[None, :], eye_array(types)), csr_array((types, 1))],  # (3)
-        [-per_job @ diags_array(service.ravel()), target[:, None]],  # theta × target - service <= 0
-    ]
-    rows = block_array(limits, format="csr")
-    right = np.concatenate([np.ones(n), problem.workers, np.zeros(n)])
-    most = np.where(throughput > 0, 1.0, 0.0).ravel()  # (1)
-    theta = solve(np.append(np.zeros(n * types), -1.0), rows, right, np.append(most, np.inf)).x[-1]
-    floor = theta * (1 - 1e-9)
-    x = solve(np.append(-service.ravel(), 0.0), rows, right, np.append(most, floor), floor).x[:-1].reshape(n, types)
-    x = np.clip(x, 0.0, 1.0)
-    x /= np.maximum(1.0, x.sum(axis=1, keepdims=True))
-    return np.asarray(x / np.maximum(1.0, problem.scale_factor @ x / problem.workers))
-
-
-def solve(cost: FloatArray, rows: csr_array, right: FloatArray, most: FloatArray, floor: float = 0.0) -> OptimizeResult:
-    """Solve a linear program of time fractions and theta, the last variable, which is at least `floor`."""
-    least = np.append(np.zeros(len(cost) - 1), floor)
-    result = linprog(cost, rows, right, bounds=np.column_stack([least, most]), method="highs")
-    if result.status != 0:
-        raise PolicyError(
-            f"ltgf-het: HiGHS must solve the choice of types for {len(cost)} variables, got: {result.message}"
-        )
-    return result
+    # throughput at which a job's service is one GPU-second per second [steps/s]
+    unit = throughput @ problem.workers / problem.workers.sum() / problem.scale_factor
+    program = Program(problem, "ltgf-het")
+    theta = program.max_min(target * unit).value
+    x = program.maximize((1 / unit) @ program.throughput, theta * target * unit * (1 - SLACK))
+    return program.allocation(x, theta).alone
 
 
 LTGF = Policy("ltgf", lambda: LongTerm(spread, is_aware=False))
