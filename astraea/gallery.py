@@ -16,7 +16,7 @@ from astraea.gallery_entries import ENTRIES, FURTHER, GAVEL_ENTRIES, Entry
 from astraea.studies.evaluation import DEFAULT_TRACES, seeds
 
 _MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
-_PACKAGES: Final = ("numpy", "scipy", "pandas", "numba", "matplotlib")
+_PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
 
 
 def write_gallery(folder: Path, command: str, scale: str) -> Path:
