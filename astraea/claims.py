@@ -8,7 +8,7 @@ holds
     ``ordering``, ``exists`` : as stated, between means over seeds.
     ``monotone`` : every step goes the right way, or is smaller than 1 % of the first value.
     ``shape`` : the lowest point lies inside the range, within a factor of 2 of the paper's.
-    ``<=`` : at most the value.
+    ``<=`` : at most the value. ``>``, ``all`` : as stated. ``property`` : no counter-example was found.
 holds in direction
     ``=`` : a share that the paper gives for several schedulers has the paper's order against each other one that is
     there; another share has odds s / (1 - s) that differ by less than a factor of 2 (the six-GPU
@@ -64,9 +64,10 @@ from astraea.claim_rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Missing, T
 from astraea.errors import InputError
 from astraea.files import project_root
 from astraea.gavel_statements import GAVEL_RULES
+from astraea.market_statements import MARKET_RULES
 from astraea.statements import RULES as ASTRAEA_RULES
 
-RULES: Final = {**ASTRAEA_RULES, **GAVEL_RULES}
+RULES: Final = {**ASTRAEA_RULES, **GAVEL_RULES, **MARKET_RULES}
 VERDICTS: Final = (HOLDS, DIRECTION, OTHERWISE, NOT_YET)
 COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
@@ -130,7 +131,7 @@ def evaluate(folder: str | Path, data: str | Path | None = None) -> pd.DataFrame
     for claim in claims.to_dict("records"):
         id, relation = claim["id"], claim["relation"]
         paper = f"{claim['value']} {claim['unit']}".strip() if relation != "<=" else f"≤ {claim['value']}"
-        paper = f"{relation} {paper}" if relation in ("<", "up to") else paper
+        paper = f"{relation} {paper}" if relation in ("<", ">", "up to") else paper
         shown = {
             "id": id,
             "where": f"{claim['source'].split()[0]} {claim['where']}",

@@ -12,7 +12,7 @@ import pandas as pd
 import astraea
 from astraea.claims import counts, evaluate, with_reasons
 from astraea.files import publish
-from astraea.gallery_entries import ENTRIES, FURTHER, GAVEL_ENTRIES, Entry
+from astraea.gallery_entries import ENTRIES, FURTHER, GAVEL_ENTRIES, MARKET_ENTRIES, Entry
 from astraea.studies.evaluation import DEFAULT_TRACES, seeds
 
 _MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
@@ -46,7 +46,8 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
             "",
             *(line for sentence in counts(claims) for line in (f"**{sentence}**", "")),
             *(line for entry in ENTRIES for line in _section(folder, entry, claims)),
-            *_gavel(folder, claims),
+            *_part(folder, "gavel", GAVEL_ENTRIES, claims),
+            *_part(folder, "wang", MARKET_ENTRIES, claims),
             *_further(folder),
             "## All statements",
             "",
@@ -63,11 +64,11 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     return path
 
 
-def _gavel(folder: Path, claims: pd.DataFrame) -> list[str]:
-    """Gavel's part, once there is anything of it."""
-    if not any(folder.glob("gavel*_*.csv")):
+def _part(folder: Path, prefix: str, entries: tuple[Entry, ...], claims: pd.DataFrame) -> list[str]:
+    """The part of another paper, once there is anything of it."""
+    if not any(folder.glob(f"{prefix}*_*.csv")):
         return []
-    return [line for entry in GAVEL_ENTRIES for line in _section(folder, entry, claims)]
+    return [line for entry in entries for line in _section(folder, entry, claims)]
 
 
 def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
@@ -79,6 +80,10 @@ def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
     else:
         found = sorted(folder.glob(f"{entry.id}*_*.png"), key=_trace_order)
         lines += [line for path in found for line in (_picture(path), "")]
+        # a table of the paper, and not the numbers behind a picture
+        tables = [] if found else sorted(folder.glob(f"{entry.id}_*.csv"), key=_trace_order)
+        lines += [line for path in tables for line in (f"`{path.name}`", "", *markdown(_rounded(path)), "")]
+        found += tables
     if not found:
         lines += ["Not there yet.", ""]
     mine = claims[claims["id"].str.startswith(entry.claims)] if entry.claims else claims.iloc[:0]
@@ -95,6 +100,15 @@ def _picture(path: Path) -> str:
     return f"![{base}]({path.name})<br>[SVG]({base}.svg), [CSV]({base}.csv)"
 
 
+def _rounded(path: Path) -> pd.DataFrame:
+    """A table for a person: mean over trials, four digits."""
+    frame = pd.read_csv(path)
+    if "trial" in frame:
+        keys = [c for c in frame if c in ("tenants", "scheduler")]
+        frame = frame.groupby(keys, sort=False).mean(numeric_only=True).drop(columns="trial").reset_index()
+    return frame.map(lambda x: f"{x:.4g}" if isinstance(x, float) else x).replace("nan", "")
+
+
 def _means(path: Path) -> pd.DataFrame:
     """Table 1 for a person: mean over seeds."""
     frame = pd.read_csv(path)
@@ -106,7 +120,7 @@ def _means(path: Path) -> pd.DataFrame:
 
 def _further(folder: Path) -> list[str]:
     """Pictures that belong to no figure of the paper."""
-    known = (*(f"{entry.id}_" for entry in ENTRIES), *(entry.id for entry in GAVEL_ENTRIES))
+    known = (*(f"{entry.id}_" for entry in ENTRIES), *(entry.id for entry in (*GAVEL_ENTRIES, *MARKET_ENTRIES)))
     found = [p for p in folder.glob("*.png") if not p.name.startswith(known)]
     lines = []
     for id in [*FURTHER, *sorted({p.stem.partition("_")[0] for p in found} - set(FURTHER))]:

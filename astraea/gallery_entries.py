@@ -90,6 +90,39 @@ GAVEL_ENTRIES: Final = (
 )  # fmt: skip
 """Every figure of [Narayanan2020] that is reproduced."""
 
+MARKET_ENTRIES: Final = (
+    Entry("wang01", "The other Astraea Fig 1: utilization of two tenants",
+          "One tenant's GPUs lie idle while another's are all in use, and later it is the other way round (§1).", ()),
+    Entry("wang-example", "The other Astraea §4.2 to §4.4: worked example",
+          "Two tenants share four servers: each runs one job within its share, one job pays for what is left, and one "
+          "is postponed; whoever left resources unused is paid (§4.2-§4.4).", ("wang.eq8", "wang.ex.")),
+    Entry("wang04", "The other Astraea Fig 4: total revenue",
+          "Astraea earns 1.2 to 1.6 times as much as BatchSche, Gandiva_fair and HiveD, whatever the number of jobs "
+          "and servers (§5.2).", ("wang.f4.",)),
+    Entry("wang05", "The other Astraea Figs 5 and 6: performance ratio",
+          "On small instances Astraea earns more than 0.6 of an offline optimum, and more than the other three "
+          "(§5.2).", ("wang.f5", "wang.f6")),
+    Entry("wang07", "The other Astraea Figs 7 and 8: revenue fairness",
+          "Tenants gain in proportion to what they brought in, with less variance than under Gandiva_fair and HiveD "
+          "(§5.2).", ("wang.f7.", "wang.f8")),
+    Entry("wang09", "The other Astraea Figs 9 and 10: running time",
+          "A job is planned in one and a half seconds; it takes longer with more jobs and servers (§5.2).",
+          ("wang.f9",)),
+    Entry("wang11", "The other Astraea Fig 11: inaccurate maximal prices",
+          "At high load, prices that are too low earn more than prices that are too high (§5.2).", ("wang.f11",)),
+    Entry("wang12", "The other Astraea Fig 12: admission",
+          "Every admitted job is worth more than what it pays (§5.2).", ("wang.f12",)),
+    Entry("wang13", "The other Astraea Fig 13: utilization",
+          "Astraea and Gandiva_fair reach full use of the GPUs, and Astraea is done first (§5.2).", ("wang.f13.",)),
+    Entry("wang-table2", "The other Astraea Table 2: number of tenants",
+          "Revenue per job and the variance of fairness change little with the number of tenants (§5.2).",
+          ("wang.t2.",)),
+    Entry("wang-properties", "The other Astraea §4.5: properties",
+          "Sharing incentive in each interval, strategy-proofness and Pareto efficiency are claimed of the algorithm "
+          "(§1, Theorems 4 and 5).", ("wang.prop.",)),
+)  # fmt: skip
+"""Every figure of [Wang2023] that is reproduced."""
+
 FURTHER: Final = {
     "sensitivity": "How much the choice of a lease term hangs on overheads and load (notebook 03).",
     "over-claiming": "What a tenant gains, and the others lose, when it asks for twice the GPUs and uses them at 80 % "
@@ -121,6 +154,8 @@ FURTHER: Final = {
     "full marks count effective GPU-time (notebook 10).",
     "gavel-speeds": "How fast each job type is on each type of GPU, and what a dollar buys (notebook 10).",
     "overheads": "Where the time of jobs goes: running, waiting, checkpoints and restarts (notebook 05).",
+    "wang-prices": "How posted prices rise with use, and what they ask of jobs that come one after another (notebook "
+    "11).",
     "queue": "GPUs in use and GPUs waited for over time (notebook 05).",
 }
 """Figures that the papers do not have, and what they show."""

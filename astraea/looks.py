@@ -67,6 +67,10 @@ LOOKS: Final = {
     "hierarchical-fifo-het": Look("Hierarchical het., FIFO inside", "#882255", "-", 2.0, "..", ">"),
     "ltgf": Look("LTGF", "#D55E00", (0, (4, 1.5)), 1.6, "//", "v"),
     "ltgf-het": Look("LTGF het.", "#D55E00", "-", 2.4, "||", "o"),
+    # the other Astraea's, beside gandiva-fair and hived
+    "astraea-market": Look("Astraea (market)", "#332288", "-", 2.6, "", "o"),
+    "astraea-market-lemma": Look("Astraea, λ of Lemma 1", "#332288", (0, (3.2, 1.3)), 1.8, "//", "D"),
+    "batch-sche": Look("BatchSche", "#117733", (0, (1, 1)), 1.8, "..", "^"),
     "rounds": Look("In rounds of 6 min", "#0072B2", "-", 2.4, "", "s"),
     "ideal": Look("Ideal execution", "#222222", (0, (1, 1.5)), 1.8, "", "o"),
     "oracle": Look("SS, measured pairs", "#00395A", "-", 2.4, "", "D"),

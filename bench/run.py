@@ -144,10 +144,13 @@ def main() -> None:
             lines.append(f"| {len(trace):,} | {seconds[-1]:.2f} |")
         exponent = growth_exponent([len(t) for t in growing], seconds)
         lines += ["", f"Time grows as n^{exponent:.2f}."]
-    import gavel_programs  # here, so that it takes no memory in the process that measures that
+    import gavel_programs  # here, so that they take no memory in the process that measures that
+    import market
 
     lines += ["", f"Gavel, median of {gavel_programs.RUNS} runs, beside what each may take [s]:"]
     lines += ["", *gavel_programs.lines()]
+    lines += ["", f"The market of [Wang2023], median of {market.RUNS} runs, beside what each may take [s]:"]
+    lines += ["", *market.lines()]
     RESULTS.write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 

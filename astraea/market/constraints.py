@@ -1,0 +1,128 @@
+"""Whether a plan keeps the constraints of the problem ([Wang2023] §3.2, (3a)-(3o))."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from astraea.columns import IntArray
+from astraea.market.model import NEARLY, Market
+from astraea.market.schedule import Plan, Schedule
+
+
+def violations(market: Market, plan: Plan) -> list[str]:
+    """One sentence for each constraint that is not kept, with place, value and what is allowed.
+
+    (3a) and (3b), with what each tenant does not use moved to the left, say the same for every tenant: all together use
+    at most all quotas. The right to one's own share that the text derives from them is in addition held against the
+    jobs that run within it (``is_shared=False``): they use at most their tenant's quota. (3e) and (3g)-(3i) hold for
+    each slot because a schedule is constant from start to end, which is also (3f) and (3h); (3i) for servers that host
+    parameter servers of the job, since it could not be kept by any distributed placement on the others. (3j) and (3k):
+    the speed is that of centralized placement only if everything is on one server.
+    """
+    out: list[str] = []
+    sound = [s for s in plan.schedules if _is_sound(market, s, out)]
+    ids = market.jobs.job_id
+    seen: set[int] = set()
+    for s in sound:
+        if s.job in seen:
+            out.append(f"(5c) job {ids[s.job]!r}: it must have one schedule at most, got another")
+        seen.add(s.job)
+        out += _of_job(market, s)
+    for letter, unit, used, quota, capacity in (
+        ("ac", "workers", lambda s: s.workers, market.worker_quota, market.workers),
+        ("bd", "parameter servers", lambda s: s.ps, market.ps_quota, market.ps),
+    ):
+        out += _over(sound, _everywhere(used), np.array([quota.sum()]), f"(3{letter[0]}) all tenants", unit)
+        own = [s for s in sound if not s.is_shared]
+        whose = _by_tenant(market, used)
+        out += _over(own, whose, quota, f"(3{letter[0]}) own share of tenant {{}}", unit)
+        out += _over(sound, _by_server(used), capacity, f"(3{letter[1]}) server {{}}", unit)
+    return out
+
+
+Use = Callable[[Schedule], tuple[IntArray, IntArray]]
+
+
+def _everywhere(used: Callable[[Schedule], IntArray]) -> Use:
+    return lambda s: (np.zeros(1, np.int64), np.array([used(s).sum()]))
+
+
+def _by_tenant(market: Market, used: Callable[[Schedule], IntArray]) -> Use:
+    return lambda s: (np.array([market.jobs.tenant[s.job]]), np.array([used(s).sum()]))
+
+
+def _by_server(used: Callable[[Schedule], IntArray]) -> Use:
+    return lambda s: (s.server, used(s))
+
+
+def _is_sound(market: Market, s: Schedule, out: list[str]) -> bool:
+    """Whether the numbers of a schedule mean something at all (3m)-(3o)."""
+    if not 0 <= s.job < len(market.jobs):
+        out.append(f"(3o) job {s.job}: it must be one of the {len(market.jobs)} jobs")
+        return False
+    where = f"job {market.jobs.job_id[s.job]!r}"
+    servers = len(market.workers)
+    before = len(out)
+    if not s.start < s.end:
+        out.append(f"(3m), (3n) {where}: it must end after its start {s.start}, got {s.end}")
+    if s.start < 0:
+        out.append(f"(3o) {where}: its start must be at least 0, got {s.start}")
+    if not len(s.server) == len(s.workers) == len(s.ps):
+        out.append(f"(3o) {where}: as many workers and parameter servers as servers must be given")
+    if len(np.unique(s.server)) < len(s.server) or ((s.server < 0) | (s.server >= servers)).any():
+        out.append(f"(3o) {where}: its servers must be different ones from 0 to {servers - 1}, got {s.server.tolist()}")
+    for unit, values in (("workers", s.workers), ("parameter servers", s.ps)):
+        if ((values < 0) | (np.floor(values) != values)).any():
+            out.append(f"(3o) {where}: {unit} must be whole numbers of at least 0, got {values.tolist()}")
+    return len(out) == before
+
+
+def _of_job(market: Market, s: Schedule) -> list[str]:
+    """What concerns one job alone, (3e), (3g), (3i)-(3l)."""
+    jobs, j = market.jobs, s.job
+    where = f"job {jobs.job_id[j]!r}"
+    out = []
+    total = int(s.workers.sum())
+    if total > jobs.chunks[j]:
+        out.append(f"(3e) {where}: {total} workers, allowed are its {jobs.chunks[j]} chunks")
+    if s.ps.sum() < 1:
+        out.append(f"(3g) {where}: it needs a parameter server, got 0")
+    for server, here, ps in zip(s.server, s.workers, s.ps, strict=True):
+        needs, has = (total - here) * market.worker_bandwidth, ps * market.ps_bandwidth
+        if ps > 0 and needs > has * (1 + NEARLY):
+            out.append(
+                f"(3i) {where}, server {server}: workers elsewhere need {needs:g} Mbit/s, "
+                f"its {ps} parameter servers have {has:g}"
+            )
+    is_central = int(((s.workers > 0) | (s.ps > 0)).sum()) == 1
+    done = total * float(market.speed[j, int(is_central)]) * (s.end - s.start)
+    work = float(jobs.epochs[j]) * float(jobs.chunks[j]) * float(jobs.batches[j])
+    if done < work * (1 - NEARLY):
+        placement = "centralized" if is_central else "distributed"
+        out.append(
+            f"(3j), (3k) {where}: {total} workers, {placement}, train {done:g} mini-batches in slots {s.start + 1} to "
+            f"{s.end}, it has {work:g}"
+        )
+    if s.start < jobs.arrival[j]:
+        out.append(f"(3l) {where}: it starts at {s.start}, before it arrives at {jobs.arrival[j]}")
+    return out
+
+
+def _over(schedules: list[Schedule], use: Use, allowed: IntArray, where: str, unit: str) -> list[str]:
+    """First slot in which each column is used beyond what is allowed, by sums over starts and ends."""
+    if not schedules:
+        return []
+    times = np.unique([t for s in schedules for t in (s.start, s.end)])
+    change = np.zeros((len(times), len(allowed)), np.int64)
+    for s, (a, b) in zip(schedules, np.searchsorted(times, [(s.start, s.end) for s in schedules]), strict=True):
+        columns, amounts = use(s)
+        np.add.at(change[a], columns, amounts)
+        np.subtract.at(change[b], columns, amounts)
+    used = np.cumsum(change, axis=0)
+    out = []
+    for c in np.flatnonzero((used > allowed).any(axis=0)):
+        k = int(np.argmax(used[:, c] > allowed[c]))
+        out.append(f"{where.format(c)}, slot {times[k] + 1}: {used[k, c]} {unit}, allowed {allowed[c]}")
+    return out

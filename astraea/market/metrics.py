@@ -1,0 +1,105 @@
+"""What a plan earned and for whom ([Wang2023] §5.1, Metrics, and §5.2).
+
+[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
+Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from astraea.columns import FloatArray
+from astraea.errors import InputError
+from astraea.market.schedule import Plan
+
+
+def revenues(plan: Plan) -> FloatArray:
+    """f_j of the time from arrival to completion, shape (n,): below 0 for a late job, 0 for one that never runs."""
+    jobs = plan.market.jobs
+    out = np.zeros(len(jobs))
+    for s in plan.schedules:
+        out[s.job] = jobs.value(s.job, float(s.end - jobs.arrival[s.job]))
+    return out
+
+
+def total_revenue(plan: Plan) -> float:
+    """Objective of problem (3)."""
+    return float(revenues(plan).sum())
+
+
+def revenue_per_job(plan: Plan) -> float:
+    """Total revenue over the number of all jobs, also those that never run (Table 2)."""
+    return total_revenue(plan) / len(plan.market.jobs)
+
+
+def gains(plan: Plan) -> FloatArray:
+    """g_u: utility of the tenant's jobs less what they pay, and its income, shape (U,).
+
+    §5.1 counts income from other tenants only, but all that a tenant pays. What it pays to itself is no loss, so here
+    it is income too; only then is the sum of all gains the total revenue, as §3.2 has it.
+    """
+    tenant = plan.market.jobs.tenant
+    out: FloatArray = np.bincount(tenant, revenues(plan), len(plan.market.worker_quota)) + plan.income.sum(axis=1)
+    for s in plan.schedules:
+        out[tenant[s.job]] -= s.worker_cost + s.ps_cost
+    return out
+
+
+def shares(plan: Plan) -> FloatArray:
+    """What each tenant brought in: the mean of its parts of the workers and of the parameter servers, shape (U,)."""
+    m = plan.market
+    return np.asarray((m.worker_quota / m.worker_quota.sum() + m.ps_quota / m.ps_quota.sum()) / 2)
+
+
+def revenue_fairness(plan: Plan) -> FloatArray:
+    """alpha_u: the tenant's part of the total revenue over its share, shape (U,); above 1, it gains from sharing.
+
+    Raises
+    ------
+    InputError
+        The total revenue is not above 0, or a tenant brought in nothing: then there is no such ratio.
+    """
+    total = total_revenue(plan)
+    if not total > 0:
+        raise InputError(f"{plan.scheduler}: revenue fairness needs a total revenue above 0, got {total:g}")
+    share = shares(plan)
+    if (share == 0).any():
+        raise InputError(f"{plan.market.name}: revenue fairness needs shares above 0, tenant {share.argmin()} has none")
+    return gains(plan) / total / share
+
+
+def performance_ratio(plan: Plan, optimum: float) -> float:
+    """Total revenue over that of the offline optimum, or over a bound of it.
+
+    Raises
+    ------
+    InputError
+        The optimum is not above 0.
+    """
+    if not optimum > 0:
+        raise InputError(f"a performance ratio needs an optimum above 0, got {optimum:g}")
+    return total_revenue(plan) / optimum
+
+
+def makespan(plan: Plan) -> int:
+    """Time at which the last job completes, 0 if none runs [slot]."""
+    return max((s.end for s in plan.schedules), default=0)
+
+
+def utilization(plan: Plan) -> FloatArray:
+    """Part of all workers that jobs hold, shape (makespan,); entry t is slot t + 1 (Fig 13)."""
+    change = np.zeros(makespan(plan) + 1)
+    for s in plan.schedules:
+        change[s.start] += s.workers.sum()
+        change[s.end] -= s.workers.sum()
+    return np.asarray(np.cumsum(change)[:-1] / plan.market.workers.sum())
+
+
+def ideal_and_cost(plan: Plan) -> pd.DataFrame:
+    """Ideal revenue and resource cost of each admitted job, in order of admission (Fig 12).
+
+    Columns `job_id`, `ideal`, `cost`. Jobs within their tenant's share pay nothing.
+    """
+    rows = [(plan.market.jobs.job_id[s.job], s.ideal, s.worker_cost + s.ps_cost) for s in plan.schedules]
+    return pd.DataFrame(rows, columns=["job_id", "ideal", "cost"])

@@ -1,0 +1,154 @@
+"""Markets sampled from a trace as [Wang2023] §5.1 samples them.
+
+From the trace come the tenants, their shares, and who submits when; everything else of a job is drawn uniformly from
+the printed ranges, each property from a random stream of its own.
+
+§5.1 takes the demand for workers from the GPUs that the trace's jobs requested, and draws D_j from 20 to 50. The model
+has one number for both, the chunks that are also the most workers of a job (constraint 3e), so there are two readings.
+A job takes 47 h in the median on as many workers as it has chunks. With drawn chunks it is 1,580 worker hours: 200 jobs
+are three weeks of work for 800 workers, in which linear utilities fall below 0, but parameter servers leave no worker
+idle. With requested ones it is 120 worker hours on average, and revenues are of the size that the paper reports; but
+one parameter server for each server then leaves most workers idle, where Fig 13 has them all in use. Drawn chunks
+that only requested GPUs may train are no reading: most jobs would take months and be worth less than nothing.
+
+[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
+Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+
+from astraea.columns import FloatArray, IntArray
+from astraea.errors import InputError
+from astraea.market.model import SLOT, Jobs, Market, Utility, checked
+from astraea.trace import Trace
+
+GPUS_PER_NODE: Final = 8
+"""Workers of a server: GPUs of a machine of the Philly trace as [Ye2022] has it."""
+
+WHOLE: Final[dict[str, tuple[int, int]]] = {"epochs": (50, 100), "chunks": (20, 50), "batches": (10, 50)}
+"""E_j, D_j and M_j, both ends included."""
+
+REAL: Final[dict[str, tuple[float, float]]] = {
+    "train": (0.001, 0.05),
+    "update": (0.010 / SLOT, 0.100 / SLOT),
+    "size": (30 * 8.0, 575 * 8.0),
+    "slope": (-2.0, -0.1),
+    "height": (100.0, 1000.0),
+    "power": (-2.0, -1.0),
+    "worker_bandwidth": (100.0, 5 * 1024.0),
+    "ps_bandwidth": (5_000.0, 20_000.0),
+}
+"""m_j and G_j [slot], epsilon_j [Mbit], k_j, g_j and e_j, -kappa_j, b_w and b_p [Mbit/s].
+
+g_j and e_j have the same range and are the same draws.
+"""
+
+Chunks = Literal["drawn", "requested"]
+
+_STREAMS: Final = ("stretch", *WHOLE, *REAL)
+
+
+def sample_market(
+    trace: Trace,
+    *,
+    jobs: int,
+    servers: int = 100,
+    tenants: int = 14,
+    utility: Utility = "linear",
+    seed: int,
+    chunks: Chunks = "drawn",
+    workers: int = GPUS_PER_NODE,
+) -> Market:
+    """Draw a market of a contiguous stretch of the trace ("a small continuous timespan").
+
+    The tenants are those with the largest weights, which stand for the machines of their virtual clusters. Quotas are
+    in proportion to the weights, rounded to whole workers and parameter servers by largest remainder, so a small tenant
+    may own none. Jobs of other tenants are passed over. A job that is submitted in the first hour of the stretch
+    arrives at 0.
+
+    Parameters
+    ----------
+    trace : Trace
+    jobs, servers, tenants : int
+        How many; each server has one parameter server.
+    utility : {"linear", "convex"}
+    chunks : {"drawn", "requested"}
+        D_j is drawn from its printed range, or is the number of GPUs of the trace's job.
+    seed : int
+        At least 0. Job i of two markets of one seed has the same properties, whatever the other parameters are.
+    workers : int
+        Workers of each server [GPU].
+
+    Raises
+    ------
+    InputError
+        A number is out of range, or the trace has fewer tenants or jobs.
+    """
+    numbers = {"jobs": jobs, "servers": servers, "tenants": tenants, "workers": workers}
+    for name, value in numbers.items():
+        if value < 1:
+            raise InputError(f"the number of {name} must be at least 1, got {value}")
+    if seed < 0:
+        raise InputError(f"the seed must be at least 0, got {seed}")
+    if utility not in get_args(Utility):
+        raise InputError(f"utility must be linear or convex, got {utility!r}")
+    if chunks not in get_args(Chunks):
+        raise InputError(f"chunks must be drawn or requested, got {chunks!r}")
+    if tenants > len(trace.tenants):
+        raise InputError(f"{trace.name}: it has {len(trace.tenants)} tenants, so {tenants} cannot be taken")
+    chosen = np.sort(np.argsort(-trace.tenant_weight, kind="stable")[:tenants])
+    rows = np.flatnonzero(np.isin(trace.tenant, chosen))
+    if jobs > len(rows):
+        found = f"its {tenants} largest tenants have {len(rows)} jobs"
+        raise InputError(f"{trace.name}: {found}, so {jobs} cannot be taken")
+    children = np.random.SeedSequence(seed).spawn(len(_STREAMS))
+    streams = {name: np.random.default_rng(child) for name, child in zip(_STREAMS, children, strict=True)}
+    first = int(streams["stretch"].random() * (len(rows) - jobs + 1))
+    rows = rows[first : first + jobs]
+    hours = np.floor((trace.submit_time[rows] - trace.submit_time[rows[0]]) / SLOT)
+    whole: dict[str, Any] = {
+        name: streams[name].integers(low, high, jobs, endpoint=True) for name, (low, high) in WHOLE.items()
+    }
+    if chunks == "requested":
+        whole["chunks"] = trace.demand[rows].astype(np.int64)
+    real: dict[str, Any] = {
+        name: streams[name].uniform(*REAL[name], jobs) for name in ("train", "update", "size", "height")
+    }
+    drawn = Jobs(
+        job_id=tuple(trace.job_id[rows]),
+        tenant=np.searchsorted(chosen, trace.tenant[rows]).astype(np.int64),
+        arrival=hours.astype(np.int64),
+        utility=utility,
+        slope=_uniform(streams, "slope" if utility == "linear" else "power", jobs),
+        **whole,
+        **real,
+    )
+    weight = trace.tenant_weight[chosen]
+    return checked(
+        Market(
+            name=f"{trace.name}-{tenants}-tenants-{utility}",
+            jobs=drawn,
+            workers=np.full(servers, workers, np.int64),
+            ps=np.ones(servers, np.int64),
+            worker_bandwidth=float(_uniform(streams, "worker_bandwidth", 1)[0]),
+            ps_bandwidth=float(_uniform(streams, "ps_bandwidth", 1)[0]),
+            worker_quota=quotas(weight, servers * workers),
+            ps_quota=quotas(weight, servers),
+        )
+    )
+
+
+def quotas(weight: FloatArray, total: int) -> IntArray:
+    """Whole numbers in proportion to the weights that add up to `total`, by largest remainder; first come on ties."""
+    exact = total * weight / weight.sum()
+    out: IntArray = np.floor(exact).astype(np.int64)
+    out[np.argsort(-(exact - out), kind="stable")[: total - int(out.sum())]] += 1
+    return out
+
+
+def _uniform(streams: dict[str, np.random.Generator], name: str, n: int) -> FloatArray:
+    return np.asarray(streams[name].uniform(*REAL[name], n))

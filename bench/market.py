@@ -1,0 +1,72 @@
+"""Seconds that the market takes, on one core, as lines of a table, beside what each may take."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from astraea.market.model import Market
+from astraea.market.one_round import best_schedule, demand, max_ideal_revenue
+from astraea.market.online import astraea_market
+from astraea.market.prices import Theta
+from astraea.market.usage import empty_round
+from astraea.market.workload import sample_market
+from astraea.synth import synthesize
+
+RUNS = 5
+SLOTS = 512
+ONE_JOB = 0.005
+EVALUATION = 60.0
+
+
+def market(jobs: int) -> Market:
+    """14 tenants of the synthetic Philly on 100 servers, chunks drawn from 20 to 50."""
+    return sample_market(synthesize("philly"), jobs=jobs, seed=0, chunks="drawn")
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Median of several runs, after one that does not count."""
+    action()
+    taken = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        action()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def schedule_line() -> str:
+    """Time to find a schedule among all starts and numbers of workers, after half of the jobs have one; the slowest."""
+    m = market(100)
+    r = empty_round(m, SLOTS, Theta(1.2, 1.2))
+    asking = [(demand(m, j), np.append(0.0, m.jobs.value(j, np.arange(1.0, SLOTS + 1)))) for j in range(len(m.jobs))]
+    max_ideal_revenue(r, asking[::2], is_shared=True)
+    everyone = len(m.worker_quota)
+    taken = []
+    for d, ideal in asking[1::2]:
+        inputs = (r, everyone, ideal, d.distributed, d.central, d.shortest, d.needed, d.fewest)
+        taken.append(seconds(lambda inputs=inputs: best_schedule(*inputs)))
+    what = f"one schedule, 100 servers, {SLOTS} slots, slowest of {len(taken)} jobs"
+    return f"| {what} | {max(taken):.5f} | {ONE_JOB:g} |"
+
+
+def evaluation_lines() -> list[str]:
+    """Time of a whole plan, as written (lambda of Lemma 1, feasible theta)."""
+    out = []
+    for jobs in (250, 500, 1000):
+        m = market(jobs)
+        taken = seconds(lambda m=m: astraea_market(m))
+        out.append(f"| plan of {jobs:,} jobs, 14 tenants, 100 servers | {taken:.2f} | {EVALUATION:g} |")
+    return out
+
+
+def lines() -> list[str]:
+    """The table."""
+    return ["| what | seconds | at most |", "| --- | --- | --- |", schedule_line(), *evaluation_lines()]
+
+
+if __name__ == "__main__":
+    print("\n".join(lines()))
