@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
-
 import numpy as np
+from gavel_programs import seconds
 
 from astraea.market.model import Market
 from astraea.market.one_round import best_schedule, demand, max_ideal_revenue
@@ -16,7 +13,6 @@ from astraea.market.usage import empty_round
 from astraea.market.workload import sample_market
 from astraea.synth import synthesize
 
-RUNS = 5
 SLOTS = 512
 ONE_JOB = 0.005
 EVALUATION = 60.0
@@ -25,17 +21,6 @@ EVALUATION = 60.0
 def market(jobs: int) -> Market:
     """14 tenants of the synthetic Philly on 100 servers, chunks drawn from 20 to 50."""
     return sample_market(synthesize("philly"), jobs=jobs, seed=0, chunks="drawn")
-
-
-def seconds(action: Callable[[], object]) -> float:
-    """Median of several runs, after one that does not count."""
-    action()
-    taken = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        action()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
 
 
 def schedule_line() -> str:
