@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astraea.errors import InputError
+from astraea.market.constraints import violations
+from astraea.market.gandiva_fair import gandiva_fair
+from astraea.market.hived import hived
 from astraea.market.model import SLOT
+from astraea.market.online import astraea_market
 from astraea.market.workload import REAL, WHOLE, quotas, sample_market
 from astraea.synth import synthesize
 from astraea.trace import Trace
@@ -123,3 +129,17 @@ def test_bad_numbers_are_refused(change: dict[str, object], sentence: str) -> No
     arguments = {"jobs": 2, "servers": 2, "tenants": 3, "seed": 0} | change
     with pytest.raises(InputError, match=f"^{sentence}$"):
         sample_market(_trace(), **arguments)  # type: ignore[arg-type]
+
+
+def test_markets_of_real_jobs(shared: Path) -> None:
+    table = pd.read_csv(shared / "reference" / "chrSLO.input.csv.gz")
+    table = table.rename(columns={"user": "tenant", "num_gpu": "demand"})
+    trace = Trace.from_frame(table[["job_id", "tenant", "demand", "submit_time", "duration"]], name="philly-reference")
+    market = sample_market(trace, jobs=300, servers=40, tenants=11, seed=0, chunks="requested")
+    assert set(market.jobs.job_id) <= set(trace.job_id)
+    demand = dict(zip(trace.job_id, trace.demand.tolist(), strict=True))
+    assert market.jobs.chunks.tolist() == [demand[j] for j in market.jobs.job_id]
+    for make in (lambda m: astraea_market(m, theta=(1.02, 1.02), rounds=1), gandiva_fair, hived):
+        plan = make(market)
+        assert len(plan.schedules) > 250
+        assert violations(market, plan) == []
