@@ -106,7 +106,7 @@ MARKET_ENTRIES: Final = (
           "Tenants gain in proportion to what they brought in, with less variance than under Gandiva_fair and HiveD "
           "(§5.2).", ("wang.f7.", "wang.f8")),
     Entry("wang09", "The other Astraea Figs 9 and 10: running time",
-          "A job is planned in one and a half seconds; it takes longer with more jobs and servers (§5.2).",
+          "Planning a job takes about 1.56 s in every setting; the total grows with jobs and servers (§5.2).",
           ("wang.f9",)),
     Entry("wang11", "The other Astraea Fig 11: inaccurate maximal prices",
           "At high load, prices that are too low earn more than prices that are too high (§5.2).", ("wang.f11",)),

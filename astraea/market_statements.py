@@ -145,7 +145,7 @@ def _underestimated(tables: Tables, trace: str, id: str) -> Judged:
         raise Missing("80 % and an overestimate are not both there")
     over = got[got.index > 100]
     shown = ", ".join(f"{r:,.0f} at {p:g} %" for p, r in got[[p == 80 or p > 100 for p in got.index]].items())
-    return shown, most([bool(got.loc[80] >= r) for r in over])
+    return shown + (", all below 0" if got.max() < 0 else ""), most([bool(got.loc[80] >= r) for r in over])
 
 
 def _admitted(tables: Tables, trace: str, id: str) -> Judged:

@@ -66,6 +66,7 @@ def test_no_market(bad: Market, said: str) -> None:
 @pytest.mark.parametrize(
     "settings, said",
     [
+        ({"theta": (2.0,)}, "theta must be two numbers, theta_w and theta_p, got (2.0,)"),
         ({"theta": (1.0, 16.0)}, "theta_w: must be above 1, so that what is in use has a price, got 1.0"),
         ({"theta": (16.0, np.nan)}, "theta_p: must be above 1, so that what is in use has a price, got nan"),
         ({"rounds": 0}, "rounds: lambda must be a whole number of at least 1, got 0"),

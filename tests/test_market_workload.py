@@ -116,9 +116,10 @@ def test_quotas_add_up_and_stay_within_one_of_proportion(weights: list[float], t
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"jobs": 0}, "the number of jobs must be at least 1, got 0"),
-        ({"servers": 0}, "the number of servers must be at least 1, got 0"),
-        ({"seed": -1}, "the seed must be at least 0, got -1"),
+        ({"jobs": 0}, "the number of jobs must be a whole number of at least 1, got 0"),
+        ({"jobs": 2.5}, "the number of jobs must be a whole number of at least 1, got 2.5"),
+        ({"servers": 0}, "the number of servers must be a whole number of at least 1, got 0"),
+        ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
         ({"tenants": 4}, "three: it has 3 tenants, so 4 cannot be taken"),
         ({"jobs": 9, "tenants": 2}, "three: its 2 largest tenants have 8 jobs, so 9 cannot be taken"),
         ({"chunks": "none"}, "chunks must be drawn or requested, got 'none'"),

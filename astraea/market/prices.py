@@ -45,6 +45,8 @@ def feasible_theta(market: Market, factor: float = 1.0) -> Theta:
 
 def checked_theta(theta: tuple[float, float]) -> Theta:
     """Both above 1, or `InputError`."""
+    if len(theta) != 2:
+        raise InputError(f"theta must be two numbers, theta_w and theta_p, got {theta!r}")
     for name, value in zip(("theta_w", "theta_p"), theta, strict=True):
         if not (np.isfinite(value) and value > 1):
             raise InputError(f"{name}: must be above 1, so that what is in use has a price, got {value!r}")

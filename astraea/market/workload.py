@@ -6,10 +6,11 @@ the printed ranges, each property from a random stream of its own.
 §5.1 takes the demand for workers from the GPUs that the trace's jobs requested, and draws D_j from 20 to 50. The model
 has one number for both, the chunks that are also the most workers of a job (constraint 3e), so there are two readings.
 A job takes 47 h in the median on as many workers as it has chunks. With drawn chunks it is 1,580 worker hours: 200 jobs
-are three weeks of work for 800 workers, in which linear utilities fall below 0, but parameter servers leave no worker
-idle. With requested ones it is 120 worker hours on average, and revenues are of the size that the paper reports; but
-one parameter server for each server then leaves most workers idle, where Fig 13 has them all in use. Drawn chunks
-that only requested GPUs may train are no reading: most jobs would take months and be worth less than nothing.
+are three weeks of work for 800 workers, in which nearly half of the linear utilities fall below 0, but parameter
+servers leave no worker idle. With requested ones it is 90 to 200 worker hours on average, and revenues are of the size
+that the paper reports; but one parameter server for each server then leaves most workers idle, where Fig 13 has them
+all in use. Drawn chunks that only requested GPUs may train are no reading: most jobs would take months and be worth
+less than nothing.
 
 [Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
 Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
@@ -90,10 +91,10 @@ def sample_market(
     """
     numbers = {"jobs": jobs, "servers": servers, "tenants": tenants, "workers": workers}
     for name, value in numbers.items():
-        if value < 1:
-            raise InputError(f"the number of {name} must be at least 1, got {value}")
-    if seed < 0:
-        raise InputError(f"the seed must be at least 0, got {seed}")
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InputError(f"the number of {name} must be a whole number of at least 1, got {value!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"the seed must be a whole number of at least 0, got {seed!r}")
     if utility not in get_args(Utility):
         raise InputError(f"utility must be linear or convex, got {utility!r}")
     if chunks not in get_args(Chunks):

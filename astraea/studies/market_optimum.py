@@ -1,7 +1,8 @@
 """Figs 5 and 6 of [Wang2023]: what the schedulers earn of what an offline optimum earns, on small markets.
 
 The optimum may use every slot until the last job of those schedulers that share has ended. It is seconds of HiGHS for
-15 jobs; where the time limit is over, the ratio is to a bound that no plan exceeds, and thus too small.
+15 jobs; where the time limit is over, the ratio is to a bound that no plan which ends by then exceeds, and is
+thus too small.
 """
 
 from __future__ import annotations

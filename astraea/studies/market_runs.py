@@ -2,8 +2,9 @@
 
 Every market is drawn from one trace with D_j as requested (`workload`), by default 600 jobs of 14 tenants on 100
 servers; a trial is a seed, which decides the stretch of the trace and all that is drawn. Astraea runs with lambda 1 and
-theta 1.02, at which it earns most; as written, with Lemma 1's lambda and the theta of §4.4, every job starts after
-hundreds of slots. BatchSche has the same lambda and theta.
+theta 1.02: at the default point lambda 2 or theta 1.05 earns less, and a theta down to 1.001 the same. As written, with
+Lemma 1's lambda and the theta of §4.4, every job starts after hundreds of slots. BatchSche has the same lambda and
+theta.
 
 Scales
 ------
