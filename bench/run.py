@@ -149,7 +149,7 @@ def main() -> None:
 
     lines += ["", f"Gavel, median of {gavel_programs.RUNS} runs, beside what each may take [s]:"]
     lines += ["", *gavel_programs.lines()]
-    lines += ["", f"The market of [Wang2023], median of {market.RUNS} runs, beside what each may take [s]:"]
+    lines += ["", f"The market of [Wang2023], median of {gavel_programs.RUNS} runs, beside what each may take [s]:"]
     lines += ["", *market.lines()]
     RESULTS.write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
