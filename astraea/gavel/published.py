@@ -1,10 +1,9 @@
 """Average JCTs that Gavel's authors published with their code, and the same runs here.
 
 The notebooks beside the released simulator print the average JCT of jobs 4,000 to 4,999 of seed 0, on 36 V100s, 36
-P100s and 36 K80s. They are older than the code that lies beside them, and for gangs not what it gives: on a trace of
-gangs, its averages and ours differ by 2.4 % under LAS het. (`verification`), while the published average is 13 % above
-ours; another version of the same notebook gives 20.4 h for the mean of three seeds over other jobs, where ours have
-15.7 h. FIFO, which never takes GPUs away, agrees within 0.4 %.
+P100s and 36 K80s. For gangs they are probably those of an older version of the code beside them: on a trace of gangs,
+averages of the released code and ours differ by 2.4 % under LAS het. (`verification`), while the published average is
+13 % above ours. FIFO, which never takes GPUs away, agrees within 0.4 %.
 """
 
 from __future__ import annotations
