@@ -68,6 +68,17 @@ def streamed(
                 ) from None
 
 
+def in_order(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], **computing: Any) -> list[Any]:
+    """Results in the order of the calls; `computing` is that of `streamed`, on all cores of this machine by default."""
+    options: dict[str, Any] = {"jobs": None, "backend": "loky", "scheduler": None} | computing
+    found = dict(streamed(_numbered, [(i, function, *call) for i, call in enumerate(calls)], **options))
+    return [found[i] for i in range(len(calls))]
+
+
+def _numbered(number: int, function: Callable[..., Any], *call: Any) -> tuple[int, Any]:
+    return number, function(*call)
+
+
 @contextmanager
 def _quietly_closed(results: Generator[Any]) -> Iterator[None]:
     """Close the generator in the end; joblib would warn that tasks were cancelled, which was the wish."""

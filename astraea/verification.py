@@ -19,7 +19,7 @@ from astraea.cluster import Cluster
 from astraea.columns import FloatArray
 from astraea.errors import InputError
 from astraea.metrics import SHARING_LOSS
-from astraea.parallel import streamed
+from astraea.parallel import in_order
 from astraea.policies import get_policy
 from astraea.policies.base import Policy
 from astraea.readers import read_trace
@@ -242,10 +242,4 @@ def rho_quantiles(jobs: pd.DataFrame) -> pd.DataFrame:
 
 def verify(folder: str | Path, *, jobs: int | None = None) -> list[pd.DataFrame]:
     """`compare` all runs of a folder, in parallel; in their order."""
-    calls = list(enumerate(references(folder)))
-    done = dict(streamed(_numbered, calls, jobs=jobs, backend="loky", scheduler=None))
-    return [done[k] for k, _ in calls]
-
-
-def _numbered(number: int, reference: Reference) -> tuple[int, pd.DataFrame]:
-    return number, compare(reference)
+    return in_order(compare, [(reference,) for reference in references(folder)], jobs=jobs)

@@ -20,6 +20,7 @@ import pandas as pd
 from astraea.columns import FloatArray, IntArray
 from astraea.gavel.asking import PRICES, isolated_speed
 from astraea.gavel.jobs import Workload
+from astraea.stepped import Stepped, contention
 
 HOUR = 3600.0
 
@@ -54,40 +55,6 @@ class Record:
     part: FloatArray
     steps: FloatArray
     now: float
-
-
-class Curve:
-    """A function of time that is constant between changes: value `rate[k]` from `time[k]` on, 0 before."""
-
-    def __init__(self, time: FloatArray, rate: FloatArray) -> None:
-        self.time, self.rate = time, rate
-        self.area = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(time))]) if len(time) else time
-
-    @classmethod
-    def of_changes(cls, time: FloatArray, change: FloatArray) -> Curve:
-        """Sum of the changes up to each moment."""
-        order = np.argsort(time, kind="stable")
-        return cls(time[order], np.cumsum(change[order]))
-
-    def at(self, when: FloatArray) -> FloatArray:
-        """Value at each moment, after the changes of that moment."""
-        k = np.searchsorted(self.time, when, side="right") - 1
-        return np.where(k >= 0, self.rate[np.maximum(k, 0)], 0.0) if len(self.time) else np.zeros(len(when))
-
-    def until(self, when: FloatArray) -> FloatArray:
-        """Integral up to each moment."""
-        if len(self.time) == 0:
-            return np.zeros(len(when))
-        k = np.searchsorted(self.time, when, side="right") - 1
-        i = np.maximum(k, 0)
-        return np.where(k >= 0, self.area[i] + self.rate[i] * (when - self.time[i]), 0.0)
-
-
-def contention(arrival: FloatArray, end: FloatArray, now: float) -> FloatArray:
-    """Average number of active jobs during the life of each job."""
-    stop = np.minimum(end, now)
-    active = Curve.of_changes(np.concatenate([arrival, stop]), np.repeat([1.0, -1.0], len(arrival)))
-    return np.asarray((active.until(stop) - active.until(arrival)) / np.maximum(stop - arrival, 1e-12))
 
 
 def job_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, types: tuple[str, ...]) -> pd.DataFrame:
@@ -160,12 +127,12 @@ def timeline_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray,
         rows = np.flatnonzero(np.isin(r.job, of))
         gang = w.scale_factor[r.job[rows]].astype(float)
         time = np.concatenate([r.start[rows], r.stop[rows]])
-        held = Curve.of_changes(time, np.concatenate([gang * r.part[rows], -gang * r.part[rows]]))
-        served = Curve.of_changes(time, np.concatenate([gang, -gang]))
-        effective = Curve.of_changes(time, np.concatenate([service[rows], -service[rows]]))
+        held = Stepped.of_changes(time, np.concatenate([gang * r.part[rows], -gang * r.part[rows]]))
+        served = Stepped.of_changes(time, np.concatenate([gang, -gang]))
+        effective = Stepped.of_changes(time, np.concatenate([service[rows], -service[rows]]))
         stop = np.minimum(r.end[of], r.now)
         size = w.scale_factor[of].astype(float)
-        asked = Curve.of_changes(np.concatenate([w.arrival_time[of], stop]), np.concatenate([size, -size]))
+        asked = Stepped.of_changes(np.concatenate([w.arrival_time[of], stop]), np.concatenate([size, -size]))
         parts.append(
             pd.DataFrame(
                 {
@@ -201,7 +168,7 @@ def _names(w: Workload) -> npt.NDArray[np.object_]:
     return np.array([f"entity {e}" for e in range(len(w.entity_weight))], dtype=object)
 
 
-def _share(w: Workload, r: Record, of: IntArray, workers: IntArray, entity: int) -> tuple[Curve, Curve]:
+def _share(w: Workload, r: Record, of: IntArray, workers: IntArray, entity: int) -> tuple[Stepped, Stepped]:
     """GPUs that an entity is owed, and the sum of the weights of its active jobs ([Ye2022] Eq. 8)."""
     stop = np.minimum(r.end[of], r.now)
     time = np.concatenate([w.arrival_time[of], stop])
@@ -210,10 +177,10 @@ def _share(w: Workload, r: Record, of: IntArray, workers: IntArray, entity: int)
     demand = np.cumsum(np.concatenate([size, -size])[order])
     weight = np.cumsum(np.concatenate([w.weight[of], -w.weight[of]])[order])
     quota = workers.sum() * w.entity_weight[entity] / w.entity_weight.sum()
-    return Curve(time[order], np.minimum(demand, quota)), Curve(time[order], weight)
+    return Stepped(time[order], np.minimum(demand, quota)), Stepped(time[order], weight)
 
 
-def _fair_service(w: Workload, r: Record, of: IntArray, share: tuple[Curve, Curve]) -> FloatArray:
+def _fair_service(w: Workload, r: Record, of: IntArray, share: tuple[Stepped, Stepped]) -> FloatArray:
     """GPU-time that each job of an entity was owed during its life [GPU-s] ([Ye2022] Eqs. 13, 14)."""
     gpus, weights = share
     out = np.zeros(len(of))
@@ -221,6 +188,6 @@ def _fair_service(w: Workload, r: Record, of: IntArray, share: tuple[Curve, Curv
     kinds = np.column_stack([w.scale_factor[of], w.weight[of]])
     for size, weight in np.unique(kinds, axis=0):
         mine = (kinds == (size, weight)).all(axis=1)
-        owed = Curve(gpus.time, np.minimum(size, per_weight * weight))
+        owed = Stepped(gpus.time, np.minimum(size, per_weight * weight))
         out[mine] = owed.until(np.minimum(r.end[of][mine], r.now)) - owed.until(w.arrival_time[of][mine])
     return out

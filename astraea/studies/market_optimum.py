@@ -13,7 +13,8 @@ import pandas as pd
 
 from astraea.market.metrics import makespan, performance_ratio
 from astraea.market.optimum import optimum
-from astraea.studies.market_runs import SCHEDULERS, Cell, in_parallel, market_of, market_scale, planned
+from astraea.parallel import in_order
+from astraea.studies.market_runs import SCHEDULERS, Cell, market_of, market_scale, planned
 
 TIME_LIMIT: Final = 60.0
 """Of one optimum [s]."""
@@ -34,7 +35,7 @@ def ratio_table(trace: str = "philly", scale: str = "paper", **computing: Any) -
         (trace, scale, Cell("optimum", trial, jobs, servers, tenants=TENANTS))
         for jobs in size.small_jobs for servers in size.small_servers for trial in range(size.trials)
     ]  # fmt: skip
-    found = in_parallel(_ratios, calls, **computing)
+    found = in_order(_ratios, calls, **computing)
     return pd.DataFrame([row for rows in found for row in rows])
 
 

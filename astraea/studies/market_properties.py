@@ -26,7 +26,8 @@ from astraea.market.metrics import gains
 from astraea.market.model import SLOT, Jobs, Market
 from astraea.market.online import astraea_market
 from astraea.market.schedule import Plan, Schedule
-from astraea.studies.market_runs import in_parallel, market_scale
+from astraea.parallel import in_order
+from astraea.studies.market_runs import market_scale
 
 THETA: Final = (16.0, 16.0)
 ARRIVAL: Final = 3
@@ -53,7 +54,7 @@ def properties_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
     """
     instances = market_scale(scale).instances
     calls = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
-    found = [failure for failures in in_parallel(_search, calls, **computing) for failure in failures]
+    found = [failure for failures in in_order(_search, calls, **computing) for failure in failures]
     rows = []
     for name in PROPERTIES:
         mine = sorted((size, words) for which, size, words in found if which == name)

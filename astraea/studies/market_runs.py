@@ -42,7 +42,7 @@ from astraea.market.online import astraea_market
 from astraea.market.prices import Theta, feasible_theta
 from astraea.market.schedule import Plan
 from astraea.market.workload import sample_market
-from astraea.parallel import streamed
+from astraea.parallel import in_order
 from astraea.studies.evaluation import SCALES, load_workload
 
 THETA: Final = Theta(1.02, 1.02)
@@ -135,13 +135,6 @@ def planned(market: Market, scheduler: str, percent: int = 0) -> Plan:
     return {"gandiva-fair": gandiva_fair, "hived": hived, LEMMA: astraea_market}[scheduler](market)
 
 
-def in_parallel(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], **computing: Any) -> list[Any]:
-    """Results in the order of the calls; `computing` is that of `streamed`, on all cores of this machine by default."""
-    options: dict[str, Any] = {"jobs": None, "backend": "loky", "scheduler": None} | computing
-    found = dict(streamed(_numbered, [(i, function, *call) for i, call in enumerate(calls)], **options))
-    return [found[i] for i in range(len(calls))]
-
-
 def revenue_fairness_or_nan(plan: Plan) -> FloatArray:
     """`metrics.revenue_fairness`, NaN where there is no such ratio, shape (U,)."""
     total, share = total_revenue(plan), shares(plan)
@@ -151,12 +144,8 @@ def revenue_fairness_or_nan(plan: Plan) -> FloatArray:
 
 def tabulated(trace: str, scale: str, cells: Sequence[Cell], measure: Measure, computing: Any) -> pd.DataFrame:
     """Rows of all cells, with the cell's own columns."""
-    found = in_parallel(_measured, [(trace, scale, cell, measure) for cell in cells], **computing)
+    found = in_order(_measured, [(trace, scale, cell, measure) for cell in cells], **computing)
     return pd.DataFrame([{**cell._asdict(), **row} for cell, rows in zip(cells, found, strict=True) for row in rows])
-
-
-def _numbered(number: int, function: Callable[..., Any], *call: Any) -> tuple[int, Any]:
-    return number, function(*call)
 
 
 def _measured(trace: str, scale: str, cell: Cell, measure: Measure) -> list[Row]:

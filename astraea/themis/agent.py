@@ -1,0 +1,222 @@
+"""The agent of an app: runs its jobs on what the app holds, and says what more GPUs would do ([Mahajan2020] §4.3).
+
+Two levels: the arbiter decides which app holds which GPUs for how long, the agent which job runs on them. A lot is what
+one gang holds under one lease. A lot whose job is done takes another job of the app; if there is none, it is returned.
+
+Finish-time fairness is rho = T_shared / T_isolated; T_isolated is with 1/N of the cluster to itself, every gang on one
+machine, N the average number of active apps in the app's life so far. What is left to do is an estimate: rungs to come
+are known from the tuner, the epochs of the last job from its loss curve (`curves`), times an error that is drawn for
+every new estimate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from astraea.columns import FloatArray
+from astraea.themis.apps import App
+from astraea.themis.curves import estimated_length
+from astraea.themis.tuner import Phase, rungs, survivors
+
+NO_JOB: Final = -1
+
+REFIT: Final = 1.25
+"""A loss curve is fitted again once it has grown by this factor."""
+
+
+@dataclass
+class Lot:
+    """GPUs of one gang under one lease.
+
+    Attributes
+    ----------
+    pieces : tuple of (machine, GPUs)
+    job : int
+        That runs on it, or `NO_JOB`.
+    since, until : float
+        Begin and end of the lease [s].
+    ready : float
+        When the job begins to make progress [s].
+    done : float
+        When the job will have reached the end of its rung if nothing stops it [s].
+    """
+
+    pieces: tuple[tuple[int, int], ...]
+    job: int
+    since: float
+    until: float
+    ready: float
+    done: float
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on one machine."""
+        return len(self.pieces) == 1
+
+
+class Agent:
+    """A running app.
+
+    Parameters
+    ----------
+    index : int
+        Place in the workload.
+    app : App
+    error : float
+        Estimates of what is left are wrong by up to this part, either way.
+    seed : int
+    """
+
+    def __init__(self, index: int, app: App, error: float, seed: int) -> None:
+        self.index, self.app, self.error = index, app, error
+        self.lots: list[Lot] = []
+        self.rungs = rungs(len(app.loss), app.tuner)
+        self.rung = 0
+        self.is_done = False
+        self.jobs = list(range(len(app.loss)))  # of this rung
+        self.before = [0] * len(app.loss)  # epochs of each at the beginning of this rung
+        self.target = [min(self.rungs[0][1], len(loss)) for loss in app.loss]  # epochs of each at the end of this rung
+        self.todo = self.jobs  # those of this rung that have not had them
+        self.epochs = [0.0] * len(app.loss)  # that each job has had
+        self.has_run = [False] * len(app.loss)
+        self.past: list[Phase] = []
+        self.returned = 0.0  # GPU-time of lots that are no longer held [GPU-s]
+        self.overhead = 0.0  # of all gangs together [s]
+        self._random = np.random.default_rng([seed, index])
+        self._fitted = (-1, 0)  # rung and epochs of the last estimate
+        self._length, self._factor = float(app.tuner.longest), 1.0
+        self._foreseen: tuple[float, list[Phase], list[Phase]] = (-1.0, [], [])
+
+    # what it is doing
+
+    def waiting(self) -> list[int]:
+        """Jobs of this rung that are not done and not running, the one that is furthest behind first."""
+        running = {lot.job for lot in self.lots if lot.job != NO_JOB}
+        if len(running) == len(self.todo):
+            return []
+        return sorted((j for j in self.todo if j not in running), key=self.epochs.__getitem__)
+
+    def had(self, lot: Lot, now: float) -> float:
+        """Epochs that the job on a lot has had by now."""
+        return self.epochs[lot.job] + max(0.0, now - lot.ready) / self.pace(lot)
+
+    def pace(self, lot: Lot) -> float:
+        """Time of an epoch on a lot [s]."""
+        return self.app.epoch * (1.0 if lot.is_local else self.app.slowdown)
+
+    def attained(self, now: float) -> float:
+        """GPU-time that the app has held [GPU-s]."""
+        return self.returned + self.app.gang * sum(now - lot.since for lot in self.lots)
+
+    def start(self, lot: Lot, job: int, now: float, overhead: float = 0.0) -> None:
+        """Run a job on a lot; it makes no progress for the overhead [s]."""
+        ready = now + overhead
+        self.overhead += overhead
+        lot.job, lot.ready = job, ready
+        lot.done = ready + (self.target[job] - self.epochs[job]) * self.pace(lot)
+        self.has_run[job] = True
+
+    def stop(self, lot: Lot, now: float) -> None:
+        """Give up a lot; its job, if it has one, keeps its progress."""
+        if lot.job != NO_JOB:
+            self.epochs[lot.job] = self.had(lot, now)
+        self.lots.remove(lot)
+        self.returned += self.app.gang * (now - lot.since)
+
+    def finish_jobs(self, now: float, restart: float) -> list[Lot]:
+        """Jobs reach the end of their rung; lots for which there is no other job [restart: s, of one that ran before].
+
+        The rung is over when all are done: then the poor ones end, and the others go on where they are.
+        """
+        done = [(lot, lot.job) for lot in self.lots if lot.done <= now]
+        for lot, job in done:
+            self.epochs[job] = float(self.target[job])
+            lot.job, lot.done = NO_JOB, np.inf
+        self._find_todo()
+        while not self.is_done and not self.todo:
+            self._next_rung()
+        for lot, job in done:
+            waiting = self.waiting()
+            if job in waiting:
+                self.start(lot, job, now)
+            elif waiting:
+                self.start(lot, waiting[0], now, restart if self.has_run[waiting[0]] else 0.0)
+        return [lot for lot, _ in done if lot.job == NO_JOB]
+
+    def _next_rung(self) -> None:
+        """End the poor jobs, or the app."""
+        count, epochs = self.rungs[self.rung]
+        self.past.append(Phase(count, self.rung_work(self.epochs)))
+        self.is_done = self.rung + 1 == len(self.rungs)
+        if not self.is_done:
+            self.jobs = survivors(self.app, self.jobs, epochs)
+            self.rung += 1
+            self.before = self.target
+            self.target = [min(self.rungs[self.rung][1], len(loss)) for loss in self.app.loss]
+            self._find_todo()
+
+    def _find_todo(self) -> None:
+        self.todo = [j for j in self.jobs if self.epochs[j] < self.target[j]]
+        self._foreseen = (-1.0, [], [])
+
+    def rung_work(self, had: list[float]) -> float:
+        """Work done in this rung [gang-s]."""
+        return self.app.epoch * sum(had[j] - self.before[j] for j in self.jobs)
+
+    # what it foresees
+
+    def outlook(self, now: float) -> tuple[list[Phase], list[Phase]]:
+        """Estimates of what is left, rung by rung from this one on, and of the whole exploration."""
+        if self._foreseen[0] != now:
+            self._foreseen = (now, *self._look_ahead(now))
+        return self._foreseen[1:]
+
+    def _look_ahead(self, now: float) -> tuple[list[Phase], list[Phase]]:
+        had = self.epochs.copy()
+        for lot in self.lots:
+            had[lot.job] = self.had(lot, now)
+        length = self.length(had)
+        left, before = [], 0.0
+        for r, (count, epochs) in enumerate(self.rungs[self.rung :], self.rung):
+            end = min(epochs, length) if count > 1 else length
+            if r == self.rung:  # a job that outlives its estimate needs another epoch
+                work = sum(max(end - had[j], 1.0) for j in self.todo)
+            else:
+                work = count * max(end - before, 0.0)
+            left.append(Phase(count, work * self.app.epoch * self._factor))
+            before = max(end, before)
+        total = [*self.past, Phase(left[0].jobs, self.rung_work(had) + left[0].work), *left[1:]]
+        return left, total
+
+    def length(self, had: list[float]) -> float:
+        """Estimated epochs of the job that looks best so far."""
+        seen = [(self.app.loss[j][int(had[j]) - 1], j) for j in self.jobs if had[j] >= 1]
+        if not seen:
+            return float(self.app.tuner.longest)
+        best = min(seen)[1]
+        epochs = int(had[best])
+        rung, last = self._fitted
+        if self.rung != rung or epochs >= REFIT * last:
+            self._fitted = (self.rung, epochs)
+            self._length = estimated_length(self.app.loss[best][:epochs], self.app.tuner)
+            self._factor = 1 + self.error * self._random.uniform(-1, 1) if self.error else 1.0
+        return max(self._length, epochs)
+
+
+def isolated(phases: list[Phase], gangs: float) -> float:
+    """Time that the phases take with room for so many gangs, a fraction too, all on one machine [s]."""
+    return sum(phase.work / min(phase.jobs, gangs) for phase in phases)
+
+
+def finish(phases: list[Phase], local: FloatArray, spread: FloatArray, slowdown: float) -> FloatArray:
+    """Time that the phases take on so many gangs on one machine each and on so many spread ones [s]; inf with none."""
+    out = np.zeros(len(local))
+    for phase in phases:
+        near = np.minimum(local, phase.jobs)
+        rate = near + np.minimum(spread, phase.jobs - near) / slowdown
+        with np.errstate(divide="ignore"):
+            out += phase.work / rate if phase.work > 0 else 0.0
+    return out

@@ -1,0 +1,159 @@
+"""Apps, their jobs, and the cluster that they share ([Mahajan2020] §2, §4.3).
+
+An app explores hyper-parameters: it trains many jobs of one model, each a gang of the same size, and a tuner ends the
+poor ones early by their losses. An app is done when the best job has converged. How long a job needs, and which one
+will be the best, nobody knows before: the losses here are read epoch by epoch, as jobs get on.
+
+[Mahajan2020] Mahajan et al., Themis: Fair and Efficient GPU Cluster Scheduling, NSDI 2020.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from astraea.columns import FloatArray, IntArray
+from astraea.errors import InputError
+
+
+class Model(NamedTuple):
+    """How models of a kind use GPUs.
+
+    power : g GPUs on one machine are g**power times as fast as one
+    slowdown : a gang on several machines is slower by this factor, at least 1
+    """
+
+    power: float
+    slowdown: float
+
+
+MODELS: Final = {
+    "vgg16": Model(0.85, 2.0),
+    "resnet50": Model(0.95, 1.25),
+    "inception-v3": Model(0.98, 1.0),
+}
+"""Kinds of models. That VGG16 suffers much from being spread and Inception-v3 does not is [Mahajan2020] §3.1.2; the
+numbers are this project's."""
+
+
+class Tuner(NamedTuple):
+    """Successive halving: which jobs go on, and until when (see `tuner`).
+
+    first : epochs of every job before the first cut
+    eta : of the jobs of a rung, one in `eta` goes on, `eta` times as far
+    tolerance : a job has converged when one more epoch would lower its loss by less than this
+    longest : epochs after which a job ends in any case
+    """
+
+    first: int = 4
+    eta: int = 2
+    tolerance: float = 5e-4
+    longest: int = 120
+
+
+DEFAULT_TUNER: Final = Tuner()
+
+
+@dataclass(frozen=True, eq=False)
+class App:
+    """One exploration.
+
+    Attributes
+    ----------
+    name : str
+    arrival : float
+        [s].
+    model : str
+        One of `MODELS`.
+    gang : int
+        GPUs of each job.
+    epoch : float
+        Time of one epoch of a job whose gang is on one machine [s].
+    loss : tuple of arrays of float
+        Of each job, the loss after every epoch until it converges.
+    tuner : Tuner
+    """
+
+    name: str
+    arrival: float
+    model: str
+    gang: int
+    epoch: float
+    loss: tuple[FloatArray, ...]
+    tuner: Tuner = DEFAULT_TUNER
+
+    @property
+    def slowdown(self) -> float:
+        """How much slower a gang on several machines is."""
+        return MODELS[self.model].slowdown
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Apps in order of arrival, and the machines.
+
+    Attributes
+    ----------
+    name : str
+    apps : tuple of App
+    machines : array of int
+        GPUs of each machine.
+
+    Raises
+    ------
+    InputError
+        If anything is out of range.
+    """
+
+    name: str
+    apps: tuple[App, ...]
+    machines: IntArray
+
+    def __post_init__(self) -> None:
+        if not self.apps:
+            raise InputError(f"{self.name}: a workload needs at least one app")
+        if len(self.machines) == 0 or self.machines.min() < 1:
+            raise InputError(f"{self.name}: every machine needs at least one GPU, got {self.machines.tolist()}")
+        for app in self.apps:
+            _check(app, int(self.machines.max()))
+        sizes = sorted({app.gang for app in self.apps})
+        for small, large in pairwise(sizes):
+            if large % small:
+                raise InputError(f"{self.name}: every gang must divide the next larger one, got {small} and {large}")
+        if len({app.name for app in self.apps}) < len(self.apps):
+            raise InputError(f"{self.name}: two apps have the same name")
+        for before, after in pairwise(self.apps):
+            if after.arrival < before.arrival:
+                raise InputError(f"app {after.name!r}: apps must come in order of arrival, got {after.arrival:g} s")
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the cluster."""
+        return int(self.machines.sum())
+
+
+def _check(app: App, largest: int) -> None:
+    """Refuse an app that cannot be simulated; `largest` is the number of GPUs of the largest machine."""
+    here = f"app {app.name!r}"
+    if not app.loss:
+        raise InputError(f"{here}: it needs at least one job, got none")
+    if app.model not in MODELS:
+        raise InputError(f"{here}: model must be one of {', '.join(MODELS)}, got {app.model!r}")
+    if not (np.isfinite(app.arrival) and app.arrival >= 0):
+        raise InputError(f"{here}: arrival must be a time from 0 [s], got {app.arrival:g}")
+    if not (np.isfinite(app.epoch) and app.epoch > 0):
+        raise InputError(f"{here}: epoch must be a time above 0 [s], got {app.epoch:g}")
+    if not 1 <= app.gang <= largest:
+        raise InputError(f"{here}: gang must be from 1 to the {largest} GPUs of the largest machine, got {app.gang}")
+    t = app.tuner
+    if t.first < 1 or t.eta < 2 or t.longest < t.first or not t.tolerance > 0:
+        raise InputError(f"{here}: a tuner needs first >= 1, eta >= 2, longest >= first and tolerance > 0, got {t}")
+    for j, loss in enumerate(app.loss):
+        if not 1 <= len(loss) <= t.longest:
+            raise InputError(f"{here}, job {j}: it must have from 1 to {t.longest} epochs, got {len(loss)}")
+        bad = np.flatnonzero(~np.isfinite(loss))
+        if len(bad):
+            raise InputError(f"{here}, job {j}, epoch {bad[0] + 1}: the loss must be finite, got {loss[bad[0]]}")

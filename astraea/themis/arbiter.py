@@ -1,0 +1,214 @@
+"""The arbiter: whose GPUs are free, who gets them for a lease, and on which machines ([Mahajan2020] §4.2).
+
+A policy is a function of the arbiter. It looks at the agents of active apps and gives gangs, one at a time, each for
+one lease. GPUs whose lease has just ended are on offer like all others; an app that gets a gang where it had one goes
+on there without a restart.
+
+Machines differ in size. How many gangs can be on one machine each is a matter of counting: with gangs of which every
+size divides the next larger one, any set of them can be placed, largest first, as long as the lots of each size are not
+overdrawn (`room`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import numpy as np
+
+from astraea.columns import FloatArray, IntArray
+from astraea.themis.agent import Agent, Lot, finish, isolated
+from astraea.themis.apps import Workload
+
+CHECKPOINT: Final = 5.0
+"""Held without progress at the end of a lease, charged when the job goes on [s]."""
+RESTART: Final = 20.0
+"""Held without progress by a job that ran before and starts elsewhere [s]."""
+
+ROUND: Final = 60.0
+"""Time between two rounds at which GPUs are given; leases end at rounds [s]."""
+
+Where = Literal["any", "local", "spread"]
+Pieces = tuple[tuple[int, int], ...]
+"""(machine, GPUs) of one lot."""
+
+
+class Arbiter:
+    """The state of the cluster at one round.
+
+    Attributes
+    ----------
+    now : float
+        [s].
+    lease_term : float
+        [s].
+    agents : list of Agent
+        Of the active apps, in order of arrival.
+    free : list of int
+        GPUs on offer on each machine.
+    sizes : list of int
+        Sizes of lots, ascending: a unit of which everything is a multiple, and the gangs.
+    gave : int
+        Gangs given at this round.
+    """
+
+    def __init__(self, workload: Workload, lease_term: float, claims: Mapping[int, float]) -> None:
+        self.now, self.lease_term, self.claims = 0.0, lease_term, claims
+        self.gpus = workload.gpus
+        self.agents: list[Agent] = []
+        self.free = workload.machines.tolist()
+        self.taken_back: dict[int, list[Lot]] = {}  # lots whose lease ends at this round, by app
+        gangs = sorted({app.gang for app in workload.apps})
+        unit = int(np.gcd.reduce([*gangs, *self.free]))
+        self.sizes = sorted({unit, *gangs})
+        self.gave = 0
+        self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
+        self._at_arrival: dict[int, tuple[float, float]] = {}
+
+    # who is there
+
+    def arrive(self, agent: Agent) -> None:
+        """An app comes."""
+        self._count(self.now)
+        self._at_arrival[agent.index] = (self._app_seconds, self._share_seconds)
+        self.agents.append(agent)
+
+    def leave(self, agent: Agent) -> None:
+        """An app is done."""
+        self._count(self.now)
+        self.agents.remove(agent)
+
+    def _count(self, time: float) -> None:
+        """Integrals of the number N of active apps and of 1/N of the GPUs, up to this time."""
+        if self.agents:
+            self._app_seconds += len(self.agents) * (time - self._active_until)
+            self._share_seconds += self.gpus / len(self.agents) * (time - self._active_until)
+        self._active_until = time
+
+    def contention(self, agent: Agent) -> float:
+        """N: average number of active apps in the app's life so far."""
+        self._count(self.now)
+        lived = self.now - agent.app.arrival
+        return (self._app_seconds - self._at_arrival[agent.index][0]) / lived if lived > 0 else float(len(self.agents))
+
+    def owed(self, agent: Agent) -> float:
+        """GPU-time of 1/N of the cluster in the app's life so far [GPU-s] ([Ye2022] Eq. 16 with equal quotas)."""
+        self._count(self.now)
+        return self._share_seconds - self._at_arrival[agent.index][1]
+
+    def take_back(self, agent: Agent, lot: Lot) -> None:
+        """The GPUs of a lot are on offer."""
+        agent.stop(lot, self.now)
+        for machine, gpus in lot.pieces:
+            self.free[machine] += gpus
+
+    # what is on offer
+
+    def offered(self) -> int:
+        """GPUs."""
+        return sum(self.free)
+
+    def room(self) -> IntArray:
+        """Lots of each size that fit on machines, shape (sizes,)."""
+        return np.array([sum(free // size for free in self.free) for size in self.sizes], np.int64)
+
+    def use(self, gang: int, *, local: bool) -> IntArray:
+        """Lots of each size that a gang takes up, shape (sizes,); a spread gang is made of the smallest ones."""
+        return np.array([gang // s if s <= gang and (local or s == self.sizes[0]) else 0 for s in self.sizes], np.int64)
+
+    def wanting(self) -> list[Agent]:
+        """Agents with a job that waits for GPUs, in order of arrival."""
+        return [agent for agent in self.agents if agent.waiting()]
+
+    def has_machine(self, agent: Agent) -> bool:
+        """Whether a gang of this app fits on one machine."""
+        return bool(max(self.free) >= agent.app.gang)
+
+    # what agents report
+
+    def rho(self, agent: Agent) -> float:
+        """Finish-time fairness that an agent reports: if it has 1/N of the cluster from now on."""
+        left, total = agent.outlook(self.now)
+        gangs = self.gpus / self.contention(agent) / agent.app.gang
+        rho = (self.now - agent.app.arrival + isolated(left, gangs)) / isolated(total, gangs)
+        return rho * self.claims.get(agent.index, 1.0)
+
+    def rho_with(self, agent: Agent, local: IntArray, spread: IntArray) -> FloatArray:
+        """Finish-time fairness that it reports of so many more gangs, as if it kept them to the end.
+
+        An app without any waits for a lease, or at most for T_isolated, and then has one gang.
+        """
+        left, total = agent.outlook(self.now)
+        alone = isolated(total, self.gpus / self.contention(agent) / agent.app.gang)
+        near = sum(lot.is_local for lot in agent.lots)
+        has = (near + local, len(agent.lots) - near + spread)
+        lasts = finish(left, has[0].astype(np.float64), has[1].astype(np.float64), agent.app.slowdown)
+        nothing = min(self.lease_term, alone) + finish(left, np.ones(1), np.zeros(1), 1.0)[0]
+        lasts = np.where(has[0] + has[1] > 0, lasts, nothing)
+        return (self.now - agent.app.arrival + lasts) / alone * self.claims.get(agent.index, 1.0)
+
+    # giving
+
+    def give(self, agent: Agent, where: Where = "any") -> bool:
+        """Give an app one gang for a lease; False if none of its jobs waits or there is no room.
+
+        Where it had one before; else on one machine, that on which it leaves least free; else on the machines with
+        least free. A gang that does not mind being spread is not moved together.
+        """
+        waiting = agent.waiting()
+        if not waiting:
+            return False
+        near, far = where in ("any", "local"), where in ("any", "spread")
+        job, pieces = waiting[0], None
+        old = self._renewable(agent, waiting, near, far and (where == "spread" or agent.app.slowdown == 1))
+        if old is None and near:
+            pieces = self._on_one(agent.app.gang)
+        if old is None and pieces is None and far:
+            old = self._renewable(agent, waiting, False, True)
+            pieces = self._on_many(agent.app.gang) if old is None else None
+        if old is not None:
+            self.taken_back[agent.index].remove(old)
+            job, pieces, overhead = old.job, old.pieces, CHECKPOINT
+        elif pieces is not None:
+            overhead = CHECKPOINT + RESTART if agent.has_run[job] else 0.0
+        else:
+            return False
+        for machine, gpus in pieces:
+            self.free[machine] -= gpus
+        # leases end at rounds
+        until = ROUND * np.ceil((self.now + self.lease_term) / ROUND - 1e-9)
+        lot = Lot(pieces, job, self.now, until, np.inf, np.inf)
+        agent.start(lot, job, self.now, overhead)
+        agent.lots.append(lot)
+        self.gave += 1
+        return True
+
+    def _renewable(self, agent: Agent, waiting: list[int], near: bool, far: bool) -> Lot | None:
+        """A lot that the app just had, whose GPUs are still on offer and whose job still waits."""
+        for lot in self.taken_back.get(agent.index, ()):
+            is_there = all(self.free[machine] >= gpus for machine, gpus in lot.pieces)
+            if is_there and lot.job in waiting and (near if lot.is_local else far):
+                return lot
+        return None
+
+    def _on_one(self, gang: int) -> Pieces | None:
+        """The machine on which it leaves least free, rather one whose free GPUs nobody just had."""
+        wished = [0] * len(self.free)
+        for lots in self.taken_back.values():
+            for lot in lots:
+                for machine, gpus in lot.pieces:
+                    wished[machine] += gpus
+        fits = [(wished[m] + gang > free, free, m) for m, free in enumerate(self.free) if free >= gang]
+        return ((min(fits)[2], gang),) if fits else None
+
+    def _on_many(self, gang: int) -> Pieces | None:
+        """The machines with least free."""
+        if self.offered() < gang:
+            return None
+        pieces = []
+        for free, machine in sorted((free, m) for m, free in enumerate(self.free) if free):
+            pieces.append((machine, min(free, gang)))
+            gang -= pieces[-1][1]
+            if gang == 0:
+                break
+        return tuple(pieces)

@@ -1,0 +1,232 @@
+"""The partial-allocation auction for bids that are tables ([Mahajan2020] §3.3.1, after [Cole2013]).
+
+Every bidder wins one row of its bid such that the product of all values is largest. A winner keeps only the part c of
+its prize that makes up for what the others lose by its presence: the hidden payment. To keep the part c of a prize is
+worth c times the prize here, so that bidder i has
+
+    c_i v_i(x*) = prod_j v_j(x*) / prod_{j != i} v_j(x* without i)
+
+The denominator is out of its reach, and the auction makes the numerator, with the values that were bid, as large as it
+can be: nobody gains by other values than the true ones.
+
+Free GPUs are counted in room. For gang sizes s_0 < s_1 < ..., each a multiple of the one before, room[k] is the sum of
+floor(free / s_k) over machines. A lot of s_k GPUs on one machine uses up 1 of room[k] and s_k / s_i of room[i] for
+every i < k, whichever machine it is. So lots can be placed exactly if they use no more than the room of every size.
+
+Departures. Rows of a bid are whole gangs on identical machines, not numbers of single GPUs on each machine. An app that
+wins nothing is worth something, so that the product has a maximum although not everybody can win.
+
+[Mahajan2020] K. Mahajan et al., Themis: Fair and Efficient GPU Cluster Scheduling, NSDI 2020.
+[Cole2013] R. Cole, V. Gkatzelis and G. Goel, Mechanism Design for Fair Division: Allocating Divisible Items without
+Payments, EC 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from astraea.columns import FloatArray, IntArray
+from astraea.errors import InputError
+from astraea.themis.compiling import compiled
+
+RESOLUTION: Final = 2.0**40
+"""Gains are whole multiples of 1 / RESOLUTION, so that their sums are exact in any order."""
+
+
+class Bid(NamedTuple):
+    """What an app answers to an offer.
+
+    Attributes
+    ----------
+    use : array of int, shape (rows, K)
+        Lots of each size that a row takes, those of smaller sizes include what larger ones use up; row 0 is all 0.
+    value : array of float, shape (rows,)
+        1 / rho with that row, above 0.
+    """
+
+    use: IntArray
+    value: FloatArray
+
+
+class Outcome(NamedTuple):
+    """What the auction gives.
+
+    Attributes
+    ----------
+    row : array of int, shape (n,)
+        The row that each bidder wins, 0 nothing.
+    kept : array of float, shape (n,)
+        The part c of its prize that each keeps, 1 for losers and for winners in nobody's way.
+    """
+
+    row: IntArray
+    kept: FloatArray
+
+
+def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
+    """Give every bidder a row such that all fit and the product of values is largest, and the part of it that it keeps.
+
+    Exact, by a dynamic program over the room that may be in use: it takes prod(room + 1) steps for each row, and that
+    times 8 bytes for each bidder. Products are compared by sums of gains, log(value[row] / value[0]) rounded to
+    multiples of 2**-40. If several are largest, each bidder in turn takes, of the rows from which that sum can still be
+    reached, the one with the largest gain, of equal ones the first.
+
+    Always value[0] / value[row] <= kept <= 1, the lower bound up to that rounding. Without bidder i the others could do
+    what they do in x*, hence <= 1. With it they could do their best without it while i takes row 0, and x* is no worse:
+    their product in x* times value[row] / value[0] is at least that best one, hence the lower bound. If k times as much
+    is worth k times as much to everybody, at least 1 / e is kept: a result of [Cole2013], for divisible goods.
+
+    Parameters
+    ----------
+    bids : sequence of Bid
+    room : array of int, shape (K,)
+        Lots of each size that fit on the free GPUs, in ascending order of size.
+
+    Raises
+    ------
+    InputError
+        A shape is wrong, room is negative, a value is not a finite number above 0, or a row's use is not possible.
+    """
+    sizes = len(room) if room.ndim == 1 else 0
+    if not sizes or room.dtype.kind not in "iu" or (room < 0).any():
+        raise InputError(f"the room must be whole numbers of at least 0, one for each size, got {room.tolist()}")
+    for i, b in enumerate(bids):
+        rows = len(b.value) if b.value.ndim == 1 else 0
+        if not rows or b.use.shape != (rows, sizes) or b.use.dtype.kind not in "iu" or b.value.dtype.kind not in "fiu":
+            raise InputError(
+                f"bidder {i}: use must be whole numbers of shape (rows, {sizes}) and value numbers of shape (rows,), "
+                f"with at least one row, got {b.use.dtype} {b.use.shape} and {b.value.dtype} {b.value.shape}"
+            )
+    if not bids:
+        return Outcome(np.zeros(0, np.int64), np.ones(0))
+    start = np.cumsum([0, *(len(b.value) for b in bids)])
+    use = np.ascontiguousarray(np.concatenate([b.use for b in bids]), np.int64)
+    value = np.concatenate([b.value for b in bids], dtype=np.float64)
+    _refuse(~((value > 0) & (value < np.inf)), value, start, "value must be a finite number above 0")
+    _refuse(np.any(use < 0, axis=1), use, start, "use must be at least 0")
+    _refuse(np.any(use[:, 1:] > use[:, :-1], axis=1), use, start, "use of a smaller size must include the larger ones")
+    nothing = use[start[:-1]]
+    _refuse(np.any(nothing != 0, axis=1), nothing, np.arange(len(start)), "use must be 0 in the first row")
+    return Outcome(*_solve(use, value, start, np.array(room, np.int64)))
+
+
+def _refuse(bad: npt.NDArray[np.bool_], what: npt.NDArray[Any], start: IntArray, expected: str) -> None:
+    """Raise for the first bad row; `start` is where each bidder's rows begin."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        bidder = int(np.searchsorted(start, row, side="right")) - 1
+        raise InputError(f"bidder {bidder}, row {row - start[bidder]}: {expected}, got {what[row].tolist()}")
+
+
+@compiled
+def _solve(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) -> tuple[IntArray, FloatArray]:
+    """Rows and parts; `start` is where each bidder's rows begin."""
+    gain = _gains(value, start)
+    order, first = _serious(use, gain, start, room)
+    n = len(start) - 1
+    row, kept = order[first[:-1]] - start[:-1], np.ones(n)
+    wanted, most = np.zeros_like(room), np.zeros_like(room)
+    for i in range(n):
+        wanted += use[order[first[i]]]
+        for k in range(len(room)):
+            most[k] += use[order[first[i] : first[i + 1]], k].max()
+    if _within(wanted, room):
+        return row, kept  # nobody is in anyone's way
+    left = np.minimum(room, most)
+    size, step = left + 1, np.ones_like(left)
+    for k in range(1, len(left)):
+        step[k] = step[k - 1] * size[k - 1]
+    last = (left * step).sum()  # amounts as one number, that of the smallest size in steps of 1; complement: last - it
+    use, gain, shift = use[order], gain[order], _numbers(use[order], step)
+    after = np.zeros((n + 1, last + 1), np.int64)  # best sum of the bidders from i on with at most so much room
+    for i in range(n - 1, -1, -1):
+        a, b = first[i], first[i + 1]
+        _add_bid(after[i + 1], after[i], use[a:b], gain[a:b], step, size)
+    before, spare = np.zeros(last + 1, np.int64), np.zeros(last + 1, np.int64)  # the same of those before i
+    at = last
+    for i in range(n):
+        a, b = first[i], first[i + 1]
+        r = a
+        while not (_within(use[r], left) and gain[r] + after[i + 1, at - shift[r]] == after[i, at]):
+            r += 1
+        left -= use[r]
+        at -= shift[r]
+        row[i] = order[r] - start[i]
+        if row[i] > 0:
+            without = (before + after[i + 1, ::-1]).max()
+            kept[i] = np.exp((after[0, last] - gain[r] - without) / RESOLUTION)
+        _add_bid(before, spare, use[a:b], gain[a:b], step, size)
+        before, spare = spare, before
+    return row, kept
+
+
+@compiled
+def _gains(value: FloatArray, start: IntArray) -> IntArray:
+    """Gain of each row over the first of its bid in steps of 1 / RESOLUTION, 0 for those that are worth less."""
+    gain = np.zeros(len(value), np.int64)
+    for i in range(len(start) - 1):
+        nothing = value[start[i]]
+        for r in range(start[i], start[i + 1]):
+            if value[r] > nothing:
+                is_far = value[r] * 1e-300 > nothing  # the ratio may be beyond all floats
+                log = np.log(value[r]) - np.log(nothing) if is_far else np.log(value[r] / nothing)
+                gain[r] = np.rint(log * RESOLUTION)
+    return gain
+
+
+@compiled
+def _serious(use: IntArray, gain: IntArray, start: IntArray, room: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows that could win, each bidder's in the order in which it takes them, and where each bidder's begin.
+
+    Left out are those that do not fit, and those after a row that uses no more of anything. So the last one of each
+    bidder uses nothing: row 0, unless another one that uses nothing is worth more.
+    """
+    order, first = np.empty(len(gain), np.int64), np.zeros_like(start)
+    count = 0
+    for i in range(len(start) - 1):
+        for k in np.argsort(-gain[start[i] : start[i + 1]], kind="mergesort"):
+            r = start[i] + k
+            stays = _within(use[r], room)
+            for q in range(first[i], count):
+                stays = stays and not _within(use[order[q]], use[r])
+            if stays:
+                order[count] = r
+                count += 1
+        first[i + 1] = count
+    return order[:count], first
+
+
+@compiled
+def _within(a: IntArray, b: IntArray) -> bool:
+    """Whether no entry is above its limit."""
+    for k in range(len(a)):
+        if a[k] > b[k]:
+            return False
+    return True
+
+
+@compiled
+def _add_bid(best: IntArray, better: IntArray, use: IntArray, gain: IntArray, step: IntArray, size: IntArray) -> None:
+    """The best sum of gains for each amount of room once one more bid is there, from the best without it."""
+    better[:] = best + gain[-1]
+    shift = _numbers(use, step)
+    for begin in range(0, len(best), size[0]):  # amounts of all sizes but the smallest
+        amount = begin // step[1:] % size[1:]
+        for r in range(len(use) - 1):
+            if _within(use[r, 1:], amount):
+                new, old = better[begin + use[r, 0] : begin + size[0]], best[begin + use[r, 0] - shift[r] :]
+                for j in range(len(new)):
+                    new[j] = max(new[j], old[j] + gain[r])
+
+
+@compiled
+def _numbers(use: IntArray, step: IntArray) -> IntArray:
+    """Each row's amounts as one number."""
+    number = np.zeros(len(use), np.int64)
+    for k in range(len(step)):
+        number += use[:, k] * step[k]
+    return number

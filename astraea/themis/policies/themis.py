@@ -1,0 +1,84 @@
+"""Themis: finish-time fairness by partial-allocation auctions among the worst-off apps ([Mahajan2020] §3.3, §4).
+
+At a round, the GPUs whose leases have ended are offered to the part 1 - f of the apps that report the largest rho.
+Their agents bid: for every number of gangs that they could use, on one machine each or spread, what 1 / rho would be.
+The auction takes the rows with the largest product, and each winner keeps only a part c of its gangs: the hidden
+payment. What is left then goes to apps that did not bid, the worst off first: what is on one machine, then the rest.
+
+Departures. Bids count gangs on machines, not single GPUs of named machines: machines differ in nothing but their size,
+so `arbiter.room` says all of what can be placed. c of m gangs is not a whole number: the rest is drawn, by a hash of
+app and time. Whatever no app outside of the auction can use lies idle until the next round.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from astraea.columns import IntArray
+from astraea.errors import InputError
+from astraea.policies.themis import lots, number_of_bidders
+from astraea.themis.agent import Agent
+from astraea.themis.arbiter import Arbiter
+from astraea.themis.auction import Bid, auction
+from astraea.themis.policy import Policy
+
+
+def make_themis(f: float = 0.8) -> Policy:
+    """Themis with the fairness knob `f`: only the worst part 1 - f of the apps bids (at least one); 0 all, 1 the worst.
+
+    Raises
+    ------
+    InputError
+        If f is not in [0, 1].
+    """
+    if not (isinstance(f, (int, float)) and 0 <= f <= 1):
+        raise InputError(f"f must be a number from 0 to 1, got {f!r}")
+    return Policy("themis", partial(themis, f=f), {"f": f})
+
+
+def themis(arbiter: Arbiter, f: float) -> None:
+    """One round: probe, offer, bid, auction, leftovers."""
+    worst_first = sorted(arbiter.agents, key=arbiter.rho, reverse=True)
+    wanting = [agent for agent in worst_first if agent.waiting()]
+    bidders = number_of_bidders(len(wanting), f)
+    offered = sorted(wanting[:bidders], key=lambda agent: agent.index)  # so that ties do not hang on what is reported
+    bids = [bid(arbiter, agent) for agent in offered]
+    outcome = auction([b for b, _ in bids], arbiter.room())
+    prizes = [
+        (agent, *partial_prize(arbiter, agent, rows[row], kept))
+        for agent, (_, rows), row, kept in zip(offered, bids, outcome.row, outcome.kept, strict=True)
+    ]
+    for agent, local, _ in sorted(prizes, key=lambda prize: -prize[0].app.gang):  # the largest gangs are placed first
+        for _ in range(local):
+            arbiter.give(agent, "local")
+    for agent, _, spread in prizes:
+        for _ in range(spread):
+            arbiter.give(agent, "spread")
+    others = wanting[bidders:]
+    for agent in others:
+        while arbiter.give(agent, "local"):
+            pass
+    for agent in others:
+        while arbiter.give(agent):
+            pass
+
+
+def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
+    """Value of every number of gangs on one machine each and of spread ones, and these numbers (rows, 2)."""
+    gang = agent.app.gang
+    most = min(len(agent.waiting()), arbiter.offered() // gang)
+    near = min(most, sum(free // gang for free in arbiter.free))
+    far = most if gang > arbiter.sizes[0] else 0  # the smallest lots are never spread
+    rows = np.array([(n, s) for n in range(near + 1) for s in range(min(far, most - n) + 1)], np.int64)
+    use = rows[:, :1] * arbiter.use(gang, local=True) + rows[:, 1:] * arbiter.use(gang, local=False)
+    return Bid(use, 1 / arbiter.rho_with(agent, rows[:, 0], rows[:, 1])), rows
+
+
+def partial_prize(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -> tuple[int, int]:
+    """Part `kept` of the gangs of a row; those on one machine are kept first."""
+    exact = kept * row.sum()
+    whole = int(exact + 1e-9)
+    whole += int(lots(np.array([agent.index]), arbiter.now)[0] < exact - whole)
+    return min(whole, int(row[0])), max(0, whole - int(row[0]))

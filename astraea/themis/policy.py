@@ -1,0 +1,40 @@
+"""What a policy is: a function that looks at the arbiter and gives gangs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from astraea.themis.agent import Agent
+from astraea.themis.arbiter import Arbiter
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A named policy.
+
+    Attributes
+    ----------
+    name : str
+    decide : callable
+        Gives gangs at a round; called whenever GPUs are on offer and somebody wants some.
+    parameters : mapping
+        For the record.
+    """
+
+    name: str
+    decide: Callable[[Arbiter], None]
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+
+def all_it_wants(arbiter: Arbiter, agents: list[Agent]) -> None:
+    """Give each in turn as many gangs as it wants."""
+    for agent in agents:
+        while arbiter.give(agent):
+            pass
+
+
+def best_first(arbiter: Arbiter, key: Callable[[Agent], object]) -> None:
+    """Give one gang after the other to whoever has the smallest key at that moment, the earlier arrival of equals."""
+    while agents := [agent for agent in arbiter.wanting() if agent.app.gang <= arbiter.offered()]:
+        arbiter.give(min(agents, key=key))  # type: ignore[arg-type]

@@ -1,0 +1,143 @@
+"""The door to the setting of Themis: `simulate(workload, policy)` -> Result ([Mahajan2020] §4).
+
+Jobs get on continuously and reach the end of a rung at exact times; GPUs are given at rounds a minute apart, whenever
+some are on offer and somebody wants some.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from astraea.errors import InputError, PolicyError
+from astraea.result import Result
+from astraea.themis.agent import Agent
+from astraea.themis.apps import Workload
+from astraea.themis.arbiter import RESTART, ROUND, Arbiter
+from astraea.themis.policy import Policy
+from astraea.themis.record import Record, result
+
+PATIENCE = 1000
+"""Rounds without any grant in an idle cluster, after which a policy is said to leave apps waiting for ever."""
+
+
+def simulate(
+    workload: Workload,
+    policy: Policy,
+    *,
+    lease_term: float = 900.0,
+    error: float = 0.0,
+    claims: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Result:
+    """Run apps under a policy.
+
+    Parameters
+    ----------
+    workload : Workload
+    policy : Policy
+    lease_term : float
+        [s]; ``inf`` for a single auction: apps keep what they get as long as their jobs need it.
+    error : float
+        Agents' estimates of what is left are wrong by up to this part, either way; in [0, 1).
+    claims : mapping, optional
+        Lies: name of an app -> factor on every rho that it reports.
+    seed : int
+        Of the errors.
+
+    Returns
+    -------
+    Result
+        One row per app in `jobs`: `record.app_table`.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+    PolicyError
+        If the policy leaves apps waiting for ever.
+    """
+    if isinstance(lease_term, bool) or not lease_term > 0:
+        raise InputError(f"lease_term must be a time above 0 [s], or inf, got {lease_term!r}")
+    if not 0 <= error < 1:
+        raise InputError(f"error must be a part from 0 to below 1, got {error!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"the seed must be a whole number of at least 0, got {seed!r}")
+    index = {app.name: i for i, app in enumerate(workload.apps)}
+    claims = claims or {}
+    for name, factor in claims.items():
+        if name not in index:
+            raise InputError(f"{workload.name}: there is no app {name!r} that could claim anything")
+        if not (np.isfinite(factor) and factor > 0):
+            raise InputError(f"app {name!r}: the factor on its rho must be above 0, got {factor!r}")
+    began = time.perf_counter()
+    arbiter = Arbiter(workload, lease_term, {index[name]: factor for name, factor in claims.items()})
+    agents = [Agent(i, app, error, seed) for i, app in enumerate(workload.apps)]
+    record = Record()
+    _run(arbiter, agents, policy, record)
+    parameters = {**policy.parameters, "lease_term": lease_term, "error": error, "claims": dict(claims), "seed": seed}
+    return result(workload, agents, record, policy.name, parameters, time.perf_counter() - began)
+
+
+def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy, record: Record) -> None:
+    """Event by event until every app is done."""
+    to_come, look_at, fruitless = agents[::-1], np.inf, 0
+    while to_come or arbiter.agents:
+        lots = [lot for agent in arbiter.agents for lot in agent.lots]
+        done = min((lot.done for lot in lots), default=np.inf)
+        arrival = to_come[-1].app.arrival if to_come else np.inf
+        arbiter.now = now = min(done, arrival, look_at, min((lot.until for lot in lots), default=np.inf))
+        if done <= now:
+            _finish_jobs(arbiter, record)
+            look_at = min(look_at, _round_from(now))
+        elif arrival <= now:
+            arbiter.arrive(to_come.pop())
+            record.demand(arbiter.agents[-1], now)
+            look_at = min(look_at, _round_from(now))
+        else:
+            given = _hold_round(arbiter, policy, record)
+            is_waiting = any(agent.app.gang <= arbiter.offered() for agent in arbiter.wanting())
+            look_at = now + ROUND if is_waiting else np.inf
+            fruitless = fruitless + 1 if is_waiting and not (given or lots or to_come) else 0
+            if fruitless == PATIENCE:
+                raise PolicyError(
+                    f"policy {policy.name}, at {now:g} s: leaves app {arbiter.agents[0].app.name!r} and "
+                    f"{len(arbiter.agents) - 1} more waiting in an idle cluster for ever"
+                )
+
+
+def _round_from(time: float) -> float:
+    """First round at or after this time [s]."""
+    return float(ROUND * np.ceil(time / ROUND))
+
+
+def _finish_jobs(arbiter: Arbiter, record: Record) -> None:
+    """Jobs that reach the end of their rung now; lots that their app has no use for are on offer again."""
+    for agent in arbiter.agents.copy():
+        if all(lot.done > arbiter.now for lot in agent.lots):
+            continue
+        for lot in agent.finish_jobs(arbiter.now, RESTART):
+            arbiter.take_back(agent, lot)
+            record.lease(agent, lot, arbiter.now)
+        record.demand(agent, arbiter.now)
+        if agent.is_done:
+            arbiter.leave(agent)
+
+
+def _hold_round(arbiter: Arbiter, policy: Policy, record: Record) -> bool:
+    """Leases end, and the policy gives what is on offer; whether it gave anything."""
+    for agent in arbiter.agents:
+        ended = [lot for lot in agent.lots if lot.until <= arbiter.now]
+        for lot in ended:
+            arbiter.take_back(agent, lot)
+            record.lease(agent, lot, arbiter.now)
+        arbiter.taken_back[agent.index] = ended
+    arbiter.gave = 0
+    if arbiter.wanting() and arbiter.offered():
+        policy.decide(arbiter)
+    for agent in arbiter.agents:
+        record.preempted(agent, sum(lot.job in agent.waiting() for lot in arbiter.taken_back[agent.index]))
+    arbiter.taken_back.clear()
+    return arbiter.gave > 0
