@@ -7,7 +7,8 @@ holds
     GPU-time. The six-GPU example: half a point in every window. Results of simulations: 10 % of the paper's value.
     ``ordering``, ``exists`` : as stated, between means over seeds.
     ``monotone`` : every step goes the right way, or is smaller than 1 % of the first value.
-    ``shape`` : the lowest point lies inside the range, within a factor of 2 of the paper's.
+    ``shape`` : the lowest point lies inside the range, within a factor of 2 of the paper's; of the fairness knob, a
+    part, within 0.2 of it.
     ``<=`` : at most the value. ``>``, ``all`` : as stated. ``property`` : no counter-example was found.
 holds in direction
     ``=`` : a share that the paper gives for several schedulers has the paper's order against each other one that is
@@ -50,6 +51,16 @@ fig13    scheduler, seed, average_jct
 fig14    scheduler, nodes_percent, seed, average_jct, sharing_loss
 ======== ===================================================================================================
 
+Of Themis, one row per trial, with leases of ``inf`` for a single auction; the trace is ``apps``, of properties
+``random``:
+
+================= ============================================
+themis09          scheduler, max_rho
+themis19          f, max_rho, gpu_time [GPU-h]
+themis19-lease    scheduler, lease_term, max_rho
+themis-properties property, instances, violations
+================= ============================================
+
 Further columns, and figures of their own (``fig05``), are free.
 """
 
@@ -66,8 +77,9 @@ from astraea.files import project_root
 from astraea.gavel_statements import GAVEL_RULES
 from astraea.market_statements import MARKET_RULES
 from astraea.statements import RULES as ASTRAEA_RULES
+from astraea.themis_statements import THEMIS_RULES
 
-RULES: Final = {**ASTRAEA_RULES, **GAVEL_RULES, **MARKET_RULES}
+RULES: Final = {**ASTRAEA_RULES, **GAVEL_RULES, **MARKET_RULES, **THEMIS_RULES}
 VERDICTS: Final = (HOLDS, DIRECTION, OTHERWISE, NOT_YET)
 COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")

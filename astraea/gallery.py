@@ -12,7 +12,7 @@ import pandas as pd
 import astraea
 from astraea.claims import counts, evaluate, with_reasons
 from astraea.files import publish
-from astraea.gallery_entries import ENTRIES, FURTHER, GAVEL_ENTRIES, MARKET_ENTRIES, Entry
+from astraea.gallery_entries import ENTRIES, FURTHER, GAVEL_ENTRIES, MARKET_ENTRIES, THEMIS_ENTRIES, Entry
 from astraea.studies.evaluation import DEFAULT_TRACES, seeds
 
 _MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
@@ -48,6 +48,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
             *(line for entry in ENTRIES for line in _section(folder, entry, claims)),
             *_part(folder, "gavel", GAVEL_ENTRIES, claims),
             *_part(folder, "wang", MARKET_ENTRIES, claims),
+            *_part(folder, "themis", THEMIS_ENTRIES, claims),
             *_further(folder),
             "## All statements",
             "",
@@ -120,7 +121,8 @@ def _means(path: Path) -> pd.DataFrame:
 
 def _further(folder: Path) -> list[str]:
     """Pictures that belong to no figure of the paper."""
-    known = (*(f"{entry.id}_" for entry in ENTRIES), *(entry.id for entry in (*GAVEL_ENTRIES, *MARKET_ENTRIES)))
+    others = (*GAVEL_ENTRIES, *MARKET_ENTRIES, *THEMIS_ENTRIES)
+    known = (*(f"{entry.id}_" for entry in ENTRIES), *(entry.id for entry in others))
     found = [p for p in folder.glob("*.png") if not p.name.startswith(known)]
     lines = []
     for id in [*FURTHER, *sorted({p.stem.partition("_")[0] for p in found} - set(FURTHER))]:

@@ -123,6 +123,21 @@ MARKET_ENTRIES: Final = (
 )  # fmt: skip
 """Every figure of [Wang2023] that is reproduced."""
 
+THEMIS_ENTRIES: Final = (
+    Entry("themis09", "Themis Fig 9: finish-time fairness",
+          "Themis is fair, with a ratio of at most 1.2, and its largest one is lower than those of Tiresias, Optimus, "
+          "Gandiva and SLAQ; under Tiresias some apps do very poorly because of where they are placed (notes on §6).",
+          ("themis.rho", "themis.max")),
+    Entry("themis19", "Themis Fig 19: the fairness knob and the lease",
+          "The more apps the knob f filters out, the lower is the largest ratio, and the fewer are the choices, which "
+          "costs GPU time; f = 0.8 is a good trade-off; shorter leases are fairer (notes on §6).",
+          ("themis.f19.", "themis.f08")),
+    Entry("themis-properties", "Themis §3.3: the auction",
+          "Partial allocation, among the part 1 - f of the apps that are worst off, is an incentive to report the true "
+          "ratio (notes on §3.3).", ("themis.truth",)),
+)  # fmt: skip
+"""Every figure of [Mahajan2020] of which the notes say something that can be checked."""
+
 FURTHER: Final = {
     "sensitivity": "How much the choice of a lease term hangs on overheads and load (notebook 03).",
     "over-claiming": "What a tenant gains, and the others lose, when it asks for twice the GPUs and uses them at 80 % "
@@ -156,6 +171,17 @@ FURTHER: Final = {
     "overheads": "Where the time of jobs goes: running, waiting, checkpoints and restarts (notebook 05).",
     "wang-prices": "How posted prices rise with use, and what they ask of jobs that come one after another (notebook "
     "11).",
+    "themis-app": "One exploration: the loss curves of its jobs, the rungs after which poor ones end, and the GPUs "
+    "that it holds meanwhile (notebook 09).",
+    "themis-auction": "One auction in detail: three apps that differ in how much they mind being spread, two machines "
+    "of 4 GPUs and two of 2 (notebook 09).",
+    "themis-contention": "The same apps, arriving faster: fairness, GPU time and completion times (notebook 09).",
+    "themis-error": "What wrong estimates of the time left do to those who rely on them, Themis and its strawman "
+    "(notebook 09).",
+    "themis-lies": "An app that reports a larger ratio than it has: what it gains, and what the others lose, under the "
+    "strawman and under Themis (notebook 09).",
+    "themis-ltgf": "Two ideas of fairness on the same runs: finish-time fairness, and long-term GPU-time fairness, "
+    "under which GPU-time counts the same wherever it is (notebook 09).",
     "queue": "GPUs in use and GPUs waited for over time (notebook 05).",
 }
 """Figures that the papers do not have, and what they show."""

@@ -71,6 +71,13 @@ LOOKS: Final = {
     "astraea-market": Look("Astraea (market)", "#332288", "-", 2.6, "", "o"),
     "astraea-market-lemma": Look("Astraea, λ of Lemma 1", "#332288", (0, (3.2, 1.3)), 1.8, "//", "D"),
     "batch-sche": Look("BatchSche", "#117733", (0, (1, 1)), 1.8, "..", "^"),
+    # Themis's baselines, beside themis and astraea
+    "themis-one-bidder": Look("Themis, f = 1", "#1F78A4", (0, (4, 1.5)), 1.5, "//", "<"),
+    "tiresias": Look("Tiresias", "#0072B2", "-", 1.5, "||", "v"),
+    "optimus": Look("Optimus", "#009E73", (0, (6, 1.5, 1, 1.5)), 1.5, "xx", "^"),
+    "gandiva-packing": Look("Gandiva", "#E69F00", (0, (3, 1, 1, 1, 1, 1)), 1.5, "--", "X"),
+    "slaq": Look("SLAQ", "#CC79A7", (0, (8, 1.5)), 1.5, "\\\\", "s"),
+    "strawman": Look("Strawman", "#222222", (0, (2.5, 1.5)), 1.3, "++", "p"),
     "rounds": Look("In rounds of 6 min", "#0072B2", "-", 2.4, "", "s"),
     "ideal": Look("Ideal execution", "#222222", (0, (1, 1.5)), 1.8, "", "o"),
     "oracle": Look("SS, measured pairs", "#00395A", "-", 2.4, "", "D"),

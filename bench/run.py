@@ -146,11 +146,14 @@ def main() -> None:
         lines += ["", f"Time grows as n^{exponent:.2f}."]
     import gavel_programs  # here, so that they take no memory in the process that measures that
     import market
+    import themis_apps
 
     lines += ["", f"Gavel, median of {gavel_programs.RUNS} runs, beside what each may take [s]:"]
     lines += ["", *gavel_programs.lines()]
     lines += ["", f"The market of [Wang2023], median of {gavel_programs.RUNS} runs, beside what each may take [s]:"]
     lines += ["", *market.lines()]
+    lines += ["", f"Themis in its own setting, median of {gavel_programs.RUNS} runs, beside what each may take [s]:"]
+    lines += ["", *themis_apps.lines()]
     RESULTS.write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 

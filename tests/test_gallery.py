@@ -8,7 +8,7 @@ import pandas as pd
 
 from astraea.claims import read_claims
 from astraea.gallery import write_gallery
-from astraea.gallery_entries import ENTRIES, GAVEL_ENTRIES, MARKET_ENTRIES
+from astraea.gallery_entries import ENTRIES, GAVEL_ENTRIES, MARKET_ENTRIES, THEMIS_ENTRIES
 
 
 def make(folder: Path) -> None:
@@ -40,9 +40,9 @@ def test_page(tmp_path: Path) -> None:
 
 
 def test_every_statement_stands_at_a_figure() -> None:
-    ids = [i for i in read_claims()["id"] if i.startswith(("ye.", "gavel.", "wang."))]
+    ids = [i for i in read_claims()["id"] if i.startswith(("ye.", "gavel.", "wang.", "themis."))]
     for id in ids:
-        every = (*ENTRIES, *GAVEL_ENTRIES, *MARKET_ENTRIES)
+        every = (*ENTRIES, *GAVEL_ENTRIES, *MARKET_ENTRIES, *THEMIS_ENTRIES)
         entries = [entry for entry in every if entry.claims and id.startswith(entry.claims)]
         assert len(entries) == 1, id
 

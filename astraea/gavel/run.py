@@ -108,7 +108,7 @@ def simulated(
 def source_digest() -> str:
     """SHA-256 over the names and contents of every file that a simulation of Gavel runs."""
     root = Path(__file__).parent
-    files = [*root.rglob("*.py"), root.parent / "result.py"]
+    files = [*root.rglob("*.py"), root.parent / "result.py", root.parent / "stepped.py"]
     h = hashlib.sha256()
     for path in sorted(files, key=lambda p: p.relative_to(root.parent).as_posix()):
         h.update(path.relative_to(root.parent).as_posix().encode())

@@ -92,11 +92,13 @@ class Agent:
 
     # what it is doing
 
+    def wants(self) -> int:
+        """How many gangs more it could use."""
+        return len(self.todo) - sum(lot.job != NO_JOB for lot in self.lots)
+
     def waiting(self) -> list[int]:
         """Jobs of this rung that are not done and not running, the one that is furthest behind first."""
-        running = {lot.job for lot in self.lots if lot.job != NO_JOB}
-        if len(running) == len(self.todo):
-            return []
+        running = {lot.job for lot in self.lots}
         return sorted((j for j in self.todo if j not in running), key=self.epochs.__getitem__)
 
     def had(self, lot: Lot, now: float) -> float:
@@ -139,7 +141,7 @@ class Agent:
         while not self.is_done and not self.todo:
             self._next_rung()
         for lot, job in done:
-            waiting = self.waiting()
+            waiting = self.waiting() if self.wants() else []
             if job in waiting:
                 self.start(lot, job, now)
             elif waiting:

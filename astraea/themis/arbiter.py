@@ -118,7 +118,7 @@ class Arbiter:
 
     def wanting(self) -> list[Agent]:
         """Agents with a job that waits for GPUs, in order of arrival."""
-        return [agent for agent in self.agents if agent.waiting()]
+        return [agent for agent in self.agents if agent.wants()]
 
     def has_machine(self, agent: Agent) -> bool:
         """Whether a gang of this app fits on one machine."""
@@ -155,9 +155,9 @@ class Arbiter:
         Where it had one before; else on one machine, that on which it leaves least free; else on the machines with
         least free. A gang that does not mind being spread is not moved together.
         """
-        waiting = agent.waiting()
-        if not waiting:
+        if not agent.wants() or self.offered() < agent.app.gang:
             return False
+        waiting = agent.waiting()
         near, far = where in ("any", "local"), where in ("any", "spread")
         job, pieces = waiting[0], None
         old = self._renewable(agent, waiting, near, far and (where == "spread" or agent.app.slowdown == 1))
@@ -201,10 +201,8 @@ class Arbiter:
         fits = [(wished[m] + gang > free, free, m) for m, free in enumerate(self.free) if free >= gang]
         return ((min(fits)[2], gang),) if fits else None
 
-    def _on_many(self, gang: int) -> Pieces | None:
+    def _on_many(self, gang: int) -> Pieces:
         """The machines with least free."""
-        if self.offered() < gang:
-            return None
         pieces = []
         for free, machine in sorted((free, m) for m, free in enumerate(self.free) if free):
             pieces.append((machine, min(free, gang)))

@@ -138,6 +138,8 @@ def _hold_round(arbiter: Arbiter, policy: Policy, record: Record) -> bool:
     if arbiter.wanting() and arbiter.offered():
         policy.decide(arbiter)
     for agent in arbiter.agents:
-        record.preempted(agent, sum(lot.job in agent.waiting() for lot in arbiter.taken_back[agent.index]))
+        if arbiter.taken_back[agent.index]:
+            waiting = agent.waiting()
+            record.preempted(agent, sum(lot.job in waiting for lot in arbiter.taken_back[agent.index]))
     arbiter.taken_back.clear()
     return arbiter.gave > 0

@@ -41,7 +41,7 @@ def make_themis(f: float = 0.8) -> Policy:
 def themis(arbiter: Arbiter, f: float) -> None:
     """One round: probe, offer, bid, auction, leftovers."""
     worst_first = sorted(arbiter.agents, key=arbiter.rho, reverse=True)
-    wanting = [agent for agent in worst_first if agent.waiting()]
+    wanting = [agent for agent in worst_first if agent.wants()]
     bidders = number_of_bidders(len(wanting), f)
     offered = sorted(wanting[:bidders], key=lambda agent: agent.index)  # so that ties do not hang on what is reported
     bids = [bid(arbiter, agent) for agent in offered]
@@ -68,7 +68,7 @@ def themis(arbiter: Arbiter, f: float) -> None:
 def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
     """Value of every number of gangs on one machine each and of spread ones, and these numbers (rows, 2)."""
     gang = agent.app.gang
-    most = min(len(agent.waiting()), arbiter.offered() // gang)
+    most = min(agent.wants(), arbiter.offered() // gang)
     near = min(most, sum(free // gang for free in arbiter.free))
     far = most if gang > arbiter.sizes[0] else 0  # the smallest lots are never spread
     rows = np.array([(n, s) for n in range(near + 1) for s in range(min(far, most - n) + 1)], np.int64)

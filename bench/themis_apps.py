@@ -1,0 +1,44 @@
+"""Seconds that the setting of Themis takes, on one core, as lines of a table, beside what each may take."""
+
+from __future__ import annotations
+
+import numpy as np
+from gavel_programs import seconds
+
+from astraea.themis.auction import Bid, auction
+from astraea.themis.policies import NAMES, get_policy
+from astraea.themis.simulate import simulate
+from astraea.themis.workload import sample_workload
+
+SIMULATION = 20.0
+
+
+def auction_line(bidders: int, rows: int, room: tuple[int, ...]) -> str:
+    """Time of one auction with tables as agents make them: a gang more is worth less than the one before."""
+    rng = np.random.default_rng(0)
+    bids = []
+    for _ in range(bidders):
+        local, spread = rng.integers(0, 9, rows), rng.integers(0, 9, rows)
+        local[0] = spread[0] = 0
+        use = np.column_stack([2 * (local + spread), local])
+        bids.append(Bid(use, (1 + local + spread / rng.uniform(1, 2)) ** rng.uniform(0.3, 0.9)))
+    taken = seconds(lambda: auction(bids, np.array(room)))
+    return f"| auction of {bidders} bidders, {rows} rows each, room {', '.join(map(str, room))} | {taken:.5f} | |"
+
+
+def lines() -> list[str]:
+    """The table."""
+    out = ["| what | seconds | at most |", "| --- | --- | --- |"]
+    out += [auction_line(8, 20, (20, 8)), auction_line(30, 60, (128, 48))]
+    for contention in (1.0, 4.0):
+        workload = sample_workload(100, contention, 0)
+        for name in NAMES if contention == 1.0 else ("themis",):
+            policy = get_policy(name)
+            taken = seconds(lambda w=workload, p=policy: simulate(w, p))
+            out.append(f"| 100 apps on 256 GPUs, contention {contention:g}, {name} | {taken:.2f} | {SIMULATION:g} |")
+    taken = seconds(lambda: simulate(sample_workload(100, 1.0, 0), get_policy("themis", f=0)))
+    return [*out, f"| the same, contention 1, themis with f = 0 | {taken:.2f} | {SIMULATION:g} |"]
+
+
+if __name__ == "__main__":
+    print("\n".join(lines()))
