@@ -143,10 +143,11 @@ class TestComparison:
         sizes = {"f": SMALL.fs, "lease_term": SMALL.leases, "contention": SMALL.contentions, "error": SMALL.errors}
         schedulers = {"f": 1, "lease_term": 3, "contention": 8, "error": 2}
         for varied, (table, usual) in parts.items():
-            assert len(table) == schedulers[varied] * len(sizes[varied]) * SMALL.trials, varied
+            trials = SMALL.contention_trials if varied == "contention" else SMALL.trials
+            assert len(table) == schedulers[varied] * len(sizes[varied]) * trials, varied
             assert set(table[varied]) == set(sizes[varied]) and not table.isna().any(axis=None)
             mine = table[table[varied] == usual].set_index(["scheduler", "trial"]).drop(columns=varied)
-            assert len(mine) == schedulers[varied] * SMALL.trials
+            assert len(mine) == schedulers[varied] * trials
             mine = mine.drop(index=tables.ONE_BIDDER, level=0, errors="ignore")
             pd.testing.assert_frame_equal(mine, runs.loc[mine.index, list(mine)], check_exact=True)
             for _, other in table.groupby("scheduler"):  # and it matters

@@ -81,9 +81,9 @@ _PAPER: Final = ThemisScale(
 )  # fmt: skip
 THEMIS_SCALES: Final[dict[str, ThemisScale]] = {
     "small": ThemisScale(
-        14, (4,) * 12 + (2,) * 8, 2, (1.0, 2.0), 2, (0.0, 0.5, 0.8, 1.0),
+        14, (4,) * 12 + (2,) * 8, 2, (1.0, 2.0), 1, (0.0, 0.5, 0.8, 1.0),
         (300.0, 900.0, 3600.0), (0.0, 0.5),
-        14, 2, (0.0, 0.5, 0.8, 1.0), (3.0,), 40,
+        14, 2, (0.0, 0.8), (3.0,), 40,
     ),
     "paper": _PAPER,
     "full": _PAPER._replace(trials=20, contention_trials=20, instances=10_000),

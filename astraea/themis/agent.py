@@ -86,8 +86,8 @@ class Agent:
         self.returned = 0.0  # GPU-time of lots that are no longer held [GPU-s]
         self.overhead = 0.0  # of all gangs together [s]
         self._random = np.random.default_rng([seed, index])
-        self._fitted = (-1, 0)  # rung and epochs of the last estimate
-        self._length, self._factor = float(app.tuner.longest), 1.0
+        self._lengths: dict[int, tuple[int, float]] = {}  # of each job: epochs seen, epochs until it converges
+        self._factor = 1.0  # error of the last estimate
         self._foreseen: tuple[float, list[Phase], list[Phase]] = (-1.0, [], [])
 
     # what it is doing
@@ -125,6 +125,7 @@ class Agent:
         """Give up a lot; its job, if it has one, keeps its progress."""
         if lot.job != NO_JOB:
             self.epochs[lot.job] = self.had(lot, now)
+            self.overhead -= max(0.0, lot.ready - now)
         self.lots.remove(lot)
         self.returned += self.app.gang * (now - lot.since)
 
@@ -137,15 +138,18 @@ class Agent:
         for lot, job in done:
             self.epochs[job] = float(self.target[job])
             lot.job, lot.done = NO_JOB, np.inf
-        self._find_todo()
+        ended = {job for _, job in done}
+        self.todo = [j for j in self.todo if j not in ended]
         while not self.is_done and not self.todo:
             self._next_rung()
         for lot, job in done:
-            waiting = self.waiting() if self.wants() else []
-            if job in waiting:
+            if job in self.todo:
                 self.start(lot, job, now)
-            elif waiting:
-                self.start(lot, waiting[0], now, restart if self.has_run[waiting[0]] else 0.0)
+        for lot, _ in done:
+            if lot.job == NO_JOB and self.wants():
+                job = self.waiting()[0]
+                self.start(lot, job, now, restart if self.has_run[job] else 0.0)
+        self._foreseen = (-1.0, [], [])
         return [lot for lot, _ in done if lot.job == NO_JOB]
 
     def _next_rung(self) -> None:
@@ -158,11 +162,7 @@ class Agent:
             self.rung += 1
             self.before = self.target
             self.target = [min(self.rungs[self.rung][1], len(loss)) for loss in self.app.loss]
-            self._find_todo()
-
-    def _find_todo(self) -> None:
-        self.todo = [j for j in self.jobs if self.epochs[j] < self.target[j]]
-        self._foreseen = (-1.0, [], [])
+            self.todo = [j for j in self.jobs if self.epochs[j] < self.target[j]]
 
     def rung_work(self, had: list[float]) -> float:
         """Work done in this rung [gang-s]."""
@@ -185,7 +185,7 @@ class Agent:
         for r, (count, epochs) in enumerate(self.rungs[self.rung :], self.rung):
             end = min(epochs, length) if count > 1 else length
             if r == self.rung:  # a job that outlives its estimate needs another epoch
-                work = sum(max(end - had[j], 1.0) for j in self.todo)
+                work = sum(end - had[j] if had[j] < end else 1.0 for j in self.todo)
             else:
                 work = count * max(end - before, 0.0)
             left.append(Phase(count, work * self.app.epoch * self._factor))
@@ -200,12 +200,10 @@ class Agent:
             return float(self.app.tuner.longest)
         best = min(seen)[1]
         epochs = int(had[best])
-        rung, last = self._fitted
-        if self.rung != rung or epochs >= REFIT * last:
-            self._fitted = (self.rung, epochs)
-            self._length = estimated_length(self.app.loss[best][:epochs], self.app.tuner)
+        if epochs >= REFIT * self._lengths.get(best, (0, 0.0))[0]:
+            self._lengths[best] = (epochs, estimated_length(self.app.loss[best][:epochs], self.app.tuner))
             self._factor = 1 + self.error * self._random.uniform(-1, 1) if self.error else 1.0
-        return max(self._length, epochs)
+        return max(self._lengths[best][1], epochs)
 
 
 def isolated(phases: list[Phase], gangs: float) -> float:

@@ -135,6 +135,11 @@ class Workload:
         return int(self.machines.sum())
 
 
+def is_number(value: object) -> bool:
+    """Whether it is a number, and neither a text nor a truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _check(app: App, largest: int) -> None:
     """Refuse an app that cannot be simulated; `largest` is the number of GPUs of the largest machine."""
     here = f"app {app.name!r}"

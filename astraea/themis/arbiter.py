@@ -158,13 +158,13 @@ class Arbiter:
         if not agent.wants() or self.offered() < agent.app.gang:
             return False
         waiting = agent.waiting()
-        near, far = where in ("any", "local"), where in ("any", "spread")
         job, pieces = waiting[0], None
-        old = self._renewable(agent, waiting, near, far and (where == "spread" or agent.app.slowdown == 1))
-        if old is None and near:
+        is_same = agent.app.slowdown == 1  # wherever it is
+        old = self._renewable(agent, waiting, near=where != "spread" or is_same, far=where == "spread" or is_same)
+        if old is None and where != "spread":
             pieces = self._on_one(agent.app.gang)
-        if old is None and pieces is None and far:
-            old = self._renewable(agent, waiting, False, True)
+        if old is None and pieces is None and where != "local":
+            old = self._renewable(agent, waiting, near=False, far=True)
             pieces = self._on_many(agent.app.gang) if old is None else None
         if old is not None:
             self.taken_back[agent.index].remove(old)
@@ -183,7 +183,7 @@ class Arbiter:
         self.gave += 1
         return True
 
-    def _renewable(self, agent: Agent, waiting: list[int], near: bool, far: bool) -> Lot | None:
+    def _renewable(self, agent: Agent, waiting: list[int], *, near: bool, far: bool) -> Lot | None:
         """A lot that the app just had, whose GPUs are still on offer and whose job still waits."""
         for lot in self.taken_back.get(agent.index, ()):
             is_there = all(self.free[machine] >= gpus for machine, gpus in lot.pieces)

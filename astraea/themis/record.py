@@ -186,9 +186,8 @@ def workload_digest(w: Workload) -> str:
     """SHA-256 of apps and machines."""
     h = hashlib.sha256(w.machines.astype(np.int64).tobytes())
     for app in w.apps:
-        h.update(
-            repr((app.name, app.arrival, app.model, app.gang, app.epoch, tuple(app.tuner), len(app.loss))).encode()
-        )
+        numbers = map(float, (app.arrival, app.gang, app.epoch, *app.tuner, len(app.loss)))
+        h.update(repr((app.name, app.model, *numbers)).encode())
         for loss in app.loss:
             h.update(np.ascontiguousarray(loss, np.float64).tobytes())
     return h.hexdigest()

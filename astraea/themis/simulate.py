@@ -14,7 +14,7 @@ import numpy as np
 from astraea.errors import InputError, PolicyError
 from astraea.result import Result
 from astraea.themis.agent import Agent
-from astraea.themis.apps import Workload
+from astraea.themis.apps import Workload, is_number
 from astraea.themis.arbiter import RESTART, ROUND, Arbiter
 from astraea.themis.policy import Policy
 from astraea.themis.record import Record, result
@@ -39,7 +39,7 @@ def simulate(
     workload : Workload
     policy : Policy
     lease_term : float
-        [s]; ``inf`` for a single auction: apps keep what they get as long as their jobs need it.
+        At least one round [s]; ``inf`` for a single auction: apps keep what they get as long as their jobs need it.
     error : float
         Agents' estimates of what is left are wrong by up to this part, either way; in [0, 1).
     claims : mapping, optional
@@ -50,7 +50,8 @@ def simulate(
     Returns
     -------
     Result
-        One row per app in `jobs`: `record.app_table`.
+        One row per app in `jobs`: `record.app_table`; one per lease in `grants`: job_id (the app), demand, start, end,
+        is_local, whether it was on one machine.
 
     Raises
     ------
@@ -59,9 +60,9 @@ def simulate(
     PolicyError
         If the policy leaves apps waiting for ever.
     """
-    if isinstance(lease_term, bool) or not lease_term > 0:
-        raise InputError(f"lease_term must be a time above 0 [s], or inf, got {lease_term!r}")
-    if not 0 <= error < 1:
+    if not (is_number(lease_term) and lease_term >= ROUND):
+        raise InputError(f"lease_term must be a time of at least one round, {ROUND:g} s, or inf, got {lease_term!r}")
+    if not (is_number(error) and 0 <= error < 1):
         raise InputError(f"error must be a part from 0 to below 1, got {error!r}")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"the seed must be a whole number of at least 0, got {seed!r}")
@@ -70,7 +71,7 @@ def simulate(
     for name, factor in claims.items():
         if name not in index:
             raise InputError(f"{workload.name}: there is no app {name!r} that could claim anything")
-        if not (np.isfinite(factor) and factor > 0):
+        if not (is_number(factor) and 0 < factor < np.inf):
             raise InputError(f"app {name!r}: the factor on its rho must be above 0, got {factor!r}")
     began = time.perf_counter()
     arbiter = Arbiter(workload, lease_term, {index[name]: factor for name, factor in claims.items()})

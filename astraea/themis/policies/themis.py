@@ -20,6 +20,7 @@ from astraea.columns import IntArray
 from astraea.errors import InputError
 from astraea.policies.themis import lots, number_of_bidders
 from astraea.themis.agent import Agent
+from astraea.themis.apps import is_number
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.auction import Bid, auction
 from astraea.themis.policy import Policy
@@ -33,7 +34,7 @@ def make_themis(f: float = 0.8) -> Policy:
     InputError
         If f is not in [0, 1].
     """
-    if not (isinstance(f, (int, float)) and 0 <= f <= 1):
+    if not (is_number(f) and 0 <= f <= 1):
         raise InputError(f"f must be a number from 0 to 1, got {f!r}")
     return Policy("themis", partial(themis, f=f), {"f": f})
 
