@@ -51,7 +51,7 @@ fig13    scheduler, seed, average_jct
 fig14    scheduler, nodes_percent, seed, average_jct, sharing_loss
 ======== ===================================================================================================
 
-Of Themis, one row per trial, with leases of ``inf`` for a single auction; the trace is ``apps``, of properties
+Of Themis, one row per trial, with leases of ``inf`` for one-shot auctions; the trace is ``apps``, of properties
 ``random``:
 
 ================= ============================================

@@ -76,7 +76,7 @@ def _trade_off(tables: Tables, trace: str, id: str) -> Judged:
 
 
 def _shorter_is_fairer(tables: Tables, trace: str, id: str) -> Judged:
-    """Fig 19: Themis, all lease terms but that of a single auction."""
+    """Fig 19: Themis, all lease terms but that without end."""
     frame = tables("themis19-lease", trace, "scheduler", "lease_term", "max_rho")
     frame = frame[(frame["scheduler"] == "themis") & np.isfinite(frame["lease_term"])]
     got = frame.groupby("lease_term")["max_rho"].mean().sort_index()

@@ -110,6 +110,13 @@ def test_no_machine_without_gpus(machines: tuple[int, ...]) -> None:
     assert str(err.value) == f"small: every machine needs at least one GPU, got {list(machines)}"
 
 
+@pytest.mark.parametrize("machines", [np.array([4.0, 2.5]), np.array([np.nan]), np.array([[4, 4]])])
+def test_no_machine_of_a_fraction(machines: np.ndarray) -> None:
+    """GPUs are whole, and machines are a list of them."""
+    with pytest.raises(InputError, match=r"^small: machines must be whole numbers of GPUs, got \["):
+        Workload("small", (GOOD,), machines)
+
+
 def test_no_workload_without_apps() -> None:
     """An empty workload is refused."""
     with pytest.raises(InputError, match=r"^small: a workload needs at least one app$"):

@@ -82,7 +82,7 @@ def lease_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame, columns scheduler, lease_term [s], trial, and those of `knob_table`
-        Of Themis, the strawman and Tiresias. A lease term of ``inf`` is a single auction.
+        Of Themis, the strawman and Tiresias. A lease term of ``inf`` is one-shot.
     """
     size = themis_scale(scale)
     cells = [

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, NamedTuple
+from numbers import Real
+from typing import Final, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -115,6 +116,8 @@ class Workload:
     def __post_init__(self) -> None:
         if not self.apps:
             raise InputError(f"{self.name}: a workload needs at least one app")
+        if self.machines.dtype.kind not in "iu" or self.machines.ndim != 1:
+            raise InputError(f"{self.name}: machines must be whole numbers of GPUs, got {self.machines.tolist()}")
         if len(self.machines) == 0 or self.machines.min() < 1:
             raise InputError(f"{self.name}: every machine needs at least one GPU, got {self.machines.tolist()}")
         for app in self.apps:
@@ -135,9 +138,9 @@ class Workload:
         return int(self.machines.sum())
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether it is a number, and neither a text nor a truth value."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _check(app: App, largest: int) -> None:

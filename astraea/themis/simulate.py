@@ -39,7 +39,7 @@ def simulate(
     workload : Workload
     policy : Policy
     lease_term : float
-        At least one round [s]; ``inf`` for a single auction: apps keep what they get as long as their jobs need it.
+        At least one round [s]; ``inf`` for one-shot auctions: apps keep what they win as long as their jobs need it.
     error : float
         Agents' estimates of what is left are wrong by up to this part, either way; in [0, 1).
     claims : mapping, optional
