@@ -159,6 +159,22 @@ def lowest(table: str, column: str) -> Rule:
     return Rule(table, check)
 
 
+def no_counter_example(table: str, name: str, what: str) -> Rule:
+    """``property``: no random instance has it violated; the trace of such a table is ``random``."""
+
+    def check(tables: Tables, _: str, id: str) -> Judged:
+        frame = tables(table, "random", "property", "instances", "violations")
+        found = frame[frame["property"] == name]
+        if found.empty:
+            raise Missing(f"{name!r} is not among the properties of {table}_random.csv")
+        tried, failed = (int(found[column].iloc[0]) for column in ("instances", "violations"))
+        if tried < 1:
+            raise Missing("no instance was tried")
+        return f"violated in {failed:,} of {tried:,} random {what}", HOLDS if failed == 0 else OTHERWISE
+
+    return Rule(table, check, pair=True)
+
+
 def most(comparisons: Sequence[bool]) -> str:
     """Verdict of an ordering that is made of several comparisons."""
     if not comparisons:

@@ -15,7 +15,19 @@ from typing import Final
 
 import pandas as pd
 
-from astraea.claim_rules import DIRECTION, HOLDS, OTHERWISE, Judged, Missing, Rule, Tables, half_as_much, most, number
+from astraea.claim_rules import (
+    DIRECTION,
+    HOLDS,
+    OTHERWISE,
+    Judged,
+    Missing,
+    Rule,
+    Tables,
+    half_as_much,
+    most,
+    no_counter_example,
+    number,
+)  # fmt: skip
 
 ASTRAEA: Final = "astraea-market"
 BASELINES: Final = ("batch-sche", "gandiva-fair", "hived")
@@ -196,22 +208,6 @@ def spread_over_tenants(column: str) -> Rule:
     return Rule("wang-table2", check)
 
 
-def no_counter_example(name: str) -> Rule:
-    """``property``: no random market has it violated."""
-
-    def check(tables: Tables, _: str, id: str) -> Judged:
-        frame = tables("wang-properties", "random", "property", "instances", "violations")
-        found = frame[frame["property"] == name]
-        if found.empty:
-            raise Missing(f"{name} is not among the properties of wang-properties_random.csv")
-        tried, failed = (int(found[column].iloc[0]) for column in ("instances", "violations"))
-        if tried < 1:
-            raise Missing("no instance was tried")
-        return f"violated in {failed:,} of {tried:,} random markets", HOLDS if failed == 0 else OTHERWISE
-
-    return Rule("wang-properties", check, pair=True)
-
-
 MARKET_RULES: Final[dict[str, Rule]] = {
     "wang.eq8": example("price of a worker, 2 of 8 in use"),
     "wang.ex.j11.central": example("ideal revenue of j11, centralized"),
@@ -240,8 +236,8 @@ MARKET_RULES: Final[dict[str, Rule]] = {
     "wang.f13.util": Rule("wang13", _full),
     "wang.t2.revenue": spread_over_tenants("revenue_per_job"),
     "wang.t2.var": spread_over_tenants("variance"),
-    "wang.prop.sharing": no_counter_example("sharing incentive"),
-    "wang.prop.strategy-proofness": no_counter_example("strategy-proofness"),
-    "wang.prop.pareto": no_counter_example("Pareto efficiency"),
+    "wang.prop.sharing": no_counter_example("wang-properties", "sharing incentive", "markets"),
+    "wang.prop.strategy-proofness": no_counter_example("wang-properties", "strategy-proofness", "markets"),
+    "wang.prop.pareto": no_counter_example("wang-properties", "Pareto efficiency", "markets"),
 }
 """Statement -> how it is checked."""

@@ -15,7 +15,19 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from astraea.claim_rules import DIRECTION, HOLDS, OTHERWISE, Judged, Missing, Rule, Tables, most, number, trend
+from astraea.claim_rules import (
+    DIRECTION,
+    HOLDS,
+    OTHERWISE,
+    Judged,
+    Missing,
+    Rule,
+    Tables,
+    most,
+    no_counter_example,
+    number,
+    trend,
+)  # fmt: skip
 
 BASELINES: Final = ("tiresias", "optimus", "gandiva-packing", "slaq")
 TRUTH: Final = "truth is a best response"
@@ -83,18 +95,6 @@ def _shorter_is_fairer(tables: Tables, trace: str, id: str) -> Judged:
     return ", ".join(f"{number(x, '')} at {t:g} s" for t, x in got.items()), trend(got.tolist(), rising=True)
 
 
-def _truthful(tables: Tables, _: str, id: str) -> Judged:
-    """§3.3: no random auction has a lie that pays."""
-    frame = tables("themis-properties", "random", "property", "instances", "violations")
-    found = frame[frame["property"] == TRUTH]
-    if found.empty:
-        raise Missing(f"{TRUTH!r} is not among the properties of themis-properties_random.csv")
-    tried, failed = (int(found[column].iloc[0]) for column in ("instances", "violations"))
-    if tried < 1:
-        raise Missing("no instance was tried")
-    return f"violated in {failed:,} of {tried:,} random auctions", HOLDS if failed == 0 else OTHERWISE
-
-
 THEMIS_RULES: Final[dict[str, Rule]] = {
     "themis.rho": Rule("themis09", _bounded),
     "themis.max": Rule("themis09", _lowest),
@@ -102,6 +102,6 @@ THEMIS_RULES: Final[dict[str, Rule]] = {
     "themis.f19.gpu": knob_trend("gpu_time", "GPU-h", rising=True),
     "themis.f19.lease": Rule("themis19-lease", _shorter_is_fairer),
     "themis.f08": Rule("themis19", _trade_off),
-    "themis.truth": Rule("themis-properties", _truthful, pair=True),
+    "themis.truth": no_counter_example("themis-properties", TRUTH, "auctions"),
 }
 """Statement -> how it is checked."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
+
+from astraea import claims
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -16,3 +20,22 @@ def shared() -> Path:
     if not (path / "data").is_dir():
         pytest.skip("no real workloads beside the project (../shared/data)")
     return path
+
+
+Judge = Callable[..., dict[str, tuple[str, str, str]]]
+
+
+@pytest.fixture
+def judge_all(tmp_path: Path) -> Judge:
+    """Write tables, evaluate, and give (verdict, measured, note) of the statements that begin with `prefix`."""
+
+    def judged(prefix: str, **tables: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
+        for name, table in tables.items():
+            stem, _, trace = name.partition("__")
+            table.to_csv(tmp_path / f"{stem.replace('_', '-')}_{trace.replace('_', '-')}.csv", index=False)
+        found = claims.evaluate(tmp_path)
+        found = found[found["id"].str.startswith(prefix)]
+        assert found["id"].is_unique
+        return {id: tuple(row) for id, *row in found[["id", "verdict", "measured", "note"]].to_numpy().tolist()}
+
+    return judged

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import pandas as pd
 import pytest
+from conftest import Judge
 
 from astraea import claims
 from astraea.claim_rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
 from astraea.errors import InputError
 from astraea.gavel_statements import GAVEL_RULES
 
-Judge = Callable[..., dict[str, tuple[str, str, str]]]
 HOUR = 3600.0
 
 
 @pytest.fixture
-def judge(tmp_path: Path) -> Judge:
-    """Write tables, evaluate, and give (verdict, measured, note) by statement."""
-
-    def judged(**tables: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
-        for name, table in tables.items():
-            stem, _, trace = name.partition("__")
-            table.to_csv(tmp_path / f"{stem.replace('_', '-')}_{trace.replace('_', '-')}.csv", index=False)
-        found = claims.evaluate(tmp_path)
-        found = found[found["id"].str.startswith("gavel.")]
-        assert found["id"].is_unique
-        return {r.id: (r.verdict, r.measured, r.note) for r in found.itertuples()}
-
-    return judged
+def judge(judge_all: Judge) -> Judge:
+    """(verdict, measured, note) of these statements, with tables as stem__trace."""
+    return partial(judge_all, "gavel.")
 
 
 def loads(column: str, rates: tuple[float, ...] = (1.0, 2.0), **values: tuple[float, ...]) -> pd.DataFrame:

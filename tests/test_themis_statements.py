@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import Judge
 
 from astraea import claims
 from astraea.claim_rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
@@ -14,23 +16,11 @@ from astraea.errors import InputError
 from astraea.gallery import write_gallery
 from astraea.themis_statements import BASELINES, THEMIS_RULES, TRUTH
 
-Judge = Callable[..., dict[str, tuple[str, str, str]]]
-
 
 @pytest.fixture
-def judge(tmp_path: Path) -> Judge:
-    """Write tables, evaluate, and give (verdict, measured, note) by statement."""
-
-    def judged(**tables: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
-        for name, table in tables.items():
-            stem, _, trace = name.partition("__")
-            table.to_csv(tmp_path / f"{stem.replace('_', '-')}_{trace}.csv", index=False)
-        found = claims.evaluate(tmp_path)
-        found = found[found["id"].str.startswith("themis.")]
-        assert found["id"].is_unique
-        return {id: tuple(row) for id, *row in found[["id", "verdict", "measured", "note"]].to_numpy().tolist()}
-
-    return judged
+def judge(judge_all: Judge) -> Judge:
+    """(verdict, measured, note) of these statements, with tables as stem__trace."""
+    return partial(judge_all, "themis.")
 
 
 def rhos(*values: float) -> pd.DataFrame:
