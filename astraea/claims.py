@@ -162,14 +162,14 @@ def evaluate(folder: str | Path, data: str | Path | None = None) -> pd.DataFrame
 
 
 def with_reasons(table: pd.DataFrame, data: str | Path | None = None) -> pd.DataFrame:
-    """Add to the table of `evaluate` what is known of why a statement does not hold.
+    """Add to the table of `evaluate` what is known of why a statement does not hold, or of where it ends to hold.
 
-    The reasons were found at the evaluation's size, so they belong into its gallery, beside verdicts other than
-    "holds", and not beside the small outputs of the notebooks.
+    The notes were found at the evaluation's size, so they belong into its gallery and not beside the small outputs of
+    the notebooks.
     """
     notes = read_notes(data)
     reasons = [
-        "" if verdict == HOLDS else notes.get((id, trace), note)
+        notes.get((id, trace), "" if verdict == HOLDS else note)
         for id, trace, verdict, note in zip(table["id"], table["trace"], table["verdict"], table["note"], strict=True)
     ]
     return table.assign(note=reasons)

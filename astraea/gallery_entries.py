@@ -175,7 +175,9 @@ FURTHER: Final = {
     "that it holds meanwhile (notebook 09).",
     "themis-auction": "One auction in detail: three apps that differ in how much they mind being spread, two machines "
     "of 4 GPUs and two of 2 (notebook 09).",
-    "themis-contention": "The same apps, arriving faster: fairness, GPU time and completion times (notebook 09).",
+    "themis-contention": "The same apps, arriving faster: fairness and GPU time (notebook 09).",
+    "themis-variants": "What the results of Themis hang on: what an app counts on that wins nothing, and whether "
+    "losers get leftovers (notebook 09).",
     "themis-error": "What wrong estimates of the time left do to those who rely on them, Themis and its strawman "
     "(notebook 09).",
     "themis-lies": "An app that reports a larger ratio than it has: what it gains, and what the others lose, under the "

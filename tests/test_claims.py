@@ -261,6 +261,10 @@ def test_notes_stand_in_the_table(tmp_path: Path) -> None:
     table = claims.with_reasons(claims.evaluate(tmp_path, data), data).set_index(["id", "trace"])["note"]
     assert table["ye.f13", "venus"] == "because"
     assert table["ye.f13", "philly"] == "fig13_philly.csv is not there"
+    (tmp_path / "wang-properties_random.csv").write_text("property,instances,violations\nPareto efficiency,9,0\n")
+    (data / "claim_notes.csv").write_text("id,trace,note\nwang.prop.pareto,random instances,so far\n")
+    table = claims.with_reasons(claims.evaluate(tmp_path, data), data).set_index("id")
+    assert table.loc["wang.prop.pareto", ["verdict", "note"]].tolist() == [HOLDS, "so far"]
     (data / "claim_notes.csv").write_text("id,trace,note\nye.f99,venus,because\n")
     with pytest.raises(InputError, match="there is no statement 'ye"):
         claims.with_reasons(claims.evaluate(tmp_path, data), data)

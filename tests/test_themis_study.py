@@ -30,6 +30,7 @@ from astraea.studies.themis_auctions import (
 )
 from astraea.studies.themis_lies import lies_table
 from astraea.studies.themis_runs import SCHEDULERS, THEMIS_SCALES, Cell, simulated, themis_scale
+from astraea.studies.themis_variants import FS, LATER, VARIANTS, bid_in_need, variants_table
 from astraea.themis.apps import MODELS
 from astraea.themis.auction import Outcome, auction
 from astraea.themis.metrics import rho_summary
@@ -299,3 +300,40 @@ def test_a_cell_says_all(comparison: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     runs = comparison[0]
     row = runs[(runs["scheduler"] == "slaq") & (runs["trial"] == 1)].drop(columns=["scheduler", "trial"])
     assert [found] == row.to_dict("records")
+
+
+class TestVariants:
+    """Two rules changed one by one."""
+
+    def test_as_it_is_is_themis(self) -> None:
+        """The unchanged variant gives what Themis gives, to the last bit, and the others differ from it."""
+        table = variants_table(**HERE)
+        knob = tables.knob_table(**HERE).set_index(["f", "trial"])
+        usual = table[(table["variant"] == "as it is") & (table["contention"] == 1.0)]
+        for row in usual[usual["f"].isin(SMALL.fs)].itertuples():
+            assert row.max_rho == knob.loc[(row.f, row.trial), "max_rho"]
+        assert len(table) == len(VARIANTS) * 2 * len(FS) * SMALL.contention_trials
+        wide = table.pivot_table(index=["contention", "f"], columns="variant", values="max_rho")
+        assert all((wide["as it is"] != wide[name]).any() for name in list(VARIANTS)[1:])
+
+    def test_only_who_has_nothing_is_in_need(self) -> None:
+        """Then nothing is 10 T_isolated later, and all else as it is; whoever holds a gang bids as ever."""
+        arbiter, agents = random_offer(3)
+        for agent in agents:
+            plain, needy = bid(arbiter, agent)[0], bid_in_need(arbiter, agent)[0]
+            assert 1 / needy.value[0] == pytest.approx(1 / plain.value[0] + LATER)
+            assert (needy.value[1:] == plain.value[1:]).all() and (needy.use == plain.use).all()
+        assert arbiter.give(agents[0])
+        assert (bid(arbiter, agents[0])[0].value == bid_in_need(arbiter, agents[0])[0].value).all()
+
+    def test_losers_get_what_is_left(self) -> None:
+        """With everybody bidding, nobody is outside of the auction: as it is GPUs stay free, else they do not."""
+        free = {}
+        for name in ("as it is", "leftovers for losers too"):
+            total = 0
+            for seed in range(20):
+                arbiter, _ = random_offer(seed)
+                VARIANTS[name](arbiter, f=0.0)
+                total += sum(agent.app.gang <= arbiter.offered() for agent in arbiter.wanting())
+            free[name] = total
+        assert free["as it is"] > free["leftovers for losers too"] == 0

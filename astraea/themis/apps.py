@@ -23,7 +23,7 @@ from astraea.errors import InputError
 class Model(NamedTuple):
     """How models of a kind use GPUs.
 
-    power : g GPUs on one machine are g**power times as fast as one
+    power : g GPUs on one machine are g**power times as fast as one; Optimus goes by it, times do not depend on it
     slowdown : a gang on several machines is slower by this factor, at least 1
     """
 

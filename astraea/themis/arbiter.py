@@ -152,8 +152,10 @@ class Arbiter:
     def give(self, agent: Agent, where: Where = "any") -> bool:
         """Give an app one gang for a lease; False if none of its jobs waits or there is no room.
 
-        Where it had one before; else on one machine, that on which it leaves least free; else on the machines with
-        least free. A gang that does not mind being spread is not moved together.
+        On one machine if it can be: where a gang of the app was before, else a machine with GPUs that nobody just had,
+        of these the one with least free. Otherwise, or with "spread", where a gang was before, else on the machines
+        with least free, which may turn out to be a single one; with "local", not at all. A gang that does not mind
+        being spread stays where it was in any case.
         """
         if not agent.wants() or self.offered() < agent.app.gang:
             return False

@@ -10,7 +10,7 @@ from astraea.metrics import SHARING_LOSS, average_jct, sharing_loss
 from astraea.result import Result
 
 LATE: Final = 1 / SHARING_LOSS
-"""An app with a finish-time fairness above this is late: it lost more than its like is allowed to in GPU-time."""
+"""An app with a finish-time fairness above this is late: the same 5 % that sharing loss allows in GPU-time."""
 
 HOUR: Final = 3600.0
 

@@ -2,7 +2,7 @@
 
 An app is a tenant, all have equal weights, and the number of tenants changes: the quota is 1/N of the cluster at each
 moment of the app's life. What is granted at this round counts as if it had run. Which job runs is up to the agent, who
-takes the one that is furthest behind, as phase 2 does. No estimates, and no preference for places.
+takes the one that is furthest behind, as phase 2 does. No estimates; places are left to the arbiter.
 """
 
 from __future__ import annotations

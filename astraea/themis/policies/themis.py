@@ -1,17 +1,23 @@
 """Themis: finish-time fairness by partial-allocation auctions among the worst-off apps ([Mahajan2020] §3.3, §4).
 
-At a round, the GPUs whose leases have ended are offered to the part 1 - f of the apps that report the largest rho.
-Their agents bid: for every number of gangs that they could use, on one machine each or spread, what 1 / rho would be.
-The auction takes the rows with the largest product, and each winner keeps only a part c of its gangs: the hidden
-payment. What is left then goes to apps that did not bid, the worst off first: what is on one machine, then the rest.
+At a round, the GPUs whose leases have ended are offered to a part of the apps that want some, the 1 - f that report the
+largest rho. Their agents bid: for every number of gangs that they could use, on one machine each or spread, what
+1 / rho would be. The auction takes the rows with the largest product, and each winner keeps only a part c of its gangs:
+the hidden payment. What is left goes to apps that did not bid, the worst off first: what is on one machine, then all.
 
 Departures. Bids count gangs on machines, not single GPUs of named machines: machines differ in nothing but their size,
-so `arbiter.room` says all of what can be placed. c of m gangs is not a whole number: the rest is drawn, by a hash of
-app and time. Whatever no app outside of the auction can use lies idle until the next round.
+so `arbiter.room` says all of what can be placed. c of m gangs is not a whole number: the rest is left to chance, by a
+hash of app and time. Whatever no app outside of the auction can use lies idle until the next round.
+
+Assumptions, where the source says nothing, that matter (`studies.themis_variants`). An app that wins nothing and holds
+nothing counts on one gang a lease later, so nothing is worth something, and an app that has waited long has little to
+lose by waiting on. The filter takes rho as if the app had 1/N of the cluster from now on, whatever it holds. Who loses
+in the auction gets no leftovers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -27,7 +33,7 @@ from astraea.themis.policy import Policy
 
 
 def make_themis(f: float = 0.8) -> Policy:
-    """Themis with the fairness knob `f`: only the worst part 1 - f of the apps bids (at least one); 0 all, 1 the worst.
+    """Themis; of the apps that want GPUs only the worst part 1 - `f` bids, at least one: 0 all, 1 the worst.
 
     Raises
     ------
@@ -40,16 +46,28 @@ def make_themis(f: float = 0.8) -> Policy:
 
 
 def themis(arbiter: Arbiter, f: float) -> None:
-    """One round: probe, offer, bid, auction, leftovers."""
-    worst_first = sorted(arbiter.agents, key=arbiter.rho, reverse=True)
-    wanting = [agent for agent in worst_first if agent.wants()]
-    bidders = number_of_bidders(len(wanting), f)
-    offered = sorted(wanting[:bidders], key=lambda agent: agent.index)  # so that ties do not hang on what is reported
-    bids = [bid(arbiter, agent) for agent in offered]
+    """One round: probe, filter, auction, leftovers."""
+    wanting = worst_first(arbiter)
+    n = number_of_bidders(len(wanting), f)
+    hold_auction(arbiter, wanting[:n])
+    give_leftovers(arbiter, wanting[n:])
+
+
+def worst_first(arbiter: Arbiter) -> list[Agent]:
+    """Agents of apps that want GPUs, by the rho that they report; all are asked, as agents learn when they are."""
+    return [agent for agent in sorted(arbiter.agents, key=arbiter.rho, reverse=True) if agent.wants()]
+
+
+def hold_auction(
+    arbiter: Arbiter, offered: list[Agent], make_bid: Callable[[Arbiter, Agent], tuple[Bid, IntArray]] | None = None
+) -> None:
+    """Offer everything to these agents, take their bids, and give each winner the part of its prize that it keeps."""
+    agents = sorted(offered, key=lambda agent: agent.index)  # so that ties do not hang on what is reported
+    bids = [(make_bid or bid)(arbiter, agent) for agent in agents]
     outcome = auction([b for b, _ in bids], arbiter.room())
     prizes = [
         (agent, *partial_prize(arbiter, agent, rows[row], kept))
-        for agent, (_, rows), row, kept in zip(offered, bids, outcome.row, outcome.kept, strict=True)
+        for agent, (_, rows), row, kept in zip(agents, bids, outcome.row, outcome.kept, strict=True)
     ]
     for agent, local, _ in sorted(prizes, key=lambda prize: -prize[0].app.gang):  # the largest gangs are placed first
         for _ in range(local):
@@ -57,13 +75,14 @@ def themis(arbiter: Arbiter, f: float) -> None:
     for agent, _, spread in prizes:
         for _ in range(spread):
             arbiter.give(agent, "spread")
-    others = wanting[bidders:]
-    for agent in others:
-        while arbiter.give(agent, "local"):
-            pass
-    for agent in others:
-        while arbiter.give(agent):
-            pass
+
+
+def give_leftovers(arbiter: Arbiter, agents: list[Agent]) -> None:
+    """Give what is left to these, in their order: what is on one machine first, then the rest."""
+    for where in ("local", "any"):
+        for agent in agents:
+            while arbiter.give(agent, where):
+                pass
 
 
 def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
