@@ -30,7 +30,7 @@ from astraea.studies.themis_auctions import (
 )
 from astraea.studies.themis_lies import lies_table
 from astraea.studies.themis_runs import SCHEDULERS, THEMIS_SCALES, Cell, simulated, themis_scale
-from astraea.studies.themis_variants import FS, LATER, VARIANTS, bid_in_need, variants_table
+from astraea.studies.themis_variants import LATER, VARIANTS, bid_in_need, variants_table
 from astraea.themis.apps import MODELS
 from astraea.themis.auction import Outcome, auction
 from astraea.themis.metrics import rho_summary
@@ -87,9 +87,9 @@ class TestScales:
         assert set(SCHEDULERS) == set(NAMES)
         for size in THEMIS_SCALES.values():
             assert {1.0} <= set(size.contentions) and {0.8} <= set(size.fs) and {900.0} <= set(size.leases)
-            assert {0.0} <= set(size.errors) and set(size.lying_fs) <= set(size.fs)
+            assert {0.0} <= set(size.errors) and set(size.few_fs) <= set(size.fs)
             assert 0 < size.liars <= size.lying_apps <= size.apps and 1.0 not in size.factors
-        assert THEMIS_SCALES["paper"].leases[-1] == inf and sum(SMALL.machines) == 64
+        assert THEMIS_SCALES["paper"].leases[-1] == inf and sum(SMALL.machines) == 44
 
     @pytest.mark.parametrize(
         "function",
@@ -172,18 +172,18 @@ class TestLies:
     def test_every_lie_is_there(self, lies: pd.DataFrame) -> None:
         """Every mechanism, knob, factor and liar; the liars lie apart in the order of arrival."""
         assert list(lies) == ["mechanism", "f", "factor", "app", "jct", "others"]
-        assert len(lies) == (1 + len(SMALL.lying_fs)) * len(SMALL.factors) * SMALL.liars
+        assert len(lies) == (1 + len(SMALL.few_fs)) * len(SMALL.factors) * SMALL.liars
         assert (lies["f"].isna() == (lies["mechanism"] == "strawman")).all()
-        assert lies["f"].dropna().drop_duplicates().tolist() == list(SMALL.lying_fs)
-        assert lies["app"].unique().tolist() == ["app-3", "app-10"]
+        assert lies["f"].dropna().drop_duplicates().tolist() == list(SMALL.few_fs)
+        assert lies["app"].unique().tolist() == ["app-2", "app-7"]
 
     def test_a_row_is_what_two_runs_say(self, lies: pd.DataFrame) -> None:
         """Completion times of the liar and of the others, against the run without the lie."""
         cell = Cell("themis", 0, f=0.8)
-        truth, lied = (simulated(SMALL, cell, claims).jobs["jct"] for claims in ({}, {"app-10": 3.0}))
-        row = lies[(lies["f"] == 0.8) & (lies["app"] == "app-10")].iloc[0]
-        assert row["jct"] == lied[10] / truth[10] != 1
-        assert row["others"] == pytest.approx(lied.drop(10).mean() / truth.drop(10).mean(), rel=1e-12)
+        truth, lied = (simulated(SMALL, cell, claims).jobs["jct"] for claims in ({}, {"app-7": 3.0}))
+        row = lies[(lies["f"] == 0.8) & (lies["app"] == "app-7")].iloc[0]
+        assert row["jct"] == lied[7] / truth[7] != 1
+        assert row["others"] == pytest.approx(lied.drop(7).mean() / truth.drop(7).mean(), rel=1e-12)
 
     def test_where_all_bid_a_factor_is_no_lie(self, lies: pd.DataFrame) -> None:
         """With f = 0 only ratios of an app's own values count; where rho is believed, a lie is of use."""
@@ -312,7 +312,7 @@ class TestVariants:
         usual = table[(table["variant"] == "as it is") & (table["contention"] == 1.0)]
         for row in usual[usual["f"].isin(SMALL.fs)].itertuples():
             assert row.max_rho == knob.loc[(row.f, row.trial), "max_rho"]
-        assert len(table) == len(VARIANTS) * 2 * len(FS) * SMALL.contention_trials
+        assert len(table) == len(VARIANTS) * 2 * len(SMALL.few_fs) * SMALL.contention_trials
         wide = table.pivot_table(index=["contention", "f"], columns="variant", values="max_rho")
         assert all((wide["as it is"] != wide[name]).any() for name in list(VARIANTS)[1:])
 

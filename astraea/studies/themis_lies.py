@@ -35,7 +35,7 @@ def lies_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
         If there is no such scale.
     """
     size = themis_scale(scale)
-    cells = [Cell("strawman", 0), *(Cell("themis", 0, f=f) for f in size.lying_fs)]
+    cells = [Cell("strawman", 0), *(Cell("themis", 0, f=f) for f in size.few_fs)]
     liars = [int(i) for i in (np.arange(size.liars) + 0.5) * size.lying_apps / size.liars]
     lies = [(factor, liar) for factor in size.factors for liar in liars]
     calls = [(size, cell, *lie) for cell in cells for lie in ((1.0, 0), *lies)]  # factor 1 is the truth

@@ -7,7 +7,7 @@ these. A trial is a seed, of the apps and of the errors.
 Scales
 ------
 small
-    14 apps on 64 GPUs; some seconds for all tables together.
+    10 apps on 44 GPUs; some seconds for all tables together.
 paper
     100 apps on 256 GPUs, 5 trials; 3 where the contention varies, and one, of 60 apps, for lies.
 full
@@ -54,7 +54,7 @@ class ThemisScale(NamedTuple):
     errors : of estimates, as parts
     lying_apps : apps of the workload in which one of them lies
     liars : how many of these lie, one at a time
-    lying_fs : the fairness knob where they do
+    few_fs : the fairness knob where they do
     factors : by which they multiply their rho
     instances : random auctions for each property
     """
@@ -69,7 +69,7 @@ class ThemisScale(NamedTuple):
     errors: tuple[float, ...]
     lying_apps: int
     liars: int
-    lying_fs: tuple[float, ...]
+    few_fs: tuple[float, ...]
     factors: tuple[float, ...]
     instances: int
 
@@ -81,9 +81,9 @@ _PAPER: Final = ThemisScale(
 )  # fmt: skip
 THEMIS_SCALES: Final[dict[str, ThemisScale]] = {
     "small": ThemisScale(
-        14, (4,) * 12 + (2,) * 8, 2, (1.0, 2.0), 1, (0.0, 0.5, 0.8, 1.0),
-        (300.0, 900.0, 3600.0), (0.0, 0.5),
-        14, 2, (0.0, 0.8), (3.0,), 40,
+        10, (4,) * 8 + (2,) * 6, 2, (1.0, 2.0), 1, (0.0, 0.5, 0.8, 1.0),
+        (900.0, 3600.0), (0.0, 0.5),
+        10, 2, (0.0, 0.8), (3.0,), 40,
     ),
     "paper": _PAPER,
     "full": _PAPER._replace(trials=20, contention_trials=20, instances=10_000),

@@ -30,7 +30,6 @@ from astraea.themis.policies.themis import bid, give_leftovers, hold_auction, th
 from astraea.themis.policy import Policy
 from astraea.themis.simulate import simulate
 
-FS: Final = (0.0, 0.4, 0.8, 1.0)
 LATER: Final = 10.0
 
 
@@ -87,7 +86,7 @@ def variants_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
         {"variant": variant, "contention": contention, "f": f, "trial": trial}
         for variant in VARIANTS
         for contention in (1.0, size.contentions[-1])
-        for f in FS
+        for f in size.few_fs
         for trial in range(size.contention_trials)
     ]
     found = in_order(_measured, [(size, *row.values()) for row in rows], **computing)
