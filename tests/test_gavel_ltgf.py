@@ -24,7 +24,7 @@ def service(problem, allocation):
 
 
 def amounts(least, most):
-    """GPU-seconds in steps of a millionth: differences near the smallest float are no amounts, and interpolate badly."""
+    """GPU-seconds in steps of a millionth: differences near the smallest float are none."""
     return st.floats(least, most).map(lambda x: round(x, 6))
 
 
