@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from astraea.gavel import verification
-from astraea.gavel.generate import continuous, static
-from astraea.gavel.jobs import read_workload
+from astraea.gavel.generators import continuous, static
 from astraea.gavel.policies import get_policy
 from astraea.gavel.problem import Problem
 from astraea.gavel.simulate import simulate
-from astraea.gavel.throughputs import Throughputs
+from astraea.gavel.throughputs.table import Throughputs
+from astraea.gavel.workload import read_workload
+from verification import gavel_runs
 
 PLAIN = ("las-het", "makespan-het", "ftf-het", "fifo-het", "las-het-water-filling", "hierarchical-het")
 SHARED = ("las-het-ss", "makespan-het-ss", "ftf-het-ss", "fifo-het-ss")
@@ -106,13 +106,13 @@ def released_lines() -> list[str]:
     if not folder.is_dir() or not data.is_dir():
         return []
     throughputs = Throughputs.read(data / "simulation_throughputs.json")
-    work = read_workload(verification.find_trace("single", folder, data), throughputs)
-    summary = verification.read_summary(folder)
+    work = read_workload(gavel_runs.find_trace("single", folder, data), throughputs)
+    summary = gavel_runs.read_summary(folder)
     summary = summary[(summary["trace"] == "single") & summary["policy"].isin(RELEASED)]
     lines = []
     for run in summary.itertuples():
         workers, until = [int(n) for n in run.cluster.split(":")], int(run.jobs.split("-")[1]) + 1
-        policy, limit = verification.POLICIES[run.policy], RELEASED[run.policy] / 3
+        policy, limit = gavel_runs.POLICIES[run.policy], RELEASED[run.policy] / 3
         inputs = (work, throughputs, workers, policy)
         taken = seconds(lambda i=inputs, u=until: simulate(*i, as_released=True, until=u))
         lines.append(f"| simulation of single as released | {run.policy} | {taken:.1f} | {limit:.1f} |")

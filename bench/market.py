@@ -6,12 +6,12 @@ import numpy as np
 from gavel_programs import seconds
 
 from astraea.market.model import Market
-from astraea.market.one_round import best_schedule, demand, max_ideal_revenue
-from astraea.market.online import astraea_market
-from astraea.market.prices import Theta
-from astraea.market.usage import empty_round
+from astraea.market.policies.astraea.batches import astraea_market
+from astraea.market.policies.astraea.capacity import empty_round
+from astraea.market.policies.astraea.max_revenue import best_schedule, demand, max_ideal_revenue
+from astraea.market.policies.astraea.prices import Theta
 from astraea.market.workload import sample_market
-from astraea.synth import synthesize
+from astraea.traces.synthetic import synthesize
 
 SLOTS = 512
 ONE_JOB = 0.005

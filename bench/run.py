@@ -22,12 +22,12 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from astraea.cluster import Cluster
-from astraea.estimation.learning import GradientBoosting
-from astraea.policies import POLICIES
-from astraea.simulate import simulate
-from astraea.synth import synthesize
-from astraea.trace import Trace
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import POLICIES
+from astraea.cluster.simulate import simulate
+from astraea.estimation.models import GradientBoosting
+from astraea.traces.synthetic import synthesize
+from astraea.traces.trace import Trace
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.md"
@@ -87,7 +87,7 @@ def one_simulation(policy: str) -> None:
 def first_compilation() -> float:
     """Time of a process with an empty cache that compiles the engine and every policy [s]."""
     code = (
-        "from astraea.policies import POLICIES\nfrom astraea.engine.compilation import compiled_for\n"
+        "from astraea.cluster.policies import POLICIES\nfrom astraea.cluster.engine.compilation import compiled_for\n"
         "for p in POLICIES.values(): compiled_for(p.select)"
     )
     with tempfile.TemporaryDirectory() as empty:

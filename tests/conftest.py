@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from judging import Judge
+from places import ROOT
 
-from astraea import claims
-
-ROOT = Path(__file__).resolve().parents[1]
+from astraea.reports.claims import evaluate
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +21,6 @@ def shared() -> Path:
     return path
 
 
-Judge = Callable[..., dict[str, tuple[str, str, str]]]
 
 
 @pytest.fixture
@@ -33,7 +31,7 @@ def judge_all(tmp_path: Path) -> Judge:
         for name, table in tables.items():
             stem, _, trace = name.partition("__")
             table.to_csv(tmp_path / f"{stem.replace('_', '-')}_{trace.replace('_', '-')}.csv", index=False)
-        found = claims.evaluate(tmp_path)
+        found = evaluate.evaluate(tmp_path)
         found = found[found["id"].str.startswith(prefix)]
         assert found["id"].is_unique
         return {id: tuple(row) for id, *row in found[["id", "verdict", "measured", "note"]].to_numpy().tolist()}

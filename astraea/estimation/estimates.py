@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from astraea.columns import FloatArray
-from astraea.errors import InputError
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
 
 LOW, HIGH = 0.1, 0.9
 """The quantiles that, with the median, make an estimate."""

@@ -5,7 +5,7 @@
   error, E abs(exp(sigma z) - 1) = exp(sigma^2 / 2) erf(sigma / sqrt(2)), which sigma is solved for. (The median one
   cannot exceed 100 %.)
 - `history`: what the user's jobs with this demand needed before; `gradient-boosting`: a model of that and more. Both
-  learn from jobs that ended before second 0 (`astraea.estimation.learning`).
+  learn from jobs that ended before second 0 (`astraea.estimation.models`).
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from astraea.errors import InputError
+from astraea.core.compilation import digest
+from astraea.core.errors import InputError
 from astraea.estimation.estimates import HIGH, Estimates
-from astraea.estimation.learning import Estimator, GradientBoosting, History
-from astraea.trace import Trace
+from astraea.estimation.models import Estimator, GradientBoosting, History
+from astraea.traces.trace import Trace
 
 T = TypeVar("T")
 
@@ -120,7 +119,7 @@ def check(name: str, error: float) -> None:
 
 def identity(trace: Trace, name: str) -> dict[str, str]:
     """Everything besides `trace.digest`, name, error rate and seed that decides the estimates."""
-    known = {"estimators_sha256": estimators_digest()}
+    known = {"estimators_sha256": digest("core", "estimation")}
     if name in LEARNED:
         known["learned_from_sha256"] = further_digest(trace)
     if name == "gradient-boosting":
@@ -137,13 +136,4 @@ def further_digest(trace: Trace) -> str:
     if trace.history is not None:
         h.update("\x1f".join(trace.history.state).encode())
         h.update(trace.history.queueing_delay.astype("<f8").tobytes())
-    return h.hexdigest()
-
-
-@cache
-def estimators_digest() -> str:
-    """SHA-256 of the source of the estimators."""
-    h = hashlib.sha256()
-    for name in ("estimates", "estimators", "learning", "past"):
-        h.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return h.hexdigest()

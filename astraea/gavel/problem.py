@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from astraea.columns import FloatArray, IntArray
+from astraea.core.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import joblib
 
-from astraea.gavel.fluid import simulate_fluid
-from astraea.gavel.jobs import Workload
+from astraea.core.compilation import digest
+from astraea.core.result import Result
+from astraea.gavel.ideal import simulate_fluid
 from astraea.gavel.policies import get_policy
 from astraea.gavel.simulate import Options, simulate
-from astraea.gavel.throughputs import Throughputs
-from astraea.result import Result
+from astraea.gavel.throughputs.table import Throughputs
+from astraea.gavel.workload import Workload
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +103,6 @@ def simulated(
     return result
 
 
-@cache
 def source_digest() -> str:
-    """SHA-256 over the names and contents of every file that a simulation of Gavel runs."""
-    root = Path(__file__).parent
-    files = [*root.rglob("*.py"), root.parent / "result.py", root.parent / "stepped.py"]
-    h = hashlib.sha256()
-    for path in sorted(files, key=lambda p: p.relative_to(root.parent).as_posix()):
-        h.update(path.relative_to(root.parent).as_posix().encode())
-        h.update(path.read_bytes())
-    return h.hexdigest()
+    """SHA-256 of the code that decides a result."""
+    return digest("core", "gavel")

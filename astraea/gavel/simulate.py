@@ -15,17 +15,17 @@ import numpy as np
 import pandas as pd
 
 import astraea
-from astraea.columns import IntArray
-from astraea.errors import InputError, PolicyError
-from astraea.gavel import state as st
-from astraea.gavel.asking import Asker, Speeds, checked_workers, shown_workers
-from astraea.gavel.jobs import Workload
-from astraea.gavel.mechanism import run
+from astraea.core.arrays import IntArray
+from astraea.core.errors import InputError, PolicyError
+from astraea.core.result import Result
+from astraea.gavel.policy_calls import Asker, Speeds, checked_workers, shown_workers
 from astraea.gavel.problem import Policy
-from astraea.gavel.released import run_as_released
-from astraea.gavel.reporting import Record, grant_table, job_table, timeline_table
-from astraea.gavel.throughputs import Throughputs
-from astraea.result import Result
+from astraea.gavel.record import Record, grant_table, job_table, timeline_table
+from astraea.gavel.rounds import state as st
+from astraea.gavel.rounds.mechanism import run
+from astraea.gavel.throughputs.table import Throughputs
+from astraea.gavel.workload import Workload
+from verification.gavel_rounds import run_as_released
 
 AGNOSTIC: Final = (
     "fifo", "fifo-as-released", "las", "ftf", "makespan", "sjf", "isolated", "hierarchical", "hierarchical-fifo",

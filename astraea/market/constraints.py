@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from astraea.columns import IntArray
+from astraea.core.arrays import IntArray
 from astraea.market.model import NEARLY, Market
 from astraea.market.schedule import Plan, Schedule
 

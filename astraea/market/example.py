@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from astraea.market.model import SLOT, Jobs, Market
-from astraea.market.prices import Theta
+from astraea.market.policies.astraea.prices import Theta
 
 THETA: Final = Theta(16.0, 16.0)
 ROUNDS: Final = 2

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from astraea.columns import FloatArray
-from astraea.errors import InputError
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
 from astraea.market.schedule import Plan
 
 

@@ -14,8 +14,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from astraea.columns import FloatArray, IntArray
-from astraea.errors import InputError
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
 
 Utility = Literal["linear", "convex"]
 

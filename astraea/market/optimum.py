@@ -20,8 +20,8 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from astraea.columns import FloatArray, IntArray
-from astraea.errors import InputError, PolicyError
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError, PolicyError
 from astraea.market.model import NEARLY, Market, checked
 from astraea.market.optimum_choices import Choice, choices_of
 from astraea.market.schedule import Plan, Schedule

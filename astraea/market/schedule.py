@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from astraea.columns import FloatArray, IntArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.market.model import Market
 
 

@@ -22,10 +22,10 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from astraea.columns import FloatArray, IntArray
-from astraea.errors import InputError
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
 from astraea.market.model import SLOT, Jobs, Market, Utility, checked
-from astraea.trace import Trace
+from astraea.traces.trace import Trace
 
 GPUS_PER_NODE: Final = 8
 """Workers of a server: GPUs of a machine of the Philly trace as [Ye2022] has it."""

@@ -7,18 +7,18 @@ from typing import Final
 
 import pandas as pd
 
-from astraea.studies.burst import burst_grid
-from astraea.studies.characterize import production_grid
-from astraea.studies.estimate_study import estimate_grid
-from astraea.studies.evaluation import Grid, lease_grid, load_workload, main_grid, size_grid
-from astraea.studies.gavel import gavel_grid
-from astraea.studies.gavel_physical import table3_grid
-from astraea.studies.gavel_placement import mixed_grid, servers_grid
-from astraea.studies.gavel_tenants import tenants_grid
-from astraea.studies.lease_sweep import sensitivity_grid
-from astraea.studies.over_claiming import over_claiming_grid
-from astraea.studies.paid_share import paid_share_grid
-from astraea.studies.released_study import released_grid
+from astraea.studies.gavel.physical import table3_grid
+from astraea.studies.gavel.placement import mixed_grid, servers_grid
+from astraea.studies.gavel.runs import gavel_grid
+from astraea.studies.gavel.tenants import tenants_grid
+from astraea.studies.ye2022.burst import burst_grid
+from astraea.studies.ye2022.characterize import production_grid
+from astraea.studies.ye2022.estimates import estimate_grid
+from astraea.studies.ye2022.evaluation import Grid, lease_grid, load_workload, main_grid, size_grid
+from astraea.studies.ye2022.lease_sweep import sensitivity_grid
+from astraea.studies.ye2022.over_claiming import over_claiming_grid
+from astraea.studies.ye2022.paid_share import paid_share_grid
+from astraea.studies.ye2022.released import released_grid
 
 
 def fairness_grid(trace: str, scale: str = "paper") -> Grid:

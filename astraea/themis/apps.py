@@ -16,8 +16,8 @@ from typing import Final, NamedTuple, TypeGuard
 
 import numpy as np
 
-from astraea.columns import FloatArray, IntArray
-from astraea.errors import InputError
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
 
 
 class Model(NamedTuple):

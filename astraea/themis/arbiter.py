@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from astraea.columns import FloatArray, IntArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.themis.agent import Agent, Lot, finish, isolated
 from astraea.themis.apps import Workload
 

@@ -29,9 +29,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from astraea.columns import FloatArray, IntArray
-from astraea.errors import InputError
-from astraea.themis.compiling import compiled
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
+from astraea.core.errors import InputError
 
 RESOLUTION: Final = 2.0**40
 """Gains are whole multiples of 1 / RESOLUTION, so that their sums are exact in any order."""

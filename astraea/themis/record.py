@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 import astraea
-from astraea.columns import FloatArray
-from astraea.result import Result
-from astraea.stepped import Stepped, contention
+from astraea.core.arrays import FloatArray
+from astraea.core.result import Result
+from astraea.core.step_function import Stepped, contention
 from astraea.themis.agent import Agent, Lot, isolated
 from astraea.themis.apps import Workload
-from astraea.themis.tuner import course
+from astraea.themis.successive_halving import course
 
 HOUR: Final = 3600.0
 

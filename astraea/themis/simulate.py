@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from astraea.errors import InputError, PolicyError
-from astraea.result import Result
+from astraea.core.errors import InputError, PolicyError
+from astraea.core.result import Result
 from astraea.themis.agent import Agent
 from astraea.themis.apps import Workload, is_number
 from astraea.themis.arbiter import RESTART, ROUND, Arbiter

@@ -14,11 +14,11 @@ from typing import Final
 
 import numpy as np
 
-from astraea.columns import IntArray
-from astraea.errors import InputError
+from astraea.core.arrays import IntArray
+from astraea.core.errors import InputError
 from astraea.themis.apps import DEFAULT_TUNER, App, Workload
-from astraea.themis.curves import learning_curve
-from astraea.themis.tuner import course
+from astraea.themis.loss_curves import learning_curve
+from astraea.themis.successive_halving import course
 
 MACHINES: Final = (4,) * 48 + (2,) * 32
 """GPUs of each machine: 256 in all. A quarter of them is where a gang of 4 is always spread."""

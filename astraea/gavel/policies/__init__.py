@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from astraea.errors import InputError
+from astraea.core.errors import InputError
 from astraea.gavel.policies.allox import ALLOX
 from astraea.gavel.policies.cost import MAX_THROUGHPUT, MIN_COST, MIN_COST_SLO
 from astraea.gavel.policies.fifo import FIFO, FIFO_HET, FIFO_HET_SS

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from astraea.columns import FloatArray, IntArray
-from astraea.errors import InputError
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
 from astraea.gavel.problem import Allocation, Policy, Problem
 
 

@@ -27,10 +27,10 @@ from typing import Final
 import numpy as np
 from scipy import sparse
 
-from astraea.columns import FloatArray
-from astraea.errors import InputError
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.program import SLACK, Program, policy
+from astraea.gavel.programs.program import SLACK, Program, policy
 
 
 def fastest(problem: Problem) -> Allocation:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.program import Program, policy
+from astraea.gavel.programs.program import Program, policy
 
 
 def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:

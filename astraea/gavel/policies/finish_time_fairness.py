@@ -17,11 +17,11 @@ from typing import Final
 
 import numpy as np
 
-from astraea.columns import FloatArray
-from astraea.errors import PolicyError
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import PolicyError
 from astraea.gavel.policies.isolated import equal_split
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.program import Program, policy
+from astraea.gavel.programs.program import Program, policy
 
 TOLERANCE: Final = 1e-7
 """Of the throughputs, relative: HiGHS' own."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from astraea.columns import FloatArray, IntArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.gavel.policies.isolated import equal_split
 from astraea.gavel.problem import Allocation, Policy, Problem
 

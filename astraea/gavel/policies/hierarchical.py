@@ -12,12 +12,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from astraea.columns import FloatArray
-from astraea.errors import InputError
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
 from astraea.gavel.policies.las import share_of_one
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.program import Program, policy
-from astraea.gavel.water_filling import water_fill
+from astraea.gavel.programs.program import Program, policy
+from astraea.gavel.programs.water_filling import water_fill
 
 INSIDE: Final = ("fairness", "fifo")
 

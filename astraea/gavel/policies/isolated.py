@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from astraea.columns import FloatArray, IntArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.gavel.problem import Allocation, Policy, Problem
 
 

@@ -14,9 +14,9 @@ from typing import Final
 
 import numpy as np
 
-from astraea.columns import FloatArray
+from astraea.core.arrays import FloatArray
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.program import Program, policy
+from astraea.gavel.programs.program import Program, policy
 
 
 def share_of_one(program: Program) -> FloatArray:

@@ -11,8 +11,8 @@ import numpy as np
 
 from astraea.gavel.policies.las import share_of_one
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.program import Program, policy
-from astraea.gavel.water_filling import water_fill
+from astraea.gavel.programs.program import Program, policy
+from astraea.gavel.programs.water_filling import water_fill
 
 
 def allocate(problem: Problem, name: str) -> Allocation:

@@ -2,7 +2,7 @@
 
 [Ye2022] Algorithm 1 picks the tenant that is furthest below its share of GPU-time since the beginning (Eq. 12 with
 Eq. 16), then that tenant's job furthest below its own (Eq. 15), and counts what it grants as if it had run
-(`astraea.policies.astraea`). Granted in small pieces, the two phases are two water-fillings, so that is how they are
+(`cluster.policies.astraea`). Granted in small pieces, the two phases are two water-fillings, so that is how they are
 written for time fractions: entities first, then the jobs of each, over one lease to come. A new job has attained
 nothing and so goes first, as in §6.1.1. A second step chooses types:
 
@@ -32,10 +32,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from astraea.columns import FloatArray
-from astraea.errors import InputError
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.program import SLACK, Program
+from astraea.gavel.programs.program import SLACK, Program
 
 LEASE = 1920.0
 """Lease to come, over which what is granted counts as if it had run [s]: the least time between two solves."""

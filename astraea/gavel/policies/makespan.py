@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.program import Program, policy
+from astraea.gavel.programs.program import Program, policy
 
 
 def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.program import SLACK, Program, policy
+from astraea.gavel.programs.program import SLACK, Program, policy
 
 
 def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:

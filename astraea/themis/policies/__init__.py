@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from astraea.errors import InputError
+from astraea.core.errors import InputError
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.policies.astraea import astraea
 from astraea.themis.policies.gandiva import gandiva

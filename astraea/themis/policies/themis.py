@@ -22,9 +22,9 @@ from functools import partial
 
 import numpy as np
 
-from astraea.columns import IntArray
-from astraea.errors import InputError
-from astraea.policies.themis import lots, number_of_bidders
+from astraea.cluster.policies.themis import lots, number_of_bidders
+from astraea.core.arrays import IntArray
+from astraea.core.errors import InputError
 from astraea.themis.agent import Agent
 from astraea.themis.apps import is_number
 from astraea.themis.arbiter import Arbiter

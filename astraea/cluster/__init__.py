@@ -1,0 +1,1 @@
+"""ASTRAEA and the schedulers it is compared with, on a cluster with one type of GPU."""

@@ -1,0 +1,191 @@
+"""What happens to one job: it is submitted, gets a lease, ends it, loses its GPUs, completes ([Ye2022] §5.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from astraea.cluster.engine import accounting, events, placement
+from astraea.cluster.engine.queues import enqueue_one, put
+from astraea.cluster.engine.remaining_service import expect
+from astraea.cluster.engine.state import ASKING, DONE, PENDING, RUNNING, Private, View
+from astraea.core.compilation import inlined
+
+
+@inlined
+def arrive(s: View, x: Private, j: int, time: float) -> None:
+    """Job `j` is submitted."""
+    accounting.change_active(s, j, 1, time)
+    c = s.job[j].fair_class
+    s.job[j].fair_at_submit = s.share[c].fair
+    s.job[j].contention_at_submit = s.moment[0].contention
+    s.job[j].status = PENDING
+    s.job[j].waiting_since = time
+    expect(s, j)
+    enqueue_one(s, j)
+
+
+@inlined
+def finish_time(s: View, x: Private, j: int) -> float:
+    """When job `j` ends if its lease lasts long enough [s]."""
+    restart = x.engine[0].restart if x.job[j].cold else 0.0
+    return s.job[j].lease_start + restart + (x.job[j].duration - s.job[j].progress) / x.job[j].speed
+
+
+@inlined
+def ends_with_its_lease(s: View, x: Private, j: int) -> bool:
+    """Whether job `j` finishes in the very second its lease ends."""
+    return finish_time(s, x, j) <= x.job[j].lease_end
+
+
+@inlined
+def charge(s: View, x: Private, j: int, end: float, time: float) -> None:
+    """Job `j` has held its GPUs from the start of its lease until `end`, and gives them up at `time`."""
+    held = end - s.job[j].lease_start
+    s.job[j].attained_service += s.job[j].demand * held
+    s.job[j].executed += held
+    accounting.change_held(s, s.job[j].tenant, -s.job[j].demand, time)
+    s.moment[0].n_running -= 1
+    last = s.running[s.moment[0].n_running]
+    s.running[s.job[j].running_position] = last
+    s.job[last].running_position = s.job[j].running_position
+    if x.engine[0].keep_log:
+        x.log[x.job[j].log_of].end = time
+
+
+@inlined
+def complete(s: View, x: Private, j: int, time: float) -> None:
+    """Job `j` has had all its service and leaves."""
+    end = min(time, finish_time(s, x, j))  # earlier than now if it was passed over
+    charge(s, x, j, end, time)
+    if x.job[j].cold:
+        x.job[j].overhead += x.engine[0].restart
+    s.job[j].progress = x.job[j].duration
+    x.job[j].end_time = end
+    x.job[j].fair_service = accounting.job_fair(s, j, time)
+    life = time - s.job[j].submit_time
+    x.job[j].contention_mean = (accounting.contention_integral(s, time) - s.job[j].contention_at_submit) / life
+    accounting.change_active(s, j, -1, time)
+    s.job[j].status = DONE
+    x.engine[0].n_done += 1
+    placement.give_back(s, j)
+    s.moment[0].free += s.job[j].demand
+
+
+@inlined
+def end_lease(s: View, x: Private, j: int, time: float) -> None:
+    """The lease of job `j` is over: it has saved its state and asks for renewal, still on its GPUs."""
+    charge(s, x, j, time, time)
+    overhead = x.engine[0].checkpoint + (x.engine[0].restart if x.job[j].cold else 0.0)
+    x.job[j].overhead += overhead
+    s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
+    expect(s, j)
+    s.job[j].status = ASKING
+    put(s.asking, s.moment[0].n_asking, j)
+    s.moment[0].n_asking += 1
+    s.moment[0].free += s.job[j].demand
+
+
+@inlined
+def lose(s: View, x: Private, j: int, time: float) -> None:
+    """Job `j` gives up its GPUs and waits."""
+    placement.give_back(s, j)
+    s.job[j].status = PENDING
+    s.job[j].waiting_since = time
+    s.job[j].streak = 0
+    x.job[j].preemptions += 1
+
+
+@inlined
+def start_lease(s: View, x: Private, j: int, time: float) -> None:
+    """A lease for job `j`, which is placed."""
+    renewal = s.job[j].status == ASKING
+    x.job[j].cold = not renewal and s.job[j].leases > 0
+    if s.job[j].leases == 0:
+        x.job[j].first_start = time
+    if not renewal:
+        spans, least = placement.count_nodes(s, j), -(-s.job[j].demand // s.moment[0].gpus_per_node)
+        x.job[j].speed = x.job[j].sensitivity if spans > least else 1.0
+    if x.engine[0].keep_log:
+        write_log(s, x, j, time, 2 if renewal else int(s.job[j].leases > 0))
+    s.job[j].leases += 1
+    s.job[j].streak += 1
+    s.job[j].lease_start = time
+    s.job[j].launch = s.moment[0].n_launched
+    s.moment[0].n_launched += 1
+    x.job[j].lease_end = np.inf
+    if x.engine[0].lease_rounds > 0:
+        x.job[j].lease_end = (x.engine[0].round_number + x.engine[0].lease_rounds) * s.moment[0].interval
+    s.job[j].status = RUNNING
+    s.running[s.moment[0].n_running] = j
+    s.job[j].running_position = s.moment[0].n_running
+    s.moment[0].n_running += 1
+    accounting.change_held(s, s.job[j].tenant, s.job[j].demand, time)
+    events.push(x, j, min(finish_time(s, x, j), x.job[j].lease_end))
+
+
+@inlined
+def write_log(s: View, x: Private, j: int, time: float, kind: int) -> None:
+    """One line per lease; nodes only where they are new."""
+    line = x.engine[0].n_log
+    x.log[line].time, x.log[line].job, x.log[line].kind = time, j, kind
+    x.log[line].nodes = placement.count_nodes(s, j)
+    x.job[j].log_of = line
+    x.engine[0].n_log += 1
+    piece = s.job[j].first_piece if kind < 2 else -1
+    while piece >= 0:
+        row = x.place_log[x.engine[0].n_place]
+        row[0], row[1], row[2] = line, s.piece[piece].node, s.piece[piece].gpus
+        x.engine[0].n_place += 1
+        piece = s.piece[piece].next
+
+
+@inlined
+def revoke_lease(s: View, x: Private, j: int, time: float) -> None:
+    """Job `j` loses its GPUs in the middle of a lease, and what it did since its last checkpoint."""
+    events.remove(x, j)
+    charge(s, x, j, time, time)
+    x.job[j].overhead += time - s.job[j].lease_start
+    lose(s, x, j, time)
+    enqueue_one(s, j)
+
+
+@inlined
+def pass_over_neighbours(s: View, x: Private, round_time: float) -> None:
+    """Of two jobs launched one after the other that both end a lease or complete by this round, the second is late.
+
+    The simulator that ASTRAEA's authors released removes jobs from the list of running jobs, kept in the order in
+    which they were launched, while it walks it, so that the job behind a removed one is not looked at before the
+    next round. That job keeps its GPUs, and its lease, until then.
+    """
+    due = 0
+    while x.engine[0].heap_size > 0 and x.heap[0].time <= round_time:
+        s.asking[due] = x.heap[0].job
+        events.remove(x, s.asking[due])
+        due += 1
+    is_removed = False
+    for k in range(due):
+        least = k
+        for i in range(k + 1, due):
+            if s.job[s.asking[i]].launch < s.job[s.asking[least]].launch:
+                least = i
+        s.asking[k], s.asking[least] = s.asking[least], s.asking[k]
+        j = s.asking[k]
+        if is_removed and is_next_in_launch_order(s, s.asking[k - 1], j):
+            late = (x.engine[0].round_number + 1) * s.moment[0].interval
+            x.job[j].lease_end = max(x.job[j].lease_end, late)
+            events.push(x, j, late)
+            is_removed = False
+        else:
+            time = min(finish_time(s, x, j), x.job[j].lease_end)
+            was_passed_over = time <= (x.engine[0].round_number - 1) * s.moment[0].interval
+            events.push(x, j, round_time if was_passed_over else time)
+            is_removed = True
+
+
+@inlined
+def is_next_in_launch_order(s: View, i: int, j: int) -> bool:
+    """Whether no running job was launched between jobs `i` and `j`."""
+    for k in range(s.moment[0].n_running):
+        if s.job[i].launch < s.job[s.running[k]].launch < s.job[j].launch:
+            return False
+    return True

@@ -1,0 +1,161 @@
+"""The simulation: arrivals, completions and lease ends between rounds; selection, preemption and placement in them.
+
+A round is at every multiple of the scheduling interval ([Ye2022] §6.1.3: 10 s). Between two rounds jobs are
+submitted and end at their exact times; at a round the policy chooses among the pending jobs and those whose lease
+has just ended, over all GPUs that are not under a running lease (§5.1.2).
+
+A lease ends at a round: its term is rounded up to whole rounds. A job that can finish inside it leaves at once;
+any other spends the last seconds of the term on its checkpoint (§5.1.1: before the end of the lease). A job that
+was preempted starts its next lease with a cold restart.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from astraea.cluster.engine import accounting, decisions, events, leases, queues
+from astraea.cluster.engine.state import (
+    EVERY_ROUND,
+    WHILE_ONE_FITS,
+    WHILE_ONE_WAITS,
+    Private,
+    View,
+)
+from astraea.core.compilation import inlined
+
+# what `run` returns
+FINISHED: Final = 0
+FULL: Final = 1  # the timeline or a log has no room left: call again with more
+BROKEN: Final = 2  # the policy broke a rule: see `Private.engine[0].violation`
+PAUSED: Final = 3  # `ROUNDS` rounds are done: call again; in between Python sees an interrupt
+
+ROUNDS: Final = 100_000
+"""Rounds after which the loop pauses."""
+
+PATIENCE: Final = 100_000
+"""Rounds in a row in which nothing runs, nothing arrives and nothing is granted before a policy counts as stuck."""
+
+
+@inlined
+def run(s: View, x: Private, select: Any) -> int:
+    """Simulate until every job is done; FINISHED, PAUSED or FULL (call again), or BROKEN."""
+    for _ in range(ROUNDS):
+        if x.engine[0].n_done == len(s.job):
+            return FINISHED
+        number = next_round(s, x)
+        round_time = number * s.moment[0].interval
+        if s.moment[0].n_hours + (round_time - s.moment[0].now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
+            return FULL
+        x.engine[0].round_number = number
+        advance(s, x, round_time)
+        if s.region[len(s.tenant)].length > 0 or x.engine[0].looks == EVERY_ROUND:
+            select(s)
+            if not decisions.answer_is_valid(s, x):
+                return BROKEN
+            if not decisions.apply(s, x) or is_stuck(s, x):
+                return BROKEN
+    return PAUSED
+
+
+@inlined
+def next_round(s: View, x: Private) -> int:
+    """Number of the next round in which a decision could differ from the last one.
+
+    Without an event the last round's answer stands, unless the order of the policy moves with time and what moved
+    could be granted.
+    """
+    began = x.engine[0].round_number > 0 or x.engine[0].next_arrival > 0
+    if began and looks_again(s, x):
+        return x.engine[0].round_number + 1
+    time = np.inf
+    if x.engine[0].next_arrival < len(s.job):
+        time = s.job[x.engine[0].next_arrival].submit_time
+    if x.engine[0].heap_size > 0:
+        time = min(time, x.heap[0].time)
+    if time == np.inf:  # all wait and nothing runs
+        return x.engine[0].round_number + 1
+    number = round_at(time, s.moment[0].interval)
+    return max(number, x.engine[0].round_number + 1) if began else number
+
+
+@inlined
+def round_at(time: float, interval: float) -> int:
+    """Number of the first round that is not before `time`, by the very products that are the rounds' times."""
+    number = int(np.ceil(time / interval))
+    if number > 0 and (number - 1) * interval >= time:
+        return number - 1
+    if number * interval < time:
+        return number + 1
+    return number
+
+
+@inlined
+def looks_again(s: View, x: Private) -> bool:
+    """Whether the policy is asked at the very next round, whatever happens."""
+    looks = x.engine[0].looks
+    waits = s.region[len(s.tenant)].length > 0
+    if looks == EVERY_ROUND or (looks == WHILE_ONE_WAITS and waits):
+        return True
+    if looks == WHILE_ONE_FITS and waits:
+        for gpus in range(1, s.moment[0].free + 1):
+            if s.open_gangs[gpus] > 0:
+                return True
+    return False
+
+
+@inlined
+def log_is_full(s: View, x: Private) -> bool:
+    """Whether one more round could overflow the logs."""
+    m = s.moment[0].gpus
+    return x.engine[0].keep_log and (x.engine[0].n_log + m > len(x.log) or x.engine[0].n_place + m > len(x.place_log))
+
+
+@inlined
+def advance(s: View, x: Private, round_time: float) -> None:
+    """Everything that happens up to `round_time`, in order of time."""
+    if x.engine[0].skipped_neighbour:
+        leases.pass_over_neighbours(s, x, round_time)
+    while True:
+        arrival, event = np.inf, np.inf
+        if x.engine[0].next_arrival < len(s.job):
+            arrival = s.job[x.engine[0].next_arrival].submit_time
+        if x.engine[0].heap_size > 0:
+            event = x.heap[0].time
+        time = min(arrival, event)
+        if time > round_time:
+            break
+        accounting.record_hours(s, time)
+        if event <= arrival:
+            j = x.heap[0].job
+            events.remove(x, j)
+            if time < x.job[j].lease_end or leases.ends_with_its_lease(s, x, j):
+                leases.complete(s, x, j, time)
+            else:
+                leases.end_lease(s, x, j, time)
+        else:
+            leases.arrive(s, x, x.engine[0].next_arrival, time)
+            x.engine[0].next_arrival += 1
+    accounting.record_hours(s, round_time)
+    s.moment[0].now = round_time
+    queues.enqueue(s, s.asking, s.moment[0].n_asking)
+
+
+@inlined
+def is_stuck(s: View, x: Private) -> bool:
+    """Whether the policy lets all jobs wait in an idle cluster, for ever as far as one can tell."""
+    if x.engine[0].heap_size > 0 or x.engine[0].next_arrival < len(s.job):
+        x.engine[0].idle_rounds = 0
+        return False
+    x.engine[0].idle_rounds += 1
+    if x.engine[0].idle_rounds <= PATIENCE:
+        return False
+    x.engine[0].violation, x.engine[0].violator = decisions.STUCK, all_first(s)
+    return True
+
+
+@inlined
+def all_first(s: View) -> int:
+    """The candidate that was submitted first."""
+    return s.queue[s.region[len(s.tenant)].start]

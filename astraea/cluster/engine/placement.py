@@ -1,0 +1,152 @@
+"""Which nodes a gang gets ([Ye2022] §6.1.3: consolidated, on as few nodes as possible).
+
+consolidated
+    Whole nodes first, then the fullest node that still fits the rest; where no such nodes are free, the emptiest
+    nodes one after the other until the rest fits on one, which is the fullest that holds it.
+strict
+    As consolidated, but the gang waits rather than spread over more nodes than it must.
+spread
+    GPU by GPU from the node with most free GPUs.
+random
+    GPU by GPU, every free GPU equally likely.
+
+Ties go to the node with the lowest index.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from astraea.cluster.engine.state import Private, View
+from astraea.core.compilation import inlined
+
+PLACEMENTS: Final = ("consolidated", "strict", "spread", "random")
+STRICT: Final = 1
+SPREAD: Final = 2
+RANDOM: Final = 3
+
+
+@inlined
+def place(s: View, x: Private, j: int, gpus: int) -> int:
+    """Give job `j` its gang; how many nodes it spans, or 0 if it has to wait."""
+    kind = x.engine[0].placement
+    if kind == SPREAD or kind == RANDOM:
+        for _ in range(gpus):
+            take(s, j, emptiest(s) if kind == SPREAD else drawn(s, x), 1)
+        return count_nodes(s, j)
+    per_node = s.moment[0].gpus_per_node
+    whole, rest = gpus // per_node, gpus % per_node
+    empty = 0
+    for node in range(len(s.node_free)):
+        empty += s.node_free[node] == per_node
+    # the rest may go to an empty node only if one is left beside the whole ones
+    partner = -1
+    if rest > 0:
+        partner = fullest_that_fits(s, rest, per_node if empty > whole else per_node - 1)
+    if empty >= whole and (rest == 0 or partner >= 0):
+        if rest > 0 and s.node_free[partner] < per_node:
+            take(s, j, partner, rest)
+            rest = 0
+        node = 0
+        while whole > 0:
+            if s.node_free[node] == per_node:
+                take(s, j, node, per_node)
+                whole -= 1
+            node += 1
+        if rest > 0:
+            take(s, j, fullest_that_fits(s, rest, per_node), rest)
+        return count_nodes(s, j)
+    if kind == STRICT:
+        return 0
+    left = gpus
+    while left > 0:
+        node = emptiest(s)
+        if left <= s.node_free[node]:
+            node = fullest_that_fits(s, left, per_node)
+        part = min(left, s.node_free[node])
+        take(s, j, node, part)
+        left -= part
+    return count_nodes(s, j)
+
+
+@inlined
+def fullest_that_fits(s: View, gpus: int, most: int) -> int:
+    """Node with the fewest free GPUs that is still at least `gpus` and at most `most`; -1 if there is none."""
+    best, best_free = -1, most + 1
+    for node in range(len(s.node_free)):
+        free = s.node_free[node]
+        if gpus <= free < best_free:
+            best, best_free = node, free
+            if free == gpus:
+                break
+    return best
+
+
+@inlined
+def emptiest(s: View) -> int:
+    """Node with most free GPUs."""
+    best = 0
+    for node in range(1, len(s.node_free)):
+        if s.node_free[node] > s.node_free[best]:
+            best = node
+    return best
+
+
+@inlined
+def drawn(s: View, x: Private) -> int:
+    """Node of a free GPU drawn at random (splitmix64, so that every platform draws the same)."""
+    x.engine[0].random += np.uint64(0x9E3779B97F4A7C15)
+    z = x.engine[0].random
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    total = np.uint64(s.node_free.sum())
+    ticket = np.int64(z % total)
+    node = 0
+    while ticket >= s.node_free[node]:
+        ticket -= s.node_free[node]
+        node += 1
+    return node
+
+
+@inlined
+def take(s: View, j: int, node: int, gpus: int) -> None:
+    """Add `gpus` of `node` to what job `j` holds."""
+    s.node_free[node] -= gpus
+    piece = s.job[j].first_piece
+    while piece >= 0:
+        if s.piece[piece].node == node:
+            s.piece[piece].gpus += gpus
+            return
+        piece = s.piece[piece].next
+    piece = s.moment[0].free_piece
+    s.moment[0].free_piece = s.piece[piece].next
+    s.piece[piece].node = node
+    s.piece[piece].gpus = gpus
+    s.piece[piece].next = s.job[j].first_piece
+    s.job[j].first_piece = piece
+
+
+@inlined
+def give_back(s: View, j: int) -> None:
+    """Free everything that job `j` holds."""
+    piece = s.job[j].first_piece
+    while piece >= 0:
+        s.node_free[s.piece[piece].node] += s.piece[piece].gpus
+        following = s.piece[piece].next
+        s.piece[piece].next = s.moment[0].free_piece
+        s.moment[0].free_piece = piece
+        piece = following
+    s.job[j].first_piece = -1
+
+
+@inlined
+def count_nodes(s: View, j: int) -> int:
+    """Nodes that job `j` holds GPUs of."""
+    nodes, piece = 0, s.job[j].first_piece
+    while piece >= 0:
+        nodes += 1
+        piece = s.piece[piece].next
+    return nodes

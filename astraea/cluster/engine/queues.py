@@ -1,0 +1,87 @@
+"""The queues of candidates, one per tenant and one for all, each in job order.
+
+Everyone's queue may hold thousands while a few jobs ask for renewal at every round, so all that enter or leave it at
+a round do so in one pass.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from astraea.cluster.engine.state import I, View
+from astraea.core.compilation import inlined
+
+
+@inlined
+def enqueue(s: View, jobs: I, n: int) -> None:
+    """The first `n` of some jobs, in job order, become candidates: of their tenants, and of all."""
+    for k in range(n):
+        insert_one(s, s.job[jobs[k]].tenant, jobs[k])
+        s.open_gangs[s.job[jobs[k]].demand] += 1
+    region = len(s.tenant)
+    first, end = s.region[region].start, s.region[region].start + s.region[region].length
+    for k in range(n - 1, -1, -1):
+        place = first + np.searchsorted(s.queue[first:end], jobs[k])
+        for q in range(end - 1, place - 1, -1):
+            s.queue[q + k + 1] = s.queue[q]
+        s.queue[place + k] = jobs[k]
+        end = place
+    s.region[region].length += n
+
+
+@inlined
+def enqueue_one(s: View, j: int) -> None:
+    """Job `j` becomes a candidate; a new arrival belongs at the end."""
+    insert_one(s, s.job[j].tenant, j)
+    insert_one(s, len(s.tenant), j)
+    s.open_gangs[s.job[j].demand] += 1
+
+
+@inlined
+def dequeue(s: View, jobs: I, n: int) -> None:
+    """The first `n` of some candidates, in job order, are none any more."""
+    for k in range(n):
+        delete_one(s, s.job[jobs[k]].tenant, jobs[k])
+        s.open_gangs[s.job[jobs[k]].demand] -= 1
+    if n == 0:
+        return
+    region = len(s.tenant)
+    first, end = s.region[region].start, s.region[region].start + s.region[region].length
+    place = first + np.searchsorted(s.queue[first:end], jobs[0])
+    for k in range(n):
+        after = place + 1
+        place = after + np.searchsorted(s.queue[after:end], jobs[k + 1]) if k + 1 < n else end
+        for q in range(after, place):
+            s.queue[q - k - 1] = s.queue[q]
+    s.region[region].length -= n
+
+
+@inlined
+def put(jobs: I, n: int, j: int) -> None:
+    """Put job `j` in its place among the first `n` of a list in job order."""
+    while n > 0 and jobs[n - 1] > j:
+        jobs[n] = jobs[n - 1]
+        n -= 1
+    jobs[n] = j
+
+
+@inlined
+def insert_one(s: View, region: int, j: int) -> None:
+    """Put job `j` in its place in a queue in job order."""
+    q = s.region[region].start + s.region[region].length
+    while q > s.region[region].start and s.queue[q - 1] > j:
+        s.queue[q] = s.queue[q - 1]
+        q -= 1
+    s.queue[q] = j
+    s.region[region].length += 1
+
+
+@inlined
+def delete_one(s: View, region: int, j: int) -> None:
+    """Take job `j` out of a queue."""
+    first, last = s.region[region].start, s.region[region].start + s.region[region].length - 1
+    q = first + np.searchsorted(s.queue[first : last + 1], j)
+    while q < last:
+        s.queue[q] = s.queue[q + 1]
+        q += 1
+    s.region[region].length -= 1

@@ -1,0 +1,177 @@
+"""What a simulation knows at one moment, as a few tables.
+
+`View` is what a policy may read; `Private` is what only the engine may know (true durations, node by node
+occupancy, the event heap). Both are tuples of numpy record arrays, so the whole simulation runs as one compiled
+loop, can stop and go on, and costs no Python object per job. In compiled and in plain Python alike,
+``s.job[j].demand`` is the demand of job `j`.
+
+Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabetical order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.records import (
+    CHOICE,
+    ENGINE,
+    EVENT,
+    JOB,
+    LOG,
+    MOMENT,
+    PIECE,
+    PRIVATE_JOB,
+    REGION,
+    SHARE,
+    TENANT,
+    TIMELINE,
+    Records,
+    records,
+)
+from astraea.traces.trace import Trace
+
+# status of a job
+FUTURE: Final = 0
+PENDING: Final = 1
+RUNNING: Final = 2
+ASKING: Final = 3
+"""Its lease has ended at this round and it asks for renewal, still on its GPUs."""
+DONE: Final = 4
+
+# when a policy's decision may differ from the last one although nothing happened
+AT_EVENTS: Final = 0
+WHILE_ONE_FITS: Final = 1
+WHILE_ONE_WAITS: Final = 2
+EVERY_ROUND: Final = 3
+"""Also at rounds in which nobody waits."""
+
+HOUR: Final = 3600.0
+"""Step of the tenant timeline [s]."""
+
+F = npt.NDArray[np.float64]
+I = npt.NDArray[np.int64]  # noqa: E741
+
+
+class View(NamedTuple):
+    """What a policy may read, and the few arrays through which it answers."""
+
+    moment: Records  #: (1,) of `MOMENT`
+    parameters: F  #: the policy's parameters, in the order of its `Parameters`
+    job: Records  #: (n,) of `JOB`
+    tenant: Records  #: (T,) of `TENANT`
+    share: Records  #: (classes,) of `SHARE`: jobs of one tenant with equal demand and weight
+    region: Records  #: (T + 1,) of `REGION`: where in `queue` each tenant's candidates are; the last: everyone's
+    queue: I  #: candidates, that is pending jobs and those that ask for renewal, in job order within a region
+    open_gangs: I  #: (GPUs + 1,) candidates that have not been granted at this round, by demand
+    asking: I  #: candidates whose lease ended at this round, in job order
+    running: I  #: jobs under a running lease, in no particular order
+    memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
+    tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
+    node_memory: F  #: (k, nodes) numbers that a policy keeps per node
+    node_free: I  #: (nodes,) GPUs that no job holds, as the last round left them and completions since
+    piece: Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
+    timeline: Records  #: (hours, T) of `TIMELINE`
+    picks: I  #: the answer: jobs granted a lease, in order of selection
+    revoked: I  #: the answer: running jobs that lose their GPUs at this round
+    choices: Records  #: (GPUs,) of `CHOICE`, the answer: nodes for jobs that the policy places itself
+
+
+class Private(NamedTuple):
+    """What only the engine knows."""
+
+    engine: Records  #: (1,) of `ENGINE`
+    job: Records  #: (n,) of `PRIVATE_JOB`
+    started: I  #: jobs whose lease begins at this round, in job order
+    heap: Records  #: (GPUs,) of `EVENT`: the next event of each running job
+    log: Records  #: one line of `LOG` per lease
+    place_log: I  #: (lines, 3): line of the lease that began there, node, gpus
+
+
+def quotas(trace: Trace, gpus: int) -> F:
+    """Quota of every tenant in a cluster of so many GPUs, [Ye2022] Eq. 6 [GPU]."""
+    return gpus * trace.tenant_weight / trace.tenant_weight.sum()
+
+
+def whole(quota: F) -> I:
+    """Whole GPUs of some quotas; a third of nine is three, whatever floats make of a third."""
+    return np.floor(quota * (1 + 1e-12)).astype(np.int64)
+
+
+def new_state(
+    trace: Trace,
+    cluster: Cluster,
+    *,
+    parameters: F,
+    estimate: tuple[F, F, F],
+    memory: tuple[int, int, int],
+    seed: int,
+    keep_log: bool,
+    interval: float = 10.0,
+    **engine: Any,
+) -> tuple[View, Private]:
+    """State before the first round of a trace whose jobs all fit.
+
+    `estimate` is the median of every job's estimated service [s] and its spread below and above; `engine` sets fields
+    of `ENGINE`.
+    """
+    n, tenants, m = len(trace), len(trace.tenants), cluster.gpus
+    classes, fair_class = np.unique(np.stack([trace.tenant, trace.demand, trace.weight]), axis=1, return_inverse=True)
+    first_class = np.searchsorted(classes[0], np.arange(tenants + 1))
+    jobs_of = np.bincount(trace.tenant, minlength=tenants)
+    lines = 4 * n + m if keep_log else 0
+    view = View(
+        moment=records(MOMENT, interval=interval, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
+        parameters=parameters,
+        job=records(
+            JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,
+            deadline=trace.deadline, estimate=estimate[0], spread_below=estimate[1], spread_above=estimate[2],
+            fair_class=fair_class.reshape(-1), first_piece=-1,
+        ),
+        tenant=records(
+            TENANT, tenants, quota=quotas(trace, m), whole_quota=whole(quotas(trace, m)), weight=trace.tenant_weight,
+            first_class=first_class[:-1], end_class=first_class[1:],
+        ),
+        share=records(SHARE, classes.shape[1], demand=classes[1], weight=classes[2]),
+        region=records(REGION, tenants + 1, start=np.concatenate([[0], np.cumsum(jobs_of)])),
+        queue=np.zeros(2 * n, np.int64),
+        open_gangs=np.zeros(m + 1, np.int64),
+        asking=np.zeros(m, np.int64),
+        running=np.zeros(m, np.int64),
+        memory=np.zeros((memory[0], n)),
+        tenant_memory=np.zeros((memory[1], tenants)),
+        node_memory=np.zeros((memory[2], cluster.nodes)),
+        node_free=np.full(cluster.nodes, cluster.gpus_per_node, np.int64),
+        piece=records(PIECE, m, next=np.arange(1, m + 1)),
+        timeline=records(TIMELINE, (int(trace.span / HOUR) + 64, tenants)),
+        picks=np.zeros(m + 1, np.int64),
+        revoked=np.zeros(m, np.int64),
+        choices=records(CHOICE, m),
+    )  # fmt: skip
+    private = Private(
+        engine=records(ENGINE, random=seed, keep_log=keep_log, **engine),
+        job=records(
+            PRIVATE_JOB, n, duration=trace.duration, sensitivity=trace.sensitivity, speed=1.0,
+            first_start=np.nan, end_time=np.nan, log_of=-1,
+        ),
+        started=np.zeros(m, np.int64),
+        heap=records(EVENT, m),
+        log=records(LOG, lines),
+        place_log=np.zeros((lines, 3), np.int64),
+    )  # fmt: skip
+    return view, private
+
+
+def grown(view: View, private: Private) -> tuple[View, Private]:
+    """The same state with twice the room in the timeline and the logs."""
+
+    def doubled(a: Any) -> Any:
+        return np.concatenate([a, np.zeros_like(a)]).view(type(a))
+
+    return (
+        view._replace(timeline=doubled(view.timeline)),
+        private._replace(log=doubled(private.log), place_log=doubled(private.place_log)),
+    )

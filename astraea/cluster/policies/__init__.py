@@ -1,0 +1,39 @@
+"""The schedulers, one file each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from astraea.cluster.policies.allox import allox
+from astraea.cluster.policies.astraea import astraea
+from astraea.cluster.policies.astraea_released import astraea_released
+from astraea.cluster.policies.fifo import fifo
+from astraea.cluster.policies.finish_time import finish_time_fairness
+from astraea.cluster.policies.gandiva_fair import gandiva_fair
+from astraea.cluster.policies.hived import hived
+from astraea.cluster.policies.max_min import max_min
+from astraea.cluster.policies.themis import themis
+from astraea.cluster.policies.tiresias_l import tiresias_l
+from astraea.cluster.policies.yarn_cs import yarn_cs
+from astraea.cluster.policy_api import Policy
+from astraea.core.errors import InputError
+
+_ALL: Final = (
+    astraea, astraea_released, hived, allox, tiresias_l, themis, gandiva_fair, yarn_cs, fifo, finish_time_fairness,
+    max_min,
+)  # fmt: skip
+POLICIES: Final[dict[str, Policy]] = {p.name: p for p in _ALL}
+"""Every scheduler by name, in the order in which figures show them."""
+
+
+def get_policy(name: str) -> Policy:
+    """The scheduler of this name.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message lists all.
+    """
+    if name not in POLICIES:
+        raise InputError(f"unknown policy {name!r}; known are {', '.join(POLICIES)}")
+    return POLICIES[name]

@@ -1,0 +1,265 @@
+"""ASTRAEA as its authors released it: the selection of their simulator, rule by rule ([Ye2022], released code).
+
+It differs from Algorithms 1 and 2 ([Ye2022] §5.2) in what it counts, in whom it prefers, and in how it gives GPUs out:
+
+* tenants are compared over the last 24 full hours, by GPU-time over floor(quota) (the algorithm: from the beginning);
+* a tenant that holds less than a fifth of its quota goes before all others;
+* a job that has waited for 6 h goes before all others of its tenant;
+* pass A only counts: a job that does not fit is passed over and its tenant goes on (the algorithm: the tenant is done);
+  pass B gives each tenant as many GPUs as pass A counted for it, in the order of its queue, up to the first job that
+  does not fit;
+* a new job may take GPUs of jobs of its tenant that are less than 300 s into a lease;
+* there is no priority for new jobs beyond their fairness of 0, and GPU-time counts useful service only, in steps of
+  one round, with floor(quota) over the tenant's jobs as a job's share.
+
+The order of jobs inside a tenant is a parameter, as in the released simulator. There, checkpoints and restarts cost
+no time: simulate with both overheads 0 to get its times.
+
+Departures: GPUs are placed as everywhere in this package; the released simulator places first fit, which decides no
+time, because a gang may be spread and CPUs never run out on nodes of 8 GPUs and 64 CPUs.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from astraea.cluster.engine.state import EVERY_ROUND, View
+from astraea.cluster.policies.released_accounting import (
+    NEW,
+    PER_JOB,
+    PER_TENANT,
+    STARVES,
+    UNCOUNTED,
+    UNFAIRNESS,
+    WAITING,
+    close_round,
+    fairness,
+    is_like_the_last,
+    note_unfairness,
+    open_round,
+    used_and_owed,
+    wait_last,
+)
+from astraea.cluster.policy_api import (
+    NO_JOB,
+    NO_TENANT,
+    all_candidates,
+    candidates,
+    fits,
+    grant,
+    in_use,
+    is_open,
+    policy,
+    revoke,
+    running,
+    some_job_fits,
+    unpack,
+)
+from astraea.core.compilation import inlined
+
+ORDERS: Final = ("fairness", "2das", "themis", "fifo")
+FAIRNESS, TWO_DAS, THEMIS, FIFO = 0, 1, 2, 3
+
+IDLE: Final = 0.2
+"""A tenant that holds less than this part of its quota goes first."""
+FIRST: Final = 2.0**40
+"""A time before every submission [s], to put starving jobs first."""
+FIRST_DELAY: Final = 120.0
+LAST_DELAY: Final = 300.0
+"""A job in its first lease may be preempted between these times [s]."""
+
+
+class Parameters(NamedTuple):
+    """Parameters of ASTRAEA as released.
+
+    lease_term : s, length of a lease
+    job_order : which job of a tenant goes first
+    delay_threshold : s, a new job may take GPUs of jobs of its tenant that are less than this into a later lease
+    skipped_neighbour : whether the job launched after one that leaves a round's list is looked at a round late
+    """
+
+    lease_term: float = 900.0
+    job_order: float = FAIRNESS
+    delay_threshold: float = 300.0
+    skipped_neighbour: float = 0.0
+
+
+@policy(
+    "astraea-released",
+    Parameters,
+    needs_estimates=lambda p: p["job_order"] == THEMIS,
+    looks=lambda _: EVERY_ROUND,
+    memory=(PER_JOB, PER_TENANT, 0),
+    words={"job_order": ORDERS, "skipped_neighbour": ("false", "true")},
+)
+def astraea_released(s: View) -> None:
+    """ASTRAEA as its authors released it ([Ye2022], released simulator)."""
+    p = unpack(Parameters, s.parameters)
+    is_idle = not some_job_fits(s) and not (s.tenant_memory[NEW].max() > 0 and may_take_delay_jobs(s, p))
+    if is_idle and is_like_the_last(s) and (p.job_order != THEMIS or len(all_candidates(s)) == 0):
+        s.tenant_memory[UNCOUNTED, 0] += 1
+        return
+    open_round(s)
+    if p.job_order == THEMIS:
+        note_unfairness(s)
+    if some_job_fits(s) or may_take_delay_jobs(s, p):
+        keys = queue_keys(s, p)
+        quota = count_gpus(s, p, keys.copy())  # pass A
+        for t in range(len(s.tenant)):  # pass B
+            j = take_first(s, p, keys, t, s.moment[0].gpus)
+            while j != NO_JOB:
+                if s.job[j].leases == 0:
+                    take_delay_jobs(s, p, t, j, quota[t])
+                if in_use(s, t) + s.job[j].demand > quota[t] or not fits(s, j):
+                    break  # the tenant is done for this round
+                grant(s, j)
+                s.tenant_memory[NEW, t] -= s.job[j].leases == 0
+                j = take_first(s, p, keys, t, s.moment[0].gpus)
+    close_round(s)
+
+
+@inlined
+def queue_keys(s: View, p: Parameters) -> np.ndarray:
+    """What orders the queues, of all candidates, tenant by tenant: starving jobs by submission, then the others."""
+    keys = np.empty(len(all_candidates(s)))
+    for t in range(len(s.tenant)):
+        mine = of_tenant(s, keys, t)
+        for k, j in enumerate(candidates(s, t)):
+            if s.moment[0].now >= s.memory[STARVES, j]:
+                mine[k] = s.job[j].submit_time - FIRST
+            elif p.job_order == FAIRNESS:
+                mine[k] = fairness(s, j)
+            elif p.job_order == TWO_DAS:
+                mine[k] = s.job[j].progress
+            elif p.job_order == THEMIS:
+                mine[k] = -s.memory[UNFAIRNESS, j]
+            else:
+                mine[k] = s.job[j].submit_time
+    return keys
+
+
+@inlined
+def of_tenant(s: View, keys: np.ndarray, t: int) -> np.ndarray:
+    """Its part of `queue_keys`."""
+    start = 0
+    for other in range(t):
+        start += s.region[other].length
+    return keys[start : start + s.region[t].length]
+
+
+@inlined
+def take_first(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> int:
+    """Take the first job of tenant `t` that has no more GPUs than that out of its queue."""
+    jobs, mine = candidates(s, t), of_tenant(s, keys, t)
+    first, least = NO_JOB, np.inf
+    for k in range(len(jobs)):
+        if mine[k] <= least and mine[k] < np.inf and s.job[jobs[k]].demand <= most:
+            if mine[k] < least or waits_longer(s, p, jobs[k], jobs[first]):
+                first, least = k, mine[k]
+    if first == NO_JOB:
+        return NO_JOB
+    mine[first] = np.inf
+    return jobs[first]
+
+
+@inlined
+def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
+    """Whether job `a`, submitted after job `b` or together with it, stands before it if their keys are equal."""
+    together = p.job_order == THEMIS or s.job[a].submit_time == s.job[b].submit_time
+    return together and s.memory[WAITING, a] < s.memory[WAITING, b]
+
+
+@inlined
+def count_gpus(s: View, p: Parameters, keys: np.ndarray) -> np.ndarray:
+    """Pass A: how many GPUs each tenant may hold, by counting jobs that fit, least served tenant first."""
+    tenants = len(s.tenant)
+    quota = np.empty(tenants)
+    for t in range(tenants):
+        quota[t] = in_use(s, t) + s.job.demand[candidates(s, t)].sum()
+    if quota.sum() <= s.moment[0].gpus:
+        return quota  # all fit
+    used, owed, served = np.zeros(tenants), np.zeros(tenants), np.ones(tenants)
+    is_closed = np.zeros(tenants, np.bool_)
+    for t in range(tenants):
+        quota[t] = in_use(s, t)
+        used[t], owed[t] = used_and_owed(s, t)
+        if owed[t] > 0:
+            served[t] = used[t] / owed[t]
+        is_closed[t] = len(candidates(s, t)) == 0
+    free = s.moment[0].free
+    while free > 0:
+        t = least_served(s, quota, served, is_closed)
+        if t == NO_TENANT:
+            break
+        j = take_first(s, p, keys, t, free)  # what does not fit is passed over
+        if j == NO_JOB:
+            is_closed[t] = True
+            continue
+        free -= s.job[j].demand
+        quota[t] += s.job[j].demand
+        picked = quota[t] - in_use(s, t)
+        served[t] = (used[t] + picked * p.lease_term) / (owed[t] + s.tenant[t].whole_quota * p.lease_term)
+    return quota
+
+
+@inlined
+def least_served(s: View, quota: np.ndarray, served: np.ndarray, is_closed: np.ndarray) -> int:
+    """Tenant that holds least of its quota, if that is little, else the least served."""
+    idle, least = NO_TENANT, NO_TENANT
+    for t in range(len(s.tenant)):
+        if is_closed[t]:
+            continue
+        if idle == NO_TENANT or quota[t] / s.tenant[t].whole_quota < quota[idle] / s.tenant[idle].whole_quota:
+            idle = t
+        if least == NO_TENANT or served[t] < served[least]:
+            least = t
+    return idle if idle != NO_TENANT and quota[idle] / s.tenant[idle].whole_quota < IDLE else least
+
+
+@inlined
+def may_take_delay_jobs(s: View, p: Parameters) -> bool:
+    """Whether a tenant with a new job has a running job that may be preempted for it."""
+    for k in running(s):
+        if s.tenant_memory[NEW, s.job[k].tenant] > 0 and is_delay_job(s, p, k):
+            return True
+    return False
+
+
+@inlined
+def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> None:
+    """Revoke leases of tenant `t` that can be delayed, best served job first, until job `j` fits in the quota."""
+    while in_use(s, t) + s.job[j].demand > quota:
+        best = NO_JOB
+        for k in running(s):
+            if s.job[k].tenant == t and is_delay_job(s, p, k) and (best == NO_JOB or goes_before(s, p, k, best)):
+                best = k
+        if best == NO_JOB:
+            return
+        revoke(s, best)
+        wait_last(s, best)
+
+
+@inlined
+def is_delay_job(s: View, p: Parameters, k: int) -> bool:
+    """Whether running job `k` has so little to lose that it may be preempted."""
+    executed = s.moment[0].now - s.job[k].lease_start
+    if p.delay_threshold == 0 or p.job_order == TWO_DAS or p.job_order == FIFO or not is_open(s, k):
+        return False
+    if s.job[k].progress > 0:
+        return executed < p.delay_threshold
+    return FIRST_DELAY <= executed < LAST_DELAY
+
+
+@inlined
+def goes_before(s: View, p: Parameters, a: int, b: int) -> bool:
+    """Whether delay job `a` is preempted before delay job `b`."""
+    if p.job_order == THEMIS:
+        if s.memory[UNFAIRNESS, a] != s.memory[UNFAIRNESS, b]:
+            return s.memory[UNFAIRNESS, a] < s.memory[UNFAIRNESS, b]
+    elif fairness(s, a) != fairness(s, b):
+        return fairness(s, a) > fairness(s, b)
+    elif s.job[a].submit_time != s.job[b].submit_time:
+        return s.job[a].submit_time > s.job[b].submit_time
+    return s.job[a].launch < s.job[b].launch

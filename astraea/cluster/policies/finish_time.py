@@ -1,0 +1,47 @@
+"""Finish-time fairness, the mechanism of [Mahajan2020] as [Ye2022] §4.1.2 states it and Fig 6(b) shows it.
+
+At every round the jobs that are worst off by T_shared / T_isolated go first; a gang that does not fit is passed over.
+T_shared is what has passed since the submission plus the remaining time; T_isolated is N times what the job takes
+alone, N the average number of jobs that contended so far; both are estimates. The auction of Themis is not in it:
+this is the bare objective, minimize the largest ratio.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from astraea.cluster.engine.state import View
+from astraea.cluster.policy_api import all_candidates, average_contention, fits, grant, level, policy, total_service
+from astraea.core.compilation import inlined
+
+
+class Parameters(NamedTuple):
+    """Parameters of finish-time fairness.
+
+    lease_term : s, length of a lease
+    """
+
+    lease_term: float = 900.0
+
+
+@policy("finish-time-fairness", Parameters, needs_estimates=True)
+def finish_time_fairness(s: View) -> None:
+    """Minimize the largest finish-time ratio ([Ye2022] §4.1.2)."""
+    jobs = all_candidates(s)
+    unfairness = np.empty(len(jobs))
+    for k, j in enumerate(jobs):
+        unfairness[k] = level(finish_time_ratio(s, j))
+    for k in np.argsort(-unfairness, kind="mergesort"):  # stable: ties in order of submission
+        if fits(s, jobs[k]):
+            grant(s, jobs[k])
+
+
+@inlined
+def finish_time_ratio(s: View, j: int) -> float:
+    """T / (T* N) of a candidate if it ran from now on ([Ye2022] §4.1.2)."""
+    service = total_service(s, j)
+    shared = s.moment[0].now - s.job[j].submit_time + service - s.job[j].progress
+    isolated = service * average_contention(s, j)
+    return shared / isolated

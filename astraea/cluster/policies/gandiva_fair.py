@@ -1,0 +1,138 @@
+"""Gandiva_fair: gang-aware stride scheduling with tickets (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5).
+
+Every tenant holds tickets, its weight, and shares them among its jobs. What is served moves on by its stride,
+GPU-time over tickets, and the smallest pass goes next: first among tenants, then among the jobs of the tenant. The
+pass of a tenant counts leases in full when they are given; what a job that ends early did not use is given back.
+
+A gang that does not fit keeps its pass. The original lets others fill the GPUs of this quantum; at the next one, when
+all jobs stop together, the gang is first. Here leases end one by one and the gaps would never add up, so GPUs are kept
+for the gang that is first, until enough leases have ended. Of two tenants that always have jobs waiting, none gets
+ahead by more than one gang's lease.
+
+Idleness earns no credit. A tenant that kept nothing waiting starts at most one lease of its quota, what one quantum of
+the original gives it at once, behind the smallest pass of those that did, or the largest of all if there are none. A
+new job starts at its tenant's virtual time, GPU-time per ticket so far.
+
+Departures: one stride over the whole cluster, where the original has one per server; no trading of GPU types, which
+[Ye2022] leaves out (footnote 2).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from astraea.cluster.engine.state import AT_EVENTS, F, I, View
+from astraea.cluster.policy_api import (
+    NO_JOB,
+    all_candidates,
+    attained_by_tenant,
+    candidates,
+    fits,
+    grant,
+    is_open,
+    level,
+    policy,
+    running,
+    some_job_fits,
+    unpack,
+)
+from astraea.core.compilation import inlined
+
+
+class Parameters(NamedTuple):
+    """Parameters of Gandiva_fair.
+
+    lease_term : s, length of a lease
+    """
+
+    lease_term: float = 900.0
+
+
+# kept per job: its pass when it was submitted [leases of one GPU], and whether that is set
+START: Final = 0
+SEEN: Final = 1
+# kept per tenant: what its pass was raised by [leases of its quota], whether jobs were left waiting, and its virtual
+# time [leases of one GPU] when the tickets of its active jobs last changed, with the GPU-time then [GPU-s]
+RAISED: Final = 0
+WAITS: Final = 1
+VIRTUAL: Final = 2
+ATTAINED: Final = 3
+TICKETS: Final = 4
+
+
+# No pass moves between two events: what a lease uses was counted when it was given.
+@policy("gandiva-fair", Parameters, looks=lambda _: AT_EVENTS, memory=(2, 5, 0))
+def gandiva_fair(s: View) -> None:
+    """Gang-aware stride (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5)."""
+    if len(all_candidates(s)) == 0:
+        return
+    p = unpack(Parameters, s.parameters)
+    waiting = np.array([len(candidates(s, t)) for t in range(len(s.tenant))])
+    tenant_pass = passes(s, p.lease_term)
+    start_tenants(s, tenant_pass, waiting)
+    start_jobs(s, p.lease_term)
+    while some_job_fits(s):
+        t = int(np.argmin(np.where(waiting > 0, level(tenant_pass), np.inf)))  # the first of equals
+        j = select_job(s, t, p.lease_term)
+        if not fits(s, j):
+            break  # GPUs are kept for it
+        grant(s, j)
+        waiting[t] -= 1
+        tenant_pass[t] += s.job[j].demand / s.tenant[t].quota
+    for t in range(len(s.tenant)):
+        s.tenant_memory[WAITS, t] = waiting[t] > 0
+
+
+@inlined
+def passes(s: View, lease_term: float) -> F:
+    """Pass of every tenant [leases of its quota]: GPU-time of its leases up to their ends, over tickets."""
+    given = s.tenant.attained - s.tenant.held * s.tenant.attained_until  # no bit depends on the time of asking
+    for j in running(s):
+        given[s.job[j].tenant] += s.job[j].demand * (s.job[j].lease_start + lease_term)
+    return given / (s.tenant.quota * lease_term) + s.tenant_memory[RAISED]
+
+
+@inlined
+def start_tenants(s: View, tenant_pass: F, waiting: I) -> None:
+    """Raise those that kept nothing waiting, and have jobs now, to one lease of their quota before those that did."""
+    kept = s.tenant_memory[WAITS] > 0
+    least = (tenant_pass[kept].min() if kept.any() else tenant_pass.max()) - 1
+    for t in range(len(s.tenant)):
+        if waiting[t] > 0 and not kept[t] and tenant_pass[t] < least:
+            s.tenant_memory[RAISED, t] += least - tenant_pass[t]
+            tenant_pass[t] = least
+
+
+@inlined
+def start_jobs(s: View, lease_term: float) -> None:
+    """Give new jobs the virtual time of their tenant, and let it run on at the rate of the tickets there are now."""
+    for t in range(len(s.tenant)):
+        virtual = s.tenant_memory[VIRTUAL, t]
+        attained = attained_by_tenant(s, t, 0.0)
+        if s.tenant_memory[TICKETS, t] > 0:
+            virtual += (attained - s.tenant_memory[ATTAINED, t]) / (s.tenant_memory[TICKETS, t] * lease_term)
+        for j in candidates(s, t)[::-1]:  # the latest are the last
+            if s.memory[SEEN, j] > 0:
+                break
+            s.memory[SEEN, j] = 1
+            s.memory[START, j] = virtual
+        tickets = 0.0
+        for c in range(s.tenant[t].first_class, s.tenant[t].end_class):
+            tickets += s.share[c].active * s.share[c].weight
+        if tickets != s.tenant_memory[TICKETS, t]:
+            s.tenant_memory[VIRTUAL, t] = virtual
+            s.tenant_memory[ATTAINED, t] = attained
+            s.tenant_memory[TICKETS, t] = tickets
+
+
+@inlined
+def select_job(s: View, t: int, lease_term: float) -> int:
+    """Open candidate of tenant `t` with the smallest pass, the first submitted of equals."""
+    best, best_pass = NO_JOB, np.inf
+    for j in candidates(s, t):
+        job_pass = level(s.memory[START, j] + s.job[j].attained_service / (s.job[j].weight * lease_term))
+        if is_open(s, j) and job_pass < best_pass:
+            best, best_pass = j, job_pass
+    return best

@@ -1,0 +1,184 @@
+"""HiveD: guaranteed jobs in the cells of their tenant, spot jobs beyond (Zhao et al., OSDI 2020; [Ye2022] §6.1.5).
+
+A job that the free cells of its tenant can hold is guaranteed: it gets whole nodes, and for the rest a cell of the
+next power of two, split off the smallest free cell that is large enough (`hived_cells`). Any other is a
+spot job: it runs on idle GPUs, whoever owns them, and is revoked, back to its last checkpoint, when a guaranteed job
+needs the place. Jobs of a tenant, and all spot jobs, are served in order of submission; one that does not fit is
+passed over. A demand that no cells of its tenant hold (5 GPUs of a quota of 7 = 4 + 2 + 1) is always a spot job.
+
+Departures: cells are bound to GPUs once and for all, where the original binds a virtual cell when it is used: nodes
+are alike, so only revocations can differ, and of equal cells the one that needs fewest of them is taken. Every job
+asks for a guarantee first, where the original's user decides. A spot job stays one until it ends or loses its GPUs.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from astraea.cluster.engine.state import ASKING, PENDING, WHILE_ONE_WAITS, View
+from astraea.cluster.policies.hived_cells import Cells, lay_out, mark_job, rounded, take_cells
+from astraea.cluster.policy_api import (
+    NO_JOB,
+    all_candidates,
+    candidates,
+    fits,
+    grant,
+    is_open,
+    place_on,
+    policy,
+    renewals,
+    revoke,
+    running,
+    some_job_fits,
+)
+from astraea.core.compilation import inlined
+
+# what is kept per job: its role, and the first GPU of a guaranteed job's last cell
+ROLE: Final = 0
+CELL: Final = 1
+
+SPOT: Final = 0
+GUARANTEED: Final = 1
+EVICTED: Final = 2  # a spot job that is not renewed at this round
+
+# what is kept beside the first tenant of the last round: how many jobs it left on GPUs, and how many it let wait
+LEFT: Final = 0
+WAITED: Final = 1
+
+
+class Parameters(NamedTuple):
+    """Parameters of HiveD.
+
+    lease_term : s, time from one checkpoint to the next
+    """
+
+    lease_term: float = 900.0
+
+
+@policy("hived", Parameters, looks=lambda _: WHILE_ONE_WAITS, memory=(2, 2, 0))
+def hived(s: View) -> None:
+    """HiveD's virtual clusters with guaranteed and spot jobs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5)."""
+    renew(s, GUARANTEED)
+    if some_job_waits(s) and not is_like_the_last(s):
+        cells = lay_out(s)
+        for jobs in (running(s), renewals(s)):
+            for j in jobs:
+                if s.memory[ROLE, j] == GUARANTEED:
+                    mark_job(s, cells, j, int(s.memory[CELL, j]))
+        for t in range(len(s.tenant)):
+            start_guaranteed(s, cells, t)
+    renew(s, SPOT)  # those whose place no guaranteed job needs
+    if some_job_waits(s) and not is_like_the_last(s):
+        start_spot(s)
+    s.tenant_memory[LEFT, 0] = len(running(s)) + s.moment[0].n_picks - s.moment[0].n_revoked
+    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.moment[0].n_picks - evicted(s)
+
+
+@inlined
+def renew(s: View, role: int) -> None:
+    """Grant every renewal of a role."""
+    for j in renewals(s):
+        if s.memory[ROLE, j] == role:
+            grant(s, j)
+
+
+@inlined
+def some_job_waits(s: View) -> bool:
+    """Whether not all candidates ask for renewal."""
+    return len(all_candidates(s)) > len(renewals(s))
+
+
+@inlined
+def is_like_the_last(s: View) -> bool:
+    """Whether no job has come, ended or been preempted since the last round, so that who waits does so in vain."""
+    waiting = len(all_candidates(s)) - len(renewals(s))
+    return s.tenant_memory[LEFT, 0] == len(running(s)) + len(renewals(s)) and s.tenant_memory[WAITED, 0] == waiting
+
+
+@inlined
+def evicted(s: View) -> int:
+    """Jobs that ask for renewal and do not get it; they may start again at the next round."""
+    jobs = 0
+    for j in renewals(s):
+        jobs += is_open(s, j)
+    return jobs
+
+
+@inlined
+def start_spot(s: View) -> None:
+    """Start every waiting job that fits, in order of submission."""
+    for j in all_candidates(s):
+        if not some_job_fits(s):
+            break
+        if s.job[j].status == PENDING and is_open(s, j) and fits(s, j):
+            s.memory[ROLE, j] = SPOT
+            grant(s, j)
+
+
+@inlined
+def start_guaranteed(s: View, cells: Cells, t: int) -> None:
+    """Start every waiting job of tenant `t` that its free cells hold, in order of submission."""
+    per_node, most = s.moment[0].gpus_per_node, cells.left[t]
+    for j in candidates(s, t):
+        if most == 0:
+            break
+        if s.job[j].status != PENDING or rounded(s, j) > most:
+            continue
+        firsts = take_cells(s, cells, j)
+        if len(firsts) == 0:
+            most = rounded(s, j) - 1  # nor do they hold a larger one
+            continue
+        most = min(most, cells.left[t])
+        for i, first in enumerate(firsts):
+            make_room(s, cells, first // per_node, min(s.job[j].demand - i * per_node, per_node))
+        s.memory[ROLE, j], s.memory[CELL, j] = GUARANTEED, firsts[-1]
+        grant(s, j)
+        for i, first in enumerate(firsts):
+            place_on(s, j, first // per_node, min(s.job[j].demand - i * per_node, per_node))
+
+
+@inlined
+def make_room(s: View, cells: Cells, node: int, gpus: int) -> None:
+    """Take spot jobs off a node until it has so many idle GPUs, and give these to a guaranteed job."""
+    while cells.idle[node] < gpus:
+        j = victim(s, node, gpus - cells.idle[node])
+        if s.job[j].status == ASKING:
+            s.memory[ROLE, j] = EVICTED
+        else:
+            revoke(s, j)
+        piece = s.job[j].first_piece
+        while piece >= 0:
+            cells.idle[s.piece[piece].node] += s.piece[piece].gpus
+            piece = s.piece[piece].next
+    cells.idle[node] -= gpus
+
+
+@inlined
+def victim(s: View, node: int, wanting: int) -> int:
+    """The smallest spot gang that holds as many GPUs of a node as are wanting; if none does, one that holds the most.
+
+    Of equals, the one whose last checkpoint is the latest, then the one submitted last.
+    """
+    best, best_key = NO_JOB, (np.inf, np.inf, np.inf, np.inf)
+    for jobs in (running(s), renewals(s)):
+        for j in jobs:
+            held = spot_gpus(s, j, node)
+            if held > 0:
+                lost = 0.0 if s.job[j].status == ASKING else s.moment[0].now - s.job[j].lease_start
+                key = (float(max(0, wanting - held)), float(s.job[j].demand), lost, float(-j))
+                if key < best_key:
+                    best, best_key = j, key
+    return best
+
+
+@inlined
+def spot_gpus(s: View, j: int, node: int) -> int:
+    """GPUs of a node that job `j` holds as a spot job and has not lost at this round."""
+    piece = s.job[j].first_piece if s.memory[ROLE, j] == SPOT and is_open(s, j) else -1
+    while piece >= 0:
+        if s.piece[piece].node == node:
+            return s.piece[piece].gpus
+        piece = s.piece[piece].next
+    return 0

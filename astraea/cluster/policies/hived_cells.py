@@ -1,0 +1,152 @@
+"""Buddy cells of virtual clusters (HiveD: Zhao et al., OSDI 2020, §3.2 and §3.3).
+
+The cells of a tenant add up to its whole quota: as many nodes as it holds, then powers of two, each at most once.
+All are laid out over the GPUs of the cluster from large to small, so that powers of two leave no gap; where a node
+has no power of two of GPUs, a cell may be cut at its end. A cell splits into buddies of half its size, and buddies
+that are free are one cell again. GPU `a` is on node ``a // gpus_per_node``.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from astraea.cluster.engine.state import I, View
+from astraea.core.compilation import inlined
+
+NO_CELL: Final = -1
+
+
+class Cells(NamedTuple):
+    """Whose cells are where, and which are free."""
+
+    first: I  #: (levels + 1, T) first GPU of a tenant's cell of 2**level GPUs; at the last level, of its whole nodes
+    taken: npt.NDArray[np.bool_]  #: (GPUs,) whether the GPU is in a cell that is taken
+    left: I  #: (T,) GPUs in free cells of a tenant
+    idle: I  #: (nodes,) GPUs that no job holds
+
+
+@inlined
+def lay_out(s: View) -> Cells:
+    """The cells of all tenants, none of them taken."""
+    levels = 0
+    while 2**levels < s.moment[0].gpus_per_node:
+        levels += 1
+    cells = Cells(
+        first=np.zeros((levels + 1, len(s.tenant)), np.int64),
+        taken=np.zeros(s.moment[0].gpus, np.bool_),
+        left=s.tenant.whole_quota.copy(),
+        idle=s.node_free.copy(),
+    )
+    a = 0
+    for level in range(levels, -1, -1):
+        for t in range(len(s.tenant)):
+            cells.first[level, t] = a
+            a += owned(s, cells, t, level)
+    return cells
+
+
+@inlined
+def owned(s: View, cells: Cells, t: int, level: int) -> int:
+    """GPUs of tenant `t` in its cell of 2**level GPUs; at the last level, in whole nodes."""
+    rest = s.tenant[t].whole_quota % s.moment[0].gpus_per_node
+    return rest & 2**level if level < len(cells.first) - 1 else s.tenant[t].whole_quota - rest
+
+
+@inlined
+def cell_size(gpus: int, per_node: int) -> int:
+    """Size of the cell that holds so many GPUs of one node: the next power of two, or the node."""
+    size = 1
+    while size < gpus:
+        size *= 2
+    return min(size, per_node)
+
+
+@inlined
+def rounded(s: View, j: int) -> int:
+    """GPUs in the cells that hold job `j`: whole nodes, and a cell for the rest."""
+    rest = s.job[j].demand % s.moment[0].gpus_per_node
+    return s.job[j].demand - rest + (cell_size(rest, s.moment[0].gpus_per_node) if rest > 0 else 0)
+
+
+@inlined
+def mark(cells: Cells, first: int, size: int, taken: bool) -> None:
+    """Take the cell of `size` GPUs that begins at GPU `first`, or give it back."""
+    for a in range(first, first + size):
+        cells.taken[a] = taken
+
+
+@inlined
+def mark_job(s: View, cells: Cells, j: int, cell: int) -> None:
+    """Take what job `j` holds: whole nodes, and for the rest the cell that begins at GPU `cell`."""
+    per_node = s.moment[0].gpus_per_node
+    rest = s.job[j].demand % per_node
+    if rest > 0:
+        mark(cells, cell, cell_size(rest, per_node), True)
+    piece = s.job[j].first_piece if rest < s.job[j].demand else -1
+    while piece >= 0:
+        if s.piece[piece].gpus == per_node:
+            mark(cells, s.piece[piece].node * per_node, per_node, True)
+        piece = s.piece[piece].next
+    cells.left[s.job[j].tenant] -= rounded(s, j)
+
+
+@inlined
+def take_cells(s: View, cells: Cells, j: int) -> I:
+    """Take free cells of its tenant for job `j`, one a node, whole nodes first: their first GPUs.
+
+    Empty, and nothing taken, if the free cells do not hold the job; then they hold none that is larger either.
+    """
+    per_node = s.moment[0].gpus_per_node
+    firsts = np.empty(-(-s.job[j].demand // per_node), np.int64)
+    for i in range(len(firsts)):
+        gpus = min(s.job[j].demand - i * per_node, per_node)
+        firsts[i] = best_cell(s, cells, s.job[j].tenant, gpus)
+        if firsts[i] == NO_CELL:
+            for k in range(i):
+                mark(cells, firsts[k], per_node, False)
+            return firsts[:0]
+        mark(cells, firsts[i], cell_size(gpus, per_node), True)
+    cells.left[s.job[j].tenant] -= rounded(s, j)
+    return firsts
+
+
+@inlined
+def best_cell(s: View, cells: Cells, t: int, gpus: int) -> int:
+    """The smallest free cell of tenant `t` that holds so many GPUs of a node.
+
+    Of equals, the one on whose node the fewest GPUs are wanting, then the first.
+    """
+    per_node = s.moment[0].gpus_per_node
+    size, best, best_key = cell_size(gpus, per_node), NO_CELL, np.inf
+    for level in range(len(cells.first)):
+        start = cells.first[level, t]
+        end = start + owned(s, cells, t, level)
+        while start < end:  # node by node
+            stop = min(end, (start // per_node + 1) * per_node)
+            wanting = max(0, gpus - cells.idle[start // per_node])
+            a = start
+            while a < stop:
+                free = free_cell(cells.taken, start, stop, a)
+                key = free * (per_node + 1) + wanting
+                if free >= size and key < best_key:
+                    best, best_key = a, key
+                a += max(free, 1)
+            start = stop
+    return best
+
+
+@inlined
+def free_cell(taken: npt.NDArray[np.bool_], start: int, stop: int, a: int) -> int:
+    """Size of the largest free buddy that begins at GPU `a` of a cell from `start` to `stop`; 0 if `a` is taken."""
+    free = 0
+    while a + free < stop and not taken[a + free]:
+        free += 1
+    if free == stop - start:
+        return free
+    buddy = 1
+    while 2 * buddy <= free and (a - start) % (2 * buddy) == 0:
+        buddy *= 2
+    return min(buddy, free)

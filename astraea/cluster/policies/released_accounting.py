@@ -1,0 +1,171 @@
+"""What `astraea_released` keeps from round to round, as the simulator that ASTRAEA's authors released counts it.
+
+There everything grows in steps of one round: what a job deserves, what a tenant has used in each hour. Sums are made
+in the same steps here, so that ratios that tie there tie here too. What does not change while a job waits is written
+down when it begins to, because thousands may wait.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from astraea.cluster.engine.state import HOUR, View
+from astraea.cluster.policy_api import active_jobs, all_candidates, candidates, in_use, remaining_service, running
+from astraea.core.compilation import inlined
+
+STARVATION: Final = 6 * HOUR
+"""A job that has waited for so long starves [s]."""
+WINDOW: Final = 24
+"""Full hours over which tenants are compared."""
+
+# per job: deserved GPU-time [GPU-s]; its place in the order in which jobs began to wait, 0 if never seen, -1 if it
+# runs; finish-time ratio when it last waited; GPUs, useful GPU-time [GPU-s] and when it starves [s], of jobs that wait;
+# its tenant
+DESERVED, WAITING, UNFAIRNESS, DEMAND, ATTAINED, STARVES, TENANT = 0, 1, 2, 3, 4, 5, 6
+PER_JOB: Final = 7
+# per tenant, as the last round left them: active jobs, GPUs held, whether a job of it has never run, how many began
+# to wait, rounds that are not counted yet (both of all tenants, in the first), GPU-time used in the last full hours,
+# and in each hour [GPU-s]
+ACTIVE, HELD, NEW, LAST, UNCOUNTED, USED, BIN = 0, 1, 2, 3, 4, 5, 6
+PER_TENANT: Final = BIN + WINDOW + 1
+
+
+@inlined
+def is_like_the_last(s: View) -> bool:
+    """Whether no job has come or ended since the last round, in the same hour: then it can be counted later."""
+    last = s.moment[0].now - s.moment[0].interval
+    return s.moment[0].contention_until <= last and int(last / HOUR) == int(s.moment[0].now / HOUR)
+
+
+@inlined
+def open_round(s: View) -> None:
+    """Count the rounds that have passed, and note which jobs wait from now on."""
+    rounds = int(s.tenant_memory[UNCOUNTED, 0]) + 1
+    s.tenant_memory[UNCOUNTED, 0] = 0.0
+    count_used(s, rounds)
+    count_deserved(s, rounds)
+    note_waiting(s)
+
+
+@inlined
+def close_round(s: View) -> None:
+    """Note what this round leaves to be counted at the next."""
+    for k in range(s.moment[0].n_picks):
+        s.memory[WAITING, s.picks[k]] = -1.0
+    for t in range(len(s.tenant)):
+        s.tenant_memory[ACTIVE, t] = active_jobs(s, t)
+        s.tenant_memory[HELD, t] = in_use(s, t)
+
+
+@inlined
+def count_used(s: View, rounds: int) -> None:
+    """Add the GPU-time that each tenant has held since the last round to the bin of this hour."""
+    tick = s.moment[0].interval
+    for k in range(rounds - 1, -1, -1):  # the last round of an hour may still be uncounted
+        time = s.moment[0].now - k * tick
+        hour = int(time / HOUR)
+        this_bin = BIN + hour % (WINDOW + 1)
+        is_new_hour = int((time - tick) / HOUR) < hour
+        for t in range(len(s.tenant)):
+            if is_new_hour:
+                s.tenant_memory[this_bin, t] = 0.0
+                s.tenant_memory[USED, t] = s.tenant_memory[BIN:, t].sum()
+            s.tenant_memory[this_bin, t] += s.tenant_memory[HELD, t] * tick
+
+
+@inlined
+def count_deserved(s: View, rounds: int) -> None:
+    """Add min(demand, share) to what each active job deserves; nothing at the round that first sees it."""
+    tick = s.moment[0].interval
+    shares = np.empty(len(s.tenant))
+    for t in range(len(s.tenant)):
+        shares[t] = s.tenant[t].whole_quota / max(1.0, s.tenant_memory[ACTIVE, t])
+        for j in candidates(s, t):
+            add(s, j, min(s.memory[DEMAND, j], shares[t]) * tick, rounds)
+    for j in running(s):
+        add(s, j, min(s.memory[DEMAND, j], shares[int(s.memory[TENANT, j])]) * tick, rounds)
+
+
+@inlined
+def add(s: View, j: int, gpu_time: float, rounds: int) -> None:
+    """Add round by round, as the sum of the released simulator is made."""
+    total = s.memory[DESERVED, j]
+    for _ in range(rounds):
+        total += gpu_time
+    s.memory[DESERVED, j] = total
+
+
+@inlined
+def note_waiting(s: View) -> None:
+    """Number the jobs that wait from this round on.
+
+    First those whose lease has ended, in the order in which they were launched, then those submitted.
+    """
+    jobs = all_candidates(s)
+    launches, n = np.empty(s.moment[0].gpus, np.int64), 0
+    for j in jobs:
+        if s.memory[WAITING, j] < 0:
+            launches[n] = s.job[j].launch
+            n += 1
+    launches = np.sort(launches[:n])
+    first = s.tenant_memory[LAST, 0] + 1
+    s.tenant_memory[LAST, 0] += n
+    for j in jobs:
+        if s.memory[WAITING, j] < 0:
+            begin_to_wait(s, j, first + np.searchsorted(launches, s.job[j].launch), s.moment[0].now)
+            s.tenant_memory[NEW, s.job[j].tenant] += s.job[j].leases == 0  # granted, but there was no place for it
+        elif s.memory[WAITING, j] == 0:
+            s.tenant_memory[LAST, 0] += 1
+            begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.moment[0].now)
+            s.tenant_memory[NEW, s.job[j].tenant] += 1
+
+
+@inlined
+def begin_to_wait(s: View, j: int, place: float, now: float) -> None:
+    """Write down what stays the same while job `j` waits."""
+    s.memory[WAITING, j] = place
+    s.memory[DEMAND, j] = s.job[j].demand
+    s.memory[TENANT, j] = s.job[j].tenant
+    s.memory[ATTAINED, j] = s.job[j].demand * s.job[j].progress
+    s.memory[STARVES, j] = now + STARVATION
+
+
+@inlined
+def wait_last(s: View, j: int) -> None:
+    """Job `j` has lost its GPUs: it is the last that began to wait."""
+    s.tenant_memory[LAST, 0] += 1
+    begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.moment[0].now)
+
+
+@inlined
+def used_and_owed(s: View, t: int) -> tuple[float, float]:
+    """GPU-time that tenant `t` used in the last full hours, and its whole quota of them [GPU-s]."""
+    hours = min(WINDOW, int(s.moment[0].now / HOUR))
+    return s.tenant_memory[USED, t], s.tenant[t].whole_quota * HOUR * hours
+
+
+@inlined
+def fairness(s: View, j: int) -> float:
+    """Useful GPU-time up to the end of the last lease over what job `j` deserves; 0 at first."""
+    if s.memory[DESERVED, j] == 0:
+        return 0.0
+    return s.memory[ATTAINED, j] / s.memory[DESERVED, j]
+
+
+@inlined
+def note_unfairness(s: View) -> None:
+    """The finish-time ratio of each job that waits and does not starve."""
+    for j in all_candidates(s):
+        if s.moment[0].now < s.memory[STARVES, j]:
+            s.memory[UNFAIRNESS, j] = finish_time_ratio(s, j)
+
+
+@inlined
+def finish_time_ratio(s: View, j: int) -> float:
+    """Life over the life that it would be at its fair share, both counted to the end of the job."""
+    if s.memory[DESERVED, j] == 0:
+        return 1.0
+    life, executed = s.moment[0].now - s.job[j].submit_time, s.job[j].progress
+    return life / (executed * fairness(s, j) + (life - executed) + remaining_service(s, j))

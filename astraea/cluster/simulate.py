@@ -1,0 +1,244 @@
+"""The one door to the engine: `simulate(trace, cluster, policy, seed)`."""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import astraea
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine import decisions, loop
+from astraea.cluster.engine.compilation import compiled_for
+from astraea.cluster.engine.placement import PLACEMENTS
+from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, Private, View, grown, new_state, quotas, whole
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy_api import Policy
+from astraea.cluster.tables import grant_log, job_table, timeline_table
+from astraea.core.compilation import digest
+from astraea.core.errors import InputError, PolicyError
+from astraea.core.result import Result
+from astraea.estimation import estimators
+from astraea.traces.trace import Trace
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is simulated besides trace, cluster and policy.
+
+    Attributes
+    ----------
+    interval : float
+        Time between rounds [s] ([Ye2022] §6.1.3).
+    checkpoint_overhead : float
+        GPUs are held without progress at the end of a lease [s] (§5.1.1).
+    restart_overhead : float
+        Cold start of a preempted job [s] (§6.4).
+    placement : str
+        One of `PLACEMENTS`.
+    estimator : str
+        One of `ESTIMATORS`: where policies that need them get running times from.
+    estimate_error : float
+        Mean absolute percentage error of the estimator `noisy` (0.5 is 50 %), 0 for the others.
+    """
+
+    interval: float = 10.0
+    checkpoint_overhead: float = 5.0
+    restart_overhead: float = 20.0
+    placement: str = "consolidated"
+    estimator: str = "oracle"
+    estimate_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.placement not in PLACEMENTS:
+            raise InputError(f"placement must be one of {', '.join(PLACEMENTS)}, got {self.placement!r}")
+        for f in fields(self)[:3]:
+            value = getattr(self, f.name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1e9:
+                raise InputError(f"{f.name} must be a time from 0 to 1e9 s, got {value!r}")
+        if self.interval == 0:
+            raise InputError("interval must be above 0 s, got 0")
+        estimators.check(self.estimator, self.estimate_error)
+
+
+def simulate(
+    trace: Trace,
+    cluster: Cluster,
+    policy: Policy | str,
+    seed: int = 0,
+    *,
+    settings: Settings | None = None,
+    keep_log: bool = False,
+    skip_rounds: bool = True,
+) -> Result:
+    """Run a trace on a cluster under a policy.
+
+    Parameters
+    ----------
+    trace : Trace
+    cluster : Cluster
+    policy : Policy or str
+        A scheduler, with its parameters, or the name of one.
+    seed : int
+        Of random placement and noisy estimates; nothing else is random.
+    settings : Settings, optional
+        Scheduling interval, overheads, placement, estimator.
+    keep_log : bool
+        Keep every lease and its nodes (`Result.grants`, `Result.placements`).
+    skip_rounds : bool
+        False runs every round, also those in which nothing can change; the result is the same.
+
+    Raises
+    ------
+    InputError
+        If no job of the trace can ever run there, a parameter is out of range, or the estimator has no history.
+    PolicyError
+        If the policy breaks a rule: a gang that is not there, a job granted twice, or jobs left waiting for ever.
+    """
+    if isinstance(policy, str):
+        policy = get_policy(policy)
+    settings = Settings() if settings is None else settings
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
+    lease_rounds = rounds_of_lease(policy, settings)
+    if lease_rounds > 0:
+        policy = policy(lease_term=lease_rounds * settings.interval)
+    runnable, set_aside = split_off_impossible(trace, cluster)
+
+    estimate = (np.full(len(runnable), np.nan),) * 3
+    if policy.needs_estimates:
+        found = estimators.estimate(trace, settings.estimator, settings.estimate_error, int(seed))
+        rows = np.flatnonzero(~np.isin(trace.job_id, set_aside["job_id"]))
+        estimate = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
+    view, private = new_state(
+        runnable,
+        cluster,
+        parameters=np.array([*policy.parameters.values(), 0.0]),
+        estimate=estimate,
+        memory=policy.memory,
+        lease_rounds=lease_rounds,
+        interval=settings.interval,
+        skipped_neighbour=policy.parameters.get("skipped_neighbour", 0.0) > 0,
+        checkpoint=settings.checkpoint_overhead,
+        restart=settings.restart_overhead,
+        placement=PLACEMENTS.index(settings.placement),
+        seed=int(seed),
+        keep_log=keep_log,
+        looks=attention(policy, settings) if skip_rounds else EVERY_ROUND,
+    )
+    run, select = compiled_for(policy.select)
+    began = time.perf_counter()
+    while (outcome := run(view, private, select)) in (loop.FULL, loop.PAUSED):
+        if outcome == loop.FULL:
+            view, private = grown(view, private)
+    seconds = time.perf_counter() - began
+    if outcome == loop.BROKEN:
+        raise PolicyError(violation_sentence(policy, runnable, view, private))
+
+    log = grant_log(runnable, private) if keep_log else (None, None)
+    return Result(
+        jobs=job_table(runnable, view, private),
+        set_aside=set_aside,
+        timeline=timeline_table(runnable, view, private),
+        grants=log[0],
+        placements=log[1],
+        provenance=provenance(trace, cluster, policy, settings, int(seed)),
+        seconds=seconds,
+    )
+
+
+def rounds_of_lease(policy: Policy, settings: Settings) -> int:
+    """The lease term in whole rounds, rounded up; 0 for a policy that does not preempt."""
+    term = policy.lease_term
+    if math.isinf(term):
+        return 0
+    if term < settings.interval:
+        raise InputError(
+            f"policy {policy.name}: lease_term must be at least the scheduling interval of {settings.interval:g} s, "
+            f"got {term:g}"
+        )
+    rounds = loop.round_at(term, settings.interval)
+    overheads = settings.checkpoint_overhead + settings.restart_overhead
+    if rounds * settings.interval <= overheads:
+        raise InputError(
+            f"policy {policy.name}: lease_term must be longer than checkpoint and restart together "
+            f"({overheads:g} s), or a preempted job never gets on; got {term:g}"
+        )
+    return int(rounds)
+
+
+def attention(policy: Policy, settings: Settings) -> int:
+    """At which rounds the policy is asked although nothing happened."""
+    looks = policy.looks(policy.parameters)
+    # a grant that could not be placed leaves GPUs free, and the policy may answer otherwise the next time
+    return max(looks, WHILE_ONE_FITS) if settings.placement == "strict" else looks
+
+
+def split_off_impossible(trace: Trace, cluster: Cluster) -> tuple[Trace, pd.DataFrame]:
+    """Jobs that some policy could run, and those that none ever could, with the reason.
+
+    A gang larger than its tenant's whole quota can never be served under static quotas; it is set aside under every
+    policy, so that all are compared on the same jobs.
+    """
+    quota = whole(quotas(trace, cluster.gpus))[trace.tenant]
+    too_large = trace.demand > cluster.gpus
+    over_quota = (trace.demand > quota) & ~too_large
+    out = np.flatnonzero(too_large | over_quota)
+    reasons = [
+        f"demand exceeds the cluster ({cluster.gpus} GPUs)" if too_large[j] else
+        f"demand exceeds the quota of its tenant ({quota[j]} GPUs)"
+        for j in out
+    ]  # fmt: skip
+    table = trace.frame.loc[out, ["job_id", "tenant", "demand", "duration"]].reset_index(drop=True)
+    table["reason"] = pd.Series(reasons, dtype=object)
+    if len(out) == len(trace):
+        raise InputError(f"{trace.name}: no job fits a cluster of {cluster.gpus} GPUs; the first: {reasons[0]}")
+    if len(out) == 0:
+        return trace, table
+    return trace._take(np.flatnonzero(~(too_large | over_quota))), table
+
+
+def violation_sentence(policy: Policy, trace: Trace, view: View, private: Private) -> str:
+    """Which rule was broken, by which policy, with which job, and when."""
+    code, j = int(private.engine[0].violation), int(private.engine[0].violator)
+    job = f"job {trace.job_id[j]!r}" if 0 <= j < len(trace) else f"index {j}"
+    what = {
+        decisions.NOT_A_JOB: f"granted {job}, which is not a job",
+        decisions.NOT_A_CANDIDATE: f"granted {job}, which neither waits nor asks for renewal",
+        decisions.GRANTED_TWICE: f"granted {job} twice in one round",
+        decisions.OVER_CAPACITY: f"granted {job} more GPUs than are free",
+        decisions.NOT_RUNNING: f"revoked {job}, which is not under a running lease or was revoked already",
+        decisions.MISPLACED: f"chose nodes for {job} that do not have its gang free",
+        decisions.STUCK: f"leaves {job} and {int(view.region[-1].length) - 1} more waiting in an idle cluster for ever",
+    }[code]
+    return f"policy {policy.name}, at {view.moment[0].now:g} s: {what}"
+
+
+def provenance(trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int) -> dict[str, Any]:
+    """Everything that one needs to get the same bytes again."""
+    return {
+        "trace": trace.name,
+        "trace_sha256": trace.digest,
+        "nodes": cluster.nodes,
+        "gpus_per_node": cluster.gpus_per_node,
+        "policy": policy.name,
+        "parameters": policy.shown,
+        **{f.name: getattr(settings, f.name) for f in fields(settings)},
+        "seed": seed,
+        **(estimators.identity(trace, settings.estimator) if policy.needs_estimates else {}),
+        "astraea": astraea.__version__,
+        "source_sha256": source_digest(),
+        "python": platform.python_version(),
+        **{package: version(package) for package in ("numpy", "numba", "pandas")},
+    }
+
+
+def source_digest() -> str:
+    """SHA-256 of the code that decides a result."""
+    return digest("core", "cluster", "traces/trace.py", "traces/columns.py")

@@ -1,0 +1,74 @@
+"""The tables of a `Result`, from the arrays of a finished simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster.engine.state import HOUR, Private, View
+from astraea.traces.trace import Trace
+
+KINDS = np.array(["start", "restart", "renewal"], dtype=object)
+
+
+def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
+    """`Result.jobs`."""
+    jct = x.job.end_time - trace.submit_time
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rho = np.where(x.job.fair_service > 0, s.job.attained_service / x.job.fair_service, np.nan)
+    frame = trace.frame
+    return pd.DataFrame(
+        {
+            "job_id": frame["job_id"],
+            "tenant": frame["tenant"],
+            "demand": trace.demand,
+            "submit_time": trace.submit_time,
+            "first_start_time": x.job.first_start,
+            "end_time": x.job.end_time,
+            "duration": trace.duration,
+            "jct": jct,
+            "queueing_delay": jct - s.job.executed,
+            "slowdown": jct / s.job.executed,
+            "attained_service": s.job.attained_service,
+            "fair_service": x.job.fair_service,
+            "rho_job": rho,
+            "leases": s.job.leases,
+            "preemptions": x.job.preemptions,
+            "overhead": x.job.overhead,
+            "user": frame["user"],
+            "contention": x.job.contention_mean,
+        }
+    )
+
+
+def timeline_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
+    """`Result.timeline`, up to the last whole hour before the last job has ended."""
+    hours, tenants = int(x.job.end_time.max() // HOUR) + 1, len(trace.tenants)
+    return pd.DataFrame(
+        {
+            "time": np.repeat(np.arange(hours) * HOUR, tenants),
+            "tenant": np.tile(np.array(trace.tenants, dtype=object), hours),
+            "attained_service": s.timeline.attained[:hours].ravel(),
+            "fair_service": s.timeline.fair[:hours].ravel(),
+            "held": s.timeline.held[:hours].ravel(),
+            "waiting": s.timeline.waiting[:hours].ravel(),
+        }
+    )
+
+
+def grant_log(trace: Trace, x: Private) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`Result.grants` and `Result.placements`."""
+    n, m = int(x.engine[0].n_log), int(x.engine[0].n_place)
+    j = x.log.job[:n]
+    grants = pd.DataFrame(
+        {
+            "job_id": trace.job_id[j],
+            "tenant": np.array(trace.tenants, dtype=object)[trace.tenant[j]],
+            "demand": trace.demand[j],
+            "start": x.log.time[:n],
+            "end": x.log.end[:n],
+            "kind": KINDS[x.log.kind[:n]],
+            "nodes": x.log.nodes[:n],
+        }
+    )
+    return grants, pd.DataFrame(x.place_log[:m].copy(), columns=["grant", "node", "gpus"])

@@ -1,0 +1,91 @@
+"""How compiled functions are made, where they are kept, and the digests that say whether they are still good.
+
+numba checks a cached function against its own file only, so a change in a function or a constant that was compiled
+into it would go unnoticed. The compiled functions of a room are therefore kept in a folder that is named after the
+source of everything that they can be made of: the room itself and `core`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numba
+import pooch
+
+PACKAGE: Final = Path(__file__).resolve().parents[1]
+
+
+@cache
+def digest(*places: str) -> str:
+    """SHA-256 over the names and contents of every Python file in some folders and files of the package.
+
+    Parameters
+    ----------
+    *places : str
+        Paths relative to the package, such as ``core`` or ``traces/trace.py``.
+    """
+    return digest_below(PACKAGE, *places)
+
+
+def digest_below(root: Path, *places: str) -> str:
+    """As `digest`, relative to another folder, and read anew at each call."""
+    files = {root / place for place in places if place.endswith(".py")}
+    files |= {file for place in places if not place.endswith(".py") for file in (root / place).rglob("*.py")}
+    h = hashlib.sha256()
+    for path in sorted(files, key=lambda p: p.relative_to(root).as_posix()):
+        h.update(path.relative_to(root).as_posix().encode())
+        h.update(path.read_bytes())
+    return h.hexdigest()
+
+
+@cache
+def _home() -> Path:
+    """A writable folder for compiled functions; a temporary one where the user's cache is read-only."""
+    if numba.config.CACHE_DIR:
+        return Path(numba.config.CACHE_DIR)
+    folder = Path(pooch.os_cache("astraea"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="astraea-compiled-"))
+
+
+def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
+    """`numba.njit`, plain Python under NUMBA_DISABLE_JIT=1.
+
+    What lies in the package, or in ``verification/`` beside it, is cached on disk; a function from elsewhere, such as
+    a policy in a notebook, is compiled anew by each process.
+
+    Parameters
+    ----------
+    function : function
+    inline : bool
+        Whether it is compiled into its callers by force.
+    """
+    options = {"error_model": "numpy", "forceinline": inline}
+    path = Path(function.__code__.co_filename)
+    if path.is_relative_to(PACKAGE):
+        room = path.relative_to(PACKAGE).parts[0]
+        key = digest("core", room)
+    elif path.is_relative_to(PACKAGE.parent / "verification"):
+        room, key = "verification", digest_below(PACKAGE.parent, "verification", "astraea/core", "astraea/gavel")
+    else:
+        return numba.njit(**options)(function)
+    home = _home()
+    try:  # numba reads the folder when the function is made
+        numba.config.CACHE_DIR = str(home / f"{room}-{key[:16]}")
+        return numba.njit(cache=True, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = str(home)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """`compiled`, and into its callers by force: what the loop of the simulator is made of."""
+    return compiled(function, inline=True)

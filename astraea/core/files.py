@@ -1,0 +1,54 @@
+"""Files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from astraea.core.errors import InputError
+
+
+def publish(path: Path, content: bytes | str | Callable[[Path], Any]) -> None:
+    """Write a file in one step, with the folders above it: whoever looks sees the old content or the new.
+
+    `content` is what goes into it, or a function that fills the file at the path that it is given.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written; what stood at `path` is untouched then.
+    """
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        if callable(content):
+            content(temporary)
+        else:
+            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as err:
+        raise InputError(f"{path}: cannot be written ({err.strerror or err})") from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def project_root(needs: str = "notebooks") -> Path:
+    """The checkout of the project: where the package lies, or else the working folder.
+
+    Raises
+    ------
+    InputError
+        If neither holds `needs`, a path relative to it: the package was installed without the project around it.
+    """
+    for folder in (Path(__file__).resolve().parents[2], Path.cwd()):
+        if (folder / "pyproject.toml").is_file() and (folder / needs).exists():
+            return folder
+    raise InputError(f"{needs} is not here; this needs a checkout of the project: run it in its top folder")

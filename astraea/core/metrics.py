@@ -1,0 +1,130 @@
+"""What is measured of a `Result`: job completion time, slowdown, long-term GPU-time fairness, utilization.
+
+Pure functions; equation numbers are those of [Ye2022]. A fairness figure of something that is owed nothing is
+undefined: NaN, left out of shares, and counted (`undefined_jobs`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.errors import InputError
+from astraea.core.result import Result
+
+SHARING_LOSS: Final = 0.95
+"""A job with rho_job below this has sharing loss ([Ye2022] §6.3)."""
+
+SLACK: Final = 1e-9
+"""A tenant has sharing loss when rho_tenant is below 1 by more than this."""
+
+DAY: Final = 86_400.0
+HOUR: Final = 3_600.0
+
+
+def average_jct(result: Result) -> float:
+    """Mean of end minus submission [s] ([Ye2022] §6.1.4)."""
+    return float(result.jobs["jct"].mean())
+
+
+def average_slowdown(result: Result) -> float:
+    """Mean of (pending + running) / running [1] ([Ye2022] §6.1.4)."""
+    return float(result.jobs["slowdown"].mean())
+
+
+def sharing_loss(result: Result, threshold: float = SHARING_LOSS) -> float:
+    """Share of jobs with rho_job < threshold, among those that are owed something ([Ye2022] §6.3); in [0, 1]."""
+    rho = result.jobs["rho_job"].dropna()
+    return float((rho < threshold).mean()) if len(rho) else float("nan")
+
+
+def tenant_windows(result: Result, window: float = DAY, step: float = HOUR) -> pd.DataFrame:
+    """Fairness of every tenant over sliding windows ([Ye2022] Eq. 12 with Eq. 8, Fig 11).
+
+    Parameters
+    ----------
+    window, step : float
+        Length of a window and distance between two starts [s]; whole hours.
+
+    Returns
+    -------
+    DataFrame, columns window_start, window_end [s], tenant, attained_service, fair_service [GPU-s], rho_tenant
+        One row per window that ends before the last job does, and tenant; in order of time, then tenant.
+        rho_tenant is NaN where the tenant is owed nothing.
+    """
+    for name, value in (("window", window), ("step", step)):
+        if value < HOUR or value % HOUR:
+            raise InputError(f"{name} must be a whole number of hours in seconds, at least 3600, got {value:g}")
+    hours = result.timeline["time"].nunique()
+    tenants = result.timeline["tenant"].iloc[: len(result.timeline) // max(hours, 1)]
+    shape = (hours, len(tenants))
+    attained = result.timeline["attained_service"].to_numpy().reshape(shape)
+    fair = result.timeline["fair_service"].to_numpy().reshape(shape)
+    width = int(window // HOUR)
+    starts = np.arange(0, max(hours - width, 0), int(step // HOUR))
+    got, owed = attained[starts + width] - attained[starts], fair[starts + width] - fair[starts]
+    rho = np.full(got.shape, np.nan)
+    np.divide(got, owed, out=rho, where=owed > 0)
+    n = len(tenants)
+    return pd.DataFrame(
+        {
+            "window_start": np.repeat(starts * HOUR, n),
+            "window_end": np.repeat(starts * HOUR + window, n),
+            "tenant": np.tile(tenants.to_numpy(), len(starts)),
+            "attained_service": got.ravel(),
+            "fair_service": owed.ravel(),
+            "rho_tenant": rho.ravel(),
+        }
+    )
+
+
+def tenant_sharing_loss(result: Result, threshold: float = 1.0, window: float = DAY, step: float = HOUR) -> float:
+    """Share of (tenant, window) cases with rho_tenant < threshold ([Ye2022] §6.3); in [0, 1], NaN without a case."""
+    rho = tenant_windows(result, window, step)["rho_tenant"].dropna()
+    return float((rho < threshold - SLACK).mean()) if len(rho) else float("nan")
+
+
+def finish_time_fairness(result: Result) -> pd.Series:
+    """T_shared / T_isolated of every job [Mahajan2020]; 1 and below is fair.
+
+    T_isolated is the time with 1/N of the cluster, N the average number of active jobs during the job's life: the
+    duration, stretched by demand / (GPUs / N) where the gang is larger than that.
+    """
+    jobs = result.jobs
+    stretch = np.maximum(1.0, jobs["demand"] * jobs["contention"] / result.gpus)
+    return (jobs["jct"] / (jobs["duration"] * stretch)).rename("finish_time_fairness")
+
+
+def utilization(result: Result) -> float:
+    """GPU-time held over the GPU-time that the cluster has until the last job ends; in [0, 1]."""
+    return float(result.jobs["attained_service"].sum() / (result.gpus * result.makespan))
+
+
+def overhead_share(result: Result) -> float:
+    """Checkpoints and restarts as a share of the average JCT ([Ye2022] §6.4); in [0, 1]."""
+    return float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
+
+
+def summary(result: Result) -> dict[str, Any]:
+    """The figures of a run by name; times in s, shares in [0, 1], GPU-time in GPU-s."""
+    aside = result.set_aside
+    return {
+        "policy": result.policy,
+        "jobs": len(result.jobs),
+        "set_aside_jobs": len(aside),
+        "set_aside_gpu_time": float((aside["demand"] * aside["duration"]).sum()),
+        "average_jct": average_jct(result),
+        "median_jct": float(result.jobs["jct"].median()),
+        "average_slowdown": average_slowdown(result),
+        "average_queueing_delay": float(result.jobs["queueing_delay"].mean()),
+        "sharing_loss": sharing_loss(result),
+        "undefined_jobs": int(result.jobs["rho_job"].isna().sum()),
+        "tenant_sharing_loss": tenant_sharing_loss(result),
+        "makespan": result.makespan,
+        "utilization": utilization(result),
+        "overhead_share": overhead_share(result),
+        "leases": int(result.jobs["leases"].sum()),
+        "preemptions": int(result.jobs["preemptions"].sum()),
+    }

@@ -1,0 +1,41 @@
+"""Functions of time that are constant between changes, and their exact integrals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray
+
+
+class Stepped:
+    """A function of time that is constant between changes: value `rate[k]` from `time[k]` on, 0 before."""
+
+    def __init__(self, time: FloatArray, rate: FloatArray) -> None:
+        self.time, self.rate = time, rate
+        self.area = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(time))]) if len(time) else time
+
+    @classmethod
+    def of_changes(cls, time: FloatArray, change: FloatArray) -> Stepped:
+        """Sum of the changes up to each moment."""
+        order = np.argsort(time, kind="stable")
+        return cls(time[order], np.cumsum(change[order]))
+
+    def at(self, when: FloatArray) -> FloatArray:
+        """Value at each moment, after the changes of that moment."""
+        k = np.searchsorted(self.time, when, side="right") - 1
+        return np.where(k >= 0, self.rate[np.maximum(k, 0)], 0.0) if len(self.time) else np.zeros(len(when))
+
+    def until(self, when: FloatArray) -> FloatArray:
+        """Integral up to each moment."""
+        if len(self.time) == 0:
+            return np.zeros(len(when))
+        k = np.searchsorted(self.time, when, side="right") - 1
+        i = np.maximum(k, 0)
+        return np.where(k >= 0, self.area[i] + self.rate[i] * (when - self.time[i]), 0.0)
+
+
+def contention(arrival: FloatArray, end: FloatArray, now: float) -> FloatArray:
+    """Average number of active jobs during the life of each job."""
+    stop = np.minimum(end, now)
+    active = Stepped.of_changes(np.concatenate([arrival, stop]), np.repeat([1.0, -1.0], len(arrival)))
+    return np.asarray((active.until(stop) - active.until(arrival)) / np.maximum(stop - arrival, 1e-12))

@@ -1,0 +1,128 @@
+"""How good estimates of running times are, and what they say of a job that has run for a while.
+
+Pure functions of estimates and true durations, besides those of `astraea.estimation.estimates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.core.arrays import FloatArray
+from astraea.estimation.estimates import HIGH, LOW, Estimates, accuracy
+from astraea.estimation.history import Past
+from astraea.estimation.models import ENOUGH
+from astraea.traces.trace import Trace
+
+DAY: Final = 86_400.0
+
+
+def constant_guess(trace: Trace) -> Estimates:
+    """The same for every job: 10 %, 50 % and 90 % quantile of the jobs of the history that had ended by second 0.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    log = Past(trace, "constant guess").log_duration
+    return Estimates.through(*(np.full(len(trace), np.exp(np.quantile(log, p))) for p in (LOW, 0.5, HIGH)))
+
+
+def error_table(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFrame:
+    """Error and band of each estimator, one row each.
+
+    Returns
+    -------
+    DataFrame, index estimator
+        The measures of `estimates.accuracy`, and `rank correlation`: Spearman's, between estimated and true GPU-time,
+        which is what an order by estimates hangs on; NaN where all are equal.
+    """
+    table = accuracy(estimates, trace.duration).pivot_table(
+        index="estimator", columns="measure", values="value", sort=False
+    )
+    truth = _ranks(trace.gpu_time)
+    found = {}
+    for name, e in estimates.items():
+        ranks = _ranks(trace.demand * e.median)
+        same = len(trace) < 2 or np.ptp(ranks) == 0 or np.ptp(truth) == 0
+        found[name] = np.nan if same else float(np.corrcoef(ranks, truth)[0, 1])
+    return table.assign(**{"rank correlation": pd.Series(found)}).rename_axis(columns=None)
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    return np.asarray(pd.Series(values).rank(), dtype=np.float64)
+
+
+def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 7) -> pd.DataFrame:
+    """Error and coverage of jobs that come soon after second 0, when all estimates are made, and later.
+
+    Returns
+    -------
+    DataFrame, columns estimator, day, jobs, log-MAE, coverage
+        One row per estimator and part of the time in which a job comes; `day` is its middle; shares in [0, 1].
+    """
+    part = np.minimum((trace.submit_time / max(trace.span, 1.0) * parts).astype(np.int64), parts - 1)
+    rows = []
+    for name, e in estimates.items():
+        error: FloatArray = np.abs(np.log(e.median / trace.duration))
+        inside = (trace.duration >= e.quantile(LOW)) & (trace.duration <= e.quantile(HIGH))
+        for k in np.unique(part):
+            here = part == k
+            day = (k + 0.5) * trace.span / parts / DAY
+            rows.append((name, day, int(here.sum()), error[here].mean(), inside[here].mean()))
+    return pd.DataFrame(rows, columns=["estimator", "day", "jobs", "log-MAE", "coverage"])
+
+
+def joint_density(estimates: Mapping[str, Estimates], trace: Trace, per_decade: int = 6) -> pd.DataFrame:
+    """Share of the jobs in each cell of true running time and estimate, cells even in the logarithm.
+
+    Returns
+    -------
+    DataFrame, columns estimator, truth, estimate, share
+        Cells with a job; `truth` and `estimate` are the lower edges [s], each cell a factor 10^(1 / `per_decade`) wide.
+    """
+    parts = []
+    truth = np.floor(per_decade * np.log10(trace.duration))
+    for name, e in estimates.items():
+        cells = pd.DataFrame({"truth": truth, "estimate": np.floor(per_decade * np.log10(e.median))})
+        counts = cells.value_counts(sort=False).sort_index().rename("share").reset_index()
+        edges = 10 ** (counts[["truth", "estimate"]] / per_decade)
+        parts.append(edges.assign(share=counts["share"] / len(trace)).assign(estimator=name))
+    return pd.concat(parts, ignore_index=True)[["estimator", "truth", "estimate", "share"]]
+
+
+# -- what is left ------------------------------------------------------------------------------------------------------
+
+
+def survival(estimates: Estimates, service: npt.ArrayLike) -> FloatArray:
+    """Probability that each job needs more than `service` [s]: 1 / (1 + (service / median)^(1 / spread)).
+
+    Shapes broadcast. Without spread it is 1 below the median, 0 above it and 1/2 there.
+    """
+    x = np.asarray(service, dtype=np.float64)
+    spread = np.where(x < estimates.median, estimates.spread_below, estimates.spread_above)
+    with np.errstate(divide="ignore", over="ignore"):
+        share: FloatArray = 1 / (1 + (x / estimates.median) ** (1 / spread))
+    return share
+
+
+def median_remaining(estimates: Estimates, had: npt.ArrayLike) -> FloatArray:
+    """Median of what each job still needs once it has had that service [s]: x - had where S(x) = S(had) / 2.
+
+    Shapes broadcast. Without spread nothing is left after the median.
+    """
+    e = np.asarray(had, dtype=np.float64)
+    left = survival(estimates, e) / 2  # at most 1/2, so x is above the median
+    with np.errstate(divide="ignore"):
+        return np.maximum(estimates.median * (1 / left - 1) ** estimates.spread_above - e, 0.0)
+
+
+def observed_remaining(duration: FloatArray, had: npt.ArrayLike) -> FloatArray:
+    """Median of what jobs still needed, of those that needed more than `had` [s]; NaN where fewer than `ENOUGH` did."""
+    longer = (duration[duration > e] - e for e in np.atleast_1d(np.asarray(had, dtype=np.float64)))
+    return np.array([np.median(rest) if len(rest) >= ENOUGH else np.nan for rest in longer])

@@ -1,0 +1,210 @@
+"""Estimators of running times that learn from the jobs that ended before a trace's second 0 (`past`).
+
+The band of the gradient boosting is conformal [Romano2019]: models of the first three quarters of the history tell by
+how much its quantiles miss on the last quarter.
+
+[Romano2019] Romano, Patterson, Candès, Conformalized Quantile Regression, NeurIPS 2019.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol, Self
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
+from astraea.estimation.estimates import HIGH, LOW, Estimates
+from astraea.estimation.history import Past
+from astraea.traces.trace import Trace
+
+LEVELS: Final = (("user", "demand"), ("tenant", "demand"), ("user",), ("demand",), ())
+"""Whose jobs are looked at, the first that has any."""
+
+LEAST_SPREAD: Final = 0.05
+"""Smallest spread of a learned estimate, 12 % up to its outer quantiles: the past never gives certainty."""
+
+ENOUGH: Final = 50
+"""With fewer errors than that, quantiles of errors are not taken."""
+
+MOST: Final = 50_000
+"""As many jobs are learned from at most, the last ones."""
+
+SHUFFLED: Final = 5_000
+"""As many jobs are used at most to measure the importance of features, spread evenly."""
+
+MODEL: Final[dict[str, Any]] = {
+    "loss": "quantile", "max_iter": 60, "max_leaf_nodes": 15, "min_samples_leaf": 50, "learning_rate": 0.1,
+    "early_stopping": False, "random_state": 0,
+}  # fmt: skip
+
+
+class Estimator(Protocol):
+    """Something that learns from the history of a trace and then estimates its jobs."""
+
+    def fit(self, trace: Trace) -> Self:
+        """Learn from `trace.history`."""
+
+    def predict(self, trace: Trace) -> Estimates:
+        """Estimate the jobs of the trace that it was fitted to."""
+
+
+class History:
+    """Median of the last jobs of the same user with the same demand, or of the next in `LEVELS`.
+
+    The median of running times is that of their logarithms. The spread comes from the errors that the same rule makes
+    on the history, by level.
+    """
+
+    def fit(self, trace: Trace) -> Self:
+        """Learn from the history of a trace.
+
+        Raises
+        ------
+        InputError
+            If it has none, or none of its jobs had ended by second 0.
+        """
+        past = Past(trace, "history")
+        self._past = past
+        level, median = self._medians(past.jobs)
+        error = past.log_duration - median
+        pooled = _band(error[level >= 0], np.log([1 / 9, 9]))
+        self._band = np.array([_band(error[level == k], pooled) for k in range(len(LEVELS))])
+        return self
+
+    def predict(self, trace: Trace) -> Estimates:
+        """Estimate the jobs of the trace that it was fitted to.
+
+        Raises
+        ------
+        InputError
+            If it was not fitted.
+        """
+        if not hasattr(self, "_past"):
+            raise _unfitted("history")
+        level, median = self._medians(self._past.present(trace))
+        low, high = self._band[level].T
+        return _estimates(median + low, median, median + high)
+
+    def _medians(self, jobs: pd.DataFrame) -> tuple[IntArray, FloatArray]:
+        """First level with a job that had ended, -1 if there is none, and the median there [ln s]."""
+        level = np.full(len(jobs), -1)
+        median = np.full(len(jobs), np.nan)
+        for k, keys in enumerate(LEVELS):
+            found = self._past.look(jobs, keys)["median"].to_numpy()
+            new = np.isnan(median) & ~np.isnan(found)
+            level[new] = k
+            median[new] = found[new]
+        return level, median
+
+
+class GradientBoosting:
+    """Quantiles of log running time by scikit-learn's histogram gradient boosting.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Names of what it sees of a job, once it is fitted.
+    """
+
+    features: tuple[str, ...] = ()
+
+    def fit(self, trace: Trace) -> Self:
+        """Learn from the history of a trace.
+
+        Raises
+        ------
+        InputError
+            If it has none, or none of its jobs had ended by second 0.
+        """
+        past = Past(trace, "gradient-boosting")
+        jobs, y = past.jobs.tail(MOST), past.log_duration[-MOST:]
+        x = self._features(past, jobs)
+        # hold the last quarter out to see how far the outer quantiles are off
+        split = jobs["submit_time"].quantile(0.75)
+        early, late = (jobs["end"] < split).to_numpy(), (jobs["submit_time"] >= split).to_numpy()
+        self._shift = {0.5: 0.0, LOW: 0.0, HIGH: 0.0}
+        if min(early.sum(), late.sum()) >= ENOUGH:
+            for p in (LOW, HIGH):
+                missed = y[late] - _fitted(p, x[early], y[early]).predict(x[late])
+                self._shift[p] = float(np.quantile(missed, p))
+        self._models = {p: _fitted(p, x, y) for p in (LOW, 0.5, HIGH)}
+        self._past, self.features = past, tuple(map(str, x))
+        return self
+
+    def predict(self, trace: Trace) -> Estimates:
+        """Estimate the jobs of the trace that it was fitted to.
+
+        Raises
+        ------
+        InputError
+            If it was not fitted.
+        """
+        if not self.features:
+            raise _unfitted("gradient-boosting")
+        x = self._features(self._past, self._past.present(trace))
+        # separate models may cross: the middle one of three is the median
+        return _estimates(*np.sort([model.predict(x) + self._shift[p] for p, model in self._models.items()], axis=0))
+
+    def importance(self, trace: Trace, repeats: int = 5) -> pd.DataFrame:
+        """How much worse the medians of a trace's jobs get when one feature is shuffled among them.
+
+        Returns
+        -------
+        DataFrame, columns feature, importance, spread
+            Increase of log-MAE, its mean and standard deviation over `repeats`; the largest first.
+        """
+        from sklearn.inspection import permutation_importance
+
+        if not self.features:
+            raise _unfitted("gradient-boosting")
+        rows = np.unique(np.linspace(0, len(trace) - 1, SHUFFLED).astype(np.int64))
+        found = permutation_importance(
+            self._models[0.5], self._features(self._past, self._past.present(trace).iloc[rows]),
+            np.log(trace.duration[rows]), scoring="neg_mean_absolute_error", n_repeats=repeats, random_state=0,
+        )  # fmt: skip
+        table = pd.DataFrame(
+            {"feature": self.features, "importance": found.importances_mean, "spread": found.importances_std}
+        )
+        return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+
+    def _features(self, past: Past, jobs: pd.DataFrame) -> pd.DataFrame:
+        """What the models see of each job."""
+        columns: dict[str, Any] = {c: past.number(jobs[c], c) for c in ("tenant", "user")}
+        columns["demand"] = jobs["demand"].to_numpy(dtype=np.float64)
+        if past.origin is not None:
+            time = past.origin + pd.to_timedelta(jobs["submit_time"], unit="s")
+            columns["hour"] = time.dt.hour.astype(np.float64)
+            columns["weekday"] = time.dt.day_of_week.astype(np.float64)
+        for keys in LEVELS[:3]:
+            for name, values in past.look(jobs, keys).items():
+                columns[f"{name} of {' and '.join(keys)}"] = values
+        return pd.DataFrame({name: np.asarray(values) for name, values in columns.items()})
+
+
+def _band(errors: FloatArray, otherwise: FloatArray) -> FloatArray:
+    """Lower and upper quantile of errors, or `otherwise` if they are few."""
+    if len(errors) < ENOUGH:
+        return otherwise
+    band: FloatArray = np.quantile(errors, [LOW, HIGH])
+    return band
+
+
+def _estimates(low: FloatArray, median: FloatArray, high: FloatArray) -> Estimates:
+    """Estimates of these quantiles [ln s], with at least the least spread."""
+    found = Estimates.through(*np.exp([np.minimum(low, median), median, np.maximum(high, median)]))
+    below, above = (np.maximum(spread, LEAST_SPREAD) for spread in (found.spread_below, found.spread_above))
+    return Estimates(found.median, below, above)
+
+
+def _fitted(p: float, x: pd.DataFrame, y: FloatArray) -> Any:
+    """Fit one quantile; the result does not depend on the number of threads."""
+    from sklearn.ensemble import HistGradientBoostingRegressor  # takes seconds to import
+
+    x = x.fillna(dict.fromkeys(x.columns[x.isna().all()], 0.0))  # it cannot cut into bins what is never known
+    return HistGradientBoostingRegressor(quantile=p, categorical_features=["tenant", "user"], **MODEL).fit(x, y)
+
+
+def _unfitted(estimator: str) -> InputError:
+    return InputError(f"the estimator {estimator} has not learned anything yet; call fit with a trace before predict")

@@ -1,0 +1,143 @@
+"""Calls in parallel under joblib: on the cores of this machine, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import signal
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Literal, TypeVar, get_args
+
+import joblib
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from astraea.core.errors import InputError
+
+Backend = Literal["loky", "dask"]
+
+DASK_TIMEOUT: Final = 8
+"""How long a Dask scheduler may take to answer [s]."""
+
+T = TypeVar("T")
+
+
+def check(jobs: int | None, backend: str, scheduler: str | None) -> None:
+    """Raise `InputError` for a number of processes, a backend or a scheduler that cannot be."""
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise InputError(f"jobs must be a whole number of at least 1, got {jobs!r}")
+    if backend not in get_args(Backend):
+        raise InputError(f"backend must be one of {', '.join(get_args(Backend))}, got {backend!r}")
+    if backend == "dask" and scheduler is None:
+        raise InputError("the dask backend needs the address of a scheduler, tcp://host:port")
+    if backend != "dask" and scheduler is not None:
+        raise InputError(f"only the dask backend takes a scheduler, got {scheduler!r} with {backend}")
+
+
+def streamed(
+    function: Callable[..., T],
+    calls: Sequence[tuple[Any, ...]],
+    *,
+    jobs: int | None,
+    backend: Backend,
+    scheduler: str | None,
+    common: Iterable[Any] = (),
+) -> Generator[T]:
+    """Results of `function(*call)` for all calls, each as soon as it is there.
+
+    Closing the generator, or an exception such as Ctrl-C, ends the workers.
+
+    Parameters
+    ----------
+    common : iterable
+        Large arguments that many calls share; Dask ships them once.
+
+    Raises
+    ------
+    InputError
+        If the Dask cluster cannot be used, or a worker was killed.
+    """
+    with _configured(min(jobs or joblib.cpu_count(), len(calls)), backend, scheduler, common) as parallel:
+        results = parallel(joblib.delayed(function)(*call) for call in calls)
+        with _quietly_closed(results):
+            try:
+                for result in results:  # noqa: UP028  `yield from` would close the results before we do
+                    yield result
+            except TerminatedWorkerError:
+                raise InputError(
+                    "a worker process was killed, perhaps for lack of memory; try fewer jobs (what is finished is kept)"
+                ) from None
+
+
+def in_order(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], **computing: Any) -> list[Any]:
+    """Results in the order of the calls; `computing` is that of `streamed`, on all cores of this machine by default."""
+    options: dict[str, Any] = {"jobs": None, "backend": "loky", "scheduler": None} | computing
+    found = dict(streamed(_numbered, [(i, function, *call) for i, call in enumerate(calls)], **options))
+    return [found[i] for i in range(len(calls))]
+
+
+def _numbered(number: int, function: Callable[..., Any], *call: Any) -> tuple[int, Any]:
+    return number, function(*call)
+
+
+@contextmanager
+def _quietly_closed(results: Generator[Any]) -> Iterator[None]:
+    """Close the generator in the end; joblib would warn that tasks were cancelled, which was the wish."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
+            results.close()
+
+
+@contextmanager
+def _configured(jobs: int, backend: Backend, scheduler: str | None, common: Iterable[Any]) -> Iterator[joblib.Parallel]:
+    """Make the `joblib.Parallel` of a backend."""
+    if backend == "dask":
+        with _dask_client(str(scheduler)), joblib.parallel_config("dask", scatter=list(common)):
+            parallel = joblib.Parallel(return_as="generator_unordered")
+            with _dask_sentences():
+                yield parallel
+        return
+    # one thread per process, since the parallelism is over runs; Ctrl-C is the caller's to handle
+    options: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": ignore_interrupts} if jobs > 1 else {}
+    with joblib.parallel_config("loky", n_jobs=jobs, **options):
+        parallel = joblib.Parallel(return_as="generator_unordered")
+    yield parallel
+
+
+def ignore_interrupts() -> None:
+    """Leave Ctrl-C, which reaches all processes of a terminal, to the caller, who ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _dask_client(scheduler: str) -> Iterator[Any]:
+    """Connect to a scheduler that has workers, or say why not."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("the dask backend needs more packages: pip install 'astraea[dask]'") from None
+    try:
+        client: Any = Client(scheduler, timeout=DASK_TIMEOUT)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError):
+        raise InputError(f"no Dask scheduler answers at {scheduler} within {DASK_TIMEOUT} s") from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=DASK_TIMEOUT)
+        except TimeoutError:
+            raise InputError(f"the Dask scheduler at {scheduler} has no workers") from None
+        yield client
+
+
+@contextmanager
+def _dask_sentences() -> Iterator[None]:
+    """Say in a sentence what goes wrong with workers that are not ours."""
+    from distributed import KilledWorker
+
+    try:
+        yield
+    except ImportError as err:
+        raise InputError(f"the Dask workers lack a package: {err}") from None
+    except KilledWorker:
+        raise InputError("a Dask worker was killed again and again, perhaps for lack of memory") from None

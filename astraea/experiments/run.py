@@ -1,0 +1,207 @@
+"""One simulation to do: its arguments, its name in messages and tables, and its key in a cache."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import operator
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
+from types import CodeType, FunctionType
+from typing import Any
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import POLICIES, get_policy
+from astraea.cluster.policy_api import Policy
+from astraea.cluster.simulate import Settings, simulate, source_digest
+from astraea.core.errors import InputError
+from astraea.core.result import Result
+from astraea.estimation.estimators import identity
+from astraea.traces.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One simulation to do: the arguments of `simulate`.
+
+    Attributes
+    ----------
+    trace : Trace
+    cluster : Cluster
+    policy : Policy
+        Or the name of one, when it is made.
+    seed : int
+        Of random placement and noisy estimates.
+    settings : Settings
+    """
+
+    trace: Trace
+    cluster: Cluster
+    policy: Policy
+    seed: int = 0
+    settings: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.policy, str):
+            object.__setattr__(self, "policy", get_policy(self.policy))
+        try:
+            object.__setattr__(self, "seed", operator.index(self.seed))
+        except TypeError:
+            raise InputError(f"seed must be a whole number of at least 0, got {self.seed!r}") from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (self.trace, self.cluster, portable(self.policy), self.seed, self.settings)
+
+    @property
+    def key(self) -> str:
+        """Name of its result in a cache: equal keys mean equal results.
+
+        SHA-256 of the canonical JSON of everything that decides a result: trace (content, and name, which stands in
+        the provenance), cluster, policy with its parameters, seed, settings, the source of the simulator, the
+        source of a policy that is not one of `POLICIES`, and what decides the estimates of a policy that needs them.
+        """
+        content = {
+            "trace": [self.trace.name, self.trace.digest],
+            "cluster": asdict(self.cluster),
+            "policy": self.policy.name,
+            "parameters": dict(self.policy.parameters),
+            "source": None if is_registered(self.policy) else policy_source(self.policy),
+            "seed": self.seed,
+            "settings": asdict(self.settings),
+            "simulator": source_digest(),
+            "estimates": identity(self.trace, self.settings.estimator) if self.policy.needs_estimates else None,
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    @property
+    def source(self) -> str:
+        """SHA-256 of the simulator."""
+        return source_digest()
+
+    @property
+    def past(self) -> str:
+        """SHA-256 of the history that estimators learn from, or nothing."""
+        return "" if self.trace.history is None else self.trace.history.digest
+
+    @property
+    def expected(self) -> float:
+        """Time that it is likely to take [s]: 986 runs of a `make figures` took 0.9 s on average."""
+        return 4e-5 * len(self.trace)
+
+    @property
+    def call(self) -> tuple[Any, ...]:
+        """Function that gives its result, and the arguments."""
+        return simulated, self.trace, self.cluster, portable(self.policy), self.seed, self.settings
+
+    @property
+    def large(self) -> tuple[Any, ...]:
+        """Arguments that other runs share."""
+        return (self.trace,)
+
+    @property
+    def label(self) -> str:
+        """Which run it is, for messages."""
+        parameters = ", ".join(f"{k}={v if isinstance(v, str) else f'{v:g}'}" for k, v in self.policy.shown.items())
+        return (
+            f"trace {self.trace.name}, {self.cluster.nodes} x {self.cluster.gpus_per_node} GPUs, "
+            f"policy {self.policy.name}{f' ({parameters})' if parameters else ''}, seed {self.seed}"
+        )
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What distinguishes it, as a row of a table."""
+        return {
+            "trace": self.trace.name,
+            "nodes": self.cluster.nodes,
+            "gpus_per_node": self.cluster.gpus_per_node,
+            "policy": self.policy.name,
+            "seed": self.seed,
+            **{f.name: getattr(self.settings, f.name) for f in fields(Settings)},
+            **self.policy.shown,
+        }
+
+
+def is_registered(policy: Policy) -> bool:
+    """Whether it is one of the package's schedulers, perhaps with other parameters."""
+    known = POLICIES.get(policy.name)
+    return known is not None and replace(known, parameters=policy.parameters) == policy
+
+
+def portable(policy: Policy) -> Policy | tuple[str, dict[str, float]]:
+    """Name one of the package's schedulers instead of sending it, so that a worker finds it compiled on its disk."""
+    return (policy.name, dict(policy.parameters)) if is_registered(policy) else policy
+
+
+def restored(
+    trace: Trace, cluster: Cluster, policy: Policy | tuple[str, dict[str, float]], seed: int, settings: Settings
+) -> Run:
+    """Make the run again in another process, from the policy that `portable` gave."""
+    chosen = get_policy(policy[0])(**policy[1]) if isinstance(policy, tuple) else policy
+    return Run(trace, cluster, chosen, seed, settings)
+
+
+def simulated(trace: Trace, cluster: Cluster, policy: Any, seed: int, settings: Settings) -> Result:
+    """Simulate a run given in parts, perhaps in another process."""
+    run = restored(trace, cluster, policy, seed, settings)
+    return simulate(run.trace, run.cluster, run.policy, run.seed, settings=run.settings)
+
+
+def policy_source(policy: Policy) -> list[str]:
+    """Everything that a policy from outside the package is made of: its text, and that of what it calls and reads."""
+    own = (f.name for f in fields(policy) if f.name not in ("parameters", "help", "source"))
+    parts = [(name, part) for name in own for part in _parts(getattr(policy, name), set())]
+    return [repr((list(policy.parameters), policy.needs_estimates)), *(text for part in parts for text in part)]
+
+
+def _parts(value: Any, seen: set[int]) -> Iterator[str]:
+    """Texts of a function and of the functions and constants outside the package that it names."""
+    function = getattr(value, "py_func", value)  # what numba compiled
+    if isinstance(function, FunctionType):
+        if function.__module__.partition(".")[0] == "astraea" or id(function) in seen:
+            return  # the simulator's digest covers it
+        seen.add(id(function))
+        yield _text(function)
+        for name, used in sorted(_names(function).items()):
+            yield name
+            yield from _parts(used, seen)
+    elif isinstance(value, type):
+        yield repr((value.__qualname__, getattr(value, "_fields", ()), getattr(value, "_field_defaults", {})))
+    elif isinstance(value, (bool, int, float, str, bytes, tuple)):
+        yield repr(value)
+
+
+def _text(function: FunctionType) -> str:
+    """Source of a function; its bytecode where there is none, as after `exec`."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return repr([(c.co_code, c.co_names, c.co_varnames, _constants(c)) for c in _codes(function.__code__)])
+
+
+def _constants(code: CodeType) -> list[Any]:
+    return [c for c in code.co_consts if not isinstance(c, CodeType)]
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield a function's code and that of the functions and comprehensions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _names(function: FunctionType) -> dict[str, Any]:
+    """Find what a function takes from the module or the function around it."""
+    found = {
+        name: function.__globals__[name]
+        for code in _codes(function.__code__)
+        for name in code.co_names
+        if name in function.__globals__
+    }
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+    return found

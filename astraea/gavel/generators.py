@@ -1,0 +1,260 @@
+"""Workloads drawn as Gavel's evaluation draws them ([Narayanan2020] §7.1, §7.3 and its released job generator).
+
+Every property of the jobs has a random stream of its own, so another arrival rate, more jobs, or priorities leave
+everything else as it was: job i of two workloads of one seed is the same job.
+
+[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
+Workloads, OSDI 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
+from astraea.gavel.throughputs.table import Throughputs
+from astraea.gavel.workload import Workload
+from astraea.traces.trace import Trace, no_set_aside
+
+T = TypeVar("T")
+
+HIGH_PRIORITY: Final = 5.0
+"""Weight of a job of high priority."""
+
+HIGH_SHARE: Final = 0.2
+"""Part of the jobs that have it."""
+
+SLO_FACTORS: Final = (1.2, 2.0, 10.0)
+"""Deadlines, as multiples of the duration."""
+
+SIZES: Final = (1, 2, 4, 8)
+"""Gang sizes [GPU]."""
+
+SIZE_SHARES: Final = (0.70, 0.10, 0.15, 0.05)
+"""How often each of `SIZES` occurs in a workload of several sizes."""
+
+SHORT_SHARE: Final = 0.8
+"""Part of the jobs that take 10^1.5 to 10^3 minutes; the others take 10^3 to 10^4."""
+
+COST_TYPES: Final = ("ResNet-50 (batch size 64)", "A3C")
+COST_DAYS: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+
+_DAY: Final = 86_400.0
+_STREAMS: Final = ("arrival", "size", "type", "short", "length", "priority", "slo")
+
+
+def continuous(
+    jobs: int,
+    rate_per_hour: float,
+    throughputs: Throughputs,
+    *,
+    multiple: bool,
+    seed: int,
+    priorities: bool = False,
+    slos: bool = False,
+) -> Workload:
+    """Jobs that arrive as a Poisson process, the first at time 0.
+
+    Parameters
+    ----------
+    jobs : int
+        How many.
+    rate_per_hour : float
+        Mean number of arrivals [1/h].
+    throughputs : Throughputs
+        Job types to draw from, each equally likely among those that were measured on the job's gang; steps are the
+        duration times the throughput on V100s.
+    multiple : bool
+        Gangs of 1 to 8 GPUs (continuous-multiple) or one GPU each (continuous-single).
+    seed : int
+        At least 0.
+    priorities : bool
+        A fifth of the jobs has weight 5 (Fig 20).
+    slos : bool
+        Each job has a deadline of 1.2, 2 or 10 times its duration.
+
+    Raises
+    ------
+    InputError
+        The number of jobs, the rate or the seed is out of range.
+    """
+    name = f"continuous-{'multiple' if multiple else 'single'}"
+    streams = _streams(jobs, seed)
+    arrival = _poisson(streams["arrival"], jobs, rate_per_hour)
+    return _drawn(name, streams, jobs, arrival, throughputs, multiple, priorities, slos)
+
+
+def static(jobs: int, throughputs: Throughputs, *, multiple: bool, seed: int) -> Workload:
+    """Jobs that are all there at time 0; parameters as in `continuous`."""
+    streams = _streams(jobs, seed)
+    name = f"static-{'multiple' if multiple else 'single'}"
+    return _drawn(name, streams, jobs, np.zeros(jobs), throughputs, multiple, False, False)
+
+
+def cost(rate_per_hour: float, throughputs: Throughputs, *, seed: int, jobs: int = 500) -> Workload:
+    """Workload of the cost policies (§7.3): ResNet-50 and A3C jobs of 0.5 to 8 days on one V100, each with a deadline.
+
+    The paper gives neither the batch size of ResNet-50 (here 64) nor the arrivals (here Poisson).
+
+    Raises
+    ------
+    InputError
+        As `continuous`; or `throughputs` does not know the two job types.
+    """
+    streams = _streams(jobs, seed)
+    kinds = _pick(COST_TYPES, streams["type"].random(jobs))
+    duration = np.array(_pick(COST_DAYS, streams["length"].random(jobs))) * _DAY
+    slo = np.array(_pick(SLO_FACTORS, streams["slo"].random(jobs))) * duration
+    arrival = _poisson(streams["arrival"], jobs, rate_per_hour)
+    return _workload("cost", kinds, np.ones(jobs, np.int64), duration, arrival, throughputs, slo=slo)
+
+
+def hierarchical(throughputs: Throughputs, *, seed: int, timestep: float = 360.0) -> Workload:
+    """Workload of Figs 11 and 21: 18 jobs on one GPU each, one more every 4 timesteps, of entities of weight 1, 2, 3.
+
+    The first six jobs belong to entity 0, the next six to entity 1, the last six to entity 2. Job types are drawn from
+    all. Each job takes 1,000 timesteps alone on a V100, so that none ends while the figure looks.
+
+    Parameters
+    ----------
+    timestep : float
+        Length of a round [s].
+
+    Raises
+    ------
+    InputError
+        The seed or the timestep is out of range.
+    """
+    jobs = 18
+    if not 0 < timestep <= _DAY:
+        raise InputError(f"timestep must be above 0 and at most {_DAY:g} s, got {timestep}")
+    kinds = _pick(_types(throughputs, 1), _streams(jobs, seed)["type"].random(jobs))
+    arrival = 4.0 * timestep * np.arange(jobs, dtype=np.float64)
+    size = np.ones(jobs, np.int64)
+    duration = np.full(jobs, 1000.0 * timestep)
+    entity, weights = np.repeat([0, 1, 2], 6), np.array([1.0, 2.0, 3.0])
+    return _workload("hierarchical", kinds, size, duration, arrival, throughputs, entity=entity, entity_weight=weights)
+
+
+def from_trace(trace: Trace, throughputs: Throughputs, *, seed: int) -> Workload:
+    """Make Gavel's jobs of a trace.
+
+    Its durations are taken for durations on V100s, a job type is drawn for each job, and tenants are the entities.
+
+    Set aside: jobs on more or other GPUs than any job type was measured on.
+    """
+    measured = [bool(_types(throughputs, int(size))) for size in trace.demand]
+    kept, out = np.flatnonzero(measured), np.flatnonzero(~np.array(measured))
+    if len(kept) == 0:
+        raise InputError(f"{trace.name}: no job asks for a number of GPUs that the throughputs were measured on")
+    draw = _streams(len(trace.job_id), seed)["type"].random(len(trace.job_id))
+    size = trace.demand[kept]
+    kinds = [_pick(_types(throughputs, int(s)), draw[[i]])[0] for s, i in zip(size, kept, strict=True)]
+    deadline = (trace.deadline - trace.submit_time)[kept]
+    aside = {"job_id": trace.job_id[out], "reason": np.full(len(out), "no job type was measured on that many GPUs")}
+    return _workload(
+        trace.name, kinds, size, trace.duration[kept], trace.submit_time[kept], throughputs,
+        job_id=tuple(trace.job_id[kept]), weight=trace.weight[kept], slo=np.where(np.isnan(deadline), np.inf, deadline),
+        entity=trace.tenant[kept], entity_weight=trace.tenant_weight, set_aside=pd.DataFrame(aside, dtype=object),
+    )  # fmt: skip
+
+
+def _drawn(
+    name: str,
+    streams: dict[str, np.random.Generator],
+    jobs: int,
+    arrival: FloatArray,
+    throughputs: Throughputs,
+    multiple: bool,
+    priorities: bool,
+    slos: bool,
+) -> Workload:
+    """Gangs, types and durations as the released generator draws them."""
+    draw = streams["size"].random(jobs)
+    size = np.array(_pick(SIZES, draw, SIZE_SHARES)) if multiple else np.ones(jobs, np.int64)
+    types = {s: _types(throughputs, s) for s in SIZES}
+    missing = [s for s in SIZES if s in size and not types[s]]
+    if missing:
+        raise InputError(f"{throughputs.name}: no job type was measured on {missing[0]} V100s")
+    kinds = [_pick(types[int(s)], u)[0] for s, u in zip(size, streams["type"].random((jobs, 1)), strict=True)]
+    short = streams["short"].random(jobs) < SHORT_SHARE
+    u = streams["length"].random(jobs)
+    duration = 60.0 * 10.0 ** np.where(short, 1.5 + 1.5 * u, 3.0 + u)
+    weight, slo = None, None
+    if priorities:
+        weight = np.where(streams["priority"].random(jobs) < HIGH_SHARE, HIGH_PRIORITY, 1.0)
+    if slos:
+        slo = np.array(_pick(SLO_FACTORS, streams["slo"].random(jobs))) * duration
+    return _workload(name, kinds, size, duration, arrival, throughputs, weight=weight, slo=slo)
+
+
+def _workload(
+    name: str,
+    kinds: Sequence[str],
+    size: IntArray,
+    duration: FloatArray,
+    arrival: FloatArray,
+    throughputs: Throughputs,
+    *,
+    job_id: tuple[str, ...] | None = None,
+    weight: FloatArray | None = None,
+    slo: FloatArray | None = None,
+    entity: IntArray | None = None,
+    entity_weight: FloatArray | None = None,
+    set_aside: pd.DataFrame | None = None,
+) -> Workload:
+    """Turn durations on V100s into steps; equal weights, no deadlines and one entity unless given."""
+    v100 = throughputs.type_index("v100")
+    rate = np.array([throughputs.alone(kind, int(s))[v100] for kind, s in zip(kinds, size, strict=True)])
+    n = len(kinds)
+    return Workload(
+        name=name,
+        job_id=tuple(map(str, range(n))) if job_id is None else job_id,
+        job_type=tuple(kinds),
+        scale_factor=size,
+        total_steps=duration * rate,
+        arrival_time=arrival,
+        weight=np.ones(n) if weight is None else weight,
+        slo=np.full(n, np.inf) if slo is None else slo,
+        entity=np.zeros(n, np.int64) if entity is None else entity,
+        entity_weight=np.ones(1) if entity_weight is None else entity_weight,
+        set_aside=no_set_aside() if set_aside is None else set_aside,
+    )
+
+
+def _streams(jobs: int, seed: int) -> dict[str, np.random.Generator]:
+    """One generator for each property."""
+    if jobs < 1:
+        raise InputError(f"the number of jobs must be at least 1, got {jobs}")
+    if seed < 0:
+        raise InputError(f"the seed must be at least 0, got {seed}")
+    children = np.random.SeedSequence(seed).spawn(len(_STREAMS))
+    return {name: np.random.default_rng(child) for name, child in zip(_STREAMS, children, strict=True)}
+
+
+def _poisson(generator: np.random.Generator, jobs: int, rate_per_hour: float) -> FloatArray:
+    if not 0 < rate_per_hour < float("inf"):
+        raise InputError(f"rate_per_hour must be a number above 0, got {rate_per_hour}")
+    gaps = generator.standard_exponential(jobs) * 3600.0 / rate_per_hour
+    gaps[0] = 0.0
+    return np.cumsum(gaps)
+
+
+def _types(throughputs: Throughputs, size: int) -> tuple[str, ...]:
+    """Job types that V100s can run on gangs of this size."""
+    v100 = throughputs.type_index("v100")
+    solo = throughputs.solo[0, :, v100]
+    return tuple(kind for k, (kind, s) in enumerate(throughputs.configurations) if s == size and solo[k] > 0)
+
+
+def _pick(options: Sequence[T], draws: FloatArray, shares: Sequence[float] | None = None) -> list[T]:
+    """Choose an option for each draw from [0, 1), equally likely unless shares are given."""
+    n = len(options)
+    # without the last edge: a rounded sum of shares below 1 must not make one option more
+    edges = np.arange(1, n) / n if shares is None else np.cumsum(shares)[:-1]
+    return [options[i] for i in np.searchsorted(edges, draws, side="right")]

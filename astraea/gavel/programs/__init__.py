@@ -1,0 +1,1 @@
+"""Policies as optimization problems: programs, their solver, water filling."""

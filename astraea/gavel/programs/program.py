@@ -1,0 +1,247 @@
+"""The linear programs of Gavel's policies: variables X, their constraints, and HiGHS ([Narayanan2020] §3.1).
+
+A policy states what to maximize over `Program.throughput`, whose row m gives the effective throughput(m, X) of job m,
+and gets back an optimum or a `PolicyError`. There is a variable only where a job, or both jobs of a pair, can run.
+
+[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
+Workloads, OSDI 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from scipy import sparse
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import PolicyError
+from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.programs import highs
+from astraea.gavel.programs.feasibility import blind, check, useful
+
+SLACK: Final = 1e-9
+"""By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """What `Program.max_min` found.
+
+    Attributes
+    ----------
+    x : array of float, shape (variables,)
+    value : float
+        Of the objective.
+    reached : array of float, shape (n,)
+        Throughput that every job has in all optima, up to rounding, and has in `x` exactly [steps/s].
+    price : array of float, shape (n,)
+        Dual value of each job's row, at least 0, with ``price @ need == 1``; no allocation has
+        ``price @ (throughput - floor) > value``.
+    """
+
+    x: FloatArray
+    value: float
+    reached: FloatArray
+    price: FloatArray
+
+
+class Program:
+    """Variables and constraints (1)-(3) of a problem, to which a policy adds its objective.
+
+    Parameters
+    ----------
+    problem : Problem
+        With at least one job.
+    policy : str
+        Its name, for messages.
+    agnostic : bool
+        Whether types are not told apart: a job then runs everywhere as fast as on the first type, and its time is
+        divided over the types on which it can run in proportion to their GPUs.
+
+    Attributes
+    ----------
+    speed : array of float, shape (n, J)
+        Throughput of each job alone, as the policy sees it [steps/s]; 0 where it, or its gang, cannot run.
+    fastest : array of float, shape (n,)
+        The largest of it, throughput(m, X^fastest).
+    best : array of float, shape (n,)
+        The most that a job can have, alone or beside another.
+    throughput : sparse array, shape (n, variables)
+        ``throughput @ x`` is the effective throughput of each job [steps/s].
+    gpus : sparse array, shape (J, variables)
+        ``gpus @ x`` is the number of GPUs of each type in use.
+    uses, limits : sparse array, shape (n + J, variables), and array of float, shape (n + J,)
+        Constraints (1)-(3) are ``uses @ x <= limits`` and x >= 0.
+    rows : sparse array, shape (2 n + J, variables)
+        `uses`, then -throughput of each job, relative to its fastest type: what HiGHS is given.
+    """
+
+    def __init__(self, problem: Problem, policy: str, *, agnostic: bool = False) -> None:
+        check(problem, policy)
+        n, types = problem.throughput.shape
+        self.problem = problem
+        self.policy = policy
+        alone = np.where(problem.scale_factor[:, None] <= problem.workers, problem.throughput, 0.0)
+        paired = useful(problem, alone)
+        job, at = np.nonzero(alone)
+        pair, pair_at = np.nonzero(paired.any(axis=1))
+        first, second = problem.pairs[pair].T
+        if agnostic:  # a variable for each job, whose time is divided over types
+            alone = blind(alone)
+            share = problem.workers * (alone > 0)
+            part = (share / share.sum(axis=1, keepdims=True))[job, at]
+            owner, speed, variable = np.arange(n), alone.max(axis=1), job
+        else:  # a variable for each job and type
+            owner, speed, variable, part = job, alone[job, at], np.arange(job.size), np.ones(job.size)
+        mine, shared = np.arange(owner.size), owner.size + np.arange(pair.size)
+        self.speed = alone
+        self.fastest: FloatArray = alone.max(axis=1)
+        # entries: a variable takes time of its jobs (1), (2), takes GPUs of its type (3), and gives its jobs throughput
+        jobs, of_jobs = np.concatenate([owner, first, second]), np.concatenate([mine, shared, shared])
+        used, of_types = np.concatenate([at, pair_at]), np.concatenate([variable, shared])
+        part = np.concatenate([part, np.ones(pair.size)])
+        gangs = problem.scale_factor[np.concatenate([job, first])] * part
+        speeds = np.concatenate([speed, paired[pair, 0, pair_at], paired[pair, 1, pair_at]])
+        size = mine.size + shared.size
+        self.rows = highs.by_columns(
+            np.concatenate([jobs, n + used, n + types + jobs]),
+            np.concatenate([of_jobs, of_types, of_jobs]),
+            np.concatenate([np.ones(jobs.size), gangs, -speeds / self.fastest[jobs]]),
+            (2 * n + types, size),
+        )
+        self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
+        self.throughput = highs.by_columns(jobs, of_jobs, speeds, (n, size))
+        self.best: FloatArray = self.fastest.copy()
+        np.maximum.at(self.best, jobs, speeds)
+        self._parts = of_types, part, np.concatenate([job * types + at, (n + pair) * types + pair_at])
+
+    @cached_property
+    def uses(self) -> sparse.csc_array:
+        """Constraints (1)-(3)."""
+        return self.rows[: self.limits.size]
+
+    @cached_property
+    def gpus(self) -> sparse.csc_array:
+        """Constraint (3)."""
+        return self.rows[len(self.speed) : self.limits.size]
+
+    def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
+        """The x that maximizes ``objective @ x``, with throughput(m, X) at least `floor` where it is above 0.
+
+        Parameters
+        ----------
+        objective : array of float, shape (variables,)
+        floor : array of float, shape (n,), optional
+
+        Raises
+        ------
+        PolicyError
+            If there is no optimum.
+        """
+        floor = np.zeros(len(self.speed)) if floor is None else floor
+        held = np.where(floor > 0, -floor / self.fastest, np.inf)
+        limits = np.concatenate([self.limits, held])
+        x, _ = self.solve(objective / np.abs(objective).max(), self.rows, limits, strategy=highs.PRIMAL)
+        return self.within(x)
+
+    def max_min(self, need: FloatArray, floor: FloatArray | None = None) -> Optimum:
+        """Maximize the least of (throughput(m, X) - floor_m) / need_m over the jobs with a need above 0.
+
+        Jobs without a need get at least their floor. The program is: maximize c, subject to
+        throughput(m, X) >= c need_m + floor_m for every m.
+
+        Parameters
+        ----------
+        need, floor : array of float, shape (n,)
+            Not negative [steps/s, or any unit of the job's own].
+        """
+        n = need.size
+        wanted = need / self.fastest
+        scale = float(wanted.max())
+        some = np.flatnonzero(wanted)
+        rows = self.beside(some, np.zeros(some.size, np.int64), wanted[some] / scale)
+        floor = np.zeros(n) if floor is None else floor
+        objective = np.zeros(rows.shape[1])
+        objective[-1] = 1.0
+        x, price = self.solve(objective, rows, np.concatenate([self.limits, -floor / self.fastest]))
+        value = float(x[-1] / scale)
+        within = self.within(x[:-1])
+        reached = np.minimum(value * need + floor, self.throughput @ within)
+        return Optimum(within, value, reached, price[-n:] / self.fastest / scale)
+
+    def beside(self, job: IntArray, column: IntArray, value: FloatArray) -> sparse.csc_array:
+        """`rows` and further variables, in the rows of throughputs: of these jobs and columns, which ascend."""
+        rows, size = self.rows, int(column[-1]) + 1
+        data = np.concatenate([rows.data, value])
+        indices = np.concatenate([rows.indices, (self.limits.size + job).astype(np.int32)])
+        ends = rows.nnz + np.cumsum(np.bincount(column)).astype(np.int32)
+        shape = rows.shape[0], rows.shape[1] + size
+        return sparse.csc_array((data, indices, np.concatenate([rows.indptr, ends])), shape=shape)
+
+    def within(self, x: FloatArray) -> FloatArray:
+        """The same x without the part by which HiGHS' tolerance lets it exceed the constraints."""
+        used, some = (self.rows @ x)[: self.limits.size], self.limits > 0
+        return np.asarray(x / max(1.0, float(np.max(used[some] / self.limits[some]))))
+
+    def fill(self, floor: FloatArray) -> FloatArray:
+        """Of all allocations with throughput(m, X) >= floor_m, one with the largest sum of relative throughputs.
+
+        Programs that maximize a minimum leave open what the other jobs get, and a solver may leave GPUs idle; this
+        choice is Pareto efficient. A job's throughput is taken relative to its fastest type.
+
+        Parameters
+        ----------
+        floor : array of float, shape (n,)
+            Throughputs that an earlier program reached [steps/s].
+        """
+        return self.maximize((1 / self.fastest) @ self.throughput, floor * (1 - SLACK))
+
+    def solve(
+        self,
+        objective: FloatArray,
+        rows: sparse.csc_array,
+        limits: FloatArray,
+        upper: FloatArray | None = None,
+        *,
+        strategy: int = highs.DUAL,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Maximize ``objective @ x`` with ``rows @ x <= limits`` and ``0 <= x <= upper``: x, and the rows' dual values.
+
+        Raises
+        ------
+        PolicyError
+            If there is no optimum.
+        """
+        if len(self.problem.pairs):  # many more variables than rows
+            strategy = highs.PRIMAL
+        found = highs.maximize(objective, rows, limits, upper, strategy=strategy)
+        if not found.is_optimal:
+            what = f"the linear program of {len(self.speed)} jobs"
+            raise PolicyError(f"{self.policy}: {what} has no optimum; HiGHS: {found.message.lower()}")
+        return found.x, found.price
+
+    def allocation(self, x: FloatArray, objective: float) -> Allocation:
+        """X of the jobs and pairs from the variables; what only rounding put there is 0."""
+        n, types = self.speed.shape
+        fractions = np.zeros((n + len(self.problem.pairs)) * types)
+        variable, part, where = self._parts
+        values = x[variable] * part
+        fractions[where] = np.where(values < 1e-8, 0.0, np.minimum(values, 1.0))
+        table = fractions.reshape(-1, types)
+        return Allocation(table[:n], table[n:], objective)
+
+
+def policy(name: str, allocate: Callable[[Problem], Allocation], *, space_sharing: bool = False) -> Policy:
+    """A policy without memory; without jobs it answers without its program."""
+
+    def answer(problem: Problem) -> Allocation:
+        if len(problem.throughput) == 0:
+            types = problem.workers.size
+            return Allocation(np.zeros((0, types)), np.zeros((len(problem.pairs), types)))
+        return allocate(problem)
+
+    return Policy(name, lambda: answer, space_sharing)

@@ -1,0 +1,89 @@
+"""Water filling: max-min fairness that goes on where the least well-off can have no more ([Narayanan2020] §4.3, A.1).
+
+Shares of all jobs rise together, in proportion to their weights, until some are bottlenecked: no allocation gives them
+more without giving another job less than it has. Those keep their level, weights are dealt out anew, and the others
+rise on. In each step, with s_m the share and t_m the level so far,
+
+    maximize over X the least of (s_m(X) - t_m) / w_m over {m: w_m > 0}, with s_m(X) >= t_m for all m.
+
+A level is what the steps so far guarantee, w_m times the sum of their optima; what a solution happens to give beyond it
+does not count, so that the outcome does not depend on which of several optimal X a solver returns.
+
+Who is bottlenecked is a mixed-integer program in the paper (z_m = 1 if job m can have more). Two allocations that raise
+one job each have a mean that raises both; so all jobs that can have more can have more at once, and one linear program
+finds them: each gains up to a small step, and the sum of gains is maximized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from astraea.core.arrays import BoolArray, FloatArray
+from astraea.gavel.programs.program import SLACK, Program
+
+STEP: Final = 1e-4
+"""Part of its fastest throughput up to which a job may gain."""
+
+GAIN: Final = 1e-6
+"""The gain that counts: ten times HiGHS' tolerance."""
+
+
+def water_fill(
+    program: Program,
+    unit: FloatArray,
+    weigh: Callable[[BoolArray], FloatArray],
+    bottlenecks: Callable[[Program, FloatArray], BoolArray] | None = None,
+) -> tuple[FloatArray, FloatArray, float]:
+    """Fill until every job is bottlenecked.
+
+    Parameters
+    ----------
+    program : Program
+    unit : array of float, shape (n,)
+        Throughput of each job that is a share of 1 [steps/s].
+    weigh : callable
+        Weights of all jobs, given which are bottlenecked; those of the bottlenecked are 0, and not all others are.
+    bottlenecks : callable, optional
+        Another `bottlenecked`, for comparison.
+
+    Returns
+    -------
+    tuple
+        Variables of the program; shares of the jobs, (n,); optimum of the first step.
+    """
+    find = bottlenecks or bottlenecked
+    stuck = np.zeros(unit.size, dtype=bool)
+    level = np.zeros(unit.size)
+    first = np.nan
+    while not stuck.all():
+        weight = weigh(stuck)
+        least = program.max_min(unit * weight, unit * level * (1 - SLACK))
+        first = least.value if np.isnan(first) else first
+        level = least.reached / unit
+        # a row with a price is a bottleneck for certain; one at least has a price, so this ends
+        stuck = stuck | (least.price * unit * weight > 1e-6) | find(program, unit * level)
+    return program.fill(unit * level), level, float(first)
+
+
+def bottlenecked(program: Program, floor: FloatArray) -> BoolArray:
+    """Whether a job can have no more than `floor`, all others having theirs.
+
+    Maximize the sum of g_m, with throughput(m, X) >= floor_m + g_m and 0 <= g_m <= `STEP`; throughputs are relative to
+    each job's fastest.
+
+    Parameters
+    ----------
+    floor : array of float, shape (n,)
+        Throughput of each job [steps/s].
+    """
+    jobs = np.arange(floor.size)
+    rows = program.beside(jobs, jobs, np.ones(jobs.size))
+    held = floor * (1 - SLACK) / program.fastest
+    variables = program.rows.shape[1]
+    objective = np.concatenate([np.zeros(variables), np.ones(jobs.size)])
+    upper = np.concatenate([np.full(variables, np.inf), np.full(jobs.size, STEP)])
+    x, _ = program.solve(objective, rows, np.concatenate([program.limits, -held]), upper)
+    return np.asarray(x[variables:] < GAIN)

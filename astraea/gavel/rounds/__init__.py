@@ -1,0 +1,1 @@
+"""The round-based mechanism, compiled."""

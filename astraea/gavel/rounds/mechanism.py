@@ -1,0 +1,262 @@
+"""Rounds ([Narayanan2020] §5), compiled.
+
+A round lasts `round_length`. At its start every lease ends; the choice of Algorithm 1 runs until its end. Who gets the
+same workers again renews its lease and goes on; who ran before and gets others pays `overhead` seconds without
+progress. GPUs that become free inside a round, and jobs that arrive inside one, do not wait for the next: the choice is
+made again among the jobs that do not run, without taking anything away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from astraea.core.arrays import IntArray
+from astraea.core.compilation import compiled
+from astraea.gavel.rounds.placement import is_together, place
+from astraea.gavel.rounds.selection import candidates, chosen, descending
+from astraea.gavel.rounds.state import (
+    ACTIVE,
+    ARRIVED,
+    BOUNDARY,
+    CHANGED,
+    DONE,
+    ENDED,
+    LOG_FULL,
+    LOGGED,
+    NOW,
+    ROUND_END,
+    RUNNING,
+    SOLVE,
+    SOLVED_AT,
+    STUCK,
+    TURN,
+    Rules,
+    State,
+    admit,
+    dismiss,
+)  # fmt: skip
+
+
+@compiled
+def run(s: State, rules: Rules) -> int:
+    """Run until the program must be solved, the log is full, or the jobs have ended; says which."""
+    while True:
+        if s.count[ENDED] >= rules.target:
+            end_leases(s)
+            return DONE
+        if s.count[LOGGED] + 2 * s.workers.kind.shape[0] > s.log.job.shape[0]:
+            return LOG_FULL
+        if s.count[BOUNDARY] == 1:
+            admit(s)
+            due = s.clock[NOW] - s.clock[SOLVED_AT] >= rules.solve_interval or s.count[TURN] == 0
+            if s.count[CHANGED] == 1 and due and s.count[ACTIVE] > 0:
+                return SOLVE
+            s.count[TURN] += 1
+            s.clock[ROUND_END] = s.clock[NOW] + rules.round_length
+            fill(s, rules)
+            end_lost(s)
+            if s.count[RUNNING] == 0:
+                if s.count[CHANGED] == 1 and s.count[ACTIVE] > 0:
+                    return SOLVE  # nobody gains from waiting
+                if s.count[ARRIVED] == s.jobs.arrival.shape[0]:
+                    return STUCK
+                s.clock[NOW] = s.jobs.arrival[s.count[ARRIVED]]
+                continue
+            s.count[BOUNDARY] = 0
+        to_next_event(s, rules)
+
+
+@compiled
+def to_next_event(s: State, rules: Rules) -> None:
+    """Go to the next end of a job, arrival or end of the round, whichever is first."""
+    t = s.clock[ROUND_END]
+    for slot in range(s.slots.first.shape[0]):
+        if s.slots.first[slot] >= 0:
+            t = min(t, s.jobs.finish[s.slots.first[slot]])
+            if s.slots.second[slot] >= 0:
+                t = min(t, s.jobs.finish[s.slots.second[slot]])
+    if s.count[ARRIVED] < s.jobs.arrival.shape[0]:
+        t = min(t, s.jobs.arrival[s.count[ARRIVED]])
+    s.clock[NOW] = t
+    changed = admit(s)
+    for slot in range(s.slots.first.shape[0]):
+        changed |= end_finished(s, slot, rules)
+    if t >= s.clock[ROUND_END] or s.count[RUNNING] == 0:
+        end_leases(s)
+        s.count[BOUNDARY] = 1
+    elif changed:
+        fill(s, rules)
+
+
+@compiled
+def fill(s: State, rules: Rules) -> None:
+    """Choose among the jobs that do not run, place them on the free workers, and start them."""
+    free = np.zeros(s.type_time.shape[0], np.int64)
+    for i in range(s.workers.kind.shape[0]):
+        if s.workers.first[i] < 0:
+            free[s.workers.kind[i]] += 1
+    if free.sum() == 0:
+        return
+    what, key = candidates(s, rules.idle_may_run, rules.aware)
+    picks = chosen(s, what, descending(key), free)
+    owner = place(s, what, picks, False)
+    start_all(s, what, picks, owner, rules)
+
+
+@compiled
+def start_all(s: State, what: IntArray, picks: IntArray, owner: IntArray, rules: Rules) -> None:
+    """Begin or renew the leases of what was chosen."""
+    slot = 0
+    for p in range(picks.shape[0]):
+        a, b, k, pair = what[picks[p]]
+        together = is_together(s, owner, p, s.jobs.scale[a], rules.server_gpus)
+        speed = np.empty(2)
+        for i, j in enumerate((a, b)):
+            if j >= 0:
+                speed[i] = s.jobs.alone[j, k] if pair < 0 else s.pairs.speed[pair, i, k]
+                if not together:
+                    speed[i] *= s.jobs.apart[j, k] / s.jobs.alone[j, k]
+        pause = 0.0
+        for j in (a, b):
+            if j >= 0 and not had(s, owner, p, j) and s.jobs.leases[j] > 0:
+                pause = rules.overhead
+        if speed[0] <= 0.0 or (b >= 0 and speed[1] <= 0.0) or s.clock[NOW] + pause >= s.clock[ROUND_END]:
+            continue  # it would not get on there
+        while s.slots.first[slot] >= 0:
+            slot += 1
+        s.slots.first[slot], s.slots.second[slot], s.slots.kind[slot], s.slots.pair[slot] = a, b, k, pair
+        s.slots.start[slot] = s.clock[NOW]
+        s.count[RUNNING] += 1
+        for i, j in enumerate((a, b)):
+            if j >= 0:
+                start(s, j, slot, speed[i], had(s, owner, p, j), pause, 1.0 if b < 0 else 0.5)
+        for i in range(owner.shape[0]):
+            if owner[i] == p:
+                s.workers.first[i], s.workers.second[i] = a, b
+
+
+@compiled
+def had(s: State, owner: IntArray, pick: int, j: int) -> bool:
+    """Whether the workers are those that job `j` had when the last round ended, and it still has its lease."""
+    if s.jobs.row[j] < 0:
+        return False
+    for i in range(owner.shape[0]):
+        if owner[i] == pick and s.workers.former_first[i] != j and s.workers.former_second[i] != j:
+            return False
+    return True
+
+
+@compiled
+def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float, part: float) -> None:
+    """Job `j` holds the workers of a slot from now on."""
+    now = s.clock[NOW]
+    if s.jobs.row[j] >= 0 and not (renewed and s.log.part[s.jobs.row[j]] == part):
+        close(s, j)
+    if s.jobs.leases[j] == 0:
+        s.jobs.first_start[j] = now
+    elif not renewed and s.jobs.slot[j] == -2:
+        s.jobs.preemptions[j] += 1  # moved
+    if s.jobs.row[j] < 0:
+        row = s.count[LOGGED]
+        s.log.job[row], s.log.kind[row], s.log.start[row], s.log.part[row] = j, s.slots.kind[slot], now, part
+        s.jobs.row[j] = row
+        s.count[LOGGED] += 1
+    s.jobs.leases[j] += 1
+    s.jobs.overhead[j] += pause
+    s.jobs.slot[j], s.jobs.rate[j], s.jobs.since[j] = slot, speed, now + pause
+    s.jobs.finish[j] = s.jobs.since[j] + s.jobs.left[j] / speed
+
+
+@compiled
+def close(s: State, j: int) -> None:
+    """Write when job `j` gave its workers back."""
+    s.log.end[s.jobs.row[j]] = s.clock[NOW]
+    s.jobs.row[j] = -1
+
+
+@compiled
+def settle(s: State, slot: int) -> None:
+    """Account for what ran in a slot up to now: time received, GPU-time held, steps done."""
+    now, k, pair = s.clock[NOW], s.slots.kind[slot], s.slots.pair[slot]
+    a, b = s.slots.first[slot], s.slots.second[slot]
+    lasted = now - s.slots.start[slot]
+    s.slots.start[slot] = now
+    s.type_time[k] += lasted
+    if pair < 0:
+        s.jobs.received[a, k] += lasted
+    else:
+        s.pairs.received[pair, k] += lasted
+    for j in (a, b):
+        if j >= 0:
+            s.jobs.held[j, k] += lasted * s.jobs.scale[j] * (1.0 if b < 0 else 0.5)
+            if now > s.jobs.since[j]:
+                done = min(s.jobs.left[j], s.jobs.rate[j] * (now - s.jobs.since[j]))
+                s.jobs.left[j] -= done
+                s.log.steps[s.jobs.row[j]] += done
+                s.jobs.since[j] = now
+
+
+@compiled
+def end_finished(s: State, slot: int, rules: Rules) -> bool:
+    """End the jobs of a slot that have done all steps; one that is left of a pair goes on alone."""
+    a, b, now = s.slots.first[slot], s.slots.second[slot], s.clock[NOW]
+    if a < 0:
+        return False
+    first, second = s.jobs.finish[a] <= now, b >= 0 and s.jobs.finish[b] <= now
+    if not (first or second):
+        return False
+    settle(s, slot)
+    for j, is_over in ((a, first), (b, second)):
+        if is_over:
+            s.jobs.left[j], s.jobs.end[j], s.jobs.slot[j], s.jobs.share[j] = 0.0, now, -1, 0.0
+            close(s, j)
+            dismiss(s, j, rules.target)
+    rest = -1
+    if b >= 0 and first != second:
+        rest = b if first else a
+    if b >= 0 and rest >= 0:
+        k, pair = s.slots.kind[slot], s.slots.pair[slot]
+        close(s, rest)
+        row = s.count[LOGGED]
+        s.log.job[row], s.log.kind[row], s.log.start[row], s.log.part[row] = rest, k, now, 1.0
+        s.jobs.row[rest] = row
+        s.count[LOGGED] += 1
+        s.jobs.rate[rest] *= s.jobs.alone[rest, k] / s.pairs.speed[pair, 1 if first else 0, k]
+        s.jobs.since[rest] = max(now, s.jobs.since[rest])
+        s.jobs.finish[rest] = s.jobs.since[rest] + s.jobs.left[rest] / s.jobs.rate[rest]
+        s.slots.pair[slot] = -1
+    s.slots.first[slot], s.slots.second[slot] = rest, -1
+    if rest < 0:
+        s.count[RUNNING] -= 1
+    for i in range(s.workers.kind.shape[0]):
+        if s.workers.first[i] == a and s.workers.second[i] == b:
+            s.workers.first[i], s.workers.second[i] = rest, -1
+            s.workers.former_first[i], s.workers.former_second[i] = -1, -1
+    return True
+
+
+@compiled
+def end_leases(s: State) -> None:
+    """The round is over: everybody gives the workers back, and they are remembered as its former ones."""
+    s.workers.former_first[:], s.workers.former_second[:] = s.workers.first, s.workers.second
+    s.workers.first[:], s.workers.second[:] = -1, -1
+    for slot in range(s.slots.first.shape[0]):
+        a, b = s.slots.first[slot], s.slots.second[slot]
+        if a >= 0:
+            settle(s, slot)
+            s.slots.first[slot], s.slots.second[slot] = -1, -1
+            for j in (a, b):
+                if j >= 0:
+                    s.jobs.slot[j] = -2  # may renew
+    s.count[RUNNING] = 0
+
+
+@compiled
+def end_lost(s: State) -> None:
+    """Close the leases of those that were not renewed."""
+    for i in range(s.count[ACTIVE]):
+        j = s.active[i]
+        if s.jobs.slot[j] == -2:
+            s.jobs.slot[j] = -1
+            s.jobs.preemptions[j] += 1
+            close(s, j)

@@ -1,0 +1,216 @@
+"""What the mechanism knows, as plain arrays: n jobs, J accelerator types, W workers, P pairs.
+
+Times are in s on the workload's clock, speeds in steps/s. Index -1 means none.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
+
+#: what the compiled loop stopped for
+DONE, SOLVE, LOG_FULL, STUCK, NO_ORDER = range(5)
+#: places in `State.clock`
+NOW, ROUND_END, SOLVED_AT, ROUND_START, LAST_END = range(5)
+#: places in `State.count`
+ACTIVE, ARRIVED, LOGGED, CHANGED, BOUNDARY, ENDED, TURN, RUNNING = range(8)
+
+INITIAL: Final = 0.5
+"""Rounds that each job is taken to have received on each type when the program was solved: fractions are never 0."""
+
+
+class Jobs(NamedTuple):
+    """Of each job; (n,) or (n, J)."""
+
+    arrival: FloatArray
+    scale: IntArray
+    left: FloatArray  # steps to do
+    alone: FloatArray  # speed on as few servers as its gang can have
+    apart: FloatArray  # speed on more
+    share: FloatArray  # X of the last solved program
+    known: npt.NDArray[np.bool_]  # whether that program had the job
+    received: FloatArray  # time since then, and INITIAL
+    deficit: FloatArray  # time due less time received, up to the last solved program
+    rate: FloatArray  # speed now
+    since: FloatArray  # from when it runs at that speed
+    finish: FloatArray  # when it would end
+    slot: IntArray  # where it runs
+    row: IntArray  # its open row in the log
+    first_start: FloatArray
+    end: FloatArray
+    held: FloatArray  # GPU-s
+    leases: IntArray
+    preemptions: IntArray
+    overhead: FloatArray
+    failures: IntArray  # rounds in a row that were lost, as_released only
+
+
+class Pairs(NamedTuple):
+    """Of each pair that the last solved program gave time to: (P, 2), (P, 2, J) or (P, J)."""
+
+    members: IntArray
+    speed: FloatArray
+    share: FloatArray
+    received: FloatArray
+
+
+class Workers(NamedTuple):
+    """Of each worker (GPU); (W,)."""
+
+    kind: IntArray
+    server: IntArray
+    first: IntArray  # jobs that run there
+    second: IntArray
+    former_first: IntArray  # jobs that ran there when the last round ended
+    former_second: IntArray
+
+
+class Slots(NamedTuple):
+    """What runs now: a job or a pair on its workers; (W,)."""
+
+    first: IntArray
+    second: IntArray
+    kind: IntArray
+    pair: IntArray
+    start: FloatArray  # since when its time is not yet accounted for
+
+
+class Log(NamedTuple):
+    """One row for each time that a job held the same workers without a break."""
+
+    job: IntArray
+    kind: IntArray
+    start: FloatArray
+    end: FloatArray
+    part: FloatArray  # 1, or 0.5 where two jobs share the workers
+    steps: FloatArray  # done in that time
+
+
+class State(NamedTuple):
+    """Everything."""
+
+    jobs: Jobs
+    pairs: Pairs
+    workers: Workers
+    slots: Slots
+    log: Log
+    active: IntArray  # (n,) active jobs in order of arrival
+    clock: FloatArray
+    count: IntArray  # type: ignore[assignment]
+    type_time: FloatArray  # (J,) time received by all jobs since the last solved program
+    orders: IntArray  # (K, J) order of types in each coming round, as_released only
+
+
+class Rules(NamedTuple):
+    """What stays the same during a simulation."""
+
+    round_length: float
+    solve_interval: float
+    overhead: float
+    target: int  # the run ends when the first so many jobs have ended
+    idle_may_run: bool  # whether GPUs that the program left over go to jobs that it gave nothing there
+    aware: bool  # whether the policy knows the speed of types
+    server_gpus: int
+
+
+def new_state(
+    arrival: FloatArray, steps: FloatArray, scale: IntArray, alone: FloatArray, apart: FloatArray, workers: IntArray,
+    server_gpus: int,
+) -> State:  # fmt: skip
+    """Before the first job arrives."""
+    n, types = alone.shape
+    total = int(workers.sum())
+    kind = np.repeat(np.arange(types), workers)
+    within = np.arange(total) - np.repeat(np.cumsum(workers) - workers, workers)
+    servers = -(-workers // server_gpus)
+    server = np.repeat(np.cumsum(servers) - servers, workers) + within // server_gpus
+
+    def none(size: int) -> IntArray:
+        return np.full(size, -1, np.int64)
+
+    jobs = Jobs(
+        arrival.copy(), scale.copy(), steps.copy(), alone, apart, np.zeros((n, types)), np.zeros(n, np.bool_),
+        np.zeros((n, types)), np.zeros((n, types)), np.zeros(n), np.zeros(n), np.full(n, np.inf), none(n), none(n),
+        np.full(n, np.nan), np.full(n, np.inf), np.zeros((n, types)), np.zeros(n, np.int64), np.zeros(n, np.int64),
+        np.zeros(n), np.zeros(n, np.int64),
+    )  # fmt: skip
+    count = np.zeros(8, np.int64)
+    count[BOUNDARY] = 1
+    clock = np.array([arrival[0], 0.0, 0.0, 0.0, np.nan])
+    return State(
+        jobs,
+        no_pairs(types),
+        Workers(kind, server, none(total), none(total), none(total), none(total)),
+        Slots(none(total), none(total), none(total), none(total), np.zeros(total)),
+        new_log(4 * total + 64),
+        np.zeros(n, np.int64),
+        clock,
+        count,
+        np.zeros(types),
+        np.zeros((0, types), np.int64),
+    )
+
+
+def no_pairs(types: int) -> Pairs:
+    """An empty list of pairs."""
+    return Pairs(np.zeros((0, 2), np.int64), np.zeros((0, 2, types)), np.zeros((0, types)), np.zeros((0, types)))
+
+
+def new_log(rows: int) -> Log:
+    """Empty rows."""
+    job, kind = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    return Log(job, kind, np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows))
+
+
+def grown(log: Log) -> Log:
+    """A log twice as long."""
+    return Log(*(np.concatenate([column, np.zeros_like(column)]) for column in log))
+
+
+@compiled
+def admit(s: State) -> bool:
+    """Let in the jobs that have arrived by now; whether there was one."""
+    came = False
+    while s.count[ARRIVED] < len(s.jobs.arrival) and s.jobs.arrival[s.count[ARRIVED]] <= s.clock[NOW]:
+        s.active[s.count[ACTIVE]] = s.count[ARRIVED]
+        s.count[ACTIVE] += 1
+        s.count[ARRIVED] += 1
+        came = True
+    if came:
+        s.count[CHANGED] = 1
+    return came
+
+
+@compiled
+def dismiss(s: State, j: int, target: int) -> None:
+    """Job `j` has ended."""
+    k = 0
+    while s.active[k] != j:
+        k += 1
+    for i in range(k, s.count[ACTIVE] - 1):
+        s.active[i] = s.active[i + 1]
+    s.count[ACTIVE] -= 1
+    s.count[CHANGED] = 1
+    if j < target:
+        s.count[ENDED] += 1
+
+
+@compiled
+def restart_books(s: State, initial: float) -> None:
+    """Note who was owed what, and count received time anew: the program is about to be solved."""
+    elapsed = s.clock[NOW] - s.clock[SOLVED_AT]
+    s.type_time[:] = 0.0
+    for i in range(s.count[ACTIVE]):
+        j = s.active[i]
+        for k in range(s.type_time.shape[0]):
+            if s.jobs.known[j]:
+                s.jobs.deficit[j, k] += s.jobs.share[j, k] * elapsed - (s.jobs.received[j, k] - initial)
+            s.jobs.received[j, k] = initial
+            s.type_time[k] += initial
+    s.clock[SOLVED_AT] = s.clock[NOW]
+    s.count[CHANGED] = 0

@@ -1,0 +1,1 @@
+"""Who plans a market: Astraea of [Wang2023] and what it is compared with."""

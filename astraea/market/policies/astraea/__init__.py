@@ -1,0 +1,1 @@
+"""Algorithms 1 to 5 of [Wang2023]."""

@@ -1,0 +1,110 @@
+"""Batches at geometrically increasing times (Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Final
+
+import numpy as np
+
+from astraea.core.errors import InputError
+from astraea.market.model import NEARLY, Market, checked
+from astraea.market.policies.astraea.empty_cluster import shortest
+from astraea.market.policies.astraea.max_revenue import demand
+from astraea.market.policies.astraea.prices import Theta, checked_theta, feasible_theta
+from astraea.market.policies.astraea.round import schedule_batch
+from astraea.market.schedule import Plan, Schedule
+from astraea.traces.columns import rank
+
+FAR: Final = 2**50
+"""Latest time that is exact in a float and leaves room for a round [slot]."""
+
+
+def approximation_ratio(theta: tuple[float, float]) -> float:
+    """Ratio sigma of A_maxIrev, 2 (log theta_w + log theta_p) (Lemma 3), with natural logarithms and at least 1."""
+    return max(2.0 * (math.log(theta[0]) + math.log(theta[1])), 1.0)
+
+
+def greatest_revenue(market: Market, job: int) -> float:
+    """f_j of the shortest time in which the job can be done on the empty cluster."""
+    return float(market.jobs.value(job, float(shortest(market, job).slots.min())))
+
+
+def is_worth_running(market: Market, job: int) -> bool:
+    """Whether the empty cluster would admit it: more than rounding lies between its greatest revenue and nothing."""
+    return greatest_revenue(market, job) > 2 * NEARLY * abs(float(market.jobs.value(job, 1.0)))
+
+
+def rounds_needed(market: Market, theta: tuple[float, float]) -> int:
+    """Rounds after which what is left is worth less than the cheapest job (lambda of Lemma 1).
+
+    f of all jobs is the sum of their greatest revenues and f_min the least of them, of the jobs with any.
+    """
+    revenue = np.array([greatest_revenue(market, j) for j in range(len(market.jobs))])
+    revenue = revenue[revenue > 0]
+    sigma = approximation_ratio(theta)
+    if sigma == 1.0 or len(revenue) == 0:
+        return 1
+    return math.ceil(math.log(revenue.sum() / revenue.min()) / -math.log1p(-1.0 / sigma)) + 1
+
+
+def astraea_market(
+    market: Market,
+    *,
+    theta: tuple[float, float] | None = None,
+    rounds: int | None = None,
+    horizon: int = FAR,
+) -> Plan:
+    """Schedules and payments of the paper's algorithm.
+
+    Interval l = 1, 2, ... takes the jobs that arrived by tau_l = 2**l and are still waiting, and runs those it admits
+    in (lambda tau_l, lambda tau_(l+1)]. (§4.2 writes tau_l = 2**(l-1), but its tau_1 = 2 and its example are these.)
+    Line 4 has both borders in an interval and would count a job twice; here it comes into the first that has it. A
+    job that takes longer than tau_l waits for an interval with longer rounds. A job that is worth nothing even alone on
+    the empty cluster is never admitted (Eq. 7) and has no schedule; every other has one in the end, since a round takes
+    at least the first that fits into it. It may be worth less than nothing by then: admission is by ideal revenue.
+
+    Parameters
+    ----------
+    theta : pair of float, optional
+        theta_w and theta_p, above 1; by default `feasible_theta`.
+    rounds : int, optional
+        lambda; by default that of Lemma 1, which delays every job to at least 2 lambda.
+    horizon : int, optional
+        T, by which all jobs must have ended [slot]; by default as long as it takes, if times can still be counted. With
+        linear utility a round of any length has room for those jobs only that are worth something in its first slots,
+        so that with few rounds a long queue doubles the interval for every few jobs.
+
+    Raises
+    ------
+    InputError
+        If the market is not one, theta or lambda is too small, or the horizon too short.
+    """
+    began = time.perf_counter()
+    checked(market)
+    theta = feasible_theta(market) if theta is None else checked_theta(theta)
+    lam = rounds_needed(market, theta) if rounds is None else rounds
+    if isinstance(lam, bool) or not isinstance(lam, (int, np.integer)) or lam < 1:
+        raise InputError(f"rounds: lambda must be a whole number of at least 1, got {lam!r}")
+    jobs = market.jobs
+    order = np.lexsort((rank(np.array(jobs.job_id, dtype=object)), jobs.arrival))
+    left = [demand(market, int(j)) for j in order if is_worth_running(market, int(j))]
+    schedules: list[Schedule] = []
+    income = np.zeros((len(market.worker_quota), len(market.worker_quota)))
+    tau = 1
+    while left:
+        tau *= 2
+        if 2 * lam * tau > horizon:
+            raise InputError(
+                f"horizon: {horizon} slots are too short; {len(left)} jobs, {jobs.job_id[left[0].job]!r} the first, "
+                f"are left for the interval ({lam * tau}, {2 * lam * tau}]"
+            )
+        batch = [d for d in left if jobs.arrival[d.job] <= tau]
+        admitted, paid = schedule_batch(market, batch, tau, lam, Theta(*theta))
+        schedules += admitted
+        income += paid
+        done = {s.job for s in admitted}
+        left = [d for d in left if d.job not in done]
+    parameters = {"theta_w": theta[0], "theta_p": theta[1], "lambda": int(lam)}
+    return Plan(market, tuple(schedules), income, "Astraea", parameters, time.perf_counter() - began)

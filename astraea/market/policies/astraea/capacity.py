@@ -1,0 +1,112 @@
+"""What is left of servers and quotas in one round, and the prices that follow from it; compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
+from astraea.market.model import Market
+from astraea.market.policies.astraea.prices import Theta, price
+
+Table = npt.NDArray[np.int32]
+"""Least value in slots t + 1, ..., t + 2**k of a column, shape (levels, slots, columns)."""
+
+
+class Round(NamedTuple):
+    """One round of D slots, of which nothing outlasts the end.
+
+    Attributes
+    ----------
+    workers, ps : Table
+        C_sw - h_sw(t) and C_sp - h_sp(t), free on each server.
+    own_workers, own_ps : Table
+        Columns 0 to U - 1: what own-share jobs leave of each quota; column U: a_w(t) and a_p(t), unused by all.
+    worker_sum, ps_sum : array of float, shape (D + 1,)
+        Sum of eta_w and eta_p over the first t slots.
+    worker_price, ps_price : array of float
+        Price at each number of units in use (Eq. 8).
+    """
+
+    workers: Table
+    ps: Table
+    own_workers: Table
+    own_ps: Table
+    worker_sum: FloatArray
+    ps_sum: FloatArray
+    worker_price: FloatArray
+    ps_price: FloatArray
+
+
+def empty_round(market: Market, slots: int, theta: Theta) -> Round:
+    """A round in which nothing runs yet."""
+    levels = slots.bit_length()
+
+    def table(columns: IntArray) -> Table:
+        return np.tile(columns.astype(np.int32), (levels, slots, 1))
+
+    all_w, all_p = int(market.workers.sum()), int(market.ps.sum())
+    return Round(
+        workers=table(market.workers),
+        ps=table(market.ps),
+        own_workers=table(np.append(market.worker_quota, all_w)),
+        own_ps=table(np.append(market.ps_quota, all_p)),
+        worker_sum=np.zeros(slots + 1),
+        ps_sum=np.zeros(slots + 1),
+        worker_price=price(np.arange(all_w + 1), all_w, theta.worker),
+        ps_price=price(np.arange(all_p + 1), all_p, theta.ps),
+    )
+
+
+@compiled
+def least(table: Table, a: int, b: int, column: int) -> int:
+    """Least value of a column in slots a + 1, ..., b."""
+    k = level(b - a)
+    return min(table[k, a, column], table[k, b - (1 << k), column])
+
+
+@compiled
+def level(slots: int) -> int:
+    """Greatest k with 2**k <= slots."""
+    k = 0
+    while 2 << k <= slots:
+        k += 1
+    return k
+
+
+@compiled
+def take(table: Table, a: int, b: int, column: int, amount: int) -> None:
+    """Less in slots a + 1, ..., b of a column."""
+    slots = table.shape[1]
+    for t in range(a, b):
+        table[0, t, column] -= amount
+    for k in range(1, table.shape[0]):
+        half = 1 << (k - 1)
+        for t in range(max(a - 2 * half + 1, 0), min(b, slots - 2 * half + 1)):
+            table[k, t, column] = min(table[k - 1, t, column], table[k - 1, t + half, column])
+
+
+@compiled
+def occupy(r: Round, a: int, b: int, tenant: int, workers: IntArray, ps: IntArray) -> None:
+    """Give slots a + 1, ..., b of `workers` and `ps` on each server to a job, and post the new prices.
+
+    `tenant` is whose quota it uses, the last column, which is always charged, if it is all tenants'.
+    """
+    for s in range(workers.shape[0]):
+        if workers[s] > 0:
+            take(r.workers, a, b, s, workers[s])
+        if ps[s] > 0:
+            take(r.ps, a, b, s, ps[s])
+    everyone = r.own_workers.shape[2] - 1
+    take(r.own_workers, a, b, everyone, workers.sum())
+    take(r.own_ps, a, b, everyone, ps.sum())
+    if tenant != everyone:
+        take(r.own_workers, a, b, tenant, workers.sum())
+        take(r.own_ps, a, b, tenant, ps.sum())
+    all_w, all_p = r.worker_price.shape[0] - 1, r.ps_price.shape[0] - 1
+    for t in range(a, r.own_workers.shape[1]):
+        r.worker_sum[t + 1] = r.worker_sum[t] + r.worker_price[all_w - r.own_workers[0, t, everyone]]
+        r.ps_sum[t + 1] = r.ps_sum[t] + r.ps_price[all_p - r.own_ps[0, t, everyone]]

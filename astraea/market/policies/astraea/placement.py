@@ -1,0 +1,99 @@
+"""Cheapest placements of a job for a given start and number of workers (Algorithms 4 and 5); compiled.
+
+Given both, the price of the workers is settled; what is left to choose is the fewest parameter servers and where all
+of it stands. Where the pseudo-code leaves a choice it is made here: of servers that serve equally well the one with
+fewest free workers, as line 16 of Algorithm 4 does to keep whole servers free, then the first. (The paper's worked
+example has j21 on s2 where s1 is free again, and in a second variant on s3 and s4 against line 16; no number depends on
+it.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from astraea.core.arrays import IntArray
+from astraea.core.compilation import compiled
+from astraea.market.policies.astraea.capacity import Round, level
+
+NOWHERE = -1
+
+
+@compiled
+def cost(r: Round, a: int, b: int, workers: int, ps: int) -> float:
+    """What workers and parameter servers cost together in slots a + 1, ..., b at the posted prices (10).
+
+    Algorithm 5, line 12, charges the price of the first slot for all of them; it is meant for constant prices.
+    """
+    return workers * (r.worker_sum[b] - r.worker_sum[a]) + ps * (r.ps_sum[b] - r.ps_sum[a])
+
+
+@compiled
+def min_cost_d(r: Round, a: int, b: int, workers: int, own_ps: int, needed: IntArray) -> tuple[int, int]:
+    """Server for the parameter servers under distributed placement, and how many (Algorithm 4, lines 7-15).
+
+    Line 8 takes what parameter servers a server has left where that is fewer than (3i) needs, and line 10 would even
+    prefer it; here such a server does not qualify.
+
+    Parameters
+    ----------
+    own_ps : int
+        Parameter servers that the tenant may use in all these slots.
+    needed : array of int
+        Fewest parameter servers for 0, 1, ... workers on other servers.
+
+    Returns
+    -------
+    server, ps : int
+        `NOWHERE` and 0 if there is no such placement.
+    """
+    k = level(b - a)
+    w0, w1 = r.workers[k, a], r.workers[k, b - (1 << k)]
+    p0, p1 = r.ps[k, a], r.ps[k, b - (1 << k)]
+    free = 0
+    for s in range(w0.shape[0]):
+        free += min(w0[s], w1[s])
+    if free < workers:
+        return NOWHERE, 0
+    best, fewest, tightest = NOWHERE, own_ps + 1, 0
+    for s in range(w0.shape[0]):
+        here, ps_here = min(w0[s], w1[s]), min(p0[s], p1[s])
+        if ps_here == 0:
+            continue
+        local = min(workers - 1, here)
+        ps = needed[workers - local]
+        if ps > ps_here or local + free - here < workers:
+            continue
+        if ps < fewest or (ps == fewest and best != NOWHERE and here < tightest):
+            best, fewest, tightest = s, ps, here
+    if best == NOWHERE:
+        return NOWHERE, 0
+    return best, fewest
+
+
+@compiled
+def min_cost_c(r: Round, a: int, b: int, workers: int) -> int:
+    """Server for all workers and one parameter server, or `NOWHERE` (Algorithm 5, lines 7-11)."""
+    k = level(b - a)
+    w0, w1 = r.workers[k, a], r.workers[k, b - (1 << k)]
+    p0, p1 = r.ps[k, a], r.ps[k, b - (1 << k)]
+    best, tightest = NOWHERE, 0
+    for s in range(w0.shape[0]):
+        here = min(w0[s], w1[s])
+        if here >= workers and min(p0[s], p1[s]) >= 1 and (best == NOWHERE or here < tightest):
+            best, tightest = s, here
+    return best
+
+
+@compiled
+def spread(r: Round, a: int, b: int, workers: int, server: int, is_central: bool) -> IntArray:
+    """Workers on each server; the rest where fewest are free, so that whole servers stay free (lines 16-20)."""
+    k = level(b - a)
+    free = np.minimum(r.workers[k, a], r.workers[k, b - (1 << k)])
+    out = np.zeros(free.shape[0], np.int64)
+    out[server] = workers if is_central else min(workers - 1, free[server])
+    rest = workers - out[server]
+    for s in np.argsort(free, kind="mergesort"):
+        if s != server:
+            out[s] = min(free[s], rest)
+            rest -= out[s]
+    return out

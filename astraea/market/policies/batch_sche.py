@@ -1,0 +1,87 @@
+"""BatchSche: every tenant alone with what it brought in ([Wang2023] §5.1).
+
+[Zhang2020] knows neither tenants nor sharing, so [Wang2023] runs it for each tenant in its private cluster. Its batches
+at geometrically increasing times, posted prices and placements are those that Astraea is made of (§4.1); here Astraea
+itself runs on each private cluster, where there is nobody to share with.
+
+[Zhang2020] Zhang et al., Online Scheduling of Heterogeneous Distributed Machine Learning Jobs, MobiHoc 2020.
+[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
+Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from astraea.core.arrays import IntArray
+from astraea.market.model import Jobs, Market, checked
+from astraea.market.policies.astraea.batches import astraea_market
+from astraea.market.schedule import Plan, Schedule
+
+
+def batch_sche(market: Market, *, theta: tuple[float, float] | None = None, rounds: int | None = None) -> Plan:
+    """Plans of all private clusters together; no job is shared and nobody pays.
+
+    Tenants take workers and parameter servers in the order of the servers, each as many as its quota, so that no more
+    servers are divided than must be. Jobs of a tenant that has no worker or no parameter server never run.
+
+    Parameters
+    ----------
+    market, theta, rounds
+        As in `astraea_market`; by default theta and lambda are those of each private cluster.
+
+    Raises
+    ------
+    InputError
+        As `astraea_market`.
+    """
+    began = time.perf_counter()
+    tenants = len(checked(market).worker_quota)
+    workers, ps = _parts(market.workers, market.worker_quota), _parts(market.ps, market.ps_quota)
+    schedules: list[Schedule] = []
+    for u in range(tenants):
+        jobs = np.flatnonzero(market.jobs.tenant == u)
+        servers = np.flatnonzero(workers[u] + ps[u] > 0)
+        if len(jobs) == 0 or workers[u].sum() == 0 or not _can_run(market, workers[u], ps[u]):
+            continue
+        alone = replace(
+            market,
+            name=f"{market.name}, tenant {u}",
+            jobs=_jobs_of(market.jobs, jobs),
+            workers=workers[u, servers],
+            ps=ps[u, servers],
+            worker_quota=market.worker_quota[[u]],
+            ps_quota=market.ps_quota[[u]],
+        )
+        for s in astraea_market(alone, theta=theta, rounds=rounds).schedules:
+            # what a tenant alone would pay, it would pay to itself
+            free: dict[str, Any] = {"worker_cost": 0.0, "ps_cost": 0.0, "is_shared": False}
+            schedules.append(replace(s, job=int(jobs[s.job]), server=servers[s.server], **free))
+    schedules.sort(key=lambda s: s.start)
+    parameters = {"theta": theta, "lambda": rounds}
+    seconds = time.perf_counter() - began
+    return Plan(market, tuple(schedules), np.zeros((tenants, tenants)), "BatchSche", parameters, seconds)
+
+
+def _parts(units: IntArray, quota: IntArray) -> IntArray:
+    """Units of each server that each tenant takes, shape (U, S)."""
+    bounds = np.concatenate([[0], np.cumsum(quota)])
+    ends = np.cumsum(units)
+    taken = np.clip(bounds[1:, None], ends - units, ends) - np.clip(bounds[:-1, None], ends - units, ends)
+    return np.asarray(taken, np.int64)
+
+
+def _can_run(market: Market, workers: IntArray, ps: IntArray) -> bool:
+    """Whether one worker and what serves it fit on these."""
+    far = (ps >= market.ps_needed(1)[1]) & (workers.sum() > workers)
+    return bool((((workers > 0) & (ps > 0)) | far).any())
+
+
+def _jobs_of(jobs: Jobs, rows: IntArray) -> Jobs:
+    columns: dict[str, Any] = {f.name: getattr(jobs, f.name) for f in fields(jobs)}
+    arrays: dict[str, Any] = {name: v[rows] for name, v in columns.items() if isinstance(v, np.ndarray)}
+    return replace(jobs, job_id=tuple(jobs.job_id[i] for i in rows), **arrays | {"tenant": np.zeros_like(rows)})

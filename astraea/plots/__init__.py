@@ -1,0 +1,1 @@
+"""Pictures of tables: one style, one function for each kind of chart."""

@@ -1,0 +1,230 @@
+"""Tidy table -> Axes, one function per kind of figure, and `save` for the picture with the table behind it.
+
+Two steps keep picture and CSV the same thing: `ecdf`, `mean_interval` and `box_stats` reduce many jobs to the few
+numbers that are drawn; `cdf`, `lines`, `bars` and `boxes` draw such a table. Nothing here simulates.
+
+>>> points = ecdf(jobs, "rho_job", by="scheduler", at=[0.95])                                   # doctest: +SKIP
+>>> fig, ax = panels()                                                                          # doctest: +SKIP
+>>> cdf(points, "rho_job", by="scheduler", ax=ax, reference=(0.95, "0.95"))                     # doctest: +SKIP
+>>> legend(fig); save(fig, "fig10", "venus", OUT, points)                                       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from astraea.core.files import publish
+from astraea.core.statistics import box_stats, ecdf, mean_interval
+from astraea.plots.axes import name_axis, name_ticks
+from astraea.plots.gantt import gantt
+from astraea.plots.heatmap import heat, strips
+from astraea.plots.style import LOOKS, Look, legend, look, mark_line, ordered, panels, span, style, title
+
+__all__ = [
+    "bars", "box_stats", "boxes", "cdf", "dots", "ecdf", "gantt", "heat", "legend",
+    "lines", "look", "mark_line", "mean_interval",
+    "ordered", "panels", "save", "save_table", "stacked", "strips", "style", "timeseries", "title",
+]  # fmt: skip
+
+
+LINE_LEVEL: Final = 2.0
+"""Of a line without width; a wider one is drawn below a thinner one, so that it hides none that it coincides with."""
+
+
+def cdf(
+    points: pd.DataFrame,
+    value: str,
+    by: str,
+    ax: Axes,
+    *,
+    log: bool = False,
+    tail: bool = False,
+    reference: tuple[float, str] | None = None,
+) -> Axes:
+    """Distribution functions from a table of `ecdf`; `reference` is a value to mark and its text.
+
+    With `tail`, the share that lies *above* each value, on a logarithmic axis that ends where one value is left.
+    """
+    with style():
+        if log:
+            ax.set_xscale("log")
+        for k, (name, part) in enumerate(_classes(points, by)):
+            x, share = part[value].to_numpy(), part["share"].to_numpy()
+            if tail:
+                x, share = x[share < 1], 1 - share[share < 1]
+            ax.step(x, share, where="post", **_line(look(name, k)))
+        if tail:
+            ax.set_yscale("log")
+            ax.set_ylim(0.8 * float((1 - points["share"]).where(points["share"] < 1).min()), 1)
+        else:
+            ax.set_ylim(0, 1)
+        if reference is not None:
+            mark_line(ax, *reference)
+        name_axis(ax.xaxis, value, log=log)
+        name_axis(ax.yaxis, "share")
+    return ax
+
+
+def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False) -> Axes:
+    """Mean of `y` over the rows (seeds) at each `x`, one line per class, with a band for the 95 % interval.
+
+    With `even`, the values of `x` stand at equal distances.
+    """
+    table = _means(frame, [by, x], y).sort_values(x, kind="stable")
+    values = sorted(frame[x].unique())
+    with style():
+        for k, (name, part) in enumerate(_classes(table, by)):
+            here = look(name, k)
+            at = [values.index(v) for v in part[x]] if even else part[x]
+            ax.plot(at, part["mean"], marker=here.marker, markersize=4, **_line(here))
+            ax.fill_between(at, part["low"], part["high"], color=here.color, alpha=0.18, linewidth=0)
+        ax.set_ylim(bottom=0)
+        name_axis(ax.yaxis, y)
+        name_axis(ax.xaxis, x)
+        if even:
+            name_ticks(ax, x, values)
+        elif len(values) <= 8:
+            ax.set_xticks(values)
+    return ax
+
+
+def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
+    """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval."""
+    names, table = _positions(frame, x, y)
+    known = names[0] in LOOKS
+    with style():
+        for k, (name, mean, high) in enumerate(zip(names, table["mean"], table["high"], strict=True)):
+            here = look(name if known else "astraea")
+            ax.bar(k, mean, 0.72, color=here.color, hatch=here.hatch, edgecolor="white", linewidth=0)
+            if np.isfinite(high):
+                for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
+                    ax.errorbar(k, mean, high - mean, color=color, capsize=2.5, elinewidth=width)
+        _name_positions(ax, x, y, names)
+    return ax
+
+
+def dots(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
+    """Every row (seed) as a small dot, their mean as a mark, with error bars for the 95 % interval; for each `x`."""
+    names, table = _positions(frame, x, y)
+    with style():
+        for k, (name, mean, high) in enumerate(zip(names, table["mean"], table["high"], strict=True)):
+            here, rows = look(name, k), frame.loc[frame[x] == name, y]
+            ax.plot([k - 0.22] * len(rows), rows, "o", color=here.color, markersize=3, alpha=0.6, linewidth=0)
+            ax.errorbar(k, mean, high - mean if np.isfinite(high) else None, fmt=here.marker, color=here.color,
+                        markersize=6, capsize=3, elinewidth=1.2)  # fmt: skip
+        ax.set_xlim(-0.6, len(names) - 0.4)
+        _name_positions(ax, x, y, names)
+    return ax
+
+
+def boxes(table: pd.DataFrame, value: str, by: str, ax: Axes, *, scheduler: str | None = None) -> Axes:
+    """Boxes from a table of `box_stats`, one per class; whiskers reach from the 5 % to the 95 % quantile."""
+    rows = [part.iloc[0] for _, part in _classes(table, by)]
+    names = {"whislo": "low", "q1": "q1", "med": "median", "q3": "q3", "whishi": "high"}
+    figures = [{k: float(row[c]) for k, c in names.items()} for row in rows]
+    with style():
+        drawn = ax.bxp(figures, positions=range(len(rows)), widths=0.62, showfliers=False, patch_artist=True,
+                       medianprops={"color": "#111111", "linewidth": 1.4}, manage_ticks=False)  # fmt: skip
+        for k, (box, row) in enumerate(zip(drawn["boxes"], rows, strict=True)):
+            here = look(scheduler if scheduler is not None else row[by], k)
+            box.set(facecolor=here.color, alpha=0.75, linewidth=0.6)
+        for line in (*drawn["whiskers"], *drawn["caps"]):
+            line.set(linewidth=0.8, color="#444444")
+        name_ticks(ax, by, [row[by] for row in rows])
+        ax.set_xlabel("")
+        long = sum(len(str(row[by])) for row in rows) > 30
+        ax.tick_params(axis="x", labelrotation=90 if long else 0, length=0)
+        ax.grid(visible=False, axis="x")
+        name_axis(ax.yaxis, value)
+    return ax
+
+
+def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes, *, x: str = "time") -> Axes:
+    """One stepped line per class over time [s]."""
+    with style():
+        for k, (name, part) in enumerate(_classes(frame, by)):
+            ax.step(part[x], part[y], where="post", **_line(look(name, k), 0.7))
+        ax.set_xlim(*span(frame[x]))
+        ax.set_ylim(bottom=0)
+        name_axis(ax.xaxis, x)
+        name_axis(ax.yaxis, y)
+    return ax
+
+
+def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> Axes:
+    """Bars of shares that add up: `y` for each `x`, split by a class; `x` in the order of the table."""
+    table = frame.pivot_table(index=x, columns=by, values=y, aggfunc="sum", sort=False).fillna(0.0)
+    bottom = np.zeros(len(table))
+    with style():
+        for k, name in enumerate(ordered(table.columns)):
+            here = look(name, k)
+            ax.bar(range(len(table)), table[name], 0.75, bottom, label=here.label, color=here.color, hatch=here.hatch,
+                   edgecolor="white", linewidth=0.5)  # fmt: skip
+            bottom += table[name].to_numpy()
+        name_ticks(ax, x, list(table.index))
+        ax.tick_params(axis="x", length=0)
+        ax.grid(visible=False, axis="x")
+        name_axis(ax.yaxis, y)
+    return ax
+
+
+def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame) -> None:
+    """Write `<id>_<trace>.png` (150 dpi), `.svg` and `.csv`; the same figure gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    """
+    base = save_table(data, id, trace, folder).with_suffix("")
+    kinds: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+    for kind, metadata in kinds.items():
+        buffer = io.BytesIO()
+        with style():
+            fig.savefig(buffer, format=kind, dpi=150, metadata=metadata)
+        publish(base.with_name(f"{base.name}.{kind}"), buffer.getvalue())
+
+
+def save_table(data: pd.DataFrame, id: str, trace: str, folder: str | Path) -> Path:
+    """Write `<id>_<trace>.csv`, numbers with six significant digits; return its path."""
+    path = Path(folder) / f"{id}_{trace}.csv"
+    publish(path, data.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    return path
+
+
+def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
+    return [(name, frame[frame[by] == name]) for name in ordered(frame[by])]
+
+
+def _line(here: Look, thin: float = 1.0) -> dict[str, Any]:
+    """How a curve of this look is drawn."""
+    width = thin * here.width
+    return {"label": here.label, "color": here.color, "linestyle": here.line, "linewidth": width,
+            "zorder": LINE_LEVEL - width / 100}  # fmt: skip
+
+
+def _positions(frame: pd.DataFrame, x: str, y: str) -> tuple[list[Any], pd.DataFrame]:
+    """Distinct values of `x` in the order in which they stand beside each other, and the means of `y` in this order."""
+    table = _means(frame, [x], y)
+    names = ordered(table[x]) if any(name in LOOKS for name in table[x]) else sorted(table[x])
+    return names, table.set_index(x).loc[names]
+
+
+def _name_positions(ax: Axes, x: str, y: str, names: list[Any]) -> None:
+    name_ticks(ax, x, names)
+    ax.tick_params(axis="x", length=0)
+    ax.grid(visible=False, axis="x")
+    name_axis(ax.yaxis, y)
+
+
+def _means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
+    """Means and the intervals that are worth drawing: one from two seeds is thirteen standard errors wide."""
+    table = mean_interval(frame, by, value)
+    return table.assign(**{c: table[c].where(table["n"] > 2) for c in ("low", "high")})

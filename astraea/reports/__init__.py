@@ -1,0 +1,1 @@
+"""From notebooks to figures, the gallery and verdicts on claims."""

@@ -1,0 +1,1 @@
+"""Statements of the papers and how each is judged."""

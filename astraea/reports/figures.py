@@ -1,0 +1,247 @@
+"""`make figures`: every notebook without a person, in parallel; what is up to date is left alone.
+
+A notebook whose parameters cell sets `TRACE` runs for each trace, the others and those of `ONCE` run once. Each run
+writes into a folder of its own; only when it ended well do its files move to their place: a failure loses nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import joblib
+from tqdm.auto import tqdm
+
+from astraea.core.errors import InputError, PolicyError
+from astraea.core.files import project_root, publish
+from astraea.experiments import parallel
+from astraea.experiments.cache import Work, fill
+from astraea.experiments.parallel import Backend
+from astraea.reports import gallery, notebooks
+from astraea.reports.notebooks import Outcome
+from astraea.studies.grids import GRIDS
+from astraea.studies.ye2022.evaluation import DEFAULT_TRACES, SCALES
+from astraea.traces.named import workload_path
+
+ONCE: Final = ("00_tour", "02_fairness_mechanisms")
+"""Notebooks that run for the first trace only: what they show is no result on a trace."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One notebook with one trace, and where its files go."""
+
+    name: str
+    notebook: Path
+    trace: str
+    parameters: dict[str, Any] = field(hash=False)
+    digest: str
+    build: Path
+    target: Path
+
+    @property
+    def executed(self) -> Path:
+        """The executed notebook."""
+        return self.build / "notebooks" / f"{self.name}.ipynb"
+
+    @property
+    def staging(self) -> Path:
+        """Where its figures are written first."""
+        return self.build / "staging" / self.name
+
+    @property
+    def record(self) -> Path:
+        """What its last good run depended on and wrote."""
+        return self.build / "records" / f"{self.name}.json"
+
+
+def make_figures(
+    trace: str | None = None,
+    scale: str = "paper",
+    jobs: int | None = None,
+    only: str | None = None,
+    backend: Backend = "loky",
+    scheduler: str | None = None,
+    *,
+    root: Path | None = None,
+) -> int:
+    """Run the notebooks, write the figures and their gallery, and say where they are.
+
+    Parameters
+    ----------
+    trace : str, optional
+        As in `evaluation.load_workload`; the two synthetic traces if not given.
+    scale : {"small", "paper", "full"}
+        Figures of the two synthetic traces at scales `paper` and `full` go to ``figures/``, all others to ``build/``.
+    jobs : int, optional
+        Processes; as many as there are cores if not given.
+    only : str, optional
+        Name of one notebook, or how it begins.
+    backend, scheduler
+        Where the simulations run, as in `run_grid`; the notebooks run here.
+    root : path, optional
+        The checkout; found if not given.
+
+    Returns
+    -------
+    int
+        0, or 1 if a notebook failed.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or there is no checkout.
+    """
+    parallel.check(jobs, backend, scheduler or None)
+    if scale not in SCALES:
+        raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    began = time.perf_counter()
+    jobs = jobs or joblib.cpu_count()
+    root = project_root() if root is None else root
+    tasks = list(_tasks(root, trace, scale, only, jobs, backend, scheduler or ""))
+    stale = [task for task in tasks if not up_to_date(task)]
+    for task in tasks:
+        if task not in stale:
+            print(f"nothing to do: {task.name} is unchanged since its last run, and its files are in place")
+    spent: dict[str, float] = {}
+    if stale:
+        spent["simulations"] = _simulate(stale, scale, jobs, backend, scheduler or None)
+    outcomes = _run_all(stale, jobs)
+    spent |= {task.name: outcome.seconds for task, outcome in outcomes.items()}
+    target = tasks[0].target
+    page = gallery.write_gallery(target, _command(trace, scale), scale)
+    for name, seconds in spent.items():
+        print(f"{name:<40}{seconds:8.1f} s")
+    print(f"{'in all':<40}{time.perf_counter() - began:8.1f} s")
+    print(f"figures and gallery: {page}")
+    failed = {task: outcome.error for task, outcome in outcomes.items() if outcome.error}
+    for task, error in failed.items():
+        print(f"failed: {task.name}, {error}\n        executed notebook: {task.executed}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _tasks(
+    root: Path, trace: str | None, scale: str, only: str | None, jobs: int, backend: str, scheduler: str
+) -> Iterator[Task]:
+    """Find what is to be run, in order."""
+    paths = sorted((root / "notebooks").glob("[0-9]*.ipynb"))
+    chosen = [p for p in paths if only is None or p.stem.startswith(only.removesuffix(".ipynb"))]
+    if not chosen:
+        known = ", ".join(p.stem for p in paths) or "none"
+        raise InputError(
+            f"there is no notebook {only or ''} in {root / 'notebooks'}; there are: {known}".replace("  ", " ")
+        )
+    label = scale if trace is None else f"{scale}-{_slug(trace)}"
+    build = root / "build" / label
+    target = root / "figures" if trace is None and scale != "small" else build / "figures"
+    for path in chosen:
+        notebook = notebooks.read(path)
+        names = notebooks.parameter_names(notebook)
+        traces = DEFAULT_TRACES if trace is None else (trace,)
+        for one in (traces if path.stem not in ONCE else traces[:1]) if "TRACE" in names else ("",):
+            data = workload_path(one) if one else None
+            given = {"TRACE": str(data) if data and Path(one).exists() else one, "SCALE": scale}
+            decides = {k: v for k, v in given.items() if k in names}
+            name = f"{path.stem}-{_slug(one)}" if one and path.stem not in ONCE else path.stem
+            where = {"JOBS": jobs, "OUT": str(build / "staging" / name), "BACKEND": backend, "SCHEDULER": scheduler}
+            yield Task(
+                name=name,
+                notebook=path,
+                trace=given["TRACE"] if one else "",
+                parameters={**decides, **{k: v for k, v in where.items() if k in names}},
+                digest=notebooks.digest(notebook, decides, _files(data), root),
+                build=build,
+                target=target,
+            )
+
+
+def _files(data: Path | None) -> list[Path]:
+    if data is None:
+        return []
+    return [data] if data.is_file() else [p for p in data.rglob("*") if p.is_file()]
+
+
+def _slug(trace: str) -> str:
+    """Name of a trace in a file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", Path(trace).resolve().name if Path(trace).exists() else trace).strip("-.")
+
+
+def up_to_date(task: Task) -> bool:
+    """Whether the last good run had the same inputs, and everything that it wrote is still there, unchanged."""
+    try:
+        record = json.loads(task.record.read_text())
+        return bool(record["digest"] == task.digest) and all(
+            sha256((task.target / name).read_bytes()).hexdigest() == checksum
+            for name, checksum in record["outputs"].items()
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _simulate(tasks: Sequence[Task], scale: str, jobs: int, backend: Backend, scheduler: str | None) -> float:
+    """Fill the cache with what several notebooks read, all cores at work; return the time it took [s]."""
+    began = time.perf_counter()
+    wanted = dict.fromkeys((GRIDS[t.notebook.stem], t.trace) for t in tasks if t.notebook.stem in GRIDS)
+    runs: list[Work] = [run for grid, trace in wanted for run in grid(trace, scale).runs]
+    # those with one past side by side, so that each worker learns from it once
+    runs.sort(key=lambda run: run.past)
+    if runs:
+        # what goes wrong in a run comes again in the notebook that needs it, and is named there
+        known = (InputError, PolicyError) if backend == "loky" else ()
+        with contextlib.suppress(*known):
+            fill(runs, jobs=jobs, backend=backend, scheduler=scheduler)
+    return time.perf_counter() - began
+
+
+def _run_all(tasks: Sequence[Task], jobs: int) -> dict[Task, Outcome]:
+    """Run the notebooks in parallel, publish what each good one wrote."""
+    outcomes: dict[int, Outcome] = {}
+    for task in tasks:
+        shutil.rmtree(task.staging, ignore_errors=True)
+        task.staging.mkdir(parents=True)
+    calls = [(k, task.notebook, task.executed, task.parameters) for k, task in enumerate(tasks)]
+    if not tasks:
+        return {}
+    results = parallel.streamed(_run_one, calls, jobs=jobs, backend="loky", scheduler=None)
+    with tqdm(total=len(tasks), unit="notebook", desc="notebooks") as bar, contextlib.closing(results):
+        while len(outcomes) < len(tasks):
+            waiting = [task.name for k, task in enumerate(tasks) if k not in outcomes]
+            bar.set_postfix_str(f"running {', '.join(waiting[:jobs])}; {len(waiting[jobs:])} more to come")
+            k, outcome = next(results)
+            outcomes[k] = outcome if outcome.error else _publish(tasks[k], outcome)
+            bar.update()
+        bar.set_postfix_str("")
+    return {tasks[k]: outcomes[k] for k in sorted(outcomes)}
+
+
+def _run_one(k: int, source: Path, output: Path, parameters: dict[str, Any]) -> tuple[int, Outcome]:
+    return k, notebooks.run(source, output, parameters)
+
+
+def _publish(task: Task, outcome: Outcome) -> Outcome:
+    """Move the files of a good run to their place, remove those of an earlier one that it no longer writes."""
+    written = {p.relative_to(task.staging).as_posix(): p for p in sorted(task.staging.rglob("*")) if p.is_file()}
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        for name in set(json.loads(task.record.read_text())["outputs"]) - set(written):
+            (task.target / name).unlink(missing_ok=True)
+    outputs = {}
+    for name, path in written.items():
+        content = path.read_bytes()
+        publish(task.target / name, content)
+        outputs[name] = sha256(content).hexdigest()
+    publish(task.record, json.dumps({"digest": task.digest, "outputs": outputs}, indent=1) + "\n")
+    shutil.rmtree(task.staging, ignore_errors=True)
+    return outcome
+
+
+def _command(trace: str | None, scale: str) -> str:
+    return f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace else "")

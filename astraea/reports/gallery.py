@@ -1,0 +1,169 @@
+"""The page that shows every figure next to what the paper says, with the verdicts of its statements."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+import astraea
+from astraea.core.files import publish
+from astraea.reports.captions import ENTRIES, FURTHER, GAVEL_ENTRIES, MARKET_ENTRIES, THEMIS_ENTRIES, Entry
+from astraea.reports.claims.evaluate import counts, evaluate, with_reasons
+from astraea.studies.ye2022.evaluation import DEFAULT_TRACES, seeds
+
+_MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
+_PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
+
+
+def write_gallery(folder: Path, command: str, scale: str) -> Path:
+    """Write ``README.md`` into a folder of figures: the same files give the same page.
+
+    Parameters
+    ----------
+    folder : path
+        Where ``<id>_<trace>.png`` and ``.csv`` are.
+    command, scale : str
+        What made them.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    claims = evaluate(folder)
+    if scale != "small":
+        claims = with_reasons(claims)
+    page = "\n".join(
+        [
+            "# Figures",
+            "",
+            f"Made by `{command}`. Each picture is there as PNG and SVG, with the numbers behind it as CSV.",
+            "✓ holds, ≈ holds in direction, ✗ does not hold, – not yet: the rules are in `astraea/claims.py`.",
+            "",
+            *(line for sentence in counts(claims) for line in (f"**{sentence}**", "")),
+            *(line for entry in ENTRIES for line in _section(folder, entry, claims)),
+            *_part(folder, "gavel", GAVEL_ENTRIES, claims),
+            *_part(folder, "wang", MARKET_ENTRIES, claims),
+            *_part(folder, "themis", THEMIS_ENTRIES, claims),
+            *_further(folder),
+            "## All statements",
+            "",
+            *markdown(claims.assign(verdict=claims["verdict"].map(_marked))),
+            "",
+            "## Provenance",
+            "",
+            _provenance(folder, scale),
+            "",
+        ]
+    )
+    path = folder / "README.md"
+    publish(path, page)
+    return path
+
+
+def _part(folder: Path, prefix: str, entries: tuple[Entry, ...], claims: pd.DataFrame) -> list[str]:
+    """The part of another paper, once there is anything of it."""
+    if not any(folder.glob(f"{prefix}*_*.csv")):
+        return []
+    return [line for entry in entries for line in _section(folder, entry, claims)]
+
+
+def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
+    """One figure, for every trace that has it."""
+    lines = [f"## {entry.title}", "", f"*The paper:* {entry.paper}", ""]
+    if entry.id.startswith("table"):
+        found = sorted(folder.glob(f"{entry.id}_*.csv"), key=_trace_order)
+        lines += [line for path in found for line in (f"`{path.name}`", "", *markdown(_means(path)), "")]
+    else:
+        found = sorted(folder.glob(f"{entry.id}*_*.png"), key=_trace_order)
+        lines += [line for path in found for line in (_picture(path), "")]
+        # a table of the paper, and not the numbers behind a picture
+        tables = [] if found else sorted(folder.glob(f"{entry.id}_*.csv"), key=_trace_order)
+        lines += [line for path in tables for line in (f"`{path.name}`", "", *markdown(_rounded(path)), "")]
+        found += tables
+    if not found:
+        lines += ["Not there yet.", ""]
+    mine = claims[claims["id"].str.startswith(entry.claims)] if entry.claims else claims.iloc[:0]
+    if mine.empty:
+        return lines
+    shown = mine.assign(verdict=mine["verdict"].map(_marked))[
+        ["trace", "statement", "paper", "measured", "verdict", "note"]
+    ]
+    return [*lines, *markdown(shown), ""]
+
+
+def _picture(path: Path) -> str:
+    base = path.stem
+    return f"![{base}]({path.name})<br>[SVG]({base}.svg), [CSV]({base}.csv)"
+
+
+def _rounded(path: Path) -> pd.DataFrame:
+    """A table for a person: mean over trials, four digits."""
+    frame = pd.read_csv(path)
+    if "trial" in frame:
+        keys = [c for c in frame if c in ("tenants", "scheduler")]
+        frame = frame.groupby(keys, sort=False).mean(numeric_only=True).drop(columns="trial").reset_index()
+    return frame.map(lambda x: f"{x:.4g}" if isinstance(x, float) else x).replace("nan", "")
+
+
+def _means(path: Path) -> pd.DataFrame:
+    """Table 1 for a person: mean over seeds."""
+    frame = pd.read_csv(path)
+    limits = {600: "10 min", 3600: "1 h", 21_600: "6 h", 86_400: "1 d", 518_400: "6 d"}
+    share = 100 * frame.groupby("limit")["share"].mean()
+    cells = {f"< {limits.get(int(k), f'{k:g} s')}": f"{v:.1f} %" for k, v in share.items()}  # type: ignore[call-overload]
+    return pd.DataFrame([{"running time": "share of jobs", **cells}])
+
+
+def _further(folder: Path) -> list[str]:
+    """Pictures that belong to no figure of the paper."""
+    others = (*GAVEL_ENTRIES, *MARKET_ENTRIES, *THEMIS_ENTRIES)
+    known = (*(f"{entry.id}_" for entry in ENTRIES), *(entry.id for entry in others))
+    found = [p for p in folder.glob("*.png") if not p.name.startswith(known)]
+    lines = []
+    for id in [*FURTHER, *sorted({p.stem.partition("_")[0] for p in found} - set(FURTHER))]:
+        pictures = sorted((p for p in found if p.stem.partition("_")[0] == id), key=_trace_order)
+        if pictures:
+            lines += [FURTHER.get(id, id), "", *(line for p in pictures for line in (_picture(p), ""))]
+    return ["## Further figures", "", *lines] if lines else []
+
+
+def _trace_order(path: Path) -> tuple[int, str]:
+    trace = path.stem.partition("_")[2]
+    return (DEFAULT_TRACES.index(trace) if trace in DEFAULT_TRACES else len(DEFAULT_TRACES), trace)
+
+
+def _marked(verdict: str) -> str:
+    return f"{_MARKS[verdict]} {verdict}"
+
+
+def markdown(frame: pd.DataFrame) -> list[str]:
+    """A table in Markdown, line by line."""
+    rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.astype(str).to_numpy().tolist()]
+    return ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
+
+
+def _provenance(folder: Path, scale: str) -> str:
+    """What somebody needs to get the same bytes again."""
+    n = len(seeds(DEFAULT_TRACES[0], scale))
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    return (
+        f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{scale}`: {n} seeds of "
+        f"a synthetic trace (0 to {n - 1}), one run of a real one.{_kept(folder)}"
+    )
+
+
+def _kept(folder: Path) -> str:
+    """Which traces of a page with the synthetic ones are real: their files were put there by hand."""
+    traces = {path.stem.partition("_")[2] for path in folder.glob("fig01_*.csv")}
+    real = sorted(traces - set(DEFAULT_TRACES))
+    if not real or len(real) == len(traces):
+        return ""
+    return (
+        f" Of {' and '.join(real)}, a real workload, the figures are copies of what `make figures TRACE=` made of it; "
+        "its rows are measured on them like all others."
+    )

@@ -1,0 +1,114 @@
+"""One notebook of the project: its parameters, what its outputs depend on, and a run without a person."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import nbformat
+
+from astraea.core.errors import InputError
+from astraea.core.files import project_root
+
+#: parts of the package that run notebooks and are not run by them
+_OUTSIDE: Final = ("figures.py", "gallery.py", "captions.py", "notebooks.py")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: the time it took [s], and what went wrong in a sentence, or nothing."""
+
+    seconds: float
+    error: str = ""
+
+
+def read(path: Path) -> Any:
+    """Read a notebook; `InputError` if it is none."""
+    try:
+        return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    except (OSError, UnicodeDecodeError, ValueError, nbformat.ValidationError, AttributeError) as err:
+        raise InputError(f"{path}: not a notebook that can be read ({str(err).splitlines()[0]})") from None
+
+
+def parameter_names(notebook: Any) -> tuple[str, ...]:
+    """Names that the cell with the tag `parameters` sets."""
+    for cell in notebook.cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            return tuple(re.findall(r"^(\w+)\s*(?::[^=\n]+)?=", cell.source, re.MULTILINE))
+    return ()
+
+
+def digest(notebook: Any, parameters: Mapping[str, Any], files: Iterable[Path], root: Path) -> str:
+    """SHA-256 of all that the outputs depend on.
+
+    These are the sources of the cells, the parameters, the package, the lock file, the table of statements, the
+    version of Python, and the content of `files`.
+    """
+    h = hashlib.sha256()
+    for cell in notebook.cells:
+        h.update(f"{cell.cell_type}\0{cell.source}\0".encode())
+    h.update(repr((sorted(parameters.items()), sys.version_info[:3])).encode())
+    package = Path(__file__).parents[1]
+    sources = [p for p in package.rglob("*.py") if p.relative_to(package).as_posix() not in _OUTSIDE]
+    for path in [*sorted(sources), root / "requirements.lock", root / "data" / "claims.csv", *sorted(files)]:
+        if path.is_file():
+            h.update(f"\0{path.name}\0".encode())
+            with path.open("rb") as file:
+                h.update(hashlib.file_digest(file, "sha256").digest())
+    return h.hexdigest()
+
+
+def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
+    """Execute a notebook in its folder, and keep the executed one at `output`.
+
+    Never raises for what happens inside: the sentence names the cell, counted from 1 in the source, and the error.
+    """
+    began = time.perf_counter()
+    os.environ.setdefault("IPYTHONDIR", str(source.parent / ".ipython"))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    try:  # the kernel imports this package, also where it is not installed
+        place = str(project_root("astraea"))
+        paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
+    except InputError:
+        pass
+    import papermill  # takes a second
+
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    error = ""
+    try:
+        papermill.execute_notebook(
+            str(source),
+            str(output),
+            dict(parameters),
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+            cwd=str(source.parent),
+        )
+    except papermill.PapermillExecutionError as err:
+        error = f"cell {_source_cell(output, err.cell_index)}: {err.ename}: {_first_line(err.evalue)}"
+    except Exception as err:
+        error = f"{type(err).__name__}: {_first_line(str(err))}"
+    return Outcome(time.perf_counter() - began, error)
+
+
+def _source_cell(executed: Path, index: int) -> int:
+    """Position of a cell in the source, from 1, by its position in the executed notebook without the banner."""
+    cells = [c for c in read(executed).cells if "papermill-error-cell-tag" not in c.metadata.get("tags", [])]
+    injected = sum("injected-parameters" in c.metadata.get("tags", []) for c in cells[: index + 1])
+    return index + 1 - injected
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

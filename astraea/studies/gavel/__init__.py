@@ -1,0 +1,1 @@
+"""What the notebooks ask of Gavel [Narayanan2020]."""

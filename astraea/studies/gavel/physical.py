@@ -1,0 +1,157 @@
+"""Table 3's column of simulations: the experiments on the physical cluster ([Narayanan2020] §7.2).
+
+8 V100s, 16 P100s and 24 K80s; rounds of 20 minutes. On the continuous trace LAS het. is compared with LAS by the
+average JCT of 25 jobs in the steady state, on the static trace the makespan policy with Gandiva's packing by the time
+to complete 100 jobs. The paper says no more of the traces. The files of its authors have gangs of 1, 2 and 4; durations
+on V100s are spread evenly, from 1 to 5 hours in the static one and from about 45 minutes to 4 hours in the continuous
+one, which has 96 jobs, 7.4 an hour. The jobs that are drawn here are like that. Which 25 jobs were measured is not
+known; here it is those in the middle.
+
+[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
+Workloads, OSDI 2020.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.errors import InputError
+from astraea.core.result import Result
+from astraea.gavel.run import GavelRun
+from astraea.gavel.simulate import Options
+from astraea.gavel.throughputs.table import Throughputs
+from astraea.gavel.workload import Workload, read_workload
+from astraea.studies.gavel.runs import scale_of, throughputs_of
+from astraea.studies.ye2022.evaluation import Grid
+
+CLUSTER: Final = (8, 16, 24)
+"""V100s, P100s, K80s."""
+
+ROUND: Final = 1200.0
+"""[s] (§7.1)."""
+
+MEASURED: Final = 25
+"""Jobs of the continuous trace that are measured, in the middle."""
+
+SEEDS: Final = {"small": 1, "paper": 5, "full": 5}
+
+GANGS: Final = (1, 2, 4)
+"""GPUs of a job."""
+
+
+class Shape(NamedTuple):
+    """One of the two traces, and the name of the authors' file.
+
+    Attributes
+    ----------
+    jobs : how many
+    rate : arrivals [1/h]; 0: all are there at time 0
+    gangs : how often each of `GANGS` occurs
+    shortest, longest : time alone on V100s [h], evenly spread
+    """
+
+    jobs: int
+    rate: float
+    gangs: tuple[float, ...]
+    shortest: float
+    longest: float
+    file: str
+
+
+SHAPES: Final = {
+    "continuous": Shape(96, 7.4, (0.61, 0.20, 0.19), 0.75, 4.0, "max_min_fairness.trace"),
+    "static": Shape(100, 0.0, (0.71, 0.06, 0.23), 1.0, 5.0, "minimize_makespan.trace"),
+}
+
+TABLE3: Final = (
+    ("continuous", "las-het", "Average JCT", 3.4),
+    ("continuous", "las", "Average JCT", 5.2),
+    ("static", "makespan-het", "Makespan", 17.9),
+    ("static", "gandiva", "Makespan", 21.9),
+)
+"""Trace, policy, objective, and what the paper prints for its simulation [h]."""
+
+
+def physical(trace: str, throughputs: Throughputs, *, seed: int) -> Workload:
+    """Draw the jobs of ``continuous`` or ``static``, as the module says."""
+    shape, rng = SHAPES[trace], np.random.default_rng([seed, list(SHAPES).index(trace)])
+    gang = rng.choice(GANGS, shape.jobs, p=shape.gangs)
+    runs = {
+        size: [kind for kind, s in throughputs.configurations if s == size and throughputs.alone(kind, s)[0] > 0]
+        for size in GANGS
+    }
+    kinds = tuple(
+        runs[int(size)][int(u * len(runs[int(size)]))] for size, u in zip(gang, rng.random(shape.jobs), strict=True)
+    )
+    speed = np.array([throughputs.alone(kind, int(size))[0] for kind, size in zip(kinds, gang, strict=True)])
+    gaps = rng.standard_exponential(shape.jobs) * (3600.0 / shape.rate if shape.rate else 0.0)
+    return Workload(
+        name=f"physical cluster, {trace}",
+        job_id=tuple(map(str, range(shape.jobs))),
+        job_type=kinds,
+        scale_factor=gang,
+        total_steps=3600.0 * rng.uniform(shape.shortest, shape.longest, shape.jobs) * speed,
+        arrival_time=np.cumsum(gaps) - gaps[0],
+        weight=np.ones(shape.jobs),
+        slo=np.full(shape.jobs, np.inf),
+        entity=np.zeros(shape.jobs, np.int64),
+        entity_weight=np.ones(1),
+    )
+
+
+def table3_grid(scale: str = "paper", table: str = "", folder: str = "") -> Grid:
+    """Both policies on both traces, drawn and, where their folder is named, the authors'; columns trace, jobs, seed.
+
+    Raises
+    ------
+    InputError
+        If there is no such folder, a file of it cannot be read, or the job types of a file are not known.
+    """
+    scale_of(scale)
+    throughputs = throughputs_of(table)
+    if folder and not Path(folder).is_dir():
+        raise InputError(f"{folder}: there is no such folder with the traces of the physical cluster")
+    runs, rows = [], []
+    for trace, shape in SHAPES.items():
+        jobs = [("drawn", seed, physical(trace, throughputs, seed=seed)) for seed in range(SEEDS[scale])]
+        if folder:
+            jobs.append(("authors", 0, read_workload(Path(folder) / shape.file, throughputs)))
+        for source, seed, workload in jobs:
+            for policy in (p for t, p, _, _ in TABLE3 if t == trace):
+                runs.append(GavelRun(workload, throughputs, CLUSTER, policy, Options(round_length=ROUND)))
+                rows.append({"trace": trace, "jobs": source, "policy": policy, "seed": seed})
+    return Grid(runs, pd.DataFrame(rows))
+
+
+def objectives(result: Result) -> dict[str, Any]:
+    """Average JCT of the jobs in the middle, and makespan [h]."""
+    first = (len(result.jobs) - MEASURED) // 2
+    middle = result.jobs.iloc[first : first + MEASURED]
+    return {"Average JCT": float(middle["jct"].mean()) / 3600, "Makespan": result.makespan / 3600}
+
+
+def table3(found: pd.DataFrame) -> pd.DataFrame:
+    """Table 3 beside what was simulated.
+
+    Parameters
+    ----------
+    found : DataFrame
+        Of ``table3_grid(...).table(objectives)``.
+
+    Returns
+    -------
+    DataFrame, columns trace, policy, objective, paper, drawn, low, high, authors
+        Times in hours: the paper's simulation; the mean over seeds of drawn jobs, the least and the most; the authors'
+        jobs, NaN if they are not there.
+    """
+    rows = []
+    for trace, policy, objective, paper in TABLE3:
+        own = found[(found["trace"] == trace) & (found["policy"] == policy)]
+        drawn, theirs = (own.loc[own["jobs"] == source, objective] for source in ("drawn", "authors"))
+        rows.append((trace, policy, objective, paper, drawn.mean(), drawn.min(), drawn.max(), theirs.mean()))
+    columns = ["trace", "policy", "objective", "paper", "drawn", "low", "high", "authors"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,209 @@
+"""Gavel's policies without a simulation: worked examples, the hierarchy as jobs are added, and how long solves take.
+
+Every policy is asked directly about moments that are made here ([Narayanan2020] §4.1, §4.3, Figs 11, 12, 21).
+
+[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
+Workloads, OSDI 2020.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.gavel.generators import continuous, hierarchical
+from astraea.gavel.policies import get_policy
+from astraea.gavel.policies.las import share_of_one
+from astraea.gavel.policy_calls import PRICES, Speeds
+from astraea.gavel.problem import Allocation, Problem
+from astraea.gavel.programs.program import Program
+from astraea.gavel.throughputs.table import Throughputs
+from astraea.gavel.workload import Workload
+
+TIMESTEPS: Final = 4
+"""Timesteps between two new jobs in Figs 11 and 21."""
+
+SMALL_CLUSTER: Final = (3, 3, 3)
+"""GPUs of each type in Figs 11 and 21."""
+
+SOLVES: Final[dict[str, dict[str, tuple[int, ...]]]] = {
+    "small": {"las-het": (16, 32, 64, 128), "hierarchical-het": (16, 32, 64), "las-het-ss": (8, 16, 32)},
+    "paper": {
+        "las-het": (32, 64, 128, 256, 512, 1024, 2048),
+        "hierarchical-het": (32, 64, 128, 256, 512, 1024, 2048),
+        "las-het-ss": (32, 64, 128, 256, 512),
+    },
+}
+SOLVES["full"] = SOLVES["paper"]
+"""Numbers of active jobs in Fig 12, by scale and policy."""
+
+PAIR_GAIN: Final = 1.1
+"""Smallest sum of relative throughputs with which a pair is offered in Fig 12, as in the simulations."""
+
+
+def moment(throughput: npt.ArrayLike, workers: npt.ArrayLike, **columns: Any) -> Problem:
+    """Jobs that have just arrived, on one GPU each, equal in all that is not given.
+
+    Parameters
+    ----------
+    throughput : array of float, shape (n, J)
+        [steps/s].
+    workers : array of int, shape (J,)
+        [GPU].
+    **columns
+        Other attributes of `Problem`.
+    """
+    speed = np.asarray(throughput, np.float64)
+    n, types = speed.shape
+    given: dict[str, Any] = {
+        "scale_factor": np.ones(n, np.int64),
+        "weight": np.ones(n),
+        "steps": np.full(n, 1e6),
+        "elapsed": np.zeros(n),
+        "isolated_elapsed": np.zeros(n),
+        "slo": np.full(n, np.inf),
+        "entity": np.zeros(n, np.int64),
+        "entity_weight": np.ones(1),
+        "cost": np.ones(types),
+        "job": np.arange(n),
+        "types": tuple(f"type {j}" for j in range(types)),
+    }
+    return Problem(throughput=speed, workers=np.asarray(workers, np.int64), **given | columns)
+
+
+def moment_of(workload: Workload, throughputs: Throughputs, workers: Sequence[int], *, pairs: bool = False) -> Problem:
+    """All jobs of a workload just arrived, with the pairs that gain from sharing where these are asked for."""
+    count = np.array(workers, np.int64)
+    speeds = Speeds(workload, throughputs, count, 1)
+    offered = speeds.pairs(np.arange(len(workload)), workload.scale_factor, PAIR_GAIN) if pairs else None
+    return moment(
+        speeds.alone,
+        count,
+        scale_factor=workload.scale_factor,
+        weight=workload.weight,
+        steps=workload.total_steps,
+        entity=workload.entity,
+        entity_weight=workload.entity_weight,
+        cost=np.array([PRICES[t] for t in throughputs.types]),
+        types=throughputs.types,
+        **({} if offered is None else {"pairs": offered[0], "pair_throughput": offered[1]}),
+    )
+
+
+def answer(policy: str, problem: Problem) -> Allocation:
+    """What a policy that has seen nothing yet allocates."""
+    return get_policy(policy).make()(problem)
+
+
+def effective(problem: Problem, allocation: Allocation) -> FloatArray:
+    """throughput(m, X) of each job, alone and in pairs ([Narayanan2020] §3.1) [steps/s], shape (n,)."""
+    out = (allocation.alone * problem.throughput).sum(axis=1)
+    if len(problem.pairs):
+        shared = (allocation.paired[:, None, :] * problem.pair_throughput).sum(axis=2)
+        np.add.at(out, problem.pairs, shared)
+    return np.asarray(out)
+
+
+def normalized(problem: Problem, allocation: Allocation) -> FloatArray:
+    """throughput(m, X) / throughput(m, X^equal) * scale_factor_m of each job, shape (n,)."""
+    equal = problem.workers / problem.workers.sum()
+    return np.asarray(effective(problem, allocation) / (problem.throughput @ equal) * problem.scale_factor)
+
+
+def three_jobs() -> Problem:
+    """§4.1: three jobs, one V100 and one K80."""
+    return moment([[4.0, 1.0], [3.0, 1.0], [2.0, 1.0]], [1, 1], types=("v100", "k80"))
+
+
+def four_jobs() -> Problem:
+    """§4.3: four identical jobs, the first of weight 3, and four identical GPUs."""
+    return moment(np.ones((4, 1)), [4], weight=np.array([3.0, 1.0, 1.0, 1.0]), types=("gpu",))
+
+
+def worked_examples() -> pd.DataFrame:
+    """What the paper prints for its worked examples, and what the policies give.
+
+    Returns
+    -------
+    DataFrame, columns quantity, job, where, paper, value
+        `quantity` is "LAS het. allocation" (§4.1, the fractions of X), "gain over isolated" (§4.1, the least gain of a
+        job's throughput [%]) or "water filling" (§4.3, throughputs after the first step and in the end).
+    """
+    rows: list[tuple[str, int, str, float, float]] = []
+    problem = three_jobs()
+    best = answer("las-het", problem)
+    printed = ((0.45, 0.0), (0.45, 0.09), (0.09, 0.91))
+    rows += [
+        ("LAS het. allocation", m, problem.types[j], printed[m][j], float(best.alone[m, j]))
+        for m in range(3)
+        for j in range(2)
+    ]
+    gain = effective(problem, best) / effective(problem, answer("isolated", problem)) - 1
+    rows.append(("gain over isolated", int(gain.argmin()), "least of all jobs", 10.0, 100 * float(gain.min())))
+    problem = four_jobs()
+    program = Program(problem, "las-het-water-filling")
+    first = program.max_min(problem.weight * share_of_one(program)).reached
+    last = effective(problem, answer("las-het-water-filling", problem))
+    for where, values, paper in (("first step", first, (1.0, 0.33, 0.33, 0.33)), ("in the end", last, (1.0,) * 4)):
+        rows += [("water filling", m, where, paper[m], float(values[m])) for m in range(4)]
+    return pd.DataFrame(rows, columns=["quantity", "job", "where", "paper", "value"])
+
+
+def hierarchy(
+    throughputs: Throughputs, policies: Sequence[str], *, seed: int = 0, workers: Sequence[int] = SMALL_CLUSTER
+) -> pd.DataFrame:
+    """Figs 11 and 21: what each of 18 jobs gets as one after another is added.
+
+    No job ends, and the policies remember nothing, so that the allocation changes only when a job is added.
+
+    Returns
+    -------
+    DataFrame, columns policy, seed, timestep, jobs, job, entity, throughput, share, total
+        One row per policy, number of jobs present and job: `throughput` is normalized by that of an equal time share
+        on each worker, `total` its sum over the jobs, and `share` the job's part of it. `timestep` is when so many
+        jobs are there first.
+    """
+    workload = hierarchical(throughputs, seed=seed)
+    rows = []
+    for present in range(1, len(workload) + 1):
+        problem = moment_of(workload.first(present), throughputs, workers)
+        for policy in policies:
+            got = normalized(problem, answer(policy, problem))
+            total = float(got.sum())
+            at = (policy, seed, TIMESTEPS * (present - 1), present)
+            rows += [(*at, m, int(problem.entity[m]), float(x), float(x / total), total) for m, x in enumerate(got)]
+    columns = ["policy", "seed", "timestep", "jobs", "job", "entity", "throughput", "share", "total"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], *, seed: int = 0) -> pd.DataFrame:
+    """Fig 12: how long one solve takes; a quarter as many GPUs of each type as jobs, jobs of one GPU, three entities.
+
+    Returns
+    -------
+    DataFrame, columns policy, jobs, seconds
+    """
+    rows = []
+    for policy, counts in sizes.items():
+        for jobs in counts:
+            problem = crowd(throughputs, jobs, pairs=get_policy(policy).space_sharing, seed=seed)
+            allocate = get_policy(policy).make()
+            began = time.perf_counter()
+            allocate(problem)
+            rows.append((policy, jobs, time.perf_counter() - began))
+    return pd.DataFrame(rows, columns=["policy", "jobs", "seconds"])
+
+
+def crowd(throughputs: Throughputs, jobs: int, *, pairs: bool, seed: int) -> Problem:
+    """The moment of Fig 12: so many jobs, entities 0, 1, 2 of weight 1, 2, 3 in turn."""
+    workload = continuous(jobs, 1.0, throughputs, multiple=False, seed=seed)
+    turn: IntArray = np.arange(jobs, dtype=np.int64) % 3
+    problem = moment_of(workload, throughputs, (max(jobs // 4, 1),) * 3, pairs=pairs)
+    columns = {name: getattr(problem, name) for name in problem.__dataclass_fields__}
+    return Problem(**columns | {"entity": turn, "entity_weight": np.array([1.0, 2.0, 3.0])})

@@ -1,0 +1,145 @@
+"""Tables behind the figures of Gavel's evaluation: what is measured of each run, and sentences that hold for any scale.
+
+[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
+Workloads, OSDI 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.result import Result
+from astraea.core.statistics import ecdf
+from astraea.gavel.policy_calls import PRICES
+from astraea.gavel.throughputs.estimator import Estimator
+from astraea.gavel.throughputs.table import Throughputs
+from astraea.studies.gavel.runs import GAVEL_SCALES, jcts, scale_of, steady
+from astraea.studies.ye2022.evaluation import Grid
+
+LISTS: Final = ("jct", "finish_time_fairness")
+"""What is kept of every job, for distributions."""
+
+
+def speeds(throughputs: Throughputs) -> pd.DataFrame:
+    """How fast and how cheap each job type is on one GPU of each type.
+
+    Returns
+    -------
+    DataFrame, index job type
+        For each accelerator type: `<type>`, its speed relative to the first type, and `<type> per $`, the steps that a
+        dollar buys there, relative to the type where it buys most; `fastest` and `cheapest` name a type.
+    """
+    kinds = [kind for kind, size in throughputs.configurations if size == 1]
+    speed = np.array([throughputs.alone(kind, 1) for kind in kinds])
+    bought = speed / np.array([PRICES[t] for t in throughputs.types])
+    types = np.array(throughputs.types)
+    columns: dict[str, Any] = {t: speed[:, j] / speed[:, 0] for j, t in enumerate(types)}
+    columns |= {f"{t} per $": bought[:, j] / bought.max(axis=1) for j, t in enumerate(types)}
+    columns |= {"fastest": types[speed.argmax(axis=1)], "cheapest": types[bought.argmax(axis=1)]}
+    return pd.DataFrame(columns, index=pd.Index(kinds, name="job type"))
+
+
+def steady_and_lists(first: int) -> Callable[[Result], dict[str, Any]]:
+    """`steady`, and the values of every measured job, those from `first` on."""
+    measure = steady(first)
+
+    def both(result: Result) -> dict[str, Any]:
+        return {**measure(result), **{name: values[first:] for name, values in jcts(result).items()}}
+
+    return both
+
+
+def load_figures(grid: Grid, first: int, **computing: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What a figure of average JCT over load shows.
+
+    Parameters
+    ----------
+    grid : Grid
+    first : int
+        The first job that is measured.
+    **computing
+        Of `Grid.table`.
+
+    Returns
+    -------
+    tuple of DataFrame
+        One row per run; and one row per measured job of the runs with the highest rate of arrival.
+    """
+    table = grid.table(steady_and_lists(first), **computing)
+    high = table[table["jobs_per_hour"] == table["jobs_per_hour"].max()]
+    jobs = high[["policy", "jobs_per_hour", "seed", *LISTS]].explode(list(LISTS), ignore_index=True)
+    return table.drop(columns=list(LISTS)), jobs.astype(dict.fromkeys(LISTS, float))
+
+
+def with_distribution(table: pd.DataFrame, jobs: pd.DataFrame, value: str) -> pd.DataFrame:
+    """The table behind a picture of two panels: runs, and below them the points of the distribution function."""
+    return pd.concat([table, ecdf(jobs, value, "policy")], ignore_index=True)
+
+
+def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequence[str]) -> pd.DataFrame:
+    """How many times smaller a figure is than under a baseline, between means over seeds.
+
+    Returns
+    -------
+    DataFrame, index jobs_per_hour, one column per policy
+    """
+    wide = table.pivot_table(index="jobs_per_hour", columns="policy", values=column)
+    return pd.DataFrame({name: wide[baseline] / wide[name] for name in policies})
+
+
+def estimate_errors(
+    throughputs: Throughputs, fractions: Sequence[float], every: Sequence[int], *, seed: int = 0
+) -> pd.DataFrame:
+    """How well pairs that were never measured are estimated ([Narayanan2020] §3.3).
+
+    Parameters
+    ----------
+    fractions : sequence of float
+        Parts of a new job's measurements that are made.
+    every : sequence of int
+        Every k-th job type is a reference.
+
+    Returns
+    -------
+    DataFrame, columns references, fraction, error
+        `error` is the mean absolute error of a normalized throughput over the job types that are no reference, over all
+        where all are.
+    """
+    rows = []
+    for k in every:
+        for fraction in fractions:
+            kinds = [kind for kind, size in throughputs.configurations if size == 1]
+            found = Estimator(throughputs, kinds[::k], fraction=fraction, seed=seed).accuracy()
+            new = found[~found["is_reference"]] if k > 1 else found
+            rows.append((len(kinds[::k]), fraction, float(new["error"].mean())))
+    return pd.DataFrame(rows, columns=["references", "fraction", "error"])
+
+
+def limits(scale: str, throughputs: Throughputs) -> list[str]:
+    """In what this reproduction is smaller than the paper's evaluation, in sentences."""
+    here, paper = scale_of(scale), GAVEL_SCALES["full"]
+    sentences = [
+        f"Throughputs: {Path(throughputs.name).name}"
+        + (", rounded facts and three rules, no measurements." if throughputs.name == "the compact table" else ".")
+    ]
+    for what, mine, theirs in (
+        ("GPUs of each type", here.workers, paper.workers),
+        ("jobs of a continuous trace that must end", here.jobs, paper.jobs),
+        ("jobs that are measured", here.jobs - here.first, paper.jobs - paper.first),
+        ("seeds", here.seeds, paper.seeds),
+        ("rates of arrival, one GPU each [1/h]", here.single, paper.single),
+        ("rates of arrival, gangs [1/h]", here.multiple, paper.multiple),
+        ("jobs of a static trace", here.static, paper.static),
+    ):
+        same = "as at scale full" if mine == theirs else f"at scale full {_shown(theirs)}"
+        sentences.append(f"{what}: {_shown(mine)} ({same})")
+    return sentences
+
+
+def _shown(value: int | Sequence[float]) -> str:
+    return f"{value:,}" if isinstance(value, int) else ", ".join(f"{v:g}" for v in value)

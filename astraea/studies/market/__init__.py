@@ -1,0 +1,1 @@
+"""What the notebooks ask of the market of [Wang2023]."""

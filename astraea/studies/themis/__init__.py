@@ -1,0 +1,1 @@
+"""What the notebooks ask of Themis [Mahajan2020] in its own setting."""

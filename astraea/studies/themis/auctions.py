@@ -1,0 +1,219 @@
+"""Do the promises of the partial-allocation auction hold ([Mahajan2020] §3.3)? Random small auctions, and one by hand.
+
+product is maximal
+    No other rows that fit have a larger product of values; all combinations are tried.
+payments in [0, 1]
+    Every bidder keeps a part of its prize.
+truth is a best response
+    No other table of values gives a bidder more, if to keep the part c of a prize is worth c times the prize.
+truth is a best response, without payments
+    The same where winners keep all. It is a control: the search must find lies that pay.
+truth is a best response, in whole gangs
+    The same for what Themis hands out here: whole gangs, of which one more or less is drawn by lot. A lie pays if the
+    expected value of what is kept, the app's own 1 / rho with so many gangs, grows by more than 1 %.
+
+The first four are tried on arbitrary tables; the last one on bids of apps, as Themis makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.experiments.parallel import in_order
+from astraea.studies.themis.runs import themis_scale
+from astraea.themis.agent import Agent
+from astraea.themis.apps import DEFAULT_TUNER, MODELS, App, Workload
+from astraea.themis.arbiter import Arbiter
+from astraea.themis.auction import Bid, auction
+from astraea.themis.policies.themis import bid, partial_prize
+
+PROPERTIES: Final = (
+    "product is maximal",
+    "payments in [0, 1]",
+    "truth is a best response",
+    "truth is a best response, without payments",
+    "truth is a best response, in whole gangs",
+)
+
+LEASE: Final = 900.0
+EXACT: Final = 1e-9
+"""Products and gains are the same up to this part."""
+
+WORTHWHILE: Final = 0.01
+"""Least gain of a lie that counts in whole gangs."""
+
+CHUNK: Final = 100
+"""Auctions of one call."""
+
+
+class Case(NamedTuple):
+    """An auction: bids, and the room for their lots."""
+
+    bids: list[Bid]
+    room: IntArray
+
+
+def properties_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
+    """Try every property on the same number of random auctions.
+
+    Parameters
+    ----------
+    scale : {"small", "paper", "full"}
+    **computing
+        As in `themis.comparison_tables`.
+
+    Returns
+    -------
+    DataFrame, columns property, instances, violations
+        Auctions tried, and those in which the property fails.
+
+    Raises
+    ------
+    InputError
+        If there is no such scale.
+    """
+    instances = themis_scale(scale).instances
+    calls = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
+    failed = np.sum(in_order(_failures, calls, **computing), axis=0)
+    return pd.DataFrame({"property": PROPERTIES, "instances": instances, "violations": failed})
+
+
+def random_case(seed: int) -> Case:
+    """Two to four bids of two to five rows: lots of one and of two to four units on random machines."""
+    rng = np.random.default_rng([seed])
+    sizes = np.array([1, rng.integers(2, 5)])
+    room = (rng.integers(0, 2 * sizes[1] + 1, rng.integers(1, 4))[:, None] // sizes).sum(axis=0)
+    bids = []
+    for _ in range(rng.integers(2, 5)):
+        rows = rng.integers(2, 6)
+        lots = rng.integers(0, 3, (rows, 2))
+        lots[0] = 0
+        use = lots @ np.array([[1, 0], [sizes[1], 1]])
+        bids.append(Bid(use, rng.lognormal(-1, 1) * np.append(1.0, np.exp(rng.normal(0.7, 1.0, rows - 1)))))
+    return Case(bids, room)
+
+
+def is_maximal(case: Case) -> bool:
+    """Whether no combination of rows that fits has a larger product of values."""
+    best = 0.0
+    for rows in product(*(range(len(b.value)) for b in case.bids)):
+        use = np.sum([b.use[r] for b, r in zip(case.bids, rows, strict=True)], axis=0)
+        if (use <= case.room).all():
+            best = max(best, float(np.prod([b.value[r] for b, r in zip(case.bids, rows, strict=True)])))
+    won = auction(case.bids, case.room).row
+    return bool(np.prod([b.value[r] for b, r in zip(case.bids, won, strict=True)]) >= best * (1 - EXACT))
+
+
+def gains(case: Case, seed: int) -> tuple[float, float]:
+    """Largest part by which the first bidder gains by a lie, with payments and without."""
+    truth, parts, prizes = case.bids[0], [], []
+    for value in (truth.value, *misreports(truth.value, seed)):
+        out = auction([truth._replace(value=value), *case.bids[1:]], case.room)
+        prizes.append(float(truth.value[out.row[0]]))
+        parts.append(float(out.kept[0]) * prizes[-1])
+    return max(parts) / parts[0] - 1, max(prizes) / prizes[0] - 1
+
+
+def misreports(value: FloatArray, seed: int) -> list[FloatArray]:
+    """Other values that a bidder might report: bent, some changed, in another order, and any."""
+    rng = np.random.default_rng([seed, 1])
+    each = np.eye(len(value), dtype=bool)
+    out = [value[0] * (value / value[0]) ** power for power in (0.0, 0.3, 0.7, 0.9, 1.1, 1.5, 3.0)]
+    out += [np.where(one, value * factor, value) for one in each for factor in (0.3, 0.9, 1.1, 3.0)]
+    out += [rng.permutation(value) for _ in range(5)]
+    return out + [value * rng.lognormal(0, sigma, len(value)) for sigma in (0.2, 1.0) for _ in range(10)]
+
+
+def offer(apps: Sequence[App], machines: IntArray, now: float) -> tuple[Arbiter, list[Agent]]:
+    """Apps that came to an empty cluster and have waited since, and all GPUs on offer now [s]."""
+    arbiter = Arbiter(Workload("offer", tuple(apps), machines), LEASE, {})
+    for i, app in enumerate(apps):
+        arbiter.now = app.arrival
+        arbiter.arrive(Agent(i, app, 0.0, 0))
+    arbiter.now = now
+    return arbiter, arbiter.agents
+
+
+def random_offer(seed: int) -> tuple[Arbiter, list[Agent]]:
+    """Two to four apps of one to five jobs that have waited for up to an hour, and two to four machines."""
+    rng = np.random.default_rng([seed, 2])
+    apps = []
+    for i, arrival in enumerate(np.sort(rng.uniform(0, 3600, rng.integers(2, 5)))):
+        tuner = DEFAULT_TUNER._replace(longest=int(rng.integers(4, 41)))
+        loss = tuple(np.ones(1) for _ in range(rng.integers(1, 6)))  # never read: no job has run
+        gang, epoch = int(rng.choice([2, 4])), float(rng.uniform(20, 300))
+        apps.append(App(f"app-{i}", float(arrival), str(rng.choice(list(MODELS))), gang, epoch, loss, tuner))
+    machines = np.append(4, rng.choice([2, 4], rng.integers(1, 4)))
+    return offer(apps, machines, 3600.0)
+
+
+def gain_in_gangs(seed: int) -> float:
+    """Largest part by which the first app of a random offer gains by a lie, in whole gangs."""
+    arbiter, agents = random_offer(seed)
+    made = [bid(arbiter, agent) for agent in agents]
+    truth, rows = made[0]
+    worth = []
+    for value in (truth.value, *misreports(truth.value, seed)):
+        out = auction([truth._replace(value=value), *(b for b, _ in made[1:])], arbiter.room())
+        worth.append(expected_value(arbiter, agents[0], rows[out.row[0]], float(out.kept[0])))
+    return max(worth) / worth[0] - 1
+
+
+def expected_value(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -> float:
+    """Mean of 1 / rho over the lot that decides about the last gang of the part `kept` of a row."""
+    gangs = int(row.sum())
+    fewer = int(kept * gangs + EXACT)
+    chance = max(kept * gangs - fewer, 0.0)
+    parts = [partial_prize(arbiter, agent, row, n / gangs) if n else (0, 0) for n in (fewer, min(fewer + 1, gangs))]
+    local, spread = np.array(parts).T
+    low, high = 1 / arbiter.rho_with(agent, local, spread)
+    return float(low + chance * (high - low))
+
+
+def _failures(first: int, last: int) -> IntArray:
+    """How many of the auctions of these seeds fail each property."""
+    failed = np.zeros(len(PROPERTIES), np.int64)
+    for seed in range(first, last):
+        case = random_case(seed)
+        kept = auction(case.bids, case.room).kept
+        paying, free = gains(case, seed)
+        in_gangs = gain_in_gangs(seed)
+        failed += [
+            not is_maximal(case),
+            not ((kept >= 0) & (kept <= 1)).all(),
+            paying > EXACT,
+            free > EXACT,
+            in_gangs > WORTHWHILE,
+        ]
+    return failed
+
+
+def example_table() -> pd.DataFrame:
+    """One auction in detail: three apps that differ in their models only, two machines of 4 GPUs and two of 2.
+
+    Each has two jobs, of gangs of 4, and has waited for ten minutes.
+
+    Returns
+    -------
+    DataFrame, columns app, local, spread, rho, won, kept
+        One row for each row of a bid: gangs on one machine each and spread ones, rho with them, whether it is won, and
+        the part of it that is kept (NaN where it is not won).
+    """
+    loss = (np.ones(1), np.ones(1))  # never read: no job has run
+    tuner = DEFAULT_TUNER._replace(longest=8)
+    apps = [App(model, 0.0, model, 4, 120.0, loss, tuner) for model in MODELS]
+    arbiter, agents = offer(apps, np.array([4, 4, 2, 2]), 600.0)
+    made = [bid(arbiter, agent) for agent in agents]
+    out = auction([b for b, _ in made], arbiter.room())
+    parts = []
+    for app, (table, rows), row, kept in zip(apps, made, out.row, out.kept, strict=True):
+        won = np.arange(len(rows)) == row
+        columns = {"local": rows[:, 0], "spread": rows[:, 1], "rho": 1 / table.value, "won": won}
+        parts.append(pd.DataFrame({"app": app.name, **columns, "kept": np.where(won, kept, np.nan)}))
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,63 @@
+"""Where finish-time fairness and long-term GPU-time fairness disagree, on the same apps of the same runs.
+
+An app is *late* if it finishes later than its share of the cluster would have let it, by more than what [Ye2022] §6.3
+allows in GPU-time: rho = T_shared / T_isolated above 1 / 0.95. It *lacks GPU-time* if its rho_job is below 0.95.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.metrics import SHARING_LOSS
+from astraea.themis.metrics import LATE
+
+CASES: Final = ("neither", "late only", "lacks GPU-time only", "both")
+PLACED: Final = {0.75: "below 0.75", 0.9: "0.75 to 0.9", 1.0: "0.9 to 1", np.inf: "1"}
+"""Upper end of a placement score, not included -> what the group is called."""
+
+
+def quadrants(apps: pd.DataFrame) -> pd.DataFrame:
+    """Share of the apps of each scheduler in each of `CASES`.
+
+    Parameters
+    ----------
+    apps : DataFrame
+        With the columns scheduler, finish_time_fairness, rho_job.
+
+    Returns
+    -------
+    DataFrame, index scheduler, columns `CASES`; rows add up to 1
+    """
+    case = (apps["finish_time_fairness"] > LATE) + 2 * (apps["rho_job"] < SHARING_LOSS)
+    named = case.astype(int).map(dict(enumerate(CASES)))
+    table = pd.crosstab(apps["scheduler"], named, normalize="index")
+    return table.reindex(columns=list(CASES), fill_value=0.0)
+
+
+def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
+    """What becomes of apps by how well their gangs were placed.
+
+    Parameters
+    ----------
+    apps : DataFrame
+        With the columns scheduler, placement, finish_time_fairness, rho_job.
+
+    Returns
+    -------
+    DataFrame, columns scheduler, placement (text), apps, finish_time_fairness, rho_job, late
+        Means; `late` is the share of late apps. Groups without apps are left out.
+    """
+    ends, names = list(PLACED), list(PLACED.values())
+    group = np.searchsorted(ends, apps["placement"].round(9), side="right")
+    frame = apps.assign(group=group, late=(apps["finish_time_fairness"] > LATE).astype(float))
+    means = frame.groupby(["scheduler", "group"], sort=True).agg(
+        apps=("late", "size"),
+        finish_time_fairness=("finish_time_fairness", "mean"),
+        rho_job=("rho_job", "mean"),
+        late=("late", "mean"),
+    )
+    table = means.reset_index()
+    return table.assign(group=[names[k] for k in table["group"]]).rename(columns={"group": "placement"})

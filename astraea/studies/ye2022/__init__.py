@@ -1,0 +1,1 @@
+"""What the notebooks ask of the evaluation of [Ye2022]."""

@@ -1,0 +1,256 @@
+"""What a workload meets in production: waiting and utilization under FIFO per virtual cluster ([Ye2022] §3)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.core.errors import InputError
+from astraea.core.metrics import DAY, HOUR
+from astraea.core.result import Result
+from astraea.core.statistics import ecdf
+from astraea.experiments.grid import Run
+from astraea.studies.ye2022.evaluation import NODES, Grid, load_workload, seeds
+from astraea.traces.columns import STATES
+from astraea.traces.describe import DEMANDS, RUNNING_TIMES
+from astraea.traces.trace import Trace
+
+PRODUCTION_NODES: Final = {"venus": 133, "helios-venus": 133, "philly": 311, "philly-two-weeks": 311}
+"""Nodes of 8 GPUs that the workload ran on: 1,064 GPUs of Venus, 2,490 of Philly ([Ye2022] §6.1.2)."""
+
+CLASSES: Final = {"1": (1, 1), "2-3": (2, 3), "4-7": (4, 7), "8": (8, 8), ">8": (9, np.inf)}
+"""Classes of demand of Figs 3 and 5: first and last GPU count."""
+
+LONG_WAIT: Final = 1800.0
+"""A long wait [s], and a large slowdown (§3.2)."""
+
+LARGE_SLOWDOWN: Final = 5.0
+
+LOW: Final = 0.5
+HIGH: Final = 0.9
+"""Utilization below and above which a virtual cluster counts as idle and as full (§3.1)."""
+
+
+def demand_class(demand: Any) -> pd.Series[Any]:
+    """Name in `CLASSES` of each job's demand, a categorical in order of size."""
+    codes = np.searchsorted([last for _, last in CLASSES.values()], np.asarray(demand))
+    names = np.array(list(CLASSES), dtype=object)[codes]
+    return pd.Series(pd.Categorical(names, categories=list(CLASSES), ordered=True))
+
+
+def class_label(name: str) -> str:
+    """A class of demand for a legend."""
+    return f"{name.replace('>', '> ')} GPU{'' if name == '1' else 's'}"
+
+
+def shares_by_state(trace: Trace, *, service: bool) -> pd.DataFrame:
+    """Shares of jobs by demand and how they ended (Fig 1), or of GPU service time, demand x duration (Fig 2).
+
+    Returns
+    -------
+    DataFrame, columns demand (a class of `astraea.traces.describe.DEMANDS`), state, share [0, 1]
+        One row per class and state that occurs, in order.
+    """
+    weight = trace.gpu_time if service else np.ones(len(trace))
+    rows = []
+    for name, (first, last) in DEMANDS.items():
+        here = (trace.demand >= first) & (trace.demand <= last)
+        for state in STATES:
+            which = here & (trace.state == state)
+            if (trace.state == state).any():
+                rows.append((name, state, float(weight[which].sum() / weight.sum())))
+    return pd.DataFrame(rows, columns=["demand", "state", "share"])
+
+
+def running_time_distributions(trace: Trace) -> pd.DataFrame:
+    """Distribution functions of running time and of GPU service time by class of demand (Fig 3).
+
+    Returns
+    -------
+    DataFrame, columns demand, running_time [s], share [0, 1], service_time [GPU-s]
+        Rows of the second kind have no `running_time`. Exact at the limits of Table 1.
+    """
+    columns = {"demand": demand_class(trace.demand), "running_time": trace.duration, "service_time": trace.gpu_time}
+    jobs = pd.DataFrame(columns).sort_values("demand", kind="stable")
+    running = ecdf(jobs, "running_time", by="demand", at=list(RUNNING_TIMES.values()))
+    return pd.concat([running, ecdf(jobs, "service_time", by="demand")], ignore_index=True)
+
+
+def production_cluster(name: str, evaluated: Cluster) -> Cluster:
+    """The cluster that a known workload ran on, larger than the evaluated one; for any other trace the same.
+
+    The evaluation takes fewer nodes than production had, to make usage more intensive ([Ye2022] §6.1.3). A part of a
+    trace, evaluated on fewer nodes still, gets as many more in proportion.
+    """
+    if name not in PRODUCTION_NODES:
+        return evaluated
+    nodes = math.ceil(evaluated.nodes * PRODUCTION_NODES[name] / NODES[name])
+    return Cluster(nodes, evaluated.gpus_per_node)
+
+
+def production_grid(trace: str, scale: str = "paper") -> Grid:
+    """FIFO in every virtual cluster, on a cluster of production size: every seed of the evaluation."""
+    runs, rows = [], []
+    for seed in seeds(trace, scale):
+        jobs, evaluated = load_workload(trace, scale, seed)
+        runs.append(Run(jobs, production_cluster(trace, evaluated), get_policy("yarn-cs"), seed))
+        rows.append({"scheduler": "yarn-cs", "seed": seed, "nodes": runs[-1].cluster.nodes})
+    return Grid(runs, pd.DataFrame(rows))
+
+
+def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
+    """How long each job waited, and how much longer that made it ([Ye2022] §3.2, Fig 5).
+
+    What the trace recorded is used where it did; otherwise what the simulation gave.
+
+    Returns
+    -------
+    DataFrame, columns job_id, demand, demand_class, running_time, pending_time [s], slowdown
+        One row per job whose waiting is known.
+    source : {"recorded", "simulated"}
+    """
+    recorded = ~np.isnan(trace.queueing_delay)
+    if recorded.any():
+        jobs = trace.frame.loc[recorded, ["job_id", "demand", "duration", "queueing_delay"]].reset_index(drop=True)
+    else:
+        jobs = result.jobs[["job_id", "demand", "duration", "queueing_delay"]]
+    jobs = jobs.rename(columns={"duration": "running_time", "queueing_delay": "pending_time"})
+    jobs.insert(2, "demand_class", demand_class(jobs["demand"]))
+    jobs["slowdown"] = (jobs["running_time"] + jobs["pending_time"]) / jobs["running_time"]
+    return jobs, "recorded" if recorded.any() else "simulated"
+
+
+def pending_distributions(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Distribution functions of pending time and slowdown by class of demand (Fig 5).
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        As `pending` gives them.
+
+    Returns
+    -------
+    DataFrame, columns demand, pending_time [s], share [0, 1], slowdown
+        Rows of the second kind have no `pending_time`. Exact at 30 min and at a slowdown of 5.
+    """
+    ranked = jobs.drop(columns="demand").rename(columns={"demand_class": "demand"}).sort_values("demand", kind="stable")
+    waits = ecdf(ranked, "pending_time", by="demand", at=[LONG_WAIT])
+    return pd.concat([waits, ecdf(ranked, "slowdown", by="demand", at=[LARGE_SLOWDOWN])], ignore_index=True)
+
+
+def pending_table(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Who waits long ([Ye2022] §3.2): jobs on 1 GPU, on fewer than 4, and on 4 and more.
+
+    Returns
+    -------
+    DataFrame, columns demand, jobs, pending_over_30min [0, 1], average_pending_time [s], slowdown_over_5 [0, 1]
+        NaN for a class without jobs.
+    """
+    groups = {"1": jobs["demand"] == 1, "<4": jobs["demand"] < 4, ">=4": jobs["demand"] >= 4}
+    rows = []
+    for name, which in groups.items():
+        part = jobs[which]
+        late, slow = (part["pending_time"] > LONG_WAIT).mean(), (part["slowdown"] > LARGE_SLOWDOWN).mean()
+        rows.append((name, len(part), late, part["pending_time"].mean(), slow))
+    columns = ["demand", "jobs", "pending_over_30min", "average_pending_time", "slowdown_over_5"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def tenant_utilization(trace: Trace, result: Result, step: float = HOUR) -> pd.DataFrame:
+    """GPU-time that each tenant held over that of its whole-GPU quota (Fig 4).
+
+    Parameters
+    ----------
+    step : float
+        Length of a period, a whole number of hours [s].
+
+    Returns
+    -------
+    DataFrame, columns time [s], tenant, utilization
+        One row per period (`time` is its beginning) and tenant, as many periods as the submissions fill, rounded. With
+        static quotas utilization is at most 1.
+        A tenant whose quota is less than one GPU is left out: it has no cluster of its own.
+    """
+    if step < HOUR or step % HOUR:
+        raise InputError(f"step must be a whole number of hours in seconds, at least 3600, got {step:g}")
+    quota = np.floor(result.gpus * trace.tenant_weight / trace.tenant_weight.sum())
+    held = result.timeline.pivot_table(index="time", columns="tenant", values="attained_service")[list(trace.tenants)]
+    end = min(round(trace.span / step) * step, held.index[-1])
+    at = held.loc[np.arange(0.0, end + 1, step)].to_numpy()
+    own = np.flatnonzero(quota >= 1)
+    share = np.diff(at, axis=0)[:, own] / (quota[own] * step)
+    names = np.array(trace.tenants, dtype=object)[own]
+    return pd.DataFrame(
+        {
+            "time": np.repeat(np.arange(len(share)) * step, len(own)),
+            "tenant": np.tile(names, len(share)),
+            "utilization": share.ravel(),
+        }
+    )
+
+
+class Swap(NamedTuple):
+    """Two tenants whose utilization changes places.
+
+    Attributes
+    ----------
+    tenant_a, tenant_b : str
+        On `day_1` B is busier, on `day_2` A is.
+    day_1, day_2 : int
+        Days of the trace, from 0.
+    gap : float
+        The smaller of the two differences in utilization.
+    """
+
+    tenant_a: str
+    tenant_b: str
+    day_1: int
+    day_2: int
+    gap: float
+
+    def is_full(self, daily: pd.DataFrame) -> bool:
+        """Whether the idle one is below `LOW` and the full one above `HIGH` on both days."""
+        at = daily.set_index(["time", "tenant"])["utilization"]
+        idle = (at[self.day_1 * DAY, self.tenant_a], at[self.day_2 * DAY, self.tenant_b])
+        full = (at[self.day_1 * DAY, self.tenant_b], at[self.day_2 * DAY, self.tenant_a])
+        return bool(max(idle) < LOW and min(full) > HIGH)
+
+
+def widest_swap(daily: pd.DataFrame) -> Swap | None:
+    """Find the two tenants and two days that show unbalanced demand best (Fig 4).
+
+    Among all pairs of tenants and of days, those with one tenant below `LOW` and the other above `HIGH` on both days
+    go first, and among them the one with the largest `gap`; of equals the earliest days, then the first tenants. Day 0,
+    on which the cluster fills from empty, does not count.
+
+    Parameters
+    ----------
+    daily : DataFrame
+        `tenant_utilization` with a step of one day.
+
+    Returns
+    -------
+    Swap or None
+        None if no two tenants change places between two days.
+    """
+    table = daily.pivot_table(index="time", columns="tenant", values="utilization")
+    use, names = table.to_numpy(), list(table.columns)
+    lead = use[:, None, :] - use[:, :, None]  # day, a, b: by how much b is busier
+    opposed = (use[:, :, None] < LOW) & (use[:, None, :] > HIGH)
+    best: tuple[bool, float] = (False, 0.0)
+    found = None
+    for first in range(1, len(use)):
+        for second in range(first + 1, len(use)):
+            gap = np.minimum(lead[first], lead[second].T)
+            full = opposed[first] & opposed[second].T
+            rank = np.where(full, 2.0, 0.0) + gap  # a gap is at most 1
+            a, b = np.unravel_index(np.argmax(rank), rank.shape)
+            here = (bool(full[a, b]), float(gap[a, b]))
+            if here > best:
+                best, found = here, Swap(str(names[a]), str(names[b]), first, second, here[1])
+    return found

@@ -1,0 +1,155 @@
+"""What errors of running-time estimates cost the schedulers that need them: workloads, runs and tables.
+
+A trace that has no history of its own (a user's log) is cut: its last two thirds are simulated, and estimators learn
+from what came before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import Settings
+from astraea.core.errors import InputError
+from astraea.core.metrics import average_jct, average_slowdown, sharing_loss
+from astraea.core.result import Result
+from astraea.estimation.estimators import LEARNED
+from astraea.estimation.history import Past
+from astraea.estimation.models import ENOUGH
+from astraea.experiments.grid import Run
+from astraea.studies.ye2022.evaluation import (
+    NODES,
+    SMALL_JOBS,
+    Grid,
+    busy_nodes,
+    load_workload,
+    seeds,
+    suitable_nodes,
+)
+from astraea.traces.trace import Trace
+
+ESTIMATING: Final = ("allox", "themis")
+"""Schedulers of the evaluation that need running times."""
+
+RATES: Final = (0.5, 1.0, 2.0, 10.0)
+"""Error rates of `noisy`; the last has about the mean error of the learned estimators on the synthetic traces."""
+
+LEAST_HISTORY: Final = 4 * ENOUGH
+"""Jobs that must have ended for estimators to learn: the quarter held out for the band must give enough errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """What is simulated, and what can be learned from.
+
+    Attributes
+    ----------
+    trace : Trace
+    cluster : Cluster
+    learned : tuple of str
+        Estimators that have enough to learn from.
+    notes : tuple of str
+        Sentences for the reader: where the history comes from, or why nothing can be learned.
+    """
+
+    trace: Trace
+    cluster: Cluster
+    learned: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def estimate_workload(trace: str, scale: str = "paper", seed: int = 0) -> Workload:
+    """One trace of the evaluation, with a history; parameters as in `evaluation.load_workload`.
+
+    Raises
+    ------
+    InputError
+        If there is no such trace or scale.
+    """
+    return _with_history(*load_workload(trace, scale, seed), trace, scale)
+
+
+@lru_cache(maxsize=12)
+def _with_history(jobs: Trace, cluster: Cluster, source: str, scale: str) -> Workload:
+    notes = []
+    if jobs.history is None:
+        whole = load_workload(source)[0]
+        jobs = whole.window(whole.span / 3, whole.span + 1)
+        learnable = 0 if jobs.history is None else len(jobs.history)
+        notes.append(
+            f"{whole.name} has no history of its own: the last two thirds of its {whole.span / 86_400:.4g} days are "
+            f"simulated, and the {learnable} jobs before them are the history."
+        )
+        jobs = jobs.head(SMALL_JOBS) if scale == "small" else jobs
+        nodes = NODES.get(source) or suitable_nodes(jobs)
+        cluster = Cluster(busy_nodes(jobs) if scale == "small" else nodes)
+    ended = _ended(jobs)
+    if ended < LEAST_HISTORY:
+        notes.append(
+            f"The learned estimators are left out: they need at least {LEAST_HISTORY} jobs that had ended by second 0 "
+            f"of {jobs.name}, and its history has {ended}."
+        )
+    return Workload(jobs, cluster, tuple(LEARNED) if ended >= LEAST_HISTORY else (), tuple(notes))
+
+
+def _ended(trace: Trace) -> int:
+    """Jobs of the history that had ended by second 0."""
+    try:
+        return len(Past(trace, "history").jobs)
+    except InputError:
+        return 0
+
+
+def estimate_grid(trace: str, scale: str = "paper") -> Grid:
+    """Schedulers that need running times with noisy and learned estimates, and ASTRAEA.
+
+    The column `source` is what the scheduler knows: an error rate such as ``50 %``, the name of an estimator that
+    learned, or ``nothing``. The seed of the noise is that of the trace.
+    """
+    runs, rows = [], []
+    for seed in seeds(trace, scale):
+        work = estimate_workload(trace, scale, seed)
+        known = {"0 %": Settings(), **{name: Settings(estimator=name) for name in work.learned}}
+        noise = {f"{100 * rate:g} %": Settings(estimator="noisy", estimate_error=rate) for rate in RATES}
+        some = [("astraea", "nothing", 0, Settings())]
+        some += [(p, source, 0, settings) for p in ESTIMATING for source, settings in known.items()]
+        some += [(p, source, seed, settings) for p in ESTIMATING for source, settings in noise.items()]
+        for policy, source, draw, settings in some:
+            runs.append(Run(work.trace, work.cluster, get_policy(policy), draw, settings))
+            rows.append({"scheduler": policy, "seed": seed, "nodes": work.cluster.nodes, "source": source})
+    return Grid(runs, pd.DataFrame(rows))
+
+
+def cost_figures(result: Result) -> dict[str, Any]:
+    """Average JCT [s], average slowdown and sharing loss in [0, 1] of a run."""
+    return {
+        "average_jct": average_jct(result),
+        "average_slowdown": average_slowdown(result),
+        "sharing_loss": sharing_loss(result),
+    }
+
+
+def costs(table: pd.DataFrame) -> pd.DataFrame:
+    """What errors cost: each figure over that of the same scheduler, trace and seed with true running times.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `estimate_grid(...).table(cost_figures)`.
+
+    Returns
+    -------
+    DataFrame
+        Rows of `ESTIMATING`, with the columns jct_ratio (1 is no cost) and loss_change (difference of sharing loss).
+    """
+    table = table[table["scheduler"].isin(ESTIMATING)]
+    keys = ["scheduler", "seed"]
+    true = table[table["source"] == "0 %"].set_index(keys)[["average_jct", "sharing_loss"]]
+    base = true.loc[pd.MultiIndex.from_frame(table[keys])].to_numpy()
+    ratio, change = table["average_jct"] / base[:, 0], table["sharing_loss"] - base[:, 1]
+    return table.assign(jct_ratio=ratio, loss_change=change).reset_index(drop=True)

@@ -1,0 +1,195 @@
+"""The evaluation of [Ye2022] §6: which workloads, clusters, schedulers, lease terms and sizes are simulated.
+
+A grid is named by the trace and the scale, so that everybody who asks for it finds the same results in the cache.
+
+Scales
+------
+small
+    The first two days of the trace, or its first 1,500 jobs where these are more; a cluster of as many GPUs as would
+    be busy on average if nobody had to wait; 2 seeds. A few seconds for each notebook.
+paper
+    The whole trace on the evaluation's cluster, 5 seeds.
+full
+    As `paper`, with every lease term.
+
+A real trace is one trace: one seed. Except at the scale `full`, lease terms below 900 s that give a trace more than
+`MOST_LEASES` leases are left out: the time that a simulation takes grows with their number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import Settings, split_off_impossible
+from astraea.core.errors import InputError
+from astraea.core.metrics import summary
+from astraea.core.result import Result
+from astraea.experiments.cache import Work
+from astraea.experiments.grid import Run, grid_table
+from astraea.experiments.parallel import Backend
+from astraea.traces.describe import offered_load, served_load
+from astraea.traces.named import SYNTHETIC, named_trace
+from astraea.traces.trace import Trace
+
+SCALES: Final = ("small", "paper", "full")
+DEFAULT_TRACES: Final = SYNTHETIC
+NODES: Final = {"venus": 100, "philly": 210, "helios-venus": 100, "philly-two-weeks": 210}
+"""8-GPU nodes of the evaluation (§6.1.3)."""
+
+LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)
+"""Of Fig 9 [s]."""
+
+SIZES: Final = (60, 80, 100, 120, 150, 200)
+"""Of Fig 14: nodes, relative to the evaluation [%]."""
+
+SMALL_JOBS: Final = 1500
+SMALL_TIME: Final = 2 * 86_400.0
+LARGE: Final = 20_000
+"""Jobs from which on a trace counts as large."""
+
+MOST_LEASES: Final = 3_000_000
+
+SCHEDULERS: Final = (
+    "astraea", "astraea-released", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo",
+)  # fmt: skip
+"""The seven schedulers that the evaluation compares (§6.1.5), ASTRAEA also as it was released, and FIFO.
+
+In the order of the figures.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Runs, and what distinguishes them: columns scheduler, seed, nodes and those of the grid, one row per run."""
+
+    runs: Sequence[Work]
+    index: pd.DataFrame
+
+    def table(
+        self,
+        measure: Callable[[Result], dict[str, Any]] = summary,
+        *,
+        jobs: int | None = None,
+        backend: Backend = "loky",
+        scheduler: str | None = None,
+    ) -> pd.DataFrame:
+        """One row per run: the index, and what `measure` finds in the result; what is cached is not computed again."""
+        table = grid_table(
+            self.runs, measure=measure, jobs=jobs, backend=backend, scheduler=scheduler or None, progress=False
+        )
+        return self.index.join(table[[c for c in table if c not in (*self.runs[0].columns, *self.index)]])
+
+
+def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trace, Cluster]:
+    """One trace of the evaluation and the cluster that it runs on.
+
+    Parameters
+    ----------
+    trace : str
+        As in `workloads.named_trace`.
+    scale : {"small", "paper", "full"}
+    seed : int
+        Of a synthetic trace; a real one is the same for all.
+
+    Raises
+    ------
+    InputError
+        If there is no such trace or scale.
+    """
+    if scale not in SCALES:
+        raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    return _loaded(trace, scale, seed if trace in DEFAULT_TRACES else 0)
+
+
+@lru_cache(maxsize=12)
+def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
+    trace = named_trace(name, seed=seed)
+    if scale != "small":
+        return trace, Cluster(NODES.get(name) or suitable_nodes(trace))
+    trace = trace.head(max(SMALL_JOBS, int(np.searchsorted(trace.submit_time, SMALL_TIME))))
+    # the same cluster for every seed
+    return trace, _loaded(name, scale, 0)[1] if seed else Cluster(busy_nodes(trace))
+
+
+def busy_nodes(trace: Trace) -> int:
+    """8-GPU nodes that would be busy on average, up to the last submission, if nobody had to wait."""
+    return max(1, math.ceil(served_load(trace) / 8))
+
+
+def suitable_nodes(trace: Trace) -> int:
+    """8-GPU nodes for a trace: offered load 1, and more where the tenants' quotas would not hold 99 % of the gangs."""
+    whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
+    largest = float(np.quantile(whole, 0.99, method="higher"))
+    return max(1, math.ceil(float(np.fmax(offered_load(trace), largest)) / 8 - 1e-9))  # the load of one moment is NaN
+
+
+def seeds(trace: str, scale: str) -> tuple[int, ...]:
+    """Seeds over which means are taken."""
+    return tuple(range({"small": 2}.get(scale, 5) if trace in DEFAULT_TRACES else 1))
+
+
+def estimator_for(trace: Trace) -> str:
+    """Where schedulers that need running times get them: learned from the history of the trace, if it has one."""
+    return "oracle" if trace.history is None else "gradient-boosting"
+
+
+def run_of(trace: Trace, cluster: Cluster, scheduler: str) -> Run:
+    """One run of the evaluation."""
+    policy = get_policy(scheduler)
+    estimator = estimator_for(trace) if policy.needs_estimates else "oracle"
+    return Run(trace, cluster, policy, settings=Settings(estimator=estimator))
+
+
+def main_grid(trace: str, scale: str = "paper") -> Grid:
+    """Every scheduler on every seed: Figs 10 to 13."""
+    rows = []
+    for seed in seeds(trace, scale):
+        jobs, cluster = load_workload(trace, scale, seed)
+        rows += [(run_of(jobs, cluster, p), {"scheduler": p, "seed": seed}) for p in SCHEDULERS]
+    return _grid(rows)
+
+
+def lease_grid(trace: str, scale: str = "paper") -> Grid:
+    """ASTRAEA with lease terms from a minute to an hour: Fig 9; the column is `lease_term` [s]."""
+    rows = []
+    for seed in seeds(trace, scale):
+        jobs, cluster = load_workload(trace, scale, seed)
+        busy = float(load_workload(trace, scale)[0].duration.sum())
+        terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
+        for term in terms:
+            run = Run(jobs, cluster, get_policy("astraea")(lease_term=term))
+            rows.append((run, {"scheduler": "astraea", "seed": seed, "lease_term": term}))
+    return _grid(rows)
+
+
+def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHEDULERS) -> Grid:
+    """Every scheduler on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
+
+    The jobs are the same at every size: those that the smallest cluster can run under static quotas. Except at the
+    scale `full`, large traces have three seeds.
+    """
+    rows = []
+    large = scale != "full" and len(load_workload(trace, scale)[0]) > LARGE
+    for seed in seeds(trace, scale)[: 3 if large else None]:
+        jobs, cluster = load_workload(trace, scale, seed)
+        clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
+        jobs, too_large = split_off_impossible(jobs, clusters[SIZES[0]])
+        for percent, resized in clusters.items():
+            for p in schedulers:
+                row = {"scheduler": p, "seed": seed, "nodes_percent": percent, "set_aside_jobs": len(too_large)}
+                rows.append((run_of(jobs, resized, p), row))
+    return _grid(rows)
+
+
+def _grid(rows: Sequence[tuple[Run, dict[str, Any]]]) -> Grid:
+    runs = [run for run, _ in rows]
+    return Grid(runs, pd.DataFrame([{**row, "nodes": run.cluster.nodes} for run, row in rows]))

@@ -1,0 +1,134 @@
+"""Which lease term suits a cluster: simulate its past under several and choose ([Ye2022] §5.1.3, §6.2, Fig 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy_api import Policy
+from astraea.cluster.simulate import Settings
+from astraea.core.errors import InputError
+from astraea.core.metrics import average_jct, overhead_share, sharing_loss
+from astraea.core.result import Result
+from astraea.experiments.grid import Run, grid_table
+from astraea.traces.trace import Trace
+
+TERMS: Final = (60, 120, 300, 600, 900, 1200, 1800, 2700, 3600)
+"""Lease terms that are tried [s]."""
+
+TOLERANCE: Final = 0.02
+"""How far the average JCT of a recommended lease term may be above the best ([Ye2022] §5.1.3, our reading)."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeaseTermChoice:
+    """A recommended lease term and what it rests on.
+
+    Attributes
+    ----------
+    lease_term : float
+        The recommended one [s].
+    reason : str
+        Why, in a sentence.
+    table : DataFrame, columns lease_term, average_jct [s], overhead_share, sharing_loss, within_tolerance
+        One row per term that was tried, the shortest first; shares in [0, 1].
+    """
+
+    lease_term: float
+    reason: str
+    table: pd.DataFrame
+
+
+def select_lease_term(
+    trace: Trace,
+    cluster: Cluster,
+    policy: Policy | str = "astraea",
+    terms: Sequence[float] = TERMS,
+    *,
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+    settings: Settings | None = None,
+    **options: Any,
+) -> LeaseTermChoice:
+    """Recommend the shortest lease term whose average JCT is hardly above the best.
+
+    A shorter term lets the scheduler correct shares more often, so of terms that are as good as the best for job
+    completion, the shortest is the fairest ([Ye2022] §6.2).
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs of the past.
+    cluster : Cluster
+    policy : Policy or str
+        A scheduler with leases; its other parameters stay as they are.
+    terms : sequence of float
+        Lease terms to try [s].
+    tolerance : float
+        How far the average JCT may be above the best, as a part of it.
+    seed, settings
+        As in `simulate`.
+    **options
+        `jobs`, `cache`, `backend`, `scheduler`, `progress` of `run_grid`.
+
+    Raises
+    ------
+    InputError
+        If the policy has no leases, or a term or the tolerance is out of range.
+    """
+    chosen = get_policy(policy) if isinstance(policy, str) else policy
+    if "lease_term" not in chosen.parameters:
+        raise InputError(f"policy {chosen.name} does not preempt, so it has no lease term to select")
+    if len(terms) == 0:
+        raise InputError("terms must name at least one lease term")
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 <= tolerance <= 1:
+        raise InputError(f"tolerance must be a number from 0 to 1, got {tolerance!r}")
+    given = Settings() if settings is None else settings
+    policies = sorted((chosen(lease_term=term) for term in set(terms)), key=lambda p: p.lease_term)
+    runs = [Run(trace, cluster, p, seed, given) for p in policies]
+    table = grid_table(runs, measure=lease_figures, **options)
+    table = table[["lease_term", "average_jct", "overhead_share", "sharing_loss"]]
+    term, reason = recommended_term(table, tolerance)
+    within = table["average_jct"] <= table["average_jct"].min() * (1 + tolerance)
+    return LeaseTermChoice(term, reason, table.assign(within_tolerance=within))
+
+
+def lease_figures(result: Result) -> dict[str, float]:
+    """Columns of Fig 9: average JCT [s], overhead and sharing loss in [0, 1]."""
+    return {
+        "average_jct": average_jct(result),
+        "overhead_share": overhead_share(result),
+        "sharing_loss": sharing_loss(result),
+    }
+
+
+def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple[float, str]:
+    """Shortest lease term whose average JCT, as a mean over seeds, is within `tolerance` of the best, and why.
+
+    Parameters
+    ----------
+    frame : DataFrame, columns lease_term, average_jct [s], overhead_share, sharing_loss [0, 1]
+        One row or several (seeds) per term.
+    tolerance : float
+        How far it may be above the best, as a part of it.
+    """
+    means, best = lease_means(frame)
+    lowest = means["average_jct"].min()
+    term = float(means.index.to_numpy(dtype=float)[(means["average_jct"] <= (1 + tolerance) * lowest).to_numpy()][0])
+    jct, overhead, loss = means.loc[term].to_numpy(dtype=float)
+    return term, (
+        f"{term:g} s is the shortest lease term whose average JCT, {jct:.0f} s, is within {100 * tolerance:g} % of the "
+        f"best, {lowest:.0f} s at {best:g} s; checkpoints and restarts are {100 * overhead:.2f} % of it, and "
+        f"{100 * loss:.1f} % of the jobs have sharing loss."
+    )
+
+
+def lease_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Means over seeds for each lease term, the shortest first, and the term with the lowest average JCT [s]."""
+    means = frame.groupby("lease_term")[["average_jct", "overhead_share", "sharing_loss"]].mean().sort_index()
+    return means, float(means.index.to_numpy(dtype=float)[means["average_jct"].to_numpy().argmin()])

@@ -1,0 +1,214 @@
+"""ASTRAEA as written against ASTRAEA as released: which variants are compared, and what is measured of each.
+
+The variants lead from Algorithms 1 and 2 ([Ye2022] §5.2), one option at a time, to the rules of the simulator that the
+authors released. Where that one has no cost of checkpoints and restarts, the same is simulated with and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.state import HOUR, quotas
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import Settings
+from astraea.core.arrays import FloatArray
+from astraea.core.metrics import SHARING_LOSS, average_jct, average_slowdown, overhead_share
+from astraea.core.result import Result
+from astraea.experiments.grid import Run
+from astraea.studies.ye2022.evaluation import LARGE, Grid, load_workload, seeds
+from astraea.studies.ye2022.list_removal_flaw import NO_COST, whole_minutes
+from astraea.studies.ye2022.tables import fairness_figures, long_form
+from astraea.traces.trace import Trace
+
+DAY: Final = 86_400.0
+OPTIONS: Final[dict[str, float]] = {
+    "tenant_window": DAY, "idle_guard": 0.2, "starvation": 6 * HOUR, "early_lease": 300.0,
+}  # fmt: skip
+"""Parameters of `astraea` that come closest to a rule of the released code, with its values."""
+
+
+class Variant(NamedTuple):
+    """One scheduler to compare: its name in figures, the policy with its parameters, and what is simulated besides.
+
+    With `minutes`, the trace is that of `whole_minutes`.
+    """
+
+    name: str
+    policy: str
+    parameters: Mapping[str, Any]
+    settings: Settings = Settings()
+    minutes: bool = False
+
+
+WRITTEN, ALL_FOUR, RELEASED, SKIPPED = "as written", "all four options", "as released", "skipped neighbour"
+_SKIP: Final = {"skipped_neighbour": "true"}
+
+VARIANTS: Final = (
+    Variant(WRITTEN, "astraea", {}),
+    Variant("last 24 h", "astraea", {"tenant_window": OPTIONS["tenant_window"]}),
+    Variant("idle guard", "astraea", {"idle_guard": OPTIONS["idle_guard"]}),
+    Variant("starvation queue", "astraea", {"starvation": OPTIONS["starvation"]}),
+    Variant("early leases", "astraea", {"early_lease": OPTIONS["early_lease"]}),
+    Variant(ALL_FOUR, "astraea", OPTIONS),
+    Variant(RELEASED, "astraea-released", {}),
+    Variant(SKIPPED, "astraea-released", _SKIP),
+    Variant("no delay jobs", "astraea-released", {"delay_threshold": 0}),
+    Variant("order 2das", "astraea-released", {"job_order": "2das"}),
+    Variant("order themis", "astraea-released", {"job_order": "themis"}),
+    Variant("order fifo", "astraea-released", {"job_order": "fifo"}),
+)  # fmt: skip
+"""With overheads; in the order of the figures. Themis' order knows true remaining times, as in the released code."""
+
+FREE_VARIANTS: Final = (
+    Variant(WRITTEN, "astraea", {}, NO_COST),
+    Variant(RELEASED, "astraea-released", {}, NO_COST),
+    Variant(SKIPPED, "astraea-released", _SKIP, NO_COST),
+    Variant(RELEASED, "astraea-released", {}, NO_COST, minutes=True),
+    Variant(SKIPPED, "astraea-released", _SKIP, NO_COST, minutes=True),
+)
+"""Without overheads; the last two on whole minutes."""
+
+
+def released_grid(trace: str, scale: str = "paper") -> Grid:
+    """Every variant on the first three seeds, or two of a large trace; those without overheads on the first only.
+
+    Columns of the index: variant, overheads (whether they are paid), minutes (whether times are whole minutes),
+    scheduler, seed, nodes.
+    """
+    runs, rows = [], []
+    large = len(load_workload(trace, scale)[0]) > LARGE
+    for seed in seeds(trace, scale)[: None if scale == "full" else 2 if large else 3]:
+        jobs, cluster = load_workload(trace, scale, seed)
+        rounded = whole_minutes(jobs)
+        for v in (*VARIANTS, *FREE_VARIANTS) if seed == 0 or scale == "full" else VARIANTS:
+            policy = get_policy(v.policy)(**v.parameters)
+            runs.append(Run(rounded if v.minutes else jobs, cluster, policy, settings=v.settings))
+            rows.append(
+                {
+                    "variant": v.name,
+                    "overheads": v.settings != NO_COST,
+                    "minutes": v.minutes,
+                    "scheduler": v.policy,
+                    "seed": seed,
+                    "nodes": cluster.nodes,
+                }
+            )
+    return Grid(runs, pd.DataFrame(rows))
+
+
+def study_figures(result: Result) -> dict[str, Any]:
+    """Efficiency and fairness of one run; times in s, shares in [0, 1].
+
+    Returns
+    -------
+    dict
+        Scalars by name (`first_wait` is the mean time from submission to the first lease, `longest_wait` the largest
+        sum of a job's waits), and arrays with one value per job: its tenant, its slowdown, `waited_loss` (rho_job
+        below 0.95 and a wait of a round or longer), `held` (GPUs that its tenant held at the last full hour before
+        its submission).
+    """
+    jobs, fair = result.jobs, fairness_figures(result)
+    waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
+    return {
+        "average_jct": average_jct(result),
+        "average_slowdown": average_slowdown(result),
+        **{k: fair[k] for k in ("sharing_loss", "waited_loss", "tenant_sharing_loss", "tenant_below_99")},
+        "first_wait": float((jobs["first_start_time"] - jobs["submit_time"]).mean()),
+        "longest_wait": float(jobs["queueing_delay"].max()),
+        "overhead_share": overhead_share(result),
+        "preemptions_per_job": float(jobs["preemptions"].mean()),
+        "tenant": jobs["tenant"].to_numpy(),
+        "slowdown": jobs["slowdown"].to_numpy(),
+        "loses": (waited & (jobs["rho_job"] < SHARING_LOSS)).to_numpy(),
+        "held": held_at_submission(result),
+    }
+
+
+def held_at_submission(result: Result) -> np.ndarray:
+    """GPUs that the tenant of each job held at the last full hour before the job's submission [GPU]."""
+    names = pd.Index(result.timeline["tenant"].unique())
+    hourly = result.timeline["held"].to_numpy().reshape(-1, len(names))
+    hour = (result.jobs["submit_time"].to_numpy() // HOUR).astype(int)
+    held: np.ndarray = hourly[np.minimum(hour, len(hourly) - 1), names.get_indexer(result.jobs["tenant"])]
+    return held
+
+
+def changes(table: pd.DataFrame, columns: Mapping[str, str], reference: str = WRITTEN) -> pd.DataFrame:
+    """What each variant changes, within each seed, so that what seeds differ in cancels.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of runs that differ in variant and seed only.
+    columns : mapping of str to str
+        Column -> its heading; of all of them less is better.
+    reference : str
+        The variant that the others are compared with.
+
+    Returns
+    -------
+    DataFrame of str, index variant
+        Mean relative change, and in how many of the seeds the value is lower: ``-12.3 % (3 of 3)``;
+        ``–`` where the reference is 0.
+    """
+    names = [str(v) for v in dict.fromkeys(table["variant"]) if v != reference]
+    shown: dict[str, dict[str, str]] = {}
+    for column, heading in columns.items():
+        wide = table.pivot_table(index="seed", columns="variant", values=column)
+        shown[heading] = {v: _change((wide[v] / wide[reference]).to_numpy()) for v in names}
+    return pd.DataFrame(shown).rename_axis("variant")
+
+
+def _change(ratio: FloatArray) -> str:
+    if not np.isfinite(ratio).all():
+        return "–"
+    return f"{100 * (ratio.mean() - 1):+.1f} % ({(ratio < 1).sum()} of {len(ratio)})"
+
+
+def tenant_loads(trace: Trace, cluster: Cluster) -> pd.DataFrame:
+    """Quota of each tenant [GPU], and its load: the GPU-time of its jobs over its quota while jobs are submitted."""
+    quota = quotas(trace, cluster.gpus)
+    work = np.bincount(trace.tenant, trace.gpu_time, len(trace.tenants))
+    return pd.DataFrame({"tenant": trace.tenants, "quota": quota, "load": work / (quota * max(trace.span, 1.0))})
+
+
+HELD_BANDS: Final = {"below 20 %": (-np.inf, 0.2), "20 to 100 %": (0.2, 1.0), "100 % and more": (1.0, np.inf)}
+LOAD_BANDS: Final = {"below 100 %": (-np.inf, 1.0), "100 % and more": (1.0, np.inf)}
+
+
+def job_groups(table: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
+    """Slowdown and losses of the jobs, by what their tenants hold and ask for.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of a grid measured with `study_figures`.
+    loads : DataFrame
+        `tenant_loads` of every seed, with the column seed.
+
+    Returns
+    -------
+    DataFrame, columns variant, by (``held`` or ``load``), band, jobs, excess, slowdown, loses
+        `jobs` is the band's share of the jobs and `excess` its share of the sum of slowdown - 1, both in [0, 1];
+        `slowdown` the mean, `loses` the share of its jobs with waited_loss. Means over the jobs of all seeds. ``held``
+        is what the tenant held before the submission over its quota.
+    """
+    jobs = long_form(table, ["variant", "seed"], ["tenant", "slowdown", "loses", "held"])
+    jobs = jobs.merge(loads, on=["seed", "tenant"], validate="many_to_one")
+    jobs["held"] /= jobs["quota"]
+    rows = []
+    for variant, mine in jobs.groupby("variant", sort=False):
+        for by, bands in (("held", HELD_BANDS), ("load", LOAD_BANDS)):
+            for band, (low, high) in bands.items():
+                part = mine[(mine[by] >= low) & (mine[by] < high)]
+                if part.empty:
+                    continue
+                excess = (part["slowdown"] - 1).sum() / max((mine["slowdown"] - 1).sum(), 1e-12)
+                means = part[["slowdown", "loses"]].mean()
+                rows.append((variant, by, band, len(part) / len(mine), excess, *means))
+    return pd.DataFrame(rows, columns=["variant", "by", "band", "jobs", "excess", "slowdown", "loses"])

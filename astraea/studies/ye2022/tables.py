@@ -1,0 +1,169 @@
+"""What the notebooks on [Ye2022] §6 measure of each run, and how runs become tables of means, ratios and curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.metrics import (
+    SHARING_LOSS,
+    SLACK,
+    average_jct,
+    average_slowdown,
+    overhead_share,
+    sharing_loss,
+    tenant_windows,
+    utilization,
+)
+from astraea.core.result import Result
+from astraea.core.statistics import mean_interval
+
+TENANT_LEVELS: Final = (1.0, 0.99, 0.95)
+"""Below which values of rho_tenant cases are counted."""
+
+
+def fairness_figures(result: Result) -> dict[str, Any]:
+    """Fairness of jobs and tenants, Figs 10 and 11.
+
+    Returns
+    -------
+    dict
+        sharing_loss : share of jobs with rho_job < 0.95.
+        waited_loss : share of all jobs that have rho_job < 0.95 and waited a scheduling round or longer.
+        tenant_sharing_loss, tenant_below_99, tenant_below_95 : share of cases with rho_tenant below 1, 0.99, 0.95.
+        rho_job : array, one value per job.
+        tenant, rho_tenant : arrays, one value per (tenant, window) case that is owed something.
+    """
+    jobs = result.jobs.dropna(subset=["rho_job"])
+    loses = jobs["rho_job"] < SHARING_LOSS
+    waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
+    cases = tenant_windows(result).dropna(subset=["rho_tenant"])
+    rho = cases["rho_tenant"].to_numpy()
+    below = [float((rho < level - SLACK).mean()) if len(rho) else float("nan") for level in TENANT_LEVELS]
+    return {
+        "sharing_loss": sharing_loss(result),
+        "waited_loss": float((loses & waited).mean()) if len(jobs) else float("nan"),
+        **dict(zip(("tenant_sharing_loss", "tenant_below_99", "tenant_below_95"), below, strict=True)),
+        "rho_job": jobs["rho_job"].to_numpy(),
+        "tenant": cases["tenant"].to_numpy(),
+        "rho_tenant": rho,
+    }
+
+
+def efficiency_figures(result: Result) -> dict[str, Any]:
+    """Slowdown, completion time, use of the cluster and overheads, Figs 12 and 13.
+
+    Returns
+    -------
+    dict
+        Scalars by name; times in s, shares in [0, 1]. `busy_utilization` is that until the last submission, as the
+        whole includes the days in which a few long jobs run out. `slowdown_one_node` is the average over jobs that one
+        node can hold, `slowdown_more_nodes` over the others (NaN without one), `slowdown_other_99` over all but the
+        slowest hundredth, and `slowdown_slowest_share` is the part of that hundredth in the sum. `slowdown` is an
+        array, one value per job.
+    """
+    jobs = result.jobs
+    rising = np.sort(jobs["slowdown"].to_numpy())
+    other = rising[: len(rising) - math.ceil(len(rising) / 100)]
+    in_a_node = jobs["demand"] <= int(result.provenance["gpus_per_node"])
+    return {
+        "average_jct": average_jct(result),
+        "median_jct": float(jobs["jct"].median()),
+        "average_slowdown": average_slowdown(result),
+        "slowdown_99": float(jobs["slowdown"].quantile(0.99)),
+        "slowdown_one_node": float(jobs.loc[in_a_node, "slowdown"].mean()),
+        "slowdown_more_nodes": float(jobs.loc[~in_a_node, "slowdown"].mean()),
+        "slowdown_other_99": float(other.mean()) if len(other) else float("nan"),
+        "slowdown_slowest_share": float(1 - other.sum() / rising.sum()),
+        "average_queueing_delay": float(jobs["queueing_delay"].mean()),
+        "utilization": utilization(result),
+        "busy_utilization": busy_utilization(result),
+        "overhead_share": overhead_share(result),
+        "leases_per_job": float(jobs["leases"].mean()),
+        "preemptions_per_job": float(jobs["preemptions"].mean()),
+        "slowdown": jobs["slowdown"].to_numpy(),
+    }
+
+
+def size_figures(result: Result) -> dict[str, float]:
+    """Columns of Fig 14: average JCT [s] and sharing loss in [0, 1]."""
+    return {"average_jct": average_jct(result), "sharing_loss": sharing_loss(result)}
+
+
+def busy_utilization(result: Result) -> float:
+    """GPU-time held over the GPU-time that there is until the last full hour of submissions; in [0, 1]."""
+    hourly = cluster_timeline(result)
+    until = hourly[(hourly["time"] > 0) & (hourly["time"] <= result.jobs["submit_time"].max())]
+    if until.empty:
+        return float("nan")
+    last = until.iloc[-1]
+    return float(last["attained_service"] / (result.gpus * last["time"]))
+
+
+def cluster_timeline(result: Result) -> pd.DataFrame:
+    """Sums over all tenants at every whole hour: columns time [s], attained_service [GPU-s], held, waiting [GPU]."""
+    columns = ["attained_service", "held", "waiting"]
+    return result.timeline.groupby("time", sort=True)[columns].sum().reset_index()
+
+
+def long_form(table: pd.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """One row per element of the arrays in `columns` (equally long in a row), with the `keys` of its row repeated."""
+    lengths = table[columns[0]].map(len).to_numpy()
+    spread = {key: np.repeat(table[key].to_numpy(), lengths) for key in keys}
+    return pd.DataFrame({**spread, **{column: np.concatenate(table[column].tolist()) for column in columns}})
+
+
+def plus_minus(frame: pd.DataFrame, by: str, columns: Mapping[str, tuple[str, float]], digits: int = 3) -> pd.DataFrame:
+    """Means over seeds as text, ``mean ± half width of the 95 % interval``; the mean alone below three seeds.
+
+    Parameters
+    ----------
+    by : str
+        Column that names the rows of the table.
+    columns : mapping of str to (str, float)
+        Column -> its heading, and the factor to its unit.
+    digits : int
+        Significant digits of the mean; the interval has as many decimals.
+    """
+    shown = {}
+    for column, (heading, factor) in columns.items():
+        rows = mean_interval(frame, by, column).set_index(by)
+        mean, half = factor * rows["mean"], factor * (rows["high"] - rows["mean"]).where(rows["n"] > 2)
+        shown[heading] = pd.Series({k: _plus_minus(mean[k], half[k], digits) for k in rows.index})
+    return pd.DataFrame(shown).rename_axis(by)
+
+
+def _plus_minus(mean: float, half: float, digits: int) -> str:
+    # 0.996 is written like 1.00, so that a column of ratios has the same decimals on both sides of 1
+    size = np.floor(np.log10(1.05 * abs(mean))) if np.isfinite(mean) and mean != 0 else 0
+    decimals = int(np.clip(digits - 1 - size, 0, 6))
+    text = f"{mean:.{decimals}f}"
+    return f"{text} ± {half:.{decimals}f}" if np.isfinite(half) else text
+
+
+def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str], reference: str = "astraea") -> pd.DataFrame:
+    """Mean over seeds of each scheduler over that of `reference`; NaN where that is 0.
+
+    Parameters
+    ----------
+    columns : mapping of str to str
+        Column -> its heading.
+    """
+    means = frame.groupby("scheduler", sort=False)[list(columns)].mean()
+    return means.div(means.loc[reference].replace(0.0, np.nan), axis=1).rename(columns=dict(columns)).drop(reference)
+
+
+def relative_to(frame: pd.DataFrame, x: str, y: str, reference: float, by: str = "seed") -> pd.DataFrame:
+    """`y` over its value at `x` = `reference`, within each seed, so that what seeds differ in cancels.
+
+    Returns
+    -------
+    DataFrame
+        `frame` with the column ``relative``.
+    """
+    base = frame[frame[x] == reference].set_index(by)[y]
+    return frame.assign(relative=(frame[y] / frame[by].map(base)).to_numpy())

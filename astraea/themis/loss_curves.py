@@ -1,0 +1,126 @@
+"""Loss curves, and what the losses seen so far tell about the rest ([Mahajan2020] §4.3).
+
+A job's true loss after epoch k = 1, 2, ... is floor + span * k**(-power). The job has converged after the first epoch
+at which one more would lower the true loss by less than the tuner's tolerance. What is observed has noise on it.
+
+An agent that bids needs the time that a job still takes, so it fits the same family of curves to the losses seen so
+far. It is given the right family; how well it foresees depends on the noise and on the number of epochs.
+
+The family of curves is this project's choice.
+
+[Mahajan2020] Mahajan et al., Themis: Fair and Efficient GPU Cluster Scheduling, NSDI 2020.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
+from astraea.themis.apps import Tuner
+
+_SLOWEST: Final = 0.05
+_STEEPEST: Final = 3.0
+"""Powers between which a fit looks."""
+
+_STEP: Final = 0.05
+"""Between the powers tried first."""
+
+_FINER: Final = 10
+"""The steps of each of the `_ZOOMS` later searches are smaller by this, around the best power so far."""
+
+_ZOOMS: Final = 2
+
+_LEAST: Final = 0.01
+"""Noise leaves at least this part of a loss, so that it stays positive."""
+
+
+def learning_curve(
+    floor: float, span: float, power: float, noise: float, tuner: Tuner, rng: np.random.Generator
+) -> FloatArray:
+    """Observed losses of a job, one an epoch until it has converged or `tuner.longest` is reached.
+
+    Parameters
+    ----------
+    floor : float
+        Loss after endless training, above 0.
+    span : float
+        What the job can lose from epoch 1 on, at least 0.
+    power : float
+        How steeply, above 0.
+    noise : float
+        Standard deviation of an observed loss, as part of the true one.
+    tuner : Tuner
+    rng : numpy.random.Generator
+        One draw an epoch is taken from it.
+
+    Returns
+    -------
+    array of float
+        All positive and finite.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+    """
+    for name, value in (("floor", floor), ("power", power)):
+        if not 0 < value < np.inf:
+            raise InputError(f"learning curve: {name} must be a number above 0, got {value:g}")
+    for name, value in (("span", span), ("noise", noise)):
+        if not 0 <= value < np.inf:
+            raise InputError(f"learning curve: {name} must be a number of at least 0, got {value:g}")
+    epochs = _length(span, power, tuner)
+    true = floor + span * np.arange(1.0, epochs + 1) ** -power
+    return np.asarray(true * np.maximum(1 + noise * rng.standard_normal(epochs), _LEAST))
+
+
+def estimated_length(losses: FloatArray, tuner: Tuner) -> float:
+    """Epochs after which a job that is still training will have converged, as far as its losses tell.
+
+    The curve is fitted by least squares. Span and floor follow from the power, so only the power is searched: on a grid
+    that gets finer twice, because noisy losses can have more than one local best.
+
+    Parameters
+    ----------
+    losses : array of float
+        After epochs 1, 2, ..., m.
+    tuner : Tuner
+
+    Returns
+    -------
+    float
+        From m + 1 to `tuner.longest`; `tuner.longest` where there are fewer than 3 losses, or they do not fall.
+    """
+    seen = len(losses)
+    if seen < 3 or seen >= tuner.longest:
+        return float(tuner.longest)
+    step, powers = _STEP, np.arange(_SLOWEST, _STEEPEST + _STEP / 2, _STEP)
+    span, power = _fit(losses, powers)
+    for _ in range(_ZOOMS):
+        step /= _FINER
+        powers = power + step * np.arange(-_FINER, _FINER + 1)
+        span, power = _fit(losses, powers.clip(_SLOWEST, _STEEPEST))
+    if span == 0:
+        return float(tuner.longest)
+    return float(max(_length(span, power, tuner), seen + 1))
+
+
+def _length(span: float, power: float, tuner: Tuner) -> int:
+    """Epochs until such a job has converged."""
+    epoch = np.arange(1.0, tuner.longest + 1)
+    has_converged = span * (epoch**-power - (epoch + 1) ** -power) < tuner.tolerance
+    return int(has_converged.argmax()) + 1 if has_converged.any() else tuner.longest
+
+
+def _fit(losses: FloatArray, powers: FloatArray) -> tuple[float, float]:
+    """Span, at least 0, and power of the curve with the least squares among those of the given powers."""
+    shape = np.arange(1.0, len(losses) + 1) ** -powers[:, None]
+    shape -= shape.mean(axis=1, keepdims=True)
+    # the first loss is taken off, which no span depends on, so that losses all alike give a span of exactly 0
+    falls = np.maximum((shape * (losses - losses[0])).sum(axis=1), 0.0)
+    size = (shape * shape).sum(axis=1)
+    best = int(np.argmax(falls * falls / size))  # by so much the line lowers the sum of squares
+    return float(falls[best] / size[best]), float(powers[best])

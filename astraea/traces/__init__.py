@@ -1,0 +1,1 @@
+"""Workloads: what a trace is, readers of public formats, synthetic traces, downloads."""

@@ -1,0 +1,145 @@
+"""The columns of a trace: what each must be, and the sentence for the first row that is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
+
+STATES: Final = ("completed", "cancelled", "failed", "unknown")
+"""How a job ended in the recorded trace; unknown where the source does not tell. It does not change a simulation."""
+
+
+MAX_TIME: Final = 1e10
+"""Largest time that is accepted [s] (317 years): anything above is a wrong unit."""
+
+
+MAX_DEMAND: Final = 1_000_000
+"""Largest gang that is accepted [GPU]."""
+
+
+#: column -> default; a column without a default must be given
+OPTIONAL: Final[dict[str, Any]] = {
+    "user": None,
+    "weight": 1.0,
+    "state": "unknown",
+    "queueing_delay": np.nan,
+    "sensitivity": 1.0,
+    "deadline": np.nan,
+}
+
+
+REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
+
+
+
+
+
+
+_DIGITS: Final = re.compile(r"(\d+)")
+
+
+def _is_time(v: FloatArray) -> npt.NDArray[np.bool_]:
+    return (v >= 0) & (v <= MAX_TIME)
+
+
+#: column, what is expected of it, and the test
+_NUMBERS: Final[tuple[tuple[str, str, Callable[[FloatArray], npt.NDArray[np.bool_]]], ...]] = (
+    (
+        "demand",
+        f"a whole number of GPUs from 1 to {MAX_DEMAND}",
+        lambda v: (v >= 1) & (v <= MAX_DEMAND) & (np.floor(v) == v),
+    ),
+    ("submit_time", f"a time of at least 0 and at most {MAX_TIME:g} s", _is_time),
+    ("duration", f"a time above 0 and at most {MAX_TIME:g} s", lambda v: (v > 0) & (v <= MAX_TIME)),
+    ("weight", "a number above 0", lambda v: (v > 0) & np.isfinite(v)),
+    ("queueing_delay", f"a time of at least 0 and at most {MAX_TIME:g} s", lambda v: np.isnan(v) | _is_time(v)),
+    ("sensitivity", "a speed above 0 and at most 1", lambda v: (v > 0) & (v <= 1)),
+    ("deadline", "a time in seconds", lambda v: ~np.isinf(v)),
+)
+
+
+def rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
+    """Position of each identifier in natural order: runs of digits count by their value."""
+    keys: list[tuple[Any, str]]
+    if all(i.isdecimal() for i in ids):
+        keys = [(int(i), i) for i in ids]
+    else:
+        keys = [([int(p) if p.isdecimal() else p for p in _DIGITS.split(i)], i) for i in ids]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    rank = np.empty(len(keys), dtype=np.intp)
+    rank[order] = np.arange(len(keys))
+    return rank
+
+
+def tenant_table(
+    tenant: npt.NDArray[np.object_], weights: dict[str, float] | None, where: list[str], name: str
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Names in alphabetical order and their weights, checked against the jobs."""
+    if weights is None:
+        names = tuple(sorted(set(tenant)))
+        return names, np.ones(len(names))
+    for t, w in weights.items():
+        if not (isinstance(w, (int, float, np.number)) and np.isfinite(w) and w > 0):
+            raise InputError(f"{name}: the weight of tenant {t!r} must be a number above 0, got {w!r}")
+    for place, t in zip(where, tenant, strict=True):
+        if t not in weights:
+            raise InputError(f"{place}: tenant {t!r} has no weight; known tenants: {', '.join(sorted(weights))}")
+    names = tuple(sorted(weights))
+    return names, np.array([float(weights[t]) for t in names])
+
+
+def checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[str, Any]:
+    """Every column in its final type, or the first offence as a sentence."""
+    missing = [c for c in REQUIRED if c not in jobs.columns]
+    if missing:
+        raise InputError(f"{name}: column {missing[0]!r} is missing; found {', '.join(map(str, jobs.columns))}")
+    unknown = [c for c in jobs.columns if c not in REQUIRED and c not in OPTIONAL]
+    if unknown:
+        known = ", ".join((*REQUIRED, *OPTIONAL))
+        raise InputError(f"{name}: column {unknown[0]!r} is not known; known are {known}")
+    if len(jobs) == 0:
+        raise InputError(f"{name}: there is no job in it")
+    out: dict[str, Any] = {}
+    for c in ("job_id", "tenant"):
+        out[c] = _text(jobs[c], c, where)
+    out["user"] = _text(jobs["user"], "user", where) if "user" in jobs else out["tenant"]
+    duplicate = pd.Series(out["job_id"]).duplicated().to_numpy()
+    refuse(duplicate, out["job_id"], "job_id", where, "unique")
+    for c, expected, good in _NUMBERS:
+        raw = jobs[c] if c in jobs else pd.Series(np.full(len(jobs), OPTIONAL[c]))
+        values = pd.to_numeric(raw, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        text = raw.notna().to_numpy() & np.isnan(values)
+        refuse(text | ~good(values), raw.to_numpy(), c, where, expected)
+        out[c] = values.astype(np.int64) if c == "demand" else values
+    state = _text(jobs["state"], "state", where) if "state" in jobs else np.full(len(jobs), "unknown", dtype=object)
+    refuse(~np.isin(state.astype(str), STATES), state, "state", where, f"one of {', '.join(STATES)}")
+    out["state"] = state
+    return out
+
+
+def _text(column: pd.Series, name: str, where: list[str]) -> npt.NDArray[np.object_]:
+    """Values as non-empty strings."""
+    bad = column.isna().to_numpy()
+    values = np.array([str(v).strip() for v in column], dtype=object)
+    refuse(bad | (values == ""), values, name, where, "a name")
+    return values
+
+
+def refuse(bad: npt.NDArray[np.bool_], values: Any, column: str, where: list[str], expected: str) -> None:
+    """Raise for the first bad row, and say how many there are."""
+    rows = np.flatnonzero(bad)
+    if len(rows) == 0:
+        return
+    first = int(rows[0])
+    value = values[first]
+    shown = f'"{value}"' if isinstance(value, str) else f"{value}"
+    more = f" (and {len(rows) - 1} more like it)" if len(rows) > 1 else ""
+    raise InputError(f"{where[first]}: {column} must be {expected}, got {shown}{more}")

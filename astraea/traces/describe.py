@@ -1,0 +1,200 @@
+"""What a trace is like: the numbers of [Ye2022] §3, as pure functions of a `Trace`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray
+from astraea.traces.columns import STATES
+from astraea.traces.readers import read_trace
+from astraea.traces.trace import Trace
+
+HOUR: Final = 3600.0
+DAY: Final = 86400.0
+
+#: limits of [Ye2022] Table 1 [s]
+RUNNING_TIMES: Final = {"10 min": 600.0, "1 h": HOUR, "6 h": 6 * HOUR, "1 d": DAY, "6 d": 6 * DAY}
+
+#: classes of demand, first and last GPU count
+DEMANDS: Final[dict[str, tuple[float, float]]] = {
+    "1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5-7": (5, 7), "8": (8, 8), ">8": (9, np.inf),
+}  # fmt: skip
+
+
+def running_time_table(trace: Trace) -> pd.Series[float]:
+    """Share of jobs that run less than each limit of [Ye2022] Table 1 [%]."""
+    return pd.Series({label: _percent(trace.duration < limit) for label, limit in RUNNING_TIMES.items()})
+
+
+def state_shares(trace: Trace) -> pd.Series[float]:
+    """Share of jobs by how they ended, [Ye2022] §3.1 [%]."""
+    return pd.Series({state: _percent(trace.state == state) for state in STATES})
+
+
+def demand_shares(trace: Trace) -> pd.Series[float]:
+    """Share of jobs by demand, [Ye2022] Fig 1 [%]."""
+    return pd.Series({c: _percent((trace.demand >= a) & (trace.demand <= b)) for c, (a, b) in DEMANDS.items()})
+
+
+def service_shares(trace: Trace) -> pd.Series[float]:
+    """Share of GPU service time (demand x duration) by demand, [Ye2022] Fig 2 [%]."""
+    total = trace.gpu_time.sum()
+    return pd.Series(
+        {
+            c: 100.0 * float(trace.gpu_time[(trace.demand >= a) & (trace.demand <= b)].sum() / total)
+            for c, (a, b) in {**DEMANDS, ">=8": (8, np.inf)}.items()
+        }
+    )
+
+
+def user_shares(trace: Trace, tops: tuple[int, ...] = (1, 5, 20)) -> pd.Series[float]:
+    """Share of GPU service time of the top 1, 5, 20 % of users (at least one user each) [%]."""
+    sums = pd.Series(trace.gpu_time).groupby(trace.user).sum().sort_values(ascending=False).to_numpy(dtype=np.float64)
+    heads = {p: sums[: max(1, round(len(sums) * p / 100))] for p in tops}
+    return pd.Series({f"{p} %": 100.0 * float(head.sum() / sums.sum()) for p, head in heads.items()})
+
+
+def hourly_arrivals(trace: Trace) -> FloatArray:
+    """Jobs submitted in each full hour of the trace."""
+    hours = int(trace.span // HOUR)
+    index = (trace.submit_time // HOUR).astype(np.int64)
+    return np.bincount(index[index < hours], minlength=hours).astype(np.float64)
+
+
+def burstiness(counts: FloatArray) -> pd.Series[float]:
+    """Variance over mean of hourly counts (Fano factor; a Poisson process has 1), and their autocorrelation.
+
+    Parameters
+    ----------
+    counts : float array, shape (hours,)
+        As `hourly_arrivals` gives them.
+
+    Returns
+    -------
+    Series
+        `fano`, `lag_1h`, `lag_24h`; NaN where the counts are too few or constant.
+    """
+    mean = counts.mean() if len(counts) else 0.0
+    fano = float(counts.var() / mean) if mean > 0 else np.nan
+    return pd.Series({"fano": fano, "lag_1h": _autocorrelation(counts, 1), "lag_24h": _autocorrelation(counts, 24)})
+
+
+def _autocorrelation(x: FloatArray, lag: int) -> float:
+    """Pearson correlation of the series with itself `lag` steps later."""
+    early, late = x[:-lag], x[lag:]
+    if len(early) < 2 or np.ptp(early) == 0 or np.ptp(late) == 0:
+        return float("nan")
+    return float(np.corrcoef(early, late)[0, 1])
+
+
+def offered_load(trace: Trace) -> float:
+    """GPUs that the jobs would keep busy: GPU service time over the time of submissions (NaN below 1 s) [GPU]."""
+    return float(trace.gpu_time.sum() / trace.span) if trace.span >= 1 else float("nan")
+
+
+def served_load(trace: Trace) -> float:
+    """GPUs that would be busy on average until the last submission if nobody had to wait [GPU].
+
+    As `offered_load`, without the part of each job that would run after the last submission; over 1 s at least.
+    """
+    served = np.minimum(trace.duration, trace.span - trace.submit_time)
+    return float(trace.demand @ served) / max(trace.span, 1.0)
+
+
+def describe(trace: Trace) -> pd.DataFrame:
+    """Compute the numbers of [Ye2022] §3 for a trace.
+
+    Returns
+    -------
+    DataFrame
+        Columns `statistic`, `value`, `unit`; NaN where the trace does not tell.
+    """
+    rows: list[tuple[str, float, str]] = [
+        ("jobs", len(trace), "1"),
+        ("tenants", len(trace.tenants), "1"),
+        ("users", len(set(trace.user)), "1"),
+        ("days", trace.span / DAY, "d"),
+        ("GPUs demanded, all jobs", float(trace.demand.sum()), "GPU"),
+        ("largest gang", float(trace.demand.max()), "GPU"),
+        ("offered load", offered_load(trace), "GPU"),
+        ("duration, mean", float(trace.duration.mean()), "s"),
+        ("duration, median", float(np.median(trace.duration)), "s"),
+        ("demand, mean", float(trace.demand.mean()), "GPU"),
+        ("demand, median", float(np.median(trace.demand)), "GPU"),
+    ]
+    rows += [(f"jobs running < {k}", v, "%") for k, v in running_time_table(trace).items()]
+    rows += [(f"jobs {k}", v, "%") for k, v in state_shares(trace).items()]
+    rows += [(f"jobs of demand {k}", v, "%") for k, v in demand_shares(trace).items()]
+    rows += [(f"GPU-time of demand {k}", v, "%") for k, v in service_shares(trace).items()]
+    single = trace.duration[trace.demand == 1]
+    rows += [
+        ("1-GPU jobs running < 1 h", _percent(single < HOUR), "%"),
+        ("1-GPU jobs running > 1 d", _percent(single > DAY), "%"),
+    ]
+    wait = trace.queueing_delay[~np.isnan(trace.queueing_delay)]
+    rows += [
+        ("recorded waiting, mean", float(wait.mean()) if len(wait) else np.nan, "s"),
+        ("recorded waiting, median", float(np.median(wait)) if len(wait) else np.nan, "s"),
+        ("jobs that waited > 30 min", _percent(wait > 1800), "%"),
+    ]
+    rows += [(f"GPU-time of the top {k} of users", v, "%") for k, v in user_shares(trace).items()]
+    burst = burstiness(hourly_arrivals(trace))
+    rows += [
+        ("hourly arrivals, Fano factor", burst["fano"], "1"),
+        ("hourly arrivals, autocorrelation at 1 h", burst["lag_1h"], "1"),
+        ("hourly arrivals, autocorrelation at 24 h", burst["lag_24h"], "1"),
+    ]
+    rows += [("jobs of history", float(len(trace.history)) if trace.history is not None else 0.0, "1")]
+    rows += [("set aside", float(len(trace.set_aside)), "1")]
+    rows += [(f"set aside: {reason}", float(n), "1") for reason, n in set_aside_reasons(trace).items()]
+    return pd.DataFrame(rows, columns=["statistic", "value", "unit"])
+
+
+def set_aside_reasons(trace: Trace) -> pd.Series[int]:
+    """Count the rows set aside for each reason, most frequent first."""
+    counts = trace.set_aside["reason"].value_counts().rename_axis("reason").reset_index()
+    counts = counts.sort_values(["count", "reason"], ascending=[False, True])
+    return pd.Series(counts["count"].to_numpy(), index=counts["reason"].tolist())
+
+
+def describe_text(trace: Trace | str | Path, **options: Any) -> str:
+    """Write what `astraea describe PATH` prints: what was read, what was set aside and why, the table.
+
+    Parameters
+    ----------
+    trace : Trace or path
+        A path is read with `read_trace(path, **options)`.
+    """
+    read = trace if isinstance(trace, Trace) else read_trace(trace, **options)
+    lines = [f"{read.name}: {len(read)} jobs of {len(read.tenants)} tenants in {read.span / DAY:.1f} days"]
+    if read.origin is not None:
+        lines[0] += f" from {read.origin}"
+    if len(read.set_aside):
+        lines.append(f"set aside: {len(read.set_aside)} rows")
+        lines += [f"  {n:>8}  {reason}" for reason, n in set_aside_reasons(read).items()]
+    else:
+        lines.append("set aside: nothing")
+    share = 100.0 * read.tenant_weight / read.tenant_weight.sum()
+    jobs = np.bincount(read.tenant, minlength=len(read.tenants))
+    lines += ["", f"{'tenant':<24}{'share':>8}{'jobs':>10}"]
+    lines += [f"{t:<24}{s:>7.1f}%{n:>10}" for t, s, n in zip(read.tenants, share, jobs, strict=True)]
+    lines += ["", f"{'statistic':<48}{'value':>14}  unit"]
+    table = describe(read)
+    for statistic, value, unit in table[~table["statistic"].str.startswith("set aside")].itertuples(index=False):
+        lines.append(f"{statistic:<48}{_shown(value):>14}  {'' if unit == '1' else unit}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: float) -> str:
+    if np.isnan(value):
+        return "-"
+    return f"{value:.0f}" if value == round(value) else f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _percent(which: Any) -> float:
+    """Share of true entries [%]; NaN of none."""
+    return 100.0 * float(np.mean(which)) if len(which) else float("nan")

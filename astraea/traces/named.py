@@ -1,0 +1,100 @@
+"""A workload by name: synthetic, downloaded, or a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from astraea.core.errors import InputError
+from astraea.traces.download import RAW
+from astraea.traces.readers import read_trace
+from astraea.traces.synthetic import synthesize
+from astraea.traces.trace import Trace
+
+SYNTHETIC: Final = ("venus", "philly")
+"""Names of synthetic traces; the whole recorded Philly is the path ``data/raw/philly``."""
+
+#: name -> folder of `astraea.traces.download`, file or folder in it, share file in it
+FETCHED: Final[dict[str, tuple[str, str, str | None]]] = {
+    "helios-venus": ("helios", "Venus", None),
+    "helios-earth": ("helios", "Earth", None),
+    "helios-saturn": ("helios", "Saturn", None),
+    "helios-uranus": ("helios", "Uranus", None),
+    "philly-two-weeks": ("philly-two-weeks", "philly_two_weeks.csv", "share-production.csv"),
+    "philly-vcs": ("philly-vcs", "", None),
+}
+"""Workloads that `astraea data fetch` gets."""
+
+
+def named_trace(
+    source: str | Path,
+    *,
+    format: str | None = None,
+    time_unit: str | None = None,
+    weights: str | Path | None = None,
+    seed: int = 0,
+    folder: str | Path = RAW,
+) -> Trace:
+    """Make or read the trace that a user named.
+
+    Parameters
+    ----------
+    source : str or path
+        One of `SYNTHETIC`, one of `FETCHED`, or a path as `read_trace` takes it.
+    format, time_unit, weights
+        Of a path, as in `read_trace`; weights of a downloaded workload too.
+    seed : int
+        Of a synthetic trace.
+    folder : path
+        Where downloads are.
+
+    Raises
+    ------
+    InputError
+        If there is no such thing, or it cannot be read.
+    """
+    text = str(source)
+    if text in SYNTHETIC or (text in FETCHED and not Path(text).exists()):
+        if format is not None or time_unit is not None:
+            raise InputError(f"{text}: the form of this workload is known, so no format or time unit can be given")
+    if text in SYNTHETIC:
+        if weights is not None:
+            raise InputError(f"{text}: a synthetic trace has tenant weights of its own, so none can be given")
+        return synthesize(text, seed)
+    path = workload_path(text, folder)
+    assert path is not None
+    if text in FETCHED and not Path(text).exists():
+        shares = FETCHED[text][2]
+        own = None if shares is None else path.parent / shares
+        return read_trace(path, weights=own if weights is None else weights, name=text)
+    return read_trace(source, format=format, time_unit=time_unit, weights=weights)
+
+
+def workload_path(source: str | Path, folder: str | Path = RAW) -> Path | None:
+    """Where a real workload lies; None for a synthetic one.
+
+    Parameters
+    ----------
+    source, folder
+        As in `named_trace`; a relative folder is looked for here and in the checkout.
+
+    Raises
+    ------
+    InputError
+        If it is not there.
+    """
+    text = str(source)
+    if Path(text).exists():
+        return Path(text).resolve()
+    if text in SYNTHETIC:
+        return None
+    if text not in FETCHED:
+        raise InputError(
+            f"{text}: there is no such file or folder, and no workload of that name; "
+            f"known are {', '.join((*SYNTHETIC, *FETCHED))}"
+        )
+    download, inside, _ = FETCHED[text]
+    for root in (Path(), Path(__file__).resolve().parents[2]):
+        if (root / folder / download / inside).exists():
+            return (root / folder / download / inside).resolve()
+    raise InputError(f"{text}: not downloaded yet; run: astraea data fetch {download}")

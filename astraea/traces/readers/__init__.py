@@ -1,0 +1,144 @@
+"""Public trace formats, one file each: `read_trace` is the one door.
+
+A file is recognised only by what no other format has: column names, a JSON list, the number of tab-separated columns,
+the names of the files in a folder. Where that does not decide, the format must be given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from astraea.core.errors import InputError
+from astraea.traces.readers import gavel, helios, philly, tiresias_csv
+from astraea.traces.readers.shares import read_shares
+from astraea.traces.readers.table import read_text
+from astraea.traces.trace import Trace
+from astraea.traces.trace_files import is_parquet, read_parquet
+
+__all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
+
+FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel")
+TIME_UNITS: Final = tuple(tiresias_csv.UNITS)
+
+#: how the names of a folder's files end, for the formats that may be one file per tenant
+_ENDINGS: Final = {"tiresias-csv": (".csv", ".csv.gz"), "gavel": (".trace", ".trace.gz", ".tsv", ".tsv.gz")}
+
+
+def read_trace(
+    path: str | Path,
+    format: str | None = None,
+    time_unit: str | None = None,
+    weights: str | Path | Mapping[str, float] | None = None,
+    name: str | None = None,
+    throughputs: str | Path | None = None,
+) -> Trace:
+    """Read a workload.
+
+    Parameters
+    ----------
+    path : path
+        A file, packed with gzip or not; a folder of one Helios cluster or of the Philly trace; a folder of CSV or
+        Gavel files, one per tenant; or a parquet file of `Trace.to_parquet`.
+    format : str, optional
+        One of `FORMATS`; recognised from the content if not given.
+    time_unit : {"ms", "s", "min"}, optional
+        Of `submit_time` and `duration` in ``tiresias-csv``; needed where the header does not tell it. It wins over
+        the header.
+    weights : path or mapping, optional
+        Tenant weights: a two-column share file with a header (tenant, weight), or a mapping. Every tenant of the
+        trace must be in it.
+    name : str, optional
+        Name of the trace; by default that of the file or folder.
+    throughputs : path, optional
+        Gavel's `simulation_throughputs.json`; by default the one beside the trace.
+
+    Raises
+    ------
+    InputError
+        One sentence with the file, line, column, value and what is expected.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file or folder")
+    title = name or _title(path)
+    if format is not None and format not in FORMATS:
+        raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    if time_unit is not None and time_unit not in TIME_UNITS:
+        raise InputError(f"time unit must be one of {', '.join(TIME_UNITS)}, got {time_unit!r}")
+    parquet = format is None and path.is_file() and is_parquet(path)
+    chosen = "parquet" if parquet else format or recognise(path)
+    if time_unit is not None and chosen != "tiresias-csv":
+        raise InputError(f"{path}: the format {chosen} has a unit of its own, so no time unit can be given")
+    if throughputs is not None and chosen != "gavel":
+        raise InputError(f"{path}: only the format gavel needs throughputs, this is {chosen}")
+    shares = read_shares(weights)
+    if chosen == "parquet":
+        trace = read_parquet(path)
+        if shares is None:
+            return trace
+        shares.check(trace.frame["tenant"].to_numpy(dtype=object), [f"{path}, job {i}" for i in trace.job_id])
+        return trace.with_weights(shares.weight)
+    if chosen == "helios":
+        return helios.read_helios(path, name=title, shares=shares)
+    if chosen == "philly":
+        return philly.read_philly(path, name=title, shares=shares)
+    files = _tenant_files(path, _ENDINGS[chosen])
+    if chosen == "gavel":
+        return gavel.read_gavel(files, name=title, shares=shares, throughputs=throughputs)
+    return tiresias_csv.read_tiresias_csv(files, name=title, shares=shares, time_unit=time_unit)
+
+
+def _title(path: Path) -> str:
+    """Name a trace after its file, without the endings, or its folder."""
+    whole = path.resolve().name
+    return (whole if path.is_dir() else Path(whole.removesuffix(".gz")).stem) or "trace"
+
+
+def _tenant_files(path: Path, endings: tuple[str, ...]) -> list[Path]:
+    """Return the file itself, or the files of a folder in the order of their names."""
+    if not path.is_dir():
+        return [path]
+    files = sorted(f for f in path.iterdir() if f.is_file() and f.name.endswith(endings) and f.name[0] != ".")
+    if not files:
+        raise InputError(f"{path}: there is no file in this folder whose name ends in {' or '.join(endings)}")
+    return files
+
+
+def recognise(path: Path) -> str:
+    """Find the one format that fits a file or folder.
+
+    Raises
+    ------
+    InputError
+        If none fits, or more than one.
+    """
+    tests: dict[str, Callable[[], bool]]
+    if path.is_dir():
+        names = [f.name for f in path.iterdir() if f.is_file() and f.name[0] != "."]
+        tests = {
+            "helios": lambda: helios.LOG in names,
+            "philly": lambda: philly.LOG in names,
+            **{
+                known: lambda endings=endings: (  # type: ignore[misc]
+                    helios.LOG not in names and any(n.endswith(endings) for n in names)
+                )
+                for known, endings in _ENDINGS.items()
+            },
+        }
+    else:
+        text = read_text(path).lstrip()
+        line = text.split("\n", 1)[0].rstrip("\r")
+        header = {c.strip().strip('"') for c in line.split(",")}
+        tests = {
+            "tiresias-csv": lambda: header.issuperset(tiresias_csv.REQUIRED),
+            "helios": lambda: header.issuperset(helios.REQUIRED),
+            "philly": lambda: text[0] == "[",
+            "gavel": lambda: len(line.split("\t")) in gavel.FORMS,
+        }
+    fitting = [known for known, fits in tests.items() if fits()]
+    if len(fitting) == 1:
+        return fitting[0]
+    found = f"could be {' or '.join(fitting)}" if fitting else "is none that is recognised by its content"
+    raise InputError(f"{path}: the format {found}; give the format, one of {', '.join(FORMATS)}")

@@ -1,0 +1,145 @@
+"""Gavel's traces ([Narayanan2020]): tab-separated lines without a header, 7 columns (older) or 10.
+
+A line tells steps, not seconds: duration = total_steps / (steps/s of that job type and scale factor, alone on V100s),
+from Gavel's table of measured throughputs. Jobs have no identifier: they are numbered from 0 in the order of the file.
+In the 10-column form `priority` is the job's weight; `SLO` (times the duration; below 0: none) gives the deadline.
+
+[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
+Workloads, OSDI 2020.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
+from astraea.traces.columns import MAX_TIME
+from astraea.traces.readers.assemble import NO_GPU, assemble, frame, reasons
+from astraea.traces.readers.shares import Shares
+from astraea.traces.readers.table import Table, make_table, printable, read_rows, read_text, refuse
+from astraea.traces.trace import Trace
+
+THROUGHPUTS: Final = "simulation_throughputs.json"
+#: columns by their number
+FORMS: Final[dict[int, tuple[str, ...]]] = {
+    7: ("job_type", "command", "num_steps_arg", "needs_data_dir", "total_steps", "arrival_time", "scale_factor"),
+    10: (
+        "job_type", "command", "working_directory", "num_steps_arg", "needs_data_dir", "total_steps", "scale_factor",
+        "priority", "SLO", "arrival_time",
+    ),
+}  # fmt: skip
+_ACCELERATOR: Final = "v100"
+_KEY: Final = re.compile(r"\((['\"])(?P<kind>.+)\1, (?P<scale>\d{1,7})\)")
+
+
+def read_gavel(
+    paths: Sequence[Path], *, name: str, shares: Shares | None = None, throughputs: str | Path | None = None
+) -> Trace:
+    """Read one file, or several that are one tenant each.
+
+    Set aside: jobs of 0 GPUs, and jobs whose type was never measured with that scale factor or cannot run with it
+    (throughput 0).
+
+    Parameters
+    ----------
+    throughputs : path, optional
+        Gavel's table; by default `simulation_throughputs.json` beside the trace.
+
+    Raises
+    ------
+    InputError
+        Names file, line, column, value and what is expected.
+    """
+    speeds = _speeds(_find(paths[0], throughputs))
+    parts: list[pd.DataFrame] = []
+    where: list[str] = []
+    for path in paths:
+        table = _table(path)
+        tenant = path.name.removesuffix(".gz").removesuffix(".trace").removesuffix(".tsv")
+        parts.append(_jobs(table, speeds, tenant, prefix=f"{tenant}/" if len(paths) > 1 else ""))
+        where += table.where
+    return assemble(pd.concat(parts, ignore_index=True), where, name=name, shares=shares)
+
+
+def _table(path: Path) -> Table:
+    rows, lines = read_rows(path, read_text(path), tabs=True)
+    header = FORMS.get(len(rows[0]))
+    if header is None:
+        raise InputError(f"{path}, line {lines[0]}: expected 7 or 10 columns with tabs between, got {len(rows[0])}")
+    return make_table(path, header, rows, lines)
+
+
+def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, prefix: str) -> pd.DataFrame:
+    steps = table.number("total_steps", "a number of steps above 0 and at most 1e+15", lambda v: (v > 0) & (v <= 1e15))
+    demand = table.demand("scale_factor")
+    submit = table.seconds("arrival_time")
+    kinds = table.text("job_type")
+    known = {kind for kind, _ in speeds}
+    refuse(
+        np.array([k not in known for k in kinds]), kinds, "job_type", table.where, "a job type of the throughputs table"
+    )
+    speed = np.array([speeds.get((k, int(d)), np.nan) for k, d in zip(kinds, demand, strict=True)])
+    runs = speed > 0
+    duration = np.divide(steps, speed, out=np.full(len(table), np.nan), where=runs)
+    refuse(
+        runs & ~((duration > 0) & (duration <= MAX_TIME)), table.words("total_steps"), "total_steps", table.where,
+        f"at most {MAX_TIME:g} s of work at the measured throughput",
+    )  # fmt: skip
+    rows: dict[str, Any] = {
+        "job_id": [f"{prefix}{i}" for i in range(len(table))],
+        "tenant": np.full(len(table), tenant, dtype=object),
+        "demand": demand,
+        "submit_time": submit,
+        "duration": duration,
+        "reason": reasons(
+            len(table),
+            (demand == 0, NO_GPU),
+            (np.isnan(speed), f"its job type was not measured on that many {_ACCELERATOR.upper()}s"),
+            (speed == 0, f"its job type cannot run on that many {_ACCELERATOR.upper()}s (throughput 0)"),
+        ),
+    }
+    if "SLO" in table.columns:
+        rows["weight"] = table.number("priority", "a number above 0", lambda v: (v > 0) & np.isfinite(v))
+        factor = table.number("SLO", "a multiple of the duration, or below 0 for none", _is_slo)
+        rows["deadline"] = submit + np.where(factor > 0, factor, np.nan) * duration
+    return frame(rows)
+
+
+def _is_slo(values: FloatArray) -> Any:
+    return (values != 0) & (values <= 1e9) & np.isfinite(values)
+
+
+def _find(trace: Path, given: str | Path | None) -> Path:
+    path = trace.parent / THROUGHPUTS if given is None else Path(given)
+    if not path.is_file():
+        hint = "get it with `astraea data fetch gavel-throughputs` and give its path as throughputs"
+        raise InputError(f"{path}: there is no table of throughputs, which turns steps into seconds; {hint}")
+    return path
+
+
+def _speeds(path: Path) -> dict[tuple[str, int], float]:
+    """Steps/s of (job type, scale factor) alone on V100s."""
+    try:
+        data = json.loads(read_text(path))
+    except (RecursionError, ValueError) as err:
+        raise InputError(f"{path}: not JSON ({err})") from None
+    entries = data.get(_ACCELERATOR) if isinstance(data, dict) else None
+    if not isinstance(entries, dict) or not entries:
+        raise InputError(f"{path}: key {_ACCELERATOR!r} must hold the throughputs of each job type")
+    out: dict[tuple[str, int], float] = {}
+    for key, value in entries.items():
+        match = _KEY.fullmatch(key)
+        speed = value.get("null") if isinstance(value, dict) else None
+        if match is None or not isinstance(speed, (int, float)) or not 0 <= speed < float("inf"):
+            expected = '"(\'job type\', scale factor)" with a number of at least 0 under "null"'
+            raise InputError(f"{path}: {_ACCELERATOR} must hold {expected}, got {printable(key)}: {printable(speed)}")
+        out[match["kind"], int(match["scale"])] = float(speed)
+    return out

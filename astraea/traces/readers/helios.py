@@ -1,0 +1,120 @@
+"""Helios traces (SenseTime, [Hu2021]): `cluster_log.csv` with `cluster_gpu_number.csv` beside it.
+
+Jobs of 0 GPUs are CPU jobs. TIMEOUT and NODE_FAIL count as failed, as the publishers count them. A tenant's weight is
+the number of GPUs of its virtual cluster on the last day on which it had any. Times have no zone and become
+seconds from the earliest submission of a GPU job.
+
+[Hu2021] Hu et al., Characterization and Prediction of Deep Learning Workloads in Large-Scale GPU Datacenters, SC 2021.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.errors import InputError
+from astraea.traces.readers.assemble import NO_TIME, assemble, frame, reasons
+from astraea.traces.readers.shares import Shares
+from astraea.traces.readers.table import read_table, refuse, to_seconds
+from astraea.traces.trace import Trace
+
+LOG: Final = "cluster_log.csv"
+SIZES: Final = "cluster_gpu_number.csv"
+REQUIRED: Final = (
+    "job_id", "user", "vc", "gpu_num", "state", "submit_time", "start_time", "end_time", "duration", "queue",
+)  # fmt: skip
+_STATES: Final = {
+    "COMPLETED": "completed",
+    "CANCELLED": "cancelled",
+    "FAILED": "failed",
+    "TIMEOUT": "failed",
+    "NODE_FAIL": "failed",
+}
+#: a state that the publishers ignore; one job in their four clusters has it
+_SUSPENDED: Final = "SUSPENDED"
+
+
+def read_helios(path: Path, *, name: str, shares: Shares | None = None) -> Trace:
+    """Read a folder of one Helios cluster, or its `cluster_log.csv`.
+
+    Set aside: CPU jobs, jobs that never started or never ended, jobs of 0 s, and jobs of a virtual cluster that
+    never had GPUs. `queueing_delay` is the recorded `queue`. `shares` replaces the sizes of the virtual clusters.
+
+    Raises
+    ------
+    InputError
+        Names file, line, column, value and what is expected.
+    """
+    log = path / LOG if path.is_dir() else path
+    table = read_table(log)
+    table.require(REQUIRED)
+    ids = table.text("job_id")
+    gpus = table.demand("gpu_num")
+    cpu_job = gpus == 0
+    jobs = table.take(~cpu_job)
+    if len(jobs) == 0:
+        raise InputError(f"{log}: none of the {len(table)} jobs uses a GPU")
+    submit, start, end = (jobs.dates(c) for c in ("submit_time", "start_time", "end_time"))
+    refuse(np.isnat(submit), jobs.words("submit_time"), "submit_time", jobs.where, "a time YYYY-MM-DD HH:MM:SS")
+    refuse(end < start, jobs.words("end_time"), "end_time", jobs.where, "no earlier than start_time")
+    state = jobs.words("state")
+    known = (*_STATES, _SUSPENDED)
+    refuse(~np.isin(state.astype(str), known), state, "state", jobs.where, f"one of {', '.join(known)}")
+    ran = ~(np.isnat(start) | np.isnat(end))
+    duration = np.full(len(jobs), np.nan)
+    queue = np.full(len(jobs), np.nan)
+    finished = jobs.take(ran)
+    duration[ran] = finished.seconds("duration")
+    queue[ran] = finished.seconds("queue")
+    vc = jobs.text("vc")
+    chosen = Shares(_sizes(log.parent / SIZES), str(log.parent / SIZES)) if shares is None else shares
+    homeless = np.array([v not in chosen.weight for v in vc]) if shares is None else np.zeros(len(jobs), dtype=np.bool_)
+    origin = pd.Timestamp(submit.min())
+    rows = frame(
+        {
+            "job_id": ids[~cpu_job],
+            "tenant": vc,
+            "user": jobs.text("user"),
+            "demand": gpus[~cpu_job],
+            "submit_time": to_seconds(submit - submit.min()),
+            "duration": duration,
+            "state": [_STATES.get(s, s) for s in state],
+            "queueing_delay": queue,
+            "reason": reasons(
+                len(jobs),
+                (np.isnat(start), "never started"),
+                (np.isnat(end), "has no end"),
+                (duration == 0, NO_TIME),
+                (state == _SUSPENDED, "was suspended for good"),
+                (homeless, f"its virtual cluster has no GPUs in {SIZES}"),
+            ),
+        }
+    )
+    cpu = frame({"job_id": ids[cpu_job], "reason": np.full(int(cpu_job.sum()), "is a CPU job (0 GPUs)", dtype=object)})
+    where = jobs.where + table.take(cpu_job).where
+    return assemble(pd.concat([rows, cpu], ignore_index=True), where, name=name, shares=chosen, origin=origin)
+
+
+def _sizes(path: Path) -> dict[str, float]:
+    """Read the GPUs of each virtual cluster on the last day on which it had any."""
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file; it tells the sizes of the virtual clusters (or give weights)")
+    table = read_table(path)
+    table.require(("date",))
+    day = table.words("date")
+    dates = pd.to_datetime(pd.Series(day, dtype=object).str[:10], format="%Y-%m-%d", errors="coerce")
+    refuse(dates.isna().to_numpy(), day, "date", table.where, "a date YYYY-MM-DD")
+    order = np.argsort(dates.to_numpy(), kind="stable")
+    out: dict[str, float] = {}
+    for vc in table.columns:
+        if vc not in ("date", "total"):
+            size = table.demand(vc, empty=0.0)[order]
+            present = np.flatnonzero(size > 0)
+            if len(present):
+                out[vc] = float(size[present[-1]])
+    if not out:
+        raise InputError(f"{path}: no virtual cluster has a GPU in it")
+    return out

@@ -1,0 +1,169 @@
+"""Microsoft's Philly trace ([Jeon2019]): `cluster_job_log`, a JSON list of jobs with their attempts.
+
+Choices, where the log leaves them open:
+
+- `demand` is the number of GPUs of the first attempt that lists any, as in the publishers' own notebook;
+- `duration` is the time that the job ran, summed over the attempts that have a start and an end: the wait between
+  attempts is not service;
+- a job whose last attempt has no end was still running when the log was taken, so its duration is not known;
+- times are local and naive. On 2017-11-05 clocks went back from 2:00 to 1:00: an interval inside that hour that seems
+  to end before it starts cannot be measured.
+
+[Jeon2019] Jeon et al., Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training Workloads, USENIX ATC 2019.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.errors import InputError
+from astraea.traces.columns import MAX_DEMAND
+from astraea.traces.readers.assemble import NO_TIME, assemble, frame, reasons
+from astraea.traces.readers.shares import Shares
+from astraea.traces.readers.table import parse_dates, printable, read_text, refuse, to_seconds
+from astraea.traces.trace import Trace
+
+LOG: Final = "cluster_job_log"
+_STATES: Final = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
+_REPEATED_HOUR: Final = (np.datetime64("2017-11-05T01:00:00"), np.datetime64("2017-11-05T02:00:00"))
+
+
+def read_philly(path: Path, *, name: str, shares: Shares | None = None) -> Trace:
+    """Read a `cluster_job_log`, or the folder that holds it.
+
+    Set aside: jobs without an attempt, without GPUs, without times, still running when the log was taken, or that
+    ran for 0 s. `queueing_delay` is first start - submission.
+
+    Raises
+    ------
+    InputError
+        Names file, job, key, value and what is expected.
+    """
+    log = path / LOG if path.is_dir() else path
+    entries = _load(log)
+    where = [f'{log}, job {i + 1} ("{printable(e.get("jobid"))}")' for i, e in enumerate(entries)]
+    columns = {key: _words(entries, key, where) for key in ("jobid", "vc", "status", "submitted_time")}
+    status = columns["status"]
+    refuse(~np.isin(status.astype(str), list(_STATES)), status, "status", where, f"one of {', '.join(_STATES)}")
+    submit = parse_dates(columns["submitted_time"], "submitted_time", where)
+    refuse(np.isnat(submit), columns["submitted_time"], "submitted_time", where, "a time YYYY-MM-DD HH:MM:SS")
+    users = [e.get("user") for e in entries]
+    attempts, gpus = _attempts(entries, where)
+    n = len(entries)
+    job = attempts["job"].to_numpy(dtype=np.int64)
+    places = [where[j] for j in job]
+    start = parse_dates(attempts["start_time"].to_numpy(dtype=object), "start_time", places)
+    end = parse_dates(attempts["end_time"].to_numpy(dtype=object), "end_time", places)
+    backwards = end < start
+    repeated = backwards & (end >= _REPEATED_HOUR[0]) & (start < _REPEATED_HOUR[1])
+    refuse(backwards & ~repeated, attempts["end_time"].to_numpy(), "end_time", places, "no earlier than start_time")
+    ran = to_seconds(end - start)
+    duration = np.bincount(job, weights=np.nan_to_num(ran), minlength=n)
+    timed = np.bincount(job, weights=~np.isnan(ran), minlength=n) > 0
+    count = np.bincount(job, minlength=n)
+    last = np.cumsum(count) - 1
+    running = np.zeros(n, dtype=np.bool_)
+    running[count > 0] = np.isnat(end[last[count > 0]]) & ~np.isnat(start[last[count > 0]])
+    first = np.full(n, np.datetime64("NaT", "s"))
+    first[count > 0] = pd.Series(start).groupby(job).min().to_numpy(dtype="datetime64[s]")
+    delay = to_seconds(first - submit)
+    rows = frame(
+        {
+            "job_id": columns["jobid"],
+            "tenant": columns["vc"],
+            "user": [u if _is_text(u) else vc for u, vc in zip(users, columns["vc"], strict=True)],
+            "demand": gpus,
+            "submit_time": to_seconds(submit - submit.min()),
+            "duration": duration,
+            "state": [_STATES[s] for s in status],
+            "queueing_delay": delay,
+            "reason": reasons(
+                n,
+                (count == 0, "has no attempt"),
+                (gpus == 0, "lists no GPU"),
+                (running, "was still running when the log was taken"),
+                (~timed, "has no attempt with a start and an end"),
+                (np.bincount(job, weights=repeated, minlength=n) > 0, "ran in the hour that clocks repeated"),
+                (duration == 0, NO_TIME),
+                (delay < 0, "starts before it was submitted"),
+            ),
+        }
+    )
+    origin = pd.Timestamp(submit.min())
+    return assemble(rows, where, name=name, shares=shares, origin=origin, id_column="jobid")
+
+
+def _load(path: Path) -> list[dict[str, Any]]:
+    """Read the list of jobs."""
+    try:
+        data = json.loads(read_text(path))
+    except json.JSONDecodeError as err:
+        raise InputError(f"{path}, line {err.lineno}: not JSON ({err.msg}, column {err.colno})") from None
+    except (RecursionError, ValueError) as err:
+        raise InputError(f"{path}: not JSON that can be read ({err})") from None
+    if not isinstance(data, list):
+        raise InputError(f"{path}, line 1: expected a list of jobs, got {type(data).__name__}")
+    if not data:
+        raise InputError(f"{path}: there is no job in it")
+    for i, entry in enumerate(data):
+        if not isinstance(entry, dict):
+            raise InputError(f"{path}, job {i + 1}: expected an object with jobid, vc, ..., got {printable(entry)}")
+    return data
+
+
+def _words(entries: list[dict[str, Any]], key: str, where: list[str]) -> Any:
+    """Take one text per job; a missing key or another type is refused."""
+    values = [e.get(key) for e in entries]
+    for value, entry, place in zip(values, entries, where, strict=True):
+        if not _is_text(value):
+            got = f"got {printable(value)}" if key in entry else "which is missing"
+            raise InputError(f"{place}: {key} must be a text, {got}")
+    return np.array(values, dtype=object)
+
+
+def _attempts(entries: list[dict[str, Any]], where: list[str]) -> tuple[pd.DataFrame, Any]:
+    """Collect all attempts in one table (job, start_time, end_time), and the GPUs of each job."""
+    jobs: list[int] = []
+    times: dict[str, list[str]] = {"start_time": [], "end_time": []}
+    gpus = np.zeros(len(entries), dtype=np.int64)
+    for i, entry in enumerate(entries):
+        for attempt in _list(entry, "attempts", where[i]):
+            jobs.append(i)
+            for key, column in times.items():
+                value = attempt.get(key)
+                if not (value is None or (isinstance(value, str) and value.isascii())):
+                    raise InputError(f"{where[i]}: {key} must be a time YYYY-MM-DD HH:MM:SS, got {printable(value)}")
+                column.append(value or "")
+            if gpus[i] == 0:
+                gpus[i] = sum(_gpus(d, where[i]) for d in _list(attempt, "detail", where[i]))
+    refuse(gpus > MAX_DEMAND, gpus.astype(object), "gpus", where, f"a list of at most {MAX_DEMAND} GPUs")
+    return pd.DataFrame({"job": np.array(jobs, dtype=np.int64), **times}), gpus
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is a text that names something and can be written: JSON may hold halves of a surrogate pair."""
+    if not (isinstance(value, str) and value.strip()):
+        return False
+    return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
+
+
+def _list(item: dict[str, Any], key: str, place: str) -> list[dict[str, Any]]:
+    """Take a list of objects; nothing counts as an empty list."""
+    value = item.get(key)
+    if value is None:
+        return []
+    if not (isinstance(value, list) and all(isinstance(v, dict) for v in value)):
+        raise InputError(f"{place}: {key} must be a list of objects, got {printable(value)}")
+    return value
+
+
+def _gpus(detail: dict[str, Any], place: str) -> int:
+    value = detail.get("gpus")
+    if not isinstance(value, list):
+        raise InputError(f"{place}: gpus must be a list of GPUs, got {printable(value)}")
+    return len(value)

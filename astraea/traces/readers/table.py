@@ -1,0 +1,208 @@
+"""What the readers share: a table of text that knows the line of every row."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.core.arrays import BoolArray, FloatArray, TextArray
+from astraea.core.errors import InputError
+from astraea.traces.columns import MAX_DEMAND, MAX_TIME
+from astraea.traces.columns import refuse as refuse_first
+
+#: how public logs write a time that does not exist
+NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
+DATE_FORM: Final = "%Y-%m-%d %H:%M:%S"
+
+DateArray = npt.NDArray[np.datetime64]
+
+
+def printable(value: Any) -> str:
+    """Show a value on one line of a message: control characters escaped, and not more than 80 characters."""
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value)[:80])
+    return text + "..." if len(str(value)) > 80 else text
+
+
+def refuse(bad: Any, values: TextArray, column: str, where: list[str], expected: str) -> None:
+    """Raise `InputError` for the first bad row with its place, column and value, and say how many there are."""
+    if np.any(bad):
+        refuse_first(np.asarray(bad), [printable(v) for v in values], column, where, expected)
+
+
+def read_text(path: Path) -> str:
+    """Return the whole file as text (UTF-8, packed with gzip or not), or raise `InputError`."""
+    try:
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+        text = data.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as err:
+        raise InputError(f"{path}: the gzip file is damaged ({err})") from None
+    except UnicodeDecodeError as err:
+        raise InputError(f"{path}: not a text file, byte {err.start} is not UTF-8") from None
+    except OSError as err:
+        raise InputError(f"{path}: cannot be read ({err.strerror})") from None
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty")
+    return text
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of text, and the line of the file that each row starts on."""
+
+    path: Path
+    columns: dict[str, TextArray]
+    lines: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @cached_property
+    def where(self) -> list[str]:
+        """Place of each row, for messages."""
+        return [f"{self.path}, line {n}" for n in self.lines]
+
+    def take(self, rows: BoolArray) -> Table:
+        """Keep these rows."""
+        return Table(self.path, {c: v[rows] for c, v in self.columns.items()}, self.lines[rows])
+
+    def require(self, names: Sequence[str]) -> None:
+        """Raise `InputError` for the first of these columns that is missing."""
+        for name in names:
+            if name not in self.columns:
+                found = ", ".join(map(printable, self.columns))
+                raise InputError(f"{self.path}, line 1: column {name!r} is missing; found {found}")
+
+    def words(self, column: str) -> TextArray:
+        """Read a column of text without the blanks around it."""
+        values = self.columns[column]
+        joined = "".join(values)
+        if joined.isascii() and not any(blank in joined for blank in " \t\r\n\v\f"):
+            return values
+        return np.array([v.strip() for v in values], dtype=object)
+
+    def text(self, column: str) -> TextArray:
+        """Read a column of names; empty ones are refused."""
+        values = self.words(column)
+        refuse(values == "", values, column, self.where, "a name")
+        return values
+
+    def number(
+        self, column: str, expected: str, good: Callable[[FloatArray], Any], *, empty: float | None = None
+    ) -> FloatArray:
+        """Read a column of numbers that are all `good`; `empty`, if given, is what an empty field means."""
+        raw = self.words(column)
+        values = _numbers(raw)
+        accepted = good(values) & ~np.isnan(values)
+        if empty is not None:
+            blank = raw == ""
+            values[blank] = empty
+            accepted |= blank
+        refuse(~accepted, raw, column, self.where, expected)
+        return values
+
+    def demand(self, column: str, *, empty: float | None = None) -> FloatArray:
+        """Read a column of GPU counts, 0 included."""
+        expected = f"a whole number of GPUs from 0 to {MAX_DEMAND}"
+        return self.number(column, expected, lambda v: (v >= 0) & (v <= MAX_DEMAND) & (np.floor(v) == v), empty=empty)
+
+    def seconds(
+        self, column: str, *, multiply: float = 1.0, divide: float = 1.0, empty: float | None = None
+    ) -> FloatArray:
+        """Read a column of times of at least 0 and turn it into seconds: values x multiply / divide."""
+        most = MAX_TIME * divide / multiply
+        expected = f"a time of at least 0 and at most {MAX_TIME:g} s"
+        return self.number(column, expected, lambda v: (v >= 0) & (v <= most), empty=empty) * multiply / divide
+
+    def dates(self, column: str) -> DateArray:
+        """Read a column of dates with times; NaT where the log has none."""
+        return parse_dates(self.words(column), column, self.where)
+
+
+def _numbers(raw: TextArray) -> FloatArray:
+    """Read text as numbers, exactly rounded; NaN where it is no number."""
+    if "_" not in "".join(raw):
+        try:
+            return raw.astype(np.float64)
+        except ValueError:
+            pass
+    return np.array([_number(v) for v in raw], dtype=np.float64)
+
+
+def _number(text: str) -> float:
+    """Read a number; Python takes 1_000 for one, but no log means it."""
+    try:
+        return float("nan" if "_" in text else text)
+    except ValueError:
+        return float("nan")
+
+
+def parse_dates(values: TextArray, column: str, where: list[str]) -> DateArray:
+    """Read ``YYYY-MM-DD HH:MM:SS`` as naive times; NaT where the log says that there is none."""
+    series = pd.Series(values, dtype=object)
+    times = pd.to_datetime(series, format=DATE_FORM, errors="coerce")
+    absent = series.isin(NO_DATE)
+    refuse((times.isna() & ~absent).to_numpy(), values, column, where, "a time YYYY-MM-DD HH:MM:SS")
+    return times.to_numpy(dtype="datetime64[s]")
+
+
+def to_seconds(span: Any) -> FloatArray:
+    """Turn a difference of dates into seconds; NaN where one was missing."""
+    return np.asarray(pd.Series(span).dt.total_seconds(), dtype=np.float64)
+
+
+def read_rows(path: Path, text: str, *, tabs: bool = False) -> tuple[list[list[str]], npt.NDArray[np.int64]]:
+    """Fields of every line that is not blank, and the line it starts on."""
+    source = io.StringIO(text, newline="")
+    reader = csv.reader(source, delimiter="\t", quoting=csv.QUOTE_NONE) if tabs else csv.reader(source, strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error as err:
+        raise InputError(f"{path}, line {line}: not a table ({err})") from None
+    return rows, np.array(lines, dtype=np.int64)
+
+
+def make_table(path: Path, header: Sequence[str], rows: list[list[str]], lines: npt.NDArray[np.int64]) -> Table:
+    """Name the columns; every row must have as many fields as the header."""
+    if not rows:
+        raise InputError(f"{path}: there is no job in it")
+    names = [name.strip() for name in header]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
+    widths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    wrong = np.flatnonzero(widths != len(names))
+    if len(wrong):
+        first = wrong[0]
+        raise InputError(f"{path}, line {lines[first]}: expected {len(names)} columns, got {widths[first]}")
+    columns = {
+        name: np.array(values, dtype=object) for name, values in zip(names, zip(*rows, strict=True), strict=True)
+    }
+    return Table(path, columns, lines)
+
+
+def read_table(path: Path) -> Table:
+    """Read a comma-separated file whose first line names the columns."""
+    rows, lines = read_rows(path, read_text(path))
+    return make_table(path, rows[0], rows[1:], lines[1:])

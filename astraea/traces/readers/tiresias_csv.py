@@ -1,0 +1,164 @@
+"""The CSV family of Tiresias's simulator: Tiresias, Muri (ms), Chronus (min), ASTRAEA (s), and the user's own.
+
+Every member has `job_id, num_gpu, submit_time, duration`; they differ in the unit of time and in what they add:
+
+- `tenant` is the tenant and `user` the person; without `tenant`, `user` is the tenant (as in ASTRAEA and Chronus);
+  with neither, the tenant is named after the file;
+- `expect_time`, or `expect_time_list` with its first entry, is how long after submission the job is wanted; 0 or less,
+  nothing, and `best_effort` 1 mean no deadline;
+- `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline` are those of `Trace` (times in the file's unit);
+- other columns (`iterations`, `model_name`, `interval`, ...) describe the job's inside and are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray, TextArray
+from astraea.core.errors import InputError
+from astraea.traces.columns import MAX_TIME, STATES
+from astraea.traces.readers.assemble import NO_GPU, NO_TIME, assemble, frame, reasons
+from astraea.traces.readers.shares import Shares
+from astraea.traces.readers.table import Table, read_table, refuse
+from astraea.traces.trace import Trace
+from astraea.traces.trace_files import CSV_COLUMNS
+
+REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
+
+#: unit -> (multiply, divide) to get seconds
+UNITS: Final[dict[str, tuple[float, float]]] = {"ms": (1.0, 1000.0), "s": (1.0, 1.0), "min": (60.0, 1.0)}
+
+_COMMON: Final = ("job_id", "num_gpu", "submit_time", "iterations", "model_name", "duration", "interval")
+_MURI: Final = (
+    *_COMMON, "batch_size", "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2", "priority",
+)  # fmt: skip
+_CHRONUS: Final = (*_COMMON, "user", "expect_time_list", "expect_value_list", "best_effort", "job_type")
+_ASTRAEA: Final = (*_COMMON, "user", "expect_time")
+
+#: a header that only one member of the family has tells the unit
+_TOLD: Final = {
+    frozenset(_MURI): "ms",
+    frozenset(_CHRONUS): "min",
+    frozenset(_ASTRAEA): "s",
+    frozenset(CSV_COLUMNS): "s",
+}
+
+
+def read_tiresias_csv(
+    paths: Sequence[Path], *, name: str, shares: Shares | None = None, time_unit: str | None = None
+) -> Trace:
+    """Read one file, or several that are one tenant each and share a clock.
+
+    With several files the tenant is named after the file, a `user` column is the person, and identifiers become
+    ``file/job_id``. Jobs of 0 GPUs and of 0 s are set aside.
+
+    Raises
+    ------
+    InputError
+        Names file, line, column, value and what is expected; also if the unit is not given and the header does not
+        tell it.
+    """
+    parts: list[pd.DataFrame] = []
+    where: list[str] = []
+    for path in paths:
+        table = read_table(path)
+        table.require(REQUIRED)
+        parts.append(_jobs(table, _unit(table, time_unit), tenant=_stem(path) if len(paths) > 1 else None))
+        where += table.where
+    return assemble(pd.concat(parts, ignore_index=True), where, name=name, shares=shares)
+
+
+def _unit(table: Table, given: str | None) -> str:
+    """Return the unit of time: what the caller said, else what the header tells."""
+    if given is not None:
+        return given
+    told = _TOLD.get(frozenset(table.columns))
+    if told is None:
+        raise InputError(
+            f"{table.path}: the columns do not tell the unit of submit_time and duration; "
+            f"give the time unit, one of {', '.join(UNITS)}"
+        )
+    return told
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".csv") or path.name
+
+
+def _jobs(table: Table, unit: str, tenant: str | None) -> pd.DataFrame:
+    """Read the rows of one file; `tenant` is set when the file is one tenant of several."""
+    multiply, divide = UNITS[unit]
+    demand = table.demand("num_gpu")
+    submit = table.seconds("submit_time", multiply=multiply, divide=divide)
+    duration = table.seconds("duration", multiply=multiply, divide=divide)
+    ids = table.text("job_id")
+    people: TextArray | None = table.text("user") if "user" in table.columns else None
+    if tenant is not None:
+        if "tenant" in table.columns:
+            place = f"{table.path}, line 1"
+            raise InputError(f"{place}: the files of a folder are one tenant each, but this has a column 'tenant'")
+        ids = np.array([f"{tenant}/{i}" for i in ids], dtype=object)
+        owner: TextArray = np.full(len(table), tenant, dtype=object)
+    elif "tenant" in table.columns:
+        owner = table.text("tenant")
+    elif people is not None:
+        owner, people = people, None
+    else:
+        owner = np.full(len(table), _stem(table.path), dtype=object)
+    rows: dict[str, object] = {
+        "job_id": ids,
+        "tenant": owner,
+        "user": owner if people is None else people,
+        "demand": demand,
+        "submit_time": submit,
+        "duration": duration,
+        "deadline": _deadline(table, submit, multiply, divide),
+        "reason": reasons(len(table), (demand == 0, NO_GPU), (duration == 0, NO_TIME)),
+    }
+    return frame(rows | _extras(table, multiply, divide))
+
+
+def _deadline(table: Table, submit: FloatArray, multiply: float, divide: float) -> FloatArray:
+    """Latest end on the trace's clock [s]; NaN if there is none."""
+
+    def finite(values: FloatArray) -> object:
+        return np.abs(values) <= MAX_TIME * divide / multiply
+
+    expected = f"a number of at most {MAX_TIME:g} s, or nothing"
+    if "deadline" in table.columns:
+        return table.number("deadline", expected, finite, empty=np.nan) * multiply / divide
+    wanted = np.full(len(table), np.nan)
+    if "expect_time" in table.columns:
+        wanted = table.number("expect_time", expected, finite, empty=np.nan)
+    elif "expect_time_list" in table.columns:
+        # a list "60-90" has a first deadline and later ones of less worth
+        first = [v[:1] + v[1:].partition("-")[0] for v in table.words("expect_time_list")]
+        firsts = Table(table.path, {"expect_time_list": np.array(first, dtype=object)}, table.lines)
+        wanted = firsts.number("expect_time_list", expected, finite, empty=np.nan)
+    if "best_effort" in table.columns:
+        flag = table.number("best_effort", "0 or 1", lambda v: (v == 0) | (v == 1), empty=0.0)
+        wanted = np.where(flag == 1, np.nan, wanted)
+    return submit + np.where(wanted > 0, wanted, np.nan) * multiply / divide
+
+
+def _extras(table: Table, multiply: float, divide: float) -> dict[str, object]:
+    """Those of the optional columns of `Trace` that the file has."""
+    out: dict[str, object] = {}
+    if "weight" in table.columns:
+        out["weight"] = table.number("weight", "a number above 0", lambda v: (v > 0) & np.isfinite(v), empty=1.0)
+    if "sensitivity" in table.columns:
+        speed = "a speed above 0 and at most 1"
+        out["sensitivity"] = table.number("sensitivity", speed, lambda v: (v > 0) & (v <= 1), empty=1.0)
+    if "queueing_delay" in table.columns:
+        out["queueing_delay"] = table.seconds("queueing_delay", multiply=multiply, divide=divide, empty=np.nan)
+    if "state" in table.columns:
+        state = table.words("state")
+        state = np.where(state == "", STATES[0], state).astype(object)
+        refuse(~np.isin(state.astype(str), STATES), state, "state", table.where, f"one of {', '.join(STATES)}")
+        out["state"] = state
+    return out

@@ -1,0 +1,138 @@
+"""What jobs are: which tenant asks for which gang, who submits it, how long it runs, how it ends.
+
+Counts and durations are stratified: a class of n jobs gets n evenly spaced quantiles of its distribution, and chance
+decides only who gets which. With tails that hold most of the GPU-time in a few jobs, independent draws would miss the
+published means by tens of percent for most seeds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from astraea.core.arrays import FloatArray, IntArray
+
+#: Sessions: a user submits the same kind of job several times in a row (log-normal number, mean about 5) ...
+SESSION_MEDIAN, SESSION_SPREAD, SESSION_MAX = 2.5, 1.2, 80
+#: ... a sweep within seconds, or one by one after having looked at the last result [h]
+SWEEP_SHARE, SWEEP_GAP, REPEAT_GAP = 0.5, 0.005, 0.4
+
+#: Users of a tenant: how much each submits falls as rank ** -USER_EXPONENT, down to USER_FLOOR, and TASTE is the shape
+#: of the gamma numbers that say how much a user likes each gang size. Chosen for the logs of Venus, where the busiest
+#: 1, 5 and 20 % of the users hold 32, 60 and 88 % of the GPU-time
+USER_EXPONENT, USER_FLOOR, TASTE = 3.6, 0.009, 4.0
+
+TEMPLATES: Final = 3
+"""Kinds of job that a user runs with each gang size."""
+
+#: Share of the spread of (normal scores of) durations that lies between users, between templates of a user, and
+#: between the runs of one template; the last is what no estimator can know
+BETWEEN_USERS, BETWEEN_TEMPLATES, WITHIN = 0.10, 0.70, 0.20
+
+
+def exact_counts(shares: FloatArray, n: int) -> IntArray:
+    """Whole numbers in proportion to `shares` that add up to `n` (largest remainders)."""
+    ideal = shares / shares.sum() * n
+    counts: IntArray = np.floor(ideal).astype(np.int64)
+    missing = n - int(counts.sum())
+    counts[np.argsort(counts - ideal, kind="stable")[:missing]] += 1
+    return counts
+
+
+def demand_matrix(
+    counts: IntArray, gpu_time: FloatArray, load: FloatArray, taste: FloatArray, fits: npt.NDArray[np.bool_]
+) -> IntArray:
+    """Jobs of each tenant with each gang size: the totals per size are exact, the tenants' loads are met.
+
+    Parameters
+    ----------
+    counts, gpu_time : arrays, shape (sizes,)
+        Jobs of each size, and their mean GPU-time [GPU-s].
+    load : array, shape (tenants,)
+        GPU-time that each tenant asks for, in any unit.
+    taste : array, shape (tenants, sizes)
+        Relative inclination of a tenant to a size.
+    fits : bool array, shape (tenants, sizes)
+        Whether the tenant's quota holds the gang.
+    """
+    target = load / load.sum() * (counts @ gpu_time)
+    x = np.where(fits, taste, 0.0)
+    for _ in range(400):  # iterative proportional fitting, rows weighed by GPU-time
+        x *= (target / (x @ gpu_time))[:, None]
+        x *= counts / x.sum(axis=0)
+    columns = [exact_counts(x[:, c], int(counts[c])) for c in range(len(counts))]
+    return np.stack(columns, axis=1)
+
+
+def quantiles(u: FloatArray, knots: tuple[float, ...], percent: tuple[float, ...]) -> FloatArray:
+    """Compute running times at the quantiles `u`, in whole seconds; log(time) is linear between knots [s].
+
+    `percent` is the distribution function at `knots[1:-1]` [%]; it is 0 at the first knot, and 100 at the last.
+    """
+    log_time = np.interp(u, np.array([0.0, *percent, 100.0]) / 100, np.log(knots))
+    return np.maximum(np.round(np.exp(log_time)), 1.0)
+
+
+class Users:
+    """The people of every tenant: how busy they are, and how long their templates run."""
+
+    def __init__(self, rng: np.random.Generator, number: IntArray, sizes: int) -> None:
+        self.tenant = np.repeat(np.arange(len(number)), number)
+        self.first = np.concatenate([[0], np.cumsum(number)])
+        rank = np.arange(len(self.tenant)) - self.first[self.tenant] + 1
+        taste = rng.gamma(TASTE, size=(len(rank), sizes))
+        self.activity = (rank[:, None] ** -USER_EXPONENT + USER_FLOOR) * taste
+        self.pace = np.sqrt(BETWEEN_USERS) * rng.standard_normal((len(rank), 1, 1)) + np.sqrt(
+            BETWEEN_TEMPLATES
+        ) * rng.standard_normal((len(rank), sizes, TEMPLATES))
+
+    def pick(self, rng: np.random.Generator, tenant: int, size: int, n: int) -> IntArray:
+        """Pick users of the tenant for `n` sessions with gangs of this size."""
+        first, last = int(self.first[tenant]), int(self.first[tenant + 1])
+        p = np.cumsum(self.activity[first:last, size])
+        chosen: IntArray = first + np.searchsorted(p, rng.random(n) * p[-1])
+        return chosen
+
+
+def session_lengths(rng: np.random.Generator, n: int) -> IntArray:
+    """Jobs in each session, `n` in all."""
+    draw = SESSION_MEDIAN * np.exp(SESSION_SPREAD * rng.standard_normal(n))
+    lengths = np.clip(np.round(draw), 1, SESSION_MAX).astype(np.int64)
+    ends = np.cumsum(lengths)
+    last = int(np.searchsorted(ends, n))
+    lengths = lengths[: last + 1]
+    lengths[-1] -= ends[last] - n
+    return lengths
+
+
+def deal(rng: np.random.Generator, tenant: IntArray, score: FloatArray) -> IntArray:
+    """Order the jobs of one class by the running times they shall get, shortest first.
+
+    Each tenant's jobs are spread evenly over the ranks, so that a tenant's load is what it should be and not a matter
+    of who happened to get the few very long jobs; among a tenant's own jobs the order is that of `score`.
+    """
+    order = np.lexsort((score, tenant))
+    counts = np.bincount(tenant)
+    first = np.cumsum(counts) - counts
+    mine = tenant[order]
+    place = (np.arange(len(order)) - first[mine] + rng.random(len(counts))[mine]) / counts[mine]
+    return order[np.argsort(place, kind="stable")]
+
+
+def end_states(
+    rng: np.random.Generator, n: int, shares: tuple[float, float, float], tilt: tuple[float, float]
+) -> npt.NDArray[np.object_]:
+    """How each of a class's `n` jobs ended, shortest first; `shares` are of completed, cancelled, failed.
+
+    `tilt` says how much the cancelled and the failed ones tend to be the long ones (below 0: the short ones).
+    """
+    counts = exact_counts(np.array(shares), n)
+    state = np.full(n, "completed", dtype=object)
+    rank = np.linspace(-1.7, 1.7, n)
+    for name, count, slope in (("cancelled", counts[1], tilt[0]), ("failed", counts[2], tilt[1])):
+        left = np.flatnonzero(state == "completed")
+        key = slope * rank[left] + rng.standard_normal(len(left))
+        state[left[np.argsort(-key, kind="stable")[:count]]] = name
+    return state

@@ -1,0 +1,209 @@
+"""From published statistics to a trace: the steps that both synthetic workloads share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.traces.synthetic import arrivals
+from astraea.traces.synthetic.arrivals import DAY
+from astraea.traces.synthetic.habits import look_before_submitting
+from astraea.traces.synthetic.jobs import (
+    REPEAT_GAP,
+    SWEEP_GAP,
+    SWEEP_SHARE,
+    WITHIN,
+    Users,
+    deal,
+    demand_matrix,
+    end_states,
+    exact_counts,
+    quantiles,
+    session_lengths,
+)
+from astraea.traces.trace import Trace
+
+HISTORY_DAYS, WINDOW_DAYS = 42, 14
+
+#: How often each template of a user is the one that is run
+TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A virtual cluster.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    weight : float
+        Its contribution to the cluster, [Ye2022] Eq. 6.
+    load : float
+        GPU-time that it asks for relative to its quota; only ratios between tenants matter.
+    taste : float
+        Its inclination to large gangs: a gang of d GPUs is `d**taste` times as likely as among all jobs.
+    users : int
+        How many people submit.
+    swing : float
+        Size of a fortnightly wave in its activity; see `arrivals.activity`.
+    """
+
+    name: str
+    weight: float
+    load: float
+    taste: float
+    users: int
+    swing: float = 0.0
+
+
+@dataclass(frozen=True)
+class Size:
+    """Jobs with the same gang size: their share of all jobs [%], their running times, their ends.
+
+    `percent` is the distribution function of running time at the workload's knots [%]; `states` are the relative
+    frequencies of completed, cancelled and failed.
+    """
+
+    demand: int
+    share: float
+    percent: tuple[float, ...]
+    states: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Everything that is known about a workload before chance comes in.
+
+    `stream` numbers the stream of random numbers, so that workloads with the same seed have nothing in common; `start`
+    is the Monday on which the evaluated window begins; every gang fits its tenant's quota of `gpus` GPUs, and users
+    queued in a cluster of `home_gpus`; `jobs` are submitted in the window and `history_jobs` before; log(running time)
+    is uniform between `knots` [s]; `tilt` says whether cancelled and failed jobs tend to be long (`jobs.end_states`).
+    """
+
+    name: str
+    stream: int
+    start: pd.Timestamp
+    gpus: int
+    home_gpus: int
+    jobs: int
+    history_jobs: int
+    tenants: tuple[Tenant, ...]
+    sizes: tuple[Size, ...]
+    knots: tuple[float, ...]
+    tilt: tuple[float, float]
+
+    def generate(self, seed: int) -> Trace:
+        """Two weeks of jobs, with the six weeks before them as history."""
+        rng = np.random.default_rng([self.stream, seed])
+        days = HISTORY_DAYS + WINDOW_DAYS
+        rate = arrivals.intensity(rng, days)
+        active = arrivals.activity(rng, days, np.array([t.swing for t in self.tenants]))
+        users = Users(rng, np.array([t.users for t in self.tenants]), len(self.sizes))
+        bins = HISTORY_DAYS * DAY // arrivals.BIN
+        past = self._jobs(rng, users, rate[:bins], active[:HISTORY_DAYS], self.history_jobs)
+        present = self._jobs(rng, users, rate[bins:], active[HISTORY_DAYS:], self.jobs)
+        present = self._after_a_look(present)
+        present["submit_time"] += HISTORY_DAYS * DAY
+        jobs = pd.concat([past, present], ignore_index=True)
+        names = np.array([t.name for t in self.tenants], dtype=object)[jobs["tenant"]]
+        jobs["user"] = names + "-" + jobs["user"].astype(str)
+        jobs["tenant"] = names
+        jobs["job_id"] = np.arange(1, len(jobs) + 1)
+        trace = Trace.from_frame(
+            jobs.astype({c: object for c in ("tenant", "user", "state")}),
+            name=self.name,
+            weights={t.name: t.weight for t in self.tenants},
+            origin=self.start - pd.Timedelta(days=HISTORY_DAYS),
+        )
+        return trace.window(HISTORY_DAYS * DAY, days * DAY)
+
+    def quota(self, gpus: int) -> FloatArray:
+        """Quota of each tenant in a cluster of `gpus` GPUs, [Ye2022] Eq. 6 [GPU]."""
+        weight = np.array([t.weight for t in self.tenants])
+        quota: FloatArray = gpus * weight / weight.sum()
+        return quota
+
+    def _jobs(
+        self, rng: np.random.Generator, users: Users, rate: FloatArray, active: FloatArray, n: int
+    ) -> pd.DataFrame:
+        """`n` jobs in order of submission, tenants and users by number; every gang size has its exact share."""
+        submit = arrivals.submit_times(rng, rate, n)
+        tenant, size, user, template = self._sessions(rng, users, submit, active)
+        score = users.pace[user, size, template] + np.sqrt(WITHIN) * rng.standard_normal(n)
+        duration = np.empty(n)
+        state = np.empty(n, dtype=object)
+        for c, s in enumerate(self.sizes):
+            mine = np.flatnonzero(size == c)
+            mine = mine[deal(rng, tenant[mine], score[mine])]
+            even = (np.arange(len(mine)) + rng.uniform(0.25, 0.75, len(mine))) / len(mine)
+            duration[mine] = quantiles(even, self.knots, s.percent)
+            state[mine] = end_states(rng, len(mine), s.states, self.tilt)
+        demand = np.array([s.demand for s in self.sizes])[size]
+        number = user - users.first[tenant] + 1
+        columns = {"tenant": tenant, "user": number, "demand": demand, "duration": duration, "state": state}
+        return pd.DataFrame({**columns, "submit_time": submit})
+
+    def _after_a_look(self, jobs: pd.DataFrame) -> pd.DataFrame:
+        """Keep the jobs and the times, in the order of users who look at the queue first."""
+        row = np.arange(len(jobs))
+        for t, gpus in enumerate(self.quota(self.home_gpus)):
+            mine = np.flatnonzero(jobs["tenant"] == t)
+            submit, demand, duration = (jobs[c].to_numpy()[mine] for c in ("submit_time", "demand", "duration"))
+            row[mine] = mine[look_before_submitting(submit, demand, duration, int(gpus))]
+        looked = jobs.iloc[row].reset_index(drop=True)
+        looked["submit_time"] = jobs["submit_time"]
+        return looked
+
+    def _sessions(
+        self, rng: np.random.Generator, users: Users, submit: IntArray, active: FloatArray
+    ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Tenant, size, user and template of the jobs at the times `submit`.
+
+        Sessions are laid out on the axis of submissions (0 to n) instead of time, where all tenants together have
+        density 1; the k-th job on that axis then gets the k-th submission time.
+        """
+        n = len(submit)
+        matrix = self._matrix(n)
+        per_day = np.bincount(submit // DAY, minlength=len(active)).astype(np.float64)
+        share = active * matrix.sum(axis=1)
+        for _ in range(100):  # until each tenant has all its jobs, and each day all its submissions
+            share *= (per_day / share.sum(axis=1))[:, None]
+            share *= matrix.sum(axis=1) / share.sum(axis=0)
+        day_start = np.concatenate([[0.0], np.cumsum(per_day)])
+        per_hour = n / (24 * len(active))
+        parts = []
+        for t, c in np.argwhere(matrix > 0):
+            length = session_lengths(rng, int(matrix[t, c]))
+            job = np.repeat(np.arange(len(length)), length)
+            # the session begins on one of the tenant's active days ...
+            u = np.cumsum(share[:, t]) / share[:, t].sum()
+            begin = np.interp(rng.random(len(length)), np.concatenate([[0.0], u]), day_start)
+            # ... and goes on as a sweep, or as one run after another
+            gap = np.where(rng.random(len(length)) < SWEEP_SHARE, SWEEP_GAP, REPEAT_GAP)[job]
+            late = np.cumsum(gap * rng.exponential(size=len(job)))
+            first = np.cumsum(length) - length
+            key = begin[job] + (late - late[first][job]) * per_hour
+            user = users.pick(rng, t, c, len(length))[job]
+            template = np.searchsorted(np.cumsum(TEMPLATE_SHARES)[:-1], rng.random(len(length)))[job]
+            parts.append((np.full(len(job), t), np.full(len(job), c), user, template, key))
+        tenant, size, user, template, key = (np.concatenate(p) for p in zip(*parts, strict=True))
+        # what would go on after the end of the period is put to its beginning, where others' sessions end
+        order = np.argsort(key % n, kind="stable")
+        return tenant[order], size[order], user[order], template[order]
+
+    def _matrix(self, n: int) -> IntArray:
+        """Jobs of each tenant with each gang size, shape (tenants, sizes), `n` in all."""
+        demand = np.array([s.demand for s in self.sizes])
+        counts = exact_counts(np.array([s.share for s in self.sizes]), n)
+        middle = (np.arange(10_000) + 0.5) / 10_000
+        mean = np.array([quantiles(middle, self.knots, s.percent).mean() for s in self.sizes])
+        quota = self.quota(self.gpus)
+        load = np.array([t.load for t in self.tenants]) * quota
+        share = np.array([s.share for s in self.sizes])
+        taste = share * demand[None, :] ** np.array([t.taste for t in self.tenants])[:, None]
+        return demand_matrix(counts, demand * mean, load, taste, demand[None, :] <= np.floor(quota)[:, None])

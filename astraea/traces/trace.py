@@ -1,0 +1,257 @@
+"""A workload: validated, immutable columns of jobs and tenants.
+
+A `Trace` is the only thing that a simulation reads. Readers and generators end in `Trace.from_frame`, which
+checks every column and says which row is wrong.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
+from astraea.traces.columns import OPTIONAL, REQUIRED, checked_columns, rank, tenant_table
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Jobs in order of `(submit_time, job_id)`, and the tenants they belong to.
+
+    Attributes
+    ----------
+    name : str
+        What the trace is called in results and figures.
+    job_id : array of str, shape (n,)
+        Unique. Ordered naturally: job 9 before job 10.
+    tenant : int array, shape (n,)
+        Index into `tenants`.
+    user : array of str, shape (n,)
+        The person; the tenant's name where the source does not tell.
+    demand : int array, shape (n,)
+        GPUs of the gang [GPU], at least 1.
+    submit_time : float array, shape (n,)
+        On the trace's clock, from 0 [s].
+    duration : float array, shape (n,)
+        Service needed when undisturbed [s], more than 0.
+    weight : float array, shape (n,)
+        Share weight of the job inside its tenant, [Ye2022] Eq. 3.
+    state : array of str, shape (n,)
+        One of `STATES`.
+    queueing_delay : float array, shape (n,)
+        Recorded wait before the first start [s]; NaN where the source does not tell.
+    sensitivity : float array, shape (n,)
+        Speed of the job, in (0, 1], when its gang spans more nodes than it must.
+    deadline : float array, shape (n,)
+        Latest end that the user asked for, on the trace's clock [s]; NaN if none.
+    tenants : tuple of str, shape (k,)
+        Names, in alphabetical order.
+    tenant_weight : float array, shape (k,)
+        Contribution of each tenant, [Ye2022] Eq. 6.
+    origin : Timestamp or None
+        Date and time of second 0, where the source tells.
+    history : Trace or None
+        Jobs submitted before second 0 (on a clock of their own), for estimators to learn from.
+    set_aside : DataFrame, columns job_id, reason
+        What a reader found and could not use as a job.
+    """
+
+    name: str
+    job_id: npt.NDArray[np.object_]
+    tenant: IntArray
+    user: npt.NDArray[np.object_]
+    demand: IntArray
+    submit_time: FloatArray
+    duration: FloatArray
+    weight: FloatArray
+    state: npt.NDArray[np.object_]
+    queueing_delay: FloatArray
+    sensitivity: FloatArray
+    deadline: FloatArray
+    tenants: tuple[str, ...]
+    tenant_weight: FloatArray
+    origin: pd.Timestamp | None = None
+    history: Trace | None = None
+    set_aside: pd.DataFrame = field(default_factory=lambda: no_set_aside())
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                value = value.view()
+                value.flags.writeable = False
+                object.__setattr__(self, f.name, value)
+
+    def __len__(self) -> int:
+        return len(self.job_id)
+
+    def __repr__(self) -> str:
+        days = self.span / 86400
+        return f"Trace({self.name!r}: {len(self)} jobs, {len(self.tenants)} tenants, {days:.1f} days)"
+
+    @classmethod
+    def from_frame(
+        cls,
+        jobs: pd.DataFrame,
+        *,
+        name: str = "trace",
+        weights: dict[str, float] | None = None,
+        origin: pd.Timestamp | None = None,
+        history: Trace | None = None,
+        set_aside: pd.DataFrame | None = None,
+        places: list[str] | None = None,
+    ) -> Trace:
+        """Check a table of jobs and make it a trace.
+
+        Parameters
+        ----------
+        jobs : DataFrame
+            Columns `job_id`, `tenant` (name), `demand`, `submit_time`, `duration`, and any of the optional ones
+            (`user`, `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline`).
+        weights : dict, optional
+            Weight of every tenant; all tenants that are named exist, with jobs or without. Equal weights if not given.
+        places : list of str, optional
+            Where each row came from (``"file.csv, line 7"``), for messages.
+
+        Raises
+        ------
+        InputError
+            Names the row, the column, the value and what is expected.
+        """
+        where = places if places is not None else [f"{name}, row {i}" for i in range(len(jobs))]
+        columns = checked_columns(jobs, name, where)
+        ids = columns["job_id"]
+        order = np.lexsort((rank(ids), columns["submit_time"]))
+        names, weight = tenant_table(columns["tenant"], weights, where, name)
+        index = {t: i for i, t in enumerate(names)}
+        tenant = np.array([index[t] for t in columns["tenant"]], dtype=np.int64)
+        return cls(
+            name=name,
+            tenant=tenant[order],
+            tenants=names,
+            tenant_weight=weight,
+            origin=origin,
+            history=history,
+            set_aside=no_set_aside() if set_aside is None else set_aside.reset_index(drop=True),
+            **{c: columns[c][order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},
+        )
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per job, tenants by name; a copy, in trace order."""
+        data: dict[str, Any] = {"job_id": self.job_id, "tenant": np.array(self.tenants, dtype=object)[self.tenant]}
+        for c in (*REQUIRED[2:], *OPTIONAL):
+            data[c] = getattr(self, c)
+        return pd.DataFrame(data)
+
+    @property
+    def span(self) -> float:
+        """Time of the last submission [s]."""
+        return float(self.submit_time[-1]) if len(self) else 0.0
+
+    @property
+    def gpu_time(self) -> FloatArray:
+        """Service that each job asks for, demand x duration [GPU-s]."""
+        return self.demand * self.duration
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that a simulation reads."""
+        h = hashlib.sha256()
+        for text in ("\x1f".join(self.job_id), "\x1f".join(self.tenants), "\x1f".join(self.user)):
+            h.update(text.encode())
+        for a in (
+            self.tenant, self.demand, self.submit_time, self.duration, self.weight,
+            self.sensitivity, self.deadline, self.tenant_weight,
+        ):
+            h.update(np.ascontiguousarray(a).astype("<f8" if a.dtype.kind == "f" else "<i8").tobytes())
+        if self.history is not None:
+            h.update(self.history.digest.encode())
+        return h.hexdigest()
+
+    def _take(self, rows: npt.NDArray[np.intp], **changes: Any) -> Trace:
+        """The trace of these rows, in their order; `changes` replace whole fields."""
+        fields: dict[str, Any] = {c: getattr(self, c)[rows] for c in (*REQUIRED, *OPTIONAL)}
+        return dataclasses.replace(self, **{**fields, **changes})
+
+    def window(self, start: float, end: float) -> Trace:
+        """Jobs submitted in [start, end) seconds, clock set to 0 at `start`; what came before becomes `history`.
+
+        Raises
+        ------
+        InputError
+            If the window is empty or its ends are in the wrong order.
+        """
+        if not 0 <= start < end:
+            raise InputError(f"{self.name}: a window needs 0 <= start < end, got [{start}, {end})")
+        inside = np.flatnonzero((self.submit_time >= start) & (self.submit_time < end))
+        if len(inside) == 0:
+            raise InputError(f"{self.name}: no job was submitted in [{start}, {end}) s")
+        before = np.flatnonzero(self.submit_time < start)
+        past = self._take(before, name=f"{self.name} history", history=None) if len(before) else None
+        return self._take(
+            inside,
+            submit_time=self.submit_time[inside] - start,
+            deadline=self.deadline[inside] - start,
+            origin=None if self.origin is None else self.origin + pd.Timedelta(seconds=start),
+            history=past,
+        )
+
+    def head(self, n: int) -> Trace:
+        """The first `n` jobs by submission."""
+        if n < 1:
+            raise InputError(f"{self.name}: head() needs at least 1 job, got {n}")
+        return self._take(np.arange(min(n, len(self))))
+
+    def scale_load(self, factor: float) -> Trace:
+        """The same jobs arriving `factor` times as fast: submission times divided by `factor`."""
+        if not (np.isfinite(factor) and factor > 0):
+            raise InputError(f"{self.name}: the load factor must be a number above 0, got {factor}")
+        late = self.deadline - self.submit_time
+        submit = self.submit_time / factor
+        return dataclasses.replace(self, submit_time=submit, deadline=submit + late)
+
+    def with_weights(self, weights: dict[str, float]) -> Trace:
+        """The same jobs under other tenant weights; every tenant of the trace must be named."""
+        names, weight = tenant_table(np.array(self.tenants, dtype=object), weights, list(self.tenants), self.name)
+        index = {t: i for i, t in enumerate(names)}
+        move = np.array([index[t] for t in self.tenants], dtype=np.int64)
+        return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=move[self.tenant])
+
+    def describe(self) -> pd.DataFrame:
+        """The numbers of [Ye2022] §3: columns `statistic`, `value`, `unit`."""
+        from astraea.traces.describe import describe
+
+        return describe(self)
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write everything to one parquet file, in one step."""
+        from astraea.traces.trace_files import write_parquet
+
+        write_parquet(self, path)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path) -> Trace:
+        """Read a file of `to_parquet`; `InputError` if it is missing, damaged or another's."""
+        from astraea.traces.trace_files import read_parquet
+
+        return read_parquet(path)
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the jobs as CSV in seconds and a share file beside it, whose path is returned."""
+        from astraea.traces.trace_files import write_csv
+
+        return write_csv(self, path)
+
+
+def no_set_aside() -> pd.DataFrame:
+    """An empty table of jobs that were set aside."""
+    return pd.DataFrame({"job_id": pd.Series(dtype=object), "reason": pd.Series(dtype=object)})

@@ -1,0 +1,163 @@
+"""`astraea simulate`, `sweep` and `lease-term` as a user sees them: what they print, what they write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tiny_trace import TINY, command
+
+from astraea.cli.main import main
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import Settings, simulate
+from astraea.core.metrics import summary, tenant_windows
+from astraea.core.result import JOB_COLUMNS
+from astraea.traces import named
+from astraea.traces.readers import read_trace
+from astraea.traces.trace import Trace
+
+JOBS = """\
+job_id,tenant,demand,submit_time,first_start_time,end_time,duration,jct,queueing_delay,slowdown,attained_service,\
+fair_service,rho_job,leases,preemptions,overhead
+A,t,1,0.0,0.0,160.0,100.0,160.0,30.0,1.2307692307692308,130.0,117.5,1.1063829787234043,3,1,30.0
+B,t,1,5.0,60.0,90.0,30.0,85.0,55.0,2.8333333333333335,30.0,42.5,0.7058823529411765,1,0,0.0
+"""
+
+
+SET_ASIDE = """\
+job_id,tenant,demand,duration,reason
+C,,,,asks for 0 GPUs
+D,t,2,30.0,demand exceeds the cluster (1 GPUs)
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.csv"
+    path.write_text(TINY)
+    return path
+
+
+
+
+LEASE = ("--param", "lease_term=60")
+
+
+def test_simulate_writes_what_one_finds_by_hand(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tiny.parent / "deep" / "out"
+    assert main(command(tiny, *LEASE, "--format", "tiresias-csv", "--out", str(out))) == 0
+    assert (out / "jobs.csv").read_text() == JOBS
+    assert (out / "set_aside.csv").read_text() == SET_ASIDE
+    assert (out / "tenants.csv").read_text() == (
+        "window_start,window_end,tenant,attained_service,fair_service,rho_tenant\n"
+    )
+    about = json.loads((out / "provenance.json").read_text())
+    assert about["parameters"]["lease_term"] == 60
+    assert (about["policy"], about["nodes"], about["seed"]) == ("astraea", 1, 0)
+    assert sorted(p.name for p in out.iterdir()) == ["jobs.csv", "provenance.json", "set_aside.csv", "tenants.csv"]
+    printed, err = capsys.readouterr()
+    assert err == ""
+    rows = [line.split() for line in printed.splitlines()]
+    assert ["jobs", "2"] in rows
+    assert ["set", "aside", "2"] in rows
+    assert ["asks", "for", "0", "GPUs", "1"] in rows
+    assert ["average", "JCT", "122.5", "s"] in rows
+    assert ["median", "JCT", "122.5", "s"] in rows
+    assert ["sharing", "loss", "50.00", "%", "of", "jobs"] in rows
+    assert ["tenant", "sharing", "loss", "-", "%", "of", "tenant-days"] in rows
+    assert ["utilization", "100.00", "%"] in rows
+    assert any(row[:2] == ["simulated", "in"] for row in rows)
+
+
+def test_the_same_command_writes_the_same_bytes_over_the_old(tiny: Path) -> None:
+    out = tiny.parent / "out"
+    argv = command(tiny, *LEASE, "--out", str(out))
+    assert main(argv) == 0
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+    (out / "jobs.csv").write_text("old")
+    (out / "mine.txt").write_text("stays")
+    assert main(argv) == 0
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before | {"mine.txt": b"stays"}
+
+
+def test_tables_hold_the_exact_numbers_of_a_synthetic_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{i},{'abc'[i % 3]},{1 + i % 4},{i * 700.1},{300 + i * 37.7}\n" for i in range(300)]
+    path.write_text("job_id,user,num_gpu,submit_time,duration\n" + "".join(rows))
+    argv = ["simulate", str(path), "--time-unit", "s", "--nodes", "3", "--gpus-per-node", "4", "--json"]
+    assert main([*argv, "--policy", "tiresias-l", "--param", "restart_overhead=7", "--out", str(tmp_path / "o")]) == 0
+    trace = read_trace(path, time_unit="s")
+    settings = Settings(restart_overhead=7.0)
+    result = simulate(trace, Cluster(3, 4), get_policy("tiresias-l"), settings=settings)
+    jobs = pd.read_csv(tmp_path / "o" / "jobs.csv", dtype={"job_id": object})
+    windows = pd.read_csv(tmp_path / "o" / "tenants.csv")
+    for read, table in ((jobs, result.jobs[list(JOB_COLUMNS)]), (windows, tenant_windows(result))):
+        assert len(read) > 100
+        pd.testing.assert_frame_equal(read, table.astype(read.dtypes.to_dict()), check_exact=True)
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["trace"] == "t"
+    assert printed["set_aside"] == {}
+    assert printed["seconds"] > 0
+    assert {k: printed[k] for k in summary(result)} == summary(result)
+
+
+def test_json_is_valid_also_where_a_figure_is_undefined(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command(tiny, "--json")) == 0
+    out, err = capsys.readouterr()
+    figures = json.loads(out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
+    assert figures["tenant_sharing_loss"] is None
+    assert figures["set_aside"] == {"asks for 0 GPUs": 1, "demand exceeds the cluster (1 GPUs)": 1}
+    assert figures["set_aside_by_reader"] == 1
+    assert err == ""
+
+
+def test_weights_and_folders_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "jobs").mkdir(exist_ok=True)
+        (tmp_path / "jobs" / f"{name}.csv").write_text("job_id,num_gpu,submit_time,duration\n1,1,0,1\n")
+    (tmp_path / "shares.csv").write_text("name,share\na,3\nb,1\n")
+    argv = ["simulate", str(tmp_path / "jobs"), "--time-unit", "min", "--nodes", "4", "--gpus-per-node", "1", "--json"]
+    assert main([*argv, "--weights", str(tmp_path / "shares.csv")]) == 0
+    assert json.loads(capsys.readouterr().out)["average_jct"] == 60
+
+
+def test_sweep_makes_a_tidy_table(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, cache = tiny.parent / "grid.csv", tiny.parent / "cache"
+    argv = ["sweep", str(tiny), "--time-unit", "s", "--gpus-per-node", "1", "--cache", str(cache), "--jobs", "1"]
+    argv += ["--policies", "astraea,fifo", "--param", "lease_term=60,100", "--nodes", "1,2"]
+    assert main([*argv, "--out", str(out)]) == 0
+    assert capsys.readouterr() == (f"6 runs in {out}\n", "")
+    table = pd.read_csv(out)
+    assert table[["nodes", "policy", "lease_term"]].fillna(0).to_numpy().tolist() == [
+        [n, *rest] for n in (1, 2) for rest in (["astraea", 60], ["astraea", 100], ["fifo", 0])
+    ]
+    assert table["average_jct"][0] == 122.5
+    assert main(argv) == 0
+    assert capsys.readouterr() == (out.read_text(), "")
+
+
+def test_sweep_over_seeds(tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def synthesize(name: str, seed: int) -> Trace:
+        return read_trace(tiny, time_unit="s", name=f"{name}{seed}")
+
+    monkeypatch.setattr(named, "synthesize", synthesize)
+    argv = ["sweep", "venus", "--nodes", "1", "--seeds", "3", "--cache", str(tiny.parent / "c"), "--jobs", "1"]
+    assert main(argv) == 0
+    rows = capsys.readouterr().out.splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == ["venus0", "venus1", "venus2"]
+    assert main(command(tiny, "--seeds", "2", "--cache", str(tiny.parent / "c"), "--jobs", "1", name="sweep")) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 3
+    assert "only random placement differs" in err
+
+
+def test_lease_term_recommends(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = command(tiny, "--terms", "60,900", "--cache", str(tiny.parent / "c"), "--jobs", "1", name="lease-term")
+    assert main(argv) == 0
+    lines = capsys.readouterr().out.splitlines()
+    # with one lease of 900 s A ends at 100 and B at 130: (100 + 125) / 2
+    assert [line.split()[:2] for line in lines[1:3]] == [["60", "122.5"], ["900", "112.5"]]
+    assert lines[-1].startswith("900 s is the shortest lease term whose average JCT")

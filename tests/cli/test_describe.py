@@ -1,0 +1,152 @@
+"""The commands that show, fetch and draw, and the program as a process: Ctrl-C, a closed pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+from places import ROOT
+from tiny_trace import TINY, command
+
+import astraea
+from astraea.cli.main import main
+from astraea.cluster.policies import POLICIES
+from astraea.cluster.simulate import Settings
+from astraea.experiments.cache import read_entry
+from astraea.traces.download import names
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.csv"
+    path.write_text(TINY)
+    return path
+
+
+def test_describe_prints_what_was_read(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["describe", str(tiny), "--time-unit", "s"]) == 0
+    out = capsys.readouterr().out
+    assert "tiny: 3 jobs of 1 tenants" in out
+    assert "asks for 0 GPUs" in out
+
+
+def test_policies_lists_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policies"]) == 0
+    text = capsys.readouterr().out
+    assert main(["policies", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert list(listed["policies"]) == list(POLICIES)
+    for name, policy in POLICIES.items():
+        assert f"{name}: {policy.source}" in text
+        about = listed["policies"][name]["parameters"]
+        assert {k: v["default"] for k, v in about.items()} == policy.shown
+        assert all(v["meaning"] for v in about.values())
+    assert set(listed["settings"]) == set(Settings.__dataclass_fields__)
+    assert "restart_overhead" in text
+
+
+def test_data_lists_and_fetches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["data", "list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(names())
+    fetched: list[str] = []
+
+    def fetch(name: str, folder: Path) -> Path:
+        fetched.append(name)
+        return folder / name
+
+    monkeypatch.setattr("astraea.cli.data.fetch", fetch)
+    assert main(["data", "fetch", "helios", "--folder", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'helios'}\n"
+    assert main(["data", "fetch"]) == 0
+    assert fetched == ["helios", *names(small=True)]
+
+
+def module(monkeypatch: pytest.MonkeyPatch, name: str, **functions: Any) -> None:
+    made = ModuleType(f"astraea.{name}")
+    made.__dict__.update(functions)
+    monkeypatch.setitem(sys.modules, f"astraea.{name}", made)
+
+
+def test_figures_passes_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[SimpleNamespace] = []
+
+    def make_figures(**options: Any) -> int:
+        calls.append(SimpleNamespace(**options))
+        return 3
+
+    module(monkeypatch, "figures", make_figures=make_figures)
+    assert main(["figures"]) == 3
+    assert main(["figures", "--trace", "x", "--scale", "small", "--jobs", "2", "--only", "04_fairness"]) == 3
+    nothing = SimpleNamespace(trace=None, scale="paper", jobs=None, only=None, backend="loky", scheduler=None)
+    assert calls[0] == nothing
+    assert calls[1] == SimpleNamespace(
+        trace="x", scale="small", jobs=2, only="04_fairness", backend="loky", scheduler=None
+    )
+
+
+def test_claims_prints_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def evaluate(folder: Path) -> pd.DataFrame:
+        assert folder == tmp_path
+        return pd.DataFrame({"id": ["ye.1"], "trace": ["venus"], "measured": [float("nan")], "verdict": ["not yet"]})
+
+    module(monkeypatch, "claims", evaluate=evaluate, with_reasons=lambda table: table)
+    assert main(["claims", "--folder", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == ["ye.1", "venus", "-", "not", "yet"]
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"astraea {astraea.__version__}\n"
+    for argv in (["--help"], ["simulate", "--help"], ["sweep", "--help"], ["data", "fetch", "--help"]):
+        assert main(argv) == 0
+        assert "usage: astraea" in capsys.readouterr().out
+
+
+START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from astraea.cli.main import main; sys.exit(main())"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C reaches a group of processes only on POSIX systems")
+def test_a_real_interrupt_ends_in_one_sentence(tiny: Path) -> None:
+    cache, out = tiny.parent / "cache", tiny.parent / "grid.csv"
+    terms = ",".join(map(str, range(60, 30_000, 10)))
+    argv = command(tiny, "--param", f"lease_term={terms}", "--jobs", "2", name="sweep")
+    argv += ["--cache", str(cache), "--out", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, ROOT, *argv],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while len(list(cache.glob("*.zip"))) < 5 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    printed, err = process.communicate(timeout=60)
+    assert (process.returncode, printed, err) == (130, "", "astraea: interrupted; nothing was left half written\n")
+    assert not out.exists()
+    kept = list(cache.iterdir())
+    assert len(kept) >= 5
+    assert all(path.suffix == ".zip" and read_entry(cache, path.stem) is not None for path in kept)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes close quietly only on POSIX systems")
+def test_a_reader_that_has_enough_is_no_error() -> None:
+    command = [sys.executable, "-c", START, ROOT, "policies"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert (process.stderr.read(), process.wait()) == ("", 0)

@@ -1,0 +1,195 @@
+"""The engine's own rules: rounds, leases, overheads, what is set aside, the integrals by hand, room to grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import Settings, simulate
+from astraea.core.errors import InputError
+from astraea.core.result import JOB_COLUMNS
+from astraea.traces.trace import Trace
+
+FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
+
+
+def trace_of(*jobs: tuple[Any, ...], weights: dict[str, float] | None = None, **columns: Any) -> Trace:
+    """A trace of rows (tenant, demand, submit, duration)."""
+    frame = pd.DataFrame(jobs, columns=["tenant", "demand", "submit_time", "duration"]).assign(**columns)
+    return Trace.from_frame(frame.assign(job_id=range(len(jobs))), weights=weights)
+
+
+# -- rounds and leases -------------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_seen_at_the_next_round_and_ends_at_its_exact_time() -> None:
+    result = simulate(trace_of(("a", 1, 0, 12.5), ("a", 1, 3.25, 4), ("a", 1, 20, 1)), Cluster(1, 1), "fifo")
+    assert result.jobs["first_start_time"].tolist() == [0, 20, 30]  # GPUs that are free at 12.5 s are given at 20 s
+    assert result.jobs["end_time"].tolist() == [12.5, 24, 31]
+    assert result.jobs["queueing_delay"].tolist() == [0, 16.75, 10]
+    assert tuple(result.jobs.columns[: len(JOB_COLUMNS)]) == JOB_COLUMNS
+
+
+def test_overheads_are_charged_as_time_and_never_as_progress() -> None:
+    # two jobs of 100 s take turns on one GPU in leases of 60 s: checkpoint 5 s, restart 20 s
+    result = simulate(
+        trace_of(("a", 1, 0, 100), ("a", 1, 0, 100)), Cluster(1, 1), get_policy("astraea")(lease_term=60), keep_log=True
+    )
+    assert result.grants is not None
+    assert list(result.grants[["job_id", "start", "end", "kind"]].itertuples(index=False, name=None)) == [
+        ("0", 0, 60, "start"),  # 55 s of service
+        ("1", 60, 120, "start"),
+        ("0", 120, 180, "restart"),  # 35 s: 90 s done
+        ("1", 180, 240, "restart"),
+        ("0", 240, 270, "restart"),  # 20 s of restart, 10 s of service
+        ("1", 270, 300, "restart"),
+    ]
+    assert result.jobs["overhead"].tolist() == [5 + 25 + 20] * 2
+    assert result.jobs["preemptions"].tolist() == [2, 2]
+    assert result.jobs["attained_service"].tolist() == [150, 150]
+
+
+def test_a_job_that_ends_with_its_lease_needs_no_checkpoint() -> None:
+    one = simulate(trace_of(("a", 1, 0, 60)), Cluster(1, 1), get_policy("astraea")(lease_term=60))
+    two = simulate(trace_of(("a", 1, 0, 60.25)), Cluster(1, 1), get_policy("astraea")(lease_term=60))
+    assert one.jobs[["leases", "overhead", "end_time"]].iloc[0].tolist() == [1, 0, 60]
+    assert two.jobs[["leases", "overhead", "end_time"]].iloc[0].tolist() == [2, 5, 65.25]
+
+
+def test_a_lease_term_is_rounded_up_to_whole_rounds() -> None:
+    result = simulate(trace_of(("a", 1, 0, 150)), Cluster(1, 1), get_policy("astraea")(lease_term=61), keep_log=True)
+    assert result.grants is not None
+    assert result.grants["start"].tolist() == [0, 70, 140]
+
+
+@pytest.mark.parametrize("interval", [0.1, 7.3, 60])
+@pytest.mark.parametrize("name", ["fifo", "astraea"])
+def test_skipped_rounds_change_nothing_at_any_interval(name: str, interval: float) -> None:
+    """Also where the interval is no exact float: round k is at k times the interval, however one gets there."""
+    rng, n = np.random.default_rng(1), 30
+    tenant, demand, submit = rng.choice(list("ab"), n), rng.integers(1, 3, n), rng.uniform(0, 900, n)
+    trace = trace_of(*zip(tenant, demand, submit, rng.uniform(1, 700, n), strict=True))
+    results = [
+        simulate(trace, Cluster(2, 4), name, settings=Settings(interval=interval), skip_rounds=skip)
+        for skip in (True, False)
+    ]
+    pd.testing.assert_frame_equal(results[0].jobs, results[1].jobs, check_exact=True)
+
+
+def test_what_never_fits_is_set_aside_with_the_reason() -> None:
+    result = simulate(trace_of(("a", 5, 0, 1), ("b", 3, 0, 1), ("b", 2, 0, 1)), Cluster(2, 2), "fifo")
+    assert result.jobs["job_id"].tolist() == ["2"]
+    assert result.set_aside["reason"].tolist() == [
+        "demand exceeds the cluster (4 GPUs)", "demand exceeds the quota of its tenant (2 GPUs)",
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="no job fits a cluster of 4 GPUs"):
+        simulate(trace_of(("a", 5, 0, 1)), Cluster(2, 2), "fifo")
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.7])
+def test_a_third_of_nine_gpus_is_three(weight: float) -> None:
+    """A quota that is whole on paper stays whole, whatever the weights are written as."""
+    trace = trace_of(*[(t, 3, 0, 100) for t in "abc"], weights=dict.fromkeys("abc", weight))
+    result = simulate(trace, Cluster(3, 3), "yarn-cs")
+    assert len(result.set_aside) == 0
+    assert result.jobs["end_time"].tolist() == [100, 100, 100]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"policy": "lifo"}, "unknown policy 'lifo'; known are astraea, "),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        (
+            {"policy": get_policy("astraea")(lease_term=5)},
+            "lease_term must be at least the scheduling interval of 10 s",
+        ),
+        ({"policy": get_policy("astraea")(lease_term=20)}, r"longer than checkpoint and restart together \(25 s\)"),
+    ],
+)
+def test_bad_arguments_are_refused(change: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"policy": "fifo", "seed": 0, **change}
+    with pytest.raises(InputError, match=message):
+        simulate(trace_of(("a", 1, 0, 1)), Cluster(1, 1), **arguments)
+
+
+@pytest.mark.parametrize(
+    "values", [{"interval": 0}, {"interval": -1}, {"restart_overhead": np.nan}, {"placement": "near"}]
+)
+def test_bad_settings_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(values))} must be"):
+        Settings(**values)
+
+
+@pytest.mark.parametrize("values", [{"lease": 900}, {"lease_term": -1}, {"lease_term": True}, {"lease_term": np.inf}])
+def test_bad_parameters_are_refused(values: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=r"policy astraea: (unknown parameter 'lease'|lease_term must be a number)"):
+        get_policy("astraea")(**values)
+
+
+# -- integrals by hand, [Ye2022] Eqs. 6, 8, 13, 14; a unit is 36 s, so that an hour is 100 units ---------------------
+
+
+@pytest.mark.parametrize("weights, fair", [((1, 1), (100, 140)), ((1, 3), (70, 170))])
+def test_fair_service_of_two_jobs_by_hand(weights: tuple[float, float], fair: tuple[float, float]) -> None:
+    # tenant a has weight 1 of 4 on 8 GPUs: quota 2 (Eq. 6). a0 asks for 1 GPU in [0, 100), a1 for 2 in [40, 140).
+    #            [0, 40)          [40, 100)                         [100, 140)
+    # tenant     min(1, 2) = 1    min(3, 2) = 2                     min(2, 2) = 2             Eq. 8
+    # a0, a1     1, -             1, 1  or with weights 0.5, 1.5    -, 2                      Eqs. 13, 14
+    # sums       a0: 40 + 60 = 100 or 40 + 30 = 70;                 a1: 60 + 80 = 140 or 90 + 80 = 170
+    unit = 36.0
+    trace = trace_of(
+        ("a", 1, 0, 100 * unit), ("a", 2, 40 * unit, 100 * unit), ("b", 6, 110 * unit, 100 * unit),
+        weights={"a": 1, "b": 3}, weight=[*weights, 1],
+    )  # fmt: skip
+    result = simulate(trace, Cluster(1, 8), "fifo", settings=FREE)
+    assert result.jobs["fair_service"].tolist() == [fair[0] * unit, fair[1] * unit, 600 * unit]
+    assert result.jobs["attained_service"].tolist() == [100 * unit, 200 * unit, 600 * unit]
+    np.testing.assert_allclose(result.jobs["rho_job"], [100 / fair[0], 200 / fair[1], 1], rtol=1e-15)
+    # active jobs: one in [0, 40), two in [40, 100), one in [100, 110), two in [110, 140), one in [140, 210)
+    np.testing.assert_allclose(result.jobs["contention"], [(40 + 120) / 100, (120 + 10 + 60) / 100, (60 + 70) / 100])
+    # hours 0, 1, 2: tenant a attained 100 + 2 x 60 = 220 then 300, fair 40 + 120 = 160 then 240 (Eqs. 9, 11)
+    a, b = (result.timeline[result.timeline["tenant"] == t] for t in "ab")
+    assert a["time"].tolist() == [0, 3600, 7200]
+    assert a["attained_service"].tolist() == [0, 220 * unit, 300 * unit]
+    assert a["fair_service"].tolist() == [0, 160 * unit, 240 * unit]
+    assert a["held"].tolist() == [0, 3, 0]
+    assert b["attained_service"].tolist() == [0, 0, 540 * unit]
+    assert b["fair_service"].tolist() == [0, 0, 540 * unit]
+    assert b["held"].tolist() == [0, 0, 6]
+    assert result.timeline["waiting"].tolist() == [0] * 6
+
+
+def test_waiting_gpus_are_on_the_timeline() -> None:
+    result = simulate(trace_of(("a", 2, 0, 5000), ("a", 1, 100, 10), ("a", 2, 3600, 10)), Cluster(1, 2), "fifo")
+    assert result.timeline["waiting"].tolist() == [0, 1]  # what comes at an hour sharp is not yet there
+
+
+# -- room for a long run -----------------------------------------------------------------------------------------------
+
+
+def test_the_timeline_grows_with_a_job_of_thirty_days() -> None:
+    days = 30 * 86_400.0
+    result = simulate(trace_of(("a", 1, 0, days), ("b", 1, 100, days)), Cluster(1, 2), "fifo")
+    assert len(result.timeline) == 2 * (30 * 24 + 1)
+    hours = np.arange(30 * 24 + 1) * 3600.0
+    a, b = (result.timeline[result.timeline["tenant"] == t]["attained_service"].to_numpy() for t in "ab")
+    np.testing.assert_array_equal(a, hours)
+    np.testing.assert_array_equal(b, np.maximum(0, hours - 100))
+
+
+def test_the_log_grows_with_nine_thousand_leases() -> None:
+    policy_ = get_policy("astraea")(lease_term=30)
+    trace = trace_of(*[("a", 2, 0, 90_000)] * 3)
+    result = simulate(trace, Cluster(2, 2), policy_, settings=FREE, keep_log=True)
+    assert result.grants is not None
+    assert result.placements is not None
+    assert len(result.grants) == result.jobs["leases"].sum() == 9000
+    assert (result.placements.groupby("grant")["gpus"].sum() == 2).all()
+    held = result.grants["demand"] * (result.grants["end"] - result.grants["start"])
+    assert held.sum() == 540_000

@@ -1,0 +1,170 @@
+"""A policy of one's own, and what the engine says of policies that break its rules."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pytest
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.state import View
+from astraea.cluster.policy_api import Policy, all_candidates, fits, grant, place_on, policy, revoke
+from astraea.cluster.simulate import simulate
+from astraea.core.errors import PolicyError
+from astraea.traces.trace import Trace
+
+
+def trace_of(*jobs: tuple[Any, ...]) -> Trace:
+    """A trace of rows (tenant, demand, submit, duration)."""
+    frame = pd.DataFrame(jobs, columns=["tenant", "demand", "submit_time", "duration"])
+    return Trace.from_frame(frame.assign(job_id=range(len(jobs))))
+
+
+CELL = '''
+from astraea.cluster.policy_api import all_candidates, fits, grant, policy
+
+@policy("mine")
+def mine(s):
+    """The last submitted first, whatever fits."""
+    for j in all_candidates(s)[::-1]:
+        if fits(s, j):
+            grant(s, j)
+'''
+
+
+def test_a_policy_from_a_notebook_cell_plugs_in() -> None:
+    cell: dict[str, Any] = {}
+    exec(compile(CELL, "<ipython-input-1>", "exec"), cell)
+    mine: Policy = cell["mine"]
+    assert mine.source == "The last submitted first, whatever fits."
+    result = simulate(trace_of(("a", 1, 0, 20), ("a", 1, 0, 20), ("a", 1, 5, 20)), Cluster(1, 1), mine)
+    assert result.jobs["first_start_time"].tolist() == [40, 0, 20]
+    assert result.policy == "mine"
+
+
+class How(NamedTuple):
+    """Parameters of the broken policy.
+
+    rule : which rule to break
+    """
+
+    rule: float = 0.0
+
+
+@policy("broken", How)
+def broken(s: View) -> None:
+    """First in, first out, until 30 s; then it breaks a rule."""
+    rule = int(s.parameters[0])
+    if s.moment[0].now < 30 or rule == 0:
+        for j in all_candidates(s):
+            if fits(s, j):
+                grant(s, j)
+        return
+    job = all_candidates(s)[0]
+    if rule == 1:
+        grant(s, job)
+        grant(s, job)
+    elif rule == 2:
+        for j in all_candidates(s):
+            grant(s, j)
+    elif rule == 3:
+        grant(s, 0)  # has ended
+    elif rule == 4:
+        grant(s, 1)  # runs
+    elif rule == 5:
+        grant(s, len(s.job) - 1)  # has not come
+    elif rule == 6:
+        grant(s, -1)
+    elif rule == 7:
+        grant(s, len(s.job))
+    elif rule == 8:
+        revoke(s, job)  # waits
+    elif rule == 9:
+        revoke(s, 1)
+        revoke(s, 1)
+    elif rule == 10:
+        revoke(s, -1)
+    elif rule == 11:
+        revoke(s, 1)
+        grant(s, 1)
+    elif rule == 12:
+        for _ in range(100):
+            grant(s, job)
+    elif rule >= 14:
+        grant(s, job)
+        if rule == 14:
+            place_on(s, job, 1, 2)  # there is one node
+        elif rule == 15:
+            place_on(s, job, 0, 1)  # half of the gang
+        elif rule == 16:
+            place_on(s, job, 0, 4)  # one of these is in use
+        elif rule == 17:
+            place_on(s, job, 0, 2)
+            place_on(s, job + 1, 0, 1)  # was not granted
+
+
+BROKEN = {
+    1: "granted job '2' twice in one round",
+    2: "granted job '3' more GPUs than are free",
+    3: "granted job '0', which neither waits nor asks for renewal",
+    4: "granted job '1', which neither waits nor asks for renewal",
+    5: "granted job '4', which neither waits nor asks for renewal",
+    6: "granted index -1, which is not a job",
+    7: "granted index 5, which is not a job",
+    8: "revoked job '2', which is not under a running lease or was revoked already",
+    9: "revoked job '1', which is not under a running lease or was revoked already",
+    10: "revoked index -1, which is not under a running lease or was revoked already",
+    11: "granted job '1', which neither waits nor asks for renewal",
+    12: "granted job '2'",
+    14: "chose nodes for job '2' that do not have its gang free",
+    15: "chose nodes for job '2' that do not have its gang free",
+    16: "chose nodes for job '2' that do not have its gang free",
+    17: "chose nodes for job '3' that do not have its gang free",
+}
+# 4 GPUs: job 0 ends at 10 s, job 1 holds one GPU, jobs 2 and 3 come at 25 s, job 4 in an hour
+BREAKABLE = (("a", 1, 0, 10), ("a", 1, 0, 500), ("a", 2, 25, 10), ("a", 3, 25, 10), ("a", 1, 3600, 10))
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_a_broken_policy_is_named_with_job_and_time(rule: int) -> None:
+    with pytest.raises(PolicyError, match=rf"^policy broken, at 30 s: {BROKEN[rule]}") as raised:
+        simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken(rule=rule))
+    assert "\n" not in str(raised.value)
+
+
+def test_the_unbroken_policy_is_accepted() -> None:
+    result = simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken)
+    assert result.jobs["first_start_time"].tolist() == [0, 0, 30, 40, 3600]
+
+
+@policy("last-node-first")
+def last_node_first(s: View) -> None:
+    """First in, first out, each gang on the last nodes that have GPUs free."""
+    free = s.node_free.copy()
+    for j in all_candidates(s):
+        if fits(s, j):
+            grant(s, j)
+            left = s.job[j].demand
+            for node in range(len(free) - 1, -1, -1):
+                part = min(left, free[node])
+                if part > 0:
+                    place_on(s, j, node, part)
+                    free[node] -= part
+                    left -= part
+
+
+def test_a_policy_may_choose_the_nodes() -> None:
+    jobs = (("a", 1, 0, 50), ("a", 3, 0, 50), ("a", 2, 0, 50), ("a", 1, 10, 10))
+    result = simulate(trace_of(*jobs), Cluster(3, 2), last_node_first, keep_log=True)
+    assert result.placements is not None
+    rows = sorted(result.placements.itertuples(index=False))
+    assert [tuple(row) for row in rows] == [(0, 2, 1), (1, 1, 2), (1, 2, 1), (2, 0, 2), (3, 2, 1)]
+    assert result.jobs["first_start_time"].tolist() == [0, 0, 0, 50]
+
+
+def test_a_policy_that_grants_nothing_for_ever_is_noticed() -> None:
+    with pytest.raises(
+        PolicyError, match=r"policy broken, at .* s: leaves job '2' and 2 more waiting in an idle cluster"
+    ):
+        simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken(rule=13))

@@ -1,0 +1,214 @@
+"""Schedules of every policy on workloads small enough to draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from schedules import drawn, jobs, simulated
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import simulate
+from astraea.core.result import Result
+from astraea.traces.trace import Trace
+
+
+def test_fifo_head_of_line_blocks() -> None:
+    result = simulated(jobs("a0 2 0 30", "a1 4 0 20", "a2 1 0 20"), 4, "fifo")
+    assert drawn(result, 10) == [
+        "a0 S==",
+        "a1 ...S=",  # needs the whole cluster
+        "a2 .....S=",  # would fit at once, but stands behind it
+    ]
+
+
+def test_yarn_cs_keeps_to_the_quota() -> None:
+    result = simulated(jobs("a0 2 0 30", "a1 2 0 20", "a2 1 0 10", "b3 1 0 60", "b4 1 10 20"), 4, "yarn-cs")
+    assert drawn(result, 10) == [
+        "a0 S==",
+        "a1 ...S=",  # over the quota of 2, though a GPU is free
+        "a2 .....S",  # behind a1
+        "b3 S=====",
+        "b4  S=",
+    ]
+
+
+def test_tiresias_l_leaves_the_first_queue_at_the_threshold() -> None:
+    # 60 GPU-s a lease: below 100 GPU-s after one, above it after two
+    result = simulated(jobs("a0 2 0 90", "a1 2 0 90"), 2, "tiresias-l", lease_term=30, threshold=100)
+    assert drawn(result, 10) == [
+        "a0 S==r==......R==",
+        "a1 ......S==r==...R==",
+    ]
+
+
+@pytest.mark.parametrize(
+    "promote, picture",
+    [
+        (0, ["a0 S==.........R==r==", "a1    S==", "a2       S==", "a3          S=="]),
+        (2, ["a0 S==......R==...R==", "a1    S==", "a2       S==", "a3          ...S=="]),  # waits 60 s after 30 s
+    ],
+)
+def test_tiresias_l_promotes_what_starves(promote: float, picture: list[str]) -> None:
+    rows = jobs("a0 2 0 90", "a1 2 30 30", "a2 2 60 30", "a3 2 90 30")
+    assert drawn(simulated(rows, 2, "tiresias-l", lease_term=30, threshold=60, promote=promote), 10) == picture
+
+
+def shares(result: Result, start: float, end: float) -> list[float]:
+    """Part of all GPU-time held in [start, end] by each job."""
+    assert result.grants is not None
+    g = result.grants
+    held = g["demand"] * (g["end"].clip(start, end) - g["start"].clip(start, end))
+    return [float(held[g["job_id"] == j].sum()) / held.sum() for j in result.jobs["job_id"]]
+
+
+SIX_GPUS = ("j1 6 0 2400", "j2 3 0 2400", "j3 3 0 2400")
+"""[Ye2022] Fig 6(b, c): three jobs of 40 minutes on 6 GPUs, one round is 10 minutes."""
+
+
+def test_six_gpus_under_finish_time_fairness() -> None:
+    result = simulated(jobs(*SIX_GPUS), 6, "finish-time-fairness", lease_term=600)
+    assert drawn(result, 600) == [
+        "j1 S.R.R.R",
+        "j2 .S.R.R.R",
+        "j3 .S.R.R.R",
+    ]
+    for start in range(0, 4800, 1200):
+        assert shares(result, start, start + 1200) == [1 / 2, 1 / 4, 1 / 4]
+
+
+def test_six_gpus_under_astraea() -> None:
+    result = simulated(jobs(*SIX_GPUS), 6, "astraea", lease_term=600)
+    assert drawn(result, 600) == [
+        "j1 S..R..Rr",
+        "j2 .Sr.Rr",
+        "j3 .Sr.Rr",
+    ]
+    for start in range(0, 2400, 600):  # any half hour in which all three are there
+        assert shares(result, start, start + 1800) == [1 / 3, 1 / 3, 1 / 3]
+
+
+def test_six_gpus_under_max_min_are_thirds_at_any_moment() -> None:
+    # [Ye2022] Fig 6(a): divisible work, that is tasks of one GPU; three tenants
+    rows = [
+        {"job_id": f"{t}{k}", "tenant": t, "demand": 1, "submit_time": 0, "duration": 600 * length}
+        for t, length in (("x", 1), ("y", 2), ("z", 3))
+        for k in range(12 // length)
+    ]
+    result = simulated(rows, 6, "max-min", lease_term=600)
+    assert result.makespan == 3600
+    assert result.grants is not None
+    for moment in range(0, 3600, 600):
+        now = result.grants[(result.grants["start"] <= moment) & (result.grants["end"] > moment)]
+        assert now["tenant"].value_counts().to_dict() == {"x": 2, "y": 2, "z": 2}
+
+
+def test_max_min_counts_what_runs_and_closes_behind_a_gang() -> None:
+    rows = jobs("a0 1 0 60", "a1 1 0 60", "b2 2 10 30", "b3 1 10 30", "a4 1 20 10")
+    assert drawn(simulated(rows, 4, "max-min", lease_term=30), 10) == [
+        "a0 S==r==",
+        "a1 S==r==",
+        "b2  S==",
+        "b3  ...S==",
+        "a4   ..S",
+    ]
+
+
+ASTRAEA: list[tuple[str, list[dict[str, Any]], float, dict[float, list[str]]]] = [
+    (
+        # tenant b comes when a has had all; at 30 it goes first, and a keeps its first job (equal rho, first submitted)
+        "lease_term",
+        jobs("a0 1 0 60", "a1 1 0 60", "b2 1 30 60"),
+        10,
+        {30: ["a0 S==r==", "a1 S==...R==", "b2    S==r=="]},
+    ),
+    (
+        # a ran for two hours, an hour ago; over all time it is ahead, over the last hour it is not
+        "tenant_window",
+        jobs("a0 1 0 7200", "a1 1 0 7200", "a2 1 10800 1200", "a3 1 10800 1200", "b4 1 10800 1200", "b5 1 10800 1200"),
+        600,
+        {
+            0: ["a0 Srrrrrrrrrrr", "a1 Srrrrrrrrrrr", "a2 @..Sr", "a3 @..Sr", "b4 @Sr", "b5 @Sr"],
+            3600: ["a0 Srrrrrrrrrrr", "a1 Srrrrrrrrrrr", "a2 @S.R", "a3 @.S.R", "b4 @S.R", "b5 @.S.R"],
+        },
+    ),
+    (
+        # b had its share earlier and has nothing now
+        "idle_guard",
+        jobs("b0 1 0 60", "b1 1 0 60", "a2 1 90 30", "a3 1 90 30", "b4 1 90 30"),
+        10,
+        {
+            0: ["b0 S==r==", "b1 S==r==", "a2          S==", "a3          S==", "b4          ...S=="],
+            0.5: ["b0 S==r==", "b1 S==r==", "a2          S==", "a3          ...S==", "b4          S=="],
+        },
+    ),
+    (
+        # new jobs go first, until one has waited for 60 s
+        "starvation",
+        jobs("a0 2 0 60", "a1 2 30 30", "a2 2 60 30", "a3 2 90 30"),
+        10,
+        {
+            0: ["a0 S==.........R==", "a1    S==", "a2       S==", "a3          S=="],
+            60: ["a0 S==......R==", "a1    S==", "a2       S==", "a3          ...S=="],
+        },
+    ),
+    (
+        # a new job takes the GPUs of a lease that was renewed less than 20 s ago; what was done in it is lost
+        "early_lease",
+        jobs("a0 2 0 90", "a1 2 40 30"),
+        10,
+        {
+            0: ["a0 S==r==...R==", "a1     ..S=="],
+            20: ["a0 S==r...R==r==", "a1     S=="],
+            10: ["a0 S==r==...R==", "a1     ..S=="],
+        },
+    ),
+    (
+        # turns, or to the end
+        "renewal_bonus",
+        jobs("a0 2 0 90", "a1 2 0 90"),
+        10,
+        {
+            0: ["a0 S==...R==...R==", "a1 ...S==...R==...R=="],
+            1: ["a0 S==.........R==r==", "a1 ...S==r==r=="],
+        },
+    ),
+    (
+        # a1 is ahead of its turn until its deadline at 60 s has passed
+        "deadline_bonus",
+        jobs("a0 2 0 90", "a1 2 0 90 60"),
+        10,
+        {
+            0: ["a0 S==...R==...R==", "a1 ...S==...R==...R=="],
+            1: ["a0 S==......R==r==", "a1 ...S==r==......R=="],
+        },
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("option, rows, step, pictures", ASTRAEA, ids=[case[0] for case in ASTRAEA])
+def test_astraea_and_each_of_its_options(
+    option: str, rows: list[dict[str, Any]], step: float, pictures: dict[float, list[str]]
+) -> None:
+    for value, picture in pictures.items():
+        result = simulated(rows, 2, "astraea", **{"lease_term": 30 if step == 10 else step, option: value})
+        expected = [line.replace("@", 18 * " ") for line in picture]  # @ three hours of 600 s steps
+        assert drawn(result, step) == expected, f"{option}={value}"
+
+
+def test_a_revoked_job_loses_what_it_did_since_its_checkpoint() -> None:
+    trace = Trace.from_frame(pd.DataFrame(jobs("a0 2 0 400", "a1 2 250 60")))
+    policy = get_policy("astraea")(lease_term=200, early_lease=100)
+    result = simulate(trace, Cluster(1, 2), policy, keep_log=True)
+    assert result.grants is not None
+    assert list(result.grants.drop(columns=["tenant", "demand", "nodes"]).itertuples(index=False, name=None)) == [
+        ("a0", 0.0, 200.0, "start"),  # 195 s of service, 5 s of checkpoint
+        ("a0", 200.0, 250.0, "renewal"),  # 50 s that are lost
+        ("a1", 250.0, 310.0, "start"),
+        ("a0", 310.0, 510.0, "restart"),  # 20 s of restart, 175 s of service, 5 s of checkpoint
+        ("a0", 510.0, 540.0, "renewal"),  # 30 s that are left
+    ]
+    assert result.jobs["overhead"].tolist() == [5 + 50 + 20 + 5, 0]
+    assert result.jobs["preemptions"].tolist() == [1, 0]

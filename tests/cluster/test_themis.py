@@ -1,0 +1,278 @@
+"""Themis: who bids, what the auction gives, that lying about it does not pay, and who gets what is left."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from schedules import drawn, jobs, simulated
+from workloads import audit, workload
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policies.themis import auction, lots, number_of_bidders
+from astraea.cluster.simulate import Settings, simulate
+from astraea.core.errors import InputError
+from astraea.traces.trace import Trace
+
+F = npt.NDArray[np.float64]
+
+
+class Bids(NamedTuple):
+    """One auction: gangs, values with and without them, and the GPUs that are free."""
+
+    demand: npt.NDArray[np.int64]
+    gang: F
+    nothing: F
+    free: int
+
+
+def random_bids(seed: int, most: int = 9) -> Bids:
+    """Gains of all sizes; in every third auction only two, so that many sets tie."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, most + 1))
+    nothing = rng.lognormal(-2, 1, n)
+    ratio = rng.choice([1.5, 3.0], n) if seed % 3 == 0 else 1 + rng.lognormal(-1, 1.5, n)
+    return Bids(rng.choice([1, 1, 2, 3, 4, 8], n), nothing * ratio, nothing, int(rng.integers(1, 13)))
+
+
+def by_hand(bids: Bids, without: int = -1) -> tuple[F, tuple[int, ...]]:
+    """Values in the set with the largest product among all that fit; of equals, the one with the earlier bidders."""
+    best_key: tuple[float, tuple[int, ...]] = (-np.inf, ())
+    best: tuple[F, tuple[int, ...]] = (np.empty(0), ())
+    for chosen in product((0, 1), repeat=len(bids.demand)):
+        if np.dot(chosen, bids.demand) <= bids.free and not (without >= 0 and chosen[without]):
+            values = np.where(chosen, bids.gang, bids.nothing)
+            key = (round(float(np.log(values).sum()), 9), chosen)
+            if key > best_key:
+                best_key, best = key, (values, chosen)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_winners_and_payments_are_those_of_all_subsets(seed: int) -> None:
+    bids = random_bids(seed)
+    kept = auction(*bids)
+    values, chosen = by_hand(bids)
+    assert tuple((kept > 0).astype(int)) == chosen
+    for i in np.flatnonzero(chosen):
+        others = np.arange(len(kept)) != i
+        expected = values[others].prod() / by_hand(bids, without=int(i))[0][others].prod()
+        assert kept[i] == pytest.approx(expected, rel=1e-7)
+        assert bids.nothing[i] <= kept[i] * bids.gang[i] * (1 + 1e-8)
+        assert kept[i] <= 1
+
+
+def worth(bids: Bids, kept: F, i: int, withheld: float) -> float:
+    """What the auction is worth to bidder `i` by its true values, if what is withheld is worth so much."""
+    if kept[i] == 0:
+        return float(bids.nothing[i])
+    return float(kept[i] * bids.gang[i] + (1 - kept[i]) * withheld)
+
+
+def lies(bids: Bids, i: int, rng: np.random.Generator) -> list[Bids]:
+    """The same auction with other values reported by bidder `i`: a grid over both, and random ones."""
+    grid = [0.1, 0.5, 0.9, 0.99, 1.0, 1.01, 1.1, 2.0, 10.0, 1000.0]
+    factors = [*product(grid, grid), *rng.lognormal(0, 1, (60, 2))]
+    out = []
+    for a, b in factors:
+        gang, nothing = bids.gang.copy(), bids.nothing.copy()
+        gang[i], nothing[i] = a * gang[i], b * nothing[i]
+        out.append(bids._replace(gang=gang, nothing=nothing))
+    return out
+
+
+def best_gains(seed: int, *, pay: bool, waiting: bool) -> tuple[float, float]:
+    """Largest relative gain by a lie, of those that win by the truth and of those that lose by it.
+
+    `pay` is False for winners that keep their whole gang; `waiting` is what happens to what is withheld: it is worth
+    as much as losing, or nothing.
+    """
+    bids, rng, gains = random_bids(seed, most=6), np.random.default_rng(seed), {True: -np.inf, False: -np.inf}
+
+    def part(b: Bids) -> F:
+        kept: F = auction(*b)
+        return kept if pay else (kept > 0).astype(float)
+
+    truth = part(bids)
+    for i in range(len(bids.demand)):
+        withheld = bids.nothing[i] if waiting else 0.0
+        honest = worth(bids, truth, i, withheld)
+        best = max(worth(bids, part(lie), i, withheld) for lie in lies(bids, i, rng))
+        gains[bool(truth[i] > 0)] = max(gains[bool(truth[i] > 0)], best / honest - 1)
+    return gains[True], gains[False]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_bidder_gains_nothing_by_misreporting(seed: int) -> None:
+    assert max(best_gains(seed, pay=True, waiting=False)) <= 1e-9
+
+
+def test_it_is_the_payment_that_keeps_bidders_honest() -> None:
+    assert max(max(best_gains(seed, pay=False, waiting=False)) for seed in range(10)) > 0.5
+
+
+def test_where_a_blank_is_as_good_as_losing_only_losers_could_gain() -> None:
+    """The limit that the module's docstring states."""
+    winners, losers = zip(*(best_gains(seed, pay=True, waiting=True) for seed in range(30)), strict=True)
+    assert max(winners) <= 1e-9
+    assert max(losers) > 0.01
+
+
+def test_bidders_that_were_given_what_is_withheld_would_shade_their_bids() -> None:
+    """Why losing bidders get no leftovers: of two bids for one GPU, the loser would have it when the winner has not."""
+    true = Bids(np.array([1, 1]), np.array([4.0, 3.0]), np.array([1.0, 1.0]), 1)
+    shaded = true._replace(gang=np.array([2.9, 3.0]))
+    assert auction(*true)[0] == pytest.approx(1 / 3)
+    assert 1 - auction(*shaded)[1] == pytest.approx(1 - 1 / 2.9)  # more likely, and that without a payment
+
+
+def test_nobody_pays_where_all_fit() -> None:
+    bids = random_bids(1)
+    assert (auction(*bids._replace(free=int(bids.demand.sum()))) == 1).all()
+
+
+def test_an_auction_without_a_gang_that_fits_gives_nothing() -> None:
+    assert (auction(np.array([2, 4]), np.array([2.0, 3.0]), np.array([1.0, 1.0]), 1) == 0).all()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_products_of_many_values_neither_vanish_nor_overflow(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    n, ratio = 500, rng.uniform(1.001, 1e3, 500)
+    demand, nothing = rng.choice([1, 2, 4, 8, 16], n), np.full(n, scale)
+    kept = auction(demand, nothing * ratio, nothing, 200)
+    won = kept > 0
+    assert 200 - demand[won].sum() < demand[~won].min()
+    assert ((1 / ratio[won] <= kept[won] * (1 + 1e-8)) & (kept[won] <= 1)).all()
+    assert (kept[won] < 1).any()
+
+
+def test_lots_depend_on_job_and_moment_alone() -> None:
+    some = lots(np.array([3, 5, 8]), 120.0)
+    assert lots(np.array([8, 3]), 120.0).tolist() == [some[2], some[0]]
+    assert (lots(np.array([3, 5, 8]), 130.0) != some).all()
+    many = np.array([lots(np.arange(100), 10.0 * k) for k in range(500)])
+    assert ((many >= 0) & (many < 1)).all()
+    for part in (0.1, 0.5, 0.9):
+        assert (many < part).mean() == pytest.approx(part, abs=0.01)
+        assert (many < part).mean(axis=0) == pytest.approx(part, abs=0.1)  # every job
+        assert (many < part).mean(axis=1) == pytest.approx(part, abs=0.2)  # every round
+
+
+@pytest.mark.parametrize(
+    "candidates, f, expected",
+    [(10, 0, 10), (10, 0.8, 2), (11, 0.8, 3), (10, 1, 1), (1, 0.8, 1), (10, 0.7, 3), (100, 0.29, 71), (5, 0.8, 1)],
+)
+def test_the_worst_part_of_the_candidates_bids(candidates: int, f: float, expected: int) -> None:
+    assert number_of_bidders(candidates, f) == expected
+
+
+@pytest.mark.parametrize("f", [1.2, -0.1, np.nan, np.inf])
+def test_the_knob_is_a_part(f: float) -> None:
+    with pytest.raises(InputError, match=rf"^policy themis: f must be a number from 0 to 1, got {f!r}$"):
+        get_policy("themis")(f=f)
+
+
+@pytest.mark.parametrize(
+    "f, picture",
+    [
+        # Both bid. In the beginning they are alike, and a0 draws 0.65 below c = 90 / 120. At 30 s a0 has 60 s to go and
+        # 30 s behind it, a1 90 s and 30 s: waiting costs a0 more, and so on.
+        (0, ["a0 S==r==r==", "a1 .........S==r==r=="]),
+        # Only the worse one bids, so they take turns.
+        (0.5, ["a0 S==...R==...R==", "a1 ...S==...R==...R=="]),
+        (1, ["a0 S==...R==...R==", "a1 ...S==...R==...R=="]),
+    ],
+)
+def test_the_knob_trades_efficiency_for_fairness(f: float, picture: list[str]) -> None:
+    assert drawn(simulated(jobs("a0 2 0 90", "a1 2 0 90"), 2, "themis", lease_term=30, f=f), 10) == picture
+
+
+@pytest.mark.parametrize(
+    "rows, f, picture",
+    [
+        # c is 30 / 60 at 0 s, 40 / 70 at 10 s and 50 / 80 at 20 s; a0 draws 0.65, 0.75 and 0.51
+        (("a0 2 0 30", "a1 2 0 30"), 0, ["a0 ..S==", "a1 .....S=="]),
+        # a2 did not bid and gets what is withheld; at 30 s, c is 60 / 90 and a0 draws 0.33
+        (("a0 2 0 30", "a1 2 0 30", "a2 2 0 30"), 0.34, ["a0 ...S==", "a1 ......S==", "a2 S=="]),
+    ],
+)
+def test_the_hidden_payment_is_a_lottery(rows: tuple[str, ...], f: float, picture: list[str]) -> None:
+    assert drawn(simulated(jobs(*rows), 2, "themis", lease_term=30, f=f), 10) == picture
+
+
+def first_starts(rows: list[str], cluster: Cluster, lease_term: float) -> dict[str, float]:
+    """When each job starts if the single worst bids."""
+    policy, settings = get_policy("themis")(lease_term=lease_term, f=1), Settings(checkpoint_overhead=0)
+    result = simulate(Trace.from_frame(pd.DataFrame(jobs(*rows))), cluster, policy, settings=settings)
+    return dict(zip(result.jobs["job_id"], result.jobs["first_start_time"], strict=True))
+
+
+@pytest.mark.parametrize("cluster, expected", [(Cluster(2, 2), ["a6", "a7"]), (Cluster(1, 4), ["a5"])])
+def test_leftovers_go_to_gangs_that_need_not_be_scattered(cluster: Cluster, expected: list[str]) -> None:
+    """At 30 s a GPU is free on each of two nodes. a4 bids in vain; a5, the next worst, needs two GPUs."""
+    run = ["a0 1 0 30", "a1 1 0 90", "a2 1 0 90", "a3 1 0 30"]  # a0 with a1 and a2 with a3 on a node
+    starts = first_starts([*run, "a4 4 10 1", "a5 2 10 10", "a6 1 10 120", "a7 1 10 120"], cluster, 60)
+    assert [j for j, start in starts.items() if start == 30] == expected
+
+
+def test_leftovers_are_what_the_winners_leave_of_the_nodes() -> None:
+    """As before with a third node, free too: a5 wins it, so that a6, the next worst, would be scattered."""
+    rows = ["a0 1 0 30", "a1 1 0 90", "a2 1 0 90", "a3 1 0 30", "a4 2 0 30"]
+    starts = first_starts([*rows, "a5 2 10 2", "a6 2 10 10", "a7 1 10 120", "a8 1 10 120"], Cluster(3, 2), 60)
+    assert [j for j, start in starts.items() if start == 30] == ["a5", "a7", "a8"]
+
+
+def test_a_small_gang_is_no_faster_alone_than_on_its_own_gpus() -> None:
+    """At 30 s rho is 120 / 100 of a1, whose third of 4 GPUs is more than it needs, and 26 / (6 * 3) of a2: it goes."""
+    starts = first_starts(["a0 4 0 30", "a1 1 10 100", "a2 4 10 6"], Cluster(1, 4), 60)
+    assert starts == {"a0": 0, "a1": 40, "a2": 30}
+
+
+def test_a_renewal_stands_in_line_for_leftovers_by_its_fairness() -> None:
+    """At 30 s two GPUs are free, one of them that of a0, which is better off than a4 and a5 and loses it."""
+    rows = jobs("a0 1 0 90", "a1 1 0 30", "a2 1 10 30", "a3 3 10 2", "a4 1 10 30", "a5 1 10 30")
+    result = simulated(rows, 3, "themis", lease_term=30, f=1)
+    assert result.grants is not None
+    at = result.grants[result.grants["start"] == 30]
+    assert list(zip(at["job_id"], at["kind"], strict=True)) == [("a4", "start"), ("a5", "start")]
+
+
+def test_a_scattered_job_that_asks_for_renewal_keeps_its_nodes() -> None:
+    """From 20 s on a4 holds one GPU of each node; at 50 s it asks for renewal while a5, worse off, would be scattered.
+
+    a6, the worst, bids in vain for the whole cluster.
+    """
+    rows = ["a0 1 0 20", "a1 1 0 500", "a2 1 0 500", "a3 1 0 20", "a4 2 10 600", "a5 2 30 300", "a6 4 20 1"]
+    trace = Trace.from_frame(pd.DataFrame(jobs(*rows)))
+    policy, settings = get_policy("themis")(lease_term=30, f=1), Settings(checkpoint_overhead=0)
+    result = simulate(trace, Cluster(2, 2), policy, settings=settings, keep_log=True)
+    assert result.grants is not None
+    at = result.grants[result.grants["start"] == 50]
+    assert list(zip(at["job_id"], at["kind"], at["nodes"], strict=True)) == [("a4", "renewal", 2)]
+
+
+def test_no_gpu_is_idle_that_a_waiting_gang_could_use_where_nobody_pays() -> None:
+    run = audit("crowd", "themis", (("f", 1.0),))
+    starts, ends = run.grants["start"].to_numpy(), np.ceil(run.grants["end"].to_numpy() / 10) * 10
+    demand, waiting = run.jobs["demand"].to_numpy(), 0
+    for now in np.unique(np.concatenate([starts, ends])):
+        holds = (starts <= now) & (now < ends)
+        free = run.workload.cluster.gpus - run.grants["demand"].to_numpy()[holds].sum()
+        active = (run.jobs["submit_time"] <= now) & (run.jobs["end_time"] > now)
+        waits = demand[active & ~run.jobs["job_id"].isin(run.grants["job_id"][holds])]
+        assert (waits > free).all()
+        waiting += len(waits)
+    assert waiting > 1000
+
+
+@pytest.mark.parametrize("f", [0, 0.8, 1])
+def test_all_start_at_once_where_all_fit(f: float) -> None:
+    w = workload("few")
+    result = simulate(w.trace, Cluster(40, 4), get_policy("themis")(f=f))
+    assert (result.jobs["queueing_delay"] < w.settings.interval).all()

@@ -1,0 +1,91 @@
+"""The engine against queueing theory, and work conservation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from scipy import stats
+from workloads import audit
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.simulate import Settings, simulate
+from astraea.traces.trace import Trace
+
+SERVICE = 1000.0
+"""Mean service time [s], 8000 times the scheduling interval, so that waiting for rounds is lost in the noise."""
+BATCHES, JOBS, WARM = 25, 12_000, 2_000
+
+
+def waiting_times(load: float, servers: int, *, exponential: bool) -> npt.NDArray[np.float64]:
+    """Mean wait of FIFO in units of service, one value per independent run, without the warm-up."""
+    means = []
+    for seed in range(BATCHES):
+        rng = np.random.default_rng([seed, servers, exponential])
+        jobs = pd.DataFrame(
+            {
+                "job_id": range(JOBS),
+                "tenant": "t",
+                "demand": 1,
+                "submit_time": np.cumsum(rng.exponential(SERVICE / (load * servers), JOBS)),
+                "duration": rng.exponential(SERVICE, JOBS) if exponential else SERVICE,
+            }
+        )
+        result = simulate(Trace.from_frame(jobs), Cluster(1, servers), "fifo", settings=Settings(interval=0.125))
+        means.append(result.jobs["queueing_delay"].to_numpy()[WARM:].mean() / SERVICE)
+    return np.array(means)
+
+
+def erlang_c(load: float, servers: int) -> float:
+    """Probability that an arrival has to wait in M/M/c."""
+    a = load * servers
+    waiting = a**servers / math.factorial(servers) / (1 - load)
+    return waiting / (sum(a**k / math.factorial(k) for k in range(servers)) + waiting)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "load, servers, exponential, expected",
+    [
+        pytest.param(0.7, 1, True, 0.7 / 0.3, id="M/M/1"),
+        pytest.param(0.7, 1, False, 0.7 / (2 * 0.3), id="M/D/1"),
+        pytest.param(0.8, 8, True, erlang_c(0.8, 8) / (8 * (1 - 0.8)), id="M/M/8"),
+    ],
+)
+def test_fifo_waits_as_theory_says(load: float, servers: int, exponential: bool, expected: float) -> None:
+    means = waiting_times(load, servers, exponential=exponential)
+    half_width = stats.t.ppf(0.995, BATCHES - 1) * means.std(ddof=1) / math.sqrt(BATCHES)
+    assert half_width < 0.1 * expected, "too wide an interval to tell anything"
+    assert abs(means.mean() - expected) < half_width
+
+
+@pytest.mark.parametrize("name", ["tiresias-l", "finish-time-fairness"])
+def test_no_gang_waits_beside_gpus_that_would_hold_it(name: str) -> None:
+    """Policies that pass over what does not fit conserve work: after every round, no pending gang fits."""
+    a = audit("crowd", name, ())
+    interval = a.workload.settings.interval
+    moments = np.concatenate([a.jobs["submit_time"], a.jobs["end_time"], a.grants["end"]])
+    checked = 0
+    for now in np.unique(np.ceil(moments / interval) * interval):
+        running = (a.grants["start"] <= now) & (a.grants["end"] > now)
+        free = a.result.gpus - a.grants.loc[running, "demand"].sum()
+        here = a.jobs[(a.jobs["submit_time"] <= now) & (a.jobs["end_time"] > now)]
+        waiting = here[~here["job_id"].isin(a.grants.loc[running, "job_id"])]
+        assert (waiting["demand"] > free).all(), f"at {now:g} s"
+        checked += len(waiting) > 0
+    assert checked > 100
+
+
+def test_fifo_never_overtakes_and_never_idles_before_its_head() -> None:
+    a = audit("crowd", "fifo", ())
+    assert a.jobs["first_start_time"].is_monotonic_increasing
+    interval = a.workload.settings.interval
+    for now in np.unique(np.ceil(np.concatenate([a.jobs["submit_time"], a.jobs["end_time"]]) / interval) * interval):
+        free = (
+            a.result.gpus - a.jobs.loc[(a.jobs["first_start_time"] <= now) & (a.jobs["end_time"] > now), "demand"].sum()
+        )
+        waiting = a.jobs.loc[(a.jobs["submit_time"] <= now) & (a.jobs["first_start_time"] > now), "demand"]
+        assert len(waiting) == 0 or waiting.iloc[0] > free

@@ -1,0 +1,164 @@
+"""The engine against the naive twin: the same schedule, to the second and to the node, on random small workloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import Settings, simulate
+from astraea.core.result import Result
+from astraea.traces.trace import Trace
+
+WORKLOADS = 260
+"""Random workloads for each policy and set of options."""
+
+VARIANTS: dict[str, tuple[str, dict[str, float]]] = {
+    "fifo": ("fifo", {}),
+    "yarn-cs": ("yarn-cs", {}),
+    "tiresias-l": ("tiresias-l", {"threshold": 400}),
+    "tiresias-l, promote": ("tiresias-l", {"threshold": 200, "promote": 0.5}),
+    "tiresias-l, 3 queues": ("tiresias-l", {"threshold": 100, "queues": 3, "growth": 4}),
+    "max-min": ("max-min", {}),
+    "finish-time-fairness": ("finish-time-fairness", {}),
+    "astraea": ("astraea", {}),
+    "astraea, window": ("astraea", {"tenant_window": 3600}),
+    "astraea, guard": ("astraea", {"idle_guard": 0.5}),
+    "astraea, starvation": ("astraea", {"starvation": 300}),
+    "astraea, early lease": ("astraea", {"early_lease": 200}),
+    "astraea, bonuses": ("astraea", {"renewal_bonus": 0.25, "deadline_bonus": 0.5}),
+    "astraea, all": (
+        "astraea",
+        {"tenant_window": 3600, "idle_guard": 0.3, "starvation": 400, "early_lease": 250, "renewal_bonus": 0.125},
+    ),
+}
+
+quarter_seconds = st.integers(1, 12_000).map(lambda q: q / 4)
+job = st.builds(
+    reference.JobSpec,
+    tenant=st.integers(0, 2),
+    demand=st.sampled_from([1, 1, 1, 2, 2, 3, 4, 5, 8]),
+    submit=st.one_of(st.integers(0, 1500).map(float), st.integers(0, 100).map(lambda k: k * 10.0)),
+    duration=st.one_of(quarter_seconds, st.integers(1, 300).map(lambda k: k * 10.0)),
+    weight=st.sampled_from([1, 1, 2, 0.5]),
+    sensitivity=st.sampled_from([1, 1, 0.5, 0.25]),
+    deadline=st.one_of(st.none(), st.integers(0, 4000).map(float)),
+)
+cases = st.fixed_dictionaries(
+    {
+        "jobs": st.lists(job, min_size=1, max_size=12).map(lambda jobs: sorted(jobs, key=lambda j: j.submit)),
+        "nodes": st.integers(2, 4),
+        "gpus_per_node": st.sampled_from([2, 4, 4]),
+        "tenant_weights": st.tuples(*[st.sampled_from([1, 2, 3])] * 3),
+        "lease_term": st.sampled_from([60, 95, 300, 600]),
+        "checkpoint_overhead": st.sampled_from([0, 5]),
+        "restart_overhead": st.sampled_from([0, 20]),
+        "placement": st.sampled_from(["consolidated", "consolidated", "strict", "spread"]),
+    }
+)
+
+
+def twin_parameters(name: str, parameters: dict[str, float]) -> dict[str, Any]:
+    """The twin names the queues of Tiresias by their thresholds."""
+    if name != "tiresias-l":
+        return dict(parameters)
+    queues, growth = int(parameters.get("queues", 2)), parameters.get("growth", 10)
+    thresholds = tuple(parameters["threshold"] * growth**k for k in range(queues - 1))
+    return {"thresholds": thresholds, "promote": parameters.get("promote", 0)}
+
+
+def run_engine(case: dict[str, Any], name: str, parameters: dict[str, float]) -> Result:
+    """The case in the engine's own terms."""
+    jobs = pd.DataFrame(case["jobs"])
+    trace = Trace.from_frame(
+        pd.DataFrame(
+            {
+                "job_id": range(len(jobs)),
+                "tenant": [f"t{t}" for t in jobs["tenant"]],
+                "demand": jobs["demand"],
+                "submit_time": jobs["submit"],
+                "duration": jobs["duration"],
+                "weight": jobs["weight"],
+                "sensitivity": jobs["sensitivity"],
+                "deadline": [np.nan if d is None else d for d in jobs["deadline"]],
+            }
+        ),
+        weights={f"t{t}": w for t, w in enumerate(case["tenant_weights"])},
+    )
+    policy = get_policy(name)(**parameters)
+    if "lease_term" in policy.parameters:
+        policy = policy(lease_term=case["lease_term"])
+    chosen = Settings(
+        checkpoint_overhead=case["checkpoint_overhead"],
+        restart_overhead=case["restart_overhead"],
+        placement=case["placement"],
+    )
+    return simulate(trace, Cluster(case["nodes"], case["gpus_per_node"]), policy, settings=chosen, keep_log=True)
+
+
+def grants_of(result: Result) -> list[reference.Grant]:
+    """The engine's log in the twin's form; a renewal stays on the nodes of the grant before it."""
+    assert result.grants is not None
+    assert result.placements is not None
+    pieces = {
+        line: tuple(sorted(zip(rows["node"], rows["gpus"], strict=True)))
+        for line, rows in result.placements.groupby("grant")
+    }
+    nodes: dict[str, Any] = {}
+    out = []
+    for line, g in enumerate(result.grants.itertuples()):
+        nodes[g.job_id] = pieces.get(line, nodes.get(g.job_id))
+        out.append(reference.Grant(g.start, int(g.job_id), g.kind == "renewal", nodes[g.job_id]))
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_engine_and_twin_agree_exactly(variant: str) -> None:
+    name, parameters = VARIANTS[variant]
+    decided = [0]
+
+    @settings(
+        max_examples=WORKLOADS,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    @given(cases)
+    def agree(case: dict[str, Any]) -> None:
+        expected = reference.simulate(policy=name, params=twin_parameters(name, parameters), **case)
+        if len(expected["set_aside"]) == len(case["jobs"]):
+            return
+        decided[0] += 1
+        result = run_engine(case, name, parameters)
+        kept = [j for j in range(len(case["jobs"])) if j not in expected["set_aside"]]
+        rows = result.jobs
+        assert [int(i) for i in rows["job_id"]] == kept
+        assert sorted(int(i) for i in result.set_aside["job_id"]) == sorted(expected["set_aside"])
+
+        # the schedule: exactly
+        ours, theirs = grants_of(result), expected["grants"]
+        assert sorted(ours) == sorted((g.time, g.job, g.renewed, g.nodes) for g in theirs)
+        for column, key in (("first_start_time", "first_start"), ("end_time", "end_time"), ("overhead", "overhead"),
+                            ("leases", "leases"), ("preemptions", "preemptions"), ("attained_service", "attained")):
+            assert rows[column].tolist() == [float(expected[key][j]) for j in kept], column
+
+        # the fairness integrals: to the last digits of a float
+        fair = [float(expected["fair"][j]) for j in kept]
+        np.testing.assert_allclose(rows["fair_service"], fair, rtol=1e-12)
+        hours = result.timeline.set_index(["time", "tenant"])
+        for h, tenants in enumerate(expected["timeline"][: len(hours) // 3]):
+            at = hours.loc[h * 3600.0, ["attained_service", "fair_service"]].sort_index()
+            np.testing.assert_allclose(at, np.array(tenants, dtype=float), rtol=1e-12)
+
+    agree()
+    assert decided[0] >= 200

@@ -1,0 +1,238 @@
+"""Estimators by name: what they say, that policies see nothing else, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from histories import busy, of
+
+from astraea.cli.main import main
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import POLICIES, get_policy
+from astraea.cluster.simulate import Settings, simulate
+from astraea.core.errors import InputError
+from astraea.estimation import estimators
+from astraea.estimation.estimates import accuracy
+from astraea.estimation.estimators import ESTIMATORS, LEARNED, estimate, identity, sigma_of
+from astraea.estimation.models import GradientBoosting, History
+from astraea.experiments.grid import grid
+from astraea.experiments.run import Run
+from astraea.traces.synthetic import synthesize
+
+NEEDY = [p.name for p in POLICIES.values() if p.needs_estimates]
+
+
+# -- oracle and noisy --------------------------------------------------------------------------------------------------
+
+
+def test_the_oracle_is_right_and_sure() -> None:
+    trace = busy()
+    for e in (estimate(trace), estimate(trace, "noisy", 0.0)):
+        assert (e.median == trace.duration).all()
+        assert (e.spread_below == 0).all()
+        assert (e.spread_above == 0).all()
+
+
+@pytest.mark.parametrize("error", [0.05, 0.5, 1.0, 2.0])
+def test_noise_has_the_error_rate_and_the_spread_that_it_states(error: float) -> None:
+    rng = np.random.default_rng(1)
+    assert np.abs(np.exp(sigma_of(error) * rng.standard_normal(400_000)) - 1).mean() == pytest.approx(error, rel=0.02)
+    trace = synthesize("philly")
+    table = accuracy({"it": estimate(trace, "noisy", error)}, trace.duration).set_index("measure")["value"]
+    assert table["mean APE"] == pytest.approx(100 * error, rel=0.05)
+    assert table["coverage"] == pytest.approx(80, abs=1)
+
+
+def test_noise_is_seeded() -> None:
+    trace = busy()
+    a, b, c = (estimate(trace, "noisy", 0.5, seed).median for seed in (0, 0, 1))
+    assert (a == b).all()
+    assert not (a == c).any()
+
+
+# -- what policies see -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", LEARNED)
+@pytest.mark.parametrize("policy", NEEDY)
+def test_policies_cannot_reach_durations_of_jobs_that_have_not_ended(policy: str, estimator: str) -> None:
+    trace, cluster, settings = busy(), Cluster(2, 4), Settings(estimator=estimator)
+    before = simulate(trace, cluster, policy, settings=settings, keep_log=True)
+    for part in (0.3, 0.7):
+        moment = part * trace.span
+        ended = before.jobs.set_index("job_id")["end_time"].reindex(trace.job_id).to_numpy() <= moment
+        rng = np.random.default_rng(5)
+        changed = replace(
+            trace, duration=np.where(ended, trace.duration, trace.duration * rng.uniform(1, 9, len(trace)))
+        )
+        after = simulate(changed, cluster, policy, settings=settings, keep_log=True)
+        assert before.grants is not None
+        assert after.grants is not None
+        assert before.placements is not None
+        assert after.placements is not None
+        ours, theirs = (r.grants[r.grants["start"] <= moment].drop(columns="end") for r in (before, after))
+        assert len(ours) > 50
+        pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
+        ours, theirs = (r.placements[r.placements["grant"] < len(ours)] for r in (before, after))
+        pd.testing.assert_frame_equal(ours, theirs)
+
+
+def test_the_oracle_does_reach_them() -> None:
+    trace, rng = busy(), np.random.default_rng(5)
+    moment = 0.3 * trace.span
+    before = simulate(trace, Cluster(2, 4), "finish-time-fairness", keep_log=True)
+    ended = before.jobs["end_time"].to_numpy() <= moment
+    longer = np.where(ended, trace.duration, trace.duration * rng.uniform(1, 9, len(trace)))
+    after = simulate(replace(trace, duration=longer), Cluster(2, 4), "finish-time-fairness", keep_log=True)
+    assert before.grants is not None
+    assert after.grants is not None
+    ours, theirs = (r.grants[r.grants["start"] <= moment].drop(columns="end").reset_index() for r in (before, after))
+    assert not ours.equals(theirs)
+
+
+def test_the_rows_of_jobs_that_are_set_aside_are_left_out() -> None:
+    trace = busy()
+    demand = trace.demand.copy()
+    demand[::7] = 100
+    larger = replace(trace, demand=demand)
+    smaller = replace(larger, **{c: getattr(larger, c)[demand < 100] for c in ("job_id", "tenant", "user", "demand",
+        "submit_time", "duration", "weight", "state", "queueing_delay", "sensitivity", "deadline")})  # fmt: skip
+    results = [simulate(t, Cluster(2, 4), "finish-time-fairness") for t in (larger, smaller)]
+    assert len(results[0].set_aside) > 20
+    pd.testing.assert_frame_equal(results[0].jobs, results[1].jobs)
+
+
+def test_estimates_are_learned_once_for_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = busy(seed=11)
+    settings = Settings(estimator="history")
+    simulate(trace, Cluster(2, 4), "finish-time-fairness", settings=settings)
+    monkeypatch.setitem(LEARNED, "history", lambda: pytest.fail("learned again"))
+    simulate(trace, Cluster(3, 4), "finish-time-fairness", settings=settings)
+    simulate(busy(seed=11), Cluster(3, 4), "finish-time-fairness", settings=settings)
+
+
+def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimators, "_fitted", {})
+    for seed in range(12):
+        estimate(busy(60, seed), "history")
+    assert len(estimators._fitted) == 8
+
+
+def test_what_decides_estimates_is_in_the_key_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = busy()
+    policy, settings = get_policy("finish-time-fairness"), Settings(estimator="history")
+    base = Run(trace, Cluster(2, 4), policy, settings=settings)
+    assert trace.history is not None
+    other_states = replace(trace.history, state=trace.history.state[::-1])
+    keys = {
+        base.key,
+        replace(base, settings=Settings()).key,
+        replace(base, settings=Settings(estimator="noisy")).key,
+        replace(base, settings=Settings(estimator="noisy", estimate_error=0.5)).key,
+        replace(base, trace=replace(trace, history=other_states)).key,
+        replace(base, trace=replace(trace, origin=None)).key,
+    }
+    assert len(keys) == 6
+    without = replace(base, policy=get_policy("fifo")).key
+    monkeypatch.setattr(estimators, "estimators_digest", lambda: "another")
+    assert base.key not in keys
+    assert replace(base, policy=get_policy("fifo")).key == without
+
+
+def test_provenance_tells_where_estimates_come_from() -> None:
+    trace = busy()
+    about = simulate(trace, Cluster(2, 4), "finish-time-fairness", settings=Settings(estimator="history")).provenance
+    assert about["estimator"] == "history"
+    assert about["estimate_error"] == 0
+    assert about.items() >= identity(trace, "history").items()
+    assert "scikit-learn" in identity(trace, "gradient-boosting")
+    assert "estimators_sha256" not in simulate(trace, Cluster(2, 4), "fifo").provenance
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, error, sentence",
+    [
+        ("psychic", 0, "estimator must be one of oracle, noisy, history, gradient-boosting, got 'psychic'"),
+        ("noisy", -0.1, r"estimate_error must be a number from 0 to 10 \(1 is 100 %\), got -0.1"),
+        ("noisy", 50, "estimate_error must be a number from 0 to 10"),
+        ("noisy", np.nan, "estimate_error must be a number from 0 to 10"),
+        ("noisy", "much", "estimate_error must be a number .* got 'much'"),
+        ("noisy", True, "estimate_error must be a number .* got True"),
+        *((n, 0.5, f"is for the estimator noisy only and must be 0 with {n}, got 0.5") for n in ("oracle", *LEARNED)),
+    ],
+)
+def test_bad_settings_are_refused(name: str, error: Any, sentence: str) -> None:
+    for ask in (lambda: estimate(busy(60), name, error), lambda: Settings(estimator=name, estimate_error=error)):
+        with pytest.raises(InputError, match=sentence):
+            ask()
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_what_cannot_learn_says_so(name: str) -> None:
+    trace = busy(60)
+    with pytest.raises(InputError, match=f"trace busy has no history, and {name} needs jobs that ended before"):
+        simulate(replace(trace, history=None), Cluster(2, 4), "finish-time-fairness", settings=Settings(estimator=name))
+    unended = of([("a", "x", 1, 900, 5000)], [("a", "x", 1, 1000, 7)])
+    with pytest.raises(InputError, match="none of the 1 jobs of its history had ended by its second 0"):
+        estimate(unended, name)
+    simulate(replace(trace, history=None), Cluster(2, 4), "fifo", settings=Settings(estimator=name))
+
+
+def test_what_has_not_learned_says_so() -> None:
+    trace = busy(60)
+    for ask, name in (
+        (lambda: History().predict(trace), "history"),
+        (lambda: GradientBoosting().predict(trace), "gradient-boosting"),
+        (lambda: GradientBoosting().importance(trace), "gradient-boosting"),
+    ):
+        with pytest.raises(InputError, match=f"estimator {name} has not learned anything yet; call fit"):
+            ask()
+
+
+# -- on the command line -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def parquet(tmp_path: Path) -> str:
+    busy().to_parquet(tmp_path / "busy.parquet")
+    return str(tmp_path / "busy.parquet")
+
+
+def test_the_command_line_takes_an_estimator(parquet: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["simulate", parquet, "--policy", "finish-time-fairness", "--nodes", "2", "--gpus-per-node", "4", "--json"]
+    said = []
+    for options in (
+        [],
+        ["--estimator", "history"],
+        ["--param", "estimator=history"],
+        ["--estimator", "noisy", "--estimate-error", "2"],
+        ["--param", "estimator=noisy", "--param", "estimate_error=2"],
+    ):
+        assert main([*run, *options]) == 0
+        said.append([line for line in capsys.readouterr().out.splitlines() if "seconds" not in line])
+    assert said[1] == said[2]
+    assert said[3] == said[4]
+    assert len({tuple(lines) for lines in said}) == 3
+    for options, sentence in (
+        (["--estimator", "psychic"], "estimator must be one of"),
+        (["--estimate-error", "0.5"], "estimate_error is for the estimator noisy only"),
+        (["--estimate-error", "x"], "estimate_error must be a number"),
+        (["--estimator", "noisy", "--param", "estimator=noisy"], "--param estimator: given twice"),
+    ):
+        assert main([*run, *options]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert sentence in line
+
+
+def test_a_sweep_takes_estimators() -> None:
+    points = {"estimator": list(ESTIMATORS), "lease_term": [600, 900]}
+    runs = grid([busy(60)], [Cluster(2, 4)], ["finish-time-fairness"], points)
+    assert [run.columns["estimator"] for run in runs] == [e for e in ESTIMATORS for _ in range(2)]

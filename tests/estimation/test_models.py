@@ -1,0 +1,222 @@
+"""Estimators that learn: from what, what they see, and how well."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from histories import DAY, busy, of
+from places import HELPERS, ROOT
+
+from astraea.estimation import models
+from astraea.estimation.estimates import accuracy
+from astraea.estimation.estimators import LEARNED, estimate
+from astraea.estimation.history import Past
+from astraea.estimation.models import GradientBoosting
+from astraea.traces.readers import read_trace
+from astraea.traces.synthetic import synthesize
+
+# -- history -----------------------------------------------------------------------------------------------------------
+
+
+def test_history_asks_the_nearest_jobs_first() -> None:
+    past = [
+        ("a", "x", 1, 0, 10),
+        ("a", "x", 1, 1, 40),
+        ("a", "y", 2, 2, 300),
+        ("b", "z", 4, 3, 80),
+        ("b", "z", 1, 4, 6),
+    ]
+    present = [
+        ("a", "x", 1, 1000, 7),  # the user's with this demand: the median of 10 and 40 is 20, by logarithms
+        ("a", "x", 2, 1000, 7),  # the tenant's with this demand
+        ("b", "z", 2, 1000, 7),  # the user's
+        ("a", "new", 4, 1000, 7),  # those with this demand
+        ("a", "new", 8, 1000, 7),  # all
+        ("new", "x", 1, 1000, 7),  # a known user of a new tenant
+    ]
+    found = estimate(of(past, present), "history")
+    expected = [20, 300, (80 * 6) ** 0.5, 80, 40, 20]
+    np.testing.assert_allclose(found.median, expected, rtol=1e-12)
+    # too few errors to take quantiles of: a factor of nine
+    np.testing.assert_allclose(found.quantile(0.9), 9 * found.median)
+
+
+def test_history_takes_the_last_hundred() -> None:
+    past = [("a", "x", 1, i, 500 if i < 30 else 20) for i in range(130)]
+    (median,) = estimate(of(past, [("a", "x", 1, 1000, 7)]), "history").median
+    assert median == pytest.approx(20)
+    (median,) = estimate(of(past[:40], [("a", "x", 1, 1000, 7)]), "history").median
+    assert median == pytest.approx(500)
+
+
+def test_only_jobs_that_ended_before_the_window_count() -> None:
+    past = [("a", "x", 1, 100, 50), ("a", "x", 1, 500, 501), ("a", "x", 1, 990, 2)]
+    trace = of(past, [("a", "x", 1, 1000, 7)])
+    assert estimate(trace, "history").median == pytest.approx((50 * 2) ** 0.5)
+    # a wait counts too, where it is known: with this one the last ended at 1,001
+    assert trace.history is not None
+    waited = replace(trace.history, queueing_delay=np.array([0, np.nan, 9]))
+    assert estimate(replace(trace, history=waited), "history").median == pytest.approx(50)
+
+
+def test_the_clock_of_the_history_is_exact() -> None:
+    # the second job ends at second 0 or just before it; without dates, second 0 is only known to be after 999
+    for ends, expected in ((1000, 50), (999.9, (50 * 899.9) ** 0.5)):
+        past = [("a", "x", 1, 10, 50), ("a", "x", 1, 100, ends - 100), ("a", "y", 1, 999, 99)]
+        dated = of(past, [("a", "x", 1, 1000, 7)])
+        assert Past(dated, "history").start == 1000
+        assert estimate(dated, "history").median == pytest.approx(expected)
+        undated = of(past, [("a", "x", 1, 1000, 7)], origin=None)
+        assert Past(undated, "history").start == 999
+        assert estimate(undated, "history").median == pytest.approx(50)
+
+
+# -- what learned estimators see ---------------------------------------------------------------------------------------
+
+
+def test_statistics_of_the_past_are_those_of_plain_loops() -> None:
+    trace = busy(300)
+    past = Past(trace, "history")
+    jobs, y = past.jobs, past.log_duration
+    assert trace.history is not None
+    completed = dict(zip(trace.history.submit_time, trace.history.state == "completed", strict=True))
+    for keys in models.LEVELS:
+        found = past.look(jobs, keys)
+        for i, job in jobs.iterrows():
+            before = jobs[(jobs["end"] < job["seen_from"]) & (jobs[list(keys)] == job[list(keys)]).all(axis=1)]
+            before = before.sort_values("end", kind="stable").tail(100)
+            row = found.loc[i]
+            if len(before) == 0:
+                assert row.isna().all()
+                continue
+            last = y[before.index]
+            assert row["last"] == last[-1]
+            assert row["median"] == pytest.approx(np.median(last))
+            assert row[["low", "high"]].tolist() == pytest.approx(np.quantile(last, [0.1, 0.9]).tolist())
+            assert row["completed"] == pytest.approx(np.mean([completed[s] for s in before["submit_time"]]))
+            assert np.isnan(row["previous"]) if len(last) == 1 else row["previous"] == last[-2]
+
+
+def test_history_is_seen_from_before_its_submission() -> None:
+    trace = busy()
+    jobs = Past(trace, "history").jobs
+    age = jobs["submit_time"] - jobs["seen_from"]
+    assert age.min() == 0
+    assert (age <= trace.span).all()
+    assert age.mean() == pytest.approx(trace.span / 2, rel=0.02)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_durations_of_the_window_and_jobs_that_had_not_ended_are_out_of_reach(name: str) -> None:
+    trace = busy()
+    usual = LEARNED[name]().fit(trace).predict(trace)
+    other = replace(trace, duration=trace.duration[::-1], state=np.full(len(trace), "failed", dtype=object))
+    history = trace.history
+    assert history is not None
+    unended = history.submit_time + history.duration >= 3 * DAY
+    assert 0 < unended.sum() < 30
+    longer = replace(history, duration=np.where(unended, 5 * history.duration + 7, history.duration))
+    for changed in (other, replace(other, history=longer)):
+        again = LEARNED[name]().fit(changed).predict(changed)
+        for p in (0.1, 0.5, 0.9):
+            assert (again.quantile(p) == usual.quantile(p)).all()
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_habits_are_learned(name: str) -> None:
+    trace = busy()
+    table = accuracy({"it": estimate(trace, name)}, trace.duration).set_index("measure")["value"]
+    assert table["log-MAE"] < 0.3  # durations spread over e^1.2 around their median, and e^0.24 within a habit
+    assert 65 < table["coverage"] < 92
+    e = estimate(trace, name)
+    assert (e.spread_below > 0).all()
+    assert (e.spread_above > 0).all()
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_unseen_tenants_and_users_are_estimated_too(name: str) -> None:
+    trace = busy()
+    strange = replace(trace, tenants=("s0", "s1"), user=np.full(len(trace), "stranger", dtype=object))
+    e = estimate(strange, name)
+    assert np.isfinite(e.median).all()
+    assert (e.median > 0).all()
+    assert trace.history is not None
+    middle = np.quantile(trace.history.duration, [0.1, 0.9])
+    assert middle[0] < np.median(e.median) < middle[1]
+
+
+@pytest.mark.parametrize("name", LEARNED)
+@pytest.mark.parametrize("n", [1, 2, 3, 60])
+def test_a_short_history_is_enough(name: str, n: int) -> None:
+    past = [("a", f"u{i % 3}", 1 + i % 2, i, 5 + i % 7) for i in range(n)]
+    e = estimate(of(past, [("a", "u0", 1, 1000, 7), ("b", "v", 8, 1001, 7)]), name)
+    assert np.isfinite(e.quantile(0.9)).all()
+    assert (e.quantile(0.1) < e.quantile(0.9)).all()
+
+
+THREADS = """
+import sys
+sys.path[:0] = sys.argv[1:]
+from histories import busy
+from astraea.estimation.models import GradientBoosting
+trace = busy()
+e = GradientBoosting().fit(trace).predict(trace)
+print(*(x.hex() for q in (0.1, 0.5, 0.9) for x in e.quantile(q).tolist()))
+"""
+
+
+@pytest.mark.slow
+def test_gradient_boosting_gives_the_same_bytes_on_any_number_of_threads() -> None:
+    paths = [str(HELPERS), str(ROOT)]
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", THREADS, *paths],
+            env={**os.environ, "OMP_NUM_THREADS": threads, "PYTHONHASHSEED": threads, "NUMBA_DISABLE_JIT": "1"},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for threads in ("1", "3")
+    ]  # fmt: skip
+    assert said[0] == said[1]
+    assert said[0].count(" ") > 300
+
+
+def test_importance_finds_what_matters() -> None:
+    trace = busy()
+    model = GradientBoosting().fit(trace)
+    table = model.importance(trace, repeats=2)
+    assert sorted(table["feature"]) == sorted(model.features)
+    assert {"tenant", "user", "demand", "hour", "weekday", "median of user and demand"} <= set(model.features)
+    assert table["importance"].is_monotonic_decreasing
+    assert "user" in table["feature"][0]
+    by_chance = table.set_index("feature")["importance"][["hour", "weekday"]]
+    assert (by_chance.abs() < 0.05 * table["importance"][0]).all()
+    undated = replace(trace, origin=None)
+    assert not {"hour", "weekday"} & set(GradientBoosting().fit(undated).features)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["venus", "philly"])
+def test_learned_estimates_of_the_synthetic_traces(name: str) -> None:
+    trace = synthesize(name)
+    tables = accuracy({e: estimate(trace, e) for e in LEARNED}, trace.duration)
+    table = tables.pivot_table(index="estimator", columns="measure", values="value")
+    assert table["coverage"].between(74, 86).all()
+    assert table.loc["gradient-boosting", "log-MAE"] < table.loc["history", "log-MAE"]
+    assert trace.history is not None
+    guess = np.abs(np.log(trace.duration / np.median(trace.history.duration))).mean()
+    assert (table["log-MAE"] < 0.95 * guess).all()
+
+
+@pytest.mark.slow
+def test_learned_estimates_of_real_jobs(shared: Path) -> None:
+    trace = read_trace(shared / "data" / "philly-vcs", format="tiresias-csv", time_unit="ms")
+    trace = trace.window(trace.span / 2, trace.span + 1)
+    tables = accuracy({e: estimate(trace, e) for e in LEARNED}, trace.duration)
+    table = tables.pivot_table(index="estimator", columns="measure", values="value")
+    assert table["coverage"].between(70, 92).all()

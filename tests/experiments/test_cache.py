@@ -1,0 +1,212 @@
+"""The cache of results: exact, never stale, whole whatever happens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import joblib
+import pytest
+from places import HELPERS, ROOT
+from small_runs import FOUR, content, forbid, same, tiny
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import Settings, simulate
+from astraea.core.errors import InputError
+from astraea.experiments import cache
+from astraea.experiments import run as run_module
+from astraea.experiments.archive import load_result, pack, save_result, unpack
+from astraea.experiments.grid import Run, grid, run_grid
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Run]:
+    return grid([tiny()], [FOUR], ["astraea", "tiresias-l", "fifo"], {"lease_term": [100, 300]})
+
+
+@pytest.mark.parametrize("keep_log", [False, True])
+@pytest.mark.parametrize("gpus", [4, 32])
+def test_a_result_survives_its_file_exactly(keep_log: bool, gpus: int, tmp_path: Path) -> None:
+    result = simulate(tiny(), Cluster(1, gpus), "tiresias-l", settings=Settings(interval=5), keep_log=keep_log)
+    assert (len(result.set_aside) > 0) == (gpus == 4)
+    save_result(result, tmp_path / "r.zip")
+    read = load_result(tmp_path / "r.zip")
+    same(read, result)
+    assert read.seconds == result.seconds
+    assert (read.grants is not None) == keep_log
+
+
+def truncated(path: Path, _: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+def flipped(path: Path, _: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def emptied(path: Path, _: Path) -> None:
+    path.write_bytes(b"")
+
+
+def strange(path: Path, _: Path) -> None:
+    path.write_text("not an archive")
+
+
+def of_another_run(path: Path, other: Path) -> None:
+    shutil.copy(other, path)
+
+
+@pytest.mark.parametrize("damage", [truncated, flipped, emptied, strange, of_another_run])
+def test_a_damaged_entry_is_noticed_and_computed_again(
+    damage: Callable[[Path, Path], None],
+    runs: list[Run],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    good = run_grid(runs[:2], jobs=1, cache=tmp_path, progress=False)
+    before = content(tmp_path)
+    victim, other = (tmp_path / f"{run.key}.zip" for run in runs[:2])
+    damage(victim, other)
+    again = run_grid(runs[:2], jobs=1, cache=tmp_path, progress=False)
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert str(victim) in err
+    assert "computed again" in err
+    assert content(tmp_path) == before
+    for a, b in zip(good, again, strict=True):
+        same(a, b)
+    forbid(monkeypatch)
+    run_grid(runs[:2], jobs=1, cache=tmp_path, progress=False)
+
+
+def test_every_flipped_bit_is_noticed() -> None:
+    data = pack(simulate(tiny(), FOUR, "fifo"), "key")
+    unpack(data, "key")
+    for i in range(0, len(data), 37):
+        broken = bytearray(data)
+        broken[i] ^= 1 << i % 8
+        with pytest.raises(InputError):
+            unpack(bytes(broken), "key")
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "trace": {"trace": tiny(last=101.0)},
+    "name of the trace": {"trace": tiny("other")},
+    "nodes": {"cluster": Cluster(3, 2)},
+    "shape": {"cluster": Cluster(1, 4)},
+    "policy": {"policy": get_policy("fifo")},
+    "parameter": {"policy": get_policy("astraea")(idle_guard=0.2)},
+    "seed": {"seed": 1},
+    "setting": {"settings": Settings(placement="strict")},
+    "source of a policy": {"policy": replace(get_policy("astraea"), select=get_policy("fifo").select)},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_decides_a_result_is_in_its_key(change: str) -> None:
+    base = Run(tiny(), FOUR, get_policy("astraea"))
+    assert Run(tiny(), FOUR, get_policy("astraea")).key == base.key
+    assert replace(base, **CHANGES[change]).key != base.key
+
+
+@pytest.mark.slow
+def test_a_key_is_the_same_in_every_process(runs: list[Run]) -> None:
+    keys = joblib.Parallel(n_jobs=2)(joblib.delayed(getattr)(run, "key") for run in runs)
+    assert keys == [run.key for run in runs]
+
+
+def test_the_simulator_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(tiny(), FOUR, get_policy("astraea"))
+    before = run.key
+    monkeypatch.setattr(run_module, "source_digest", lambda: "another")
+    assert run.key != before
+
+
+HOME_MADE = """
+from astraea.core.compilation import compiled
+from astraea.cluster.policy_api import all_candidates, fits, grant, policy
+
+LIMIT = {limit}
+
+@compiled
+def small(s, j):
+    return s.job[j].demand {relation} LIMIT
+
+@policy("home-made")
+def home_made(s):
+    \"\"\"Small jobs only, then all.\"\"\"
+    for j in all_candidates(s):
+        if small(s, j) and fits(s, j):
+            grant(s, j)
+"""
+
+
+def home_made(limit: int = 4, relation: str = "<=") -> Run:
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(HOME_MADE.format(limit=limit, relation=relation), scope)
+    return Run(tiny(), FOUR, scope["home_made"])
+
+
+def test_the_text_of_a_home_made_policy_is_in_its_key() -> None:
+    keys = {home_made().key, home_made().key, home_made(limit=3).key, home_made(relation="<").key}
+    assert len(keys) == 3
+
+
+@pytest.mark.slow
+def test_several_grids_share_a_cache(runs: list[Run], tmp_path: Path) -> None:
+    options = {"jobs": 1, "cache": tmp_path, "progress": False}
+    both = joblib.Parallel(n_jobs=2)(joblib.delayed(run_grid)(runs, **options) for _ in range(4))
+    for results in both[1:]:
+        for a, b in zip(both[0], results, strict=True):
+            same(a, b)
+    assert {p.name for p in tmp_path.iterdir()} == {f"{run.key}.zip" for run in runs}
+
+
+KILLED = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from small_runs import FOUR, tiny
+from astraea.experiments.grid import grid, run_grid
+runs = grid([tiny()], [FOUR], ["astraea"], {"lease_term": range(100, 4000)})
+run_grid(runs, jobs=1, cache=sys.argv[1], progress=False)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process")
+def test_a_killed_grid_keeps_what_was_finished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path), str(HELPERS), str(ROOT)],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )
+    deadline = time.monotonic() + 120
+    while len(list(tmp_path.glob("*.zip"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    kept = sorted(tmp_path.glob("*.zip"))
+    assert len(kept) >= 3
+    for path in kept:
+        assert cache.read_entry(tmp_path, path.stem) is not None
+    assert capsys.readouterr().err == ""
+
+
+def test_what_takes_hours_is_announced(runs: list[Run]) -> None:
+    assert cache.announcement(runs, 2) == ""
+    work = replace(runs[0], trace=tiny())
+    seconds = 36_000 / work.expected
+    many = [work] * int(seconds)
+    assert "expect about 5.0 h on 2 processes" in cache.announcement(many, 2)
+    assert f"{len(many):,} simulations" in cache.announcement(many, 2)

@@ -1,0 +1,168 @@
+"""Grids of runs: the same results in any way of computing them, and nothing lost when one fails."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_runs import FOUR, content, forbid, same, tiny
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy_api import all_candidates, fits, grant, policy
+from astraea.cluster.simulate import simulate
+from astraea.core.errors import InputError, PolicyError
+from astraea.core.metrics import summary
+from astraea.core.result import Result
+from astraea.experiments.grid import Run, grid, grid_table, run_grid
+from astraea.experiments.parallel import streamed
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Run]:
+    return grid([tiny()], [FOUR], ["astraea", "tiresias-l", "fifo"], {"lease_term": [100, 300]})
+
+
+def test_results_come_in_the_order_of_the_runs(runs: list[Run], tmp_path: Path) -> None:
+    results = run_grid([*reversed(runs)], jobs=1, cache=tmp_path, progress=False)
+    for run, result in zip(reversed(runs), results, strict=True):
+        same(result, simulate(run.trace, run.cluster, run.policy, run.seed, settings=run.settings))
+
+
+def test_equal_runs_are_computed_once(runs: list[Run], tmp_path: Path) -> None:
+    again = Run(tiny(), FOUR, get_policy(runs[0].policy.name)(**runs[0].policy.parameters))
+    first, second, third = run_grid([runs[0], runs[1], again], jobs=1, cache=tmp_path, progress=False)
+    assert first is third
+    assert first is not second
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_bytes_as_one(runs: list[Run], tmp_path: Path) -> None:
+    one = run_grid(runs, jobs=1, cache=tmp_path / "one", progress=False)
+    two = run_grid(runs, jobs=2, cache=tmp_path / "two", progress=False)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+    assert len(content(tmp_path / "one")) == len(runs)
+    for a, b in zip(one, two, strict=True):
+        same(a, b)
+
+
+def test_a_repeated_grid_computes_nothing(
+    runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = run_grid(runs, jobs=1, cache=tmp_path, progress=False)
+    forbid(monkeypatch)
+    after = run_grid(runs, jobs=1, cache=tmp_path, progress=False)
+    for a, b in zip(before, after, strict=True):
+        same(a, b)
+        assert a.seconds == b.seconds
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_is_shown_on_stderr(runs: list[Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_grid(runs[:1], jobs=1, cache=tmp_path)
+    out, err = capsys.readouterr()
+    assert "simulating" in err
+    assert "1/1" in err
+    assert out == ""
+
+
+@policy("first-fit")
+def first_fit(s: Any) -> None:
+    """Whoever fits, in order of submission."""
+    for j in all_candidates(s):
+        if fits(s, j):
+            grant(s, j)
+
+
+@pytest.mark.slow
+def test_a_policy_from_outside_the_package_runs_in_workers(tmp_path: Path) -> None:
+    todo = [Run(tiny(name), FOUR, first_fit) for name in ("x", "y")]
+    for run, result in zip(todo, run_grid(todo, jobs=2, cache=tmp_path, progress=False), strict=True):
+        same(result, simulate(run.trace, run.cluster, first_fit))
+
+
+def test_a_run_that_fails_is_named_and_the_others_are_kept(runs: list[Run], tmp_path: Path) -> None:
+    bad = Run(tiny("short"), FOUR, get_policy("astraea")(lease_term=5), seed=3)
+    worse = replace(bad, seed=4)
+    with pytest.raises(InputError) as caught:
+        run_grid([bad, *runs, worse], jobs=2, cache=tmp_path, progress=False)
+    sentence = str(caught.value)
+    for word in ("short", "astraea", "lease_term=5", "seed 3", "interval", "1 more of 7 runs failed"):
+        assert word in sentence
+    assert "\n" not in sentence
+    assert {p.name for p in tmp_path.iterdir()} == {f"{run.key}.zip" for run in runs}
+
+
+@pytest.mark.parametrize(("error", "shown"), [(PolicyError("stuck"), "stuck"), (ZeroDivisionError("by\n0"), "by 0")])
+def test_other_errors_become_sentences_too(
+    error: Exception, shown: str, runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Result:
+        raise error
+
+    monkeypatch.setattr("astraea.experiments.run.simulate", fail)
+    with pytest.raises(PolicyError, match=f"trace tiny, 2 x 2 GPUs, policy astraea .*seed 0: .*{shown}$"):
+        run_grid(runs[:1], jobs=1, cache=tmp_path, progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_one_thread_per_worker() -> None:
+    calls = [("OMP_NUM_THREADS",)] * 3
+    assert list(streamed(os.getenv, calls, jobs=2, backend="loky", scheduler=None)) == ["1"] * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"jobs": 0}, "jobs must be a whole number of at least 1, got 0"),
+        ({"jobs": 1.5}, "jobs must be a whole number of at least 1, got 1.5"),
+        ({"backend": "threads"}, "backend must be one of loky, dask, got 'threads'"),
+        ({"backend": "dask"}, "needs the address of a scheduler"),
+        ({"scheduler": "tcp://x:1"}, "only the dask backend takes a scheduler"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], sentence: str, runs: list[Run], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=sentence):
+        run_grid(runs, **{"cache": tmp_path, "progress": False, **options})
+
+
+def test_a_cache_that_cannot_be(runs: list[Run], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file"):
+        run_grid(runs, jobs=1, cache=tmp_path / "file", progress=False)
+
+
+def test_grid_gives_parameters_to_whom_has_them() -> None:
+    points = {"lease_term": [100, 200], "placement": ["strict"]}
+    runs = grid([tiny()], [FOUR, Cluster(3, 2)], ["astraea", "fifo"], points, seeds=[0, 1])
+    assert len(runs) == 2 * (2 + 1) * 2
+    assert {run.settings.placement for run in runs} == {"strict"}
+    assert [run.seed for run in runs[:4]] == [0, 1, 0, 1]
+    assert [r.policy.parameters.get("lease_term") for r in runs[:6]] == [100, 100, 200, 200, None, None]
+
+
+@pytest.mark.parametrize(
+    ("points", "sentence"), [({"leaseterm": [1]}, "unknown parameter 'leaseterm'"), ({"lease_term": []}, "no value")]
+)
+def test_grid_refuses_what_nobody_has(points: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        grid([tiny()], [FOUR], ["astraea"], points)
+
+
+@pytest.mark.parametrize("seed", [1.5, "1", None])
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(InputError, match="seed must be a whole number"):
+        Run(tiny(), FOUR, get_policy("fifo"), seed)
+
+
+def test_a_table_has_a_row_per_run(runs: list[Run], tmp_path: Path) -> None:
+    table = grid_table(runs, jobs=1, cache=tmp_path, progress=False)
+    results = run_grid(runs, jobs=1, cache=tmp_path, progress=False)
+    assert table["policy"].tolist() == [run.policy.name for run in runs]
+    assert table["lease_term"].tolist()[:4] == [100, 300, 100, 300]
+    assert table["average_jct"].tolist() == [summary(result)["average_jct"] for result in results]

@@ -1,0 +1,235 @@
+"""Gavel's programs against the same programs solved another way, and the properties of [Narayanan2020] §4.4."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from gavel_moments import assert_valid, moment, random_moment, with_pairs
+from gavel_naive import Dense, bisected
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from astraea.gavel.policies import POLICIES
+from astraea.gavel.policies.cost import promised, unmet
+from astraea.gavel.policies.isolated import ISOLATED, equal_split
+from astraea.gavel.programs.program import Program
+
+SEEDS = st.integers(0, 2**32 - 1)
+FEW = settings(max_examples=25, deadline=None)
+PROGRAMS = [name for name in POLICIES if name not in ("isolated", "gandiva", "allox", "ltgf", "ltgf-het")]
+
+
+def a_moment(seed, jobs=5, shared=False, **columns):
+    random = np.random.default_rng(seed)
+    problem = random_moment(seed, jobs=jobs)
+    problem = replace(
+        problem, workers=random.integers(4, 6, 3), isolated_elapsed=random.uniform(0, 1e4, jobs), **columns
+    )
+    return with_pairs(problem, random) if shared else problem
+
+
+def solved(name, problem):
+    allocation = POLICIES[name].make()(problem)
+    assert_valid(problem, allocation)
+    return allocation
+
+
+def rates(problem, allocation):
+    x = np.concatenate([allocation.alone.ravel(), allocation.paired.ravel()])
+    return Dense(problem).rate @ x
+
+
+def equal_rates(problem):
+    return problem.throughput @ (problem.workers / problem.workers.sum())
+
+
+def isolated_times(problem):
+    rate = (problem.throughput * equal_split(problem.scale_factor, problem.workers)).sum(axis=1)
+    return problem.isolated_elapsed + problem.steps / rate
+
+
+def rho(problem, rate):
+    return float(np.max((problem.elapsed + problem.steps / rate) / isolated_times(problem)))
+
+
+def close(value, expected):
+    assert value == pytest.approx(expected, rel=1e-6)
+
+
+@FEW
+@given(SEEDS, st.booleans())
+def test_las(seed, shared):
+    problem = a_moment(seed, shared=shared)
+    need = problem.weight * equal_rates(problem) / problem.scale_factor
+    allocation = solved("las-het-ss", problem)
+    dense = Dense(problem)
+    close(allocation.objective, 1 / bisected(lambda inverse: dense.allows(need / inverse), 1e-3, 1e3))
+    close(allocation.objective, np.min(rates(problem, allocation) / need))
+
+
+@FEW
+@given(SEEDS, st.booleans())
+def test_makespan_by_the_papers_bisection(seed, shared):
+    problem = a_moment(seed, shared=shared)
+    allocation = solved("makespan-het-ss", problem)
+    dense = Dense(problem)
+    close(allocation.objective, bisected(lambda m: dense.allows(problem.steps / m), 1.0, 1e6))
+    close(allocation.objective, np.max(problem.steps / rates(problem, allocation)))
+
+
+@FEW
+@given(SEEDS, st.booleans())
+def test_finish_time_fairness_by_bisection(seed, shared):
+    problem = a_moment(seed, shared=shared)
+    allocation = solved("ftf-het-ss", problem)
+    dense, isolated = Dense(problem), isolated_times(problem)
+
+    def allows(r):
+        left = r * isolated - problem.elapsed
+        return bool((left > 0).all()) and dense.allows(problem.steps / left)
+
+    close(allocation.objective, bisected(allows, 0.0, 1e4))
+    close(allocation.objective, rho(problem, rates(problem, allocation)))
+
+
+@FEW
+@given(SEEDS, st.booleans())
+def test_fifo(seed, shared):
+    problem = a_moment(seed, shared=shared)
+    turn = np.arange(len(problem.steps), 0, -1) / problem.throughput.max(axis=1)
+    close(solved("fifo-het-ss", problem).objective, Dense(problem).most(turn @ Dense(problem).rate))
+
+
+@FEW
+@given(SEEDS)
+def test_min_cost_is_where_its_value_is_worth_nothing(seed):
+    """Dinkelbach: r is the largest throughput / cost just when the largest throughput - r cost is 0."""
+    problem = a_moment(seed, cost=np.array([3.0, 1.5, 0.5]))
+    dense = Dense(problem)
+    ratio = solved("min-cost", problem).objective
+    steps, price = dense.rate.sum(axis=0), problem.cost @ dense.gpus
+    assert dense.most(steps - ratio * (1 - 1e-6) * price) > 0
+    assert dense.most(steps - ratio * (1 + 1e-6) * price) == pytest.approx(0, abs=1e-9)
+
+
+@FEW
+@given(SEEDS)
+def test_cost_with_deadlines(seed):
+    random = np.random.default_rng(seed)
+    problem = a_moment(seed, cost=np.array([3.0, 1.5, 0.5]))
+    fastest = problem.throughput.max(axis=1)
+    problem = replace(problem, slo=problem.steps / fastest * random.choice([0.9, 1.2, 2.0, 10.0, np.inf], 5))
+    need, missing = problem.steps / problem.slo, unmet(problem)
+    rate = rates(problem, solved("min-cost-slo", problem))
+    met = missing == 0
+    assert (rate[met] >= need[met] * (1 - 1e-6)).all()
+    assert (missing[need > fastest] == 1).all() and (missing[np.isinf(problem.slo)] == 0).all()
+    possible = np.where(need > fastest, 0.0, need)
+    assert Dense(problem).allows(possible * (1 - 1e-9)) == met[need <= fastest].all()
+    np.testing.assert_array_equal(missing, unmet(problem))
+
+
+def test_finish_time_fairness_by_another_solver():
+    """The convex program itself, as it stands in the paper, by sequential quadratic programming."""
+    for seed in range(8):
+        problem = a_moment(seed, jobs=3)
+        dense = Dense(problem)
+        start = equal_split(problem.scale_factor, problem.workers).ravel()
+        start = np.append(start, rho(problem, dense.rate @ start) * 1.01)
+        limits = [
+            {"type": "ineq", "fun": lambda z, d=dense: d.limits - d.rows @ z[:-1]},
+            {
+                "type": "ineq",
+                "fun": lambda z, d=dense, p=problem: (
+                    z[-1] - (p.elapsed + p.steps / np.maximum(d.rate @ z[:-1], 1e-9)) / isolated_times(p)
+                ),
+            },
+        ]
+        found = minimize(
+            lambda z: z[-1], start, constraints=limits, bounds=[(0, 1)] * (len(start) - 1) + [(0, None)],
+            method="SLSQP", options={"maxiter": 500, "ftol": 1e-10},
+        )  # fmt: skip
+        assert found.success
+        assert solved("ftf-het", problem).objective == pytest.approx(found.fun, rel=1e-4)
+
+
+def test_two_jobs_on_a_grid():
+    """Two types of one GPU each: what one job leaves of a type the other may take, up to all its time."""
+    throughput = np.array([[3.0, 1.0], [2.0, 1.5]])
+    problem = moment(throughput, [1, 1], steps=[300, 500], elapsed=[100, 0], isolated_elapsed=[80, 0])
+    first = np.linspace(0, 1, 201)
+    a, b = np.meshgrid(first, first, indexing="ij")
+    fits = a + b <= 1
+    rate_0 = 3 * a + b
+    left = np.minimum(2 * (1 - a) + 1.5 * np.minimum(1 - b, a), 10)  # the faster type first, then the other
+    equal, alone = equal_rates(problem), isolated_times(problem)
+    las = np.minimum(rate_0 / equal[0], left / equal[1])[fits].max()
+    with np.errstate(divide="ignore"):
+        longest = np.maximum(300 / rate_0, 500 / left)[fits].min()
+        worst = np.maximum((100 + 300 / rate_0) / alone[0], 500 / left / alone[1])[fits].min()
+    for name, value in (("las-het", las), ("makespan-het", longest), ("ftf-het", worst)):
+        assert solved(name, problem).objective == pytest.approx(value, rel=0.02)
+
+
+@FEW
+@given(SEEDS, st.sampled_from(PROGRAMS))
+def test_answers_are_valid_and_the_same_twice(seed, name):
+    problem = a_moment(seed, jobs=9, shared=POLICIES[name].space_sharing, cost=np.array([3.0, 1.5, 0.5]))
+    first, again = solved(name, problem), solved(name, problem)
+    np.testing.assert_array_equal(first.alone, again.alone)
+    np.testing.assert_array_equal(first.paired, again.paired)
+    assert (first.alone[problem.throughput == 0] == 0).all()
+
+
+@FEW
+@given(SEEDS)
+def test_sharing_incentive(seed):
+    """No objective is worse than with 1/n of every type for each job."""
+    problem = a_moment(seed)
+    alone = rates(problem, ISOLATED.make()(problem))
+    shares = alone / equal_rates(problem) * problem.scale_factor / problem.weight
+    slack = 1 + 1e-6
+    assert solved("las-het", problem).objective * slack >= shares.min()
+    assert solved("las-het-water-filling", problem).objective * slack >= shares.min()
+    assert solved("makespan-het", problem).objective <= np.max(problem.steps / alone) * slack
+    assert solved("ftf-het", problem).objective <= rho(problem, alone) * slack
+    turn = np.arange(len(problem.steps), 0, -1)
+    assert solved("fifo-het", problem).objective * slack >= turn @ (alone / problem.throughput.max(axis=1))
+    assert solved("sjf-het", problem).objective <= np.min(problem.steps / alone) * slack
+
+
+@FEW
+@given(SEEDS)
+def test_colocation_is_never_worse(seed):
+    problem = a_moment(seed, shared=True)
+    slack = 1 + 1e-6
+    for name in ("las-het", "fifo-het"):
+        alone = replace(problem, pairs=np.zeros((0, 2), int), pair_throughput=np.zeros((0, 2, 3)))
+        assert solved(f"{name}-ss", problem).objective * slack >= solved(name, alone).objective
+    for name in ("makespan-het", "ftf-het"):
+        assert solved(f"{name}-ss", problem).objective <= solved(name, alone).objective * slack
+
+
+@FEW
+@given(SEEDS)
+def test_on_one_type_agnostic_and_aware_are_the_same(seed):
+    """Homogeneous clusters, §4.4."""
+    problem = a_moment(seed)
+    problem = replace(problem, throughput=problem.throughput[:, :1], workers=problem.workers[:1], types=("v100",))
+    for name in ("las", "ftf", "makespan", "fifo", "sjf", "hierarchical", "hierarchical-fifo"):
+        close(solved(name, problem).objective, solved(f"{name}-het", problem).objective)
+
+
+def test_two_jobs_that_cannot_both_be_in_time():
+    problem = moment(
+        [[2.0], [1.0], [1.0]], [1], steps=[100, 100, 10], slo=[60, 110, -5], job=[7, 8, 9], types=("v100",)
+    )
+    assert promised(Program(problem, "min-cost-slo"))[2] == 0
+    missing = unmet(problem)
+    assert (missing > 0).tolist() == [False, True, True]
+    # job 7 needs 5/6 of the GPU; job 8 has the rest, of the 10/11 that it needs
+    np.testing.assert_allclose(missing, [0, 1 - (1 / 6) / (10 / 11), 1], atol=1e-6)
+    np.testing.assert_allclose(solved("min-cost-slo", problem).alone[:, 0], [5 / 6, 1 / 6, 0], atol=1e-6)

@@ -1,0 +1,198 @@
+"""What every scheduler must keep to, whatever it decides; `PolicyContract` is inherited by one class per policy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+import workloads
+from workloads import Audit, audit, digest, key
+
+import astraea
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy_api import Policy
+from astraea.traces.trace import Trace
+
+
+@cache
+def digests_elsewhere(name: str, **environment: str) -> dict[str, str]:
+    """Digests of all contracts' policies on a workload, from another process in which every warning is an error."""
+    wanted = [[c.name, dict(c.parameters)] for c in contracts()]
+    paths = [str(Path(astraea.__file__).parents[1]), str(Path(__file__).parent)]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", workloads.__file__, name, json.dumps(wanted)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def contracts() -> list[type[PolicyContract]]:
+    """Every class that inherits the contract."""
+    return PolicyContract.__subclasses__()
+
+
+@pytest.fixture(params=["crowd", "random", "strict", "venus"])
+def run(request: pytest.FixtureRequest) -> Audit:
+    """The run of the class's policy on each workload."""
+    return audit(request.param, request.cls.name, tuple(request.cls.parameters.items()))
+
+
+class PolicyContract:
+    """Inherit, name the policy, and every test below applies to it."""
+
+    name: ClassVar[str]
+    parameters: ClassVar[Mapping[str, float]] = {}
+    revokes: ClassVar[bool] = False  # whether it takes GPUs inside a lease
+
+    @property
+    def policy(self) -> Policy:
+        """The policy under contract."""
+        return get_policy(self.name)(**self.parameters)
+
+    def test_no_node_ever_gives_more_gpus_than_it_has(self, run: Audit) -> None:
+        p = run.pieces
+        time, change = np.concatenate([p["start"], p["end"]]), np.concatenate([p["gpus"], -p["gpus"]])
+        node = np.concatenate([p["node"], p["node"]])
+        order = np.lexsort((change, time, node))  # at one moment, GPUs are given back before they are given out
+        held = pd.Series(change[order]).groupby(node[order]).cumsum()
+        assert held.between(0, run.workload.cluster.gpus_per_node).all()
+        assert p["node"].between(0, run.workload.cluster.nodes - 1).all()
+
+    def test_gangs_are_whole_and_stay_where_they_are(self, run: Audit) -> None:
+        placed = run.placements.groupby("grant")["gpus"].agg(["sum", "size", "min"])
+        new = run.grants[run.grants["kind"] != "renewal"]
+        assert (placed["min"] > 0).all()
+        assert not run.placements.duplicated(["grant", "node"]).any()
+        assert placed["sum"].to_dict() == new["demand"].to_dict()
+        assert (run.grants["nodes"].to_numpy() == placed["size"].loc[run.holder.tolist()]).all()
+
+    def test_leases_start_at_rounds_and_last_no_longer_than_the_term(self, run: Audit) -> None:
+        rounds = run.grants["start"] / run.workload.settings.interval
+        assert (rounds == rounds.round()).all()
+        assert (run.grants["end"] > run.grants["start"]).all()
+        assert (run.grants["end"] - run.grants["start"] <= run.policy.lease_term).all()
+        assert run.grants["start"].is_monotonic_increasing
+
+    def test_kinds_of_leases_follow_from_their_times(self, run: Audit) -> None:
+        by_job = run.grants.groupby("job_id")
+        previous = by_job["end"].shift()
+        gap = run.grants["start"] - previous
+        assert not (gap < 0).any()
+        assert ((run.grants["kind"] == "start") == previous.isna()).all()
+        assert (gap[run.grants["kind"] == "renewal"] == 0).all()
+        jobs = run.jobs.set_index("job_id")
+        assert jobs["leases"].to_dict() == by_job.size().to_dict()
+        assert jobs["first_start_time"].to_dict() == by_job["start"].first().to_dict()
+        assert jobs["end_time"].to_dict() == by_job["end"].last().to_dict()
+        restarts = (run.grants["kind"] == "restart").groupby(run.grants["job_id"]).sum()
+        assert jobs["preemptions"].to_dict() == restarts.to_dict()
+
+    def test_no_job_is_lost(self, run: Audit) -> None:
+        trace, jobs, aside = run.workload.trace, run.jobs, run.result.set_aside
+        assert sorted([*jobs["job_id"], *aside["job_id"]]) == sorted(trace.job_id)
+        kept = trace.frame[~trace.frame["job_id"].isin(aside["job_id"])].reset_index(drop=True)
+        columns = ["job_id", "tenant", "demand", "submit_time", "duration", "user"]
+        pd.testing.assert_frame_equal(jobs[columns], kept[columns])
+        assert (jobs["first_start_time"] >= jobs["submit_time"]).all()
+        assert jobs.notna().all().all()
+        parts = np.floor(run.result.gpus * trace.tenant_weight / trace.tenant_weight.sum())
+        quota = dict(zip(trace.tenants, parts, strict=True))
+        assert (jobs["demand"] <= jobs["tenant"].map(quota)).all()
+        assert (aside["demand"] > aside["tenant"].map(quota)).all()
+
+    def test_gpu_time_is_conserved(self, run: Audit) -> None:
+        held = run.grants["demand"] * (run.grants["end"] - run.grants["start"])
+        of_job = held.groupby(run.grants["job_id"]).sum().loc[run.jobs["job_id"]]
+        np.testing.assert_allclose(run.jobs["attained_service"], of_job, rtol=1e-12)
+        g, tenants = run.grants, np.array(run.workload.trace.tenants)
+        hours = run.result.timeline["time"].to_numpy().reshape(-1, len(tenants))[:, :1]
+        whose = (g["tenant"].to_numpy()[:, None] == tenants).astype(float)
+        demand, start, end = (g[c].to_numpy(dtype=float) for c in ("demand", "start", "end"))
+        until = demand * (np.clip(hours, start, end) - start) @ whose
+        holds = demand * ((start < hours) & (hours <= end)) @ whose
+        whose = (run.jobs["tenant"].to_numpy()[:, None] == tenants).astype(float)
+        came, left = (run.jobs[c].to_numpy() for c in ("submit_time", "end_time"))
+        wants = run.jobs["demand"].to_numpy() * ((came < hours) & (hours <= left)) @ whose
+        timeline = run.result.timeline
+        np.testing.assert_allclose(timeline["attained_service"], until.ravel(), rtol=1e-11)
+        assert (timeline["held"] == holds.ravel()).all()
+        assert (timeline["held"] + timeline["waiting"] == wants.ravel()).all()
+
+    def test_every_second_is_accounted_for(self, run: Audit) -> None:
+        jobs, settings = run.jobs, run.workload.settings
+        executed = jobs["attained_service"] / jobs["demand"]
+        np.testing.assert_allclose(jobs["jct"], jobs["end_time"] - jobs["submit_time"])
+        np.testing.assert_allclose(jobs["jct"], jobs["queueing_delay"] + executed)
+        np.testing.assert_allclose(jobs["slowdown"], jobs["jct"] / executed)
+        np.testing.assert_allclose(jobs["rho_job"], jobs["attained_service"] / jobs["fair_service"])
+        trace = run.workload.trace.frame.set_index("job_id").loc[jobs["job_id"]]
+        least = (jobs["duration"] + jobs["overhead"]).to_numpy()
+        most = (jobs["duration"] / trace["sensitivity"].to_numpy() + jobs["overhead"]).to_numpy()
+        assert (executed >= least * (1 - 1e-12)).all()
+        assert (executed <= most * (1 + 1e-12)).all()
+        if not self.revokes:
+            checkpoints, restarts = jobs["leases"] - 1, jobs["preemptions"]
+            charged = checkpoints * settings.checkpoint_overhead + restarts * settings.restart_overhead
+            np.testing.assert_allclose(jobs["overhead"], charged)
+
+    def test_without_leases_nothing_is_preempted(self, run: Audit) -> None:
+        if np.isfinite(self.policy.lease_term):
+            assert run.jobs["leases"].max() > 1
+        else:
+            assert (run.jobs["leases"] == 1).all()
+            assert (run.jobs[["preemptions", "overhead"]] == 0).all().all()
+
+    def test_again_gives_the_same_bytes(self, run: Audit) -> None:
+        assert digest(Audit(run.workload, self.policy).result) == digest(run.result)
+
+    def test_skipped_rounds_change_nothing(self, run: Audit) -> None:
+        assert digest(Audit(run.workload, self.policy, skip_rounds=False).result) == digest(run.result)
+
+    def test_row_order_and_names_change_nothing(self, run: Audit) -> None:
+        trace, rng = run.workload.trace, np.random.default_rng(3)
+        names = {t: f"tenant-{i:02d}" for i, t in enumerate(trace.tenants)}
+        weights = {names[t]: 2 * w for t, w in zip(trace.tenants, trace.tenant_weight, strict=True)}
+        jobs = trace.frame.iloc[rng.permutation(len(trace))].replace({"tenant": names})
+        other = Audit(run.workload._replace(trace=Trace.from_frame(jobs, weights=weights)), self.policy)
+        for ours, theirs in ((other.jobs, run.jobs), (other.grants, run.grants)):
+            pd.testing.assert_frame_equal(ours.drop(columns="tenant"), theirs.drop(columns="tenant"), check_exact=True)
+        pd.testing.assert_frame_equal(other.placements, run.placements)
+
+    @pytest.mark.parametrize("part", [0.2, 0.5, 0.9])
+    def test_the_future_is_out_of_reach(self, run: Audit, part: float) -> None:
+        """Durations of jobs that have not ended by a moment, and jobs that come later, decide nothing before it."""
+        moment = part * run.workload.trace.span
+        known = run.workload.trace.submit_time <= moment
+        jobs = run.workload.trace.frame[known]
+        unended = ~jobs["job_id"].isin(run.jobs.loc[run.jobs["end_time"] <= moment, "job_id"])
+        if not self.policy.needs_estimates:
+            longer = np.random.default_rng(5).uniform(1, 30, len(jobs))
+            jobs = jobs.assign(duration=jobs["duration"] * np.where(unended, longer, 1))
+        weights = dict(zip(run.workload.trace.tenants, run.workload.trace.tenant_weight, strict=True))
+        other = Audit(run.workload._replace(trace=Trace.from_frame(jobs, weights=weights)), self.policy)
+        assert unended.sum() > 3
+        ours, theirs = (a.grants[a.grants["start"] <= moment].drop(columns="end") for a in (other, run))
+        pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
+        assert len(ours) > 3
+        ours, theirs = (a.placements[a.placements["grant"] < len(ours)] for a in (other, run))
+        pd.testing.assert_frame_equal(ours, theirs)
+
+    def test_another_process_gives_the_same_bytes(self) -> None:
+        here = digest(audit("crowd", self.name, tuple(self.parameters.items())).result)
+        assert digests_elsewhere("crowd", PYTHONHASHSEED="12345")[key(self.name, self.parameters)] == here
+
+    def test_plain_python_gives_the_same_bytes(self) -> None:
+        here = digest(audit("few", self.name, tuple(self.parameters.items())).result)
+        assert digests_elsewhere("few", NUMBA_DISABLE_JIT="1")[key(self.name, self.parameters)] == here

@@ -1,0 +1,36 @@
+"""What policies see of the estimate of one job."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.remaining_service import expect
+from astraea.cluster.engine.state import View, new_state
+from astraea.cluster.policy_api import remaining_service, total_service
+from astraea.estimation.estimates import Estimates
+from astraea.traces.trace import Trace
+
+
+@cache
+def state_of_one_job() -> View:
+    """What policies see of a single job."""
+    trace = Trace.from_frame(
+        pd.DataFrame({"job_id": ["0"], "tenant": ["t"], "demand": [1], "submit_time": [0.0], "duration": [1.0]})
+    )
+    nothing = (np.zeros(1),) * 3
+    return new_state(
+        trace, Cluster(1, 1), parameters=np.zeros(1), estimate=nothing, memory=(0, 0, 0), seed=0, keep_log=False
+    )[0]
+
+
+def left(e: Estimates, progress: float) -> tuple[float, float]:
+    """Total and remaining service as policies see them."""
+    view = state_of_one_job()
+    view.job[0].estimate, view.job[0].progress = e.median[0], progress
+    view.job[0].spread_below, view.job[0].spread_above = e.spread_below[0], e.spread_above[0]
+    expect(view, 0)
+    return float(total_service(view, 0)), float(remaining_service(view, 0))

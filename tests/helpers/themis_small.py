@@ -1,0 +1,99 @@
+"""Little apps by hand for the tests of the simulator of Themis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray
+from astraea.core.result import Result
+from astraea.themis.agent import Agent
+from astraea.themis.apps import App, Tuner, Workload
+from astraea.themis.arbiter import Arbiter
+from astraea.themis.policy import Policy, all_it_wants
+
+ONE_RUNG: Final = Tuner(first=10, eta=2, tolerance=5e-4, longest=10)
+"""All jobs have had all their epochs at the end of the first rung: what follows takes no time."""
+
+STANDARD: Final = App("a", 0.0, "vgg16", 1, 60.0, (), ONE_RUNG)
+
+
+def falling(epochs: int) -> FloatArray:
+    """Losses of a job that converges after so many epochs; one that lasts longer ends lower."""
+    return 100.0 - np.arange(1.0, epochs + 1)
+
+
+def app(name: str, jobs: Sequence[int | Sequence[float] | FloatArray], **changes: Any) -> App:
+    """An app by its jobs, each by its epochs or by its losses; one GPU, epochs of a minute and one rung unless said."""
+    loss = tuple(falling(job) if isinstance(job, int) else np.array(job, np.float64) for job in jobs)
+    return replace(STANDARD, name=name, loss=loss, **changes)
+
+
+def workload(apps: Sequence[App], *machines: int) -> Workload:
+    return Workload("small", tuple(apps), np.array(machines, np.int64))
+
+
+def arbiter_of(w: Workload, *, lease_term: float = 900.0, claims: Mapping[int, float] | None = None) -> Arbiter:
+    """An arbiter to which all apps of the workload have come, each at its time; its clock is at the last arrival."""
+    arbiter = Arbiter(w, lease_term, claims or {})
+    for i, one in enumerate(w.apps):
+        arbiter.now = one.arrival
+        arbiter.arrive(Agent(i, one, 0.0, 0))
+    return arbiter
+
+
+def next_round(arbiter: Arbiter, now: float) -> None:
+    """All leases end, and all GPUs are on offer."""
+    arbiter.now = now
+    arbiter.taken_back = {agent.index: list(agent.lots) for agent in arbiter.agents}
+    for agent in arbiter.agents:
+        for lot in arbiter.taken_back[agent.index]:
+            arbiter.take_back(agent, lot)
+
+
+def given(arbiter: Arbiter) -> list[tuple[str, tuple[tuple[int, int], ...], int]]:
+    """(app, pieces, job) of all lots, in order of app, then as given."""
+    return [(agent.app.name, lot.pieces, lot.job) for agent in arbiter.agents for lot in agent.lots]
+
+
+def gangs(arbiter: Arbiter) -> list[int]:
+    """Gangs that each app holds."""
+    return [len(agent.lots) for agent in arbiter.agents]
+
+
+def leases(result: Result) -> list[tuple[str, float, float, bool]]:
+    """(app, begin, end, on one machine) of all leases, sorted."""
+    assert result.grants is not None
+    return sorted(result.grants[["job_id", "start", "end", "is_local"]].itertuples(index=False, name=None))
+
+
+def ends(result: Result) -> list[float]:
+    """End of every app [s]."""
+    return list(result.jobs["end_time"])
+
+
+def tables(result: Result) -> str:
+    """Every byte of the tables."""
+    assert result.grants is not None
+    frames: list[pd.DataFrame] = [result.jobs, result.timeline, result.grants]
+    return "\n".join(frame.to_csv(float_format="%.17g") for frame in frames)
+
+
+def first_come() -> Policy:
+    """A policy of one's own: whoever came first takes all that it wants."""
+    return Policy("first-come", lambda arbiter: all_it_wants(arbiter, arbiter.agents))
+
+
+def watched(policy: Policy, look: Callable[[Arbiter], None]) -> Policy:
+    """The same policy; `look` is called before and after each of its decisions."""
+
+    def decide(arbiter: Arbiter) -> None:
+        look(arbiter)
+        policy.decide(arbiter)
+        look(arbiter)
+
+    return Policy(policy.name, decide, policy.parameters)

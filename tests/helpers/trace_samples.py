@@ -1,0 +1,112 @@
+"""Small files in every public format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TIRESIAS = (
+    "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n"
+    "0,1,0,10,vgg19,164,30\n"
+    "1,8,30,10,vgg11,147,23\n"
+)
+
+
+ASTRAEA = (
+    "job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time\n"
+    "0,north,2,190,100,alexnet,1774,1,2000\n"
+    "1,south,1,273,100,alexnet,403,1,0\n"
+    "2,south,0,280,100,alexnet,403,1,9\n"
+    "3,north,4,290,100,alexnet,0,1,9\n"
+)
+
+
+CHRONUS = (
+    "job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time_list,expect_value_list,"
+    "best_effort,job_type\n"
+    "0,north,4,12,69,resnet101,211,8,282,10,0,strict\n"
+    "1,south,1,19,88,resnet101,31,6,88-99,10-5,0,soft\n"
+    "2,south,1,20,88,resnet101,31,6,88,10,1,best\n"
+)
+
+
+MURI = (
+    "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,iteration_time,resource_time_0,"
+    "resource_time_1,resource_time_2,priority\n"
+    "0,1,0,5853,dqn,128,2868294,4612,490,446,8,0,1\n"
+    "1,8,2016941,8787,dqn,128,4472936,2016,509,435,8,0.5,0\n"
+)
+
+
+HELIOS = (
+    "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue\n"
+    "7,ua,vcA,8,16,1,COMPLETED,2020-04-01 00:00:10,2020-04-01 00:01:10,2020-04-01 01:01:10,3600,60\n"
+    "8,ub,vcA,0,16,1,COMPLETED,2020-04-01 00:00:00,2020-04-01 00:00:00,2020-04-01 00:00:09,9,0\n"
+    "9,ub,vcB,1,4,1,TIMEOUT,2020-04-01 00:00:20,2020-04-01 00:00:20,2020-04-01 00:00:25,5,0\n"
+    "10,ub,vcB,1,4,1,NODE_FAIL,2020-04-01 00:00:30,2020-04-01 00:00:30,2020-04-01 00:00:36,6,0\n"
+    "11,ub,vcB,1,4,1,CANCELLED,2020-04-01 00:00:40,2020-04-01 00:00:40,2020-04-01 00:00:40,0,0\n"
+    "12,ub,vcB,1,4,1,CANCELLED,2020-04-01 00:00:41,,,0,0\n"
+    "13,ub,vcZ,1,4,1,COMPLETED,2020-04-01 00:00:42,2020-04-01 00:00:42,2020-04-01 00:00:43,1,0\n"
+    "14,ub,vcB,1,4,1,CANCELLED,2020-04-02 00:00:10,2020-04-02 00:00:10,2020-04-02 00:00:11,1,0\n"
+)
+
+
+SIZES = "date,vcA,vcB,vcZ,vcIdle,total\n2020-09-02,72,0,0,8,80\n2020-09-01,64,16,0,8,88\n"
+
+
+GAVEL7 = (
+    'ResNet-50 (batch size 64)\tcd x && python3 main.py "a\t-n\t1\t1000\t0.000000\t1\n'
+    "ResNet-50 (batch size 64)\tpython3 main.py\t-n\t1\t2000\t50.5\t2\n"
+    "ResNet-50 (batch size 64)\tpython3 main.py\t-n\t1\t2000\t60\t4\n"
+    "ResNet-50 (batch size 64)\tpython3 main.py\t-n\t1\t2000\t61\t8\n"
+)
+
+
+GAVEL10 = (
+    "ResNet-50 (batch size 64)\tpython3 main.py\twd\t-n\t1\t1000\t1\t1\t-1.000000\t0\n"
+    "ResNet-50 (batch size 64)\tpython3 main.py\twd\t-n\t1\t2000\t2\t5\t1.2\t50\n"
+)
+
+
+SPEEDS: dict[str, Any] = {
+    "v100": {
+        "('ResNet-50 (batch size 64)', 1)": {"null": 10.0, "('ResNet-50 (batch size 64)', 1)": [6.0, 6.0]},
+        "('ResNet-50 (batch size 64)', 2)": {"null": 16.0},
+        "('ResNet-50 (batch size 64)', 4)": {"null": 0.0},
+    },
+    "k80": {},
+}
+
+
+def attempt(start: str | None, end: str | None, gpus: int = 1) -> dict[str, Any]:
+    """One attempt as the Philly log writes it."""
+    detail = [{"ip": "m1", "gpus": [f"gpu{i}" for i in range(gpus)]}] if gpus else []
+    return {"start_time": start, "end_time": end, "detail": detail}
+
+
+def philly_job(jobid: str, *attempts: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """One job as the Philly log writes it."""
+    job = {"status": "Pass", "vc": "ee9e8c", "jobid": jobid, "attempts": list(attempts)}
+    return {**job, "submitted_time": "2017-10-07 01:00:00", "user": "ce2f4c", **changes}
+
+
+PHILLY: list[dict[str, Any]] = [
+    philly_job(
+        "app_1",
+        attempt("2017-10-07 01:00:30", "2017-10-07 01:10:30", 8),
+        attempt("2017-10-07 02:00:00", "2017-10-07 02:00:40", 8),
+    ),
+    philly_job("app_2", attempt("2017-10-07 01:02:00", "2017-10-07 01:03:00"), status="Killed", vc="b436b2", user=None),
+    philly_job(
+        "app_3",
+        attempt("None", "2017-10-07 01:03:00"),
+        attempt("2017-10-07 01:04:00", "2017-10-07 01:04:05"),
+        status="Failed",
+    ),
+    philly_job("none"),
+    philly_job("no-gpu", attempt("2017-10-07 01:02:00", "2017-10-07 01:03:00", 0)),
+    philly_job("running", attempt("2017-10-07 01:02:00", "2017-10-07 01:03:00"), attempt("2017-10-07 01:05:00", None)),
+    philly_job("no-times", attempt(None, None)),
+    philly_job("instant", attempt("2017-10-07 01:02:00", "2017-10-07 01:02:00")),
+    philly_job("early", attempt("2017-10-07 00:59:00", "2017-10-07 01:02:00")),
+    philly_job("clocks", attempt("2017-11-05 01:40:00", "2017-11-05 01:10:00"), submitted_time="2017-11-05 00:10:00"),
+]

@@ -1,0 +1,137 @@
+"""Workloads that several tests run, each run once, and what can be rebuilt from its log.
+
+As a program, it prints the digests of some runs, for the tests that compare two processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Mapping
+from functools import cache, cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy_api import Policy
+from astraea.cluster.simulate import Settings, simulate
+from astraea.core.result import Result
+from astraea.traces.synthetic import synthesize
+from astraea.traces.trace import Trace
+
+WEIGHTS = {"t0": 1.0, "t1": 2.0, "t2": 3.0, "t3": 2.0}
+
+
+class Workload(NamedTuple):
+    """A trace, where it runs, and how."""
+
+    trace: Trace
+    cluster: Cluster
+    settings: Settings = Settings()
+
+
+def crowd() -> Workload:
+    """300 jobs of 4 tenants that ask for 2.5 times what the cluster has while they come; 4 GPUs a node."""
+    rng, n = np.random.default_rng(7), 300
+    jobs = pd.DataFrame(
+        {
+            "job_id": range(n),
+            "tenant": [f"t{t}" for t in rng.integers(0, 4, n)],
+            "demand": rng.choice([1, 1, 1, 2, 2, 3, 4, 6, 8], n),
+            "submit_time": np.round(rng.uniform(0, 20_000, n), 2),
+            "duration": np.round(rng.lognormal(7, 1.2, n), 2),
+            "weight": rng.choice([1.0, 2.0], n),
+            "sensitivity": rng.choice([1.0, 1.0, 1.0, 0.75, 0.5], n),
+            "deadline": np.where(rng.random(n) < 0.3, rng.uniform(0, 60_000, n), np.nan),
+        }
+    )
+    return Workload(Trace.from_frame(jobs, name="crowd", weights=WEIGHTS), Cluster(6, 4))
+
+
+def few() -> Workload:
+    """40 jobs by a rule of arithmetic, small enough to follow by hand; also that of the golden files."""
+    k = np.arange(40)
+    jobs = pd.DataFrame(
+        {
+            "job_id": k,
+            "tenant": [f"t{t}" for t in k % 3],
+            "demand": np.array([1, 2, 4, 1, 3])[k % 5],
+            "submit_time": 70.0 * k + k * k % 7,
+            "duration": 200.0 + 37.5 * (k * k % 41),
+            "deadline": np.where(k % 4 == 0, 3000.0 + 50.0 * k, np.nan),
+        }
+    )
+    return Workload(Trace.from_frame(jobs, name="few", weights={"t0": 2, "t1": 1, "t2": 1}), Cluster(4, 4))
+
+
+def venus() -> Workload:
+    """The first 400 jobs of synthetic Venus on a fifth of its cluster."""
+    return Workload(synthesize("venus", 0).head(400), Cluster(20, 8))
+
+
+@cache
+def workload(name: str) -> Workload:
+    """A workload by name; the crowd also placed at random, which slows sensitive jobs, and strictly."""
+    if name in ("random", "strict"):
+        return crowd()._replace(settings=Settings(placement=name))
+    return {"crowd": crowd, "few": few, "venus": venus}[name]()
+
+
+def digest(result: Result) -> str:
+    """SHA-256 of the bytes of every table."""
+    h = hashlib.sha256()
+    for table in (result.jobs, result.set_aside, result.timeline, result.grants, result.placements):
+        buffer = io.BytesIO()
+        if table is not None:
+            table.to_parquet(buffer)
+        h.update(buffer.getvalue())
+    return h.hexdigest()
+
+
+class Audit:
+    """A run with its log, and what can be rebuilt from the log alone."""
+
+    def __init__(self, w: Workload, policy: Policy, **options: bool) -> None:
+        self.workload = w
+        self.policy = policy
+        self.result = simulate(w.trace, w.cluster, policy, settings=w.settings, keep_log=True, **options)
+        assert self.result.grants is not None
+        assert self.result.placements is not None
+        self.grants, self.placements, self.jobs = self.result.grants, self.result.placements, self.result.jobs
+
+    @cached_property
+    def holder(self) -> npt.NDArray[np.int64]:
+        """For each grant, the one that placed its gang: itself, or for renewals the last that was none."""
+        row = pd.Series(np.arange(len(self.grants))).where(self.grants["kind"] != "renewal")
+        return row.groupby(self.grants["job_id"]).ffill().to_numpy(dtype=np.int64)
+
+    @cached_property
+    def pieces(self) -> pd.DataFrame:
+        """Node, GPUs, start and end of every piece of every lease."""
+        rows = pd.DataFrame({"lease": np.arange(len(self.grants)), "grant": self.holder})
+        pieces = rows.merge(self.placements, on="grant")
+        return pieces.assign(
+            start=self.grants["start"].to_numpy()[pieces["lease"]], end=self.grants["end"].to_numpy()[pieces["lease"]]
+        )
+
+
+@cache
+def audit(name: str, policy: str, parameters: tuple[tuple[str, float], ...]) -> Audit:
+    """A run, once for all tests that look at it."""
+    return Audit(workload(name), get_policy(policy)(**dict(parameters)))
+
+
+def key(name: str, parameters: Mapping[str, float]) -> str:
+    """A policy with its parameters, as text."""
+    return json.dumps([name, dict(parameters)])
+
+
+if __name__ == "__main__":
+    chosen = {key(n, p): digest(audit(sys.argv[1], n, tuple(p.items())).result) for n, p in json.loads(sys.argv[2])}
+    print(json.dumps(chosen))

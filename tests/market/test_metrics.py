@@ -1,0 +1,86 @@
+"""What a plan earned and for whom, on plans written by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from market_examples import market
+
+from astraea.core.errors import InputError
+from astraea.market import metrics
+from astraea.market.schedule import Plan, Schedule
+
+
+def _plan() -> Plan:
+    """Three tenants' jobs on 4 workers and 2 parameter servers; the last never runs, the second pays 6 + 2."""
+    m = market([2, 2, 1, 1], [2] * 4, tenant=[0, 1, 1, 2], arrival=[0, 1, 3, 0], quota=[2, 1, 1], ps_quota=[1, 0, 1])
+    one, two = np.array([0]), np.array([2])
+    schedules = (
+        Schedule(0, 0, 2, one, two, np.array([1])),
+        Schedule(1, 1, 3, np.array([1]), two, np.array([1]), 6.0, 2.0, True, 90.0),
+        Schedule(2, 4, 5, one, two, np.array([1])),
+    )
+    income = np.zeros((3, 3))
+    income[:, 1] = [4.0, 1.0, 3.0]
+    return Plan(m, schedules, income, "by hand")
+
+
+def test_revenue_counts_from_arrival_and_nothing_for_jobs_that_never_run() -> None:
+    assert metrics.revenues(_plan()).tolist() == [98.0, 98.0, 98.0, 0.0]
+    assert metrics.total_revenue(_plan()) == 294.0
+    assert metrics.revenue_per_job(_plan()) == 73.5
+
+
+def test_a_late_job_costs() -> None:
+    plan = _plan()
+    late = replace(plan.schedules[0], start=148, end=150)
+    assert metrics.revenues(replace(plan, schedules=(late,)))[0] == -50.0
+
+
+def test_convex_revenue() -> None:
+    plan = _plan()
+    jobs = replace(plan.market.jobs, utility="convex", slope=np.full(4, -2.0))
+    plan = replace(plan, market=replace(plan.market, jobs=jobs))
+    assert metrics.revenues(plan).tolist() == [2500.0] * 3 + [0.0]
+
+
+def test_gains_add_up_to_the_revenue() -> None:
+    gains = metrics.gains(_plan())
+    assert gains.tolist() == [98.0 + 4.0, 196.0 + 1.0 - 8.0, 3.0]
+    assert gains.sum() == metrics.total_revenue(_plan())
+
+
+def test_revenue_fairness_is_part_over_share() -> None:
+    assert metrics.shares(_plan()).tolist() == [0.5, 0.125, 0.375]
+    assert metrics.revenue_fairness(_plan()) == pytest.approx([102 / 294 / 0.5, 189 / 294 / 0.125, 3 / 294 / 0.375])
+
+
+def test_revenue_fairness_needs_a_revenue_and_shares() -> None:
+    plan = replace(_plan(), schedules=())
+    with pytest.raises(InputError, match=r"^by hand: revenue fairness needs a total revenue above 0, got 0$"):
+        metrics.revenue_fairness(plan)
+    nothing = replace(_plan().market, worker_quota=np.array([2, 2, 0]), ps_quota=np.array([1, 1, 0]))
+    with pytest.raises(InputError, match=r"^small: revenue fairness needs shares above 0, tenant 2 has none$"):
+        metrics.revenue_fairness(replace(_plan(), market=nothing))
+
+
+def test_makespan_and_utilization() -> None:
+    assert metrics.makespan(_plan()) == 5
+    assert metrics.utilization(_plan()).tolist() == [0.5, 1.0, 0.5, 0.0, 0.5]
+    empty = replace(_plan(), schedules=())
+    assert metrics.makespan(empty) == 0 and len(metrics.utilization(empty)) == 0
+
+
+def test_performance_ratio() -> None:
+    assert metrics.performance_ratio(_plan(), 588.0) == 0.5
+    with pytest.raises(InputError, match=r"^a performance ratio needs an optimum above 0, got 0$"):
+        metrics.performance_ratio(_plan(), 0.0)
+
+
+def test_ideal_and_cost_of_every_admitted_job() -> None:
+    table = metrics.ideal_and_cost(_plan())
+    assert table["job_id"].tolist() == ["j0", "j1", "j2"]
+    assert table["cost"].tolist() == [0.0, 8.0, 0.0]
+    assert table["ideal"].tolist()[1] == 90.0 and np.isnan(table["ideal"][0])

@@ -1,0 +1,81 @@
+"""Theorems 4 and 5 and batch sharing incentive: the smallest market in which each fails, and what does hold.
+
+Two tenants, each with one server of two workers and a parameter server and one job of two slots. Prices steer a job
+away from slots that another tenant's job has made dear, although it pays nothing within its own share.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from hypothesis import given, settings
+from market_small import market, markets, with_jobs
+
+from astraea.market.constraints import violations
+from astraea.market.model import Market
+from astraea.market.policies.astraea.batches import astraea_market
+from astraea.market.policies.astraea.capacity import empty_round, occupy
+from astraea.market.policies.astraea.max_revenue import best_schedule, demand
+from astraea.market.policies.astraea.placement import NOWHERE, spread
+from astraea.market.policies.astraea.prices import Theta
+from astraea.market.schedule import Plan
+
+THETA = Theta(16.0, 16.0)
+TWO = market([{"tenant": t, "arrival": 3, "chunks": 2, "epochs": 2} for t in (0, 1)], [2, 2], [1, 1], [(2, 1), (2, 1)])
+ROUNDS = 1
+
+
+def gains(truth: Market, plan: Plan) -> np.ndarray:
+    """Revenue by the true utility, minus payments, plus income, of each tenant (§3.2)."""
+    g = plan.income.sum(axis=1)
+    for s in plan.schedules:
+        j = truth.jobs
+        g[j.tenant[s.job]] += float(j.value(s.job, s.end - j.arrival[s.job])) - s.worker_cost - s.ps_cost
+    return g
+
+
+def test_theorem_4_a_steeper_utility_pays() -> None:
+    honest = astraea_market(TWO, theta=THETA, rounds=ROUNDS)
+    lie = with_jobs(TWO, slope=np.array([-2.0, -20.0]))
+    dishonest = astraea_market(lie, theta=THETA, rounds=ROUNDS)
+    assert [(s.start, s.end) for s in honest.schedules] == [(4, 6), (6, 8)]
+    assert [(s.start, s.end) for s in dishonest.schedules] == [(4, 6), (4, 6)]
+    assert gains(TWO, honest).tolist() == [94, 90]
+    assert gains(TWO, dishonest).tolist() == [94, 94]
+
+
+def test_theorem_5_a_better_plan_for_one_at_no_cost_to_the_other() -> None:
+    plan = astraea_market(TWO, theta=THETA, rounds=ROUNDS)
+    first, second = plan.schedules
+    earlier = dataclasses.replace(second, start=4, end=6, server=1 - first.server)
+    better = dataclasses.replace(plan, schedules=(first, earlier))
+    assert violations(TWO, better) == []
+    assert (gains(TWO, better) - gains(TWO, plan)).tolist() == [0, 4]
+
+
+def test_batch_sharing_incentive_fails() -> None:
+    """The same job ends earlier on its tenant's own server without the other tenant."""
+    alone = market([{"arrival": 3, "chunks": 2, "epochs": 2}], [2], [1], [(2, 1)])
+    assert astraea_market(alone, theta=THETA, rounds=ROUNDS).end.tolist() == [6]
+    assert astraea_market(TWO, theta=THETA, rounds=ROUNDS).end.tolist() == [6, 8]
+
+
+@settings(max_examples=50, deadline=None)
+@given(markets())
+def test_what_holds_of_pareto_efficiency(m: Market) -> None:
+    """No job that a round leaves out could be added at its last prices: prices only rise and resources only go."""
+    slots, everyone = 8, len(m.worker_quota)
+    r = empty_round(m, slots, THETA)
+    refused = []
+    for job in range(len(m.jobs)):
+        d = demand(m, job)
+        ideal = np.append(0.0, m.jobs.value(job, np.arange(1.0, slots + 1)))
+        ask = (ideal, d.distributed, d.central, d.shortest, d.needed, d.fewest)
+        a, b, workers, ps, server, is_central, _ = best_schedule(r, everyone, *ask)
+        if server == NOWHERE:
+            refused.append(ask)
+            continue
+        put = spread(r, a, b, workers, server, is_central)
+        occupy(r, a, b, everyone, put, np.eye(len(put), dtype=np.int64)[server] * ps)
+    assert all(best_schedule(r, everyone, *ask)[4] == NOWHERE for ask in refused)

@@ -1,0 +1,146 @@
+"""Markets sampled from a trace: quotas, arrivals, ranges, and what depends on what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from astraea.core.errors import InputError
+from astraea.market.constraints import violations
+from astraea.market.model import SLOT
+from astraea.market.policies.astraea.batches import astraea_market
+from astraea.market.policies.gandiva_fair import gandiva_fair
+from astraea.market.policies.hived import hived
+from astraea.market.workload import REAL, WHOLE, quotas, sample_market
+from astraea.traces.synthetic import synthesize
+from astraea.traces.trace import Trace
+
+
+def _trace() -> Trace:
+    """Jobs of three tenants, one every half hour from 1000 s on; b is the smallest."""
+    n = 12
+    frame = pd.DataFrame(
+        {
+            "job_id": [f"j{i}" for i in range(n)],
+            "tenant": ["a", "b", "c"] * 4,
+            "demand": 1,
+            "submit_time": 1000.0 + 1800.0 * np.arange(n),
+            "duration": 60.0,
+        }
+    )
+    return Trace.from_frame(frame, name="three", weights={"a": 5.0, "b": 1.0, "c": 4.0})
+
+
+def test_the_smallest_tenant_and_its_jobs_are_left_out() -> None:
+    market = sample_market(_trace(), jobs=8, servers=3, tenants=2, seed=0)
+    assert market.jobs.job_id == ("j0", "j2", "j3", "j5", "j6", "j8", "j9", "j11")
+    assert market.jobs.tenant.tolist() == [0, 1] * 4
+    # half hours 0, 2, 3, 5, ... since the first of them
+    assert market.jobs.arrival.tolist() == [0, 1, 1, 2, 3, 4, 4, 5]
+    assert market.worker_quota.tolist() == [13, 11]  # 24 in parts of 5 : 4, 13.3 and 10.7
+    assert market.ps_quota.tolist() == [2, 1]
+    assert market.workers.tolist() == [8, 8, 8]
+
+
+def test_a_stretch_is_contiguous_and_starts_at_0() -> None:
+    firsts = set()
+    for seed in range(8):
+        market = sample_market(_trace(), jobs=4, servers=1, tenants=3, seed=seed)
+        number = [int(name[1:]) for name in market.jobs.job_id]
+        assert number == list(range(number[0], number[0] + 4))
+        assert market.jobs.arrival.tolist() == [0, 0, 1, 1]
+        firsts.add(number[0])
+    assert len(firsts) > 2
+
+
+@pytest.mark.parametrize("utility", ["linear", "convex"])
+def test_everything_drawn_is_in_its_printed_range(utility: str) -> None:
+    market = sample_market(synthesize("philly", 0), jobs=3000, seed=5, utility=utility)  # type: ignore[arg-type]
+    for name, (low, high) in WHOLE.items():
+        values = getattr(market.jobs, name)
+        assert values.min() == low and values.max() == high, name
+    slope = "slope" if utility == "linear" else "power"
+    for name in ("train", "update", "size", "height", "slope"):
+        values, (least, most) = getattr(market.jobs, name), REAL[slope if name == "slope" else name]
+        assert least <= values.min() < least + 0.01 * (most - least), name
+        assert most - 0.01 * (most - least) < values.max() <= most, name
+    assert len(market.worker_quota) == 14
+    assert market.worker_quota.sum() == 800 and market.ps_quota.sum() == 100
+
+
+def test_a_property_depends_on_the_seed_alone() -> None:
+    trace = synthesize("philly", 0)
+    few = sample_market(trace, jobs=50, seed=3, utility="convex", servers=10, tenants=5)
+    many = sample_market(trace, jobs=80, seed=3)
+    for name in (*WHOLE, "train", "update", "size", "height"):
+        assert np.array_equal(getattr(few.jobs, name), getattr(many.jobs, name)[:50]), name
+    assert few.worker_bandwidth == many.worker_bandwidth and few.ps_bandwidth == many.ps_bandwidth
+    other = sample_market(trace, jobs=50, seed=4)
+    assert not np.array_equal(few.jobs.train, other.jobs.train)
+
+
+def test_chunks_can_be_what_the_trace_asked_for() -> None:
+    trace = synthesize("philly", 0)
+    asked = dict(zip(trace.job_id, trace.demand, strict=True))
+    market = sample_market(trace, jobs=200, seed=2, chunks="requested")
+    assert market.jobs.chunks.tolist() == [asked[name] for name in market.jobs.job_id]
+    drawn = sample_market(trace, jobs=200, seed=2)
+    assert np.array_equal(drawn.jobs.train, market.jobs.train)
+    assert drawn.jobs.chunks.min() >= 20
+
+
+def test_jobs_take_about_two_days_on_as_many_workers_as_chunks() -> None:
+    market = sample_market(synthesize("philly", 0), jobs=2000, seed=0)
+    j = market.jobs
+    hours = j.epochs * j.batches * (j.train + j.update)
+    assert 40 < np.median(hours) < 55
+    assert REAL["update"][1] * SLOT == pytest.approx(0.1)
+
+
+@given(
+    st.lists(st.floats(0.01, 1000.0), min_size=1, max_size=20),
+    st.integers(0, 1000),
+)
+def test_quotas_add_up_and_stay_within_one_of_proportion(weights: list[float], total: int) -> None:
+    weight = np.array(weights)
+    got = quotas(weight, total)
+    assert got.sum() == total
+    assert (np.abs(got - total * weight / weight.sum()) < 1 + 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"jobs": 0}, "the number of jobs must be a whole number of at least 1, got 0"),
+        ({"jobs": 2.5}, "the number of jobs must be a whole number of at least 1, got 2.5"),
+        ({"servers": 0}, "the number of servers must be a whole number of at least 1, got 0"),
+        ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
+        ({"tenants": 4}, "three: it has 3 tenants, so 4 cannot be taken"),
+        ({"jobs": 9, "tenants": 2}, "three: its 2 largest tenants have 8 jobs, so 9 cannot be taken"),
+        ({"chunks": "none"}, "chunks must be drawn or requested, got 'none'"),
+        ({"utility": "flat"}, "utility must be linear or convex, got 'flat'"),
+    ],
+)
+def test_bad_numbers_are_refused(change: dict[str, object], sentence: str) -> None:
+    arguments = {"jobs": 2, "servers": 2, "tenants": 3, "seed": 0} | change
+    with pytest.raises(InputError, match=f"^{sentence}$"):
+        sample_market(_trace(), **arguments)  # type: ignore[arg-type]
+
+
+def test_markets_of_real_jobs(shared: Path) -> None:
+    table = pd.read_csv(shared / "reference" / "chrSLO.input.csv.gz")
+    table = table.rename(columns={"user": "tenant", "num_gpu": "demand"})
+    trace = Trace.from_frame(table[["job_id", "tenant", "demand", "submit_time", "duration"]], name="philly-reference")
+    market = sample_market(trace, jobs=300, servers=40, tenants=11, seed=0, chunks="requested")
+    assert set(market.jobs.job_id) <= set(trace.job_id)
+    demand = dict(zip(trace.job_id, trace.demand.tolist(), strict=True))
+    assert market.jobs.chunks.tolist() == [demand[j] for j in market.jobs.job_id]
+    for make in (lambda m: astraea_market(m, theta=(1.02, 1.02), rounds=1), gandiva_fair, hived):
+        plan = make(market)
+        assert len(plan.schedules) > 250
+        assert violations(market, plan) == []

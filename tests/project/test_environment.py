@@ -1,0 +1,162 @@
+"""The environment: one list of versions, a lock that is complete and neutral, and a Makefile that explains itself."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from nbval.plugin import get_sanitize_patterns
+from packaging.requirements import Requirement
+from places import ROOT
+
+import astraea
+
+INTEL_MAC = {"sys_platform": "darwin", "platform_machine": "x86_64", "python_full_version": "3.13.0"}
+LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix", "python_full_version": "3.11.0"}
+
+
+def requirements(name: str, environment: dict[str, str]) -> dict[str, str]:
+    """Versions that a requirements file pins in an environment."""
+    text = (ROOT / name).read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    pins = {}
+    for requirement in (Requirement(line.split(" --hash")[0]) for line in lines):
+        if requirement.marker is None or requirement.marker.evaluate(environment):
+            (specifier,) = requirement.specifier
+            assert specifier.operator == "==", requirement
+            pins[requirement.name] = specifier.version
+    return pins
+
+
+def tracked_files() -> list[Path]:
+    """Files of the project as git knows them; everything that is not ignored, before the first commit."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout: the tracked files are not known")
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("environment", [LINUX, INTEL_MAC], ids=["linux", "intel-mac"])
+def test_lock_holds_the_direct_pins(environment: dict[str, str]) -> None:
+    direct, lock = requirements("requirements.in", environment), requirements("requirements.lock", environment)
+    assert direct.items() <= lock.items()
+
+
+def test_lock_has_hashes_for_everything() -> None:
+    entries = re.split(r"\n(?=[a-z0-9])", (ROOT / "requirements.lock").read_text())[1:]
+    assert len(entries) > 100
+    for entry in entries:
+        assert re.match(r"[a-z0-9._-]+==\S+( ; .+)? \\\n( +--hash=sha256:[0-9a-f]{64}( \\)?\n)+", entry), entry[:80]
+
+
+def test_lock_names_no_place() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "://" not in lock
+    assert not re.search(r"^\s*-(?!-hash=)|^\s*[^#\s].* @ ", lock, re.MULTILINE)
+
+
+def test_conda_has_the_same_pins() -> None:
+    lines = (ROOT / "environment.yml").read_text().splitlines()
+    conda = dict(line.strip("- ").split("=", 1) for line in lines if re.match(r"  - [a-z0-9-]+=[^=]", line))
+    assert conda == requirements("requirements.in", LINUX)
+
+
+def test_lower_bounds_allow_the_pins() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lock = requirements("requirements.lock", LINUX)
+    wanted = [Requirement(r) for r in (*project["dependencies"], *project["optional-dependencies"]["dask"])]
+    assert {r.name for r in wanted} <= set(requirements("requirements.in", LINUX))
+    assert [str(r) for r in wanted if not r.specifier.contains(lock[r.name])] == []
+
+
+def test_no_registry_is_named() -> None:
+    hosts = [
+        f"{a}.{b}" for a, b in (("pypi", "org"), ("pythonhosted", "org"), ("anaconda", "org"), ("anaconda", "com"))
+    ]
+    files = tracked_files()
+    assert len(files) > 20
+    found = [f"{path}: {host}" for path in files for host in hosts if host.encode() in path.read_bytes()]
+    assert found == []
+
+
+def test_help_lists_every_target() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert phony is not None
+    shown = subprocess.run(
+        ["make", "-C", str(ROOT), "--no-print-directory"], capture_output=True, text=True, check=True
+    )
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    assert [line[1] for line in lines] == phony[1].split()
+    assert all(line[0] == "make" and len(line) > 2 for line in lines)
+    assert set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE)) == set(phony[1].split())
+
+
+def test_trace_with_spaces_and_quotes_reaches_the_command(tmp_path: Path) -> None:
+    folder = tmp_path / "a clone"
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    for name in ("Makefile", "requirements.lock", "pyproject.toml", "bootstrap.sh"):
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    command = folder / ".venv" / "bin" / "astraea"
+    command.write_text("#!/bin/sh\nprintf '[%s]' \"$@\"\n")
+    command.chmod(0o755)
+    (folder / ".venv" / ".stamp").touch()
+    make = ["make", "-C", str(folder), "--no-print-directory", "figures"]
+    trace = """my "own" trace's folder"""
+    shown = subprocess.run([*make, f"TRACE={trace}", "SCALE=small"], capture_output=True, text=True, check=True)
+    assert shown.stdout == f"[figures][--trace][{trace}][--scale][small]"
+    assert subprocess.run(make, capture_output=True, text=True, check=True).stdout == "[figures]"
+
+
+def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    old = tmp_path / "old-python"
+    old.write_text('#!/bin/sh\n[ "$1" = -V ] && echo Python 3.10.13\nexit 1\n')
+    old.chmod(0o755)
+    venv = tmp_path / "venv"
+    done = subprocess.run(
+        [str(ROOT / "bootstrap.sh"), str(old), str(venv)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and not venv.exists()
+    assert done.stderr.count("\n") == 1
+    assert f"Astraea needs Python 3.11 or newer, and {old} is 3.10.13; name another one" in done.stderr
+
+
+def test_versions_agree() -> None:
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {astraea.__version__}\n" in citation
+    assert astraea.__version__ in (ROOT / "CHANGELOG.md").read_text()
+
+
+SANITIZED = {
+    "100%|██████████| 3/3 [00:00<00:00, 12.31it/s]": " 33%|███▎      | 1/3 [00:01<00:02, 1.20s/it]",
+    "12it [00:03, 3.70it/s]": "15it [00:02, 5.10it/s]",
+    "<function f at 0x7f12ab34cd56>": "<function f at 0x10f2ab34c>",
+    "<Figure size 640x480 with 1 Axes>": "<Figure size 700x300 with 2 Axes>",
+    "/home/a/x y/.venv/lib/python3.11/site-packages/b/c.py:7: W": "/opt/v/lib/python3.13/site-packages/b/c.py:7: W",
+    "CPU times: user 1.2 s, sys: 3 ms, total: 1.2 s": "CPU times: user 2.5 s, sys: 1 ms, total: 2.5 s",
+    "simulated in 0.41 s elapsed": "simulated in 1.3 s elapsed",
+    "made 2026-01-02 03:04:05": "made 2027-11-12T13:14:15.123Z",
+}
+
+
+def sanitize(text: str) -> str:
+    """Clean an output as nbval does."""
+    patterns = get_sanitize_patterns((ROOT / ".nbval-sanitize.cfg").read_text())
+    for pattern, replacement in patterns:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+@pytest.mark.parametrize(("stored", "fresh"), SANITIZED.items())
+def test_sanitizing_hides_what_differs(stored: str, fresh: str) -> None:
+    assert stored != fresh
+    assert sanitize(stored) == sanitize(fresh)
+
+
+def test_sanitizing_keeps_results() -> None:
+    text = "average JCT 8231.5 s, sharing loss 3.2 %, 900 s lease, 11304 jobs"
+    assert sanitize(text) == text

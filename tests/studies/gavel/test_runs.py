@@ -1,0 +1,226 @@
+"""Gavel's evaluation: its grids, what is measured, and the studies that ask policies directly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+from astraea.core.errors import InputError
+from astraea.core.result import Result
+from astraea.gavel.policies import POLICIES
+from astraea.gavel.throughputs.table import Throughputs
+from astraea.plots import charts
+from astraea.plots.stacked_area import bands, shade
+from astraea.plots.style import LOOKS
+from astraea.studies.gavel import policies, runs, tables
+from astraea.studies.ye2022.evaluation import Grid
+
+
+@pytest.fixture(scope="module")
+def throughputs() -> Throughputs:
+    return Throughputs.compact()
+
+
+def shown(jobs: pd.DataFrame) -> Result:
+    return Result(jobs=jobs, set_aside=pd.DataFrame(), timeline=pd.DataFrame(), provenance={})
+
+
+@pytest.mark.parametrize("figure", runs.FIGURES)
+def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
+    size, (trace, policies) = runs.scale_of("small"), runs.FIGURES[figure]
+    grid = runs.load_grid(figure, "small")
+    rates = size.multiple if trace.endswith("multiple") else size.single
+    assert set(grid.index) == {"figure", "policy", "jobs_per_hour", "seed"}
+    assert len(grid.runs) == len(grid.index) == len(policies) * len(rates) * size.seeds
+    assert not grid.index.duplicated().any()
+    assert len({run.key for run in grid.runs}) == len(grid.runs)
+    for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
+        assert run.policy == row.policy and run.policy in POLICIES
+        assert run.workload.name == trace and len(run.workload) > size.jobs == run.options.until
+        assert (run.workload.weight.max() > 1) == (figure == "gavel20")
+
+
+def test_every_gang_of_every_grid_fits_its_cluster() -> None:
+    for figure in runs.FIGURES:
+        for run in runs.load_grid(figure, "small").runs:
+            assert run.workload.scale_factor.max() <= max(run.workers)
+
+
+def test_load_is_the_only_thing_that_a_rate_changes() -> None:
+    slow, fast = runs.load_grid("gavel10", "small").runs[:: len(runs.FIGURES["gavel10"][1])][:2]
+    assert slow.workload.job_type == fast.workload.job_type
+    np.testing.assert_array_equal(slow.workload.total_steps, fast.workload.total_steps)
+    assert slow.workload.arrival_time[-1] > fast.workload.arrival_time[-1]
+
+
+def test_further_grids() -> None:
+    size = runs.scale_of("small")
+    batch = runs.makespan_grid("small")
+    assert set(batch.index["jobs"]) == set(size.static)
+    assert all((run.workload.arrival_time == 0).all() for run in batch.runs)
+    assert {"fifo", "gandiva", "makespan-het", "makespan-het-ss"} <= set(batch.index["policy"])
+    bills = runs.cost_grid("small")
+    assert list(bills.index["policy"]) == ["max-throughput", "min-cost", "min-cost-slo"] * size.seeds
+    assert all(np.isfinite(run.workload.slo).all() for run in bills.runs)
+    assert all(min(run.workers) >= len(run.workload) for run in bills.runs)
+    rounds = runs.rounds_grid("small")
+    assert sorted(set(rounds.index["round_length"])) == list(runs.ROUNDS)
+    assert {run.options.round_length for run in rounds.runs} == set(runs.ROUNDS)
+    assert {run.options.preemption_overhead for run in rounds.runs} == {0.0}
+
+
+def test_ideal_and_estimates() -> None:
+    ideal = runs.ideal_grid("small")
+    assert set(ideal.index["policy"]) == {"rounds", "ideal"}
+    assert len({run.key for run in ideal.runs}) == len(ideal.runs)
+    estimates = runs.estimates_grid("small")
+    assert set(estimates.index["policy"]) == {"oracle", "estimated", "estimated-known", "none"}
+    assert {run.workers for run in estimates.runs} == {(4, 4, 4)}
+    assert len({run.key for run in estimates.runs}) == len(estimates.runs)
+
+
+def test_a_scale_that_does_not_exist() -> None:
+    with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'tiny'"):
+        runs.load_grid("gavel08", "tiny")
+
+
+def test_measures() -> None:
+    jobs = pd.DataFrame(
+        {"jct": [9.0, 1, 2, 3, 6], "finish_time_fairness": [9.0, 1, 1, 2, 2], "rho_job": [0, 1, 0.9, 0.95, 1],
+         "weight": [1.0, 5, 1, 1, 5], "cost": [1.0, 2, 3, 4, 5], "end_time": [9.0, 9, 9, 9, 40],
+         "slo_met": pd.array([True, True, False, None, True], "boolean")}
+    )  # fmt: skip
+    got = tables.steady_and_lists(1)(shown(jobs))
+    numbers = {k: v for k, v in got.items() if k not in tables.LISTS}
+    assert numbers == {
+        "average_jct": 3, "average_ftf": 1.5, "sharing_loss": 0.25, "high_jct": 3.5, "low_jct": 2.5
+    }  # fmt: skip
+    assert list(got["jct"]) == [1, 2, 3, 6]
+    assert runs.batch(shown(jobs)) == {"makespan": 40}
+    decided = shown(jobs.dropna())
+    assert runs.bill(decided) == {"cost": 11, "missed": 0.25}
+
+
+class Answered(Grid):
+    """A grid whose results are given."""
+
+    def table(self, measure: Any = None, **_: Any) -> pd.DataFrame:
+        lists = {name: [np.arange(3.0) + k for k in range(len(self.index))] for name in tables.LISTS}
+        return self.index.assign(average_jct=[4.0, 2.0, 9.0, 3.0], **lists)
+
+
+def test_figures_of_load() -> None:
+    index = pd.DataFrame(
+        {"policy": ["las", "las-het"] * 2, "jobs_per_hour": [1.0, 1, 2, 2], "seed": 0, "figure": "gavel08"}
+    )
+    table, jobs = tables.load_figures(Answered([], index), 0)
+    assert len(table) == 4 and not set(tables.LISTS) & set(table)
+    assert set(jobs["jobs_per_hour"]) == {2.0} and len(jobs) == 6
+    behind = tables.with_distribution(table, jobs, "jct")
+    assert behind["average_jct"].notna().sum() == 4
+    points = behind[behind["share"].notna()]
+    assert points.loc[points["policy"] == "las", "jct"].tolist() == [2, 3, 4]
+    assert tables.times_less(table, "average_jct", "las", ["las-het"])["las-het"].tolist() == [2, 3]
+
+
+def test_worked_examples() -> None:
+    found = policies.worked_examples()
+    off = (found["value"] - found["paper"]).abs().groupby(found["quantity"]).max()
+    assert off["LAS het. allocation"] < 0.01 and off["water filling"] < 0.01 and off["gain over isolated"] < 1
+    assert found.groupby("quantity").size().to_dict() == {
+        "LAS het. allocation": 6, "gain over isolated": 1, "water filling": 8
+    }  # fmt: skip
+
+
+def test_agnostic_las_is_isolated_on_the_example() -> None:
+    problem = policies.three_jobs()
+    las, isolated = (policies.answer(name, problem).alone for name in ("las", "isolated"))
+    np.testing.assert_allclose(las, isolated, atol=1e-9)
+
+
+def test_effective_throughput_counts_pairs() -> None:
+    problem = policies.moment(
+        [[4.0], [2.0]], [1], pairs=np.array([[0, 1]]), pair_throughput=np.array([[[3.0], [1.5]]])
+    )
+    answer = policies.Allocation(np.array([[0.5], [0.0]]), np.array([[0.5]]))
+    np.testing.assert_allclose(policies.effective(problem, answer), [3.5, 0.75])
+    np.testing.assert_allclose(policies.normalized(problem, answer), [3.5 / 4, 0.75 / 2])
+
+
+def test_hierarchy_keeps_the_entities_weights(throughputs: Throughputs) -> None:
+    frame = policies.hierarchy(throughputs, ["hierarchical", "hierarchical-het"])
+    assert list(frame) == [
+        "policy", "seed", "timestep", "jobs", "job", "entity", "throughput", "share", "total"
+    ]  # fmt: skip
+    assert len(frame) == 2 * 18 * 19 // 2
+    np.testing.assert_allclose(frame.groupby(["policy", "timestep"])["share"].sum(), 1)
+    last = frame[frame["jobs"] == 18].pivot_table("throughput", "policy", "entity", aggfunc="sum")
+    # X^equal is the same part of each of 9 GPUs: weights 1, 2, 3 of 6 are 1.5, 3 and 4.5 of them
+    np.testing.assert_allclose(last.loc["hierarchical"], [1.5, 3, 4.5], rtol=1e-6)
+    np.testing.assert_allclose(last.loc["hierarchical-het"] / last.loc["hierarchical-het"].sum(), [1 / 6, 1 / 3, 1 / 2],
+                               rtol=1e-3)  # fmt: skip
+    assert last.loc["hierarchical-het"].sum() > last.loc["hierarchical"].sum()
+
+
+def test_fifo_inside_serves_the_first_jobs(throughputs: Throughputs) -> None:
+    frame = policies.hierarchy(throughputs, ["hierarchical-fifo"])
+    last = frame[(frame["jobs"] == 18) & (frame["entity"] == 2)].sort_values("job")["throughput"]
+    np.testing.assert_allclose(last, [1, 1, 1, 1, 0.5, 0], atol=1e-6)  # the golden values of the agnostic policy
+
+
+def test_solve_times_have_a_row_each(throughputs: Throughputs) -> None:
+    found = policies.solve_times(throughputs, {"las-het": (4, 8), "las-het-ss": (4,)})
+    assert found[["policy", "jobs"]].to_numpy().tolist() == [["las-het", 4], ["las-het", 8], ["las-het-ss", 4]]
+    assert (found["seconds"] > 0).all()
+    assert all(set(sizes) <= set(POLICIES) for sizes in policies.SOLVES.values())
+
+
+def test_crowd_offers_pairs_only_where_asked(throughputs: Throughputs) -> None:
+    alone, shared = (policies.crowd(throughputs, 12, pairs=p, seed=0) for p in (False, True))
+    assert len(alone.pairs) == 0 < len(shared.pairs) <= 66
+    assert shared.pair_throughput.shape == (len(shared.pairs), 2, 3)
+    assert alone.workers.tolist() == [3, 3, 3] and np.bincount(alone.entity).tolist() == [4, 4, 4]
+
+
+def test_speeds_name_the_best_types(throughputs: Throughputs) -> None:
+    found = tables.speeds(throughputs)
+    assert len(found) == 26 and (found["v100"] == 1).all()
+    assert found.loc["A3C", ["fastest", "cheapest"]].tolist() == ["v100", "k80"]
+    per_dollar = found[[f"{t} per $" for t in throughputs.types]]
+    np.testing.assert_allclose(per_dollar.max(axis=1), 1)
+
+
+def test_more_references_estimate_better(throughputs: Throughputs) -> None:
+    found = tables.estimate_errors(throughputs, (0.3, 1.0), (1, 4)).set_index(["references", "fraction"])["error"]
+    assert found[26, 1.0] < 1e-9 < found[7, 1.0]
+
+
+def test_limits_name_what_is_smaller(throughputs: Throughputs) -> None:
+    small, full = (tables.limits(scale, throughputs) for scale in ("small", "full"))
+    assert "compact table" in small[0]
+    assert any("at scale full 5,000" in line for line in small)
+    assert all("(as at scale full)" in line for line in full[1:])
+
+
+def test_bands_fill_the_panel(throughputs: Throughputs) -> None:
+    frame = policies.hierarchy(throughputs, ["hierarchical"])
+    fig, ax = charts.panels()
+    assert isinstance(bands(frame, ax), Axes)
+    assert len(ax.collections) == 18
+    assert [text for _, text in zip(*ax.get_legend_handles_labels(), strict=True)] == [f"entity {e}" for e in range(3)]
+    assert ax.get_ylim() == (0, pytest.approx(1))
+    assert shade(0, 0) != shade(0, 1) != shade(1, 1)
+    fig.clear()
+
+
+def test_every_policy_has_a_look() -> None:
+    assert set(POLICIES) <= set(LOOKS)
+    looks = [LOOKS[name] for name in POLICIES]
+    assert len({look.label for look in looks}) == len(looks)
+    for family in ("las", "ftf", "makespan", "sjf", "hierarchical", "ltgf"):
+        agnostic, aware = LOOKS[family], LOOKS[f"{family}-het"]
+        assert agnostic.color == aware.color and agnostic.line != "-" == aware.line

@@ -1,0 +1,102 @@
+"""The evaluation's workloads and grids: what is simulated for a trace at a scale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from astraea.cluster.cluster import Cluster
+from astraea.core.errors import InputError
+from astraea.studies.ye2022 import evaluation
+from astraea.traces.describe import served_load
+from astraea.traces.named import workload_path
+from astraea.traces.trace import Trace
+
+
+def trace(**weights: float) -> Trace:
+    """Four jobs in 100 s that ask for 1,600 GPU-s, 16 GPUs, one of them a gang of 8."""
+    jobs = pd.DataFrame(
+        {"job_id": list("abcd"), "tenant": [*weights] * 2 if len(weights) == 2 else [*weights] * 4,
+         "demand": [1, 1, 8, 1], "submit_time": [0.0, 10.0, 20.0, 100.0], "duration": [100.0, 50.0, 175.0, 50.0]}
+    )  # fmt: skip
+    return Trace.from_frame(jobs, name="four", weights=weights)
+
+
+def test_known_workloads() -> None:
+    for name, jobs, nodes in (("venus", 11_304, 100), ("philly", 44_329, 210)):
+        whole, cluster = evaluation.load_workload(name, "paper", 1)
+        assert (len(whole), cluster) == (jobs, Cluster(nodes, 8))
+        small, cluster = evaluation.load_workload(name, "small", 1)
+        assert small.job_id.tolist() == whole.job_id[: len(small)].tolist()
+        assert 1_500 <= len(small) < len(whole) / 3
+        assert cluster == evaluation.load_workload(name, "small", 0)[1]
+
+
+def test_nodes_of_an_unknown_trace() -> None:
+    assert evaluation.suitable_nodes(trace(x=1)) == 2  # offered load: 16 GPUs
+    assert evaluation.suitable_nodes(trace(x=7, y=1)) == 2  # x, which has 7/8, asks for the gang
+    assert evaluation.suitable_nodes(trace(x=1, y=7)) == 8  # x has 1/8, and its quota must hold 8 GPUs
+
+
+def test_grids() -> None:
+    main = evaluation.main_grid("venus", "paper")
+    assert main.index.groupby("seed")["scheduler"].agg(list).tolist() == [list(evaluation.SCHEDULERS)] * 5
+    assert evaluation.SCHEDULERS[0] == "astraea" and evaluation.SCHEDULERS[-1] == "fifo"
+    leases = evaluation.lease_grid("venus", "paper")
+    assert set(leases.index["lease_term"]) == set(evaluation.LEASE_TERMS)
+    assert [run.policy.lease_term for run in leases.runs] == leases.index["lease_term"].tolist()
+    large = evaluation.lease_grid("philly", "paper").index
+    assert large["lease_term"].min() == 300
+    sizes = evaluation.size_grid("philly", "small")
+    assert len({id(run.trace) for run in sizes.runs}) == 2  # the same jobs at every size
+    whole = evaluation.load_workload("philly", "small")[1].nodes
+    assert sizes.index["nodes"].tolist() == [-(-whole * p // 100) for p in sizes.index["nodes_percent"]]
+
+
+def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("astraea.experiments.grid.CACHE", tmp_path)
+    trace(x=1).to_parquet(tmp_path / "four.parquet")
+    grid = evaluation.size_grid(str(tmp_path / "four.parquet"), "paper", ["astraea", "fifo"])
+    table = grid.table(jobs=1)
+    assert list(table)[:5] == ["scheduler", "seed", "nodes_percent", "set_aside_jobs", "nodes"]
+    assert len(table) == 2 * len(evaluation.SIZES) and table["average_jct"].gt(0).all()
+    assert table["nodes"].tolist()[:4] == [2, 2, 2, 2]
+
+
+def test_real_trace_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data" / "raw" / "helios" / "Earth").mkdir(parents=True)
+    assert workload_path("helios-earth") == tmp_path / "data" / "raw" / "helios" / "Earth"
+    folder = tmp_path / "data" / "raw" / "philly-two-weeks"
+    folder.mkdir()
+    columns = "job_id,num_gpu,submit_time,iterations,model_name,duration,interval,user,expect_time"
+    (folder / "philly_two_weeks.csv").write_text(f"{columns}\n0,1,0,1,m,10,0,a,-1\n1,8,5,1,m,10,0,b,-1\n")
+    (folder / "share-production.csv").write_text("name,share\na,3\nb,1\n")
+    read, cluster = evaluation.load_workload("philly-two-weeks", "full")
+    assert read.name == "philly-two-weeks" and read.tenant_weight.tolist() == [3, 1]
+    assert cluster == Cluster(210, 8)
+    assert evaluation.seeds("philly-two-weeks", "paper") == (0,)
+
+
+@pytest.mark.parametrize(("name", "scale"), [("nobody", "paper"), ("venus", "large"), ("helios-venus", "small")])
+def test_unknown(name: str, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"no such file|not downloaded yet|scale must be one of small, paper, full"):
+        evaluation.load_workload(name, scale)
+
+
+def test_four_real_virtual_clusters(shared: Path) -> None:
+    path = str(shared / "data" / "philly-vcs")
+    read, cluster = evaluation.load_workload(path, "paper")
+    assert (len(read), len(read.tenants), cluster.nodes) == (10_879, 4, 64)
+    assert len(evaluation.load_workload(path, "small")[0]) == 1_500
+
+
+def test_nodes_of_the_small_scale() -> None:
+    four = trace(x=1)
+    # until 100 s: 1 x 100, 1 x 50, 8 x 80 and nothing of the last: 790 GPU-s, 7.9 GPUs; 16 with all that they ask for
+    assert served_load(four) == pytest.approx(7.9)
+    assert evaluation.busy_nodes(four) == 1
+    assert served_load(four.head(1)) == 0 and evaluation.busy_nodes(four.head(1)) == 1

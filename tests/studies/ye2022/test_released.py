@@ -1,0 +1,188 @@
+"""ASTRAEA as written and as released: the variants, the drawn example, and what is measured of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import simulate
+from astraea.core.result import Result
+from astraea.plots import charts
+from astraea.plots.dot_plot import dots
+from astraea.studies.ye2022.evaluation import load_workload, main_grid
+from astraea.studies.ye2022.list_removal_flaw import (
+    NO_COST,
+    example,
+    lease_ends_together,
+    staggered,
+    synchrony,
+    whole_minutes,
+)
+from astraea.studies.ye2022.released import (
+    FREE_VARIANTS,
+    RELEASED,
+    VARIANTS,
+    WRITTEN,
+    changes,
+    held_at_submission,
+    job_groups,
+    released_grid,
+    study_figures,
+    tenant_loads,
+)
+from astraea.traces.readers import read_trace
+from astraea.traces.trace import Trace
+
+
+def two_tenants() -> Trace:
+    """Tenant a has two jobs, b one that comes after an hour; both have the same weight."""
+    rows = [("1", "a", 2, 0.0, 7200.0), ("2", "a", 1, 3605.0, 61.0), ("3", "b", 2, 3661.0, 1800.0)]
+    jobs = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "submit_time", "duration"])
+    return Trace.from_frame(jobs, name="two", weights={"a": 1.0, "b": 1.0})
+
+
+def test_grid_has_every_variant_once_for_each_seed() -> None:
+    grid = released_grid("venus", "small")
+    assert len(grid.runs) == 2 * len(VARIANTS) + len(FREE_VARIANTS)
+    assert len({run.key for run in grid.runs}) == len(grid.runs)
+    assert not grid.index.duplicated(["variant", "overheads", "minutes", "seed"]).any()
+    known = {run.key for run in main_grid("venus", "small").runs}  # so that these are computed once for both
+    usual = grid.index["variant"].isin([WRITTEN, RELEASED]) & grid.index["overheads"]
+    assert all(run.key in known for run, is_usual in zip(grid.runs, usual, strict=True) if is_usual)
+    for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
+        assert row.overheads == (run.settings != NO_COST) and row.scheduler == run.policy.name
+        assert row.minutes == (not (run.trace.submit_time % 60).any())
+
+
+def leases(result: Result) -> list[tuple[str, float, float]]:
+    assert result.grants is not None
+    times = result.grants[["start", "end"]] / 60
+    return list(zip(result.grants["job_id"], times["start"], times["end"], strict=True))
+
+
+def test_example_mended() -> None:
+    """The new job, there at 15.5 min, waits until all leases end again at 30 min."""
+    assert leases(example(False)) == [
+        ("A", 0, 15), ("B", 0, 15), ("C", 0, 15),
+        ("A", 15, 30), ("B", 15, 30), ("C", 15, 30),
+        ("new", 30, 40), ("A", 30, 45), ("B", 30, 45), ("C", 40, 55),
+    ]  # fmt: skip
+
+
+def test_example_with_the_neighbour_skipped() -> None:
+    """B stands behind A: its lease ends at 16 min, when the new job is there; C stands behind A at 30 min."""
+    assert leases(example(True)) == [
+        ("A", 0, 15), ("B", 0, 16), ("C", 0, 15),
+        ("A", 15, 30), ("C", 15, 31), ("new", 16, 26),
+        ("B", 26, 41), ("A", 30, 45), ("C", 31, 46), ("B", 41, 55),
+    ]  # fmt: skip
+
+
+def test_leases_that_end_together() -> None:
+    assert lease_ends_together(example(False)) == pytest.approx((3 * 3 + 3 * 3 + 2 * 2 + 1) / 9)
+    assert lease_ends_together(example(True)) == pytest.approx((2 * 2 + 5 * 1 + 1) / 8)
+
+
+def test_whole_minutes_and_staggered() -> None:
+    trace = two_tenants()
+    minutes = whole_minutes(trace)
+    assert minutes.submit_time.tolist() == [0.0, 3660.0, 3720.0]
+    assert minutes.duration.tolist() == [7200.0, 120.0, 1800.0]
+    assert minutes.digest != trace.digest and minutes.name != trace.name
+    later = staggered(minutes, seed=3)
+    moved = dict(zip(later.job_id, later.submit_time, strict=True))
+    delay = np.array([moved[j] - s for j, s in zip(minutes.job_id, minutes.submit_time, strict=True)])
+    assert ((delay >= 0) & (delay <= 50) & (delay % 10 == 0)).all() and delay.any()
+    assert (np.diff(later.submit_time) >= 0).all()
+    np.testing.assert_array_equal(later.tenant_weight, trace.tenant_weight)
+    assert later.digest == staggered(minutes, seed=3).digest != staggered(minutes, seed=4).digest
+
+
+def test_what_tenants_hold_and_ask_for() -> None:
+    trace, cluster = two_tenants(), Cluster(1, 4)
+    result = simulate(trace, cluster, "astraea", settings=NO_COST)
+    assert held_at_submission(result).tolist() == [0, 2, 0]
+    loads = tenant_loads(trace, cluster).set_index("tenant")
+    assert loads["quota"].tolist() == [2.0, 2.0]
+    assert loads["load"].tolist() == pytest.approx([(2 * 7200 + 61) / (2 * 3661), 3600 / (2 * 3661)])
+
+
+def test_job_groups_by_hand() -> None:
+    table = pd.DataFrame(
+        {
+            "variant": ["x", "y"],
+            "seed": [0, 0],
+            "tenant": [np.array(["a", "a", "b", "b"], object)] * 2,
+            "slowdown": [np.array([1.0, 2.0, 4.0, 1.0]), np.ones(4)],
+            "loses": [np.array([False, True, True, False]), np.zeros(4, bool)],
+            "held": [np.array([0, 2, 1, 9])] * 2,
+        }
+    )
+    loads = pd.DataFrame({"seed": 0, "tenant": ["a", "b"], "quota": [2.0, 10.0], "load": [1.5, 0.5]})
+    found = {tuple(row[:3]): row[3:] for row in job_groups(table, loads).to_numpy().tolist()}
+    assert found["x", "held", "below 20 %"] == pytest.approx([0.5, 0.75, 2.5, 0.5])
+    assert found["x", "held", "100 % and more"] == pytest.approx([0.25, 0.25, 2.0, 1.0])
+    assert found["x", "load", "below 100 %"] == pytest.approx([0.5, 0.75, 2.5, 0.5])
+    assert all(row[1] == 0 for (variant, *_), row in found.items() if variant == "y")  # nobody waits
+
+
+def test_changes_are_within_seeds() -> None:
+    table = pd.DataFrame({"variant": [WRITTEN, "b"] * 2, "seed": [0, 0, 1, 1], "jct": [10.0, 9.0, 100.0, 110.0]})
+    assert changes(table, {"jct": "JCT"}).loc["b", "JCT"] == "+0.0 % (1 of 2)"
+    nothing = table.assign(jct=[0.0, 9.0, 100.0, 110.0])
+    assert changes(nothing, {"jct": "JCT"}).loc["b", "JCT"] == "–"
+
+
+def test_figures_of_a_run_have_one_value_per_job() -> None:
+    trace, cluster = load_workload("venus", "small")
+    trace = trace.head(300)
+    result = simulate(trace, cluster, "astraea")
+    found = study_figures(result)
+    assert {len(found[c]) for c in ("tenant", "slowdown", "loses", "held")} == {len(result.jobs)}
+    assert found["average_slowdown"] == pytest.approx(found["slowdown"].mean())
+    assert found["waited_loss"] == pytest.approx(found["loses"].mean())
+    assert found["longest_wait"] >= found["first_wait"] >= 0
+
+
+def test_synchrony_of_whole_minutes() -> None:
+    trace, cluster = load_workload("venus", "small")
+    together = synchrony(trace, cluster, most_jobs=400).set_index(["minutes", "skipped"])["together"].to_dict()
+    assert together[True, False] > together[False, False]  # whole minutes put leases in step
+    assert together[True, False] > together[True, True] >= 1  # and the skipped neighbour out of it
+
+
+@pytest.mark.slow
+def test_staggering_does_what_the_skipped_neighbour_does(shared: Path) -> None:
+    """On the authors' workload, whose times are whole minutes: fewer losses by either, little more by both."""
+    trace = read_trace(shared / "reference" / "chrSLO.input.csv.gz", format="tiresias-csv", time_unit="s")
+    assert not (trace.submit_time % 60).any() and not (trace.duration % 60).any()
+    loss = {}
+    for name, jobs in (("minutes", trace), ("staggered", staggered(trace))):
+        for skipped in ("false", "true"):
+            policy = get_policy("astraea-released")(skipped_neighbour=skipped)
+            rho = simulate(jobs, Cluster(140), policy, settings=NO_COST).jobs["rho_job"]
+            loss[name, skipped] = (rho < 0.95).mean()
+    flaw = loss["minutes", "false"] - loss["minutes", "true"]
+    assert flaw > 0.035
+    assert loss["minutes", "false"] - loss["staggered", "false"] > 0.9 * flaw
+    assert loss["staggered", "false"] - loss["staggered", "true"] < 0.3 * flaw
+
+
+def test_dots_draw_means_and_seeds() -> None:
+    frame = pd.DataFrame({"variant": ["a", "a", "b", "b"], "x": [1.0, 3.0, 5.0, 5.0], "y": [0.0, 1.0, 1.0, 1.0]})
+    _, axes = charts.panels(columns=2)
+    columns = {"x": ("X [%]", 100.0), "y": ("Y", 1.0)}
+    dots(frame, columns, "variant", axes, groups={"a": 0, "b": 1}, reference="a", log=["x", "y"])
+    assert [t.get_text() for t in axes[0].get_yticklabels()] == ["a", "b"]
+    assert axes[0].get_xlabel() == "X [%]"
+    assert axes[0].get_xscale() == "log" and axes[1].get_xscale() == "linear"  # a value is 0
+    drawn = [line.get_xdata() for line in axes[0].lines]
+    assert np.ravel(drawn[0]).tolist() == [200.0, 200.0]  # the reference
+    assert list(drawn[1]) == [100.0, 300.0] and np.ravel(drawn[2]).tolist() == [200.0]
+    dots(frame, {"x": ("X", 1.0)}, "variant", axes[:1], groups={"a": 0, "b": 1})
+    assert np.ravel(axes[0].lines[-5].get_xdata()).tolist() == [0.0, 0.0]  # no reference: the line is at 0

@@ -1,0 +1,159 @@
+"""Tables of the notebooks on the evaluation: what is measured of a run, and how runs become means and ratios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.simulate import simulate
+from astraea.core.result import Result
+from astraea.experiments.grid import Run
+from astraea.studies.ye2022.evaluation import Grid
+from astraea.studies.ye2022.lease_term import lease_figures
+from astraea.studies.ye2022.tables import (
+    busy_utilization,
+    cluster_timeline,
+    efficiency_figures,
+    fairness_figures,
+    long_form,
+    plus_minus,
+    relative_to,
+    size_figures,
+    times_as_much,
+)
+from astraea.traces.trace import Trace
+
+HOUR = 3600.0
+
+
+def two_jobs() -> Trace:
+    """Two gangs of 8 GPUs run for two hours; another comes after one, which two nodes cannot hold before they end."""
+    rows = [
+        ("long", "a", 8, 0.0, 2 * HOUR),
+        ("other", "b", 8, 0.0, 2 * HOUR),
+        ("last", "b", 8, HOUR, 60.0),
+    ]
+    columns = ["job_id", "tenant", "demand", "submit_time", "duration"]
+    return Trace.from_frame(pd.DataFrame(rows, columns=columns), name="two")
+
+
+def one_tenant(*jobs: tuple[int, float, float]) -> Result:
+    """FIFO on one node of 8 GPUs; jobs are (demand, submit_time, duration)."""
+    frame = pd.DataFrame(jobs, columns=["demand", "submit_time", "duration"])
+    frame = frame.assign(job_id=[f"j{k}" for k in range(len(frame))], tenant="a")
+    return simulate(Trace.from_frame(frame, name="t"), Cluster(1), "fifo")
+
+
+def test_a_loss_by_the_wait_for_the_first_round_is_told_apart() -> None:
+    # j0 8 GPUs 0..3600; j1 waits for it from 1805 (1795 s); j2 comes at 9005, runs at 9010 for 20 s: 20/25 < 0.95
+    result = one_tenant((8, 0.0, HOUR), (8, 1805.0, 600.0), (8, 9005.0, 20.0))
+    got = fairness_figures(result)
+    assert got["rho_job"][2] == pytest.approx(20 / 25)
+    assert got["sharing_loss"] == pytest.approx(2 / 3)
+    assert got["waited_loss"] == pytest.approx(1 / 3)
+
+
+def test_a_tenant_that_waits_for_rounds_only_is_below_1_and_not_below_99() -> None:
+    # a window of 24 h with 12 h of service that was 5 s late
+    result = one_tenant((8, 5.0, 12 * HOUR), (8, 30 * HOUR, HOUR))
+    got = fairness_figures(result)
+    assert got["tenant_sharing_loss"] > 0
+    assert got["tenant_below_99"] == 0
+    assert got["tenant_below_95"] == 0
+    assert len(got["tenant"]) == len(got["rho_tenant"]) > 0
+    assert np.isfinite(got["rho_tenant"]).all()
+
+
+def test_busy_utilization_ends_with_the_submissions() -> None:
+    # 8 GPUs until 2 h, then 1 GPU until 14 h; the last submission at 4 h
+    result = one_tenant((8, 0.0, 2 * HOUR), (1, 2 * HOUR, 12 * HOUR), (1, 4 * HOUR, 10.0))
+    assert busy_utilization(result) == pytest.approx((8 * 2 + 1 * 2) / (8 * 4))
+    assert efficiency_figures(result)["utilization"] == pytest.approx((8 * 2 + 1 * 12) / (8 * 14), rel=0.01)
+
+
+def test_the_average_slowdown_is_split_by_size() -> None:
+    columns = {"job_id": ["a", "b", "c"], "tenant": "t", "demand": [16, 16, 8], "submit_time": 0.0, "duration": 100.0}
+    frame = pd.DataFrame(columns)
+    got = efficiency_figures(simulate(Trace.from_frame(frame, name="t"), Cluster(2), "fifo"))
+    assert got["slowdown_more_nodes"] == pytest.approx((1 + 2) / 2)  # one after the other
+    assert got["slowdown_one_node"] == pytest.approx(3)  # behind both
+    alone = efficiency_figures(one_tenant((8, 0.0, 60.0)))
+    assert alone["slowdown_one_node"] == 1
+    assert np.isnan(alone["slowdown_more_nodes"])
+
+
+def test_busy_utilization_without_a_full_hour_is_undefined() -> None:
+    assert np.isnan(busy_utilization(one_tenant((1, 0.0, 60.0), (1, 5.0, 60.0))))
+
+
+def test_the_timeline_sums_over_tenants() -> None:
+    result = simulate(two_jobs(), Cluster(2), "fifo")
+    hourly = cluster_timeline(result)
+    assert hourly["time"].is_unique
+    at = result.timeline[result.timeline["time"] == HOUR]
+    assert hourly.loc[hourly["time"] == HOUR, "held"].item() == at["held"].sum()
+
+
+def test_arrays_become_rows() -> None:
+    table = pd.DataFrame({"scheduler": ["fifo", "astraea"], "seed": [0, 1]})
+    table["slowdown"] = [np.array([1.0, 2.0]), np.array([3.0])]
+    spread = long_form(table, ["scheduler", "seed"], ["slowdown"])
+    assert spread["scheduler"].tolist() == ["fifo", "fifo", "astraea"]
+    assert spread["seed"].tolist() == [0, 0, 1]
+    assert spread["slowdown"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_the_grid_joins_what_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
+    runs = [Run(two_jobs(), Cluster(2), "fifo"), Run(two_jobs(), Cluster(4), "fifo")]
+    grid = Grid(runs, pd.DataFrame({"scheduler": "fifo", "seed": 0, "nodes": [2, 4]}))
+    table = grid.table(size_figures, jobs=1)
+    assert list(table) == ["scheduler", "seed", "nodes", "average_jct", "sharing_loss"]
+    assert table["average_jct"].iloc[0] > table["average_jct"].iloc[1]
+    spread = long_form(grid.table(efficiency_figures, jobs=1), ["nodes"], ["slowdown"])
+    assert spread["nodes"].tolist() == [2] * 3 + [4] * 3
+    assert (spread["slowdown"] >= 1).all()
+
+
+def test_means_are_written_with_their_interval() -> None:
+    frame = pd.DataFrame({"x": ["a", "a", "a", "b", "b", "b", "c", "c"], "y": [0.1, 0.2, 0.3, 0.5, 0.5, 0.5, 0.1, 0.3]})
+    shown = plus_minus(frame, "x", {"y": ("y [%]", 100.0)})
+    # three seeds: t(0.975, 2) = 4.303, standard error 0.1 / sqrt(3)
+    assert shown.loc["a", "y [%]"] == "20.0 ± 24.8"
+    assert shown.loc["b", "y [%]"] == "50.0 ± 0.0"
+    assert shown.loc["c", "y [%]"] == "20.0"  # an interval from two seeds is thirteen standard errors wide
+    assert list(shown.columns) == ["y [%]"]
+
+
+@pytest.mark.parametrize(
+    ("mean", "text"),
+    [(0.0, "0.00"), (1234.5, "1234"), (0.00123, "0.00123"), (float("nan"), "nan"), (0.996, "1.00"), (-2.0, "-2.00")],
+)
+def test_one_seed_has_no_interval(mean: float, text: str) -> None:
+    frame = pd.DataFrame({"x": ["a"], "y": [mean]})
+    assert plus_minus(frame, "x", {"y": ("y", 1.0)}).loc["a", "y"] == text
+
+
+def test_ratios_are_of_means_over_seeds() -> None:
+    frame = pd.DataFrame(
+        {"scheduler": ["astraea", "astraea", "fifo", "fifo"], "seed": [0, 1, 0, 1], "loss": [0.1, 0.3, 0.6, 0.2]}
+    )
+    assert times_as_much(frame, {"loss": "times"})["times"].to_dict() == pytest.approx({"fifo": 2.0})
+    assert times_as_much(frame.assign(loss=0.0), {"loss": "times"})["times"].isna().all()
+
+
+def test_relative_values_are_taken_within_a_seed() -> None:
+    frame = pd.DataFrame({"seed": [0, 0, 1, 1], "term": [1.0, 2.0, 1.0, 2.0], "y": [10.0, 5.0, 4.0, 8.0]})
+    assert relative_to(frame, "term", "y", 1.0)["relative"].tolist() == [1.0, 0.5, 1.0, 2.0]
+
+
+def test_lease_figures_agree_with_the_job_table() -> None:
+    result = simulate(two_jobs(), Cluster(2), "astraea")
+    got = lease_figures(result)
+    assert got["average_jct"] == pytest.approx((result.jobs["end_time"] - result.jobs["submit_time"]).mean())
+    assert got["overhead_share"] == pytest.approx(result.jobs["overhead"].sum() / result.jobs["jct"].sum())
+    assert set(got) == {"average_jct", "overhead_share", "sharing_loss"}

@@ -1,0 +1,129 @@
+"""The statistics of [Ye2022] §3 on traces small enough to count by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astraea.traces.describe import (
+    burstiness,
+    demand_shares,
+    describe,
+    describe_text,
+    hourly_arrivals,
+    offered_load,
+    running_time_table,
+    service_shares,
+    set_aside_reasons,
+    state_shares,
+    user_shares,
+)
+from astraea.traces.trace import Trace
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+
+
+@pytest.fixture
+def trace() -> Trace:
+    """Ten jobs; the limits of Table 1 themselves are not below the limit."""
+    jobs = pd.DataFrame(
+        {
+            "job_id": [str(i) for i in range(10)],
+            "tenant": ["a"] * 6 + ["b"] * 4,
+            "user": ["big", *["u1"] * 5, *["u2"] * 4],
+            "demand": [16, 1, 1, 1, 1, 2, 4, 5, 8, 8],
+            "submit_time": [0, HOUR, HOUR, HOUR, 2 * HOUR, 3 * HOUR, 3 * HOUR, 3 * HOUR, 3 * HOUR, 4 * HOUR],
+            "duration": [7 * DAY, 60, 599, 10 * MINUTE, DAY + 1, HOUR, 6 * HOUR, DAY, 6 * DAY, 1],
+            "state": ["completed"] * 5 + ["cancelled"] * 3 + ["failed"] * 2,
+            "queueing_delay": [0, 1801, 1800, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan],
+        }
+    )
+    aside = pd.DataFrame(
+        {"job_id": ["x", "y", "z"], "reason": ["ran for 0 s", "asks for 0 GPUs", "asks for 0 GPUs"]}, dtype=object
+    )
+    return Trace.from_frame(jobs, name="ten", set_aside=aside, weights={"a": 3.0, "b": 1.0})
+
+
+def test_table_1(trace: Trace) -> None:
+    assert running_time_table(trace).to_dict() == {"10 min": 30.0, "1 h": 40.0, "6 h": 50.0, "1 d": 60.0, "6 d": 80.0}
+
+
+def test_states_and_demands(trace: Trace) -> None:
+    assert state_shares(trace).to_dict() == {"completed": 50.0, "cancelled": 30.0, "failed": 20.0, "unknown": 0.0}
+    shares = demand_shares(trace)
+    assert shares.to_dict() == {"1": 40.0, "2": 10.0, "3": 0.0, "4": 10.0, "5-7": 10.0, "8": 20.0, ">8": 10.0}
+
+
+def test_service(trace: Trace) -> None:
+    total = 16 * 7 * DAY + 60 + 599 + 600 + DAY + 1 + 2 * HOUR + 24 * HOUR + 5 * DAY + 48 * DAY + 8
+    shares = service_shares(trace)
+    assert shares["1"] == pytest.approx(100 * (1260 + DAY) / total)
+    assert shares[">=8"] == pytest.approx(100 * (16 * 7 * DAY + 48 * DAY + 8) / total)
+    assert shares.drop(">=8").sum() == pytest.approx(100)
+    assert offered_load(trace) == pytest.approx(total / (4 * HOUR))
+
+
+def test_top_users(trace: Trace) -> None:
+    shares = user_shares(trace)
+    assert shares["1 %"] == shares["20 %"] == pytest.approx(100 * 16 * 7 * DAY / trace.gpu_time.sum())
+    many = Trace.from_frame(
+        pd.DataFrame({"job_id": range(100), "tenant": "t", "user": [f"u{i}" for i in range(100)], "demand": 1,
+                      "submit_time": 0.0, "duration": np.r_[[1000.0] * 5, [1.0] * 95]})
+    )  # fmt: skip
+    assert user_shares(many).tolist() == pytest.approx([100000 / 5095, 500000 / 5095, 501500 / 5095])
+
+
+def test_burstiness() -> None:
+    rng = np.random.default_rng(0)
+    poisson = burstiness(rng.poisson(20, 20_000).astype(float))
+    assert poisson["fano"] == pytest.approx(1, abs=0.05)
+    assert poisson["lag_1h"] == pytest.approx(0, abs=0.03)
+    daily = burstiness(np.tile(np.r_[np.zeros(12), np.full(12, 10.0)], 30))
+    assert daily["lag_24h"] == pytest.approx(1)
+    assert daily["fano"] == pytest.approx(5)
+    assert burstiness(np.zeros(0)).isna().all()
+    assert np.isnan(burstiness(np.full(50, 3.0))["lag_1h"])
+
+
+def test_hourly_arrivals_count_full_hours(trace: Trace) -> None:
+    assert hourly_arrivals(trace).tolist() == [1.0, 3.0, 1.0, 4.0]
+
+
+def test_describe(trace: Trace) -> None:
+    table = trace.describe()
+    assert list(table.columns) == ["statistic", "value", "unit"]
+    assert table["statistic"].is_unique
+    value = table.set_index("statistic")["value"]
+    expected = {
+        "jobs": 10, "tenants": 2, "users": 3, "days": 4 / 24, "GPUs demanded, all jobs": 47, "largest gang": 16,
+        "demand, mean": 4.7, "demand, median": 3, "duration, median": 4.5 * HOUR - HOUR,
+        "1-GPU jobs running < 1 h": 75, "1-GPU jobs running > 1 d": 25, "recorded waiting, mean": 1200.333333,
+        "recorded waiting, median": 1800, "jobs that waited > 30 min": 100 / 3, "set aside": 3,
+        "set aside: asks for 0 GPUs": 2, "set aside: ran for 0 s": 1, "jobs of history": 0,
+    }  # fmt: skip
+    for statistic, number in expected.items():
+        assert value[statistic] == pytest.approx(number), statistic
+
+
+def test_describe_where_nothing_is_known() -> None:
+    one = Trace.from_frame(
+        pd.DataFrame({"job_id": ["a"], "tenant": ["t"], "demand": [2], "submit_time": [0.0], "duration": [9.0]})
+    )
+    value = describe(one).set_index("statistic")["value"]
+    for statistic in (
+        "offered load",
+        "1-GPU jobs running < 1 h",
+        "recorded waiting, mean",
+        "hourly arrivals, Fano factor",
+    ):
+        assert np.isnan(value[statistic])
+    assert "set aside: nothing" in describe_text(one)
+
+
+def test_text_counts_reasons(trace: Trace) -> None:
+    assert set_aside_reasons(trace).to_dict() == {"asks for 0 GPUs": 2, "ran for 0 s": 1}
+    lines = describe_text(trace).splitlines()
+    assert lines[0] == "ten: 10 jobs of 2 tenants in 0.2 days"
+    assert lines[1:4] == ["set aside: 3 rows", "         2  asks for 0 GPUs", "         1  ran for 0 s"]
+    assert "a                          75.0%         6" in lines

@@ -1,0 +1,354 @@
+"""Downloads against a server on loopback: good, broken, wrong and hostile."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import io
+import os
+import shutil
+import tarfile
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from astraea.core.errors import InputError
+from astraea.traces import download as fetching
+from astraea.traces.download import fetch, git_blob, names
+from astraea.traces.sources import SOURCES, File, Source, check_shares
+from astraea.traces.unpack import unpack
+
+LOG = b"job_id,user\n1,a\n"
+
+
+@dataclass
+class Server:
+    """What the server answers: path -> one (status, length that is announced, body) per request, the last for ever."""
+
+    url: str = ""
+    answers: dict[str, list[tuple[int, int, bytes]]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def give(self, path: str, *bodies: bytes, announced: int | None = None, status: int = 200) -> None:
+        """Answer a path with these bodies, one after the other."""
+        self.answers[path] = [(status, len(body) if announced is None else announced, body) for body in bodies]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """Run a server in a thread; waits between attempts take no time."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("astraea.traces.download.time.sleep", lambda seconds: None)
+    state = Server()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            state.asked.append(self.path)
+            answers = state.answers.get(self.path.lstrip("/"), [(404, 0, b"")])
+            status, length, body = answers.pop(0) if len(answers) > 1 else answers[0]
+            self.send_response(status)
+            self.send_header("Content-Length", str(length))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
+        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        state.url = f"http://127.0.0.1:{httpd.server_port}"
+        yield state
+        httpd.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def source(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Make one more name known, `mine`."""
+
+    def add(*files: File, **options: Any) -> None:
+        options.setdefault("holds", tuple(file.name for file in files))
+        mine = Source(title="a test", files=files, **options)
+        monkeypatch.setattr(fetching, "SOURCES", {**SOURCES, "mine": mine})
+
+    return add
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def zipped(**members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def tarred(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for info, content in members:
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def nothing_left(folder: Path) -> bool:
+    return not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_good_file_is_published_and_not_fetched_again(
+    server: Server, source: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source(File("a/log.csv", sha256=sha256(LOG)))
+    server.give("a/log.csv", LOG)
+    path = fetch("mine", tmp_path / "raw", base_url=server.url)
+    assert path == tmp_path / "raw" / "mine"
+    assert (path / "log.csv").read_bytes() == LOG
+    assert os.access(path / "log.csv", os.R_OK) and (path / "log.csv").stat().st_mode & 0o777 == 0o644
+    assert fetch("mine", tmp_path / "raw", base_url=server.url) == path
+    assert server.asked == ["/a/log.csv"]
+    shown = capsys.readouterr().err
+    assert "mine: a test" in shown and "100%" in shown and f"mine: already in {path}" in shown
+    assert [p.name for p in (tmp_path / "raw").iterdir()] == ["mine"]
+
+
+def test_damaged_file_is_fetched_again(server: Server, source: Callable[..., None], tmp_path: Path) -> None:
+    source(File("log.csv", sha256=sha256(LOG)))
+    server.give("log.csv", LOG)
+    path = fetch("mine", tmp_path, progress=False, base_url=server.url)
+    (path / "log.csv").write_bytes(LOG[:5])
+    fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert (path / "log.csv").read_bytes() == LOG
+    assert [p.name for p in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("checksum", [{"sha256": sha256(LOG)}, {}], ids=["checksum", "no-checksum"])
+def test_truncated_body_is_repeated(
+    server: Server, source: Callable[..., None], tmp_path: Path, checksum: dict[str, str]
+) -> None:
+    source(File("log.csv", **checksum))
+    server.give("log.csv", LOG[:7], LOG, announced=len(LOG))
+    path = fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert (path / "log.csv").read_bytes() == LOG
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("checksum", [{"sha256": sha256(LOG)}, {}], ids=["checksum", "no-checksum"])
+def test_body_that_stays_truncated(
+    server: Server, source: Callable[..., None], tmp_path: Path, checksum: dict[str, str]
+) -> None:
+    source(File("log.csv", **checksum))
+    server.give("log.csv", LOG[:7], announced=len(LOG))
+    with pytest.raises(InputError, match=r"^mine: the download of http.*/log.csv broke off; nothing was stored$"):
+        fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert len(server.asked) == fetching.ATTEMPTS
+    assert nothing_left(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        (File("log.csv", sha256=sha256(LOG)), "SHA-256"),
+        (File("log.csv", git_blob=hashlib.sha1(b"blob 15\0" + LOG).hexdigest()), "git object id"),
+    ],
+)
+def test_wrong_content(server: Server, source: Callable[..., None], tmp_path: Path, file: File, kind: str) -> None:
+    source(file)
+    server.give("log.csv", LOG + b"2,b\n")
+    with pytest.raises(InputError, match=f"the content of .*/log.csv does not match its {kind}; nothing was stored"):
+        fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert nothing_left(tmp_path)
+
+
+def test_git_object_id(server: Server, source: Callable[..., None], tmp_path: Path) -> None:
+    content = b"hello\n"
+    (tmp_path / "hello").write_bytes(content)
+    assert git_blob(tmp_path / "hello") == "ce013625030ba8dba906f756967f9e9ca394464a"  # git hash-object
+    source(File("log.csv", git_blob=git_blob(tmp_path / "hello")))
+    server.give("log.csv", content)
+    assert (fetch("mine", tmp_path, progress=False, base_url=server.url) / "log.csv").read_bytes() == content
+
+
+@pytest.mark.parametrize(("status", "requests"), [(404, 1), (503, fetching.ATTEMPTS)])
+def test_server_refuses(
+    server: Server, source: Callable[..., None], tmp_path: Path, status: int, requests: int
+) -> None:
+    source(File("log.csv", sha256=sha256(LOG)))
+    server.give("log.csv", b"", status=status)
+    with pytest.raises(InputError, match=f"^mine: the server answers {status} for http.*/log.csv; nothing was stored$"):
+        fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert len(server.asked) == requests
+    assert nothing_left(tmp_path)
+
+
+def test_no_network(server: Server, source: Callable[..., None], tmp_path: Path) -> None:
+    source(File("log.csv", sha256=sha256(LOG)))
+    with pytest.raises(InputError, match=r"^mine: cannot reach http://127\.0\.0\.1:9/log\.csv; check the network"):
+        fetch("mine", tmp_path, progress=False, base_url="http://127.0.0.1:9")
+    assert nothing_left(tmp_path)
+
+
+def test_zip_is_unpacked_without_its_top_folder(server: Server, source: Callable[..., None], tmp_path: Path) -> None:
+    archive = zipped(**{"data/Venus/log.csv": LOG, "data/Earth/log.csv": b"", "__MACOSX/data/._log.csv": b"x"})
+    source(File("data.zip", sha256=sha256(archive)), holds=("Venus/log.csv",), keep=("log.csv",))
+    server.give("data.zip", archive)
+    path = fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert sorted(p.relative_to(path).as_posix() for p in path.rglob("*.csv")) == ["Earth/log.csv", "Venus/log.csv"]
+    assert (path / "Venus" / "log.csv").read_bytes() == LOG
+    assert sorted(p.name for p in path.iterdir()) == ["Earth", "Venus"]
+
+
+def test_tar_is_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "x.tar.gz").write_bytes(tarred((tarfile.TarInfo("top/log"), LOG), (tarfile.TarInfo("top/big"), LOG)))
+    (tmp_path / "out").mkdir()
+    unpack(tmp_path / "x.tar.gz", tmp_path / "out", ("log",))
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["log"]
+
+
+def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+def zip_with_link() -> bytes:
+    info = zipfile.ZipInfo("data/log.csv")
+    info.external_attr = 0o120777 << 16
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(info, "/etc/hostname")
+    return buffer.getvalue()
+
+
+HOSTILE = {
+    "zip-goes-up": (zipped(**{"../evil": b"x"}), "'../evil' would leave"),
+    "zip-goes-up-inside": (zipped(**{"data/../../log.csv": b"x"}), "would leave"),
+    "zip-absolute": (zipped(**{"/evil": b"x"}), "'/evil' would leave"),
+    "zip-link": (zip_with_link(), "'data/log.csv' is no plain file"),
+    "tar-goes-up": (tarred((tarfile.TarInfo("../evil"), b"x")), "'../evil' would leave"),
+    "tar-absolute": (tarred((tarfile.TarInfo("/evil"), b"x")), "'/evil' would leave"),
+    "tar-symlink": (tarred((special("top/log.csv", tarfile.SYMTYPE, "../../outside"), b"")), "is no plain file"),
+    "tar-hard-link": (tarred((special("top/log.csv", tarfile.LNKTYPE, "/etc/hostname"), b"")), "is no plain file"),
+    "tar-device": (tarred((special("top/log.csv", tarfile.CHRTYPE), b"")), "is no plain file"),
+    "cut": (tarred((tarfile.TarInfo("top/log.csv"), os.urandom(5000)))[:3000], "the archive is damaged"),
+    "flipped": (zipped(**{"data/log.csv": LOG}).replace(b"1,a", b"1,b"), "the archive is damaged"),
+    "text": (b"<html>no archive</html>", "the archive is damaged"),
+    "without": (zipped(**{"data/other.csv": LOG}), "the download does not hold log.csv"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_archive(server: Server, source: Callable[..., None], tmp_path: Path, case: str) -> None:
+    content, message = HOSTILE[case]
+    source(File("data.zip", sha256=sha256(content)), holds=("log.csv",), keep=("log.csv", "evil"))
+    server.give("data.zip", content)
+    with pytest.raises(InputError, match=message):
+        fetch("mine", tmp_path / "raw", progress=False, base_url=server.url)
+    assert nothing_left(tmp_path / "raw")
+    assert [p.name for p in tmp_path.iterdir()] == ["raw"]
+
+
+def test_unknown_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^unknown workload 'venus'; expected one of helios, philly-two-weeks"):
+        fetch("venus", tmp_path)
+
+
+def test_disk_is_too_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=10**9)
+    monkeypatch.setattr("astraea.traces.download.shutil.disk_usage", lambda folder: usage)
+    with pytest.raises(InputError, match=r"^philly: needs 1\.06 GB, but the disk of .* has only 1\.00 GB left$"):
+        fetch("philly", tmp_path)
+    assert "1.06 GB" in capsys.readouterr().err
+
+
+def test_disk_becomes_full(
+    server: Server, source: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    source(File("log.csv", sha256=sha256(LOG)))
+    server.give("log.csv", LOG)
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(InputError, match=r"^mine: no space left on the disk of"):
+        fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert nothing_left(tmp_path)
+
+
+def test_folder_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"^philly-vcs: cannot write .*/file/raw/philly-vcs: Not a directory$"):
+        fetch("philly-vcs", tmp_path / "file" / "raw", progress=False)
+
+
+def test_interrupt_leaves_nothing(
+    server: Server, source: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupt(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    source(File("log.csv", sha256=sha256(LOG)), check=interrupt)
+    server.give("log.csv", LOG)
+    with pytest.raises(KeyboardInterrupt):
+        fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert nothing_left(tmp_path)
+
+
+def test_missing_checksum_is_said(
+    server: Server, source: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source(File("share-production.csv"), File("name-production.lst"), check=check_shares)
+    server.give("share-production.csv", b"name,share\na,3\nb,12\n")
+    server.give("name-production.lst", b"b\na\n")
+    fetch("mine", tmp_path, base_url=server.url)
+    shown = capsys.readouterr().err
+    assert "mine: share-production.csv has no published checksum; only its form is checked" in shown
+    assert "mine: name-production.lst has no published checksum; only its form is checked" in shown
+
+
+@pytest.mark.parametrize(
+    ("shares", "tenants", "message"),
+    [
+        (b"tenant,weight\na,3\n", b"a\n", "share-production.csv, line 1: expected the header name,share"),
+        (b"", b"a\n", "share-production.csv, line 1: expected the header name,share"),
+        (b"name,share\na,3\nb,-1\n", b"a\nb\n", "share-production.csv, line 3: expected a name and a whole number"),
+        (b"name,share\na,3,4\n", b"a\n", "share-production.csv, line 2: expected a name and a whole number"),
+        (b"name,share\na,3\n", b"a\nb\n", "share-production.csv: the tenants must be those of name-production.lst"),
+        (b"name,share\na,3\na,3\n", b"a\n", "share-production.csv: the tenants must be those"),
+        (b"name,share\n", b"", "share-production.csv: the tenants must be those"),
+        (b"name,share\n\xff,3\n", b"a\n", "share-production.csv: the tenants and their shares must be plain text"),
+    ],
+)
+def test_form_of_the_shares(tmp_path: Path, shares: bytes, tenants: bytes, message: str) -> None:
+    (tmp_path / "share-production.csv").write_bytes(shares)
+    (tmp_path / "name-production.lst").write_bytes(tenants)
+    with pytest.raises(InputError, match=message):
+        check_shares(tmp_path)
+
+
+def test_every_source_is_well_formed() -> None:
+    assert names() == tuple(SOURCES)
+    assert set(names()) - set(names(small=True)) == {"philly"}
+    for source in SOURCES.values():
+        assert source.holds and source.host.startswith("https://")
+        assert not source.keep or (len(source.files) == 1 and source.files[0].sha256)
+        for file in source.files:
+            assert len(file.sha256) in (0, 64) and len(file.git_blob) in (0, 40)
+            assert any(len(part) == 40 for part in file.path.split("/")), f"{file.path} names no commit"
+
+
+def test_checksums_are_those_of_the_real_files(shared: Path) -> None:
+    data = shared / "data"
+    for file in SOURCES["philly-vcs"].files:
+        assert sha256((data / "philly-vcs" / file.name).read_bytes()) == file.sha256
+    (throughputs,) = SOURCES["gavel-throughputs"].files
+    assert sha256((data / "gavel" / throughputs.name).read_bytes()) == throughputs.sha256

@@ -1,0 +1,235 @@
+"""Every public format, on small files that the tests write in the same form."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from trace_samples import (
+    ASTRAEA,
+    CHRONUS,
+    GAVEL7,
+    GAVEL10,
+    HELIOS,
+    MURI,
+    PHILLY,
+    SIZES,
+    SPEEDS,
+    TIRESIAS,
+)
+
+from astraea.core.errors import InputError
+from astraea.traces.readers import read_trace
+from astraea.traces.readers.shares import read_shares
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    """Write files below a temporary folder; returns the path of the first."""
+
+    def writer(**files: str) -> Path:
+        paths = []
+        for key, text in files.items():
+            path = tmp_path / key.replace("__", "/").replace("_csv", ".csv").replace("_trace", ".trace")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+            paths.append(path)
+        return paths[0]
+
+    return writer
+
+
+@pytest.fixture
+def venus(tmp_path: Path) -> Path:
+    """A small Helios cluster."""
+    folder = tmp_path / "Venus"
+    folder.mkdir()
+    (folder / "cluster_log.csv").write_text(HELIOS)
+    (folder / "cluster_gpu_number.csv").write_text(SIZES)
+    return folder
+
+
+@pytest.fixture
+def speeds(tmp_path: Path) -> Path:
+    """A small table of throughputs, not beside the trace."""
+    path = tmp_path / "tables" / "t.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(SPEEDS))
+    return path
+
+
+def test_tiresias_needs_the_unit(write: Any) -> None:
+    path = write(jobs_csv=TIRESIAS)
+    with pytest.raises(InputError, match=r"jobs\.csv: the columns do not tell the unit .* one of ms, s, min"):
+        read_trace(path)
+    trace = read_trace(path, time_unit="s")
+    assert trace.tenants == ("jobs",)
+    assert trace.name == "jobs"
+    assert trace.duration.tolist() == [164.0, 147.0]
+    assert trace.demand.tolist() == [1, 8]
+    assert read_trace(path, time_unit="min").duration.tolist() == [9840.0, 8820.0]
+    assert read_trace(path, time_unit="ms").submit_time.tolist() == [0.0, 0.03]
+
+
+def test_astraea_header_tells_seconds_and_tenants(write: Any) -> None:
+    trace = read_trace(write(two_weeks_csv=ASTRAEA))
+    assert trace.tenants == ("north", "south")
+    assert trace.submit_time.tolist() == [190.0, 273.0]
+    np.testing.assert_array_equal(trace.deadline, [2190.0, np.nan])
+    assert trace.user.tolist() == ["north", "south"]
+    assert trace.set_aside.to_numpy().tolist() == [["2", "asks for 0 GPUs"], ["3", "ran for 0 s"]]
+
+
+def test_given_unit_wins_over_the_header(write: Any) -> None:
+    assert read_trace(write(a_csv=ASTRAEA), time_unit="min").submit_time[0] == 190.0 * 60
+
+
+def test_chronus_header_tells_minutes(write: Any) -> None:
+    trace = read_trace(write(a_csv=CHRONUS))
+    assert trace.duration.tolist() == [12660.0, 1860.0, 1860.0]
+    np.testing.assert_array_equal(trace.deadline, [(12 + 282) * 60.0, (19 + 88) * 60.0, np.nan])
+
+
+def test_muri_header_tells_milliseconds(write: Any) -> None:
+    trace = read_trace(write(a_csv=MURI))
+    assert trace.submit_time.tolist() == [0.0, 2016.941]
+    assert trace.duration.tolist() == [2868.294, 4472.936]
+
+
+def test_one_more_column_and_the_header_tells_nothing(write: Any) -> None:
+    text = "\n".join(f"{line},{'note' if i == 0 else 'x'}" for i, line in enumerate(ASTRAEA.splitlines()))
+    with pytest.raises(InputError, match="give the time unit"):
+        read_trace(write(a_csv=text))
+
+
+def test_folder_is_one_tenant_per_file(write: Any, tmp_path: Path) -> None:
+    write(vcs__b_csv=TIRESIAS, vcs__a_csv=ASTRAEA)
+    (tmp_path / "vcs" / "README.md").write_text("not a trace")
+    trace = read_trace(tmp_path / "vcs", time_unit="s", weights={"a": 1, "b": 3})
+    assert trace.name == "vcs"
+    assert trace.tenants == ("a", "b")
+    assert trace.tenant_weight.tolist() == [1.0, 3.0]
+    assert trace.job_id.tolist() == ["b/0", "b/1", "a/0", "a/1"]
+    assert trace.user.tolist() == ["b", "b", "north", "south"]
+    assert trace.set_aside["job_id"].tolist() == ["a/2", "a/3"]
+
+
+def test_folder_with_one_file_is_that_file(write: Any, tmp_path: Path) -> None:
+    write(one__a_csv=ASTRAEA)
+    assert read_trace(tmp_path / "one").tenants == ("north", "south")
+
+
+def test_tenant_and_user_columns(write: Any) -> None:
+    trace = read_trace(write(a_csv="job_id,tenant,user,num_gpu,submit_time,duration\nx,t,u,1,0,5\n"), time_unit="s")
+    assert (trace.tenants, trace.user.tolist()) == (("t",), ["u"])
+
+
+def test_gzip_blank_lines_byte_order_mark_and_crlf(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    text = "\ufeff" + TIRESIAS.replace("\n", "\r\n").replace("1,8", "\r\n 1 , 8 ")
+    path.write_bytes(gzip.compress(text.encode()))
+    trace = read_trace(path, time_unit="s")
+    assert (trace.name, trace.tenants) == ("t", ("t",))
+    assert trace.job_id.tolist() == ["0", "1"]
+    with pytest.raises(InputError, match=r"t\.csv\.gz, line 4: num_gpu must be .*, got \"8x\""):
+        path.write_bytes(gzip.compress(text.replace(" 8 ", "8x").encode()))
+        read_trace(path, time_unit="s")
+
+
+def test_quoted_line_breaks_do_not_shift_the_lines(write: Any) -> None:
+    text = 'job_id,num_gpu,submit_time,duration,note\n0,1,0,5,"two\nlines"\n1,oops,0,5,x\n'
+    with pytest.raises(InputError, match=r"line 4: num_gpu must be .*, got \"oops\""):
+        read_trace(write(a_csv=text), time_unit="s")
+
+
+def test_shares(write: Any, tmp_path: Path) -> None:
+    trace_path = write(a_csv=ASTRAEA, share_csv="vc,node num\nnorth,3\nsouth,1\nidle,2\n")
+    trace = read_trace(trace_path, weights=tmp_path / "share.csv")
+    assert dict(zip(trace.tenants, trace.tenant_weight, strict=True)) == {"idle": 2.0, "north": 3.0, "south": 1.0}
+    assert read_shares(None) is None
+
+
+def test_helios(venus: Path) -> None:
+    trace = read_trace(venus)
+    assert trace.name == "Venus"
+    assert trace.origin == pd.Timestamp("2020-04-01 00:00:10")
+    assert trace.tenants == ("vcA", "vcB", "vcIdle")
+    assert trace.tenant_weight.tolist() == [72.0, 16.0, 8.0]  # of the last day with GPUs, whatever the order of rows
+    assert trace.job_id.tolist() == ["7", "9", "10", "14"]
+    assert trace.submit_time.tolist() == [0.0, 10.0, 20.0, 86400.0]
+    assert trace.duration.tolist() == [3600.0, 5.0, 6.0, 1.0]
+    assert trace.queueing_delay.tolist() == [60.0, 0.0, 0.0, 0.0]
+    assert trace.state.tolist() == ["completed", "failed", "failed", "cancelled"]
+    assert trace.user.tolist() == ["ua", "ub", "ub", "ub"]
+    assert dict(zip(trace.set_aside["job_id"], trace.set_aside["reason"], strict=True)) == {
+        "8": "is a CPU job (0 GPUs)",
+        "11": "ran for 0 s",
+        "12": "never started",
+        "13": "its virtual cluster has no GPUs in cluster_gpu_number.csv",
+    }
+    again = read_trace(venus / "cluster_log.csv", format="helios")
+    assert again.digest == trace.digest
+
+
+def test_helios_with_weights_of_its_own(venus: Path) -> None:
+    (venus / "cluster_gpu_number.csv").unlink()
+    trace = read_trace(venus, weights={"vcA": 1, "vcB": 1, "vcZ": 1})
+    assert "13" in trace.job_id
+    with pytest.raises(InputError, match=r"cluster_gpu_number\.csv: there is no such file"):
+        read_trace(venus)
+
+
+def test_philly(tmp_path: Path) -> None:
+    (tmp_path / "cluster_job_log").write_text(json.dumps(PHILLY, indent=1))
+    trace = read_trace(tmp_path)
+    assert trace.origin == pd.Timestamp("2017-10-07 01:00:00")
+    assert trace.job_id.tolist() == ["app_1", "app_2", "app_3"]
+    assert trace.tenants == ("b436b2", "ee9e8c")
+    assert trace.demand.tolist() == [8, 1, 1]
+    assert trace.duration.tolist() == [640.0, 60.0, 5.0]  # attempts only, not the wait between them
+    assert trace.queueing_delay.tolist() == [30.0, 120.0, 240.0]
+    assert trace.state.tolist() == ["completed", "cancelled", "failed"]
+    assert trace.user.tolist() == ["ce2f4c", "b436b2", "ce2f4c"]
+    assert dict(zip(trace.set_aside["job_id"], trace.set_aside["reason"], strict=True)) == {
+        "none": "has no attempt",
+        "no-gpu": "lists no GPU",
+        "running": "was still running when the log was taken",
+        "no-times": "has no attempt with a start and an end",
+        "instant": "ran for 0 s",
+        "early": "starts before it was submitted",
+        "clocks": "ran in the hour that clocks repeated",
+    }
+
+
+def test_gavel_both_forms(write: Any, speeds: Path) -> None:
+    old = read_trace(write(a_trace=GAVEL7), throughputs=speeds)
+    assert old.job_id.tolist() == ["0", "1"]
+    assert old.duration.tolist() == [100.0, 125.0]
+    assert old.submit_time.tolist() == [0.0, 50.5]
+    assert old.demand.tolist() == [1, 2]
+    assert old.set_aside["reason"].tolist() == [
+        "its job type cannot run on that many V100s (throughput 0)",
+        "its job type was not measured on that many V100s",
+    ]
+    new = read_trace(write(b_trace=GAVEL10), throughputs=speeds)
+    assert new.weight.tolist() == [1.0, 5.0]
+    np.testing.assert_array_equal(new.deadline, [np.nan, 50 + 1.2 * 125.0])
+
+
+def test_gavel_folder_and_table_beside_the_trace(write: Any, tmp_path: Path) -> None:
+    write(vcs__x_trace=GAVEL7, vcs__y_trace=GAVEL10)
+    (tmp_path / "vcs" / "simulation_throughputs.json").write_text(json.dumps(SPEEDS))
+    trace = read_trace(tmp_path / "vcs")
+    assert trace.tenants == ("x", "y")
+    assert sorted(trace.job_id) == ["x/0", "x/1", "y/0", "y/1"]
+
+
+def test_row_order_of_the_file_does_not_matter(write: Any) -> None:
+    lines = ASTRAEA.splitlines()
+    turned = "\n".join([lines[0], *reversed(lines[1:])])
+    assert read_trace(write(a_csv=ASTRAEA)).digest == read_trace(write(b_csv=turned)).digest

@@ -1,0 +1,113 @@
+"""The readers on real workloads, where the machine has them; the figures are those of the files' own descriptions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astraea.traces.describe import burstiness, describe, describe_text
+from astraea.traces.readers import read_trace
+from astraea.traces.trace import Trace
+
+
+def test_philly_vcs(shared: Path) -> None:
+    trace = read_trace(shared / "data" / "philly-vcs")
+    assert len(trace) == 10_879
+    assert trace.tenants == ("trace1", "trace2", "trace3", "trace4")
+    assert np.bincount(trace.tenant).tolist() == [1494, 5755, 992, 2638]
+    assert trace.span == 10_817_570.0  # milliseconds, told by the header
+    assert trace.duration.min() == 1.0
+    assert len(trace.set_aside) == 0
+
+
+def test_chronus(shared: Path) -> None:
+    trace = read_trace(shared / "data" / "philly-chronus" / "trace_job_Philly_SLO.csv")
+    assert len(trace) == 30_940 - 205
+    assert trace.set_aside["reason"].tolist() == ["asks for 0 GPUs"] * 205
+    assert trace.set_aside["job_id"].iloc[0] == "188"
+    assert len(trace.tenants) == 11
+    assert trace.span == 20_151 * 60.0
+    assert trace.duration.min() == 20 * 60.0
+    assert (trace.deadline > trace.submit_time).all()
+
+
+def test_chronus_equals_the_reference_input(shared: Path) -> None:
+    """The reference input is the same trace in seconds, renumbered, without the jobs of 0 GPUs."""
+    chronus = read_trace(shared / "data" / "philly-chronus")
+    reference = read_trace(shared / "reference" / "chrSLO.input.csv.gz")
+    assert len(reference) == len(chronus)
+    for column in ("submit_time", "demand", "duration", "tenant"):
+        ours, theirs = (sorted(zip(t.submit_time, getattr(t, column), strict=True)) for t in (chronus, reference))
+        assert ours == theirs, column
+
+
+def test_two_weeks_are_a_window_of_the_virtual_clusters(shared: Path) -> None:
+    reference = read_trace(shared / "reference" / "w2.input.csv.gz")
+    window = read_trace(shared / "data" / "philly-vcs").window(28 * 86400, 42 * 86400)
+    assert len(reference) == len(window) == 2049
+    assert reference.tenants == ("vc1", "vc2", "vc3", "vc4")
+    np.testing.assert_array_equal(np.bincount(reference.tenant), np.bincount(window.tenant))
+    np.testing.assert_allclose(np.sort(reference.duration), np.sort(window.duration), atol=1.0)
+    np.testing.assert_allclose(np.sort(reference.submit_time), np.sort(window.submit_time), atol=1.0)
+    assert window.history is not None
+
+
+def test_gavel_older_form(shared: Path) -> None:
+    table = shared / "data" / "gavel" / "simulation_throughputs.json"
+    trace = read_trace(shared / "data" / "philly-gavel", throughputs=table)
+    assert len(trace.tenants) == 15
+    assert len(trace) + len(trace.set_aside) == 15_264
+    assert trace.set_aside["reason"].unique().tolist() == ["its job type was not measured on that many V100s"]
+    # one virtual cluster is in both collections: same arrivals, same gangs
+    ours = trace.submit_time[trace.tenant == trace.tenants.index("7f04ca")]
+    assert ours.max() == 10_817_570.0
+
+
+@pytest.mark.parametrize(("name", "jobs"), [("max_min_fairness", 96), ("minimize_makespan", 100), ("medium_test", 20)])
+def test_gavel_current_form(shared: Path, name: str, jobs: int) -> None:
+    folder = shared / "data" / "gavel"
+    path = folder / "physical_cluster" / f"{name}.trace"
+    trace = read_trace(path, throughputs=folder / "simulation_throughputs.json")
+    assert len(trace) == jobs
+    assert trace.tenants == (name,)
+    assert np.isnan(trace.deadline).all()
+
+
+def test_share_file_needs_the_same_names(shared: Path) -> None:
+    path = shared / "data" / "philly-chronus" / "trace_job_Philly_SLO.csv"
+    weights = pd.read_csv(shared / "data" / "philly_shares.csv")
+    named = {f"vc_{n}": float(s) for n, s in zip(weights["name"], weights["share"], strict=True)}
+    trace = read_trace(path, weights=named)
+    assert len(trace.tenants) == 15
+    with pytest.raises(ValueError, match=r"philly_shares\.csv: there is no share for tenant 'vc_\w+' of .*, line 2"):
+        read_trace(path, weights=shared / "data" / "philly_shares.csv")
+
+
+def test_burstiness_of_venus(shared: Path) -> None:
+    """The real arrival process of Venus: Fano factor 39, autocorrelation 0.48 and 0.24."""
+    bins = pd.read_csv(shared / "data" / "venus" / "cluster_throughput.csv", parse_dates=["time"]).set_index("time")
+    found = burstiness(bins["submit_gpu_job"].resample("h").sum().to_numpy(dtype=np.float64))
+    assert found["fano"] == pytest.approx(39, abs=0.5)
+    assert found["lag_1h"] == pytest.approx(0.48, abs=0.005)
+    assert found["lag_24h"] == pytest.approx(0.24, abs=0.005)
+
+
+def test_files_round_trip(shared: Path, tmp_path: Path) -> None:
+    trace = read_trace(shared / "data" / "philly-vcs").window(28 * 86400, 42 * 86400)
+    trace.to_parquet(tmp_path / "t.parquet")
+    assert Trace.from_parquet(tmp_path / "t.parquet").digest == trace.digest
+    beside = trace.to_csv(tmp_path / "t.csv")
+    again = read_trace(tmp_path / "t.csv", weights=beside)
+    pd.testing.assert_frame_equal(again.frame, trace.frame)
+
+
+def test_description(shared: Path) -> None:
+    text = describe_text(shared / "data" / "philly-chronus")
+    assert "30735 jobs of 11 tenants in 14.0 days" in text
+    assert "set aside: 205 rows\n       205  asks for 0 GPUs\n" in text
+    table = describe(read_trace(shared / "data" / "philly-chronus")).set_index("statistic")["value"]
+    assert table["jobs running < 10 min"] == 0.0  # the trace has no job under 20 minutes
+    assert table["set aside: asks for 0 GPUs"] == 205

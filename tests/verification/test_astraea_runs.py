@@ -1,0 +1,136 @@
+"""The comparison with the released simulator, on folders that the naive twin wrote."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from released_twin import Job, Simulator
+
+from astraea.cli.main import main
+from astraea.core.errors import InputError
+from verification.astraea_runs import agrees, compare, references, summarize, verify
+
+NODES = 2
+ORDERS = {"astraea-repaired": "fairness", "tiresias": "2das", "themis": "themis"}
+
+
+def write(folder: Path, runs: tuple[str, ...] = tuple(ORDERS)) -> Path:
+    """40 jobs of two tenants on 16 GPUs, and what the twin makes of them."""
+    rows = [(k, "uv"[k % 2], [1, 2, 4, 1, 8][k % 5], 40 * k, 300 + 97 * (k * k % 31)) for k in range(40)]
+    head = ["job_id", "user", "num_gpu", "submit_time", "duration"]
+    jobs = pd.DataFrame(rows, columns=head)
+    shown = jobs.assign(iterations=100, model_name="alexnet", interval=1, expect_time=jobs["duration"])
+    shown.to_csv(folder / "w.input.csv.gz", index=False)
+    for run in runs:
+        twins = [Job(str(k), "uv".index(user), *rest) for k, user, *rest in rows]
+        Simulator(twins, [8, 8], 16, ORDERS[run], run != "astraea-repaired").run()
+        table = jobs[["job_id", "submit_time", "duration"]].assign(
+            end_time=[j.end for j in twins],
+            fairness=[round(j.fairness, 4) for j in twins],
+            lease_expiry_cnt=[j.lease_ends for j in twins],
+            preempt_cnt=[j.preemptions for j in twins],
+        )
+        table.to_csv(folder / f"w_n{NODES}_{run}.csv.gz", index=False)
+    return folder
+
+
+def test_every_run_agrees(tmp_path: Path) -> None:
+    for jobs in verify(write(tmp_path), jobs=1):
+        row = summarize(jobs)
+        assert agrees(row), row
+        assert row["average_jct"] == row["their_average_jct"]
+        assert row["lease_ends"] == row["their_lease_ends"] > 40
+
+
+def test_the_command_prints_the_table_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, table = write(tmp_path), tmp_path / "table.csv"
+    code = main(["verify", str(folder), "--jobs", "1", "--table", str(table), "--figures", str(tmp_path / "figures")])
+    assert code == 0
+    assert "3 of 3 runs agree" in capsys.readouterr().out
+    assert list(pd.read_csv(table)["same_end_time"]) == [40, 40, 40]
+    assert {p.name for p in (tmp_path / "figures").iterdir()} == {f"verification_w.{e}" for e in ("csv", "png", "svg")}
+
+
+def test_a_difference_is_named_and_is_an_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, ("tiresias",)) / f"w_n{NODES}_tiresias.csv.gz"
+    table = pd.read_csv(path)
+    end = table.loc[7, "end_time"]
+    table.loc[7, "end_time"] = end + 1
+    table.to_csv(path, index=False)
+    assert main(["verify", str(tmp_path), "--jobs", "1"]) == 1
+    sentence = f"parts before {end:g} s, the first end that differs: job '7' ends at {end:g} s here"
+    assert sentence in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("column, by", [("lease_expiry_cnt", 1), ("preempt_cnt", 1), ("fairness", 0.001)])
+def test_other_differences_count_too(tmp_path: Path, column: str, by: float) -> None:
+    path = write(tmp_path, ("tiresias",)) / f"w_n{NODES}_tiresias.csv.gz"
+    table = pd.read_csv(path)
+    table[column] = table[column].astype(float)
+    table.loc[3, column] += by
+    table.to_csv(path, index=False)
+    (reference,) = references(tmp_path)
+    assert not agrees(summarize(compare(reference)))
+
+
+def damage(folder: Path, how: str) -> None:
+    """Do to a good folder what the parameter says."""
+    output = folder / f"w_n{NODES}_tiresias.csv.gz"
+    if how == "no input":
+        (folder / "w.input.csv.gz").unlink()
+    elif how == "no output":
+        output.unlink()
+    elif how == "unknown run":
+        output.rename(folder / f"w_n{NODES}_slurm.csv.gz")
+    elif how == "cut":
+        output.write_bytes(output.read_bytes()[:-200])
+    elif how == "no gzip":
+        output.write_text("job_id\n")
+    elif how == "no column":
+        pd.read_csv(output).drop(columns="end_time").to_csv(output, index=False)
+    elif how == "short":
+        pd.read_csv(output).head(30).to_csv(output, index=False)
+    elif how == "more":
+        with gzip.open(output, "at") as file:
+            file.write("99,0,1,1,1,0,0\n")
+    elif how == "twice":
+        table = pd.read_csv(output)
+        pd.concat([table, table.head(1)]).to_csv(output, index=False)
+    elif how == "hole":
+        pd.read_csv(output).assign(end_time=lambda t: t["end_time"].where(t["job_id"] != 5)).to_csv(output, index=False)
+
+
+@pytest.mark.parametrize(
+    "how, sentence",
+    [
+        ("no input", "w.input.csv.gz: missing, it is the input of w_n2_tiresias.csv.gz"),
+        ("no output", "holds no reference result WORKLOAD_nNODES_RUN.csv.gz"),
+        ("unknown run", "unknown run 'slurm'; known are astraea-repaired, astraea, tiresias"),
+        ("cut", "w_n2_tiresias.csv.gz: expected a whole table with job_id"),
+        ("no gzip", "w_n2_tiresias.csv.gz: expected a whole table with job_id"),
+        ("no column", "w_n2_tiresias.csv.gz: expected a whole table with job_id"),
+        ("short", "30 jobs where w.input.csv.gz gives 40; the first that differs is '30'"),
+        ("more", "41 jobs where w.input.csv.gz gives 40; the first that differs is '99'"),
+        ("twice", "job '0' stands there twice"),
+        ("hole", "job '5' lacks a figure"),
+    ],
+)
+def test_bad_reference_files_get_a_sentence(tmp_path: Path, how: str, sentence: str) -> None:
+    damage(write(tmp_path, ("tiresias",)), how)
+    with pytest.raises(InputError) as error:
+        verify(tmp_path, jobs=1)
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.slow
+def test_every_job_of_the_authors_runs_ends_in_the_same_second(shared: Path) -> None:
+    compared = verify(shared / "reference", jobs=2)
+    rows = [summarize(jobs) for jobs in compared]
+    assert {(r["workload"], r["run"]) for r in rows} >= {
+        (w, r) for w in ("w2", "chrSLO") for r in ("astraea-repaired", "astraea", "tiresias", "themis", "yarn")
+    }
+    assert all(agrees(r) for r in rows)

@@ -1,0 +1,1 @@
+"""Our results against those of the programs that the papers' authors released."""

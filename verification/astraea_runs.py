@@ -1,0 +1,245 @@
+"""Our results against those of the simulator that ASTRAEA's authors released, job by job.
+
+A folder of reference results holds, per workload, ``WORKLOAD.input.csv.gz`` (jobs; tenants in alphabetical order, of
+equal weight) and per run ``WORKLOAD_nNODES_RUN.csv.gz`` (one row per job: `job_id`, `end_time` [s], `fairness` (rho_job
+when it ended), `lease_expiry_cnt`, `preempt_cnt`, `submit_time` [s], `duration` [s]). Nodes have 8 GPUs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy_api import Policy
+from astraea.cluster.simulate import Settings, simulate
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
+from astraea.core.metrics import SHARING_LOSS
+from astraea.core.result import Result
+from astraea.experiments.parallel import in_order
+from astraea.traces.readers import read_trace
+from astraea.traces.trace import Trace
+
+COLUMNS: Final = ("job_id", "end_time", "fairness", "lease_expiry_cnt", "preempt_cnt", "submit_time", "duration")
+PRINTED: Final = 0.5e-4
+"""Reference fairness has four decimals."""
+
+
+class Preset(NamedTuple):
+    """How one of their runs is made here."""
+
+    policy: str
+    parameters: dict[str, str]
+    skips: bool  # whether it had the flaw `engine.leases.pass_over_neighbours`, as all but the mended one
+
+
+RUNS: Final = {
+    "astraea-repaired": Preset("astraea-released", {}, skips=False),
+    "astraea": Preset("astraea-released", {}, skips=True),
+    "tiresias": Preset("astraea-released", {"job_order": "2das"}, skips=True),
+    "themis": Preset("astraea-released", {"job_order": "themis"}, skips=True),
+    "fifo": Preset("astraea-released", {"job_order": "fifo"}, skips=True),
+    "yarn": Preset("yarn-cs", {}, skips=True),
+}
+"""Names of runs -> policy."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One run of the released simulator."""
+
+    input: Path
+    output: Path
+    workload: str
+    nodes: int
+    run: str
+
+    @property
+    def policy(self) -> Policy:
+        """The same here."""
+        preset = RUNS[self.run]
+        chosen = get_policy(preset.policy)(**preset.parameters)
+        # the flaw is the engine's, for every policy that has a parameter of this name
+        return replace(chosen, parameters={**chosen.parameters, "skipped_neighbour": float(preset.skips)})
+
+
+def references(folder: str | Path) -> list[Reference]:
+    """Find the runs in a folder, by name.
+
+    Raises
+    ------
+    InputError
+        If there are none, one has no input, or is of an unknown kind.
+    """
+    found = []
+    for path in sorted(Path(folder).glob("*_n*_*.csv.gz")):
+        name = re.fullmatch(r"(.+)_n(\d+)_([a-z0-9-]+)\.csv\.gz", path.name)
+        if name is None:  # the tenants' table of a run
+            continue
+        workload, nodes, run = name.groups()
+        source = path.with_name(f"{workload}.input.csv.gz")
+        if not source.is_file():
+            raise InputError(f"{source}: missing, it is the input of {path.name}")
+        if run not in RUNS:
+            raise InputError(f"{path}: unknown run {run!r}; known are {', '.join(RUNS)}")
+        found.append(Reference(source, path, workload, int(nodes), run))
+    if not found:
+        raise InputError(f"{folder}: holds no reference result WORKLOAD_nNODES_RUN.csv.gz")
+    return found
+
+
+def compare(reference: Reference) -> pd.DataFrame:
+    """Simulate what they simulated; one row per job, their figures beside ours.
+
+    Returns
+    -------
+    DataFrame, columns workload, nodes, run, job_id, demand, submit_time, end_time, their_end_time [s], rho_job,
+    their_rho_job [1], lease_ends, their_lease_ends, lost_leases, their_lost_leases
+        `lost_leases` are those taken away before their end.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, damaged, cut short or not about the same jobs.
+    """
+    theirs = read_output(reference.output)
+    trace = read_trace(reference.input, format="tiresias-csv", time_unit="s")
+    settings = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)  # only counted in the released simulator
+    cluster = Cluster(reference.nodes)
+    result = simulate(trace, cluster, reference.policy, settings=settings, keep_log=True)
+    assert result.grants is not None
+    ours = result.jobs.assign(job_id=result.jobs["job_id"].astype(str)).set_index("job_id")
+    check_jobs(reference, list(ours.index), theirs)
+    last = ~result.grants["job_id"].duplicated(keep="last")
+    lasted = result.grants["end"] - result.grants["start"]
+    lost = (~last & (lasted < reference.policy.lease_term)).groupby(result.grants["job_id"].astype(str)).sum()
+    theirs = theirs.loc[ours.index]
+    return pd.DataFrame(
+        {
+            "workload": reference.workload,
+            "nodes": reference.nodes,
+            "run": reference.run,
+            "job_id": ours.index,
+            "demand": ours["demand"],
+            "submit_time": ours["submit_time"],
+            "duration": ours["duration"],
+            "end_time": ours["end_time"],
+            "their_end_time": theirs["end_time"],
+            "rho_job": released_rho(trace, result, settings.interval),
+            "their_rho_job": theirs["fairness"],
+            "lease_ends": ours["leases"] - 1 - lost.loc[ours.index],
+            "their_lease_ends": theirs["lease_expiry_cnt"],
+            "lost_leases": lost.loc[ours.index],
+            "their_lost_leases": theirs["preempt_cnt"],
+        }
+    ).reset_index(drop=True)
+
+
+def read_output(path: Path) -> pd.DataFrame:
+    """Read the jobs of a reference run, by job_id."""
+    try:
+        table = pd.read_csv(path, usecols=list(COLUMNS), dtype={"job_id": str})
+        return table.astype(dict.fromkeys(COLUMNS[1:], float)).set_index("job_id")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (EOFError, OSError, ValueError) as err:  # cut in the middle, no gzip file, no such columns
+        what = " ".join(str(err).split()) or type(err).__name__
+        raise InputError(f"{path}: expected a whole table with {', '.join(COLUMNS)}, got: {what}") from None
+
+
+def check_jobs(reference: Reference, ours: list[str], theirs: pd.DataFrame) -> None:
+    """Raise `InputError` unless both are about the same jobs, each once and with all figures."""
+    if not theirs.index.is_unique:
+        twice = theirs.index[theirs.index.duplicated()][0]
+        raise InputError(f"{reference.output}: job {twice!r} stands there twice")
+    if theirs.isna().any(axis=None):
+        raise InputError(f"{reference.output}: job {theirs.index[theirs.isna().any(axis=1)][0]!r} lacks a figure")
+    missing = [j for j in ours if j not in theirs.index]
+    if missing or len(theirs) > len(ours):
+        first = missing[0] if missing else next(j for j in theirs.index if j not in set(ours))
+        raise InputError(
+            f"{reference.output}: {len(theirs)} jobs where {reference.input.name} gives {len(ours)}; "
+            f"the first that differs is {first!r}"
+        )
+
+
+def released_rho(trace: Trace, result: Result, tick: float) -> FloatArray:
+    """Fairness of each job as the released simulator counts it when the job ends.
+
+    Attained is demand x executed time, deserved the sum of min(demand, floor(quota) / active jobs of the tenant), both
+    in whole rounds from the one that first sees the job to the one that gives its GPUs back.
+    """
+    jobs = result.jobs
+    assert result.grants is not None
+    until = result.grants.groupby("job_id")["end"].max().loc[jobs["job_id"]].to_numpy()
+    first, last = np.ceil(jobs["submit_time"].to_numpy() / tick), np.ceil(until / tick)
+    quota = np.floor(result.gpus * trace.tenant_weight / trace.tenant_weight.sum() + 1e-9)
+    deserved = np.empty(len(jobs))
+    for t, name in enumerate(trace.tenants):
+        of = np.flatnonzero(jobs["tenant"] == name)
+        if len(of) == 0:
+            continue
+        came, left = first[of].astype(int), last[of].astype(int)
+        active = np.zeros(left.max() + 1)
+        np.add.at(active, came, 1)
+        np.add.at(active, left, -1)
+        share = quota[t] / np.maximum(np.cumsum(active), 1)
+        for demand in np.unique(jobs["demand"].to_numpy()[of]):
+            k = jobs["demand"].to_numpy()[of] == demand
+            total = np.concatenate([[0.0], np.cumsum(np.minimum(float(demand), share) * tick)])
+            deserved[of[k]] = total[left[k]] - total[came[k]]
+    executed = jobs["duration"].to_numpy() + last * tick - jobs["end_time"].to_numpy()
+    return np.asarray(jobs["demand"].to_numpy() * executed / deserved)
+
+
+def summarize(jobs: pd.DataFrame) -> dict[str, Any]:
+    """One line of the comparison, of the jobs of one run."""
+
+    def figures(prefix: str) -> dict[str, float]:
+        jct = jobs[f"{prefix}end_time"] - jobs["submit_time"]
+        return {
+            f"{prefix}average_jct": float(jct.mean()),
+            f"{prefix}sharing_loss": float((jobs[f"{prefix}rho_job"].round(4) < SHARING_LOSS).mean()),
+            f"{prefix}average_slowdown": float((jct / jobs["duration"]).mean()),
+            f"{prefix}lease_ends": int(jobs[f"{prefix}lease_ends"].sum()),
+            f"{prefix}lost_leases": int(jobs[f"{prefix}lost_leases"].sum()),
+        }
+
+    late = jobs["end_time"] != jobs["their_end_time"]
+    return {
+        "workload": str(jobs["workload"].iloc[0]),
+        "nodes": int(jobs["nodes"].iloc[0]),
+        "run": str(jobs["run"].iloc[0]),
+        "jobs": len(jobs),
+        "same_end_time": int((~late).sum()),
+        "same_lease_ends": int((jobs["lease_ends"] == jobs["their_lease_ends"]).sum()),
+        "same_lost_leases": int((jobs["lost_leases"] == jobs["their_lost_leases"]).sum()),
+        "same_rho_job": int(((jobs["rho_job"] - jobs["their_rho_job"]).abs() <= PRINTED * 1.02).sum()),
+        "first_difference": float(np.min(jobs.loc[late, ["end_time", "their_end_time"]].to_numpy(), initial=np.inf)),
+        **figures(""),
+        **figures("their_"),
+    }
+
+
+def agrees(row: dict[Any, Any]) -> bool:
+    """Whether every job of a line of `summarize` is alike."""
+    return all(row[c] == row["jobs"] for c in ("same_end_time", "same_lease_ends", "same_lost_leases", "same_rho_job"))
+
+
+def rho_quantiles(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Distribution of rho_job in one run, at every percent: columns run, share, rho_job, their_rho_job."""
+    share = np.linspace(0, 1, 101)
+    both = {c: np.quantile(jobs[c], share) for c in ("rho_job", "their_rho_job")}
+    return pd.DataFrame({"run": jobs["run"].iloc[0], "share": share, **both})
+
+
+def verify(folder: str | Path, *, jobs: int | None = None) -> list[pd.DataFrame]:
+    """`compare` all runs of a folder, in parallel; in their order."""
+    return in_order(compare, [(reference,) for reference in references(folder)], jobs=jobs)

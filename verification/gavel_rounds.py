@@ -1,0 +1,192 @@
+"""Rounds as the simulator that Gavel's authors released runs them, compiled; for comparison with its results.
+
+What differs from `mechanism`: a round lasts until the last of its jobs has done the whole steps that fit in
+`round_length`, and whatever ended or arrived before waits for its end; preemption is free; types are filled one after
+the other (policies that do not know speeds: in random order), so that a job may be taken for a type where it has less
+priority than on a later one; a job that the program has not seen yet may be chosen, and its GPUs then idle; the two
+jobs of a pair end together; a round in which a gang does fewer steps than it has GPUs is lost, so that a job with such
+a rest is dropped after five; after an idle time, time received counts from the end of the last round; and the program
+is solved at every change as long as it was last solved at second 0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from astraea.core.compilation import compiled
+from astraea.gavel.rounds.mechanism import close, start
+from astraea.gavel.rounds.placement import place
+from astraea.gavel.rounds.selection import candidates, chosen, descending
+from astraea.gavel.rounds.state import (
+    ACTIVE,
+    ARRIVED,
+    BOUNDARY,
+    CHANGED,
+    DONE,
+    ENDED,
+    LAST_END,
+    LOG_FULL,
+    LOGGED,
+    NO_ORDER,
+    NOW,
+    ROUND_START,
+    RUNNING,
+    SOLVE,
+    SOLVED_AT,
+    STUCK,
+    TURN,
+    Rules,
+    State,
+    admit,
+    dismiss,
+)  # fmt: skip
+
+ATTEMPTS: Final = 5
+"""Rounds in a row in which a job may do fewer steps than its gang has GPUs; it is then dropped, as if it had ended."""
+
+
+@compiled
+def run_as_released(s: State, rules: Rules) -> int:
+    """Run until the program must be solved, there is no order of types or room in the log, or the jobs have ended."""
+    while True:
+        if s.count[LOGGED] + 2 * s.workers.kind.shape[0] > s.log.job.shape[0]:
+            return LOG_FULL
+        if s.count[TURN] >= s.orders.shape[0]:
+            return NO_ORDER
+        if s.count[BOUNDARY] == 1:
+            if s.count[ENDED] >= rules.target:
+                return DONE
+            if not to_round_end(s, rules):
+                return STUCK
+            s.count[BOUNDARY] = 0
+        free_to_solve = s.clock[NOW] - s.clock[SOLVED_AT] >= rules.solve_interval or s.clock[SOLVED_AT] == 0.0
+        if s.count[CHANGED] == 1 and free_to_solve:
+            return SOLVE
+        next_round(s, rules)
+        s.count[BOUNDARY] = 1
+
+
+@compiled
+def to_round_end(s: State, rules: Rules) -> bool:
+    """Go to the end of the round, or to the next arrival if nothing runs; False if there is nothing to wait for."""
+    if s.count[RUNNING] > 0:
+        if not np.isnan(s.clock[LAST_END]):
+            s.clock[ROUND_START] = s.clock[LAST_END]
+        end = 0.0
+        for slot in range(s.slots.first.shape[0]):
+            if s.slots.first[slot] >= 0:
+                end = max(end, slot_end(s, slot))
+        s.clock[NOW] = s.clock[LAST_END] = end
+        s.workers.former_first[:], s.workers.former_second[:] = s.workers.first, s.workers.second
+        s.workers.first[:], s.workers.second[:] = -1, -1
+        last = np.empty(s.count[RUNNING])
+        for slot in range(s.count[RUNNING]):
+            last[slot] = slot_end(s, slot)
+        by_job = np.argsort(s.slots.first[: s.count[RUNNING]], kind="mergesort")
+        for slot in by_job[np.argsort(-last[by_job], kind="mergesort")]:  # their order, for their sums to the last bit
+            end_slot(s, slot, rules)
+        s.clock[NOW] = end
+        s.count[RUNNING] = 0
+    elif s.count[ARRIVED] < s.jobs.arrival.shape[0]:
+        s.clock[NOW] = s.jobs.arrival[s.count[ARRIVED]]
+    elif s.count[CHANGED] == 0:
+        return False
+    else:
+        s.clock[SOLVED_AT] = 0.0
+    admit(s)
+    return True
+
+
+@compiled
+def slot_end(s: State, slot: int) -> float:
+    """When the later job of a slot has done its steps of this round."""
+    a, b = s.slots.first[slot], s.slots.second[slot]
+    return float(s.jobs.finish[a]) if b < 0 else max(float(s.jobs.finish[a]), float(s.jobs.finish[b]))
+
+
+@compiled
+def end_slot(s: State, slot: int, rules: Rules) -> None:
+    """Account for a round's work in a slot."""
+    a, b, k, pair = s.slots.first[slot], s.slots.second[slot], s.slots.kind[slot], s.slots.pair[slot]
+    end = slot_end(s, slot)
+    s.clock[NOW] = end
+    lost = False
+    for j in (a, b):
+        if j >= 0:
+            s.jobs.held[j, k] += (end - s.slots.start[slot]) * s.jobs.scale[j] * (1.0 if b < 0 else 0.5)
+            lost = lost or s.jobs.since[j] < s.jobs.scale[j]
+    if not lost:
+        counted = end - s.clock[ROUND_START]
+        s.type_time[k] += counted
+        if pair < 0:
+            s.jobs.received[a, k] += counted
+        else:
+            s.pairs.received[pair, k] += counted
+    for j in (a, b):
+        if j >= 0:
+            s.jobs.slot[j] = -2
+            s.log.steps[s.jobs.row[j]] = 0.0 if lost else s.jobs.since[j]
+            close(s, j)
+            if lost:
+                s.jobs.failures[j] += 1 if b < 0 else 0
+                s.count[CHANGED] = 1
+            else:
+                s.jobs.failures[j] = 0
+                s.jobs.left[j] -= s.jobs.since[j]
+            if s.jobs.left[j] <= 0.0 or s.jobs.failures[j] >= ATTEMPTS:
+                s.jobs.left[j], s.jobs.end[j], s.jobs.slot[j], s.jobs.share[j] = 0.0, end, -1, 0.0
+                dismiss(s, j, rules.target)
+    s.slots.first[slot], s.slots.second[slot] = -1, -1
+
+
+@compiled
+def next_round(s: State, rules: Rules) -> None:
+    """Choose type by type, place, and start the steps of a round."""
+    what, key = candidates(s, rules.idle_may_run, rules.aware)
+    free = np.zeros(s.type_time.shape[0], np.int64)
+    for i in range(s.workers.kind.shape[0]):
+        free[s.workers.kind[i]] += 1
+    for c in range(what.shape[0]):
+        a, b, k, _ = what[c]
+        if key[c, 0] == 0.0 and b < 0:  # theirs: by time owed, then in order of arrival
+            key[c, 1], key[c, 2] = s.jobs.deficit[a, k], 0.0
+    by_priority = descending(key)
+    order, n = np.empty(what.shape[0], np.int64), 0
+    for k in s.orders[s.count[TURN]]:
+        for c in by_priority:
+            if what[c, 2] == k:
+                order[n] = c
+                n += 1
+    s.count[TURN] += 1
+    taken = chosen(s, what, order, free)
+    picks, n = np.empty(taken.shape[0], np.int64), 0
+    for c in taken:
+        if s.jobs.known[what[c, 0]]:
+            picks[n] = c
+            n += 1
+    picks = picks[:n]
+    owner = place(s, what, picks, True)
+    now = s.clock[NOW]
+    for p in range(n):
+        a, b, k, pair = what[picks[p]]
+        s.slots.first[p], s.slots.second[p], s.slots.kind[p], s.slots.pair[p] = a, b, k, pair
+        s.slots.start[p] = now
+        same = True
+        for i in range(owner.shape[0]):
+            if owner[i] == p:
+                s.workers.first[i], s.workers.second[i] = a, b
+                same = same and s.workers.former_first[i] == a and s.workers.former_second[i] == b
+        for i, j in enumerate((a, b)):
+            if j >= 0:
+                speed = s.jobs.alone[j, k] if pair < 0 else s.pairs.speed[pair, i, k]
+                start(s, j, p, speed, same, 0.0, 1.0 if b < 0 else 0.5)
+                steps = min(max(1.0, np.floor(speed * rules.round_length)), s.jobs.left[j])
+                s.jobs.since[j], s.jobs.finish[j] = steps, now + steps / speed  # whole steps of this round
+    s.count[RUNNING] = n
+    for i in range(s.count[ACTIVE]):
+        j = s.active[i]
+        if s.jobs.slot[j] == -2:
+            s.jobs.slot[j] = -1
+            s.jobs.preemptions[j] += 1
