@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,22 @@ import pytest
 from judging import Judge
 from places import ROOT
 
+from astraea.experiments.parallel import computing
 from astraea.reports.claims import evaluate
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_process() -> Iterator[None]:
+    """Compute in this process, unless a test says otherwise."""
+    with computing(jobs=1):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def same_place() -> Iterator[None]:
+    """What a test says of where it computes ends with it."""
+    with computing(*computing.place):
+        yield
 
 
 @pytest.fixture(scope="session")

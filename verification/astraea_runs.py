@@ -23,7 +23,7 @@ from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
-from astraea.experiments.parallel import in_order
+from astraea.experiments.parallel import computing, parallel_map
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 
@@ -242,4 +242,5 @@ def rho_quantiles(jobs: pd.DataFrame) -> pd.DataFrame:
 
 def verify(folder: str | Path, *, jobs: int | None = None) -> list[pd.DataFrame]:
     """`compare` all runs of a folder, in parallel; in their order."""
-    return in_order(compare, [(reference,) for reference in references(folder)], jobs=jobs)
+    with computing(jobs):
+        return parallel_map(compare, [(reference,) for reference in references(folder)])

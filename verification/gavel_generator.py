@@ -16,7 +16,7 @@ import numpy as np
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.traces.trace import no_set_aside
+from astraea.traces.trace import no_excluded_jobs
 
 BATCH_SIZES: Final[dict[str, tuple[int, ...]]] = {
     "ResNet-18": (16, 32, 64, 128, 256),
@@ -74,7 +74,7 @@ def released_continuous(
         slo=np.full(jobs, np.inf),
         entity=np.zeros(jobs, np.int64),
         entity_weight=np.ones(1),
-        set_aside=no_set_aside(),
+        excluded_jobs=no_excluded_jobs(),
     )
 
 

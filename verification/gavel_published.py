@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from astraea.experiments.parallel import streamed
+from astraea.experiments.parallel import computing, parallel_stream
 from astraea.gavel.policies import get_policy
 from astraea.gavel.problem import Policy
 from astraea.gavel.simulate import simulate
@@ -77,7 +77,8 @@ def verify_published(
     ]
     table = Throughputs.read(throughputs)
     calls = [(number, table, *cell[:3]) for number, cell in enumerate(cells)]
-    found = dict(streamed(_average, calls, jobs=jobs, backend="loky", scheduler=None))
+    with computing(jobs):
+        found = dict(parallel_stream(_average, calls))
     frame = pd.DataFrame(cells, columns=["workload", "jobs_per_hour", "system", "published_jct"])
     frame.insert(3, "average_jct", [found[number] for number in range(len(cells))])
     frame["difference"] = frame["average_jct"] / frame["published_jct"] - 1

@@ -46,7 +46,7 @@ def policies(arguments: argparse.Namespace) -> int:
     listed: dict[str, dict[str, Any]] = {
         name: {
             "source": policy.source,
-            "parameters": {k: {"default": v, "meaning": policy.help[k]} for k, v in policy.shown.items()},
+            "parameters": {k: {"default": v, "meaning": policy.help[k]} for k, v in policy.as_text.items()},
         }
         for name, policy in POLICIES.items()
     }

@@ -9,8 +9,9 @@ from typing import Any
 
 from astraea.cli import arguments as args
 from astraea.core.errors import InputError
-from astraea.core.files import publish
+from astraea.core.files import write_atomically
 from astraea.experiments.grid import grid, grid_table
+from astraea.experiments.parallel import computing
 from astraea.studies.ye2022.lease_term import TERMS, select_lease_term
 from astraea.traces.named import SYNTHETIC
 
@@ -65,7 +66,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         print(table, end="")
     else:
-        publish(arguments.out, table)
+        write_atomically(arguments.out, table)
         print(f"{len(runs)} runs in {arguments.out}")
     return 0
 
@@ -94,9 +95,9 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Collect what `run_grid` wants to know; the progress bar is for people only."""
-    names = ("jobs", "cache", "backend", "scheduler")
-    return {name: getattr(arguments, name) for name in names} | {"progress": sys.stderr.isatty()}
+    """Say where it is computed, and collect what `measured` wants to know; the progress bar is for people only."""
+    computing(arguments.jobs, arguments.backend, arguments.scheduler)
+    return {"cache": arguments.cache, "progress": sys.stderr.isatty()}
 
 
 def _terms(text: str) -> list[float]:

@@ -24,16 +24,16 @@ def add(commands: Any) -> None:
 
 def figures(arguments: argparse.Namespace) -> int:
     """Run the notebooks and collect their figures."""
+    from astraea.experiments.parallel import computing
     from astraea.reports.figures import make_figures
+
+    computing(arguments.jobs, arguments.backend, arguments.scheduler)
 
     return int(
         make_figures(
             trace=arguments.trace,
             scale=arguments.scale,
-            jobs=arguments.jobs,
             only=arguments.only,
-            backend=arguments.backend,
-            scheduler=arguments.scheduler,
         )
     )
 

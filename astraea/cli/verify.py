@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.cli import arguments as args
-from astraea.core.files import publish
+from astraea.core.files import write_atomically
 from verification.astraea_runs import agrees, rho_quantiles, summarize, verify
 from verification.gavel_published import shown_published, verify_published
 from verification.gavel_runs import measurements, shown_gavel, verify_gavel
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"\n{sum(agreed)} of {len(agreed)} runs agree: every job ends in the same second, with the same lease ends,")
     print("preemptions and rho_job to four decimals.")
     if arguments.table is not None:
-        publish(arguments.table, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+        write_atomically(arguments.table, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     if arguments.figures is not None:
         draw(compared, arguments.figures)
     compare_averages(arguments)
@@ -60,7 +60,7 @@ def compare_averages(arguments: argparse.Namespace) -> None:
     if arguments.table is not None:
         for name, found in (("gavel", table), ("published", published)):
             path = arguments.table.with_name(f"{arguments.table.stem}_{name}.csv")
-            publish(path, found.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+            write_atomically(path, found.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 
 def shown(table: pd.DataFrame) -> str:

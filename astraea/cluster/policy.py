@@ -34,7 +34,7 @@ class Policy:
         Paper and section.
     estimates : function of the parameters
         Whether it reads `View.job.estimate`.
-    looks : function of the parameters
+    revisit : function of the parameters
         At which rounds its decision could differ from the last one although nothing happened: `AT_EVENTS` at none,
         `WHILE_ONE_FITS` (safe for all that revoke nothing) while a gang that waits is no larger than what is free,
         `WHILE_ONE_WAITS` at every one.
@@ -44,7 +44,7 @@ class Policy:
         Smallest value of a parameter where that is not 0.
     at_most : mapping of str to float
         Largest value of a parameter where there is one.
-    words : mapping of str to tuple of str
+    choices : mapping of str to tuple of str
         Parameters whose values are words; the value is the place of the word, from 0.
     """
 
@@ -54,11 +54,11 @@ class Policy:
     help: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     estimates: Callable[[Mapping[str, float]], bool] = lambda _: False
-    looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
+    revisit: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
     memory: tuple[int, int, int] = (0, 0, 0)
     at_least: Mapping[str, float] = field(default_factory=dict)
     at_most: Mapping[str, float] = field(default_factory=dict)
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __call__(self, **parameters: float | str) -> Policy:
         """The same policy with other parameters.
@@ -72,13 +72,13 @@ class Policy:
             if key not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
                 raise InputError(f"policy {self.name}: unknown parameter {key!r}; it has {known}")
-            if key in self.words and value not in self.words[key] and value not in range(len(self.words[key])):
+            if key in self.choices and value not in self.choices[key] and value not in range(len(self.choices[key])):
                 raise InputError(f"policy {self.name}: {key} must be {' or '.join(self.words[key])}, got {value!r}")
-            if key not in self.words and not self._allows(key, value):
+            if key not in self.choices and not self._allows(key, value):
                 least, most = self.at_least.get(key, 0.0), self.at_most.get(key, np.inf)
                 wanted = f"a number of at least {least:g}" if np.isinf(most) else f"a number from {least:g} to {most:g}"
                 raise InputError(f"policy {self.name}: {key} must be {wanted}, got {value!r}")
-        numbers = {k: float(self.words[k].index(v) if isinstance(v, str) else v) for k, v in parameters.items()}
+        numbers = {k: float(self.choices[k].index(v) if isinstance(v, str) else v) for k, v in parameters.items()}
         return replace(self, parameters={**self.parameters, **numbers})
 
     def _allows(self, key: str, value: Any) -> bool:
@@ -93,9 +93,9 @@ class Policy:
         return self.estimates(self.parameters)
 
     @property
-    def shown(self) -> dict[str, float | str]:
+    def as_text(self) -> dict[str, float | str]:
         """The parameters as people write them."""
-        return {k: self.words[k][int(v)] if k in self.words else v for k, v in self.parameters.items()}
+        return {k: self.choices[k][int(v)] if k in self.choices else v for k, v in self.parameters.items()}
 
     @property
     def lease_term(self) -> float:
@@ -108,11 +108,11 @@ def policy(
     parameters: type | None = None,
     *,
     needs_estimates: bool | Callable[[Mapping[str, float]], bool] = False,
-    looks: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS,
+    revisit: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS,
     memory: tuple[int, int, int] = (0, 0, 0),
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
-    words: Mapping[str, tuple[str, ...]] | None = None,
+    choices: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Callable[[Callable[[View], None]], Policy]:
     """Make a `Policy` of a function `select(s)`.
 
@@ -127,7 +127,7 @@ def policy(
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
     lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", parameters.__doc__ or "", re.M)) if parameters else {}
 
-    choices = {k: f" ({', '.join(allowed)})" for k, allowed in (words or {}).items()}
+    choices = {k: f" ({', '.join(allowed)})" for k, allowed in (choices or {}).items()}
 
     def make(select: Callable[[View], None]) -> Policy:
         return Policy(
@@ -137,11 +137,11 @@ def policy(
             help={k: " ".join(lines.get(k, "").split()) + choices.get(k, "") for k in fields},
             source=" ".join((select.__doc__ or "").strip().split("\n\n")[0].split()),
             estimates=needs_estimates if callable(needs_estimates) else lambda _: needs_estimates,
-            looks=looks,
+            revisit=revisit,
             memory=memory,
             at_least=at_least or {},
             at_most=at_most or {},
-            words=words or {},
+            choices=choices or {},
         )
 
     return make

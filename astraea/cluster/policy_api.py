@@ -65,13 +65,13 @@ def all_candidates(s: View) -> I:
 @inlined
 def renewals(s: View) -> I:
     """Candidates that ask for renewal, in order of submission; those granted at this round too."""
-    return s.asking[: s.moment[0].n_asking]
+    return s.asking[: s.clock[0].n_asking]
 
 
 @inlined
 def running(s: View) -> I:
     """Jobs under a running lease, in no particular order; those revoked at this round too."""
-    return s.running[: s.moment[0].n_running]
+    return s.running[: s.clock[0].n_running]
 
 
 @inlined
@@ -83,13 +83,13 @@ def is_open(s: View, j: int) -> bool:
 @inlined
 def fits(s: View, j: int) -> bool:
     """Whether the gang of job `j` is no larger than what is free."""
-    return s.job[j].demand <= s.moment[0].free
+    return s.job[j].demand <= s.clock[0].free
 
 
 @inlined
 def some_job_fits(s: View) -> bool:
     """Whether the gang of any candidate that has not been granted is no larger than what is free."""
-    for gpus in range(1, s.moment[0].free + 1):
+    for gpus in range(1, s.clock[0].free + 1):
         if s.open_gangs[gpus] > 0:
             return True
     return False
@@ -98,27 +98,27 @@ def some_job_fits(s: View) -> bool:
 @inlined
 def grant(s: View, j: int) -> None:
     """Job `j` gets a lease and its whole gang; the engine refuses an answer that breaks a rule."""
-    if s.moment[0].n_picks < len(s.picks):
-        s.picks[s.moment[0].n_picks] = j
-        s.moment[0].n_picks += 1
+    if s.clock[0].n_picks < len(s.picks):
+        s.picks[s.clock[0].n_picks] = j
+        s.clock[0].n_picks += 1
     if not 0 <= j < len(s.job):
         return
     s.job[j].picked = True
     s.open_gangs[s.job[j].demand] -= 1
-    s.moment[0].free -= s.job[j].demand
+    s.clock[0].free -= s.job[j].demand
     s.tenant[s.job[j].tenant].granted += s.job[j].demand
 
 
 @inlined
 def revoke(s: View, j: int) -> None:
     """Job `j`, under a running lease, loses its GPUs now, and what it did since its last checkpoint."""
-    if s.moment[0].n_revoked < len(s.revoked):
-        s.revoked[s.moment[0].n_revoked] = j
-        s.moment[0].n_revoked += 1
+    if s.clock[0].n_revoked < len(s.revoked):
+        s.revoked[s.clock[0].n_revoked] = j
+        s.clock[0].n_revoked += 1
     if not 0 <= j < len(s.job):
         return
     s.job[j].picked = True
-    s.moment[0].free += s.job[j].demand
+    s.clock[0].free += s.job[j].demand
     s.tenant[s.job[j].tenant].revoked += s.job[j].demand
 
 
@@ -128,11 +128,11 @@ def place_on(s: View, j: int, node: int, gpus: int) -> None:
 
     Without a choice the engine places the gang.
     """
-    if s.moment[0].n_choices < len(s.choices):
-        s.choices[s.moment[0].n_choices].job = j
-        s.choices[s.moment[0].n_choices].node = node
-        s.choices[s.moment[0].n_choices].gpus = gpus
-        s.moment[0].n_choices += 1
+    if s.clock[0].n_choices < len(s.choices):
+        s.choices[s.clock[0].n_choices].job = j
+        s.choices[s.clock[0].n_choices].node = node
+        s.choices[s.clock[0].n_choices].gpus = gpus
+        s.clock[0].n_choices += 1
 
 
 @inlined
@@ -161,22 +161,22 @@ def rho_job(s: View, j: int) -> float:
     """Long-term GPU-time fairness of a candidate since its submission, [Ye2022] Eq. 15; 0 before it has run."""
     if s.job[j].attained_service == 0:
         return 0.0
-    return s.job[j].attained_service / job_fair(s, j, s.moment[0].now)
+    return s.job[j].attained_service / job_fair(s, j, s.clock[0].now)
 
 
 @inlined
 def attained_by_tenant(s: View, t: int, since: float) -> float:
     """GPU-time that tenant `t` attained from the whole hour `since` until now [GPU-s], [Ye2022] Eq. 11."""
-    return tenant_alloc(s, t, s.moment[0].now) - s.timeline[int(since / HOUR), t].attained
+    return tenant_alloc(s, t, s.clock[0].now) - s.timeline[int(since / HOUR), t].attained
 
 
 @inlined
 def average_contention(s: View, j: int) -> float:
     """Average number of active jobs since job `j` was submitted; those active now if that is this moment."""
-    life = s.moment[0].now - s.job[j].submit_time
+    life = s.clock[0].now - s.job[j].submit_time
     if life == 0:
-        return s.moment[0].active_jobs
-    return (contention_integral(s, s.moment[0].now) - s.job[j].contention_at_submit) / life
+        return s.clock[0].active_jobs
+    return (contention_integral(s, s.clock[0].now) - s.job[j].contention_at_submit) / life
 
 
 @inlined

@@ -7,7 +7,7 @@ import platform
 import time
 from dataclasses import dataclass, fields
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,9 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.core.result import Result
 from astraea.estimation import estimators
 from astraea.traces.trace import Trace
+
+SIMULATOR: Final = ("core", "cluster", "traces/trace.py", "traces/columns.py")
+"""Where the code lies that decides a result, as `digest` takes it."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,12 @@ def simulate(
     lease_rounds = rounds_of_lease(policy, settings)
     if lease_rounds > 0:
         policy = policy(lease_term=lease_rounds * settings.interval)
-    runnable, set_aside = split_off_impossible(trace, cluster)
+    runnable, excluded_jobs = split_off_impossible(trace, cluster)
 
     estimate = (np.full(len(runnable), np.nan),) * 3
     if policy.needs_estimates:
         found = estimators.estimate(trace, settings.estimator, settings.estimate_error, int(seed))
-        rows = np.flatnonzero(~np.isin(trace.job_id, set_aside["job_id"]))
+        rows = np.flatnonzero(~np.isin(trace.job_id, excluded_jobs["job_id"]))
         estimate = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
     view, private = new_state(
         runnable,
@@ -130,7 +133,7 @@ def simulate(
         placement=PLACEMENTS.index(settings.placement),
         seed=int(seed),
         keep_log=keep_log,
-        looks=attention(policy, settings) if skip_rounds else EVERY_ROUND,
+        revisit=attention(policy, settings) if skip_rounds else EVERY_ROUND,
     )
     run, select = compiled_for(policy.select)
     began = time.perf_counter()
@@ -144,7 +147,7 @@ def simulate(
     log = grant_log(runnable, private) if keep_log else (None, None)
     return Result(
         jobs=job_table(runnable, view, private),
-        set_aside=set_aside,
+        excluded_jobs=excluded_jobs,
         timeline=timeline_table(runnable, view, private),
         grants=log[0],
         placements=log[1],
@@ -175,9 +178,9 @@ def rounds_of_lease(policy: Policy, settings: Settings) -> int:
 
 def attention(policy: Policy, settings: Settings) -> int:
     """At which rounds the policy is asked although nothing happened."""
-    looks = policy.looks(policy.parameters)
+    revisit = policy.revisit(policy.parameters)
     # a grant that could not be placed leaves GPUs free, and the policy may answer otherwise the next time
-    return max(looks, WHILE_ONE_FITS) if settings.placement == "strict" else looks
+    return max(revisit, WHILE_ONE_FITS) if settings.placement == "strict" else revisit
 
 
 def split_off_impossible(trace: Trace, cluster: Cluster) -> tuple[Trace, pd.DataFrame]:
@@ -228,17 +231,12 @@ def provenance(trace: Trace, cluster: Cluster, policy: Policy, settings: Setting
         "nodes": cluster.nodes,
         "gpus_per_node": cluster.gpus_per_node,
         "policy": policy.name,
-        "parameters": policy.shown,
+        "parameters": policy.as_text,
         **{f.name: getattr(settings, f.name) for f in fields(settings)},
         "seed": seed,
         **(estimators.identity(trace, settings.estimator) if policy.needs_estimates else {}),
         "astraea": astraea.__version__,
-        "source_sha256": source_digest(),
+        "source_sha256": digest(*SIMULATOR),
         "python": platform.python_version(),
         **{package: version(package) for package in ("numpy", "numba", "pandas")},
     }
-
-
-def source_digest() -> str:
-    """SHA-256 of the code that decides a result."""
-    return digest("core", "cluster", "traces/trace.py", "traces/columns.py")

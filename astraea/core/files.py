@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from astraea.core.errors import InputError
 
 
-def publish(path: Path, content: bytes | str | Callable[[Path], Any]) -> None:
+def write_atomically(path: Path, content: bytes | str | Callable[[Path], Any]) -> None:
     """Write a file in one step, with the folders above it: whoever looks sees the old content or the new.
 
     `content` is what goes into it, or a function that fills the file at the path that it is given.
@@ -38,6 +41,42 @@ def publish(path: Path, content: bytes | str | Callable[[Path], Any]) -> None:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def publishing(folder: str | Path) -> Iterator[Path]:
+    """Give a temporary folder to write into, which becomes `folder` when all went well, and vanishes if not.
+
+    A folder that is not there yet appears in one step with everything in it; in one that is there, each file is
+    replaced in one step and other files are left alone.
+
+    Raises
+    ------
+    InputError
+        If `folder` cannot be made or written; at the start where that can be known then.
+    """
+    target = Path(folder)
+    above = target if target.exists() else next(p for p in target.absolute().parents if p.exists())
+    if not above.is_dir():
+        raise InputError(f"{target}: {'it' if above == target else above} is not a folder")
+    work: Path | None = None
+    try:
+        work = Path(tempfile.mkdtemp(prefix=".astraea-", dir=above))
+        yield work
+        if target.exists():
+            for file in sorted(work.iterdir()):
+                os.replace(file, target / file.name)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            work.chmod(0o755)
+            work.rename(target)
+    except OSError as err:
+        if err.errno == errno.ENOSPC:
+            raise InputError(f"{target}: no space left on the disk; free some and try again") from None
+        raise InputError(f"{target}: cannot be written ({err.strerror or err})") from None
+    finally:
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def project_root(needs: str = "notebooks") -> Path:

@@ -109,7 +109,7 @@ def overhead_share(result: Result) -> float:
 
 def summary(result: Result) -> dict[str, Any]:
     """The figures of a run by name; times in s, shares in [0, 1], GPU-time in GPU-s."""
-    aside = result.set_aside
+    aside = result.excluded_jobs
     return {
         "policy": result.policy,
         "jobs": len(result.jobs),

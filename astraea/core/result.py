@@ -22,7 +22,7 @@ class Result:
     jobs : DataFrame
         One row per simulated job in trace order: `JOB_COLUMNS` (times in s, service in GPU-s), `user`, and
         `contention`, the average number of active jobs during its life.
-    set_aside : DataFrame, columns job_id, tenant, demand, duration, reason
+    excluded_jobs : DataFrame, columns job_id, tenant, demand, duration, reason
         Jobs that no policy could ever run; not simulated.
     timeline : DataFrame, columns time, tenant, attained_service, fair_service, held, waiting
         At every whole hour: GPU-time since second 0 (Eqs. 9, 11), GPUs held, GPUs that pending jobs ask for.
@@ -37,7 +37,7 @@ class Result:
     """
 
     jobs: pd.DataFrame
-    set_aside: pd.DataFrame
+    excluded_jobs: pd.DataFrame
     timeline: pd.DataFrame
     provenance: dict[str, Any]
     grants: pd.DataFrame | None = None

@@ -1,4 +1,9 @@
-"""Runs in parallel, each result once: what the cache has is read, what it lacks is computed and published."""
+"""Each result once: what the cache has is read, what it lacks is computed in parallel and published.
+
+The name of a cached file is the SHA-256 of everything that decides the result (`Work.key`), so nothing in the cache is
+ever out of date. A worker publishes each result in one step as soon as it has it: a killed grid loses only what was in
+flight, several processes may share a cache, and a repeated grid computes nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +11,18 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-import joblib
 from numba.core.errors import NumbaError
 from tqdm.auto import tqdm
 
+from astraea.core.compilation import digest
 from astraea.core.errors import InputError, PolicyError
-from astraea.core.result import Result
-from astraea.experiments import parallel
-from astraea.experiments.archive import pack, unpack
+from astraea.experiments.archive import Kept, Value, pack, reduced, unpack
+from astraea.experiments.parallel import computing, parallel_stream
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = (_ROOT if (_ROOT / "pyproject.toml").is_file() else Path()) / "data" / "cache"
@@ -28,7 +32,7 @@ T = TypeVar("T")
 
 
 class Work(Protocol):
-    """One simulation to do: `astraea.experiments.run.Run`, or that of another system."""
+    """One run to do: a simulation (`run.Run`), or another call that takes long (`run.Call`)."""
 
     @property
     def key(self) -> str:
@@ -43,8 +47,8 @@ class Work(Protocol):
         """What distinguishes it, as a row of a table."""
 
     @property
-    def source(self) -> str:
-        """SHA-256 of the code that it runs, as in the provenance of its result."""
+    def rooms(self) -> tuple[str, ...]:
+        """Places in the package, as `core.compilation.digest` takes them, whose code decides the result."""
 
     @property
     def past(self) -> str:
@@ -52,15 +56,19 @@ class Work(Protocol):
 
     @property
     def expected(self) -> float:
-        """Time that it is likely to take on one core, as measured on another machine, within a factor of 3 [s]."""
+        """Time that it is likely to take on one core, within a factor of 3 [s]."""
 
     @property
     def call(self) -> tuple[Any, ...]:
-        """A function that gives its `Result`, and the arguments."""
+        """A function that gives its result, and the arguments."""
 
     @property
     def large(self) -> tuple[Any, ...]:
         """Those of the arguments that are large and that other runs share."""
+
+    @property
+    def kept(self) -> Kept | None:
+        """What is kept of its result; None: everything."""
 
 
 class Outcome(NamedTuple):
@@ -68,29 +76,55 @@ class Outcome(NamedTuple):
 
     key: str
     data: bytes | None = None
+    source: str = ""
     error: type[InputError | PolicyError] | None = None
     sentence: str = ""
     detail: str = ""
 
 
-def fill(runs: Sequence[Work], *, jobs: int | None, backend: parallel.Backend, scheduler: str | None) -> None:
-    """Compute what the cache lacks, and read nothing; arguments as in `run_grid`."""
-    parallel.check(jobs, backend, scheduler)
+def measured(
+    runs: Sequence[Work],
+    measure: Callable[[Any], T],
+    *,
+    cache: str | Path | None = None,
+    progress: bool = True,
+) -> list[T]:
+    """Measure the result of every run, from the cache or computed now; only one result at a time is in memory.
+
+    Parameters
+    ----------
+    runs : sequence of Work
+        Equal ones are computed once.
+    measure : function of a result
+    cache : path, optional
+        Folder of the cache, `CACHE` if not given.
+    progress : bool
+        Show a progress bar if there is something to compute.
+
+    Raises
+    ------
+    InputError, PolicyError
+        If a run failed; names the first that did. The others have been finished and kept.
+    """
+    folder = CACHE if cache is None else Path(cache)
+    keys = [run.key for run in runs]
+    distinct = dict(zip(keys, runs, strict=True))
+    values: dict[str, T] = {}
+    for key in distinct:
+        if (result := read_entry(folder, key)) is not None:
+            values[key] = measure(result)
+    missing = {key: run for key, run in distinct.items() if key not in values}
+    _compute(missing, list(distinct), folder, progress, lambda key, result: values.update({key: measure(result)}))
+    return [values[key] for key in keys]
+
+
+def fill(runs: Sequence[Work]) -> None:
+    """Compute what the cache lacks, and read nothing; say before how long that will take, if it is long."""
     distinct = {run.key: run for run in runs}
     missing = {key: run for key, run in distinct.items() if not entry(CACHE, key).exists()}
-    failures = []
-    if sentence := announcement(list(missing.values()), jobs or joblib.cpu_count()):
+    if sentence := announcement(list(missing.values()), computing.place.processes):
         print(sentence, flush=True)
-    with tqdm(total=len(missing), desc="simulating", unit="run", disable=not missing) as bar, in_flight(CACHE) as work:
-        with closing(_outcomes(missing, CACHE, work, jobs=jobs, backend=backend, scheduler=scheduler)) as outcomes:
-            for outcome in outcomes:
-                if outcome.error is not None:
-                    failures.append(outcome)
-                elif outcome.data is not None:
-                    _received(outcome, missing[outcome.key], CACHE, work)
-                bar.update()
-    if failures:
-        raise _failure(failures, distinct)
+    _compute(missing, list(distinct), CACHE, True, None)
 
 
 def announcement(runs: Sequence[Work], jobs: int) -> str:
@@ -104,115 +138,81 @@ def announcement(runs: Sequence[Work], jobs: int) -> str:
     )
 
 
-def measured(
-    runs: Sequence[Work],
-    measure: Callable[[Result], T],
-    *,
-    jobs: int | None,
-    cache: str | Path | None,
-    backend: parallel.Backend,
-    scheduler: str | None,
-    progress: bool,
-) -> list[T]:
-    """Measure the result of every run, from the cache or computed now; arguments as in `run_grid`."""
-    parallel.check(jobs, backend, scheduler)
-    folder = CACHE if cache is None else Path(cache)
-    keys = [run.key for run in runs]
-    distinct = dict(zip(keys, runs, strict=True))
-    values: dict[str, T] = {}
-    failures: list[Outcome] = []
-    with tqdm(total=len(distinct), desc="simulating", unit="run", disable=not progress) as bar:
-        for key in distinct:
-            if (result := read_entry(folder, key)) is not None:
-                values[key] = measure(result)
-                bar.update()
-        missing = {key: run for key, run in distinct.items() if key not in values}
-        if missing:
-            with in_flight(folder) as work:
-                todo = _outcomes(missing, folder, work, jobs=jobs, backend=backend, scheduler=scheduler)
-                with closing(todo) as outcomes:
-                    for outcome in outcomes:
-                        if outcome.error is not None:
-                            failures.append(outcome)
-                        else:
-                            values[outcome.key] = measure(_received(outcome, missing[outcome.key], folder, work))
-                        bar.update()
-    if failures:
-        raise _failure(failures, distinct)
-    return [values[key] for key in keys]
-
-
-def _outcomes(
-    runs: Mapping[str, Work],
+def _compute(
+    missing: Mapping[str, Work],
+    order: Sequence[str],
     folder: Path,
-    work: Path,
-    *,
-    jobs: int | None,
-    backend: parallel.Backend,
-    scheduler: str | None,
-) -> Generator[Outcome]:
-    """Compute runs, each outcome as soon as it is there."""
-    if not runs:
+    progress: bool,
+    take: Callable[[str, Any], None] | None,
+) -> None:
+    """Compute runs and publish their results; hand each to `take` if somebody wants to see it."""
+    if not missing:
         return
-    shared_disk = backend != "dask"
-    calls = [_call(key, run, folder, work if shared_disk else None) for key, run in runs.items()]
-    outcomes = parallel.streamed(
-        compute, calls, jobs=jobs, backend=backend, scheduler=scheduler,
-        common={id(part): part for run in runs.values() for part in run.large}.values(),
-    )  # fmt: skip
-    with closing(outcomes):
-        yield from outcomes
+    failures: list[Outcome] = []
+    bar = tqdm(total=len(missing), desc="simulating", unit="run", disable=not progress)
+    with bar, in_flight(folder) as work:
+        shared = work if computing.place.backend != "dask" else None
+        # in parts, because Dask ships each large one once
+        calls = [(key, folder, shared, run.rooms, run.kept, *run.call) for key, run in missing.items()]
+        common = {id(part): part for run in missing.values() for part in run.large}.values()
+        with closing(parallel_stream(compute, calls, common)) as outcomes:
+            for outcome in outcomes:
+                if outcome.error is not None:
+                    failures.append(outcome)
+                else:
+                    _receive(outcome, missing[outcome.key], folder, work, take)
+                bar.update()
+    if failures:
+        first = min(failures, key=lambda outcome: order.index(outcome.key))
+        assert first.error is not None
+        more = f" (and {len(failures) - 1} more of {len(order)} runs failed)" if len(failures) > 1 else ""
+        error = first.error(f"{missing[first.key].label}: {first.sentence}{more}")
+        raise error from RuntimeError(f"in a worker:\n{first.detail}")
 
 
-def _call(key: str, run: Work, folder: Path, work: Path | None) -> tuple[Any, ...]:
-    """Arguments of `compute`: the run in parts, because Dask ships each large one once."""
-    return key, folder, work, *run.call
-
-
-def compute(key: str, folder: Path, work: Path | None, function: Callable[..., Result], *parts: Any) -> Outcome:
-    """Simulate in a worker; publish the result if there is a `work` folder, else hand it back.
+def compute(
+    key: str,
+    folder: Path,
+    work: Path | None,
+    rooms: tuple[str, ...],
+    kept: Kept | None,
+    function: Callable[..., Value],
+    *parts: Any,
+) -> Outcome:
+    """Do a run in a worker; publish the result if there is a `work` folder, else hand it back.
 
     Errors are handed back too, so that one run that fails does not end the others.
     """
+    error: type[InputError | PolicyError] = PolicyError
     try:
-        data = pack(function(*parts), key)
+        data = pack(reduced(function(*parts), kept), key)
         if work is None:
-            return Outcome(key, data)
-        publish_entry(folder, key, data, work)
+            return Outcome(key, data, digest(*rooms))
+        publish(folder, key, data, work)
         return Outcome(key)
     except (InputError, PolicyError) as err:
-        return Outcome(key, error=type(err), sentence=str(err), detail=traceback.format_exc())
+        error, sentence = type(err), str(err)
     except NumbaError as err:
-        what = f"the policy cannot be compiled ({' '.join(str(err).split())[:300]})"
-        return Outcome(key, error=PolicyError, sentence=what, detail=traceback.format_exc())
+        sentence = f"the policy cannot be compiled ({' '.join(str(err).split())[:300]})"
     except Exception as err:
-        what = " ".join(f"{type(err).__name__}: {err}".split())
-        return Outcome(key, error=PolicyError, sentence=what, detail=traceback.format_exc())
+        sentence = " ".join(f"{type(err).__name__}: {err}".split())
+    return Outcome(key, error=error, sentence=sentence, detail=traceback.format_exc())
 
 
-def _received(outcome: Outcome, run: Work, folder: Path, work: Path) -> Result:
-    """Read the result that a worker published, or publish the one that it sent."""
+def _receive(
+    outcome: Outcome, run: Work, folder: Path, work: Path, take: Callable[[str, Any], None] | None
+) -> None:
+    """Publish the result that a worker sent, and read it, or the one that it published, if somebody wants it."""
     if outcome.data is not None:
-        result = unpack(outcome.data, outcome.key)
-        if result.provenance["source_sha256"] != run.source:
+        if outcome.source != digest(*run.rooms):
             raise InputError("the Dask workers run another version of astraea than this process")
-        publish_entry(folder, outcome.key, outcome.data, work)
-        return result
+        publish(folder, outcome.key, outcome.data, work)
+    if take is None:
+        return
     published = read_entry(folder, outcome.key)
     if published is None:
         raise InputError(f"{entry(folder, outcome.key)}: the result that was just written there is gone or damaged")
-    return published
-
-
-def _failure(failures: Sequence[Outcome], runs: Mapping[str, Work]) -> InputError | PolicyError:
-    """Make one exception of all failures: it names the first in the order of the runs, and counts the others."""
-    order = list(runs)
-    first = min(failures, key=lambda outcome: order.index(outcome.key))
-    assert first.error is not None
-    more = f" (and {len(failures) - 1} more of {len(runs)} runs failed)" if len(failures) > 1 else ""
-    error = first.error(f"{runs[first.key].label}: {first.sentence}{more}")
-    error.__cause__ = RuntimeError(f"in a worker:\n{first.detail}")
-    return error
+    take(outcome.key, published)
 
 
 def entry(folder: Path, key: str) -> Path:
@@ -220,7 +220,7 @@ def entry(folder: Path, key: str) -> Path:
     return folder / f"{key}.zip"
 
 
-def read_entry(folder: Path, key: str) -> Result | None:
+def read_entry(folder: Path, key: str) -> Value | None:
     """Read a cached result; a damaged one is reported on the standard error stream and removed."""
     path = entry(folder, key)
     try:
@@ -235,7 +235,7 @@ def read_entry(folder: Path, key: str) -> Result | None:
         return None
 
 
-def publish_entry(folder: Path, key: str, data: bytes, work: Path) -> None:
+def publish(folder: Path, key: str, data: bytes, work: Path) -> None:
     """Write a result into the `work` folder and move it into the cache in one step.
 
     Whoever publishes the same key at the same time publishes the same content, so the last one may win.

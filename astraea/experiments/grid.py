@@ -1,15 +1,10 @@
-"""Grids of runs: in parallel under joblib, each result in a content-addressed cache.
-
-The name of a cached file is the SHA-256 of everything that decides the result (`Run.key`), so nothing in
-the cache is ever out of date. A worker publishes each result as soon as it has it: a killed grid loses only what was
-in flight, several processes may share a cache, and a repeated grid computes nothing.
-"""
+"""Grids of runs, and the tables that are made of them."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +12,57 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy_api import Policy
+from astraea.cluster.policy import Policy
 from astraea.cluster.simulate import Settings
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
-from astraea.core.result import Result
-from astraea.experiments.cache import CACHE, Work, measured
-from astraea.experiments.parallel import Backend
+from astraea.experiments.cache import Work, measured
 from astraea.experiments.run import Run
 from astraea.traces.trace import Trace
 
-__all__ = ["CACHE", "Run", "grid", "grid_table", "run_grid"]
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Runs, and what distinguishes them: what every study asks for.
+
+    Attributes
+    ----------
+    runs : sequence of Work
+    index : DataFrame
+        A row per run.
+    """
+
+    runs: Sequence[Work]
+    index: pd.DataFrame
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[Work, Mapping[str, Any]]]) -> Grid:
+        """Make a grid of runs and their rows of the index."""
+        listed = list(rows)
+        return cls([run for run, _ in listed], pd.DataFrame([dict(row) for _, row in listed]))
+
+    def __add__(self, other: Grid) -> Grid:
+        return Grid([*self.runs, *other.runs], pd.concat([self.index, other.index], ignore_index=True))
+
+    def table(self, measure: Callable[[Any], Mapping[str, Any] | pd.DataFrame] = summary) -> pd.DataFrame:
+        """Make one table of all runs; what is cached is not computed again.
+
+        Parameters
+        ----------
+        measure : function of a result
+            Gives the columns of one row, or a table: its rows then stand beside the run's row of the index.
+
+        Returns
+        -------
+        DataFrame
+            The columns of the index, then those of `measure`; of one that both have, the index's.
+        """
+        found = measured(self.runs, measure, progress=False)
+        if not any(isinstance(part, pd.DataFrame) for part in found):
+            columns = pd.DataFrame(found)
+            return self.index.join(columns[[c for c in columns if c not in self.index]])
+        repeated = self.index.loc[self.index.index.repeat([len(part) for part in found])].reset_index(drop=True)
+        return repeated.join(pd.concat(found, ignore_index=True))
 
 
 def grid(
@@ -80,62 +115,18 @@ def _only(point: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {k: v for k, v in point.items() if k in names}
 
 
-def run_grid(
-    runs: Sequence[Work],
-    *,
-    jobs: int | None = None,
-    cache: str | Path | None = None,
-    backend: Backend = "loky",
-    scheduler: str | None = None,
-    progress: bool = True,
-) -> list[Result]:
-    """Results of all runs, in their order; what is in the cache is not computed again.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        Equal ones are computed once.
-    jobs : int, optional
-        Processes; as many as there are cores if not given. A Dask cluster brings its own number.
-    cache : path, optional
-        Folder of the cache, `CACHE` if not given.
-    backend : {"loky", "dask"}
-        Processes of this machine, or a Dask cluster; the results are the same, byte for byte.
-    scheduler : str, optional
-        Address of the Dask scheduler, ``tcp://host:port``.
-    progress : bool
-        Show a progress bar if there is something to compute.
-
-    Raises
-    ------
-    InputError, PolicyError
-        If a run failed; names the first that did. The others have been finished and kept.
-    """
-    return measured(runs, _as_is, jobs=jobs, cache=cache, backend=backend, scheduler=scheduler, progress=progress)
+def run_grid(runs: Sequence[Work], *, cache: str | Path | None = None, progress: bool = True) -> list[Any]:
+    """Results of all runs, in their order; parameters as in `measured`."""
+    return measured(runs, lambda result: result, cache=cache, progress=progress)
 
 
 def grid_table(
     runs: Sequence[Work],
     *,
-    measure: Callable[[Result], dict[str, Any]] = summary,
-    jobs: int | None = None,
+    measure: Callable[[Any], Mapping[str, Any]] = summary,
     cache: str | Path | None = None,
-    backend: Backend = "loky",
-    scheduler: str | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """One row per run: what distinguishes it, and what is measured of its result.
-
-    Parameters are those of `run_grid`; only one result at a time is in memory.
-
-    Parameters
-    ----------
-    measure : function of a Result
-        Gives columns by name.
-    """
-    rows = measured(runs, measure, jobs=jobs, cache=cache, backend=backend, scheduler=scheduler, progress=progress)
+    """One row per run: what distinguishes it, and what is measured of its result; parameters as in `measured`."""
+    rows = measured(runs, measure, cache=cache, progress=progress)
     return pd.DataFrame([{**run.columns, **row} for run, row in zip(runs, rows, strict=True)])
-
-
-def _as_is(result: Result) -> Result:
-    return result

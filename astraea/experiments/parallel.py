@@ -6,7 +6,7 @@ import signal
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -21,26 +21,60 @@ DASK_TIMEOUT: Final = 8
 T = TypeVar("T")
 
 
-def check(jobs: int | None, backend: str, scheduler: str | None) -> None:
-    """Raise `InputError` for a number of processes, a backend or a scheduler that cannot be."""
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise InputError(f"jobs must be a whole number of at least 1, got {jobs!r}")
-    if backend not in get_args(Backend):
-        raise InputError(f"backend must be one of {', '.join(get_args(Backend))}, got {backend!r}")
-    if backend == "dask" and scheduler is None:
-        raise InputError("the dask backend needs the address of a scheduler, tcp://host:port")
-    if backend != "dask" and scheduler is not None:
-        raise InputError(f"only the dask backend takes a scheduler, got {scheduler!r} with {backend}")
+class Place(NamedTuple):
+    """Where calls are computed; nothing that is computed depends on it."""
+
+    jobs: int | None = None
+    backend: Backend = "loky"
+    scheduler: str | None = None
+
+    @property
+    def processes(self) -> int:
+        """How many there are on this machine."""
+        return self.jobs or int(joblib.cpu_count())
 
 
-def streamed(
-    function: Callable[..., T],
-    calls: Sequence[tuple[Any, ...]],
-    *,
-    jobs: int | None,
-    backend: Backend,
-    scheduler: str | None,
-    common: Iterable[Any] = (),
+class computing:
+    """Choose where everything is computed from now on; in a ``with`` statement, until its end.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        Processes; as many as there are cores if not given. A Dask cluster brings its own number.
+    backend : {"loky", "dask"}
+        Processes of this machine, or a Dask cluster; the results are the same, byte for byte.
+    scheduler : str, optional
+        Address of the Dask scheduler, ``tcp://host:port``.
+
+    Raises
+    ------
+    InputError
+        For a number of processes, a backend or a scheduler that cannot be.
+    """
+
+    place = Place()
+
+    def __init__(self, jobs: int | None = None, backend: Backend = "loky", scheduler: str | None = None) -> None:
+        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+            raise InputError(f"jobs must be a whole number of at least 1, got {jobs!r}")
+        if backend not in get_args(Backend):
+            raise InputError(f"backend must be one of {', '.join(get_args(Backend))}, got {backend!r}")
+        if backend == "dask" and not scheduler:
+            raise InputError("the dask backend needs the address of a scheduler, tcp://host:port")
+        if backend != "dask" and scheduler:
+            raise InputError(f"only the dask backend takes a scheduler, got {scheduler!r} with {backend}")
+        self.before = computing.place
+        computing.place = Place(jobs, backend, scheduler or None)
+
+    def __enter__(self) -> Place:
+        return computing.place
+
+    def __exit__(self, *_: object) -> None:
+        computing.place = self.before
+
+
+def parallel_stream(
+    function: Callable[..., T], calls: Sequence[tuple[Any, ...]], common: Iterable[Any] = ()
 ) -> Generator[T]:
     """Results of `function(*call)` for all calls, each as soon as it is there.
 
@@ -56,7 +90,7 @@ def streamed(
     InputError
         If the Dask cluster cannot be used, or a worker was killed.
     """
-    with _configured(min(jobs or joblib.cpu_count(), len(calls)), backend, scheduler, common) as parallel:
+    with _configured(computing.place, len(calls), common) as parallel:
         results = parallel(joblib.delayed(function)(*call) for call in calls)
         with _quietly_closed(results):
             try:
@@ -68,10 +102,9 @@ def streamed(
                 ) from None
 
 
-def in_order(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], **computing: Any) -> list[Any]:
-    """Results in the order of the calls; `computing` is that of `streamed`, on all cores of this machine by default."""
-    options: dict[str, Any] = {"jobs": None, "backend": "loky", "scheduler": None} | computing
-    found = dict(streamed(_numbered, [(i, function, *call) for i, call in enumerate(calls)], **options))
+def parallel_map(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Results in the order of the calls."""
+    found = dict(parallel_stream(_numbered, [(i, function, *call) for i, call in enumerate(calls)]))
     return [found[i] for i in range(len(calls))]
 
 
@@ -91,15 +124,16 @@ def _quietly_closed(results: Generator[Any]) -> Iterator[None]:
 
 
 @contextmanager
-def _configured(jobs: int, backend: Backend, scheduler: str | None, common: Iterable[Any]) -> Iterator[joblib.Parallel]:
-    """Make the `joblib.Parallel` of a backend."""
-    if backend == "dask":
-        with _dask_client(str(scheduler)), joblib.parallel_config("dask", scatter=list(common)):
+def _configured(place: Place, calls: int, common: Iterable[Any]) -> Iterator[joblib.Parallel]:
+    """Make the `joblib.Parallel` of a place."""
+    if place.backend == "dask":
+        with _dask_client(str(place.scheduler)), joblib.parallel_config("dask", scatter=list(common)):
             parallel = joblib.Parallel(return_as="generator_unordered")
             with _dask_sentences():
                 yield parallel
         return
     # one thread per process, since the parallelism is over runs; Ctrl-C is the caller's to handle
+    jobs = max(1, min(place.processes, calls))
     options: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": ignore_interrupts} if jobs > 1 else {}
     with joblib.parallel_config("loky", n_jobs=jobs, **options):
         parallel = joblib.Parallel(return_as="generator_unordered")

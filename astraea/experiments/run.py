@@ -1,4 +1,4 @@
-"""One simulation to do: its arguments, its name in messages and tables, and its key in a cache."""
+"""One thing to compute: its arguments, its name in messages and tables, and its key in a cache."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import hashlib
 import inspect
 import json
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, ClassVar
+
+import joblib
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import POLICIES, get_policy
-from astraea.cluster.policy_api import Policy
-from astraea.cluster.simulate import Settings, simulate, source_digest
+from astraea.cluster.policy import Policy
+from astraea.cluster.simulate import SIMULATOR, Settings, simulate
+from astraea.core.compilation import digest
 from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.estimation.estimators import identity
+from astraea.experiments.archive import Kept, Value
 from astraea.traces.trace import Trace
 
 
@@ -34,6 +38,8 @@ class Run:
     seed : int
         Of random placement and noisy estimates.
     settings : Settings
+    kept : mapping of str to column names, optional
+        What the cache keeps of the result, as in `archive.reduced`; everything if not given.
     """
 
     trace: Trace
@@ -41,6 +47,7 @@ class Run:
     policy: Policy
     seed: int = 0
     settings: Settings = field(default_factory=Settings)
+    kept: Kept | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.policy, str):
@@ -51,7 +58,7 @@ class Run:
             raise InputError(f"seed must be a whole number of at least 0, got {self.seed!r}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored, (self.trace, self.cluster, portable(self.policy), self.seed, self.settings)
+        return restored, (self.trace, self.cluster, portable(self.policy), self.seed, self.settings, self.kept)
 
     @property
     def key(self) -> str:
@@ -69,15 +76,16 @@ class Run:
             "source": None if is_registered(self.policy) else policy_source(self.policy),
             "seed": self.seed,
             "settings": asdict(self.settings),
-            "simulator": source_digest(),
+            "kept": None if self.kept is None else {table: list(columns) for table, columns in self.kept.items()},
+            "simulator": digest(*self.rooms),
             "estimates": identity(self.trace, self.settings.estimator) if self.policy.needs_estimates else None,
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @property
-    def source(self) -> str:
-        """SHA-256 of the simulator."""
-        return source_digest()
+    def rooms(self) -> tuple[str, ...]:
+        """Where the simulator lies."""
+        return SIMULATOR
 
     @property
     def past(self) -> str:
@@ -102,7 +110,7 @@ class Run:
     @property
     def label(self) -> str:
         """Which run it is, for messages."""
-        parameters = ", ".join(f"{k}={v if isinstance(v, str) else f'{v:g}'}" for k, v in self.policy.shown.items())
+        parameters = ", ".join(f"{k}={v if isinstance(v, str) else f'{v:g}'}" for k, v in self.policy.as_text.items())
         return (
             f"trace {self.trace.name}, {self.cluster.nodes} x {self.cluster.gpus_per_node} GPUs, "
             f"policy {self.policy.name}{f' ({parameters})' if parameters else ''}, seed {self.seed}"
@@ -118,8 +126,64 @@ class Run:
             "policy": self.policy.name,
             "seed": self.seed,
             **{f.name: getattr(self.settings, f.name) for f in fields(Settings)},
-            **self.policy.shown,
+            **self.policy.as_text,
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A function of the package and its arguments: a simulation of another system, or what else takes long.
+
+    Attributes
+    ----------
+    function : function at the top of a module of the package
+        Gives a `Result` or a table, and nothing else decides it than its arguments and the code in its own module and
+        in `code`.
+    arguments : tuple
+        Of plain values, arrays and dataclasses of them, as `joblib.hash` takes them.
+    columns : mapping
+        What distinguishes it, as a row of a table.
+    code : tuple of str
+        Rooms of the package that the function uses, such as ``"market"``; `core` is always among them.
+    large : tuple
+        Those of the arguments that are large and that other calls share.
+    expected : float
+        Time that it is likely to take on one core [s].
+    kept : mapping of str to column names, optional
+        As in `Run`.
+    """
+
+    function: Callable[..., Value]
+    arguments: tuple[Any, ...]
+    columns: dict[str, Any]
+    code: tuple[str, ...]
+    large: tuple[Any, ...] = ()
+    expected: float = 1.0
+    kept: Kept | None = None
+    past: ClassVar[str] = ""
+
+    @property
+    def rooms(self) -> tuple[str, ...]:
+        """Places of the code that decides its result."""
+        own = self.function.__module__.removeprefix("astraea.").replace(".", "/") + ".py"
+        return "core", *self.code, own
+
+    @property
+    def key(self) -> str:
+        """Name of its result in a cache, as of `Run`."""
+        name = f"{self.function.__module__}.{self.function.__qualname__}"
+        content = [name, *(joblib.hash(part) for part in self.arguments), repr(self.kept), digest(*self.rooms)]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    @property
+    def call(self) -> tuple[Any, ...]:
+        """The function and the arguments."""
+        return self.function, *self.arguments
+
+    @property
+    def label(self) -> str:
+        """Which one it is, for messages."""
+        return ", ".join(f"{name} {value}" for name, value in self.columns.items())
 
 
 def is_registered(policy: Policy) -> bool:
@@ -134,11 +198,16 @@ def portable(policy: Policy) -> Policy | tuple[str, dict[str, float]]:
 
 
 def restored(
-    trace: Trace, cluster: Cluster, policy: Policy | tuple[str, dict[str, float]], seed: int, settings: Settings
+    trace: Trace,
+    cluster: Cluster,
+    policy: Policy | tuple[str, dict[str, float]],
+    seed: int,
+    settings: Settings,
+    kept: Kept | None = None,
 ) -> Run:
     """Make the run again in another process, from the policy that `portable` gave."""
     chosen = get_policy(policy[0])(**policy[1]) if isinstance(policy, tuple) else policy
-    return Run(trace, cluster, chosen, seed, settings)
+    return Run(trace, cluster, chosen, seed, settings, kept)
 
 
 def simulated(trace: Trace, cluster: Cluster, policy: Any, seed: int, settings: Settings) -> Result:

@@ -19,7 +19,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.traces.trace import Trace, no_set_aside
+from astraea.traces.trace import Trace, no_excluded_jobs
 
 T = TypeVar("T")
 
@@ -160,7 +160,7 @@ def from_trace(trace: Trace, throughputs: Throughputs, *, seed: int) -> Workload
     return _workload(
         trace.name, kinds, size, trace.duration[kept], trace.submit_time[kept], throughputs,
         job_id=tuple(trace.job_id[kept]), weight=trace.weight[kept], slo=np.where(np.isnan(deadline), np.inf, deadline),
-        entity=trace.tenant[kept], entity_weight=trace.tenant_weight, set_aside=pd.DataFrame(aside, dtype=object),
+        entity=trace.tenant[kept], entity_weight=trace.tenant_weight, excluded_jobs=pd.DataFrame(aside, dtype=object),
     )  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def _workload(
     slo: FloatArray | None = None,
     entity: IntArray | None = None,
     entity_weight: FloatArray | None = None,
-    set_aside: pd.DataFrame | None = None,
+    excluded_jobs: pd.DataFrame | None = None,
 ) -> Workload:
     """Turn durations on V100s into steps; equal weights, no deadlines and one entity unless given."""
     v100 = throughputs.type_index("v100")
@@ -223,7 +223,7 @@ def _workload(
         slo=np.full(n, np.inf) if slo is None else slo,
         entity=np.zeros(n, np.int64) if entity is None else entity,
         entity_weight=np.ones(1) if entity_weight is None else entity_weight,
-        set_aside=no_set_aside() if set_aside is None else set_aside,
+        excluded_jobs=no_excluded_jobs() if excluded_jobs is None else excluded_jobs,
     )
 
 

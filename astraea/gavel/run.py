@@ -42,7 +42,7 @@ class GavelRun:
     def key(self) -> str:
         """Name of its result in a cache: equal keys mean equal results."""
         content = [joblib.hash(part) for part in (*self.large, self.believed)]
-        content += [str(self.workers), self.policy, repr(self.options), str(self.ideal), self.source]
+        content += [str(self.workers), self.policy, repr(self.options), str(self.ideal), source_digest()]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @property
@@ -56,9 +56,13 @@ class GavelRun:
         return {"workload": self.workload.name, "workers": " + ".join(map(str, self.workers)), "policy": self.policy}
 
     @property
-    def source(self) -> str:
-        """SHA-256 of this package's code."""
-        return source_digest()
+    def rooms(self) -> tuple[str, ...]:
+        """Where its code lies."""
+        return "core", "gavel"
+
+    @property
+    def kept(self) -> None:
+        """Everything."""
 
     @property
     def past(self) -> str:

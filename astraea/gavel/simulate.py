@@ -178,7 +178,7 @@ def finished(
     jobs = job_table(workload, record, speeds.alone, workers, throughputs.types).iloc[:target]
     return Result(
         jobs=jobs,
-        set_aside=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
+        excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
         timeline=timeline_table(workload, record, speeds.alone, workers, float(jobs["end_time"].max())),
         grants=grant_table(workload, record),
         provenance={

@@ -23,7 +23,7 @@ from astraea.traces.readers.assemble import NO_GPU, reasons
 from astraea.traces.readers.gavel import FORMS
 from astraea.traces.readers.table import Table, make_table, read_rows, read_text
 from astraea.traces.readers.table import refuse as refuse_text
-from astraea.traces.trace import no_set_aside
+from astraea.traces.trace import no_excluded_jobs
 
 MAX_STEPS: Final = 1e15
 """Largest number of steps that is accepted."""
@@ -60,7 +60,7 @@ class Workload:
         Index into `entity_weight`.
     entity_weight : array, shape (entities,)
         Weight w_s of each entity (§4.3), above 0.
-    set_aside : DataFrame, columns job_id, reason
+    excluded_jobs : DataFrame, columns job_id, reason
         What a reader found and could not use as a job.
 
     Raises
@@ -79,7 +79,7 @@ class Workload:
     slo: FloatArray
     entity: IntArray
     entity_weight: FloatArray
-    set_aside: pd.DataFrame = field(default_factory=no_set_aside)
+    excluded_jobs: pd.DataFrame = field(default_factory=no_excluded_jobs)
 
     def __post_init__(self) -> None:
         n = len(self.job_id)
@@ -204,7 +204,7 @@ def read_workload(path: str | Path, throughputs: Throughputs) -> Workload:
         slo=factor[order] * steps[order] / rate,
         entity=np.zeros(len(order), np.int64),
         entity_weight=np.ones(1),
-        set_aside=aside,
+        excluded_jobs=aside,
     )
 
 

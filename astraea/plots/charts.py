@@ -20,7 +20,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from astraea.core.files import publish
+from astraea.core.files import write_atomically
 from astraea.core.statistics import box_stats, ecdf, mean_interval
 from astraea.plots.axes import name_axis, name_ticks
 from astraea.plots.gantt import gantt
@@ -189,13 +189,13 @@ def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFram
         buffer = io.BytesIO()
         with style():
             fig.savefig(buffer, format=kind, dpi=150, metadata=metadata)
-        publish(base.with_name(f"{base.name}.{kind}"), buffer.getvalue())
+        write_atomically(base.with_name(f"{base.name}.{kind}"), buffer.getvalue())
 
 
 def save_table(data: pd.DataFrame, id: str, trace: str, folder: str | Path) -> Path:
     """Write `<id>_<trace>.csv`, numbers with six significant digits; return its path."""
     path = Path(folder) / f"{id}_{trace}.csv"
-    publish(path, data.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    write_atomically(path, data.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     return path
 
 

@@ -18,14 +18,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-import joblib
 from tqdm.auto import tqdm
 
 from astraea.core.errors import InputError, PolicyError
-from astraea.core.files import project_root, publish
-from astraea.experiments import parallel
-from astraea.experiments.cache import Work, fill
-from astraea.experiments.parallel import Backend
+from astraea.core.files import project_root, write_atomically
+from astraea.experiments.cache import fill
+from astraea.experiments.parallel import computing, parallel_stream
 from astraea.reports import gallery, notebooks
 from astraea.reports.notebooks import Outcome
 from astraea.studies.grids import GRIDS
@@ -67,10 +65,7 @@ class Task:
 def make_figures(
     trace: str | None = None,
     scale: str = "paper",
-    jobs: int | None = None,
     only: str | None = None,
-    backend: Backend = "loky",
-    scheduler: str | None = None,
     *,
     root: Path | None = None,
 ) -> int:
@@ -82,12 +77,8 @@ def make_figures(
         As in `evaluation.load_workload`; the two synthetic traces if not given.
     scale : {"small", "paper", "full"}
         Figures of the two synthetic traces at scales `paper` and `full` go to ``figures/``, all others to ``build/``.
-    jobs : int, optional
-        Processes; as many as there are cores if not given.
     only : str, optional
         Name of one notebook, or how it begins.
-    backend, scheduler
-        Where the simulations run, as in `run_grid`; the notebooks run here.
     root : path, optional
         The checkout; found if not given.
 
@@ -101,21 +92,19 @@ def make_figures(
     InputError
         If an argument cannot be used, or there is no checkout.
     """
-    parallel.check(jobs, backend, scheduler or None)
     if scale not in SCALES:
         raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
     began = time.perf_counter()
-    jobs = jobs or joblib.cpu_count()
     root = project_root() if root is None else root
-    tasks = list(_tasks(root, trace, scale, only, jobs, backend, scheduler or ""))
+    tasks = list(_tasks(root, trace, scale, only))
     stale = [task for task in tasks if not up_to_date(task)]
     for task in tasks:
         if task not in stale:
             print(f"nothing to do: {task.name} is unchanged since its last run, and its files are in place")
     spent: dict[str, float] = {}
     if stale:
-        spent["simulations"] = _simulate(stale, scale, jobs, backend, scheduler or None)
-    outcomes = _run_all(stale, jobs)
+        spent["simulations"] = _simulate(stale, scale)
+    outcomes = _run_all(stale)
     spent |= {task.name: outcome.seconds for task, outcome in outcomes.items()}
     target = tasks[0].target
     page = gallery.write_gallery(target, _command(trace, scale), scale)
@@ -129,9 +118,7 @@ def make_figures(
     return 1 if failed else 0
 
 
-def _tasks(
-    root: Path, trace: str | None, scale: str, only: str | None, jobs: int, backend: str, scheduler: str
-) -> Iterator[Task]:
+def _tasks(root: Path, trace: str | None, scale: str, only: str | None) -> Iterator[Task]:
     """Find what is to be run, in order."""
     paths = sorted((root / "notebooks").glob("[0-9]*.ipynb"))
     chosen = [p for p in paths if only is None or p.stem.startswith(only.removesuffix(".ipynb"))]
@@ -152,7 +139,11 @@ def _tasks(
             given = {"TRACE": str(data) if data and Path(one).exists() else one, "SCALE": scale}
             decides = {k: v for k, v in given.items() if k in names}
             name = f"{path.stem}-{_slug(one)}" if one and path.stem not in ONCE else path.stem
-            where = {"JOBS": jobs, "OUT": str(build / "staging" / name), "BACKEND": backend, "SCHEDULER": scheduler}
+            place = computing.place
+            where = {
+                "JOBS": place.processes, "OUT": str(build / "staging" / name),
+                "BACKEND": place.backend, "SCHEDULER": place.scheduler or "",
+            }  # fmt: skip
             yield Task(
                 name=name,
                 notebook=path,
@@ -187,22 +178,22 @@ def up_to_date(task: Task) -> bool:
         return False
 
 
-def _simulate(tasks: Sequence[Task], scale: str, jobs: int, backend: Backend, scheduler: str | None) -> float:
+def _simulate(tasks: Sequence[Task], scale: str) -> float:
     """Fill the cache with what several notebooks read, all cores at work; return the time it took [s]."""
     began = time.perf_counter()
     wanted = dict.fromkeys((GRIDS[t.notebook.stem], t.trace) for t in tasks if t.notebook.stem in GRIDS)
-    runs: list[Work] = [run for grid, trace in wanted for run in grid(trace, scale).runs]
+    runs = [run for grid, trace in wanted for run in grid(trace, scale).runs]
     # those with one past side by side, so that each worker learns from it once
     runs.sort(key=lambda run: run.past)
     if runs:
         # what goes wrong in a run comes again in the notebook that needs it, and is named there
-        known = (InputError, PolicyError) if backend == "loky" else ()
+        known = (InputError, PolicyError) if computing.place.backend == "loky" else ()
         with contextlib.suppress(*known):
-            fill(runs, jobs=jobs, backend=backend, scheduler=scheduler)
+            fill(runs)
     return time.perf_counter() - began
 
 
-def _run_all(tasks: Sequence[Task], jobs: int) -> dict[Task, Outcome]:
+def _run_all(tasks: Sequence[Task]) -> dict[Task, Outcome]:
     """Run the notebooks in parallel, publish what each good one wrote."""
     outcomes: dict[int, Outcome] = {}
     for task in tasks:
@@ -211,8 +202,13 @@ def _run_all(tasks: Sequence[Task], jobs: int) -> dict[Task, Outcome]:
     calls = [(k, task.notebook, task.executed, task.parameters) for k, task in enumerate(tasks)]
     if not tasks:
         return {}
-    results = parallel.streamed(_run_one, calls, jobs=jobs, backend="loky", scheduler=None)
-    with tqdm(total=len(tasks), unit="notebook", desc="notebooks") as bar, contextlib.closing(results):
+    jobs = computing.place.processes
+    # the notebooks run here, wherever their simulations do
+    with (
+        computing(jobs),
+        contextlib.closing(parallel_stream(_run_one, calls)) as results,
+        tqdm(total=len(tasks), unit="notebook", desc="notebooks") as bar,
+    ):
         while len(outcomes) < len(tasks):
             waiting = [task.name for k, task in enumerate(tasks) if k not in outcomes]
             bar.set_postfix_str(f"running {', '.join(waiting[:jobs])}; {len(waiting[jobs:])} more to come")
@@ -236,9 +232,9 @@ def _publish(task: Task, outcome: Outcome) -> Outcome:
     outputs = {}
     for name, path in written.items():
         content = path.read_bytes()
-        publish(task.target / name, content)
+        write_atomically(task.target / name, content)
         outputs[name] = sha256(content).hexdigest()
-    publish(task.record, json.dumps({"digest": task.digest, "outputs": outputs}, indent=1) + "\n")
+    write_atomically(task.record, json.dumps({"digest": task.digest, "outputs": outputs}, indent=1) + "\n")
     shutil.rmtree(task.staging, ignore_errors=True)
     return outcome
 

@@ -10,7 +10,7 @@ from typing import Final
 import pandas as pd
 
 import astraea
-from astraea.core.files import publish
+from astraea.core.files import write_atomically
 from astraea.reports.captions import ENTRIES, FURTHER, GAVEL_ENTRIES, MARKET_ENTRIES, THEMIS_ENTRIES, Entry
 from astraea.reports.claims.evaluate import counts, evaluate, with_reasons
 from astraea.studies.ye2022.evaluation import DEFAULT_TRACES, seeds
@@ -61,7 +61,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
         ]
     )
     path = folder / "README.md"
-    publish(path, page)
+    write_atomically(path, page)
     return path
 
 

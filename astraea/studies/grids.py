@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-import pandas as pd
-
+from astraea.experiments.grid import Grid
 from astraea.studies.gavel.physical import table3_grid
 from astraea.studies.gavel.placement import mixed_grid, servers_grid
 from astraea.studies.gavel.runs import gavel_grid
@@ -14,7 +13,7 @@ from astraea.studies.gavel.tenants import tenants_grid
 from astraea.studies.ye2022.burst import burst_grid
 from astraea.studies.ye2022.characterize import production_grid
 from astraea.studies.ye2022.estimates import estimate_grid
-from astraea.studies.ye2022.evaluation import Grid, lease_grid, load_workload, main_grid, size_grid
+from astraea.studies.ye2022.evaluation import lease_grid, load_workload, main_grid, size_grid
 from astraea.studies.ye2022.lease_sweep import sensitivity_grid
 from astraea.studies.ye2022.over_claiming import over_claiming_grid
 from astraea.studies.ye2022.paid_share import paid_share_grid
@@ -23,21 +22,19 @@ from astraea.studies.ye2022.released import released_grid
 
 def fairness_grid(trace: str, scale: str = "paper") -> Grid:
     """`main_grid`, and the runs in which one tenant over-claims, weighs twice as much, or comes with a burst."""
-    grids = [grid(trace, scale) for grid in (main_grid, over_claiming_grid, paid_share_grid, burst_grid)]
-    index = pd.concat([grid.index for grid in grids], ignore_index=True)
-    return Grid([run for grid in grids for run in grid.runs], index)
+    others = over_claiming_grid(trace, scale) + paid_share_grid(trace, scale) + burst_grid(trace, scale)
+    return main_grid(trace, scale) + others
 
 
 def lease_term_grid(trace: str, scale: str = "paper") -> Grid:
     """`lease_grid`, and how what it recommends hangs on overheads and load."""
-    grids = [lease_grid(trace, scale), sensitivity_grid(*load_workload(trace, scale))]
-    return Grid([run for grid in grids for run in grid.runs], pd.concat([grid.index for grid in grids]))
+    return lease_grid(trace, scale) + sensitivity_grid(*load_workload(trace, scale))
 
 
 def types_grid(trace: str, scale: str = "paper") -> Grid:
     """`gavel_grid`, placement, the physical cluster, and tenants on unequal GPUs."""
-    grids = [gavel_grid(trace, scale), *(make(scale) for make in (servers_grid, mixed_grid, table3_grid, tenants_grid))]
-    return Grid([run for grid in grids for run in grid.runs], pd.concat([g.index for g in grids], ignore_index=True))
+    placed = servers_grid(scale) + mixed_grid(scale)
+    return gavel_grid(trace, scale) + placed + table3_grid(scale) + tenants_grid(scale)
 
 
 GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {

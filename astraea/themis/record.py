@@ -59,7 +59,7 @@ def result(
     jobs = app_table(w, agents, record, leases, owed, end)
     return Result(
         jobs=jobs,
-        set_aside=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
+        excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
         timeline=_timeline(w, leases, asked, owed, float(end.max())),
         grants=leases.assign(job_id=np.array([a.name for a in w.apps], dtype=object)[leases["app"]]).drop(
             columns="app"

@@ -149,14 +149,14 @@ def describe(trace: Trace) -> pd.DataFrame:
         ("hourly arrivals, autocorrelation at 24 h", burst["lag_24h"], "1"),
     ]
     rows += [("jobs of history", float(len(trace.history)) if trace.history is not None else 0.0, "1")]
-    rows += [("set aside", float(len(trace.set_aside)), "1")]
-    rows += [(f"set aside: {reason}", float(n), "1") for reason, n in set_aside_reasons(trace).items()]
+    rows += [("set aside", float(len(trace.excluded_jobs)), "1")]
+    rows += [(f"set aside: {reason}", float(n), "1") for reason, n in exclusion_reasons(trace).items()]
     return pd.DataFrame(rows, columns=["statistic", "value", "unit"])
 
 
-def set_aside_reasons(trace: Trace) -> pd.Series[int]:
+def exclusion_reasons(trace: Trace) -> pd.Series[int]:
     """Count the rows set aside for each reason, most frequent first."""
-    counts = trace.set_aside["reason"].value_counts().rename_axis("reason").reset_index()
+    counts = trace.excluded_jobs["reason"].value_counts().rename_axis("reason").reset_index()
     counts = counts.sort_values(["count", "reason"], ascending=[False, True])
     return pd.Series(counts["count"].to_numpy(), index=counts["reason"].tolist())
 
@@ -173,9 +173,9 @@ def describe_text(trace: Trace | str | Path, **options: Any) -> str:
     lines = [f"{read.name}: {len(read)} jobs of {len(read.tenants)} tenants in {read.span / DAY:.1f} days"]
     if read.origin is not None:
         lines[0] += f" from {read.origin}"
-    if len(read.set_aside):
-        lines.append(f"set aside: {len(read.set_aside)} rows")
-        lines += [f"  {n:>8}  {reason}" for reason, n in set_aside_reasons(read).items()]
+    if len(read.excluded_jobs):
+        lines.append(f"set aside: {len(read.excluded_jobs)} rows")
+        lines += [f"  {n:>8}  {reason}" for reason, n in exclusion_reasons(read).items()]
     else:
         lines.append("set aside: nothing")
     share = 100.0 * read.tenant_weight / read.tenant_weight.sum()

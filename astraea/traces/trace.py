@@ -60,7 +60,7 @@ class Trace:
         Date and time of second 0, where the source tells.
     history : Trace or None
         Jobs submitted before second 0 (on a clock of their own), for estimators to learn from.
-    set_aside : DataFrame, columns job_id, reason
+    excluded_jobs : DataFrame, columns job_id, reason
         What a reader found and could not use as a job.
     """
 
@@ -80,7 +80,7 @@ class Trace:
     tenant_weight: FloatArray
     origin: pd.Timestamp | None = None
     history: Trace | None = None
-    set_aside: pd.DataFrame = field(default_factory=lambda: no_set_aside())
+    excluded_jobs: pd.DataFrame = field(default_factory=lambda: no_excluded_jobs())
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
@@ -106,7 +106,7 @@ class Trace:
         weights: dict[str, float] | None = None,
         origin: pd.Timestamp | None = None,
         history: Trace | None = None,
-        set_aside: pd.DataFrame | None = None,
+        excluded_jobs: pd.DataFrame | None = None,
         places: list[str] | None = None,
     ) -> Trace:
         """Check a table of jobs and make it a trace.
@@ -140,7 +140,7 @@ class Trace:
             tenant_weight=weight,
             origin=origin,
             history=history,
-            set_aside=no_set_aside() if set_aside is None else set_aside.reset_index(drop=True),
+            excluded_jobs=no_excluded_jobs() if excluded_jobs is None else excluded_jobs.reset_index(drop=True),
             **{c: columns[c][order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},
         )
 
@@ -252,6 +252,6 @@ class Trace:
         return write_csv(self, path)
 
 
-def no_set_aside() -> pd.DataFrame:
+def no_excluded_jobs() -> pd.DataFrame:
     """An empty table of jobs that were set aside."""
     return pd.DataFrame({"job_id": pd.Series(dtype=object), "reason": pd.Series(dtype=object)})

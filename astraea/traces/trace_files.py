@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from astraea.core.errors import InputError
-from astraea.core.files import publish
+from astraea.core.files import write_atomically
 from astraea.traces.columns import OPTIONAL, REQUIRED
-from astraea.traces.trace import Trace, no_set_aside
+from astraea.traces.trace import Trace, no_excluded_jobs
 
 _KEY: Final = b"astraea.traces.trace"
 _VERSION: Final = 1
@@ -59,7 +59,7 @@ def write_parquet(trace: Trace, path: str | Path) -> None:
             }
         )
         jobs = part.frame.assign(reason="")
-        aside = part.set_aside.assign(
+        aside = part.excluded_jobs.assign(
             tenant="", user="", state="", demand=0,
             **{c: 0.0 for c in ("submit_time", "duration", "weight", "queueing_delay", "sensitivity", "deadline")},
         )  # fmt: skip
@@ -76,7 +76,7 @@ def write_parquet(trace: Trace, path: str | Path) -> None:
     table = pa.table(arrays)
     note = {"version": _VERSION, "parts": parts, "check": _check(parts)}
     table = table.replace_schema_metadata({_KEY: json.dumps(note)})
-    publish(Path(path), lambda file: pq.write_table(table, file, compression="zstd", write_page_checksum=True))
+    write_atomically(Path(path), lambda file: pq.write_table(table, file, compression="zstd", write_page_checksum=True))
 
 
 def read_parquet(path: str | Path) -> Trace:
@@ -123,7 +123,7 @@ def _restore(rows: pd.DataFrame, parts: list[dict[str, Any]]) -> Trace | None:
         here = rows[rows["part"] == number]
         jobs = here[here["reason"] == ""]
         aside = here[here["reason"] != ""]
-        listed = no_set_aside()
+        listed = no_excluded_jobs()
         if len(aside):
             listed = pd.DataFrame({c: aside[c].to_numpy(dtype=object) for c in ("job_id", "reason")}, dtype=object)
         trace = Trace.from_frame(
@@ -132,7 +132,7 @@ def _restore(rows: pd.DataFrame, parts: list[dict[str, Any]]) -> Trace | None:
             weights=dict(zip(part["tenants"], part["weights"], strict=True)),
             origin=None if part["origin"] is None else pd.Timestamp(part["origin"]),
             history=trace,
-            set_aside=listed,
+            excluded_jobs=listed,
         )
     return trace
 
@@ -160,5 +160,5 @@ def write_csv(trace: Trace, path: str | Path) -> Path:
         # a carriage return inside a name would pass for the end of a line
         risky = any("\r" in v for c in frame.select_dtypes(exclude="number") for v in frame[c])
         quoting: Any = csv.QUOTE_NONNUMERIC if risky else csv.QUOTE_MINIMAL
-        publish(target, partial(frame.to_csv, index=False, lineterminator="\n", quoting=quoting))
+        write_atomically(target, partial(frame.to_csv, index=False, lineterminator="\n", quoting=quoting))
     return beside

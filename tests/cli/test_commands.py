@@ -50,14 +50,14 @@ def test_simulate_writes_what_one_finds_by_hand(tiny: Path, capsys: pytest.Captu
     out = tiny.parent / "deep" / "out"
     assert main(command(tiny, *LEASE, "--format", "tiresias-csv", "--out", str(out))) == 0
     assert (out / "jobs.csv").read_text() == JOBS
-    assert (out / "set_aside.csv").read_text() == SET_ASIDE
+    assert (out / "excluded_jobs.csv").read_text() == SET_ASIDE
     assert (out / "tenants.csv").read_text() == (
         "window_start,window_end,tenant,attained_service,fair_service,rho_tenant\n"
     )
     about = json.loads((out / "provenance.json").read_text())
     assert about["parameters"]["lease_term"] == 60
     assert (about["policy"], about["nodes"], about["seed"]) == ("astraea", 1, 0)
-    assert sorted(p.name for p in out.iterdir()) == ["jobs.csv", "provenance.json", "set_aside.csv", "tenants.csv"]
+    assert sorted(p.name for p in out.iterdir()) == ["jobs.csv", "provenance.json", "excluded_jobs.csv", "tenants.csv"]
     printed, err = capsys.readouterr()
     assert err == ""
     rows = [line.split() for line in printed.splitlines()]
@@ -99,7 +99,7 @@ def test_tables_hold_the_exact_numbers_of_a_synthetic_trace(tmp_path: Path, caps
         pd.testing.assert_frame_equal(read, table.astype(read.dtypes.to_dict()), check_exact=True)
     printed = json.loads(capsys.readouterr().out)
     assert printed["trace"] == "t"
-    assert printed["set_aside"] == {}
+    assert printed["excluded_jobs"] == {}
     assert printed["seconds"] > 0
     assert {k: printed[k] for k in summary(result)} == summary(result)
 
@@ -109,7 +109,7 @@ def test_json_is_valid_also_where_a_figure_is_undefined(tiny: Path, capsys: pyte
     out, err = capsys.readouterr()
     figures = json.loads(out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
     assert figures["tenant_sharing_loss"] is None
-    assert figures["set_aside"] == {"asks for 0 GPUs": 1, "demand exceeds the cluster (1 GPUs)": 1}
+    assert figures["excluded_jobs"] == {"asks for 0 GPUs": 1, "demand exceeds the cluster (1 GPUs)": 1}
     assert figures["set_aside_by_reader"] == 1
     assert err == ""
 

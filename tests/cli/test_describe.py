@@ -48,7 +48,7 @@ def test_policies_lists_everything(capsys: pytest.CaptureFixture[str]) -> None:
     for name, policy in POLICIES.items():
         assert f"{name}: {policy.source}" in text
         about = listed["policies"][name]["parameters"]
-        assert {k: v["default"] for k, v in about.items()} == policy.shown
+        assert {k: v["default"] for k, v in about.items()} == policy.as_text
         assert all(v["meaning"] for v in about.values())
     assert set(listed["settings"]) == set(Settings.__dataclass_fields__)
     assert "restart_overhead" in text

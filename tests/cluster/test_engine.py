@@ -84,7 +84,7 @@ def test_skipped_rounds_change_nothing_at_any_interval(name: str, interval: floa
 def test_what_never_fits_is_set_aside_with_the_reason() -> None:
     result = simulate(trace_of(("a", 5, 0, 1), ("b", 3, 0, 1), ("b", 2, 0, 1)), Cluster(2, 2), "fifo")
     assert result.jobs["job_id"].tolist() == ["2"]
-    assert result.set_aside["reason"].tolist() == [
+    assert result.excluded_jobs["reason"].tolist() == [
         "demand exceeds the cluster (4 GPUs)", "demand exceeds the quota of its tenant (2 GPUs)",
     ]  # fmt: skip
     with pytest.raises(InputError, match="no job fits a cluster of 4 GPUs"):
@@ -96,7 +96,7 @@ def test_a_third_of_nine_gpus_is_three(weight: float) -> None:
     """A quota that is whole on paper stays whole, whatever the weights are written as."""
     trace = trace_of(*[(t, 3, 0, 100) for t in "abc"], weights=dict.fromkeys("abc", weight))
     result = simulate(trace, Cluster(3, 3), "yarn-cs")
-    assert len(result.set_aside) == 0
+    assert len(result.excluded_jobs) == 0
     assert result.jobs["end_time"].tolist() == [100, 100, 100]
 
 

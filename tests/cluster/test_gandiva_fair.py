@@ -25,7 +25,7 @@ def run(rows: list[dict[str, Any]], gpus: int, weights: dict[str, float] | None 
     trace = Trace.from_frame(pd.DataFrame(rows), weights=weights)
     policy, without = get_policy("gandiva-fair")(lease_term=LEASE), Settings(checkpoint_overhead=0, restart_overhead=0)
     result = simulate(trace, Cluster(1, gpus), policy, settings=without, keep_log=True)
-    assert len(result.set_aside) == 0
+    assert len(result.excluded_jobs) == 0
     return result
 
 

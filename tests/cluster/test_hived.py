@@ -135,7 +135,7 @@ def simulated(rows: list[dict[str, Any]], cluster: Cluster, weights: dict[str, f
     trace = Trace.from_frame(pd.DataFrame(rows), weights=weights)
     free_of_charge = Settings(checkpoint_overhead=0, restart_overhead=0)
     result = simulate(trace, cluster, hived(lease_term=lease_term), settings=free_of_charge, keep_log=True)
-    assert len(result.set_aside) == 0
+    assert len(result.excluded_jobs) == 0
     return result
 
 

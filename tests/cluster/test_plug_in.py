@@ -56,7 +56,7 @@ class How(NamedTuple):
 def broken(s: View) -> None:
     """First in, first out, until 30 s; then it breaks a rule."""
     rule = int(s.parameters[0])
-    if s.moment[0].now < 30 or rule == 0:
+    if s.clock[0].now < 30 or rule == 0:
         for j in all_candidates(s):
             if fits(s, j):
                 grant(s, j)

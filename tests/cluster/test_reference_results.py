@@ -34,7 +34,7 @@ def test_astraea_loses_nothing_of_a_real_workload(shared: Path, workload: str) -
     result = simulate(trace, Cluster(NODES[workload]), "astraea", keep_log=True)
     jobs, grants = result.jobs, result.grants
     assert grants is not None
-    assert sorted([*jobs["job_id"], *result.set_aside["job_id"]]) == sorted(trace.job_id)
+    assert sorted([*jobs["job_id"], *result.excluded_jobs["job_id"]]) == sorted(trace.job_id)
     assert jobs[["first_start_time", "end_time", "fair_service"]].notna().all().all()
     np.testing.assert_allclose(jobs["attained_service"], jobs["demand"] * (jobs["duration"] + jobs["overhead"]))
     held = (grants["demand"] * (grants["end"] - grants["start"])).groupby(grants["job_id"]).sum()

@@ -87,7 +87,7 @@ def test_yarn_keeps_tenants_inside_their_quota() -> None:
 def test_jobs_that_could_never_run_are_set_aside() -> None:
     # quotas 1.5 and 2.5: a gang of 2 never fits into floor(1.5); it is not active and takes nobody's share.
     result = simulate([JobSpec(0, 2, 0, 10), JobSpec(0, 1, 0, 10), JobSpec(1, 5, 0, 10)], 1, 4, [3, 5], "fifo")
-    assert result["set_aside"] == [0, 2]
+    assert result["excluded_jobs"] == [0, 2]
     assert result["end_time"] == [None, 10, None]
     assert result["fair"] == [0, 10, 0]
 

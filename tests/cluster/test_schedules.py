@@ -100,8 +100,8 @@ def test_six_gpus_under_max_min_are_thirds_at_any_moment() -> None:
     result = simulated(rows, 6, "max-min", lease_term=600)
     assert result.makespan == 3600
     assert result.grants is not None
-    for moment in range(0, 3600, 600):
-        now = result.grants[(result.grants["start"] <= moment) & (result.grants["end"] > moment)]
+    for clock in range(0, 3600, 600):
+        now = result.grants[(result.grants["start"] <= clock) & (result.grants["end"] > clock)]
         assert now["tenant"].value_counts().to_dict() == {"x": 2, "y": 2, "z": 2}
 
 

@@ -136,14 +136,14 @@ def test_engine_and_twin_agree_exactly(variant: str) -> None:
     @given(cases)
     def agree(case: dict[str, Any]) -> None:
         expected = reference.simulate(policy=name, params=twin_parameters(name, parameters), **case)
-        if len(expected["set_aside"]) == len(case["jobs"]):
+        if len(expected["excluded_jobs"]) == len(case["jobs"]):
             return
         decided[0] += 1
         result = run_engine(case, name, parameters)
-        kept = [j for j in range(len(case["jobs"])) if j not in expected["set_aside"]]
+        kept = [j for j in range(len(case["jobs"])) if j not in expected["excluded_jobs"]]
         rows = result.jobs
         assert [int(i) for i in rows["job_id"]] == kept
-        assert sorted(int(i) for i in result.set_aside["job_id"]) == sorted(expected["set_aside"])
+        assert sorted(int(i) for i in result.excluded_jobs["job_id"]) == sorted(expected["excluded_jobs"])
 
         # the schedule: exactly
         ours, theirs = grants_of(result), expected["grants"]

@@ -22,7 +22,7 @@ def result(jobs: dict[str, Any] | None = None, timeline: dict[str, Any] | None =
     aside = {"job_id": ["x", "y"], "tenant": ["a", "a"], "demand": [20, 30], "duration": [1.5, 2.0], "reason": ["", ""]}
     return Result(
         jobs=pd.DataFrame(jobs or filler),
-        set_aside=pd.DataFrame(aside),
+        excluded_jobs=pd.DataFrame(aside),
         timeline=pd.DataFrame(timeline or {"time": [], "tenant": [], "attained_service": [], "fair_service": []}),
         provenance={"policy": "by hand", "nodes": 5, "gpus_per_node": 2},
     )

@@ -24,8 +24,9 @@ from astraea.cluster.simulate import Settings, simulate
 from astraea.core.errors import InputError
 from astraea.experiments import cache
 from astraea.experiments import run as run_module
-from astraea.experiments.archive import load_result, pack, save_result, unpack
-from astraea.experiments.grid import Run, grid, run_grid
+from astraea.experiments.archive import pack, unpack
+from astraea.experiments.grid import grid, run_grid
+from astraea.experiments.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +36,10 @@ def runs() -> list[Run]:
 
 @pytest.mark.parametrize("keep_log", [False, True])
 @pytest.mark.parametrize("gpus", [4, 32])
-def test_a_result_survives_its_file_exactly(keep_log: bool, gpus: int, tmp_path: Path) -> None:
+def test_a_result_survives_its_file_exactly(keep_log: bool, gpus: int) -> None:
     result = simulate(tiny(), Cluster(1, gpus), "tiresias-l", settings=Settings(interval=5), keep_log=keep_log)
-    assert (len(result.set_aside) > 0) == (gpus == 4)
-    save_result(result, tmp_path / "r.zip")
-    read = load_result(tmp_path / "r.zip")
+    assert (len(result.excluded_jobs) > 0) == (gpus == 4)
+    read = unpack(pack(result))
     same(read, result)
     assert read.seconds == result.seconds
     assert (read.grants is not None) == keep_log
@@ -75,11 +75,11 @@ def test_a_damaged_entry_is_noticed_and_computed_again(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    good = run_grid(runs[:2], jobs=1, cache=tmp_path, progress=False)
+    good = run_grid(runs[:2], cache=tmp_path, progress=False)
     before = content(tmp_path)
     victim, other = (tmp_path / f"{run.key}.zip" for run in runs[:2])
     damage(victim, other)
-    again = run_grid(runs[:2], jobs=1, cache=tmp_path, progress=False)
+    again = run_grid(runs[:2], cache=tmp_path, progress=False)
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1
     assert str(victim) in err
@@ -88,7 +88,7 @@ def test_a_damaged_entry_is_noticed_and_computed_again(
     for a, b in zip(good, again, strict=True):
         same(a, b)
     forbid(monkeypatch)
-    run_grid(runs[:2], jobs=1, cache=tmp_path, progress=False)
+    run_grid(runs[:2], cache=tmp_path, progress=False)
 
 
 def test_every_flipped_bit_is_noticed() -> None:
@@ -130,7 +130,7 @@ def test_a_key_is_the_same_in_every_process(runs: list[Run]) -> None:
 def test_the_simulator_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run(tiny(), FOUR, get_policy("astraea"))
     before = run.key
-    monkeypatch.setattr(run_module, "source_digest", lambda: "another")
+    monkeypatch.setattr(run_module, "digest", lambda *_: "another")
     assert run.key != before
 
 
@@ -166,7 +166,7 @@ def test_the_text_of_a_home_made_policy_is_in_its_key() -> None:
 
 @pytest.mark.slow
 def test_several_grids_share_a_cache(runs: list[Run], tmp_path: Path) -> None:
-    options = {"jobs": 1, "cache": tmp_path, "progress": False}
+    options = {"cache": tmp_path, "progress": False}
     both = joblib.Parallel(n_jobs=2)(joblib.delayed(run_grid)(runs, **options) for _ in range(4))
     for results in both[1:]:
         for a, b in zip(both[0], results, strict=True):
@@ -180,7 +180,7 @@ sys.path[:0] = sys.argv[2:]
 from small_runs import FOUR, tiny
 from astraea.experiments.grid import grid, run_grid
 runs = grid([tiny()], [FOUR], ["astraea"], {"lease_term": range(100, 4000)})
-run_grid(runs, jobs=1, cache=sys.argv[1], progress=False)
+run_grid(runs, cache=sys.argv[1], progress=False)
 """
 
 

@@ -13,7 +13,9 @@ from small_runs import FOUR, content, same, tiny
 
 from astraea.core.errors import InputError
 from astraea.experiments import parallel
-from astraea.experiments.grid import Run, grid, run_grid
+from astraea.experiments.grid import grid, run_grid
+from astraea.experiments.parallel import computing
+from astraea.experiments.run import Run
 
 pytestmark = pytest.mark.slow
 
@@ -29,45 +31,51 @@ def runs() -> list[Run]:
     return grid([tiny(), tiny("twin")], [FOUR], ["astraea", "fifo"], {"lease_term": [100, 300]})
 
 
+def there(scheduler: str) -> computing:
+    """Compute on this Dask cluster."""
+    return computing(backend="dask", scheduler=scheduler)
+
+
 def test_dask_gives_the_same_bytes(cluster: Any, runs: list[Run], tmp_path: Path) -> None:
-    options: dict[str, Any] = {"backend": "dask", "scheduler": cluster.scheduler_address, "progress": False}
-    there = run_grid(runs, cache=tmp_path / "dask", **options)
-    here = run_grid(runs, cache=tmp_path / "loky", jobs=2, progress=False)
+    with there(cluster.scheduler_address):
+        far = run_grid(runs, cache=tmp_path / "dask", progress=False)
+    with computing(jobs=2):
+        here = run_grid(runs, cache=tmp_path / "loky", progress=False)
     assert content(tmp_path / "dask") == content(tmp_path / "loky")
-    for a, b in zip(there, here, strict=True):
+    for a, b in zip(far, here, strict=True):
         same(a, b)
 
 
 def test_a_failing_run_on_dask_is_named(cluster: Any, runs: list[Run], tmp_path: Path) -> None:
     (bad,) = grid([tiny("short")], [FOUR], ["astraea"], {"lease_term": [5]})
-    with pytest.raises(InputError, match=r"trace short, .* policy astraea \(lease_term=5.* seed 0: .*interval"):
-        run_grid([bad, *runs], cache=tmp_path, backend="dask", scheduler=cluster.scheduler_address, progress=False)
+    with there(cluster.scheduler_address), pytest.raises(InputError, match=r"trace short, .* policy astraea \(lease_term=5.* seed 0: .*interval"):
+        run_grid([bad, *runs], cache=tmp_path, progress=False)
     assert {p.stem for p in tmp_path.iterdir()} == {run.key for run in runs}
 
 
 def test_workers_of_another_version_are_refused(
     cluster: Any, runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("astraea.experiments.run.source_digest", lambda: "another")
-    with pytest.raises(InputError, match="another version"):
-        run_grid(runs, cache=tmp_path, backend="dask", scheduler=cluster.scheduler_address, progress=False)
+    monkeypatch.setattr("astraea.experiments.cache.digest", lambda *_: "another")
+    with there(cluster.scheduler_address), pytest.raises(InputError, match="another version"):
+        run_grid(runs, cache=tmp_path, progress=False)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_no_scheduler_there(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
-    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"):
-        run_grid(runs, cache=tmp_path, backend="dask", scheduler="tcp://127.0.0.1:9", progress=False)
+    with there("tcp://127.0.0.1:9"), pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"):
+        run_grid(runs, cache=tmp_path, progress=False)
 
 
 def test_a_scheduler_without_workers(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
     with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
-        with pytest.raises(InputError, match="has no workers"):
-            run_grid(runs, cache=tmp_path, backend="dask", scheduler=empty.scheduler_address, progress=False)
+        with there(empty.scheduler_address), pytest.raises(InputError, match="has no workers"):
+            run_grid(runs, cache=tmp_path, progress=False)
 
 
 def test_dask_is_an_extra(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"pip install 'astraea\[dask\]'"):
-        run_grid(runs, cache=tmp_path, backend="dask", scheduler="tcp://127.0.0.1:9", progress=False)
+    with there("tcp://127.0.0.1:9"), pytest.raises(InputError, match=r"pip install 'astraea\[dask\]'"):
+        run_grid(runs, cache=tmp_path, progress=False)

@@ -17,8 +17,9 @@ from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
-from astraea.experiments.grid import Run, grid, grid_table, run_grid
-from astraea.experiments.parallel import streamed
+from astraea.experiments.grid import grid, grid_table, run_grid
+from astraea.experiments.parallel import computing, parallel_stream
+from astraea.experiments.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +28,14 @@ def runs() -> list[Run]:
 
 
 def test_results_come_in_the_order_of_the_runs(runs: list[Run], tmp_path: Path) -> None:
-    results = run_grid([*reversed(runs)], jobs=1, cache=tmp_path, progress=False)
+    results = run_grid([*reversed(runs)], cache=tmp_path, progress=False)
     for run, result in zip(reversed(runs), results, strict=True):
         same(result, simulate(run.trace, run.cluster, run.policy, run.seed, settings=run.settings))
 
 
 def test_equal_runs_are_computed_once(runs: list[Run], tmp_path: Path) -> None:
     again = Run(tiny(), FOUR, get_policy(runs[0].policy.name)(**runs[0].policy.parameters))
-    first, second, third = run_grid([runs[0], runs[1], again], jobs=1, cache=tmp_path, progress=False)
+    first, second, third = run_grid([runs[0], runs[1], again], cache=tmp_path, progress=False)
     assert first is third
     assert first is not second
     assert len(list(tmp_path.iterdir())) == 2
@@ -42,8 +43,9 @@ def test_equal_runs_are_computed_once(runs: list[Run], tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_processes_give_the_same_bytes_as_one(runs: list[Run], tmp_path: Path) -> None:
-    one = run_grid(runs, jobs=1, cache=tmp_path / "one", progress=False)
-    two = run_grid(runs, jobs=2, cache=tmp_path / "two", progress=False)
+    one = run_grid(runs, cache=tmp_path / "one", progress=False)
+    with computing(jobs=2):
+        two = run_grid(runs, cache=tmp_path / "two", progress=False)
     assert content(tmp_path / "one") == content(tmp_path / "two")
     assert len(content(tmp_path / "one")) == len(runs)
     for a, b in zip(one, two, strict=True):
@@ -53,9 +55,9 @@ def test_processes_give_the_same_bytes_as_one(runs: list[Run], tmp_path: Path) -
 def test_a_repeated_grid_computes_nothing(
     runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = run_grid(runs, jobs=1, cache=tmp_path, progress=False)
+    before = run_grid(runs, cache=tmp_path, progress=False)
     forbid(monkeypatch)
-    after = run_grid(runs, jobs=1, cache=tmp_path, progress=False)
+    after = run_grid(runs, cache=tmp_path, progress=False)
     for a, b in zip(before, after, strict=True):
         same(a, b)
         assert a.seconds == b.seconds
@@ -63,7 +65,7 @@ def test_a_repeated_grid_computes_nothing(
 
 
 def test_progress_is_shown_on_stderr(runs: list[Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_grid(runs[:1], jobs=1, cache=tmp_path)
+    run_grid(runs[:1], cache=tmp_path)
     out, err = capsys.readouterr()
     assert "simulating" in err
     assert "1/1" in err
@@ -81,15 +83,17 @@ def first_fit(s: Any) -> None:
 @pytest.mark.slow
 def test_a_policy_from_outside_the_package_runs_in_workers(tmp_path: Path) -> None:
     todo = [Run(tiny(name), FOUR, first_fit) for name in ("x", "y")]
-    for run, result in zip(todo, run_grid(todo, jobs=2, cache=tmp_path, progress=False), strict=True):
+    with computing(jobs=2):
+        results = run_grid(todo, cache=tmp_path, progress=False)
+    for run, result in zip(todo, results, strict=True):
         same(result, simulate(run.trace, run.cluster, first_fit))
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(runs: list[Run], tmp_path: Path) -> None:
     bad = Run(tiny("short"), FOUR, get_policy("astraea")(lease_term=5), seed=3)
     worse = replace(bad, seed=4)
-    with pytest.raises(InputError) as caught:
-        run_grid([bad, *runs, worse], jobs=2, cache=tmp_path, progress=False)
+    with computing(jobs=2), pytest.raises(InputError) as caught:
+        run_grid([bad, *runs, worse], cache=tmp_path, progress=False)
     sentence = str(caught.value)
     for word in ("short", "astraea", "lease_term=5", "seed 3", "interval", "1 more of 7 runs failed"):
         assert word in sentence
@@ -106,14 +110,15 @@ def test_other_errors_become_sentences_too(
 
     monkeypatch.setattr("astraea.experiments.run.simulate", fail)
     with pytest.raises(PolicyError, match=f"trace tiny, 2 x 2 GPUs, policy astraea .*seed 0: .*{shown}$"):
-        run_grid(runs[:1], jobs=1, cache=tmp_path, progress=False)
+        run_grid(runs[:1], cache=tmp_path, progress=False)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
 def test_one_thread_per_worker() -> None:
     calls = [("OMP_NUM_THREADS",)] * 3
-    assert list(streamed(os.getenv, calls, jobs=2, backend="loky", scheduler=None)) == ["1"] * 3
+    with computing(jobs=2):
+        assert list(parallel_stream(os.getenv, calls)) == ["1"] * 3
 
 
 @pytest.mark.parametrize(
@@ -126,15 +131,15 @@ def test_one_thread_per_worker() -> None:
         ({"scheduler": "tcp://x:1"}, "only the dask backend takes a scheduler"),
     ],
 )
-def test_bad_options(options: dict[str, Any], sentence: str, runs: list[Run], tmp_path: Path) -> None:
+def test_bad_places(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        run_grid(runs, **{"cache": tmp_path, "progress": False, **options})
+        computing(**options)
 
 
 def test_a_cache_that_cannot_be(runs: list[Run], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file"):
-        run_grid(runs, jobs=1, cache=tmp_path / "file", progress=False)
+        run_grid(runs, cache=tmp_path / "file", progress=False)
 
 
 def test_grid_gives_parameters_to_whom_has_them() -> None:
@@ -161,8 +166,8 @@ def test_a_seed_is_a_whole_number(seed: Any) -> None:
 
 
 def test_a_table_has_a_row_per_run(runs: list[Run], tmp_path: Path) -> None:
-    table = grid_table(runs, jobs=1, cache=tmp_path, progress=False)
-    results = run_grid(runs, jobs=1, cache=tmp_path, progress=False)
+    table = grid_table(runs, cache=tmp_path, progress=False)
+    results = run_grid(runs, cache=tmp_path, progress=False)
     assert table["policy"].tolist() == [run.policy.name for run in runs]
     assert table["lease_term"].tolist()[:4] == [100, 300, 100, 300]
     assert table["average_jct"].tolist() == [summary(result)["average_jct"] for result in results]

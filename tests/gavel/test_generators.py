@@ -128,7 +128,7 @@ def test_from_trace() -> None:
     trace = Trace.from_frame(jobs, name="t", weights={"x": 3.0, "y": 1.0})
     w = from_trace(trace, COMPACT, seed=5)
     assert w.job_id == ("a", "c", "d")
-    assert w.set_aside.to_dict("list") == {
+    assert w.excluded_jobs.to_dict("list") == {
         "job_id": ["b"],
         "reason": ["no job type was measured on that many GPUs"],
     }

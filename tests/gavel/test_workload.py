@@ -115,7 +115,7 @@ def test_seven_columns(tmp_path: Path) -> None:
     assert w.weight.tolist() == [1, 1, 1]
     assert np.isinf(w.slo).all()
     assert w.entity_weight.tolist() == [1]
-    assert w.set_aside.to_dict("list") == {
+    assert w.excluded_jobs.to_dict("list") == {
         "job_id": ["2", "3"],
         "reason": ["its job type was not measured with that scale factor", "asks for 0 GPUs"],
     }
@@ -125,7 +125,7 @@ def test_ten_columns(tmp_path: Path) -> None:
     w = read(tmp_path, TEN)
     assert w.weight.tolist() == [1, 5]
     assert w.slo == pytest.approx([np.inf, 1.2 * 10])  # 44 steps at 4.4 steps/s on a V100
-    assert w.set_aside.empty
+    assert w.excluded_jobs.empty
 
 
 def test_slo_of_a_job_that_v100s_cannot_run(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_slo_of_a_job_that_v100s_cannot_run(tmp_path: Path) -> None:
     assert w.slo[1] == pytest.approx(1.2 * 44 / 2.4)
     solo[:, COMPACT.kind("CycleGAN", 1)] = 0
     w = read(tmp_path, TEN, dataclasses.replace(COMPACT, solo=solo))
-    assert w.set_aside["reason"].tolist() == ["its job type runs on no accelerator with that scale factor"]
+    assert w.excluded_jobs["reason"].tolist() == ["its job type runs on no accelerator with that scale factor"]
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,14 @@ def test_real_traces(shared: Path) -> None:
     measured = Throughputs.read(data / "gavel" / "simulation_throughputs.json")
     jobs = {path.name: read_workload(path, measured) for path in sorted((data / "gavel").glob("*/*.trace"))}
     assert {name: len(w) for name, w in jobs.items()}["minimize_makespan.trace"] == 100
-    assert all(w.set_aside.empty for w in jobs.values())
+    assert all(w.excluded_jobs.empty for w in jobs.values())
     vcs = [read_workload(path, measured) for path in sorted((data / "philly-gavel").glob("*.trace"))]
     assert len(vcs) == 15
-    rows = sum(len(w) + len(w.set_aside) for w in vcs)
+    rows = sum(len(w) + len(w.excluded_jobs) for w in vcs)
     assert rows == 15264
     # gangs of 7, 12, 16, 20, 24, 32 and 64 GPUs, and types that train on one GPU only
-    assert {r for w in vcs for r in w.set_aside["reason"]} == {"its job type was not measured with that scale factor"}
+    reasons = {r for w in vcs for r in w.excluded_jobs["reason"]}
+    assert reasons == {"its job type was not measured with that scale factor"}
     for w in (*vcs, *jobs.values()):
         w.kinds(measured)
     reference = read_workload(shared / "reference" / "gavel" / "multi.trace", measured)

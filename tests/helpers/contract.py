@@ -100,7 +100,7 @@ class PolicyContract:
         assert jobs["preemptions"].to_dict() == restarts.to_dict()
 
     def test_no_job_is_lost(self, run: Audit) -> None:
-        trace, jobs, aside = run.workload.trace, run.jobs, run.result.set_aside
+        trace, jobs, aside = run.workload.trace, run.jobs, run.result.excluded_jobs
         assert sorted([*jobs["job_id"], *aside["job_id"]]) == sorted(trace.job_id)
         kept = trace.frame[~trace.frame["job_id"].isin(aside["job_id"])].reset_index(drop=True)
         columns = ["job_id", "tenant", "demand", "submit_time", "duration", "user"]
@@ -173,17 +173,17 @@ class PolicyContract:
     @pytest.mark.parametrize("part", [0.2, 0.5, 0.9])
     def test_the_future_is_out_of_reach(self, run: Audit, part: float) -> None:
         """Durations of jobs that have not ended by a moment, and jobs that come later, decide nothing before it."""
-        moment = part * run.workload.trace.span
-        known = run.workload.trace.submit_time <= moment
+        clock = part * run.workload.trace.span
+        known = run.workload.trace.submit_time <= clock
         jobs = run.workload.trace.frame[known]
-        unended = ~jobs["job_id"].isin(run.jobs.loc[run.jobs["end_time"] <= moment, "job_id"])
+        unended = ~jobs["job_id"].isin(run.jobs.loc[run.jobs["end_time"] <= clock, "job_id"])
         if not self.policy.needs_estimates:
             longer = np.random.default_rng(5).uniform(1, 30, len(jobs))
             jobs = jobs.assign(duration=jobs["duration"] * np.where(unended, longer, 1))
         weights = dict(zip(run.workload.trace.tenants, run.workload.trace.tenant_weight, strict=True))
         other = Audit(run.workload._replace(trace=Trace.from_frame(jobs, weights=weights)), self.policy)
         assert unended.sum() > 3
-        ours, theirs = (a.grants[a.grants["start"] <= moment].drop(columns="end") for a in (other, run))
+        ours, theirs = (a.grants[a.grants["start"] <= clock].drop(columns="end") for a in (other, run))
         pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
         assert len(ours) > 3
         ours, theirs = (a.placements[a.placements["grant"] < len(ours)] for a in (other, run))

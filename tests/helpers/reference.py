@@ -479,7 +479,7 @@ def simulate(
     -------
     dict
         Lists with one entry per job: `first_start`, `end_time` (both None for a job set aside), `attained` and `fair`
-        [GPU-s], `overhead` [s], `leases`, `preemptions`. `set_aside`: indices of jobs that could never run.
+        [GPU-s], `overhead` [s], `leases`, `preemptions`. `excluded_jobs`: indices of jobs that could never run.
         `grants`: `Grant`s in order of time, then of selection. `timeline[h][t]`: (attained, fair) of tenant t over
         [0, h hours], from hour 0 to the first whole hour at or after the last end. All numbers are Fractions.
     """
@@ -517,7 +517,7 @@ def simulate(
 
     names = ("first_start", "end_time", "attained", "fair", "overhead", "leases", "preemptions")
     return {name: column(name) for name in names} | {
-        "set_aside": [job.index for job in s.jobs if job.status == "aside"],
+        "excluded_jobs": [job.index for job in s.jobs if job.status == "aside"],
         "grants": s.grants,
         "timeline": [[(Fraction(attained), Fraction(fair)) for attained, fair in hour] for hour in s.hours],
     }

@@ -29,7 +29,7 @@ def simulated(rows: list[dict[str, Any]], gpus: int, policy: str, **parameters: 
     settings = Settings(checkpoint_overhead=0, restart_overhead=0)
     trace = Trace.from_frame(pd.DataFrame(rows))
     result = simulate(trace, Cluster(1, gpus), get_policy(policy)(**parameters), settings=settings, keep_log=True)
-    assert len(result.set_aside) == 0
+    assert len(result.excluded_jobs) == 0
     return result
 
 

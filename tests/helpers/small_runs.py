@@ -35,7 +35,7 @@ def tiny(name: str = "tiny", last: float = 100.0) -> Trace:
 
 def same(a: Result, b: Result) -> None:
     """Equal to the last bit, types included; `seconds` apart."""
-    for name in ("jobs", "set_aside", "timeline", "grants", "placements"):
+    for name in ("jobs", "excluded_jobs", "timeline", "grants", "placements"):
         x, y = getattr(a, name), getattr(b, name)
         if x is None or y is None:
             assert x is y

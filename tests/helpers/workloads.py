@@ -86,7 +86,7 @@ def workload(name: str) -> Workload:
 def digest(result: Result) -> str:
     """SHA-256 of the bytes of every table."""
     h = hashlib.sha256()
-    for table in (result.jobs, result.set_aside, result.timeline, result.grants, result.placements):
+    for table in (result.jobs, result.excluded_jobs, result.timeline, result.grants, result.placements):
         buffer = io.BytesIO()
         if table is not None:
             table.to_parquet(buffer)

@@ -9,6 +9,7 @@ import nbformat
 import pytest
 
 from astraea.core.errors import InputError
+from astraea.experiments.parallel import computing
 from astraea.reports import figures, notebooks
 from astraea.reports.figures import make_figures
 
@@ -35,7 +36,8 @@ def test_good_and_failing_notebooks(tmp_path: Path, capsys: pytest.CaptureFixtur
         parameters="JOBS = 0",
     )
     (tmp_path / "notebooks" / "scratch.ipynb").write_text("not a notebook of the project")
-    assert make_figures(root=tmp_path, jobs=2, scale="small") == 1
+    with computing(jobs=2):
+        assert make_figures(root=tmp_path, scale="small") == 1
     said = capsys.readouterr()
     assert "failed: 02_bad, cell 4: ValueError: no such thing\n" in said.err
     assert "Traceback" not in said.err and "and more" not in said.err
@@ -47,7 +49,7 @@ def test_good_and_failing_notebooks(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not (tmp_path / "figures").exists()
 
     # the failed one is tried again, the good ones are left alone
-    assert make_figures(root=tmp_path, jobs=1, scale="small") == 1
+    assert make_figures(root=tmp_path, scale="small") == 1
     said = capsys.readouterr()
     assert "nothing to do: 01_good-venus is unchanged" in said.out and "02_bad is unchanged" not in said.out
 
@@ -74,7 +76,7 @@ def test_second_run_does_nothing_until_something_changes(tmp_path: Path, runs: l
 
     def again(**options: object) -> list[str]:
         runs.clear()
-        assert make_figures(root=tmp_path, jobs=1, **options) == 0  # type: ignore[arg-type]
+        assert make_figures(root=tmp_path, **options) == 0  # type: ignore[arg-type]
         return list(runs)
 
     assert again() == both
@@ -105,7 +107,7 @@ def test_changed_data_runs_again(tmp_path: Path, runs: list[str]) -> None:
     (data / "a.csv").write_text("x\n")
     for content, expected in (("x\n", 1), ("x\n", 1), ("y\n", 2)):
         (data / "a.csv").write_text(content)
-        assert make_figures(str(data), root=tmp_path, jobs=1) == 0
+        assert make_figures(str(data), root=tmp_path) == 0
         assert len(runs) == expected
     assert runs[0] == "01_good-my-trace"
     assert (tmp_path / "build" / "paper-my-trace" / "figures" / "README.md").is_file()
@@ -114,13 +116,13 @@ def test_changed_data_runs_again(tmp_path: Path, runs: list[str]) -> None:
 
 def test_what_is_no_longer_written_goes(tmp_path: Path, runs: list[str]) -> None:
     write(tmp_path / "notebooks" / "01_good.ipynb", GOOD)
-    assert make_figures(root=tmp_path, jobs=1) == 0
+    assert make_figures(root=tmp_path) == 0
     record = tmp_path / "build" / "paper" / "records" / "01_good-venus.json"
     old = json.loads(record.read_text())
     record.write_text(json.dumps({"digest": "of before", "outputs": {**old["outputs"], "old.png": ""}}))
     (tmp_path / "figures" / "old.png").write_bytes(b"old")
     (tmp_path / "figures" / "mine.png").write_bytes(b"not of a notebook")
-    assert make_figures(root=tmp_path, jobs=1) == 0
+    assert make_figures(root=tmp_path) == 0
     assert not (tmp_path / "figures" / "old.png").exists()
     assert (tmp_path / "figures" / "mine.png").exists()
 

@@ -11,11 +11,11 @@ from astraea.traces.describe import (
     demand_shares,
     describe,
     describe_text,
+    exclusion_reasons,
     hourly_arrivals,
     offered_load,
     running_time_table,
     service_shares,
-    set_aside_reasons,
     state_shares,
     user_shares,
 )
@@ -42,7 +42,7 @@ def trace() -> Trace:
     aside = pd.DataFrame(
         {"job_id": ["x", "y", "z"], "reason": ["ran for 0 s", "asks for 0 GPUs", "asks for 0 GPUs"]}, dtype=object
     )
-    return Trace.from_frame(jobs, name="ten", set_aside=aside, weights={"a": 3.0, "b": 1.0})
+    return Trace.from_frame(jobs, name="ten", excluded_jobs=aside, weights={"a": 3.0, "b": 1.0})
 
 
 def test_table_1(trace: Trace) -> None:
@@ -122,7 +122,7 @@ def test_describe_where_nothing_is_known() -> None:
 
 
 def test_text_counts_reasons(trace: Trace) -> None:
-    assert set_aside_reasons(trace).to_dict() == {"asks for 0 GPUs": 2, "ran for 0 s": 1}
+    assert exclusion_reasons(trace).to_dict() == {"asks for 0 GPUs": 2, "ran for 0 s": 1}
     lines = describe_text(trace).splitlines()
     assert lines[0] == "ten: 10 jobs of 2 tenants in 0.2 days"
     assert lines[1:4] == ["set aside: 3 rows", "         2  asks for 0 GPUs", "         1  ran for 0 s"]

@@ -82,7 +82,7 @@ def test_astraea_header_tells_seconds_and_tenants(write: Any) -> None:
     assert trace.submit_time.tolist() == [190.0, 273.0]
     np.testing.assert_array_equal(trace.deadline, [2190.0, np.nan])
     assert trace.user.tolist() == ["north", "south"]
-    assert trace.set_aside.to_numpy().tolist() == [["2", "asks for 0 GPUs"], ["3", "ran for 0 s"]]
+    assert trace.excluded_jobs.to_numpy().tolist() == [["2", "asks for 0 GPUs"], ["3", "ran for 0 s"]]
 
 
 def test_given_unit_wins_over_the_header(write: Any) -> None:
@@ -116,7 +116,7 @@ def test_folder_is_one_tenant_per_file(write: Any, tmp_path: Path) -> None:
     assert trace.tenant_weight.tolist() == [1.0, 3.0]
     assert trace.job_id.tolist() == ["b/0", "b/1", "a/0", "a/1"]
     assert trace.user.tolist() == ["b", "b", "north", "south"]
-    assert trace.set_aside["job_id"].tolist() == ["a/2", "a/3"]
+    assert trace.excluded_jobs["job_id"].tolist() == ["a/2", "a/3"]
 
 
 def test_folder_with_one_file_is_that_file(write: Any, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_helios(venus: Path) -> None:
     assert trace.queueing_delay.tolist() == [60.0, 0.0, 0.0, 0.0]
     assert trace.state.tolist() == ["completed", "failed", "failed", "cancelled"]
     assert trace.user.tolist() == ["ua", "ub", "ub", "ub"]
-    assert dict(zip(trace.set_aside["job_id"], trace.set_aside["reason"], strict=True)) == {
+    assert dict(zip(trace.excluded_jobs["job_id"], trace.excluded_jobs["reason"], strict=True)) == {
         "8": "is a CPU job (0 GPUs)",
         "11": "ran for 0 s",
         "12": "never started",
@@ -195,7 +195,7 @@ def test_philly(tmp_path: Path) -> None:
     assert trace.queueing_delay.tolist() == [30.0, 120.0, 240.0]
     assert trace.state.tolist() == ["completed", "cancelled", "failed"]
     assert trace.user.tolist() == ["ce2f4c", "b436b2", "ce2f4c"]
-    assert dict(zip(trace.set_aside["job_id"], trace.set_aside["reason"], strict=True)) == {
+    assert dict(zip(trace.excluded_jobs["job_id"], trace.excluded_jobs["reason"], strict=True)) == {
         "none": "has no attempt",
         "no-gpu": "lists no GPU",
         "running": "was still running when the log was taken",
@@ -212,7 +212,7 @@ def test_gavel_both_forms(write: Any, speeds: Path) -> None:
     assert old.duration.tolist() == [100.0, 125.0]
     assert old.submit_time.tolist() == [0.0, 50.5]
     assert old.demand.tolist() == [1, 2]
-    assert old.set_aside["reason"].tolist() == [
+    assert old.excluded_jobs["reason"].tolist() == [
         "its job type cannot run on that many V100s (throughput 0)",
         "its job type was not measured on that many V100s",
     ]

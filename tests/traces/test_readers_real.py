@@ -20,14 +20,14 @@ def test_philly_vcs(shared: Path) -> None:
     assert np.bincount(trace.tenant).tolist() == [1494, 5755, 992, 2638]
     assert trace.span == 10_817_570.0  # milliseconds, told by the header
     assert trace.duration.min() == 1.0
-    assert len(trace.set_aside) == 0
+    assert len(trace.excluded_jobs) == 0
 
 
 def test_chronus(shared: Path) -> None:
     trace = read_trace(shared / "data" / "philly-chronus" / "trace_job_Philly_SLO.csv")
     assert len(trace) == 30_940 - 205
-    assert trace.set_aside["reason"].tolist() == ["asks for 0 GPUs"] * 205
-    assert trace.set_aside["job_id"].iloc[0] == "188"
+    assert trace.excluded_jobs["reason"].tolist() == ["asks for 0 GPUs"] * 205
+    assert trace.excluded_jobs["job_id"].iloc[0] == "188"
     assert len(trace.tenants) == 11
     assert trace.span == 20_151 * 60.0
     assert trace.duration.min() == 20 * 60.0
@@ -59,8 +59,8 @@ def test_gavel_older_form(shared: Path) -> None:
     table = shared / "data" / "gavel" / "simulation_throughputs.json"
     trace = read_trace(shared / "data" / "philly-gavel", throughputs=table)
     assert len(trace.tenants) == 15
-    assert len(trace) + len(trace.set_aside) == 15_264
-    assert trace.set_aside["reason"].unique().tolist() == ["its job type was not measured on that many V100s"]
+    assert len(trace) + len(trace.excluded_jobs) == 15_264
+    assert trace.excluded_jobs["reason"].unique().tolist() == ["its job type was not measured on that many V100s"]
     # one virtual cluster is in both collections: same arrivals, same gangs
     ours = trace.submit_time[trace.tenant == trace.tenants.index("7f04ca")]
     assert ours.max() == 10_817_570.0

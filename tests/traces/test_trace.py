@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from astraea.core.errors import InputError
-from astraea.core.files import publish
+from astraea.core.files import write_atomically
 from astraea.traces.readers import read_trace
-from astraea.traces.trace import Trace, no_set_aside
+from astraea.traces.trace import Trace, no_excluded_jobs
 
 
 def table(n: int = 6) -> pd.DataFrame:
@@ -45,7 +45,7 @@ def trace() -> Trace:
     aside = pd.DataFrame({"job_id": ["x", "y"], "reason": ["asks for 0 GPUs", "ran for 0 s"]}, dtype=object)
     weights = {"north": 3.0, "south": 1 / 3, "idle": 2.0}
     made = Trace.from_frame(
-        table(), name="t", weights=weights, set_aside=aside, origin=pd.Timestamp("2020-04-01 00:00:07")
+        table(), name="t", weights=weights, excluded_jobs=aside, origin=pd.Timestamp("2020-04-01 00:00:07")
     )
     return made.window(200.0, 600.0)
 
@@ -171,7 +171,7 @@ def assert_same(a: Trace | None, b: Trace | None) -> None:
     assert (a.name, a.tenants, a.origin, a.digest) == (b.name, b.tenants, b.origin, b.digest)
     np.testing.assert_array_equal(a.tenant_weight, b.tenant_weight)
     pd.testing.assert_frame_equal(a.frame, b.frame, check_exact=True)
-    pd.testing.assert_frame_equal(a.set_aside, b.set_aside)
+    pd.testing.assert_frame_equal(a.excluded_jobs, b.excluded_jobs)
     assert_same(a.history, b.history)
 
 
@@ -265,7 +265,7 @@ def test_nothing_half_written(trace: Trace, tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(InputError, match=r"t\.parquet: cannot be written \(No space left on device\)"):
-        publish(path, full)
+        write_atomically(path, full)
     with pytest.raises(InputError, match="cannot be written"):
         trace.to_parquet(path / "below a file.parquet")
     assert path.read_text() == "before"
@@ -273,4 +273,4 @@ def test_nothing_half_written(trace: Trace, tmp_path: Path) -> None:
 
 
 def test_nothing_set_aside_by_default() -> None:
-    assert Trace.from_frame(table()).set_aside.equals(no_set_aside())
+    assert Trace.from_frame(table()).excluded_jobs.equals(no_excluded_jobs())

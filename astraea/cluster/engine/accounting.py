@@ -37,7 +37,7 @@ def job_fair(s: View, j: int, time: float) -> float:
 @inlined
 def contention_integral(s: View, time: float) -> float:
     """Integral of the number of active jobs over [0, time] [job-s]."""
-    return s.moment[0].contention + s.moment[0].active_jobs * (time - s.moment[0].contention_until)
+    return s.clock[0].contention + s.clock[0].active_jobs * (time - s.clock[0].contention_until)
 
 
 @inlined
@@ -52,9 +52,9 @@ def change_held(s: View, t: int, gpus: int, time: float) -> None:
 def change_active(s: View, j: int, sign: int, time: float) -> None:
     """Job `j` becomes active (+1) or stops being active (-1) at `time`; the shares of its tenant's jobs follow."""
     t = s.job[j].tenant
-    s.moment[0].contention = contention_integral(s, time)
-    s.moment[0].contention_until = time
-    s.moment[0].active_jobs += sign
+    s.clock[0].contention = contention_integral(s, time)
+    s.clock[0].contention_until = time
+    s.clock[0].active_jobs += sign
 
     s.tenant[t].fair = tenant_fair(s, t, time)
     elapsed = time - s.tenant[t].fair_until
@@ -77,8 +77,8 @@ def change_active(s: View, j: int, sign: int, time: float) -> None:
 @inlined
 def record_hours(s: View, time: float) -> None:
     """Write the timeline up to `time`; nothing has changed since the last event."""
-    while s.moment[0].n_hours * HOUR <= time:
-        h = s.moment[0].n_hours
+    while s.clock[0].n_hours * HOUR <= time:
+        h = s.clock[0].n_hours
         at = h * HOUR
         for t in range(len(s.tenant)):
             s.timeline[h, t].attained = tenant_alloc(s, t, at)
@@ -90,4 +90,4 @@ def record_hours(s: View, time: float) -> None:
             j = s.queue[q]
             if s.job[j].status == PENDING:
                 s.timeline[h, s.job[j].tenant].waiting += s.job[j].demand
-        s.moment[0].n_hours += 1
+        s.clock[0].n_hours += 1

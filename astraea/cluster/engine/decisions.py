@@ -24,27 +24,27 @@ MISPLACED: Final = 7  # chose nodes that do not exist, have too few free GPUs, o
 def answer_is_valid(s: View, x: Private) -> bool:
     """Check what the policy chose: real candidates, each once, within the GPUs that are there."""
     gpus = s.node_free.sum()
-    for k in range(s.moment[0].n_asking):
+    for k in range(s.clock[0].n_asking):
         gpus += s.job[s.asking[k]].demand
-    for k in range(s.moment[0].n_revoked):
+    for k in range(s.clock[0].n_revoked):
         j = s.revoked[k]
         if not 0 <= j < len(s.job) or s.job[j].status != RUNNING:
             x.engine[0].violation, x.engine[0].violator = NOT_RUNNING, j
             return False
         s.job[j].picked = False
-    for k in range(s.moment[0].n_revoked):
+    for k in range(s.clock[0].n_revoked):
         if s.job[s.revoked[k]].picked:
             x.engine[0].violation, x.engine[0].violator = NOT_RUNNING, s.revoked[k]
             return False
         s.job[s.revoked[k]].picked = True
         gpus += s.job[s.revoked[k]].demand
-    if s.moment[0].n_picks > s.moment[0].gpus:
-        x.engine[0].violation, x.engine[0].violator = OVER_CAPACITY, s.picks[s.moment[0].gpus]
+    if s.clock[0].n_picks > s.clock[0].gpus:
+        x.engine[0].violation, x.engine[0].violator = OVER_CAPACITY, s.picks[s.clock[0].gpus]
         return False
-    for k in range(s.moment[0].n_picks):
+    for k in range(s.clock[0].n_picks):
         if 0 <= s.picks[k] < len(s.job):
             s.job[s.picks[k]].picked = False
-    for k in range(s.moment[0].n_picks):
+    for k in range(s.clock[0].n_picks):
         j = s.picks[k]
         code = 0
         if not 0 <= j < len(s.job):
@@ -69,22 +69,22 @@ def apply(s: View, x: Private) -> bool:
 
     False if the nodes that the policy chose cannot be given.
     """
-    time = s.moment[0].now
-    for k in range(s.moment[0].n_revoked):
+    time = s.clock[0].now
+    for k in range(s.clock[0].n_revoked):
         s.job[s.revoked[k]].picked = False
         revoke_lease(s, x, s.revoked[k], time)
-    for k in range(s.moment[0].n_asking):
+    for k in range(s.clock[0].n_asking):
         j = s.asking[k]
         if not s.job[j].picked:
             lose(s, x, j, time)
     choice, n_started = 0, 0
-    for k in range(s.moment[0].n_picks):
+    for k in range(s.clock[0].n_picks):
         j = s.picks[k]
         s.job[j].picked = False
         s.open_gangs[s.job[j].demand] += 1
         if s.job[j].status == ASKING:
             start_lease(s, x, j, time)
-        elif choice < s.moment[0].n_choices and s.choices[choice].job == j:
+        elif choice < s.clock[0].n_choices and s.choices[choice].job == j:
             choice = place_as_chosen(s, j, choice)
             if choice < 0:
                 x.engine[0].violation, x.engine[0].violator = MISPLACED, j
@@ -96,17 +96,17 @@ def apply(s: View, x: Private) -> bool:
             put(x.started, n_started, j)
             n_started += 1
     dequeue(s, x.started, n_started)
-    if choice < s.moment[0].n_choices:
+    if choice < s.clock[0].n_choices:
         x.engine[0].violation, x.engine[0].violator = MISPLACED, s.choices[choice].job
         return False
-    s.moment[0].n_asking = 0
-    s.moment[0].n_picks = 0
-    s.moment[0].n_revoked = 0
-    s.moment[0].n_choices = 0
+    s.clock[0].n_asking = 0
+    s.clock[0].n_picks = 0
+    s.clock[0].n_revoked = 0
+    s.clock[0].n_choices = 0
     for t in range(len(s.tenant)):
         s.tenant[t].granted = 0
         s.tenant[t].revoked = 0
-    s.moment[0].free = s.node_free.sum()
+    s.clock[0].free = s.node_free.sum()
     return True
 
 
@@ -114,7 +114,7 @@ def apply(s: View, x: Private) -> bool:
 def place_as_chosen(s: View, j: int, choice: int) -> int:
     """Give job `j` the nodes that the policy chose from `choices[choice]` on; the next choice, -1 if it cannot be."""
     left = s.job[j].demand
-    while left > 0 and choice < s.moment[0].n_choices and s.choices[choice].job == j:
+    while left > 0 and choice < s.clock[0].n_choices and s.choices[choice].job == j:
         node, gpus = s.choices[choice].node, s.choices[choice].gpus
         if not 0 <= node < len(s.node_free) or not 0 < gpus <= min(left, s.node_free[node]):
             return -1

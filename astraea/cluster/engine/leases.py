@@ -17,7 +17,7 @@ def arrive(s: View, x: Private, j: int, time: float) -> None:
     accounting.change_active(s, j, 1, time)
     c = s.job[j].fair_class
     s.job[j].fair_at_submit = s.share[c].fair
-    s.job[j].contention_at_submit = s.moment[0].contention
+    s.job[j].contention_at_submit = s.clock[0].contention
     s.job[j].status = PENDING
     s.job[j].waiting_since = time
     expect(s, j)
@@ -44,8 +44,8 @@ def charge(s: View, x: Private, j: int, end: float, time: float) -> None:
     s.job[j].attained_service += s.job[j].demand * held
     s.job[j].executed += held
     accounting.change_held(s, s.job[j].tenant, -s.job[j].demand, time)
-    s.moment[0].n_running -= 1
-    last = s.running[s.moment[0].n_running]
+    s.clock[0].n_running -= 1
+    last = s.running[s.clock[0].n_running]
     s.running[s.job[j].running_position] = last
     s.job[last].running_position = s.job[j].running_position
     if x.engine[0].keep_log:
@@ -68,7 +68,7 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].status = DONE
     x.engine[0].n_done += 1
     placement.give_back(s, j)
-    s.moment[0].free += s.job[j].demand
+    s.clock[0].free += s.job[j].demand
 
 
 @inlined
@@ -80,9 +80,9 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
     expect(s, j)
     s.job[j].status = ASKING
-    put(s.asking, s.moment[0].n_asking, j)
-    s.moment[0].n_asking += 1
-    s.moment[0].free += s.job[j].demand
+    put(s.asking, s.clock[0].n_asking, j)
+    s.clock[0].n_asking += 1
+    s.clock[0].free += s.job[j].demand
 
 
 @inlined
@@ -103,22 +103,22 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     if s.job[j].leases == 0:
         x.job[j].first_start = time
     if not renewal:
-        spans, least = placement.count_nodes(s, j), -(-s.job[j].demand // s.moment[0].gpus_per_node)
+        spans, least = placement.count_nodes(s, j), -(-s.job[j].demand // s.clock[0].gpus_per_node)
         x.job[j].speed = x.job[j].sensitivity if spans > least else 1.0
     if x.engine[0].keep_log:
         write_log(s, x, j, time, 2 if renewal else int(s.job[j].leases > 0))
     s.job[j].leases += 1
     s.job[j].streak += 1
     s.job[j].lease_start = time
-    s.job[j].launch = s.moment[0].n_launched
-    s.moment[0].n_launched += 1
+    s.job[j].launch = s.clock[0].n_launched
+    s.clock[0].n_launched += 1
     x.job[j].lease_end = np.inf
     if x.engine[0].lease_rounds > 0:
-        x.job[j].lease_end = (x.engine[0].round_number + x.engine[0].lease_rounds) * s.moment[0].interval
+        x.job[j].lease_end = (x.engine[0].round_number + x.engine[0].lease_rounds) * s.clock[0].interval
     s.job[j].status = RUNNING
-    s.running[s.moment[0].n_running] = j
-    s.job[j].running_position = s.moment[0].n_running
-    s.moment[0].n_running += 1
+    s.running[s.clock[0].n_running] = j
+    s.job[j].running_position = s.clock[0].n_running
+    s.clock[0].n_running += 1
     accounting.change_held(s, s.job[j].tenant, s.job[j].demand, time)
     events.push(x, j, min(finish_time(s, x, j), x.job[j].lease_end))
 
@@ -171,13 +171,13 @@ def pass_over_neighbours(s: View, x: Private, round_time: float) -> None:
         s.asking[k], s.asking[least] = s.asking[least], s.asking[k]
         j = s.asking[k]
         if is_removed and is_next_in_launch_order(s, s.asking[k - 1], j):
-            late = (x.engine[0].round_number + 1) * s.moment[0].interval
+            late = (x.engine[0].round_number + 1) * s.clock[0].interval
             x.job[j].lease_end = max(x.job[j].lease_end, late)
             events.push(x, j, late)
             is_removed = False
         else:
             time = min(finish_time(s, x, j), x.job[j].lease_end)
-            was_passed_over = time <= (x.engine[0].round_number - 1) * s.moment[0].interval
+            was_passed_over = time <= (x.engine[0].round_number - 1) * s.clock[0].interval
             events.push(x, j, round_time if was_passed_over else time)
             is_removed = True
 
@@ -185,7 +185,7 @@ def pass_over_neighbours(s: View, x: Private, round_time: float) -> None:
 @inlined
 def is_next_in_launch_order(s: View, i: int, j: int) -> bool:
     """Whether no running job was launched between jobs `i` and `j`."""
-    for k in range(s.moment[0].n_running):
+    for k in range(s.clock[0].n_running):
         if s.job[i].launch < s.job[s.running[k]].launch < s.job[j].launch:
             return False
     return True

@@ -45,12 +45,12 @@ def run(s: View, x: Private, select: Any) -> int:
         if x.engine[0].n_done == len(s.job):
             return FINISHED
         number = next_round(s, x)
-        round_time = number * s.moment[0].interval
-        if s.moment[0].n_hours + (round_time - s.moment[0].now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
+        round_time = number * s.clock[0].interval
+        if s.clock[0].n_hours + (round_time - s.clock[0].now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
             return FULL
         x.engine[0].round_number = number
         advance(s, x, round_time)
-        if s.region[len(s.tenant)].length > 0 or x.engine[0].looks == EVERY_ROUND:
+        if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
             select(s)
             if not decisions.answer_is_valid(s, x):
                 return BROKEN
@@ -76,7 +76,7 @@ def next_round(s: View, x: Private) -> int:
         time = min(time, x.heap[0].time)
     if time == np.inf:  # all wait and nothing runs
         return x.engine[0].round_number + 1
-    number = round_at(time, s.moment[0].interval)
+    number = round_at(time, s.clock[0].interval)
     return max(number, x.engine[0].round_number + 1) if began else number
 
 
@@ -94,12 +94,12 @@ def round_at(time: float, interval: float) -> int:
 @inlined
 def looks_again(s: View, x: Private) -> bool:
     """Whether the policy is asked at the very next round, whatever happens."""
-    looks = x.engine[0].looks
+    revisit = x.engine[0].revisit
     waits = s.region[len(s.tenant)].length > 0
-    if looks == EVERY_ROUND or (looks == WHILE_ONE_WAITS and waits):
+    if revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits):
         return True
-    if looks == WHILE_ONE_FITS and waits:
-        for gpus in range(1, s.moment[0].free + 1):
+    if revisit == WHILE_ONE_FITS and waits:
+        for gpus in range(1, s.clock[0].free + 1):
             if s.open_gangs[gpus] > 0:
                 return True
     return False
@@ -108,7 +108,7 @@ def looks_again(s: View, x: Private) -> bool:
 @inlined
 def log_is_full(s: View, x: Private) -> bool:
     """Whether one more round could overflow the logs."""
-    m = s.moment[0].gpus
+    m = s.clock[0].gpus
     return x.engine[0].keep_log and (x.engine[0].n_log + m > len(x.log) or x.engine[0].n_place + m > len(x.place_log))
 
 
@@ -138,8 +138,8 @@ def advance(s: View, x: Private, round_time: float) -> None:
             leases.arrive(s, x, x.engine[0].next_arrival, time)
             x.engine[0].next_arrival += 1
     accounting.record_hours(s, round_time)
-    s.moment[0].now = round_time
-    queues.enqueue(s, s.asking, s.moment[0].n_asking)
+    s.clock[0].now = round_time
+    queues.enqueue(s, s.asking, s.clock[0].n_asking)
 
 
 @inlined

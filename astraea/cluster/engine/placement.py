@@ -36,7 +36,7 @@ def place(s: View, x: Private, j: int, gpus: int) -> int:
         for _ in range(gpus):
             take(s, j, emptiest(s) if kind == SPREAD else drawn(s, x), 1)
         return count_nodes(s, j)
-    per_node = s.moment[0].gpus_per_node
+    per_node = s.clock[0].gpus_per_node
     whole, rest = gpus // per_node, gpus % per_node
     empty = 0
     for node in range(len(s.node_free)):
@@ -121,8 +121,8 @@ def take(s: View, j: int, node: int, gpus: int) -> None:
             s.piece[piece].gpus += gpus
             return
         piece = s.piece[piece].next
-    piece = s.moment[0].free_piece
-    s.moment[0].free_piece = s.piece[piece].next
+    piece = s.clock[0].free_piece
+    s.clock[0].free_piece = s.piece[piece].next
     s.piece[piece].node = node
     s.piece[piece].gpus = gpus
     s.piece[piece].next = s.job[j].first_piece
@@ -136,8 +136,8 @@ def give_back(s: View, j: int) -> None:
     while piece >= 0:
         s.node_free[s.piece[piece].node] += s.piece[piece].gpus
         following = s.piece[piece].next
-        s.piece[piece].next = s.moment[0].free_piece
-        s.moment[0].free_piece = piece
+        s.piece[piece].next = s.clock[0].free_piece
+        s.clock[0].free_piece = piece
         piece = following
     s.job[j].first_piece = -1
 

@@ -10,7 +10,7 @@ Records = Any
 """A numpy record array: one record per item, fields by attribute."""
 
 
-MOMENT: Final = np.dtype(
+CLOCK: Final = np.dtype(
     [
         ("now", float),  # time of this round [s]
         ("interval", float),  # between rounds [s]
@@ -118,7 +118,7 @@ ENGINE: Final = np.dtype(
         ("placement", int),
         ("keep_log", bool),
         ("skipped_neighbour", bool),  # see `leases.pass_over_neighbours`
-        ("looks", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
+        ("revisit", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
         ("random", np.uint64),  # state of the generator of random placement
         ("round_number", int),  # number of this round
         ("next_arrival", int),

@@ -18,11 +18,11 @@ import numpy.typing as npt
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.records import (
     CHOICE,
+    CLOCK,
     ENGINE,
     EVENT,
     JOB,
     LOG,
-    MOMENT,
     PIECE,
     PRIVATE_JOB,
     REGION,
@@ -59,7 +59,7 @@ I = npt.NDArray[np.int64]  # noqa: E741
 class View(NamedTuple):
     """What a policy may read, and the few arrays through which it answers."""
 
-    moment: Records  #: (1,) of `MOMENT`
+    clock: Records  #: (1,) of `CLOCK`
     parameters: F  #: the policy's parameters, in the order of its `Parameters`
     job: Records  #: (n,) of `JOB`
     tenant: Records  #: (T,) of `TENANT`
@@ -124,7 +124,7 @@ def new_state(
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
     view = View(
-        moment=records(MOMENT, interval=interval, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
+        clock=records(CLOCK, interval=interval, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
         parameters=parameters,
         job=records(
             JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,

@@ -44,7 +44,7 @@ class Parameters(NamedTuple):
 
 
 # After a round nothing that waits fits, so only an event can change the answer.
-@policy("allox", Parameters, needs_estimates=True, looks=lambda _: AT_EVENTS, at_most={"alpha": 1})
+@policy("allox", Parameters, needs_estimates=True, revisit=lambda _: AT_EVENTS, at_most={"alpha": 1})
 def allox(s: View) -> None:
     """AlloX with fairness (Le et al., EuroSys 2020; [Ye2022] §6.1.5)."""
     if not some_job_fits(s):
@@ -76,7 +76,7 @@ def start_shortest(s: View, tenants: I) -> None:
     for k, j in enumerate(jobs):
         demand[k] = s.job[j].demand
         cost[k] = level(demand[k] * remaining_service(s, j))
-    for k in plan(cost, demand, s.moment[0].free)[1]:
+    for k in plan(cost, demand, s.clock[0].free)[1]:
         if fits(s, jobs[k]):
             grant(s, jobs[k])
 

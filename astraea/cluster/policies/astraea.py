@@ -61,7 +61,7 @@ class Parameters(NamedTuple):
     deadline_bonus: float = 0.0
 
 
-@policy("astraea", Parameters, looks=lambda p: WHILE_ONE_WAITS if p["early_lease"] > 0 else WHILE_ONE_FITS)
+@policy("astraea", Parameters, revisit=lambda p: WHILE_ONE_WAITS if p["early_lease"] > 0 else WHILE_ONE_FITS)
 def astraea(s: View) -> None:
     """ASTRAEA's AllocateJob ([Ye2022] Algorithm 1)."""
     p = unpack(Parameters, s.parameters)
@@ -105,9 +105,9 @@ def rho_tenant(s: View, p: Parameters, t: int) -> float:
     """GPU-time attained over GPU-time owed, as if what was granted at this round had run (line 14)."""
     since = 0.0
     if p.tenant_window > 0:
-        since = np.floor(max(0.0, s.moment[0].now - p.tenant_window) / HOUR) * HOUR
+        since = np.floor(max(0.0, s.clock[0].now - p.tenant_window) / HOUR) * HOUR
     attained = attained_by_tenant(s, t, since) + s.tenant[t].granted * p.lease_term
-    return attained / (s.tenant[t].quota * (s.moment[0].now - since + p.lease_term))
+    return attained / (s.tenant[t].quota * (s.clock[0].now - since + p.lease_term))
 
 
 @inlined
@@ -125,14 +125,14 @@ def select_job(s: View, p: Parameters, t: int) -> int:
 @inlined
 def reward(s: View, p: Parameters, j: int) -> float:
     """Algorithm 2, line 3, with §5.2.1's priorities; steps of 2**-30."""
-    if p.starvation > 0 and s.job[j].status == PENDING and s.moment[0].now - s.job[j].waiting_since >= p.starvation:
+    if p.starvation > 0 and s.job[j].status == PENDING and s.clock[0].now - s.job[j].waiting_since >= p.starvation:
         return STARVING  # all alike: first submitted, first served
     if s.job[j].leases == 0:
         return NEW
     bonus = 0.0
     if s.job[j].status == ASKING:
         bonus += p.renewal_bonus * s.job[j].leases
-    if s.job[j].deadline >= s.moment[0].now:
+    if s.job[j].deadline >= s.clock[0].now:
         bonus += p.deadline_bonus
     return level(bonus - rho_job(s, j))
 
@@ -140,7 +140,7 @@ def reward(s: View, p: Parameters, j: int) -> float:
 @inlined
 def take_early_leases(s: View, p: Parameters, t: int, j: int) -> None:
     """Revoke leases of tenant `t` that were renewed a moment ago, the latest first, if that makes room for job `j`."""
-    room = s.moment[0].free
+    room = s.clock[0].free
     for k in running(s):
         if is_early(s, p, t, k):
             room += s.job[k].demand
@@ -165,4 +165,4 @@ def is_younger(s: View, a: int, b: int) -> bool:
 def is_early(s: View, p: Parameters, t: int, k: int) -> bool:
     """Whether job `k` of tenant `t` was renewed less than `early_lease` ago, and still has its lease."""
     renewed = s.job[k].tenant == t and s.job[k].streak > 1
-    return renewed and s.moment[0].now - s.job[k].lease_start < p.early_lease and is_open(s, k)
+    return renewed and s.clock[0].now - s.job[k].lease_start < p.early_lease and is_open(s, k)

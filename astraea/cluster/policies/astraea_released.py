@@ -90,9 +90,9 @@ class Parameters(NamedTuple):
     "astraea-released",
     Parameters,
     needs_estimates=lambda p: p["job_order"] == THEMIS,
-    looks=lambda _: EVERY_ROUND,
+    revisit=lambda _: EVERY_ROUND,
     memory=(PER_JOB, PER_TENANT, 0),
-    words={"job_order": ORDERS, "skipped_neighbour": ("false", "true")},
+    choices={"job_order": ORDERS, "skipped_neighbour": ("false", "true")},
 )
 def astraea_released(s: View) -> None:
     """ASTRAEA as its authors released it ([Ye2022], released simulator)."""
@@ -108,7 +108,7 @@ def astraea_released(s: View) -> None:
         keys = queue_keys(s, p)
         quota = count_gpus(s, p, keys.copy())  # pass A
         for t in range(len(s.tenant)):  # pass B
-            j = take_first(s, p, keys, t, s.moment[0].gpus)
+            j = take_first(s, p, keys, t, s.clock[0].gpus)
             while j != NO_JOB:
                 if s.job[j].leases == 0:
                     take_delay_jobs(s, p, t, j, quota[t])
@@ -116,7 +116,7 @@ def astraea_released(s: View) -> None:
                     break  # the tenant is done for this round
                 grant(s, j)
                 s.tenant_memory[NEW, t] -= s.job[j].leases == 0
-                j = take_first(s, p, keys, t, s.moment[0].gpus)
+                j = take_first(s, p, keys, t, s.clock[0].gpus)
     close_round(s)
 
 
@@ -127,7 +127,7 @@ def queue_keys(s: View, p: Parameters) -> np.ndarray:
     for t in range(len(s.tenant)):
         mine = of_tenant(s, keys, t)
         for k, j in enumerate(candidates(s, t)):
-            if s.moment[0].now >= s.memory[STARVES, j]:
+            if s.clock[0].now >= s.memory[STARVES, j]:
                 mine[k] = s.job[j].submit_time - FIRST
             elif p.job_order == FAIRNESS:
                 mine[k] = fairness(s, j)
@@ -178,7 +178,7 @@ def count_gpus(s: View, p: Parameters, keys: np.ndarray) -> np.ndarray:
     quota = np.empty(tenants)
     for t in range(tenants):
         quota[t] = in_use(s, t) + s.job.demand[candidates(s, t)].sum()
-    if quota.sum() <= s.moment[0].gpus:
+    if quota.sum() <= s.clock[0].gpus:
         return quota  # all fit
     used, owed, served = np.zeros(tenants), np.zeros(tenants), np.ones(tenants)
     is_closed = np.zeros(tenants, np.bool_)
@@ -188,7 +188,7 @@ def count_gpus(s: View, p: Parameters, keys: np.ndarray) -> np.ndarray:
         if owed[t] > 0:
             served[t] = used[t] / owed[t]
         is_closed[t] = len(candidates(s, t)) == 0
-    free = s.moment[0].free
+    free = s.clock[0].free
     while free > 0:
         t = least_served(s, quota, served, is_closed)
         if t == NO_TENANT:
@@ -244,7 +244,7 @@ def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> Non
 @inlined
 def is_delay_job(s: View, p: Parameters, k: int) -> bool:
     """Whether running job `k` has so little to lose that it may be preempted."""
-    executed = s.moment[0].now - s.job[k].lease_start
+    executed = s.clock[0].now - s.job[k].lease_start
     if p.delay_threshold == 0 or p.job_order == TWO_DAS or p.job_order == FIFO or not is_open(s, k):
         return False
     if s.job[k].progress > 0:

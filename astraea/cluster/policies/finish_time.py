@@ -42,6 +42,6 @@ def finish_time_fairness(s: View) -> None:
 def finish_time_ratio(s: View, j: int) -> float:
     """T / (T* N) of a candidate if it ran from now on ([Ye2022] §4.1.2)."""
     service = total_service(s, j)
-    shared = s.moment[0].now - s.job[j].submit_time + service - s.job[j].progress
+    shared = s.clock[0].now - s.job[j].submit_time + service - s.job[j].progress
     isolated = service * average_contention(s, j)
     return shared / isolated

@@ -57,7 +57,7 @@ class Parameters(NamedTuple):
     lease_term: float = 900.0
 
 
-@policy("hived", Parameters, looks=lambda _: WHILE_ONE_WAITS, memory=(2, 2, 0))
+@policy("hived", Parameters, revisit=lambda _: WHILE_ONE_WAITS, memory=(2, 2, 0))
 def hived(s: View) -> None:
     """HiveD's virtual clusters with guaranteed and spot jobs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5)."""
     renew(s, GUARANTEED)
@@ -72,8 +72,8 @@ def hived(s: View) -> None:
     renew(s, SPOT)  # those whose place no guaranteed job needs
     if some_job_waits(s) and not is_like_the_last(s):
         start_spot(s)
-    s.tenant_memory[LEFT, 0] = len(running(s)) + s.moment[0].n_picks - s.moment[0].n_revoked
-    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.moment[0].n_picks - evicted(s)
+    s.tenant_memory[LEFT, 0] = len(running(s)) + s.clock[0].n_picks - s.clock[0].n_revoked
+    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.clock[0].n_picks - evicted(s)
 
 
 @inlined
@@ -120,7 +120,7 @@ def start_spot(s: View) -> None:
 @inlined
 def start_guaranteed(s: View, cells: Cells, t: int) -> None:
     """Start every waiting job of tenant `t` that its free cells hold, in order of submission."""
-    per_node, most = s.moment[0].gpus_per_node, cells.left[t]
+    per_node, most = s.clock[0].gpus_per_node, cells.left[t]
     for j in candidates(s, t):
         if most == 0:
             break
@@ -166,7 +166,7 @@ def victim(s: View, node: int, wanting: int) -> int:
         for j in jobs:
             held = spot_gpus(s, j, node)
             if held > 0:
-                lost = 0.0 if s.job[j].status == ASKING else s.moment[0].now - s.job[j].lease_start
+                lost = 0.0 if s.job[j].status == ASKING else s.clock[0].now - s.job[j].lease_start
                 key = (float(max(0, wanting - held)), float(s.job[j].demand), lost, float(-j))
                 if key < best_key:
                     best, best_key = j, key

@@ -32,11 +32,11 @@ class Cells(NamedTuple):
 def lay_out(s: View) -> Cells:
     """The cells of all tenants, none of them taken."""
     levels = 0
-    while 2**levels < s.moment[0].gpus_per_node:
+    while 2**levels < s.clock[0].gpus_per_node:
         levels += 1
     cells = Cells(
         first=np.zeros((levels + 1, len(s.tenant)), np.int64),
-        taken=np.zeros(s.moment[0].gpus, np.bool_),
+        taken=np.zeros(s.clock[0].gpus, np.bool_),
         left=s.tenant.whole_quota.copy(),
         idle=s.node_free.copy(),
     )
@@ -51,7 +51,7 @@ def lay_out(s: View) -> Cells:
 @inlined
 def owned(s: View, cells: Cells, t: int, level: int) -> int:
     """GPUs of tenant `t` in its cell of 2**level GPUs; at the last level, in whole nodes."""
-    rest = s.tenant[t].whole_quota % s.moment[0].gpus_per_node
+    rest = s.tenant[t].whole_quota % s.clock[0].gpus_per_node
     return rest & 2**level if level < len(cells.first) - 1 else s.tenant[t].whole_quota - rest
 
 
@@ -67,8 +67,8 @@ def cell_size(gpus: int, per_node: int) -> int:
 @inlined
 def rounded(s: View, j: int) -> int:
     """GPUs in the cells that hold job `j`: whole nodes, and a cell for the rest."""
-    rest = s.job[j].demand % s.moment[0].gpus_per_node
-    return s.job[j].demand - rest + (cell_size(rest, s.moment[0].gpus_per_node) if rest > 0 else 0)
+    rest = s.job[j].demand % s.clock[0].gpus_per_node
+    return s.job[j].demand - rest + (cell_size(rest, s.clock[0].gpus_per_node) if rest > 0 else 0)
 
 
 @inlined
@@ -81,7 +81,7 @@ def mark(cells: Cells, first: int, size: int, taken: bool) -> None:
 @inlined
 def mark_job(s: View, cells: Cells, j: int, cell: int) -> None:
     """Take what job `j` holds: whole nodes, and for the rest the cell that begins at GPU `cell`."""
-    per_node = s.moment[0].gpus_per_node
+    per_node = s.clock[0].gpus_per_node
     rest = s.job[j].demand % per_node
     if rest > 0:
         mark(cells, cell, cell_size(rest, per_node), True)
@@ -99,7 +99,7 @@ def take_cells(s: View, cells: Cells, j: int) -> I:
 
     Empty, and nothing taken, if the free cells do not hold the job; then they hold none that is larger either.
     """
-    per_node = s.moment[0].gpus_per_node
+    per_node = s.clock[0].gpus_per_node
     firsts = np.empty(-(-s.job[j].demand // per_node), np.int64)
     for i in range(len(firsts)):
         gpus = min(s.job[j].demand - i * per_node, per_node)
@@ -119,7 +119,7 @@ def best_cell(s: View, cells: Cells, t: int, gpus: int) -> int:
 
     Of equals, the one on whose node the fewest GPUs are wanting, then the first.
     """
-    per_node = s.moment[0].gpus_per_node
+    per_node = s.clock[0].gpus_per_node
     size, best, best_key = cell_size(gpus, per_node), NO_CELL, np.inf
     for level in range(len(cells.first)):
         start = cells.first[level, t]

@@ -23,7 +23,7 @@ class Parameters(NamedTuple):
     lease_term: float = 900.0
 
 
-@policy("max-min", Parameters, looks=lambda _: AT_EVENTS)
+@policy("max-min", Parameters, revisit=lambda _: AT_EVENTS)
 def max_min(s: View) -> None:
     """Maximize the smallest instantaneous share ([Ye2022] §4.1.1)."""
     position = np.zeros(len(s.tenant), np.int64)  # of the head of each tenant's queue

@@ -35,8 +35,8 @@ PER_TENANT: Final = BIN + WINDOW + 1
 @inlined
 def is_like_the_last(s: View) -> bool:
     """Whether no job has come or ended since the last round, in the same hour: then it can be counted later."""
-    last = s.moment[0].now - s.moment[0].interval
-    return s.moment[0].contention_until <= last and int(last / HOUR) == int(s.moment[0].now / HOUR)
+    last = s.clock[0].now - s.clock[0].interval
+    return s.clock[0].contention_until <= last and int(last / HOUR) == int(s.clock[0].now / HOUR)
 
 
 @inlined
@@ -52,7 +52,7 @@ def open_round(s: View) -> None:
 @inlined
 def close_round(s: View) -> None:
     """Note what this round leaves to be counted at the next."""
-    for k in range(s.moment[0].n_picks):
+    for k in range(s.clock[0].n_picks):
         s.memory[WAITING, s.picks[k]] = -1.0
     for t in range(len(s.tenant)):
         s.tenant_memory[ACTIVE, t] = active_jobs(s, t)
@@ -62,9 +62,9 @@ def close_round(s: View) -> None:
 @inlined
 def count_used(s: View, rounds: int) -> None:
     """Add the GPU-time that each tenant has held since the last round to the bin of this hour."""
-    tick = s.moment[0].interval
+    tick = s.clock[0].interval
     for k in range(rounds - 1, -1, -1):  # the last round of an hour may still be uncounted
-        time = s.moment[0].now - k * tick
+        time = s.clock[0].now - k * tick
         hour = int(time / HOUR)
         this_bin = BIN + hour % (WINDOW + 1)
         is_new_hour = int((time - tick) / HOUR) < hour
@@ -78,7 +78,7 @@ def count_used(s: View, rounds: int) -> None:
 @inlined
 def count_deserved(s: View, rounds: int) -> None:
     """Add min(demand, share) to what each active job deserves; nothing at the round that first sees it."""
-    tick = s.moment[0].interval
+    tick = s.clock[0].interval
     shares = np.empty(len(s.tenant))
     for t in range(len(s.tenant)):
         shares[t] = s.tenant[t].whole_quota / max(1.0, s.tenant_memory[ACTIVE, t])
@@ -104,7 +104,7 @@ def note_waiting(s: View) -> None:
     First those whose lease has ended, in the order in which they were launched, then those submitted.
     """
     jobs = all_candidates(s)
-    launches, n = np.empty(s.moment[0].gpus, np.int64), 0
+    launches, n = np.empty(s.clock[0].gpus, np.int64), 0
     for j in jobs:
         if s.memory[WAITING, j] < 0:
             launches[n] = s.job[j].launch
@@ -114,11 +114,11 @@ def note_waiting(s: View) -> None:
     s.tenant_memory[LAST, 0] += n
     for j in jobs:
         if s.memory[WAITING, j] < 0:
-            begin_to_wait(s, j, first + np.searchsorted(launches, s.job[j].launch), s.moment[0].now)
+            begin_to_wait(s, j, first + np.searchsorted(launches, s.job[j].launch), s.clock[0].now)
             s.tenant_memory[NEW, s.job[j].tenant] += s.job[j].leases == 0  # granted, but there was no place for it
         elif s.memory[WAITING, j] == 0:
             s.tenant_memory[LAST, 0] += 1
-            begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.moment[0].now)
+            begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.clock[0].now)
             s.tenant_memory[NEW, s.job[j].tenant] += 1
 
 
@@ -136,13 +136,13 @@ def begin_to_wait(s: View, j: int, place: float, now: float) -> None:
 def wait_last(s: View, j: int) -> None:
     """Job `j` has lost its GPUs: it is the last that began to wait."""
     s.tenant_memory[LAST, 0] += 1
-    begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.moment[0].now)
+    begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.clock[0].now)
 
 
 @inlined
 def used_and_owed(s: View, t: int) -> tuple[float, float]:
     """GPU-time that tenant `t` used in the last full hours, and its whole quota of them [GPU-s]."""
-    hours = min(WINDOW, int(s.moment[0].now / HOUR))
+    hours = min(WINDOW, int(s.clock[0].now / HOUR))
     return s.tenant_memory[USED, t], s.tenant[t].whole_quota * HOUR * hours
 
 
@@ -158,7 +158,7 @@ def fairness(s: View, j: int) -> float:
 def note_unfairness(s: View) -> None:
     """The finish-time ratio of each job that waits and does not starve."""
     for j in all_candidates(s):
-        if s.moment[0].now < s.memory[STARVES, j]:
+        if s.clock[0].now < s.memory[STARVES, j]:
             s.memory[UNFAIRNESS, j] = finish_time_ratio(s, j)
 
 
@@ -167,5 +167,5 @@ def finish_time_ratio(s: View, j: int) -> float:
     """Life over the life that it would be at its fair share, both counted to the end of the job."""
     if s.memory[DESERVED, j] == 0:
         return 1.0
-    life, executed = s.moment[0].now - s.job[j].submit_time, s.job[j].progress
+    life, executed = s.clock[0].now - s.job[j].submit_time, s.job[j].progress
     return life / (executed * fairness(s, j) + (life - executed) + remaining_service(s, j))

@@ -64,8 +64,8 @@ def themis(s: View) -> None:
     jobs, rho_now, rho_later = worst_first(s, p.lease_term)
     n = number_of_bidders(len(jobs), p.f)
     demand = s.job.demand[jobs[:n]]
-    kept = auction(demand, 1 / rho_now[:n], 1 / rho_later[:n], s.moment[0].free)
-    lot = lots(jobs[:n], s.moment[0].now)
+    kept = auction(demand, 1 / rho_now[:n], 1 / rho_later[:n], s.clock[0].free)
+    lot = lots(jobs[:n], s.clock[0].now)
     for k in range(n):
         if lot[k] < kept[k]:
             grant(s, jobs[k])
@@ -78,7 +78,7 @@ def worst_first(s: View, lease_term: float) -> tuple[I, F, F]:
     jobs = all_candidates(s)
     now, later = np.empty(len(jobs)), np.empty(len(jobs))
     for k, j in enumerate(jobs):
-        shared = s.moment[0].now - s.job[j].submit_time + remaining_service(s, j)
+        shared = s.clock[0].now - s.job[j].submit_time + remaining_service(s, j)
         alone = isolated(s, j)
         now[k], later[k] = shared / alone, (shared + lease_term) / alone
     order = np.argsort(-level(now), kind="mergesort")  # stable: ties in order of submission
@@ -88,7 +88,7 @@ def worst_first(s: View, lease_term: float) -> tuple[I, F, F]:
 @inlined
 def isolated(s: View, j: int) -> float:
     """Estimated finish time of job `j` with 1/N of the cluster, N the average number of active jobs in its life [s]."""
-    gpus = s.moment[0].gpus / average_contention(s, j)
+    gpus = s.clock[0].gpus / average_contention(s, j)
     return total_service(s, j) * max(1.0, s.job[j].demand / gpus)
 
 
@@ -154,8 +154,8 @@ def add_bid(best: F, better: F, demand: int, gain: float) -> None:
 @inlined
 def lots(jobs: I, now: float) -> F:
     """A number in [0, 1) for each job at this moment: splitmix64 of the moment [2**-10 s], then of that and the job."""
-    moment = np.full(len(jobs), int(now * 1024)).astype(np.uint64)
-    mixed = splitmix64(splitmix64(moment) + jobs.astype(np.uint64))
+    clock = np.full(len(jobs), int(now * 1024)).astype(np.uint64)
+    mixed = splitmix64(splitmix64(clock) + jobs.astype(np.uint64))
     return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
@@ -182,7 +182,7 @@ def give_leftovers(s: View, jobs: I) -> None:
             continue
         if s.job[j].status == ASKING and keeps_its_nodes(s, nodes, j):
             grant(s, j)
-        elif s.job[j].status != ASKING and is_consolidated(nodes, s.job[j].demand, s.moment[0].gpus_per_node):
+        elif s.job[j].status != ASKING and is_consolidated(nodes, s.job[j].demand, s.clock[0].gpus_per_node):
             grant(s, j)
             take(nodes, s.job[j].demand)
     for j in jobs:
@@ -215,7 +215,7 @@ def free_nodes(s: View) -> I:
         while piece >= 0:
             nodes[s.piece[piece].node] += s.piece[piece].gpus
             piece = s.piece[piece].next
-    for j in s.picks[: s.moment[0].n_picks]:
+    for j in s.picks[: s.clock[0].n_picks]:
         if s.job[j].status != ASKING:
             take(nodes, s.job[j].demand)
     return nodes

@@ -41,7 +41,7 @@ EXECUTED = 1
 @policy(
     "tiresias-l",
     Parameters,
-    looks=lambda p: WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS,
+    revisit=lambda p: WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS,
     memory=(2, 0, 0),
     at_least={"queues": 1, "growth": 1},
 )
@@ -69,5 +69,5 @@ def tiresias_l(s: View) -> None:
 def starves(s: View, j: int, promote: float) -> bool:
     """Whether a preempted job has waited long enough to be promoted."""
     executed = s.job[j].executed - s.memory[EXECUTED, j]
-    waited = s.moment[0].now - s.job[j].waiting_since
+    waited = s.clock[0].now - s.job[j].waiting_since
     return promote > 0 and s.job[j].status == PENDING and executed > 0 and waited >= promote * executed

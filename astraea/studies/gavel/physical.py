@@ -21,12 +21,12 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.experiments.grid import Grid
 from astraea.gavel.run import GavelRun
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload, read_workload
 from astraea.studies.gavel.runs import scale_of, throughputs_of
-from astraea.studies.ye2022.evaluation import Grid
 
 CLUSTER: Final = (8, 16, 24)
 """V100s, P100s, K80s."""

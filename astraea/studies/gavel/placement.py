@@ -28,13 +28,13 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.result import Result
+from astraea.experiments.grid import Grid
 from astraea.gavel.generators import SIZES, continuous
 from astraea.gavel.run import GavelRun
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 from astraea.studies.gavel.runs import Scale, scale_of, throughputs_of
-from astraea.studies.ye2022.evaluation import Grid
 
 SERVERS: Final = (1, 4, 8)
 """GPUs of a server; with one, placement is not modelled."""

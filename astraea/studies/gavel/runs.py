@@ -24,12 +24,13 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.experiments.grid import Grid
 from astraea.gavel.generators import HIGH_PRIORITY, continuous, cost, static
 from astraea.gavel.run import GavelRun
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.studies.ye2022.evaluation import SCALES, Grid
+from astraea.studies.ye2022.evaluation import SCALES
 
 
 class Scale(NamedTuple):

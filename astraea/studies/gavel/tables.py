@@ -15,11 +15,11 @@ import pandas as pd
 
 from astraea.core.result import Result
 from astraea.core.statistics import ecdf
+from astraea.experiments.grid import Grid
 from astraea.gavel.policy_calls import PRICES
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.studies.gavel.runs import GAVEL_SCALES, jcts, scale_of, steady
-from astraea.studies.ye2022.evaluation import Grid
 
 LISTS: Final = ("jct", "finish_time_fairness")
 """What is kept of every job, for distributions."""
@@ -54,7 +54,7 @@ def steady_and_lists(first: int) -> Callable[[Result], dict[str, Any]]:
     return both
 
 
-def load_figures(grid: Grid, first: int, **computing: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+def load_figures(grid: Grid, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What a figure of average JCT over load shows.
 
     Parameters
@@ -70,7 +70,7 @@ def load_figures(grid: Grid, first: int, **computing: Any) -> tuple[pd.DataFrame
     tuple of DataFrame
         One row per run; and one row per measured job of the runs with the highest rate of arrival.
     """
-    table = grid.table(steady_and_lists(first), **computing)
+    table = grid.table(steady_and_lists(first))
     high = table[table["jobs_per_hour"] == table["jobs_per_hour"].max()]
     jobs = high[["policy", "jobs_per_hour", "seed", *LISTS]].explode(list(LISTS), ignore_index=True)
     return table.drop(columns=list(LISTS)), jobs.astype(dict.fromkeys(LISTS, float))

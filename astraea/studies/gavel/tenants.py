@@ -32,6 +32,7 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from astraea.core.metrics import sharing_loss, tenant_sharing_loss
 from astraea.core.result import Result
+from astraea.experiments.grid import Grid
 from astraea.gavel.generators import from_trace
 from astraea.gavel.policy_calls import Speeds
 from astraea.gavel.record import pace
@@ -39,7 +40,7 @@ from astraea.gavel.run import GavelRun
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 from astraea.studies.gavel.runs import scale_of, throughputs_of
-from astraea.studies.ye2022.evaluation import DEFAULT_TRACES, Grid
+from astraea.studies.ye2022.evaluation import DEFAULT_TRACES
 from astraea.traces.named import named_trace
 from astraea.traces.readers import read_trace, recognise
 from astraea.traces.trace import Trace

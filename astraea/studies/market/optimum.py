@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from astraea.experiments.parallel import in_order
+from astraea.experiments.parallel import parallel_map
 from astraea.market.metrics import makespan, performance_ratio
 from astraea.market.optimum import optimum
 from astraea.studies.market.runs import SCHEDULERS, Cell, market_of, market_scale, planned
@@ -22,7 +22,7 @@ TIME_LIMIT: Final = 60.0
 TENANTS: Final = 2
 
 
-def ratio_table(trace: str = "philly", scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def ratio_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Performance ratio of the four schedulers; parameters as in `market.revenue_table`.
 
     Returns
@@ -35,7 +35,7 @@ def ratio_table(trace: str = "philly", scale: str = "paper", **computing: Any) -
         (trace, scale, Cell("optimum", trial, jobs, servers, tenants=TENANTS))
         for jobs in size.small_jobs for servers in size.small_servers for trial in range(size.trials)
     ]  # fmt: skip
-    found = in_order(_ratios, calls, **computing)
+    found = parallel_map(_ratios, calls)
     return pd.DataFrame([row for rows in found for row in rows])
 
 

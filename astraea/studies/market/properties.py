@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from astraea.experiments.parallel import in_order
+from astraea.experiments.parallel import parallel_map
 from astraea.market.constraints import violations
 from astraea.market.metrics import gains
 from astraea.market.model import SLOT, Jobs, Market
@@ -38,7 +38,7 @@ MARGIN: Final = 1e-6
 """Least gain that counts."""
 
 
-def properties_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def properties_table(scale: str = "paper") -> pd.DataFrame:
     """Try every property on the same random markets.
 
     Parameters
@@ -54,7 +54,7 @@ def properties_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
     """
     instances = market_scale(scale).instances
     calls = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
-    found = [failure for failures in in_order(_search, calls, **computing) for failure in failures]
+    found = [failure for failures in parallel_map(_search, calls) for failure in failures]
     rows = []
     for name in PROPERTIES:
         mine = sorted((size, words) for which, size, words in found if which == name)

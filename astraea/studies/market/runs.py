@@ -30,7 +30,7 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from astraea.experiments.parallel import in_order
+from astraea.experiments.parallel import parallel_map
 from astraea.market.example import ROUNDS as EXAMPLE_ROUNDS
 from astraea.market.example import THETA as EXAMPLE_THETA
 from astraea.market.example import worked_example
@@ -142,9 +142,9 @@ def revenue_fairness_or_nan(plan: Plan) -> FloatArray:
     return np.divide(gains(plan) / total, share, out=out, where=share > 0) if total > 0 else out
 
 
-def tabulated(trace: str, scale: str, cells: Sequence[Cell], measure: Measure, computing: Any) -> pd.DataFrame:
+def tabulated(trace: str, scale: str, cells: Sequence[Cell], measure: Measure) -> pd.DataFrame:
     """Rows of all cells, with the cell's own columns."""
-    found = in_order(_measured, [(trace, scale, cell, measure) for cell in cells], **computing)
+    found = parallel_map(_measured, [(trace, scale, cell, measure) for cell in cells])
     return pd.DataFrame([{**cell._asdict(), **row} for cell, rows in zip(cells, found, strict=True) for row in rows])
 
 

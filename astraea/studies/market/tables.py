@@ -9,7 +9,6 @@ Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -30,7 +29,7 @@ from astraea.studies.market.runs import (
 )
 
 
-def revenue_table(trace: str = "philly", scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 4: total revenue over the number of jobs and of servers, with both forms of utility.
 
     Parameters
@@ -62,14 +61,14 @@ def revenue_table(trace: str = "philly", scale: str = "paper", **computing: Any)
         for scheduler in (*SCHEDULERS, *((LEMMA,) if at == size.usual else ()))
         for trial in range(size.trials)
     ]
-    found = tabulated(trace, scale, cells, revenue, computing)
+    found = tabulated(trace, scale, cells, revenue)
     kept = [(found["jobs"] == at[0]) & (found["servers"] == at[1]) for _, _, at in points]
     parts = [found[k].assign(varied=varied, value=n) for k, (varied, n, _) in zip(kept, points, strict=True)]
     columns = ["varied", "value", "utility", "scheduler", "trial", *REVENUE_COLUMNS]
     return pd.concat(parts, ignore_index=True)[columns]
 
 
-def fairness_table(trace: str = "philly", scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def fairness_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Figs 7 and 8: revenue fairness of every tenant; parameters as in `revenue_table`.
 
     Returns
@@ -77,10 +76,10 @@ def fairness_table(trace: str = "philly", scale: str = "paper", **computing: Any
     DataFrame, columns scheduler, trial, tenant, alpha
         `alpha` is NaN for a tenant that brought in nothing, and for all where the total revenue is not above 0.
     """
-    return _usual(trace, scale, SCHEDULERS, alphas, computing)[["scheduler", "trial", "tenant", "alpha"]]
+    return _usual(trace, scale, SCHEDULERS, alphas)[["scheduler", "trial", "tenant", "alpha"]]
 
 
-def time_table(trace: str = "philly", scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Figs 9 and 10: how long Astraea takes to plan one job; depends on the machine.
 
     Returns
@@ -90,10 +89,10 @@ def time_table(trace: str = "philly", scale: str = "paper", **computing: Any) ->
     size = market_scale(scale)
     points = dict.fromkeys([(n, size.usual[1]) for n in size.jobs] + [(size.usual[0], s) for s in size.servers])
     cells = [Cell("astraea-market", trial, *at) for at in points for trial in range(size.trials)]
-    return tabulated(trace, scale, cells, revenue, computing)[["jobs", "servers", "trial", "seconds_per_job"]]
+    return tabulated(trace, scale, cells, revenue)[["jobs", "servers", "trial", "seconds_per_job"]]
 
 
-def theta_table(trace: str = "philly", scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 11: revenue with maximal prices that are wrong by some percent.
 
     The actual value is that of §4.4 (`feasible_theta`) with lambda 1, since prices up to 0.02 make no difference, and
@@ -108,12 +107,12 @@ def theta_table(trace: str = "philly", scale: str = "paper", **computing: Any) -
         Cell("astraea-market", trial, n, size.usual[1], percent=percent)
         for n in (size.jobs[0], size.jobs[-1]) for percent in size.percents for trial in range(size.trials)
     ]  # fmt: skip
-    found = tabulated(trace, scale, cells, revenue, computing)
+    found = tabulated(trace, scale, cells, revenue)
     found["load"] = found["jobs"].map(dict(zip((size.jobs[0], size.jobs[-1]), LOADS, strict=True)))
     return found[["load", "percent", "trial", "revenue"]]
 
 
-def admission_table(trace: str = "philly", scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def admission_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 12: ideal revenue and cost of every admitted job, and of Astraea as written too, where prices are felt.
 
     Returns
@@ -121,10 +120,10 @@ def admission_table(trace: str = "philly", scale: str = "paper", **computing: An
     DataFrame, columns scheduler, trial, job_id, ideal, cost
     """
     columns = ["scheduler", "trial", "job_id", "ideal", "cost"]
-    return _usual(trace, scale, ("astraea-market", LEMMA), admission, computing)[columns]
+    return _usual(trace, scale, ("astraea-market", LEMMA), admission)[columns]
 
 
-def utilization_table(trace: str = "philly", scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 13: part of all workers that jobs hold, in every hour until the schedulers that share are done.
 
     Returns
@@ -132,7 +131,7 @@ def utilization_table(trace: str = "philly", scale: str = "paper", **computing: 
     DataFrame, columns scheduler, trial, hour, utilization
         0 after a scheduler's makespan; what BatchSche has after the last of the others is left out.
     """
-    found = _usual(trace, scale, SCHEDULERS, use, computing)
+    found = _usual(trace, scale, SCHEDULERS, use)
     last = int(found.loc[found["scheduler"] != "batch-sche", "hour"].max())
     size = market_scale(scale)
     hours = [(scheduler, k, t) for scheduler in SCHEDULERS for k in range(size.trials) for t in range(1, last + 1)]
@@ -140,7 +139,7 @@ def utilization_table(trace: str = "philly", scale: str = "paper", **computing: 
     return found.set_index(list(every.names))[["utilization"]].reindex(every, fill_value=0.0).reset_index()
 
 
-def tenants_table(trace: str = "philly", scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Table 2: Astraea with more and fewer tenants.
 
     Returns
@@ -150,12 +149,12 @@ def tenants_table(trace: str = "philly", scale: str = "paper", **computing: Any)
     """
     size = market_scale(scale)
     cells = [Cell("astraea-market", k, *size.usual, tenants=n) for n in size.tenants for k in range(size.trials)]
-    found = tabulated(trace, scale, cells, sensitivity, computing)
+    found = tabulated(trace, scale, cells, sensitivity)
     return found[["tenants", "trial", "revenue_per_job", "variance"]]
 
 
-def _usual(trace: str, scale: str, schedulers: Sequence[str], measure: Measure, computing: Any) -> pd.DataFrame:
+def _usual(trace: str, scale: str, schedulers: Sequence[str], measure: Measure) -> pd.DataFrame:
     """What is measured at the default point."""
     size = market_scale(scale)
     cells = [Cell(scheduler, trial, *size.usual) for scheduler in schedulers for trial in range(size.trials)]
-    return tabulated(trace, scale, cells, measure, computing)
+    return tabulated(trace, scale, cells, measure)

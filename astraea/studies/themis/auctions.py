@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.experiments.parallel import in_order
+from astraea.experiments.parallel import parallel_map
 from astraea.studies.themis.runs import themis_scale
 from astraea.themis.agent import Agent
 from astraea.themis.apps import DEFAULT_TUNER, MODELS, App, Workload
@@ -59,7 +59,7 @@ class Case(NamedTuple):
     room: IntArray
 
 
-def properties_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def properties_table(scale: str = "paper") -> pd.DataFrame:
     """Try every property on the same number of random auctions.
 
     Parameters
@@ -80,7 +80,7 @@ def properties_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
     """
     instances = themis_scale(scale).instances
     calls = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
-    failed = np.sum(in_order(_failures, calls, **computing), axis=0)
+    failed = np.sum(parallel_map(_failures, calls), axis=0)
     return pd.DataFrame({"property": PROPERTIES, "instances": instances, "violations": failed})
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
-from astraea.experiments.parallel import in_order
+from astraea.experiments.parallel import parallel_map
 from astraea.studies.themis.runs import Cell, ThemisScale, simulated, themis_scale
 
 
-def lies_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def lies_table(scale: str = "paper") -> pd.DataFrame:
     """One app after the other multiplies every rho that it reports, under the strawman and under Themis.
 
     The liars are spread evenly over the order of arrival in one workload of the usual point; all others tell the truth.
@@ -39,7 +37,7 @@ def lies_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
     liars = [int(i) for i in (np.arange(size.liars) + 0.5) * size.lying_apps / size.liars]
     lies = [(factor, liar) for factor in size.factors for liar in liars]
     calls = [(size, cell, *lie) for cell in cells for lie in ((1.0, 0), *lies)]  # factor 1 is the truth
-    found = iter(in_order(_completion_times, calls, **computing))
+    found = iter(parallel_map(_completion_times, calls))
     rows = []
     for cell in cells:
         f = cell.f if cell.scheduler == "themis" else np.nan

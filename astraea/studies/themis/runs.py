@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.result import Result
-from astraea.experiments.parallel import in_order
+from astraea.experiments.parallel import parallel_map
 from astraea.studies.ye2022.evaluation import SCALES
 from astraea.themis.apps import Workload
 from astraea.themis.metrics import rho_summary
@@ -124,15 +124,15 @@ def simulated(size: ThemisScale, cell: Cell, claims: Mapping[str, float] | None 
     )
 
 
-def measured(scale: str, cells: Sequence[Cell], measure: Callable[[Result], T], computing: Any) -> list[T]:
+def measured(scale: str, cells: Sequence[Cell], measure: Callable[[Result], T]) -> list[T]:
     """What is measured of each cell, in order; in parallel."""
     size = themis_scale(scale)
-    return in_order(_measured, [(size, cell, measure) for cell in cells], **computing)
+    return parallel_map(_measured, [(size, cell, measure) for cell in cells])
 
 
-def tabulated(scale: str, cells: Sequence[Cell], columns: Iterable[str], computing: Any) -> pd.DataFrame:
+def tabulated(scale: str, cells: Sequence[Cell], columns: Iterable[str]) -> pd.DataFrame:
     """One row per cell: some of its own columns and of those of `rho_summary`."""
-    found = measured(scale, cells, rho_summary, computing)
+    found = measured(scale, cells, rho_summary)
     rows = [{**cell._asdict(), **row} for cell, row in zip(cells, found, strict=True)]
     return pd.DataFrame(rows)[list(columns)]
 

@@ -26,7 +26,7 @@ MEASURED: Final = ("max_rho", "jain", "gpu_time", "relative_gpu_time", "placemen
 ONE_BIDDER: Final = "themis-one-bidder"
 
 
-def comparison_tables(scale: str = "paper", **computing: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+def comparison_tables(scale: str = "paper") -> tuple[pd.DataFrame, pd.DataFrame]:
     """Fig 9 and beyond: every scheduler at the usual point, all apps together and app by app.
 
     Parameters
@@ -48,7 +48,7 @@ def comparison_tables(scale: str = "paper", **computing: Any) -> tuple[pd.DataFr
         If there is no such scale.
     """
     cells = [Cell(scheduler, trial) for scheduler in SCHEDULERS for trial in range(themis_scale(scale).trials)]
-    found = measured(scale, cells, _both, computing)
+    found = measured(scale, cells, _both)
     rows = [{**_who(cell), **summary} for cell, (summary, _) in zip(cells, found, strict=True)]
     parts = [apps.assign(**_who(cell)) for cell, (_, apps) in zip(cells, found, strict=True)]
     apps = pd.concat(parts, ignore_index=True)
@@ -63,7 +63,7 @@ def _both(result: Result) -> tuple[dict[str, float], pd.DataFrame]:
     return rho_summary(result), result.jobs[list(APP_COLUMNS)]
 
 
-def knob_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def knob_table(scale: str = "paper") -> pd.DataFrame:
     """Fig 19: Themis with more and fewer apps in its auctions; parameters as in `comparison_tables`.
 
     Returns
@@ -73,10 +73,10 @@ def knob_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
     size = themis_scale(scale)
     cells = [Cell("themis", trial, f=f) for f in size.fs for trial in range(size.trials)]
     columns = ("f", "trial", *MEASURED)
-    return tabulated(scale, cells, columns, computing)
+    return tabulated(scale, cells, columns)
 
 
-def lease_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def lease_table(scale: str = "paper") -> pd.DataFrame:
     """Fig 19: lease terms; parameters as in `comparison_tables`.
 
     Returns
@@ -90,10 +90,10 @@ def lease_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
         for scheduler in ("themis", "strawman", "tiresias") for term in size.leases for trial in range(size.trials)
     ]  # fmt: skip
     columns = ("scheduler", "lease_term", "trial", *MEASURED)
-    return tabulated(scale, cells, columns, computing)
+    return tabulated(scale, cells, columns)
 
 
-def contention_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def contention_table(scale: str = "paper") -> pd.DataFrame:
     """§6, effect of contention: the same apps, arriving faster or slower; parameters as in `comparison_tables`.
 
     Returns
@@ -107,12 +107,12 @@ def contention_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
         for scheduler, f in (*((name, 0.8) for name in SCHEDULERS), ("themis", 1.0))
         for contention in size.contentions for trial in range(size.contention_trials)
     ]  # fmt: skip
-    found = tabulated(scale, cells, ("scheduler", "contention", "trial", *MEASURED), computing)
+    found = tabulated(scale, cells, ("scheduler", "contention", "trial", *MEASURED))
     is_one = np.array([cell.f == 1.0 for cell in cells])
     return found.assign(scheduler=found["scheduler"].mask(is_one, ONE_BIDDER))
 
 
-def error_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def error_table(scale: str = "paper") -> pd.DataFrame:
     """§6, sensitivity: agents whose estimates are wrong; parameters as in `comparison_tables`.
 
     Returns
@@ -125,4 +125,4 @@ def error_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
         Cell(scheduler, trial, error=error)
         for scheduler in ("themis", "strawman") for error in size.errors for trial in range(size.trials)
     ]  # fmt: skip
-    return tabulated(scale, cells, ("scheduler", "error", "trial", "max_rho", "average_jct"), computing)
+    return tabulated(scale, cells, ("scheduler", "error", "trial", "max_rho", "average_jct"))

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
 from astraea.cluster.policies.themis import number_of_bidders
 from astraea.core.arrays import IntArray
-from astraea.experiments.parallel import in_order
+from astraea.experiments.parallel import parallel_map
 from astraea.studies.themis.runs import Cell, ThemisScale, themis_scale, workload_of
 from astraea.themis.agent import Agent
 from astraea.themis.arbiter import Arbiter
@@ -63,7 +63,7 @@ VARIANTS: Final[dict[str, Callable[..., None]]] = {
 }
 
 
-def variants_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
+def variants_table(scale: str = "paper") -> pd.DataFrame:
     """The fairness knob under each variant, at contention 1 and at the highest one.
 
     Parameters
@@ -89,7 +89,7 @@ def variants_table(scale: str = "paper", **computing: Any) -> pd.DataFrame:
         for f in size.few_fs
         for trial in range(size.contention_trials)
     ]
-    found = in_order(_measured, [(size, *row.values()) for row in rows], **computing)
+    found = parallel_map(_measured, [(size, *row.values()) for row in rows])
     columns = ("max_rho", "relative_gpu_time", "average_jct")
     return pd.DataFrame([{**row, **{c: got[c] for c in columns}} for row, got in zip(rows, found, strict=True)])
 

@@ -20,8 +20,9 @@ from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.policies import get_policy
 from astraea.core.metrics import DAY, HOUR, SHARING_LOSS
 from astraea.core.result import Result
-from astraea.experiments.grid import Run
-from astraea.studies.ye2022.evaluation import SCHEDULERS, Grid, load_workload, run_of
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
+from astraea.studies.ye2022.evaluation import SCHEDULERS, load_workload, run_of
 from astraea.studies.ye2022.one_tenant import KEYS, experiments, few_seeds, hourly_service, hours
 from astraea.traces.trace import Trace
 
@@ -82,7 +83,7 @@ def with_burst(trace: Trace, cluster: Cluster, tenant: str, start: float) -> Tra
         weights=dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True)),
         origin=trace.origin,
         history=trace.history,
-        set_aside=trace.set_aside,
+        excluded_jobs=trace.excluded_jobs,
     )
 
 

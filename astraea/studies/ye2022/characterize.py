@@ -14,8 +14,9 @@ from astraea.core.errors import InputError
 from astraea.core.metrics import DAY, HOUR
 from astraea.core.result import Result
 from astraea.core.statistics import ecdf
-from astraea.experiments.grid import Run
-from astraea.studies.ye2022.evaluation import NODES, Grid, load_workload, seeds
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
+from astraea.studies.ye2022.evaluation import NODES, load_workload, seeds
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
 from astraea.traces.trace import Trace

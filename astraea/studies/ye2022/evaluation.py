@@ -19,23 +19,18 @@ A real trace is one trace: one seed. Except at the scale `full`, lease terms bel
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import Settings, split_off_impossible
 from astraea.core.errors import InputError
-from astraea.core.metrics import summary
-from astraea.core.result import Result
-from astraea.experiments.cache import Work
-from astraea.experiments.grid import Run, grid_table
-from astraea.experiments.parallel import Backend
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
 from astraea.traces.describe import offered_load, served_load
 from astraea.traces.named import SYNTHETIC, named_trace
 from astraea.traces.trace import Trace
@@ -65,28 +60,6 @@ SCHEDULERS: Final = (
 
 In the order of the figures.
 """
-
-
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """Runs, and what distinguishes them: columns scheduler, seed, nodes and those of the grid, one row per run."""
-
-    runs: Sequence[Work]
-    index: pd.DataFrame
-
-    def table(
-        self,
-        measure: Callable[[Result], dict[str, Any]] = summary,
-        *,
-        jobs: int | None = None,
-        backend: Backend = "loky",
-        scheduler: str | None = None,
-    ) -> pd.DataFrame:
-        """One row per run: the index, and what `measure` finds in the result; what is cached is not computed again."""
-        table = grid_table(
-            self.runs, measure=measure, jobs=jobs, backend=backend, scheduler=scheduler or None, progress=False
-        )
-        return self.index.join(table[[c for c in table if c not in (*self.runs[0].columns, *self.index)]])
 
 
 def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trace, Cluster]:
@@ -191,5 +164,4 @@ def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHE
 
 
 def _grid(rows: Sequence[tuple[Run, dict[str, Any]]]) -> Grid:
-    runs = [run for run, _ in rows]
-    return Grid(runs, pd.DataFrame([{**row, "nodes": run.cluster.nodes} for run, row in rows]))
+    return Grid.of((run, {**row, "nodes": run.cluster.nodes}) for run, row in rows)

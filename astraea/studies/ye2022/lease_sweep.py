@@ -10,8 +10,9 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import Settings
-from astraea.experiments.grid import Run
-from astraea.studies.ye2022.evaluation import LARGE, Grid
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
+from astraea.studies.ye2022.evaluation import LARGE
 from astraea.studies.ye2022.lease_term import lease_means, recommended_term
 from astraea.traces.trace import Trace
 

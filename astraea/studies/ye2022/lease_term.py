@@ -15,7 +15,8 @@ from astraea.cluster.simulate import Settings
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, overhead_share, sharing_loss
 from astraea.core.result import Result
-from astraea.experiments.grid import Run, grid_table
+from astraea.experiments.grid import grid_table
+from astraea.experiments.run import Run
 from astraea.traces.trace import Trace
 
 TERMS: Final = (60, 120, 300, 600, 900, 1200, 1800, 2700, 3600)

@@ -14,7 +14,8 @@ import pandas as pd
 
 from astraea.cluster.engine.state import quotas, whole
 from astraea.core.errors import InputError
-from astraea.studies.ye2022.evaluation import SCHEDULERS, Grid, load_workload, run_of
+from astraea.experiments.grid import Grid
+from astraea.studies.ye2022.evaluation import SCHEDULERS, load_workload, run_of
 from astraea.studies.ye2022.one_tenant import few_seeds
 from astraea.traces.trace import Trace
 

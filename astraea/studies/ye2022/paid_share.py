@@ -20,7 +20,8 @@ from astraea.cluster.simulate import split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.metrics import HOUR
 from astraea.core.result import Result
-from astraea.studies.ye2022.evaluation import SCHEDULERS, Grid, load_workload, run_of
+from astraea.experiments.grid import Grid
+from astraea.studies.ye2022.evaluation import SCHEDULERS, load_workload, run_of
 from astraea.studies.ye2022.one_tenant import experiments, few_seeds, hourly_service, tenant_figures
 from astraea.traces.trace import Trace
 

@@ -19,8 +19,9 @@ from astraea.cluster.simulate import Settings
 from astraea.core.arrays import FloatArray
 from astraea.core.metrics import SHARING_LOSS, average_jct, average_slowdown, overhead_share
 from astraea.core.result import Result
-from astraea.experiments.grid import Run
-from astraea.studies.ye2022.evaluation import LARGE, Grid, load_workload, seeds
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
+from astraea.studies.ye2022.evaluation import LARGE, load_workload, seeds
 from astraea.studies.ye2022.list_removal_flaw import NO_COST, whole_minutes
 from astraea.studies.ye2022.tables import fairness_figures, long_form
 from astraea.traces.trace import Trace

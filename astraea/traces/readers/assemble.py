@@ -12,7 +12,7 @@ from astraea.core.errors import InputError
 from astraea.traces.columns import STATES
 from astraea.traces.readers.shares import Shares
 from astraea.traces.readers.table import refuse
-from astraea.traces.trace import Trace, no_set_aside
+from astraea.traces.trace import Trace, no_excluded_jobs
 
 NO_GPU: Final = "asks for 0 GPUs"
 NO_TIME: Final = "ran for 0 s"
@@ -60,7 +60,7 @@ def assemble(
     refuse(pd.Series(ids, dtype=object).duplicated().to_numpy(), ids, id_column, where, "unique")
     reason = rows["reason"].to_numpy(dtype=object)
     kept = np.flatnonzero(reason == "")
-    aside = no_set_aside()
+    aside = no_excluded_jobs()
     if len(kept) < len(rows):
         out = np.flatnonzero(reason != "")
         aside = pd.DataFrame({"job_id": ids[out], "reason": reason[out]}, dtype=object)
@@ -73,4 +73,4 @@ def assemble(
     if shares is not None:
         shares.check(jobs["tenant"].to_numpy(dtype=object), places)
     weights = None if shares is None else shares.weight
-    return Trace.from_frame(jobs, name=name, weights=weights, origin=origin, set_aside=aside, places=places)
+    return Trace.from_frame(jobs, name=name, weights=weights, origin=origin, excluded_jobs=aside, places=places)

@@ -51,7 +51,7 @@ def test_drawn_jobs_have_the_shape(trace):
 
 def test_the_middle_is_measured():
     jobs = pd.DataFrame({"jct": 3600.0 * np.arange(95), "end_time": 7200.0 * np.arange(95)})
-    result = Result(jobs=jobs, set_aside=pd.DataFrame(), timeline=pd.DataFrame(), provenance={})
+    result = Result(jobs=jobs, excluded_jobs=pd.DataFrame(), timeline=pd.DataFrame(), provenance={})
     assert objectives(result) == {"Average JCT": 47.0, "Makespan": 188.0}
 
 
@@ -78,7 +78,7 @@ def test_the_authors_traces_give_the_papers_numbers():
     if not (MEASURED.is_file() and AUTHORS.is_dir()):
         pytest.skip(f"needs {MEASURED} and {AUTHORS}")
     grid = table3_grid("small", str(MEASURED), str(AUTHORS))
-    shown = table3(grid.table(objectives, jobs=1)).set_index("policy")
+    shown = table3(grid.table(objectives)).set_index("policy")
     ratio = shown["authors"] / shown["paper"]
     assert ratio[["las-het", "makespan-het"]].to_numpy() == pytest.approx(1.0, abs=0.06)
     # LAS does not care which of its many optima it has, and types do

@@ -96,7 +96,7 @@ def test_grids():
         assert run.policy in POLICIES and sum(run.workers) == 3 * max(size.workers, 16)
         assert (run.believed is None) == (told == "aware")
     assert len({run.key for run in (*servers.runs, *mixed.runs)}) == n * (len(SERVERS) + len(TOLD))
-    table = mixed_grid("small").table(by_gang(size.first), jobs=1)
+    table = mixed_grid("small").table(by_gang(size.first))
     assert (table["gang_jct"] > 0).all()
     both = table[["gang_jct", "single_jct"]]
     assert (table["average_jct"].between(both.min(axis=1), both.max(axis=1))).all()

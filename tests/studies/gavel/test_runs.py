@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.experiments.grid import Grid
 from astraea.gavel.policies import POLICIES
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.plots import charts
 from astraea.plots.stacked_area import bands, shade
 from astraea.plots.style import LOOKS
 from astraea.studies.gavel import policies, runs, tables
-from astraea.studies.ye2022.evaluation import Grid
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def throughputs() -> Throughputs:
 
 
 def shown(jobs: pd.DataFrame) -> Result:
-    return Result(jobs=jobs, set_aside=pd.DataFrame(), timeline=pd.DataFrame(), provenance={})
+    return Result(jobs=jobs, excluded_jobs=pd.DataFrame(), timeline=pd.DataFrame(), provenance={})
 
 
 @pytest.mark.parametrize("figure", runs.FIGURES)

@@ -88,7 +88,7 @@ def small() -> tuple[pd.DataFrame, list[Result]]:
         results.append(result)
         return both_papers(result)
 
-    return tenants_grid("small").table(kept, jobs=1), results
+    return tenants_grid("small").table(kept), results
 
 
 def test_the_same_jobs_for_every_policy(small):

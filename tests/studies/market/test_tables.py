@@ -29,7 +29,7 @@ from astraea.studies.market.runs import planned as planned_by
 
 SMALL = MARKET_SCALES["small"]
 FOUR = set(SCHEDULERS)
-HERE: dict[str, Any] = {"scale": "small", "jobs": 1}
+HERE: dict[str, Any] = {"scale": "small"}
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pytest
 
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.experiments.parallel import computing
 from astraea.plots.axes import WORDS
 from astraea.plots.style import LOOKS
 from astraea.studies.themis import auctions, tables
@@ -37,7 +38,7 @@ from astraea.themis.policies import NAMES
 from astraea.themis.policies.themis import bid
 
 SMALL = THEMIS_SCALES["small"]
-HERE: dict[str, Any] = {"scale": "small", "jobs": 1}
+HERE: dict[str, Any] = {"scale": "small"}
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +165,8 @@ class TestComparison:
 
 
 def test_numbers_do_not_depend_on_the_processes(lies: pd.DataFrame) -> None:
-    pd.testing.assert_frame_equal(lies_table(scale="small", jobs=2), lies, check_exact=True)
+    with computing(jobs=2):
+        pd.testing.assert_frame_equal(lies_table(scale="small"), lies, check_exact=True)
 
 
 class TestLies:

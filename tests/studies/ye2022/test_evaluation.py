@@ -56,10 +56,10 @@ def test_grids() -> None:
 
 
 def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astraea.experiments.grid.CACHE", tmp_path)
+    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
     trace(x=1).to_parquet(tmp_path / "four.parquet")
     grid = evaluation.size_grid(str(tmp_path / "four.parquet"), "paper", ["astraea", "fifo"])
-    table = grid.table(jobs=1)
+    table = grid.table()
     assert list(table)[:5] == ["scheduler", "seed", "nodes_percent", "set_aside_jobs", "nodes"]
     assert len(table) == 2 * len(evaluation.SIZES) and table["average_jct"].gt(0).all()
     assert table["nodes"].tolist()[:4] == [2, 2, 2, 2]

@@ -33,7 +33,7 @@ def trace() -> Trace:
 
 
 def test_the_table_holds_what_simulations_give(trace: Trace, tmp_path: Path) -> None:
-    choice = select_lease_term(trace, ONE, terms=(600, 60, 300), jobs=1, cache=tmp_path, progress=False)
+    choice = select_lease_term(trace, ONE, terms=(600, 60, 300), cache=tmp_path, progress=False)
     assert list(choice.table) == ["lease_term", "average_jct", "overhead_share", "sharing_loss", "within_tolerance"]
     assert choice.table["lease_term"].tolist() == [60, 300, 600]
     for row in choice.table.to_dict("records"):
@@ -72,7 +72,7 @@ def test_the_shortest_term_within_tolerance_is_chosen(
 
 def test_other_parameters_and_settings_stay(trace: Trace, tmp_path: Path) -> None:
     policy, settings = get_policy("astraea")(idle_guard=0.2), Settings(restart_overhead=7.0)
-    options: dict[str, Any] = {"jobs": 1, "cache": tmp_path, "progress": False}
+    options: dict[str, Any] = {"cache": tmp_path, "progress": False}
     select_lease_term(trace, ONE, policy, terms=(300,), seed=2, settings=settings, **options)
     (path,) = tmp_path.iterdir()
     run = lease_term.Run(trace, ONE, policy(lease_term=300), 2, settings)
@@ -93,4 +93,4 @@ def test_other_parameters_and_settings_stay(trace: Trace, tmp_path: Path) -> Non
 )
 def test_bad_input(arguments: dict[str, Any], sentence: str, trace: Trace, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=sentence):
-        select_lease_term(trace, ONE, **{"jobs": 1, "cache": tmp_path, "progress": False, **arguments})
+        select_lease_term(trace, ONE, **{"cache": tmp_path, "progress": False, **arguments})

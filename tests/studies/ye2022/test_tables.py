@@ -11,8 +11,8 @@ import pytest
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
-from astraea.experiments.grid import Run
-from astraea.studies.ye2022.evaluation import Grid
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
 from astraea.studies.ye2022.lease_term import lease_figures
 from astraea.studies.ye2022.tables import (
     busy_utilization,
@@ -111,10 +111,10 @@ def test_the_grid_joins_what_is_measured(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
     runs = [Run(two_jobs(), Cluster(2), "fifo"), Run(two_jobs(), Cluster(4), "fifo")]
     grid = Grid(runs, pd.DataFrame({"scheduler": "fifo", "seed": 0, "nodes": [2, 4]}))
-    table = grid.table(size_figures, jobs=1)
+    table = grid.table(size_figures)
     assert list(table) == ["scheduler", "seed", "nodes", "average_jct", "sharing_loss"]
     assert table["average_jct"].iloc[0] > table["average_jct"].iloc[1]
-    spread = long_form(grid.table(efficiency_figures, jobs=1), ["nodes"], ["slowdown"])
+    spread = long_form(grid.table(efficiency_figures), ["nodes"], ["slowdown"])
     assert spread["nodes"].tolist() == [2] * 3 + [4] * 3
     assert (spread["slowdown"] >= 1).all()
 
