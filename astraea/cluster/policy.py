@@ -127,14 +127,14 @@ def policy(
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
     lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", parameters.__doc__ or "", re.M)) if parameters else {}
 
-    choices = {k: f" ({', '.join(allowed)})" for k, allowed in (choices or {}).items()}
+    listed = {k: f" ({', '.join(allowed)})" for k, allowed in (choices or {}).items()}
 
     def make(select: Callable[[View], None]) -> Policy:
         return Policy(
             name=name,
             select=inlined(select),
             parameters={k: float(v) for k, v in fields.items()},
-            help={k: " ".join(lines.get(k, "").split()) + choices.get(k, "") for k in fields},
+            help={k: " ".join(lines.get(k, "").split()) + listed.get(k, "") for k in fields},
             source=" ".join((select.__doc__ or "").strip().split("\n\n")[0].split()),
             estimates=needs_estimates if callable(needs_estimates) else lambda _: needs_estimates,
             revisit=revisit,

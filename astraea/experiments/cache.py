@@ -183,20 +183,24 @@ def compute(
 
     Errors are handed back too, so that one run that fails does not end the others.
     """
-    error: type[InputError | PolicyError] = PolicyError
     try:
         data = pack(reduced(function(*parts), kept), key)
         if work is None:
             return Outcome(key, data, digest(*rooms))
         publish(folder, key, data, work)
         return Outcome(key)
-    except (InputError, PolicyError) as err:
-        error, sentence = type(err), str(err)
-    except NumbaError as err:
-        sentence = f"the policy cannot be compiled ({' '.join(str(err).split())[:300]})"
     except Exception as err:
-        sentence = " ".join(f"{type(err).__name__}: {err}".split())
-    return Outcome(key, error=error, sentence=sentence, detail=traceback.format_exc())
+        kind = type(err) if isinstance(err, InputError | PolicyError) else PolicyError
+        return Outcome(key, error=kind, sentence=_sentence(err), detail=traceback.format_exc())
+
+
+def _sentence(error: Exception) -> str:
+    """What went wrong, on one line."""
+    if isinstance(error, InputError | PolicyError):
+        return str(error)
+    if isinstance(error, NumbaError):
+        return f"the policy cannot be compiled ({' '.join(str(error).split())[:300]})"
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _receive(

@@ -55,12 +55,13 @@ class Grid:
         Returns
         -------
         DataFrame
-            The columns of the index, then those of `measure`; of one that both have, the index's.
+            The columns of the index, then those of `measure` that neither the index nor the run has already.
         """
         found = measured(self.runs, measure, progress=False)
+        known = {*self.index, *(name for run in self.runs[:1] for name in run.columns)}
         if not any(isinstance(part, pd.DataFrame) for part in found):
             columns = pd.DataFrame(found)
-            return self.index.join(columns[[c for c in columns if c not in self.index]])
+            return self.index.join(columns[[c for c in columns if c not in known]])
         repeated = self.index.loc[self.index.index.repeat([len(part) for part in found])].reset_index(drop=True)
         return repeated.join(pd.concat(found, ignore_index=True))
 

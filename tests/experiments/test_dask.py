@@ -48,7 +48,8 @@ def test_dask_gives_the_same_bytes(cluster: Any, runs: list[Run], tmp_path: Path
 
 def test_a_failing_run_on_dask_is_named(cluster: Any, runs: list[Run], tmp_path: Path) -> None:
     (bad,) = grid([tiny("short")], [FOUR], ["astraea"], {"lease_term": [5]})
-    with there(cluster.scheduler_address), pytest.raises(InputError, match=r"trace short, .* policy astraea \(lease_term=5.* seed 0: .*interval"):
+    named = r"trace short, .* policy astraea \(lease_term=5.* seed 0: .*interval"
+    with there(cluster.scheduler_address), pytest.raises(InputError, match=named):
         run_grid([bad, *runs], cache=tmp_path, progress=False)
     assert {p.stem for p in tmp_path.iterdir()} == {run.key for run in runs}
 
@@ -64,7 +65,8 @@ def test_workers_of_another_version_are_refused(
 
 def test_no_scheduler_there(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
-    with there("tcp://127.0.0.1:9"), pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"):
+    sentence = r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"
+    with there("tcp://127.0.0.1:9"), pytest.raises(InputError, match=sentence):
         run_grid(runs, cache=tmp_path, progress=False)
 
 
