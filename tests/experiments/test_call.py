@@ -1,0 +1,103 @@
+"""Calls in the cache, what is kept of a result, and tables of grids whose runs give several rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_runs import FOUR, tiny
+
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import simulate
+from astraea.core.errors import PolicyError
+from astraea.core.statistics import ecdf
+from astraea.experiments import run as run_module
+from astraea.experiments.archive import pack, reduced, unpack
+from astraea.experiments.cache import fill, measured
+from astraea.experiments.grid import Grid, run_grid
+from astraea.experiments.parallel import computing
+from astraea.experiments.run import Call, Run
+
+SCORES = pd.DataFrame({"who": ["a", "a", "b"], "score": [1.0, 3.0, 2.0]})
+
+
+def call(points: int = 3, **changes: Any) -> Call:
+    """A function of the package that gives a table."""
+    made = Call(ecdf, (SCORES, "score", "who"), {"points": points}, code=("estimation",))
+    return replace(made, **changes)
+
+
+def test_a_call_is_computed_once_and_comes_back_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (first,) = run_grid([call()], cache=tmp_path, progress=False)
+    pd.testing.assert_frame_equal(first, ecdf(SCORES, "score", "who"), check_exact=True)
+    monkeypatch.setattr("astraea.experiments.cache.compute", None)
+    (second,) = run_grid([call()], cache=tmp_path, progress=False)
+    pd.testing.assert_frame_equal(first, second, check_exact=True)
+
+
+def test_whatever_decides_a_call_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    changes: list[dict[str, Any]] = [
+        {"arguments": (SCORES, "score", "who", 2)},
+        {"arguments": (SCORES.assign(score=0.0), "score", "who")},
+        {"function": pd.DataFrame},
+        {"kept": {"jobs": ("jct",)}},
+    ]
+    assert call().key == call(7).key  # what it is called does not decide it
+    assert len({call().key, *(call(**change).key for change in changes[:2] + changes[3:])}) == 4
+    places: list[tuple[str, ...]] = []
+    monkeypatch.setattr(run_module, "digest", lambda *where: places.append(where) or "same")
+    assert call().key
+    assert places == [("core", "estimation", "core/statistics.py")]
+
+
+def test_a_call_that_fails_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="points 9: KeyError: 'height'"):
+        run_grid([call(9, arguments=(SCORES, "height", "who"))], cache=tmp_path, progress=False)
+
+
+def test_rows_stand_beside_the_index() -> None:
+    values = [pd.DataFrame({"x": [1, 2]}), pd.DataFrame({"x": [3]})]
+    grid = Grid([call(), call(9)], pd.DataFrame({"seed": [0, 1]}))
+    assert len((grid + grid).runs) == len((grid + grid).index) == 4
+    assert (grid + grid).index.index.tolist() == [0, 1, 2, 3]
+    parts = iter(values)
+    table = Grid([call(), call(arguments=(SCORES.assign(score=0.0), "score", "who"))], grid.index).table(lambda _: next(parts))
+    assert table.to_numpy().tolist() == [[0, 1], [0, 2], [1, 3]]
+    assert list(table) == ["seed", "x"]
+
+
+def test_only_what_is_kept_comes_back(tmp_path: Path) -> None:
+    kept = {"jobs": ("job_id", "jct"), "timeline": ("time",)}
+    policy = get_policy("fifo")
+    whole, part = Run(tiny(), FOUR, policy), Run(tiny(), FOUR, policy, kept=kept)
+    assert whole.key != part.key
+    full, less = run_grid([whole, part], cache=tmp_path, progress=False)
+    pd.testing.assert_frame_equal(less.jobs, full.jobs[["job_id", "jct"]], check_exact=True)
+    pd.testing.assert_frame_equal(less.timeline, full.timeline[["time"]], check_exact=True)
+    assert less.excluded_jobs.empty and not full.excluded_jobs.empty
+    assert less.provenance == full.provenance
+    with computing(jobs=2):  # a worker gets what is kept with the run
+        again = run_grid([replace(part, seed=1), replace(part, seed=2)], cache=tmp_path, progress=False)
+    assert [list(result.jobs) for result in again] == [["job_id", "jct"]] * 2
+
+
+def test_grants_are_kept_only_by_name() -> None:
+    result = simulate(tiny(), FOUR, "fifo", keep_log=True)
+    assert reduced(result, None) is result
+    left = reduced(result, {"jobs": ("jct",), "grants": ("start",)})
+    assert left.grants is not None and list(left.grants) == ["start"] and left.placements is None
+    back = unpack(pack(left))
+    np.testing.assert_array_equal(back.grants["start"], result.grants["start"])
+
+
+def test_filling_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
+    fill([call(), call()])
+    assert len(list(tmp_path.glob("*.zip"))) == 1
+    monkeypatch.setattr("astraea.experiments.cache.compute", None)
+    fill([call()])
+    assert measured([call()], len, progress=False) == [3]
