@@ -65,7 +65,8 @@ def test_rows_stand_beside_the_index() -> None:
     assert len((grid + grid).runs) == len((grid + grid).index) == 4
     assert (grid + grid).index.index.tolist() == [0, 1, 2, 3]
     parts = iter(values)
-    table = Grid([call(), call(arguments=(SCORES.assign(score=0.0), "score", "who"))], grid.index).table(lambda _: next(parts))
+    runs = [call(), call(arguments=(SCORES.assign(score=0.0), "score", "who"))]
+    table = Grid(runs, grid.index).table(lambda _: next(parts))
     assert table.to_numpy().tolist() == [[0, 1], [0, 2], [1, 3]]
     assert list(table) == ["seed", "x"]
 
