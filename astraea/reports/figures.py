@@ -27,8 +27,8 @@ from astraea.experiments.parallel import computing, parallel_stream
 from astraea.reports import gallery, notebooks
 from astraea.reports.notebooks import Outcome
 from astraea.studies.grids import GRIDS
-from astraea.studies.ye2022.evaluation import DEFAULT_TRACES, SCALES
-from astraea.traces.named import workload_path
+from astraea.studies.scales import checked_scale
+from astraea.traces.named import SYNTHETIC, workload_path
 
 ONCE: Final = ("00_tour", "02_fairness_mechanisms")
 """Notebooks that run for the first trace only: what they show is no result on a trace."""
@@ -92,8 +92,7 @@ def make_figures(
     InputError
         If an argument cannot be used, or there is no checkout.
     """
-    if scale not in SCALES:
-        raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    checked_scale(scale)
     began = time.perf_counter()
     root = project_root() if root is None else root
     tasks = list(_tasks(root, trace, scale, only))
@@ -133,7 +132,7 @@ def _tasks(root: Path, trace: str | None, scale: str, only: str | None) -> Itera
     for path in chosen:
         notebook = notebooks.read(path)
         names = notebooks.parameter_names(notebook)
-        traces = DEFAULT_TRACES if trace is None else (trace,)
+        traces = SYNTHETIC if trace is None else (trace,)
         for one in (traces if path.stem not in ONCE else traces[:1]) if "TRACE" in names else ("",):
             data = workload_path(one) if one else None
             given = {"TRACE": str(data) if data and Path(one).exists() else one, "SCALE": scale}

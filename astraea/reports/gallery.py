@@ -13,7 +13,8 @@ import astraea
 from astraea.core.files import write_atomically
 from astraea.reports.captions import ENTRIES, FURTHER, GAVEL_ENTRIES, MARKET_ENTRIES, THEMIS_ENTRIES, Entry
 from astraea.reports.claims.evaluate import counts, evaluate, with_reasons
-from astraea.studies.ye2022.evaluation import DEFAULT_TRACES, seeds
+from astraea.studies.scales import seeds
+from astraea.traces.named import SYNTHETIC
 
 _MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
 _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
@@ -134,7 +135,7 @@ def _further(folder: Path) -> list[str]:
 
 def _trace_order(path: Path) -> tuple[int, str]:
     trace = path.stem.partition("_")[2]
-    return (DEFAULT_TRACES.index(trace) if trace in DEFAULT_TRACES else len(DEFAULT_TRACES), trace)
+    return (SYNTHETIC.index(trace) if trace in SYNTHETIC else len(SYNTHETIC), trace)
 
 
 def _marked(verdict: str) -> str:
@@ -149,7 +150,7 @@ def markdown(frame: pd.DataFrame) -> list[str]:
 
 def _provenance(folder: Path, scale: str) -> str:
     """What somebody needs to get the same bytes again."""
-    n = len(seeds(DEFAULT_TRACES[0], scale))
+    n = len(seeds(SYNTHETIC[0], scale))
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     return (
         f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{scale}`: {n} seeds of "
@@ -160,7 +161,7 @@ def _provenance(folder: Path, scale: str) -> str:
 def _kept(folder: Path) -> str:
     """Which traces of a page with the synthetic ones are real: their files were put there by hand."""
     traces = {path.stem.partition("_")[2] for path in folder.glob("fig01_*.csv")}
-    real = sorted(traces - set(DEFAULT_TRACES))
+    real = sorted(traces - set(SYNTHETIC))
     if not real or len(real) == len(traces):
         return ""
     return (

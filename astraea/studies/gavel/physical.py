@@ -26,7 +26,8 @@ from astraea.gavel.run import GavelRun
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload, read_workload
-from astraea.studies.gavel.runs import scale_of, throughputs_of
+from astraea.studies.gavel.runs import throughputs_of
+from astraea.studies.scales import at_scale
 
 CLUSTER: Final = (8, 16, 24)
 """V100s, P100s, K80s."""
@@ -111,13 +112,12 @@ def table3_grid(scale: str = "paper", table: str = "", folder: str = "") -> Grid
     InputError
         If there is no such folder, a file of it cannot be read, or the job types of a file are not known.
     """
-    scale_of(scale)
     throughputs = throughputs_of(table)
     if folder and not Path(folder).is_dir():
         raise InputError(f"{folder}: there is no such folder with the traces of the physical cluster")
     runs, rows = [], []
     for trace, shape in SHAPES.items():
-        jobs = [("drawn", seed, physical(trace, throughputs, seed=seed)) for seed in range(SEEDS[scale])]
+        jobs = [("drawn", seed, physical(trace, throughputs, seed=seed)) for seed in range(at_scale(SEEDS, scale))]
         if folder:
             jobs.append(("authors", 0, read_workload(Path(folder) / shape.file, throughputs)))
         for source, seed, workload in jobs:

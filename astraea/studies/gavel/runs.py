@@ -22,7 +22,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.gavel.generators import HIGH_PRIORITY, continuous, cost, static
@@ -30,7 +29,7 @@ from astraea.gavel.run import GavelRun
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.studies.ye2022.evaluation import SCALES
+from astraea.studies.scales import at_scale
 
 
 class Scale(NamedTuple):
@@ -81,9 +80,7 @@ FRACTION: Final = 0.3
 
 def scale_of(scale: str) -> Scale:
     """How much is simulated; `InputError` for a scale that does not exist."""
-    if scale not in SCALES:
-        raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    return GAVEL_SCALES[scale]
+    return at_scale(GAVEL_SCALES, scale)
 
 
 def throughputs_of(path: str | Path = "") -> Throughputs:

@@ -39,8 +39,8 @@ from astraea.gavel.record import pace
 from astraea.gavel.run import GavelRun
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.studies.gavel.runs import scale_of, throughputs_of
-from astraea.studies.ye2022.evaluation import DEFAULT_TRACES
+from astraea.studies.gavel.runs import throughputs_of
+from astraea.studies.scales import seeds
 from astraea.traces.named import named_trace
 from astraea.traces.readers import read_trace, recognise
 from astraea.traces.trace import Trace
@@ -73,10 +73,9 @@ def tenants_grid(scale: str = "paper", table: str = "", trace: str = "philly") -
     trace : str
         As in `workloads.named_trace`, or Gavel's traces in a file or a folder, one tenant each; these need `table`.
     """
-    scale_of(scale)
     throughputs = throughputs_of(table)
     runs, rows = [], []
-    for seed in range(SEEDS[scale] if trace in DEFAULT_TRACES else 1):
+    for seed in seeds(trace, scale, SEEDS):
         jobs = tenant_jobs(_trace(trace, table, seed), throughputs, scale, seed)
         each = equal_workers(jobs, throughputs)
         for policy in POLICIES:

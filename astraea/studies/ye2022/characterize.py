@@ -16,7 +16,8 @@ from astraea.core.result import Result
 from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.studies.ye2022.evaluation import NODES, load_workload, seeds
+from astraea.studies.scales import seeds
+from astraea.studies.ye2022.evaluation import NODES, load_workload
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
 from astraea.traces.trace import Trace

@@ -23,7 +23,8 @@ from astraea.estimation.history import Past
 from astraea.estimation.models import ENOUGH
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.studies.ye2022.evaluation import NODES, SMALL_JOBS, busy_nodes, load_workload, seeds, suitable_nodes
+from astraea.studies.scales import seeds
+from astraea.studies.ye2022.evaluation import NODES, SMALL_JOBS, busy_nodes, load_workload, suitable_nodes
 from astraea.traces.trace import Trace
 
 ESTIMATING: Final = ("allox", "themis")

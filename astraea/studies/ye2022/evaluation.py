@@ -28,15 +28,14 @@ import numpy as np
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import Settings, split_off_impossible
-from astraea.core.errors import InputError
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
+from astraea.studies.scales import SCALES as SCALES
+from astraea.studies.scales import checked_scale, seeds
 from astraea.traces.describe import offered_load, served_load
 from astraea.traces.named import SYNTHETIC, named_trace
 from astraea.traces.trace import Trace
 
-SCALES: Final = ("small", "paper", "full")
-DEFAULT_TRACES: Final = SYNTHETIC
 NODES: Final = {"venus": 100, "philly": 210, "helios-venus": 100, "philly-two-weeks": 210}
 """8-GPU nodes of the evaluation (§6.1.3)."""
 
@@ -78,9 +77,7 @@ def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trac
     InputError
         If there is no such trace or scale.
     """
-    if scale not in SCALES:
-        raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    return _loaded(trace, scale, seed if trace in DEFAULT_TRACES else 0)
+    return _loaded(trace, checked_scale(scale), seed if trace in SYNTHETIC else 0)
 
 
 @lru_cache(maxsize=12)
@@ -103,11 +100,6 @@ def suitable_nodes(trace: Trace) -> int:
     whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
     largest = float(np.quantile(whole, 0.99, method="higher"))
     return max(1, math.ceil(float(np.fmax(offered_load(trace), largest)) / 8 - 1e-9))  # the load of one moment is NaN
-
-
-def seeds(trace: str, scale: str) -> tuple[int, ...]:
-    """Seeds over which means are taken."""
-    return tuple(range({"small": 2}.get(scale, 5) if trace in DEFAULT_TRACES else 1))
 
 
 def estimator_for(trace: Trace) -> str:

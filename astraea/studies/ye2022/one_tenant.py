@@ -13,7 +13,8 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
-from astraea.studies.ye2022.evaluation import LARGE, load_workload, seeds
+from astraea.studies.scales import seeds
+from astraea.studies.ye2022.evaluation import LARGE, load_workload
 
 KEYS = ["scheduler", "seed", "tenant"]
 """What a comparison is made within."""

@@ -21,7 +21,8 @@ from astraea.core.metrics import SHARING_LOSS, average_jct, average_slowdown, ov
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.studies.ye2022.evaluation import LARGE, load_workload, seeds
+from astraea.studies.scales import seeds
+from astraea.studies.ye2022.evaluation import LARGE, load_workload
 from astraea.studies.ye2022.list_removal_flaw import NO_COST, whole_minutes
 from astraea.studies.ye2022.tables import fairness_figures, long_form
 from astraea.traces.trace import Trace

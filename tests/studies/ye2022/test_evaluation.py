@@ -9,6 +9,7 @@ import pytest
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.errors import InputError
+from astraea.studies import scales
 from astraea.studies.ye2022 import evaluation
 from astraea.traces.describe import served_load
 from astraea.traces.named import workload_path
@@ -77,7 +78,7 @@ def test_real_trace_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     read, cluster = evaluation.load_workload("philly-two-weeks", "full")
     assert read.name == "philly-two-weeks" and read.tenant_weight.tolist() == [3, 1]
     assert cluster == Cluster(210, 8)
-    assert evaluation.seeds("philly-two-weeks", "paper") == (0,)
+    assert scales.seeds("philly-two-weeks", "paper") == (0,)
 
 
 @pytest.mark.parametrize(("name", "scale"), [("nobody", "paper"), ("venus", "large"), ("helios-venus", "small")])
