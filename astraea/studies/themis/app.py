@@ -56,7 +56,7 @@ def held_table(workload: Workload, result: Result, app: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def foresight_table(workload: Workload) -> pd.DataFrame:
+def foresight(workload: Workload) -> pd.DataFrame:
     """How far off the estimated lengths of jobs are.
 
     Returns

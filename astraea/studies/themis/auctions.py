@@ -25,8 +25,6 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.experiments.parallel import parallel_map
-from astraea.studies.themis.runs import themis_scale
 from astraea.themis.agent import Agent
 from astraea.themis.apps import DEFAULT_TUNER, MODELS, App, Workload
 from astraea.themis.arbiter import Arbiter
@@ -48,40 +46,12 @@ EXACT: Final = 1e-9
 WORTHWHILE: Final = 0.01
 """Least gain of a lie that counts in whole gangs."""
 
-CHUNK: Final = 100
-"""Auctions of one call."""
-
 
 class Case(NamedTuple):
     """An auction: bids, and the room for their lots."""
 
     bids: list[Bid]
     room: IntArray
-
-
-def properties_table(scale: str = "paper") -> pd.DataFrame:
-    """Try every property on the same number of random auctions.
-
-    Parameters
-    ----------
-    scale : {"small", "paper", "full"}
-    **computing
-        As in `themis.comparison_tables`.
-
-    Returns
-    -------
-    DataFrame, columns property, instances, violations
-        Auctions tried, and those in which the property fails.
-
-    Raises
-    ------
-    InputError
-        If there is no such scale.
-    """
-    instances = themis_scale(scale).instances
-    calls = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
-    failed = np.sum(parallel_map(_failures, calls), axis=0)
-    return pd.DataFrame({"property": PROPERTIES, "instances": instances, "violations": failed})
 
 
 def random_case(seed: int) -> Case:
@@ -176,22 +146,17 @@ def expected_value(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -
     return float(low + chance * (high - low))
 
 
-def _failures(first: int, last: int) -> IntArray:
-    """How many of the auctions of these seeds fail each property."""
-    failed = np.zeros(len(PROPERTIES), np.int64)
+def failures(first: int, last: int) -> pd.DataFrame:
+    """Which properties fail: a row for the auction of each seed from `first` to before `last`, columns `PROPERTIES`."""
+    rows = []
     for seed in range(first, last):
         case = random_case(seed)
         kept = auction(case.bids, case.room).kept
-        paying, free = gains(case, seed)
-        in_gangs = gain_in_gangs(seed)
-        failed += [
-            not is_maximal(case),
-            not ((kept >= 0) & (kept <= 1)).all(),
-            paying > EXACT,
-            free > EXACT,
-            in_gangs > WORTHWHILE,
-        ]
-    return failed
+        with_payments, without = gains(case, seed)
+        keeps_parts = bool(((kept >= 0) & (kept <= 1)).all())
+        lies_pay = (with_payments > EXACT, without > EXACT, gain_in_gangs(seed) > WORTHWHILE)
+        rows.append((not is_maximal(case), not keeps_parts, *lies_pay))
+    return pd.DataFrame(rows, columns=list(PROPERTIES))
 
 
 def example_table() -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea.studies.themis.app import foresight_table, held_table, loss_table
+from astraea.studies.themis.app import foresight, held_table, loss_table
 from astraea.studies.themis.fairness import CASES, by_placement, quadrants
 from astraea.themis.apps import App, Tuner, Workload
 from astraea.themis.policies import get_policy
@@ -49,7 +49,7 @@ def test_what_is_held_adds_up_to_the_gpu_time() -> None:
 def test_more_epochs_tell_more() -> None:
     """Estimates come closer to the truth, and only jobs that train longer are asked for."""
     workload = sample_workload(15, seed=3)
-    table = foresight_table(workload)
+    table = foresight(workload)
     assert list(table["epochs"]) == [4, 8, 16, 32]
     assert table["median"].is_monotonic_decreasing
     assert (table["worst_tenth"] > table["median"]).all()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ import pytest
 
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.experiments.cache import fill
+from astraea.experiments.grid import run_grid
 from astraea.experiments.parallel import computing
 from astraea.plots.axes import WORDS
 from astraea.plots.style import LOOKS
@@ -20,25 +24,35 @@ from astraea.studies.themis.auctions import (
     PROPERTIES,
     example_table,
     expected_value,
+    failures,
     gain_in_gangs,
     gains,
     is_maximal,
     misreports,
-    properties_table,
     random_case,
     random_offer,
 )
-from astraea.studies.themis.lies import lies_table
-from astraea.studies.themis.runs import SCHEDULERS, THEMIS_SCALES, Cell, simulated, themis_scale
-from astraea.studies.themis.variants import LATER, VARIANTS, bid_in_need, variants_table
+from astraea.studies.themis.runs import APP_COLUMNS, cell_of, run_of, simulated
+from astraea.studies.themis.scales import THEMIS_SCALES
+from astraea.studies.themis.tables import lies_table, properties_table, themis_grid, variants_table
+from astraea.studies.themis.variants import LATER, VARIANTS, bid_in_need, losers_too
 from astraea.themis.apps import MODELS
 from astraea.themis.auction import Outcome, auction
 from astraea.themis.metrics import rho_summary
 from astraea.themis.policies import NAMES
-from astraea.themis.policies.themis import bid
+from astraea.themis.policies.themis import bid, themis
 
 SMALL = THEMIS_SCALES["small"]
 HERE: dict[str, Any] = {"scale": "small"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of these tests alone."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("astraea.experiments.cache.CACHE", folder)
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +98,6 @@ class TestSummary:
 class TestScales:
     def test_what_is_asked_for_is_there(self) -> None:
         """Every scale has the usual point on each axis, and as many liars as it has room for."""
-        assert set(SCHEDULERS) == set(NAMES)
         for size in THEMIS_SCALES.values():
             assert {1.0} <= set(size.contentions) and {0.8} <= set(size.fs) and {900.0} <= set(size.leases)
             assert {0.0} <= set(size.errors) and set(size.few_fs) <= set(size.fs)
@@ -107,9 +120,9 @@ class TestComparison:
         """One row per run, one per app of it, nothing missing, and all the same apps."""
         runs, apps = comparison
         assert [*runs[["scheduler", "trial"]].itertuples(index=False, name=None)] == list(
-            product(SCHEDULERS, range(SMALL.trials))
+            product(NAMES, range(SMALL.trials))
         )
-        assert list(apps) == ["scheduler", "trial", *tables.APP_COLUMNS]
+        assert list(apps) == ["scheduler", "trial", *APP_COLUMNS]
         assert len(apps) == len(runs) * SMALL.apps and not runs.isna().any(axis=None) and not apps.isna().any(axis=None)
         kinds = apps[["trial", "job_id", "model", "gang", "exploration"]].drop_duplicates()
         assert kinds.groupby("trial").size().tolist() == [SMALL.apps] * SMALL.trials
@@ -149,7 +162,7 @@ class TestComparison:
             assert set(table[varied]) == set(sizes[varied]) and not table.isna().any(axis=None)
             mine = table[table[varied] == usual].set_index(["scheduler", "trial"]).drop(columns=varied)
             assert len(mine) == schedulers[varied] * trials
-            mine = mine.drop(index=tables.ONE_BIDDER, level=0, errors="ignore")
+            mine = mine.drop(index="themis-one-bidder", level=0, errors="ignore")
             pd.testing.assert_frame_equal(mine, runs.loc[mine.index, list(mine)], check_exact=True)
             for _, other in table.groupby("scheduler"):  # and it matters
                 assert other.groupby("trial")["max_rho"].nunique().max() > 1 or varied == "error"
@@ -158,14 +171,15 @@ class TestComparison:
         """Everything measured is worded, and no two schedulers look alike in print."""
         measured = {*comparison[0], *comparison[1], "f", "error", "factor"} - {"trial", "job_id", "model", "gang"}
         assert measured - {"queueing_delay"} <= set(WORDS)
-        looks = [LOOKS[name] for name in SCHEDULERS]
+        looks = [LOOKS[name] for name in NAMES]
         for kind in ("label", "color", "marker", "hatch"):
             assert len({getattr(look, kind) for look in looks}) == len(looks), kind
         assert len({(str(look.line), look.width) for look in looks}) == len(looks)
 
 
-def test_numbers_do_not_depend_on_the_processes(lies: pd.DataFrame) -> None:
-    with computing(jobs=2):
+def test_numbers_do_not_depend_on_the_processes(lies: pd.DataFrame, tmp_path: Path) -> None:
+    with computing(jobs=2), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("astraea.experiments.cache.CACHE", tmp_path)
         pd.testing.assert_frame_equal(lies_table(scale="small"), lies, check_exact=True)
 
 
@@ -180,8 +194,8 @@ class TestLies:
 
     def test_a_row_is_what_two_runs_say(self, lies: pd.DataFrame) -> None:
         """Completion times of the liar and of the others, against the run without the lie."""
-        cell = Cell("themis", 0, f=0.8)
-        truth, lied = (simulated(SMALL, cell, claims).jobs["jct"] for claims in ({}, {"app-7": 3.0}))
+        cells = (cell_of(SMALL), cell_of(SMALL, liar=7, factor=3.0))
+        truth, lied = (simulated(cell).jobs["jct"] for cell in cells)
         row = lies[(lies["f"] == 0.8) & (lies["app"] == "app-7")].iloc[0]
         assert row["jct"] == lied[7] / truth[7] != 1
         assert row["others"] == pytest.approx(lied.drop(7).mean() / truth.drop(7).mean(), rel=1e-12)
@@ -297,7 +311,7 @@ class TestExample:
 
 def test_a_cell_says_all(comparison: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     """A run of a cell alone gives the row of the table."""
-    found = rho_summary(simulated(themis_scale("small"), Cell("slaq", 1)))
+    found = rho_summary(simulated(cell_of(SMALL, scheduler="slaq", trial=1)))
     runs = comparison[0]
     row = runs[(runs["scheduler"] == "slaq") & (runs["trial"] == 1)].drop(columns=["scheduler", "trial"])
     assert [found] == row.to_dict("records")
@@ -313,9 +327,9 @@ class TestVariants:
         usual = table[(table["variant"] == "as it is") & (table["contention"] == 1.0)]
         for row in usual[usual["f"].isin(SMALL.fs)].itertuples():
             assert row.max_rho == knob.loc[(row.f, row.trial), "max_rho"]
-        assert len(table) == len(VARIANTS) * 2 * len(SMALL.few_fs) * SMALL.contention_trials
+        assert len(table) == (1 + len(VARIANTS)) * 2 * len(SMALL.few_fs) * SMALL.contention_trials
         wide = table.pivot_table(index=["contention", "f"], columns="variant", values="max_rho")
-        assert all((wide["as it is"] != wide[name]).any() for name in list(VARIANTS)[1:])
+        assert all((wide["as it is"] != wide[name]).any() for name in VARIANTS)
 
     def test_only_who_has_nothing_is_in_need(self) -> None:
         """Then nothing is 10 T_isolated later, and all else as it is; whoever holds a gang bids as ever."""
@@ -330,11 +344,48 @@ class TestVariants:
     def test_losers_get_what_is_left(self) -> None:
         """With everybody bidding, nobody is outside of the auction: as it is GPUs stay free, else they do not."""
         free = {}
-        for name in ("as it is", "leftovers for losers too"):
+        for name, decide in (("as it is", themis), ("leftovers for losers too", losers_too)):
             total = 0
             for seed in range(20):
                 arbiter, _ = random_offer(seed)
-                VARIANTS[name](arbiter, f=0.0)
+                decide(arbiter, f=0.0)
                 total += sum(agent.app.gang <= arbiter.offered() for agent in arbiter.wanting())
             free[name] = total
         assert free["as it is"] > free["leftovers for losers too"] == 0
+
+
+class TestGrid:
+    """What `make figures` computes beforehand is all that the notebook reads."""
+
+    def test_nothing_is_computed_twice(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Once the grid is filled, no table computes anything; equal cells of different tables are one run."""
+        runs = themis_grid("", "small").runs
+        fill(runs)
+        assert len({run.key for run in runs}) < 0.7 * len(runs)
+
+        def compute(*_: Any) -> None:
+            raise AssertionError("a table computed something")
+
+        monkeypatch.setattr("astraea.experiments.cache._compute", lambda missing, *_: compute() if missing else None)
+        for table in (
+            tables.comparison_tables, tables.knob_table, tables.lease_table, tables.contention_table,
+            tables.error_table, variants_table, lies_table, properties_table, tables.foresight_table,
+        ):  # fmt: skip
+            table("small")
+        [run] = run_grid([run_of(cell_of(SMALL))])
+        assert len(run.grants) > SMALL.apps
+
+    def test_an_edit_of_tables_leaves_runs_as_they_are(self) -> None:
+        """The key of a run depends on the code that decides it: Themis, its variants and cells, no table or scale."""
+        rooms = run_of(cell_of(SMALL)).rooms
+        assert set(rooms) == {"core", "themis", "studies/themis/variants.py", "studies/themis/runs.py"}
+
+    def test_names_of_points_of_themis(self) -> None:
+        """They are the same runs under another name, and no run says so."""
+        assert cell_of(SMALL, scheduler="themis-one-bidder") == cell_of(SMALL, f=1.0)
+        assert cell_of(SMALL, scheduler="as it is", f=0.4, trial=1) == cell_of(SMALL, f=0.4, trial=1)
+
+    def test_auctions_do_not_depend_on_the_chunks(self) -> None:
+        """A seed is an auction."""
+        parts = pd.concat([failures(0, 3), failures(3, 8)], ignore_index=True)
+        pd.testing.assert_frame_equal(parts, failures(0, 8))

@@ -1,0 +1,80 @@
+"""How much of the evaluation of Themis is simulated.
+
+Of the evaluation in [Mahajan2020] only notes are at hand, so workloads are this project's own (`themis.workload`). The
+usual point has contention 1, leases of 15 minutes, f = 0.8 and no errors of estimates; everything else varies one of
+these. A trial is a seed, of the apps and of the errors.
+
+Scales
+------
+small
+    10 apps on 44 GPUs; some seconds for all tables together.
+paper
+    100 apps on 256 GPUs, 5 trials; 3 where the contention varies, and one, of 60 apps, for lies.
+full
+    As `paper`, with 20 trials, also where the contention varies.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Final, NamedTuple
+
+from astraea.core.errors import InputError
+from astraea.themis.workload import MACHINES
+
+
+class ThemisScale(NamedTuple):
+    """How much is simulated.
+
+    Attributes
+    ----------
+    apps : of a workload
+    machines : GPUs of each
+    trials : how many seeds
+    contentions : demand over capacity
+    contention_trials : how many seeds where the contention varies
+    fs : the fairness knob
+    leases : lease terms [s]
+    errors : of estimates, as parts
+    lying_apps : apps of the workload in which one of them lies
+    liars : how many of these lie, one at a time
+    few_fs : the fairness knob where they do
+    factors : by which they multiply their rho
+    instances : random auctions for each property
+    """
+
+    apps: int
+    machines: tuple[int, ...]
+    trials: int
+    contentions: tuple[float, ...]
+    contention_trials: int
+    fs: tuple[float, ...]
+    leases: tuple[float, ...]
+    errors: tuple[float, ...]
+    lying_apps: int
+    liars: int
+    few_fs: tuple[float, ...]
+    factors: tuple[float, ...]
+    instances: int
+
+
+_PAPER: Final = ThemisScale(
+    100, MACHINES, 5, (0.5, 1.0, 2.0, 4.0), 3, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+    (120.0, 300.0, 900.0, 2700.0, 7200.0, inf), (0.0, 0.1, 0.2, 0.5, 0.9),
+    60, 8, (0.0, 0.4, 0.8, 1.0), (1.5, 3.0), 2000,
+)  # fmt: skip
+THEMIS_SCALES: Final[dict[str, ThemisScale]] = {
+    "small": ThemisScale(
+        10, (4,) * 8 + (2,) * 6, 2, (1.0, 2.0), 1, (0.0, 0.5, 0.8, 1.0), (900.0, 3600.0), (0.0, 0.5),
+        10, 2, (0.0, 0.8), (3.0,), 40,
+    ),
+    "paper": _PAPER,
+    "full": _PAPER._replace(trials=20, contention_trials=20, instances=10_000),
+}  # fmt: skip
+
+
+def themis_scale(scale: str) -> ThemisScale:
+    """How much is simulated; `InputError` for a scale that does not exist."""
+    if scale not in THEMIS_SCALES:
+        raise InputError(f"scale must be one of {', '.join(THEMIS_SCALES)}, got {scale!r}")
+    return THEMIS_SCALES[scale]
