@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from astraea.core.errors import InputError
+from astraea.core.checks import whole_number
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,7 @@ class Cluster:
 
     def __post_init__(self) -> None:
         for name in ("nodes", "gpus_per_node"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 1_000_000:
-                raise InputError(f"cluster: {name} must be a whole number from 1 to 1000000, got {value!r}")
+            object.__setattr__(self, name, whole_number(getattr(self, name), f"cluster: {name}", 1, 1_000_000))
 
     @property
     def gpus(self) -> int:

@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import overload
 
 from astraea.cluster.engine.state import WHILE_ONE_FITS, View
+from astraea.core.checks import number
 from astraea.core.compilation import inlined
 from astraea.core.errors import InputError
 
@@ -73,19 +74,12 @@ class Policy:
                 known = ", ".join(self.parameters) or "none"
                 raise InputError(f"policy {self.name}: unknown parameter {key!r}; it has {known}")
             if key in self.choices and value not in self.choices[key] and value not in range(len(self.choices[key])):
-                raise InputError(f"policy {self.name}: {key} must be {' or '.join(self.words[key])}, got {value!r}")
-            if key not in self.choices and not self._allows(key, value):
+                raise InputError(f"policy {self.name}: {key} must be {' or '.join(self.choices[key])}, got {value!r}")
+            if key not in self.choices:
                 least, most = self.at_least.get(key, 0.0), self.at_most.get(key, np.inf)
-                wanted = f"a number of at least {least:g}" if np.isinf(most) else f"a number from {least:g} to {most:g}"
-                raise InputError(f"policy {self.name}: {key} must be {wanted}, got {value!r}")
+                number(value, f"policy {self.name}: {key}", least=least, most=most)
         numbers = {k: float(self.choices[k].index(v) if isinstance(v, str) else v) for k, v in parameters.items()}
         return replace(self, parameters={**self.parameters, **numbers})
-
-    def _allows(self, key: str, value: Any) -> bool:
-        """Whether the value is a number in the parameter's range."""
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
-            return False
-        return bool(self.at_least.get(key, 0.0) <= value <= self.at_most.get(key, np.inf))
 
     @property
     def needs_estimates(self) -> bool:

@@ -21,6 +21,7 @@ from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, Private, V
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy_api import Policy
 from astraea.cluster.tables import grant_log, job_table, timeline_table
+from astraea.core.checks import number, whole_number
 from astraea.core.compilation import digest
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.result import Result
@@ -62,9 +63,7 @@ class Settings:
         if self.placement not in PLACEMENTS:
             raise InputError(f"placement must be one of {', '.join(PLACEMENTS)}, got {self.placement!r}")
         for f in fields(self)[:3]:
-            value = getattr(self, f.name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1e9:
-                raise InputError(f"{f.name} must be a time from 0 to 1e9 s, got {value!r}")
+            number(getattr(self, f.name), f.name, least=0, most=1e9, expected="a time from 0 to 1e9 s")
         if self.interval == 0:
             raise InputError("interval must be above 0 s, got 0")
         estimators.check(self.estimator, self.estimate_error)
@@ -107,8 +106,7 @@ def simulate(
     if isinstance(policy, str):
         policy = get_policy(policy)
     settings = Settings() if settings is None else settings
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
-        raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
+    seed = whole_number(seed, "seed", most=2**63 - 1, expected="a whole number of at least 0")
     lease_rounds = rounds_of_lease(policy, settings)
     if lease_rounds > 0:
         policy = policy(lease_term=lease_rounds * settings.interval)

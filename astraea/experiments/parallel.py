@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 
 Backend = Literal["loky", "dask"]
@@ -55,8 +56,7 @@ class computing:
     place = Place()
 
     def __init__(self, jobs: int | None = None, backend: Backend = "loky", scheduler: str | None = None) -> None:
-        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-            raise InputError(f"jobs must be a whole number of at least 1, got {jobs!r}")
+        jobs = jobs if jobs is None else whole_number(jobs, "jobs", 1)
         if backend not in get_args(Backend):
             raise InputError(f"backend must be one of {', '.join(get_args(Backend))}, got {backend!r}")
         if backend == "dask" and not scheduler:

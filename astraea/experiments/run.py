@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import operator
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import CodeType, FunctionType
@@ -17,8 +16,8 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import POLICIES, get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.simulate import SIMULATOR, Settings, simulate
+from astraea.core.checks import whole_number
 from astraea.core.compilation import digest
-from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.estimation.estimators import identity
 from astraea.experiments.archive import Kept, Value
@@ -52,10 +51,7 @@ class Run:
     def __post_init__(self) -> None:
         if isinstance(self.policy, str):
             object.__setattr__(self, "policy", get_policy(self.policy))
-        try:
-            object.__setattr__(self, "seed", operator.index(self.seed))
-        except TypeError:
-            raise InputError(f"seed must be a whole number of at least 0, got {self.seed!r}") from None
+        object.__setattr__(self, "seed", whole_number(self.seed, "seed"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return restored, (self.trace, self.cluster, portable(self.policy), self.seed, self.settings, self.kept)

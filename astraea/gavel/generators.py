@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
@@ -131,8 +132,7 @@ def hierarchical(throughputs: Throughputs, *, seed: int, timestep: float = 360.0
         The seed or the timestep is out of range.
     """
     jobs = 18
-    if not 0 < timestep <= _DAY:
-        raise InputError(f"timestep must be above 0 and at most {_DAY:g} s, got {timestep}")
+    number(timestep, "timestep", above=0, most=_DAY, expected=f"above 0 and at most {_DAY:g} s")
     kinds = _pick(_types(throughputs, 1), _streams(jobs, seed)["type"].random(jobs))
     arrival = 4.0 * timestep * np.arange(jobs, dtype=np.float64)
     size = np.ones(jobs, np.int64)
@@ -229,17 +229,13 @@ def _workload(
 
 def _streams(jobs: int, seed: int) -> dict[str, np.random.Generator]:
     """One generator for each property."""
-    if jobs < 1:
-        raise InputError(f"the number of jobs must be at least 1, got {jobs}")
-    if seed < 0:
-        raise InputError(f"the seed must be at least 0, got {seed}")
+    jobs, seed = whole_number(jobs, "the number of jobs", 1), whole_number(seed, "the seed")
     children = np.random.SeedSequence(seed).spawn(len(_STREAMS))
     return {name: np.random.default_rng(child) for name, child in zip(_STREAMS, children, strict=True)}
 
 
 def _poisson(generator: np.random.Generator, jobs: int, rate_per_hour: float) -> FloatArray:
-    if not 0 < rate_per_hour < float("inf"):
-        raise InputError(f"rate_per_hour must be a number above 0, got {rate_per_hour}")
+    number(rate_per_hour, "rate_per_hour", above=0)
     gaps = generator.standard_exponential(jobs) * 3600.0 / rate_per_hour
     gaps[0] = 0.0
     return np.cumsum(gaps)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.checks import whole_number
 from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.problem import Allocation, Policy, Problem
 from astraea.gavel.throughputs.table import Throughputs
@@ -202,8 +203,7 @@ def checked_workers(workers: Sequence[int], types: tuple[str, ...]) -> IntArray:
     if len(counts) != len(types):
         raise InputError(f"workers must be {len(types)} numbers, of {', '.join(types)}; got {counts!r}")
     for t, n in zip(types, counts, strict=True):
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n <= 1_000_000:
-            raise InputError(f"workers of type {t} must be a whole number from 0 to 1000000, got {n!r}")
+        whole_number(n, f"workers of type {t}", most=1_000_000)
     if sum(counts) == 0:
         raise InputError(f"workers must be at least 1 of some type, got none of {', '.join(types)}")
     return np.array(counts, np.int64)

@@ -16,6 +16,7 @@ import pandas as pd
 
 import astraea
 from astraea.core.arrays import IntArray
+from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.result import Result
 from astraea.gavel.policy_calls import Asker, Speeds, checked_workers, shown_workers
@@ -67,20 +68,18 @@ class Options:
     until: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("round_length", "above"), ("solve_interval", "from"), ("preemption_overhead", "from")):
-            value = getattr(self, name)
-            is_time = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1e9
-            if not is_time or (value == 0 and least == "above"):
-                raise InputError(f"{name} must be a time {least} 0 and up to 1e9 s, got {value!r}")
+        upto = "0 and up to 1e9 s"
+        number(self.round_length, "round_length", above=0, most=1e9, expected=f"a time above {upto}")
+        number(self.solve_interval, "solve_interval", least=0, most=1e9, expected=f"a time from {upto}")
+        number(self.preemption_overhead, "preemption_overhead", least=0, most=1e9, expected=f"a time from {upto}")
         if self.preemption_overhead >= self.round_length:
             raise InputError(
                 f"preemption_overhead must be below round_length ({self.round_length:g} s), or a preempted job never "
                 f"gets on; got {self.preemption_overhead:g}"
             )
-        for name in ("server_gpus", "until"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
+        whole_number(self.server_gpus, "server_gpus", 1)
+        if self.until is not None:
+            whole_number(self.until, "until", 1)
 
 
 def simulate(

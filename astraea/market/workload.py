@@ -23,6 +23,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.market.model import SLOT, Jobs, Market, Utility, checked
 from astraea.traces.trace import Trace
@@ -91,10 +92,8 @@ def sample_market(
     """
     numbers = {"jobs": jobs, "servers": servers, "tenants": tenants, "workers": workers}
     for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(f"the number of {name} must be a whole number of at least 1, got {value!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"the seed must be a whole number of at least 0, got {seed!r}")
+        whole_number(value, f"the number of {name}", 1)
+    seed = whole_number(seed, "the seed")
     if utility not in get_args(Utility):
         raise InputError(f"utility must be linear or convex, got {utility!r}")
     if chunks not in get_args(Chunks):

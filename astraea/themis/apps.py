@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from numbers import Real
-from typing import Final, NamedTuple, TypeGuard
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -136,11 +135,6 @@ class Workload:
     def gpus(self) -> int:
         """GPUs of the cluster."""
         return int(self.machines.sum())
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a number, and neither a text nor a truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _check(app: App, largest: int) -> None:

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray
-from astraea.core.errors import InputError
+from astraea.core.checks import number
 from astraea.themis.apps import Tuner
 
 _SLOWEST: Final = 0.05
@@ -67,11 +67,9 @@ def learning_curve(
         A number is out of range.
     """
     for name, value in (("floor", floor), ("power", power)):
-        if not 0 < value < np.inf:
-            raise InputError(f"learning curve: {name} must be a number above 0, got {value:g}")
+        number(value, f"learning curve: {name}", above=0)
     for name, value in (("span", span), ("noise", noise)):
-        if not 0 <= value < np.inf:
-            raise InputError(f"learning curve: {name} must be a number of at least 0, got {value:g}")
+        number(value, f"learning curve: {name}", least=0)
     epochs = _length(span, power, tuner)
     true = floor + span * np.arange(1.0, epochs + 1) ** -power
     return np.asarray(true * np.maximum(1 + noise * rng.standard_normal(epochs), _LEAST))

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from astraea.core.checks import is_number, number, whole_number
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.result import Result
 from astraea.themis.agent import Agent
-from astraea.themis.apps import Workload, is_number
+from astraea.themis.apps import Workload
 from astraea.themis.arbiter import RESTART, ROUND, Arbiter
 from astraea.themis.policy import Policy
 from astraea.themis.record import Record, result
@@ -62,17 +63,14 @@ def simulate(
     """
     if not (is_number(lease_term) and lease_term >= ROUND):
         raise InputError(f"lease_term must be a time of at least one round, {ROUND:g} s, or inf, got {lease_term!r}")
-    if not (is_number(error) and 0 <= error < 1):
-        raise InputError(f"error must be a part from 0 to below 1, got {error!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"the seed must be a whole number of at least 0, got {seed!r}")
+    number(error, "error", least=0, below=1, expected="a part from 0 to below 1")
+    seed = whole_number(seed, "the seed")
     index = {app.name: i for i, app in enumerate(workload.apps)}
     claims = claims or {}
     for name, factor in claims.items():
         if name not in index:
             raise InputError(f"{workload.name}: there is no app {name!r} that could claim anything")
-        if not (is_number(factor) and 0 < factor < np.inf):
-            raise InputError(f"app {name!r}: the factor on its rho must be above 0, got {factor!r}")
+        number(factor, f"app {name!r}: the factor on its rho", above=0, expected="above 0")
     began = time.perf_counter()
     arbiter = Arbiter(workload, lease_term, {index[name]: factor for name, factor in claims.items()})
     agents = [Agent(i, app, error, seed) for i, app in enumerate(workload.apps)]

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import IntArray
-from astraea.core.errors import InputError
+from astraea.core.checks import number, whole_number
 from astraea.themis.apps import DEFAULT_TUNER, App, Workload
 from astraea.themis.loss_curves import learning_curve
 from astraea.themis.successive_halving import course
@@ -62,12 +62,8 @@ def sample_workload(
     InputError
         A number is out of range, or no machine can hold a gang.
     """
-    if isinstance(apps, bool) or not isinstance(apps, int) or apps < 1:
-        raise InputError(f"the number of apps must be a whole number of at least 1, got {apps!r}")
-    if isinstance(contention, bool) or not isinstance(contention, int | float) or not 0 < contention < np.inf:
-        raise InputError(f"the contention must be a number above 0, got {contention!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"the seed must be a whole number of at least 0, got {seed!r}")
+    apps, seed = whole_number(apps, "the number of apps", 1), whole_number(seed, "the seed")
+    number(contention, "the contention", above=0)
     arrivals, *streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(apps + 1)]
     at_once = Workload(
         name=f"apps-{apps}-contention-{contention:g}-seed-{seed}",

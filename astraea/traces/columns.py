@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
+from astraea.core.checks import number
 from astraea.core.errors import InputError
 
 STATES: Final = ("completed", "cancelled", "failed", "unknown")
@@ -87,8 +88,7 @@ def tenant_table(
         names = tuple(sorted(set(tenant)))
         return names, np.ones(len(names))
     for t, w in weights.items():
-        if not (isinstance(w, (int, float, np.number)) and np.isfinite(w) and w > 0):
-            raise InputError(f"{name}: the weight of tenant {t!r} must be a number above 0, got {w!r}")
+        number(w, f"{name}: the weight of tenant {t!r}", above=0)
     for place, t in zip(where, tenant, strict=True):
         if t not in weights:
             raise InputError(f"{place}: tenant {t!r} has no weight; known tenants: {', '.join(sorted(weights))}")

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.traces.columns import OPTIONAL, REQUIRED, checked_columns, rank, tenant_table
 
@@ -213,8 +214,7 @@ class Trace:
 
     def scale_load(self, factor: float) -> Trace:
         """The same jobs arriving `factor` times as fast: submission times divided by `factor`."""
-        if not (np.isfinite(factor) and factor > 0):
-            raise InputError(f"{self.name}: the load factor must be a number above 0, got {factor}")
+        number(factor, f"{self.name}: the load factor", above=0)
         late = self.deadline - self.submit_time
         submit = self.submit_time / factor
         return dataclasses.replace(self, submit_time=submit, deadline=submit + late)

@@ -90,10 +90,10 @@ def test_a_curve_takes_one_draw_an_epoch() -> None:
 @pytest.mark.parametrize(
     "place, value, said",
     [
-        (0, 0.0, "floor must be a number above 0, got 0"),
+        (0, 0.0, "floor must be a number above 0, got 0.0"),
         (0, np.inf, "floor must be a number above 0, got inf"),
         (1, -0.5, "span must be a number of at least 0, got -0.5"),
-        (2, 0.0, "power must be a number above 0, got 0"),
+        (2, 0.0, "power must be a number above 0, got 0.0"),
         (2, np.nan, "power must be a number above 0, got nan"),
         (3, -0.01, "noise must be a number of at least 0, got -0.01"),
         (3, np.nan, "noise must be a number of at least 0, got nan"),

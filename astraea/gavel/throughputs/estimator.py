@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 
@@ -76,8 +77,7 @@ class Estimator:
     def __init__(
         self, measured: Throughputs, references: Sequence[str] | None = None, *, fraction: float, seed: int = 0
     ) -> None:
-        if not 0 < fraction <= 1:
-            raise InputError(f"estimator: fraction must be above 0 and at most 1, got {fraction}")
+        number(fraction, "estimator: fraction", above=0, most=1, expected="above 0 and at most 1")
         self.measured = measured
         self.fraction = fraction
         self.seed = seed

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray
+from astraea.core.checks import is_number
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.speeds import TYPES
 from astraea.traces.readers.table import printable, read_text
@@ -117,7 +118,7 @@ def _values(place: str, beside: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_rate(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+    return is_number(value) and 0 <= value < float("inf")
 
 
 def _word(value: Any) -> str:

@@ -12,6 +12,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy_api import Policy
 from astraea.cluster.simulate import Settings
+from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, overhead_share, sharing_loss
 from astraea.core.result import Result
@@ -87,8 +88,7 @@ def select_lease_term(
         raise InputError(f"policy {chosen.name} does not preempt, so it has no lease term to select")
     if len(terms) == 0:
         raise InputError("terms must name at least one lease term")
-    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 <= tolerance <= 1:
-        raise InputError(f"tolerance must be a number from 0 to 1, got {tolerance!r}")
+    number(tolerance, "tolerance", least=0, most=1)
     given = Settings() if settings is None else settings
     policies = sorted((chosen(lease_term=term) for term in set(terms)), key=lambda p: p.lease_term)
     runs = [Run(trace, cluster, p, seed, given) for p in policies]

@@ -17,6 +17,7 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
 from astraea.cluster.simulate import split_off_impossible
+from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.core.metrics import HOUR
 from astraea.core.result import Result
@@ -41,8 +42,7 @@ def heavier(trace: Trace, tenant: str, factor: float = FACTOR) -> Trace:
     """
     if tenant not in trace.tenants:
         raise InputError(f"{trace.name}: no tenant is called {tenant!r}, expected one of {', '.join(trace.tenants)}")
-    if not (np.isfinite(factor) and factor > 0):
-        raise InputError(f"{trace.name}: the factor of a weight must be a number above 0, got {factor:g}")
+    number(factor, f"{trace.name}: the factor of a weight", above=0)
     weight = trace.tenant_weight.copy()
     weight[trace.tenants.index(tenant)] *= factor
     return dataclasses.replace(trace, name=f"{trace.name}, {tenant} weighs {factor:g} times", tenant_weight=weight)

@@ -24,9 +24,8 @@ import numpy as np
 
 from astraea.cluster.policies.themis import lots, number_of_bidders
 from astraea.core.arrays import IntArray
-from astraea.core.errors import InputError
+from astraea.core.checks import number
 from astraea.themis.agent import Agent
-from astraea.themis.apps import is_number
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.auction import Bid, auction
 from astraea.themis.policy import Policy
@@ -40,8 +39,7 @@ def make_themis(f: float = 0.8) -> Policy:
     InputError
         If f is not in [0, 1].
     """
-    if not (is_number(f) and 0 <= f <= 1):
-        raise InputError(f"f must be a number from 0 to 1, got {f!r}")
+    number(f, "f", least=0, most=1)
     return Policy("themis", partial(themis, f=f), {"f": f})
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.traces.readers.table import printable, read_table
 
@@ -58,8 +59,4 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> Shares | Non
 
 
 def _positive(value: Any, place: str) -> float:
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-        number = float(value)
-        if np.isfinite(number) and number > 0:
-            return number
-    raise InputError(f"{place}: a weight must be a number above 0, got {value!r}")
+    return number(value, f"{place}: a weight", above=0)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.traces.synthetic.philly import PHILLY
 from astraea.traces.synthetic.venus import VENUS
@@ -29,6 +28,4 @@ def synthesize(name: str, seed: int = 0) -> Trace:
     """
     if name not in _WORKLOADS:
         raise InputError(f"synthetic trace: unknown name {name!r}; there are {', '.join(sorted(_WORKLOADS))}")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"synthetic trace {name}: the seed must be a whole number of at least 0, got {seed!r}")
-    return _WORKLOADS[name].generate(int(seed))
+    return _WORKLOADS[name].generate(whole_number(seed, f"synthetic trace {name}: the seed"))

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.market.model import NEARLY, Market, checked
 from astraea.market.policies.astraea.empty_cluster import shortest
@@ -85,8 +86,7 @@ def astraea_market(
     checked(market)
     theta = feasible_theta(market) if theta is None else checked_theta(theta)
     lam = rounds_needed(market, theta) if rounds is None else rounds
-    if isinstance(lam, bool) or not isinstance(lam, (int, np.integer)) or lam < 1:
-        raise InputError(f"rounds: lambda must be a whole number of at least 1, got {lam!r}")
+    lam = whole_number(lam, "rounds: lambda", 1)
     jobs = market.jobs
     order = np.lexsort((rank(np.array(jobs.job_id, dtype=object)), jobs.arrival))
     left = [demand(market, int(j)) for j in order if is_worth_running(market, int(j))]

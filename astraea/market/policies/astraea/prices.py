@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.market.model import Market
 from astraea.market.policies.astraea.empty_cluster import shortest
@@ -32,8 +33,7 @@ def feasible_theta(market: Market, factor: float = 1.0) -> Theta:
     there is, which is that of a start with the round, and with one parameter server. `factor` scales theta - 1, the
     price itself, so that an underestimate is still a price.
     """
-    if not (np.isfinite(factor) and factor > 0):
-        raise InputError(f"factor: must be above 0, got {factor!r}")
+    number(factor, "factor:", above=0, expected="above 0")
     worker = ps = 1.0
     for job in range(len(market.jobs)):
         best = shortest(market, job)
@@ -48,6 +48,5 @@ def checked_theta(theta: tuple[float, float]) -> Theta:
     if len(theta) != 2:
         raise InputError(f"theta must be two numbers, theta_w and theta_p, got {theta!r}")
     for name, value in zip(("theta_w", "theta_p"), theta, strict=True):
-        if not (np.isfinite(value) and value > 1):
-            raise InputError(f"{name}: must be above 1, so that what is in use has a price, got {value!r}")
+        number(value, f"{name}:", above=1, expected="above 1, so that what is in use has a price")
     return Theta(*theta)

@@ -1,0 +1,75 @@
+"""What one number that somebody gave must be, and the sentence for one that is not."""
+
+from __future__ import annotations
+
+from math import inf, isfinite, nan
+from numbers import Integral, Real
+from typing import TypeGuard
+
+from astraea.core.errors import InputError
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a real number, of Python or NumPy: no text, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number by its type, of Python or NumPy: 2.0 is none, and no truth value is."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def whole_number(value: object, name: str, least: int = 0, most: float = inf, expected: str = "") -> int:
+    """Return a whole number from `least` to `most`.
+
+    Parameters
+    ----------
+    value, name
+        What was given, and what it is called.
+    expected : str, optional
+        What to say in the sentence, where the limits alone do not say it well.
+
+    Raises
+    ------
+    InputError
+        ``NAME must be a whole number of at least 1, got 2.5``, or ``from 1 to 9`` where there is a `most`.
+    """
+    if is_whole(value) and least <= value <= most:
+        return int(value)
+    raise InputError(f"{name} must be {expected or f'a whole number {_limits(least, -inf, most)}'}, got {value!r}")
+
+
+def number(
+    value: object, name: str, *, least: float = -inf, above: float = -inf, most: float = inf, below: float = inf,
+    expected: str = "",
+) -> float:  # fmt: skip
+    """Return a finite number from `least` to `most` that is also above `above` and below `below`.
+
+    Parameters
+    ----------
+    value, name, expected
+        As in `whole_number`.
+
+    Raises
+    ------
+    InputError
+        ``NAME must be a number of at least 0, got nan``.
+    """
+    try:
+        given = float(value) if is_number(value) else nan
+    except OverflowError:  # a whole number beyond all floats
+        given = nan
+    if isfinite(given) and least <= given <= most and above < given < below:
+        return given
+    raise InputError(f"{name} must be {expected or f'a number {_limits(least, above, most)}'}, got {value!r}")
+
+
+def _limits(least: float, above: float, most: float) -> str:
+    """The range in words."""
+    if above > -inf:
+        return f"above {above:g}" + (f" and at most {most:g}" if most < inf else "")
+    return f"from {_text(least)} to {_text(most)}" if most < inf else f"of at least {_text(least)}"
+
+
+def _text(limit: float) -> str:
+    return str(limit) if is_whole(limit) else f"{limit:g}"
