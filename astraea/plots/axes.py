@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -12,75 +14,10 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNL
 
 from astraea.plots.style import LOOKS, look
 
-WORDS: Final = {
-    "alpha": ("Revenue fairness $\\alpha$", ""),
-    "average_ftf": ("Average finish-time fairness", ""),
-    "average_jct": ("Average JCT", "s"),
-    "average_slowdown": ("Average slowdown", ""),
-    "completed_jobs": ("Completed jobs", ""),
-    "contention": ("Contention", ""),
-    "cost": ("Cost of all jobs [$]", ""),
-    "day": ("Day", ""),
-    "demand": ("GPUs of the job", ""),
-    "duration": ("Running time", "s"),
-    "error": ("Error of estimates", ""),
-    "exploration": ("Jobs of the app", ""),
-    "f": ("Fairness knob $f$", ""),
-    "factor": ("Factor on the reported $\\rho$", ""),
-    "finish_time_fairness": ("Finish-time fairness $\\rho$", ""),
-    "gpu_time": ("GPU time [GPU-h]", ""),
-    "hour": ("Time [h]", ""),
-    "ideal": ("Ideal revenue", ""),
-    "held": ("GPUs in use", "GPU"),
-    "high_jct": ("Average JCT, high priority", "s"),
-    "jain": ("Jain's index of $\\rho$", ""),
-    "jct": ("Job completion time", "s"),
-    "jobs": ("Jobs", ""),
-    "jobs_per_hour": ("Arrivals [jobs/h]", ""),
-    "late_apps": ("Late apps", "share"),
-    "lease_term": ("Lease term", "s"),
-    "low_jct": ("Average JCT, low priority", "s"),
-    "makespan": ("Makespan", "s"),
-    "max_rho": ("Max. finish-time fairness $\\rho$", ""),
-    "mean_rho": ("Average finish-time fairness $\\rho$", ""),
-    "missed": ("Jobs that miss their deadline", "share"),
-    "nodes": ("Nodes", ""),
-    "nodes_percent": ("Nodes, relative to the evaluation", "%"),
-    "overhead_share": ("Preemption overhead / JCT", "share"),
-    "pending_time": ("Pending time", "s"),
-    "placement": ("Placement score", ""),
-    "preemptions_per_job": ("Preemptions per job", ""),
-    "percent": ("Price at full use, relative to §4.4", "%"),
-    "ratio": ("Revenue / optimum", ""),
-    "relative_gpu_time": ("GPU time / work", ""),
-    "relative": ("Relative to ASTRAEA, same seed", ""),
-    "revenue": ("Total revenue", ""),
-    "revenue_per_job": ("Revenue per job", ""),
-    "rho_job": ("Job fairness $\\rho$", ""),
-    "rho_tenant": ("Tenant fairness $\\rho$", ""),
-    "round_length": ("Round", "s"),
-    "running_time": ("Running time", "s"),
-    "scheduler": ("", ""),
-    "seconds": ("Time of one solve", "s"),
-    "seconds_per_job": ("Time to plan one job [s]", ""),
-    "servers": ("Servers", ""),
-    "service_time": ("GPU service time", "GPU-s"),
-    "share": ("Jobs", "share"),
-    "sharing_loss": ("Jobs with sharing loss", "share"),
-    "slowdown": ("Slowdown", ""),
-    "tenant": ("Tenant", ""),
-    "tenants": ("Tenants", ""),
-    "tenant_sharing_loss": ("Tenant cases with sharing loss", "share"),
-    "time": ("Time", "s"),
-    "timestep": ("Timestep", ""),
-    "total": ("Total effective throughput", ""),
-    "variance": ("Variance of $\\alpha$", ""),
-    "worker_price": ("Price of a worker", ""),
-    "workers_in_use": ("Workers in use", ""),
-    "ps_price": ("Price of a parameter server", ""),
-    "utilization": ("Utilization", "share"),
-    "waiting": ("GPUs waited for", "GPU"),
-}
+with Path(__file__).with_name("words.toml").open("rb") as _file:
+    WORDS: Final[dict[str, tuple[str, str]]] = {
+        name: (word, unit) for name, (word, unit) in tomllib.load(_file).items()
+    }
 """Column of a table -> its name in a figure, and its unit; `share` is a number in [0, 1] that is shown in percent."""
 
 SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -93,9 +30,19 @@ def duration_text(seconds: float) -> str:
     return f"{seconds / SECONDS[unit]:.3g} {unit}"
 
 
+def named(column: str) -> tuple[str, str]:
+    """What a column is called in a figure, and its unit."""
+    return WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
+
+
+def with_unit(word: str, unit: str) -> str:
+    """Write a quantity and its unit."""
+    return f"{word} [{unit}]" if unit else word
+
+
 def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
     """Write a quantity and its unit at an axis, and set ticks that a person reads: times in s, min, h, d."""
-    word, unit = WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
+    word, unit = named(column)
     low, high = sorted(axis.get_view_interval())
     if unit == "s" and log:
         marks = [m for m in _MARKS if low <= m <= high]
@@ -119,12 +66,12 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_locator(NullLocator() if high / max(low, 1e-12) > 30 else axis.get_minor_locator())
         axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
-    axis.set_label_text(f"{word} [{unit}]" if unit else word)
+    axis.set_label_text(with_unit(word, unit))
 
 
 def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
     """Label the positions 0, 1, 2, ... of a horizontal axis with these values, times in minutes, and name the axis."""
-    word, unit = WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
+    word, unit = named(column)
     if unit == "s":
         texts, unit = [f"{v / 60:g}" for v in values], "min"
     else:
@@ -134,4 +81,4 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
     if slanted:
         for label in ax.get_xticklabels():
             label.set(rotation=35, ha="right", rotation_mode="anchor")
-    ax.set_xlabel(f"{word} [{unit}]" if unit else word)
+    ax.set_xlabel(with_unit(word, unit))

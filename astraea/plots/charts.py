@@ -24,11 +24,11 @@ from astraea.core.files import write_atomically
 from astraea.core.statistics import box_stats, ecdf, mean_interval
 from astraea.plots.axes import name_axis, name_ticks
 from astraea.plots.gantt import gantt
-from astraea.plots.heatmap import heat, strips
-from astraea.plots.style import LOOKS, Look, legend, look, mark_line, ordered, panels, span, style, title
+from astraea.plots.heatmap import heatmap, strips
+from astraea.plots.style import LOOKS, Look, legend, look, mark_line, ordered, panels, style, title
 
 __all__ = [
-    "bars", "box_stats", "boxes", "cdf", "dots", "ecdf", "gantt", "heat", "legend",
+    "bars", "box_stats", "boxes", "cdf", "dots", "ecdf", "gantt", "heatmap", "legend",
     "lines", "look", "mark_line", "mean_interval",
     "ordered", "panels", "save", "save_table", "stacked", "strips", "style", "timeseries", "title",
 ]  # fmt: skip
@@ -137,12 +137,10 @@ def boxes(table: pd.DataFrame, value: str, by: str, ax: Axes, *, scheduler: str 
             box.set(facecolor=here.color, alpha=0.75, linewidth=0.6)
         for line in (*drawn["whiskers"], *drawn["caps"]):
             line.set(linewidth=0.8, color="#444444")
-        name_ticks(ax, by, [row[by] for row in rows])
+        _name_positions(ax, by, value, [row[by] for row in rows])
         ax.set_xlabel("")
         long = sum(len(str(row[by])) for row in rows) > 30
-        ax.tick_params(axis="x", labelrotation=90 if long else 0, length=0)
-        ax.grid(visible=False, axis="x")
-        name_axis(ax.yaxis, value)
+        ax.tick_params(axis="x", labelrotation=90 if long else 0)
     return ax
 
 
@@ -151,7 +149,9 @@ def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes, *, x: str = "time
     with style():
         for k, (name, part) in enumerate(_classes(frame, by)):
             ax.step(part[x], part[y], where="post", **_line(look(name, k), 0.7))
-        ax.set_xlim(*span(frame[x]))
+        finite = frame.loc[np.isfinite(frame[x]), x]
+        if len(finite):
+            ax.set_xlim(finite.min(), finite.max())
         ax.set_ylim(bottom=0)
         name_axis(ax.xaxis, x)
         name_axis(ax.yaxis, y)
@@ -168,10 +168,7 @@ def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> Axes:
             ax.bar(range(len(table)), table[name], 0.75, bottom, label=here.label, color=here.color, hatch=here.hatch,
                    edgecolor="white", linewidth=0.5)  # fmt: skip
             bottom += table[name].to_numpy()
-        name_ticks(ax, x, list(table.index))
-        ax.tick_params(axis="x", length=0)
-        ax.grid(visible=False, axis="x")
-        name_axis(ax.yaxis, y)
+        _name_positions(ax, x, y, list(table.index))
     return ax
 
 
@@ -218,6 +215,7 @@ def _positions(frame: pd.DataFrame, x: str, y: str) -> tuple[list[Any], pd.DataF
 
 
 def _name_positions(ax: Axes, x: str, y: str, names: list[Any]) -> None:
+    """Name the classes that stand beside each other, and what is shown of them."""
     name_ticks(ax, x, names)
     ax.tick_params(axis="x", length=0)
     ax.grid(visible=False, axis="x")

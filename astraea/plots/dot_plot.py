@@ -10,10 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from astraea.plots.style import OTHERS, style
+from astraea.plots.style import OTHERS, REFERENCE, style
 
 
-def dots(
+def dot_plot(
     frame: pd.DataFrame,
     columns: Mapping[str, tuple[str, float]],
     by: str,
@@ -43,13 +43,7 @@ def dots(
         for k, ((column, (heading, factor)), ax) in enumerate(zip(columns.items(), axes, strict=True)):
             shown = factor * frame[column]
             means = shown.groupby(frame[by]).mean()
-            ax.axvline(
-                0.0 if reference is None else means[reference],
-                color="#444444",
-                linewidth=0.8,
-                linestyle=(0, (2, 2)),
-                zorder=1,
-            )
+            ax.axvline(0.0 if reference is None else means[reference], **REFERENCE)
             for row, name in enumerate(names):
                 values = shown[frame[by] == name]
                 look: dict[str, Any] = {"color": OTHERS[groups[name]], "linestyle": "none"}

@@ -9,20 +9,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 
-from astraea.plots.axes import SECONDS, WORDS, name_axis
+from astraea.plots.axes import SECONDS, name_axis, named, with_unit
 from astraea.plots.style import look, ordered, style
 
 
-def heat(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, even: float = 1.0) -> Axes:
+def heatmap(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, even: float = 1.0) -> Axes:
     """One coloured cell for each `x` and `y`; `even` is the value at which the colour is neutral."""
     import seaborn as sns  # takes a second to import, and only this figure needs it
 
     table = frame.pivot_table(index=y, columns=x, values=value, sort=False)
     with style():
         sns.heatmap(table, ax=ax, cmap="RdBu", center=even, vmin=even - 1, vmax=even + 1, linewidths=0.4,
-                    cbar_kws={"label": WORDS.get(value, (value, ""))[0]})  # fmt: skip
-        ax.set_xlabel(WORDS.get(x, (x.capitalize(), ""))[0])
-        ax.set_ylabel(WORDS.get(y, (y.capitalize(), ""))[0])
+                    cbar_kws={"label": named(value)[0]})  # fmt: skip
+        ax.set_xlabel(named(x)[0])
+        ax.set_ylabel(named(y)[0])
         ax.tick_params(length=0, labelrotation=0)
     return ax
 
@@ -49,10 +49,10 @@ def strips(
         ax.invert_yaxis()
         ax.tick_params(axis="y", length=0)
         name_axis(ax.xaxis, x)
-        word, unit = WORDS.get(value, (value, ""))
+        word, unit = named(value)
         texts = [f"{100 * t:g}" if unit == "share" else f"{t:g}" for t in ticks]
         bar = ax.figure.colorbar(mesh, ax=ax, location="top", aspect=40, pad=0.02)
         bar.set_ticks(list(ticks), labels=texts)
         bar.ax.minorticks_off()
-        bar.set_label({"share": f"{word} [%]", "": word}.get(unit, f"{word} [{unit}]"))
+        bar.set_label(with_unit(word, "%" if unit == "share" else unit))
     return ax

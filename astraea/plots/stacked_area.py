@@ -19,7 +19,7 @@ LIGHTER: Final = 0.12
 """How much further towards white each job is than the one before, for six jobs."""
 
 
-def bands(frame: pd.DataFrame, ax: Axes, *, x: str = "timestep", y: str = "share") -> Axes:
+def stacked_area(frame: pd.DataFrame, ax: Axes, *, x: str = "timestep", y: str = "share") -> Axes:
     """Stack `y` of every job over `x`, jobs in order, each value holding until the next `x`.
 
     Parameters

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import matplotlib
@@ -17,7 +19,7 @@ from astraea.core.errors import InputError
 from astraea.core.statistics import compared, crossing, gpu_rows
 from astraea.plots import charts
 from astraea.plots.axes import WORDS
-from astraea.plots.style import LOOKS
+from astraea.plots.style import LOOKS, Look
 from astraea.studies.ye2022.evaluation import SCHEDULERS
 
 matplotlib.use("Agg")
@@ -244,6 +246,17 @@ def test_strips_show_every_value_in_its_place() -> None:
     assert cells.filled(-1).tolist() == [[5, -1, 50], [-1, 10, 100]]  # nothing waits: white
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["ASTRAEA", "FIFO"]
     assert ax.get_ylim() == (2, 0)  # the first row is the upper one
+
+
+def test_looks_and_words_are_part_of_the_package() -> None:
+    files = resources.files("astraea.plots")
+    assert list(tomllib.loads(files.joinpath("looks.toml").read_text())) == list(LOOKS)
+    assert list(tomllib.loads(files.joinpath("words.toml").read_text())) == list(WORDS)
+    assert "svg.hashsalt: astraea" in files.joinpath("astraea.mplstyle").read_text()
+    assert LOOKS["allox"] == Look("AlloX", "#009E73", (0, (6, 1.5, 1, 1.5)), 1.5, "xx", "^")
+    dashed = [look.line for look in LOOKS.values() if not isinstance(look.line, str)]
+    assert all(start == 0 and len(lengths) % 2 == 0 for start, lengths in dashed)
+    assert len({look.label for look in LOOKS.values()}) == len(LOOKS)  # a legend shows each name once
 
 
 def test_every_unit_is_known() -> None:

@@ -15,7 +15,7 @@ from astraea.experiments.grid import Grid
 from astraea.gavel.policies import POLICIES
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.plots import charts
-from astraea.plots.stacked_area import bands, shade
+from astraea.plots.stacked_area import shade, stacked_area
 from astraea.plots.style import LOOKS
 from astraea.studies.gavel import policies, runs, tables
 
@@ -206,10 +206,10 @@ def test_limits_name_what_is_smaller(throughputs: Throughputs) -> None:
     assert all("(as at scale full)" in line for line in full[1:])
 
 
-def test_bands_fill_the_panel(throughputs: Throughputs) -> None:
+def test_stacked_areas_fill_the_panel(throughputs: Throughputs) -> None:
     frame = policies.hierarchy(throughputs, ["hierarchical"])
     fig, ax = charts.panels()
-    assert isinstance(bands(frame, ax), Axes)
+    assert isinstance(stacked_area(frame, ax), Axes)
     assert len(ax.collections) == 18
     assert [text for _, text in zip(*ax.get_legend_handles_labels(), strict=True)] == [f"entity {e}" for e in range(3)]
     assert ax.get_ylim() == (0, pytest.approx(1))
