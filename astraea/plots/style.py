@@ -105,12 +105,12 @@ def legend(fig: Figure, columns: int = 0) -> None:
 def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:
     """Draw a thin reference line with its meaning beside it."""
     (ax.axvline if vertical else ax.axhline)(value, **REFERENCE)
-    at, place = ("data", "axes fraction"), {"xytext": (2, -2), "va": "top"}
+    at = ("data", "axes fraction")
+    place: dict[str, Any] = {"xy": (value, 1.0), "xycoords": at, "xytext": (2, -2), "va": "top"}
     if not vertical:
-        at, place = at[::-1], {"xytext": (3, 0), "va": "center"}
+        place = {"xy": (1.0, value), "xycoords": at[::-1], "xytext": (3, 0), "va": "center"}
     ax.annotate(
-        text, (value, 1.0) if vertical else (1.0, value), xycoords=at, textcoords="offset points", fontsize=7.5,
-        color=REFERENCE["color"], annotation_clip=False, **place,
+        text, textcoords="offset points", fontsize=7.5, color=REFERENCE["color"], annotation_clip=False, **place
     )  # fmt: skip
 
 
