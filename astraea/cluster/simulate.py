@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import platform
 import time
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-import astraea
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import decisions, loop
 from astraea.cluster.engine.compilation import compiled_for
@@ -24,6 +21,7 @@ from astraea.cluster.tables import grant_log, job_table, timeline_table
 from astraea.core.checks import number, whole_number
 from astraea.core.compilation import digest
 from astraea.core.errors import InputError, PolicyError
+from astraea.core.provenance import provenance
 from astraea.core.result import Result
 from astraea.estimation import estimators
 from astraea.traces.trace import Trace
@@ -149,7 +147,7 @@ def simulate(
         timeline=timeline_table(runnable, view, private),
         grants=log[0],
         placements=log[1],
-        provenance=provenance(trace, cluster, policy, settings, int(seed)),
+        provenance=origin(trace, cluster, policy, settings, int(seed)),
         seconds=seconds,
     )
 
@@ -218,12 +216,12 @@ def violation_sentence(policy: Policy, trace: Trace, view: View, private: Privat
         decisions.MISPLACED: f"chose nodes for {job} that do not have its gang free",
         decisions.STUCK: f"leaves {job} and {int(view.region[-1].length) - 1} more waiting in an idle cluster for ever",
     }[code]
-    return f"policy {policy.name}, at {view.moment[0].now:g} s: {what}"
+    return f"policy {policy.name}, at {view.clock[0].now:g} s: {what}"
 
 
-def provenance(trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int) -> dict[str, Any]:
-    """Everything that one needs to get the same bytes again."""
-    return {
+def origin(trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int) -> dict[str, Any]:
+    """What was simulated, and by which software."""
+    inputs = {
         "trace": trace.name,
         "trace_sha256": trace.digest,
         "nodes": cluster.nodes,
@@ -233,8 +231,5 @@ def provenance(trace: Trace, cluster: Cluster, policy: Policy, settings: Setting
         **{f.name: getattr(settings, f.name) for f in fields(settings)},
         "seed": seed,
         **(estimators.identity(trace, settings.estimator) if policy.needs_estimates else {}),
-        "astraea": astraea.__version__,
-        "source_sha256": digest(*SIMULATOR),
-        "python": platform.python_version(),
-        **{package: version(package) for package in ("numpy", "numba", "pandas")},
     }
+    return provenance(inputs, "numpy", "numba", "pandas", source=digest(*SIMULATOR))

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import random
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-import astraea
 from astraea.core.arrays import IntArray
 from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError, PolicyError
+from astraea.core.provenance import provenance
 from astraea.core.result import Result
 from astraea.gavel.policy_calls import Asker, Speeds, checked_workers, shown_workers
 from astraea.gavel.problem import Policy
@@ -175,23 +173,21 @@ def finished(
 ) -> Result:  # fmt: skip
     """Tables and provenance of a simulation that has ended."""
     jobs = job_table(workload, record, speeds.alone, workers, throughputs.types).iloc[:target]
+    inputs = {
+        "trace": workload.name,
+        "trace_sha256": workload_digest(workload),
+        "nodes": int(workers.sum()),
+        "gpus_per_node": 1,
+        "workers": shown_workers(throughputs.types, workers),
+        "policy": policy.name,
+        "parameters": parameters,
+    }
     return Result(
         jobs=jobs,
         excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
         timeline=timeline_table(workload, record, speeds.alone, workers, float(jobs["end_time"].max())),
         grants=grant_table(workload, record),
-        provenance={
-            "trace": workload.name,
-            "trace_sha256": workload_digest(workload),
-            "nodes": int(workers.sum()),
-            "gpus_per_node": 1,
-            "workers": shown_workers(throughputs.types, workers),
-            "policy": policy.name,
-            "parameters": parameters,
-            "astraea": astraea.__version__,
-            "python": platform.python_version(),
-            **{package: version(package) for package in ("numpy", "numba", "pandas", "scipy", "highspy")},
-        },
+        provenance=provenance(inputs, "numpy", "numba", "pandas", "scipy", "highspy"),
         seconds=seconds,
     )
 

@@ -22,9 +22,10 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import FloatArray
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
+from astraea.core.rounding import apportion
 from astraea.market.model import SLOT, Jobs, Market, Utility, checked
 from astraea.traces.trace import Trace
 
@@ -136,18 +137,10 @@ def sample_market(
             ps=np.ones(servers, np.int64),
             worker_bandwidth=float(_uniform(streams, "worker_bandwidth", 1)[0]),
             ps_bandwidth=float(_uniform(streams, "ps_bandwidth", 1)[0]),
-            worker_quota=quotas(weight, servers * workers),
-            ps_quota=quotas(weight, servers),
+            worker_quota=apportion(servers * workers * weight / weight.sum(), servers * workers),
+            ps_quota=apportion(servers * weight / weight.sum(), servers),
         )
     )
-
-
-def quotas(weight: FloatArray, total: int) -> IntArray:
-    """Whole numbers in proportion to the weights that add up to `total`, by largest remainder; first come on ties."""
-    exact = total * weight / weight.sum()
-    out: IntArray = np.floor(exact).astype(np.int64)
-    out[np.argsort(-(exact - out), kind="stable")[: total - int(out.sum())]] += 1
-    return out
 
 
 def _uniform(streams: dict[str, np.random.Generator], name: str, n: int) -> FloatArray:

@@ -8,15 +8,13 @@ weights); `rho_job` is its long-term GPU-time fairness, `finish_time_fairness` t
 from __future__ import annotations
 
 import hashlib
-import platform
-from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-import astraea
 from astraea.core.arrays import FloatArray
+from astraea.core.provenance import provenance
 from astraea.core.result import Result
 from astraea.core.step_function import Stepped, contention
 from astraea.themis.agent import Agent, Lot, isolated
@@ -57,6 +55,15 @@ def result(
     end = np.array([curve.time[-1] for curve in asked])
     owed = [_owed(w, asked, end, i) for i in range(len(w.apps))]
     jobs = app_table(w, agents, record, leases, owed, end)
+    inputs = {
+        "trace": w.name,
+        "trace_sha256": workload_digest(w),
+        "nodes": w.gpus,
+        "gpus_per_node": 1,
+        "machines": w.machines.tolist(),
+        "policy": policy,
+        "parameters": parameters,
+    }
     return Result(
         jobs=jobs,
         excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
@@ -64,18 +71,7 @@ def result(
         grants=leases.assign(job_id=np.array([a.name for a in w.apps], dtype=object)[leases["app"]]).drop(
             columns="app"
         ),
-        provenance={
-            "trace": w.name,
-            "trace_sha256": workload_digest(w),
-            "nodes": w.gpus,
-            "gpus_per_node": 1,
-            "machines": w.machines.tolist(),
-            "policy": policy,
-            "parameters": parameters,
-            "astraea": astraea.__version__,
-            "python": platform.python_version(),
-            **{package: version(package) for package in ("numpy", "numba", "pandas", "scipy")},
-        },
+        provenance=provenance(inputs, "numpy", "numba", "pandas", "scipy"),
         seconds=seconds,
     )
 

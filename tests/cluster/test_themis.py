@@ -14,7 +14,7 @@ from workloads import audit, workload
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policies.themis import auction, lots, number_of_bidders
+from astraea.cluster.policies.themis import auction
 from astraea.cluster.simulate import Settings, simulate
 from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
@@ -150,26 +150,6 @@ def test_products_of_many_values_neither_vanish_nor_overflow(scale: float) -> No
     assert 200 - demand[won].sum() < demand[~won].min()
     assert ((1 / ratio[won] <= kept[won] * (1 + 1e-8)) & (kept[won] <= 1)).all()
     assert (kept[won] < 1).any()
-
-
-def test_lots_depend_on_job_and_moment_alone() -> None:
-    some = lots(np.array([3, 5, 8]), 120.0)
-    assert lots(np.array([8, 3]), 120.0).tolist() == [some[2], some[0]]
-    assert (lots(np.array([3, 5, 8]), 130.0) != some).all()
-    many = np.array([lots(np.arange(100), 10.0 * k) for k in range(500)])
-    assert ((many >= 0) & (many < 1)).all()
-    for part in (0.1, 0.5, 0.9):
-        assert (many < part).mean() == pytest.approx(part, abs=0.01)
-        assert (many < part).mean(axis=0) == pytest.approx(part, abs=0.1)  # every job
-        assert (many < part).mean(axis=1) == pytest.approx(part, abs=0.2)  # every round
-
-
-@pytest.mark.parametrize(
-    "candidates, f, expected",
-    [(10, 0, 10), (10, 0.8, 2), (11, 0.8, 3), (10, 1, 1), (1, 0.8, 1), (10, 0.7, 3), (100, 0.29, 71), (5, 0.8, 1)],
-)
-def test_the_worst_part_of_the_candidates_bids(candidates: int, f: float, expected: int) -> None:
-    assert number_of_bidders(candidates, f) == expected
 
 
 @pytest.mark.parametrize("f", [1.2, -0.1, np.nan, np.inf])

@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from astraea.core.errors import InputError
 from astraea.market.constraints import violations
@@ -16,7 +14,7 @@ from astraea.market.model import SLOT
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
-from astraea.market.workload import REAL, WHOLE, quotas, sample_market
+from astraea.market.workload import REAL, WHOLE, sample_market
 from astraea.traces.synthetic import synthesize
 from astraea.traces.trace import Trace
 
@@ -100,17 +98,6 @@ def test_jobs_take_about_two_days_on_as_many_workers_as_chunks() -> None:
     hours = j.epochs * j.batches * (j.train + j.update)
     assert 40 < np.median(hours) < 55
     assert REAL["update"][1] * SLOT == pytest.approx(0.1)
-
-
-@given(
-    st.lists(st.floats(0.01, 1000.0), min_size=1, max_size=20),
-    st.integers(0, 1000),
-)
-def test_quotas_add_up_and_stay_within_one_of_proportion(weights: list[float], total: int) -> None:
-    weight = np.array(weights)
-    got = quotas(weight, total)
-    assert got.sum() == total
-    assert (np.abs(got - total * weight / weight.sum()) < 1 + 1e-6).all()
 
 
 @pytest.mark.parametrize(

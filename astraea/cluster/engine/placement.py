@@ -21,6 +21,7 @@ import numpy as np
 
 from astraea.cluster.engine.state import Private, View
 from astraea.core.compilation import inlined
+from astraea.core.random import STEP, splitmix64
 
 PLACEMENTS: Final = ("consolidated", "strict", "spread", "random")
 STRICT: Final = 1
@@ -97,13 +98,9 @@ def emptiest(s: View) -> int:
 @inlined
 def drawn(s: View, x: Private) -> int:
     """Node of a free GPU drawn at random (splitmix64, so that every platform draws the same)."""
-    x.engine[0].random += np.uint64(0x9E3779B97F4A7C15)
-    z = x.engine[0].random
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    total = np.uint64(s.node_free.sum())
-    ticket = np.int64(z % total)
+    number = splitmix64(x.engine.random)[0]
+    x.engine.random[:] += STEP
+    ticket = np.int64(number % np.uint64(s.node_free.sum()))
     node = 0
     while ticket >= s.node_free[node]:
         ticket -= s.node_free[node]

@@ -42,6 +42,7 @@ from astraea.cluster.policy_api import (
     unpack,
 )
 from astraea.core.compilation import inlined
+from astraea.core.random import lottery, number_of_bidders
 
 
 class Parameters(NamedTuple):
@@ -65,7 +66,7 @@ def themis(s: View) -> None:
     n = number_of_bidders(len(jobs), p.f)
     demand = s.job.demand[jobs[:n]]
     kept = auction(demand, 1 / rho_now[:n], 1 / rho_later[:n], s.clock[0].free)
-    lot = lots(jobs[:n], s.clock[0].now)
+    lot = lottery(jobs[:n], s.clock[0].now)
     for k in range(n):
         if lot[k] < kept[k]:
             grant(s, jobs[k])
@@ -90,12 +91,6 @@ def isolated(s: View, j: int) -> float:
     """Estimated finish time of job `j` with 1/N of the cluster, N the average number of active jobs in its life [s]."""
     gpus = s.clock[0].gpus / average_contention(s, j)
     return total_service(s, j) * max(1.0, s.job[j].demand / gpus)
-
-
-@inlined
-def number_of_bidders(candidates: int, f: float) -> int:
-    """The part 1 - f of the candidates, rounded up."""
-    return max(1, candidates - int(np.floor(f * candidates + 1e-9)))  # 0.29 of 100 are 29, whatever floats make of it
 
 
 @inlined
@@ -149,23 +144,6 @@ def add_bid(best: F, better: F, demand: int, gain: float) -> None:
     """The best sum of gains for each number of GPUs once one more bid is there; for none the old one holds."""
     better[:demand] = best[:demand]
     better[demand:] = np.maximum(best[demand:], best[: len(best) - demand] + gain)
-
-
-@inlined
-def lots(jobs: I, now: float) -> F:
-    """A number in [0, 1) for each job at this moment: splitmix64 of the moment [2**-10 s], then of that and the job."""
-    clock = np.full(len(jobs), int(now * 1024)).astype(np.uint64)
-    mixed = splitmix64(splitmix64(clock) + jobs.astype(np.uint64))
-    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-@inlined
-def splitmix64(x: np.ndarray) -> np.ndarray:
-    """One step of splitmix64 from each state (Steele et al., OOPSLA 2014); arrays wrap at 2**64 without a warning."""
-    z = x + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 @inlined

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from astraea.cluster.policies.themis import number_of_bidders
 from astraea.core.arrays import IntArray
+from astraea.core.random import number_of_bidders
 from astraea.themis.agent import Agent
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.auction import Bid

@@ -22,9 +22,9 @@ from functools import partial
 
 import numpy as np
 
-from astraea.cluster.policies.themis import lots, number_of_bidders
 from astraea.core.arrays import IntArray
 from astraea.core.checks import number
+from astraea.core.random import lottery, number_of_bidders
 from astraea.themis.agent import Agent
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.auction import Bid, auction
@@ -98,5 +98,5 @@ def partial_prize(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) ->
     """Part `kept` of the gangs of a row; those on one machine are kept first."""
     exact = kept * row.sum()
     whole = int(exact + 1e-9)
-    whole += int(lots(np.array([agent.index]), arbiter.now)[0] < exact - whole)
+    whole += int(lottery(np.array([agent.index]), arbiter.now)[0] < exact - whole)
     return min(whole, int(row[0])), max(0, whole - int(row[0]))

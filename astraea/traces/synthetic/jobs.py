@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.rounding import apportion
 
 #: Sessions: a user submits the same kind of job several times in a row (log-normal number, mean about 5) ...
 SESSION_MEDIAN, SESSION_SPREAD, SESSION_MAX = 2.5, 1.2, 80
@@ -34,11 +35,7 @@ BETWEEN_USERS, BETWEEN_TEMPLATES, WITHIN = 0.10, 0.70, 0.20
 
 def exact_counts(shares: FloatArray, n: int) -> IntArray:
     """Whole numbers in proportion to `shares` that add up to `n` (largest remainders)."""
-    ideal = shares / shares.sum() * n
-    counts: IntArray = np.floor(ideal).astype(np.int64)
-    missing = n - int(counts.sum())
-    counts[np.argsort(counts - ideal, kind="stable")[:missing]] += 1
-    return counts
+    return apportion(shares / shares.sum() * n, n)
 
 
 def demand_matrix(

@@ -1,0 +1,36 @@
+"""Lotteries of auctions: hashes of 64 bits that every platform draws alike, and how many take part."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import inlined
+
+#: what a stream of splitmix64 moves on by from one number to the next
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+@inlined
+def splitmix64(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """One step of splitmix64 from each state (Steele et al., OOPSLA 2014); arrays wrap at 2**64 without a warning."""
+    z = state + STEP
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inlined
+def lottery(items: IntArray, now: float) -> FloatArray:
+    """A number in [0, 1) for each item at this time: splitmix64 of the time [2**-10 s], then of that and the item."""
+    clock = np.full(len(items), int(now * 1024)).astype(np.uint64)
+    mixed: npt.NDArray[np.uint64] = splitmix64(splitmix64(clock) + items.astype(np.uint64))
+    numbers: FloatArray = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return numbers
+
+
+@inlined
+def number_of_bidders(candidates: int, f: float) -> int:
+    """How many take part in an auction: the part 1 - f of the candidates, rounded up, at least one ([Mahajan2020])."""
+    return max(1, candidates - int(np.floor(f * candidates + 1e-9)))  # 0.29 of 100 are 29, whatever floats make of it

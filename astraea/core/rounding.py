@@ -1,0 +1,14 @@
+"""Parts in whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray, IntArray
+
+
+def apportion(parts: FloatArray, total: int) -> IntArray:
+    """Whole numbers near to some parts of `total` that add up to it: largest remainders, the first of equals."""
+    out: IntArray = np.floor(parts).astype(np.int64)
+    out[np.argsort(out - parts, kind="stable")[: total - int(out.sum())]] += 1
+    return out

@@ -1,0 +1,37 @@
+"""Hashes that stand for chance, and who takes part in an auction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from astraea.core.random import lottery, number_of_bidders, splitmix64
+
+
+def test_splitmix64_gives_the_published_numbers() -> None:
+    """The first five of the stream that starts at 1234567, from the authors' own code."""
+    state, step = np.array([1234567], np.uint64), np.array([0x9E3779B97F4A7C15], np.uint64)
+    stream = [int(splitmix64(state + np.uint64(k) * step)[0]) for k in range(5)]
+    assert stream == [
+        6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821,
+    ]  # fmt: skip
+
+
+def test_lots_depend_on_item_and_time_alone() -> None:
+    some = lottery(np.array([3, 5, 8]), 120.0)
+    assert lottery(np.array([8, 3]), 120.0).tolist() == [some[2], some[0]]
+    assert (lottery(np.array([3, 5, 8]), 130.0) != some).all()
+    many = np.array([lottery(np.arange(100), 10.0 * k) for k in range(500)])
+    assert ((many >= 0) & (many < 1)).all()
+    for part in (0.1, 0.5, 0.9):
+        assert (many < part).mean() == pytest.approx(part, abs=0.01)
+        assert (many < part).mean(axis=0) == pytest.approx(part, abs=0.1)  # every item
+        assert (many < part).mean(axis=1) == pytest.approx(part, abs=0.2)  # every round
+
+
+@pytest.mark.parametrize(
+    "candidates, f, expected",
+    [(10, 0, 10), (10, 0.8, 2), (11, 0.8, 3), (10, 1, 1), (1, 0.8, 1), (10, 0.7, 3), (100, 0.29, 71), (5, 0.8, 1)],
+)
+def test_the_worst_part_of_the_candidates_bids(candidates: int, f: float, expected: int) -> None:
+    assert number_of_bidders(candidates, f) == expected
