@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from astraea.core.arrays import IntArray
@@ -30,31 +28,17 @@ def violations(market: Market, plan: Plan) -> list[str]:
             out.append(f"(5c) job {ids[s.job]!r}: it must have one schedule at most, got another")
         seen.add(s.job)
         out += _of_job(market, s)
-    for letter, unit, used, quota, capacity in (
-        ("ac", "workers", lambda s: s.workers, market.worker_quota, market.workers),
-        ("bd", "parameter servers", lambda s: s.ps, market.ps_quota, market.ps),
+    for all_, each, unit, name, quota, capacity in (
+        ("(3a)", "(3c)", "workers", "workers", market.worker_quota, market.workers),
+        ("(3b)", "(3d)", "parameter servers", "ps", market.ps_quota, market.ps),
     ):
-        out += _over(sound, _everywhere(used), np.array([quota.sum()]), f"(3{letter[0]}) all tenants", unit)
-        own = [s for s in sound if not s.is_shared]
-        whose = _by_tenant(market, used)
-        out += _over(own, whose, quota, f"(3{letter[0]}) own share of tenant {{}}", unit)
-        out += _over(sound, _by_server(used), capacity, f"(3{letter[1]}) server {{}}", unit)
+        places = [f"{all_} all tenants"]
+        places += [f"{all_} own share of tenant {u}" for u in range(len(quota))]
+        places += [f"{each} server {k}" for k in range(len(capacity))]
+        allowed = np.concatenate([[quota.sum()], quota, capacity])
+        used = [_use(market, s, getattr(s, name)) for s in sound]
+        out += _beyond(sound, used, allowed, places, unit)
     return out
-
-
-Use = Callable[[Schedule], tuple[IntArray, IntArray]]
-
-
-def _everywhere(used: Callable[[Schedule], IntArray]) -> Use:
-    return lambda s: (np.zeros(1, np.int64), np.array([used(s).sum()]))
-
-
-def _by_tenant(market: Market, used: Callable[[Schedule], IntArray]) -> Use:
-    return lambda s: (np.array([market.jobs.tenant[s.job]]), np.array([used(s).sum()]))
-
-
-def _by_server(used: Callable[[Schedule], IntArray]) -> Use:
-    return lambda s: (s.server, used(s))
 
 
 def _is_sound(market: Market, s: Schedule, out: list[str]) -> bool:
@@ -89,8 +73,8 @@ def _of_job(market: Market, s: Schedule) -> list[str]:
         out.append(f"(3e) {where}: {total} workers, allowed are its {jobs.chunks[j]} chunks")
     if s.ps.sum() < 1:
         out.append(f"(3g) {where}: it needs a parameter server, got 0")
-    for server, here, ps in zip(s.server, s.workers, s.ps, strict=True):
-        needs, has = (total - here) * market.worker_bandwidth, ps * market.ps_bandwidth
+    for server, near, ps in zip(s.server, s.workers, s.ps, strict=True):
+        needs, has = (total - near) * market.worker_bandwidth, ps * market.ps_bandwidth
         if ps > 0 and needs > has * (1 + NEARLY):
             out.append(
                 f"(3i) {where}, server {server}: workers elsewhere need {needs:g} Mbit/s, "
@@ -98,7 +82,7 @@ def _of_job(market: Market, s: Schedule) -> list[str]:
             )
     is_central = int(((s.workers > 0) | (s.ps > 0)).sum()) == 1
     done = total * float(market.speed[j, int(is_central)]) * (s.end - s.start)
-    work = float(jobs.epochs[j]) * float(jobs.chunks[j]) * float(jobs.batches[j])
+    work = market.work(j)
     if done < work * (1 - NEARLY):
         placement = "centralized" if is_central else "distributed"
         out.append(
@@ -110,19 +94,27 @@ def _of_job(market: Market, s: Schedule) -> list[str]:
     return out
 
 
-def _over(schedules: list[Schedule], use: Use, allowed: IntArray, where: str, unit: str) -> list[str]:
-    """First slot in which each column is used beyond what is allowed, by sums over starts and ends."""
-    if not schedules:
-        return []
+def _use(market: Market, s: Schedule, units: IntArray) -> IntArray:
+    """What a job uses of all tenants' quotas, of each tenant's if within it, and on each server, shape (1 + U + S,)."""
+    own = np.zeros(len(market.worker_quota), np.int64)
+    own[market.jobs.tenant[s.job]] = 0 if s.is_shared else units.sum()
+    on = np.zeros(len(market.workers), np.int64)
+    on[s.server] = units
+    return np.concatenate([[units.sum()], own, on])
+
+
+def _beyond(
+    schedules: list[Schedule], used: list[IntArray], allowed: IntArray, places: list[str], unit: str
+) -> list[str]:
+    """First slot in which each place is used beyond what is allowed, by sums over starts and ends."""
     times = np.unique([t for s in schedules for t in (s.start, s.end)])
     change = np.zeros((len(times), len(allowed)), np.int64)
-    for s, (a, b) in zip(schedules, np.searchsorted(times, [(s.start, s.end) for s in schedules]), strict=True):
-        columns, amounts = use(s)
-        np.add.at(change[a], columns, amounts)
-        np.subtract.at(change[b], columns, amounts)
-    used = np.cumsum(change, axis=0)
+    for s, use in zip(schedules, used, strict=True):
+        change[np.searchsorted(times, s.start)] += use
+        change[np.searchsorted(times, s.end)] -= use
+    at = np.cumsum(change, axis=0)
     out = []
-    for c in np.flatnonzero((used > allowed).any(axis=0)):
-        k = int(np.argmax(used[:, c] > allowed[c]))
-        out.append(f"{where.format(c)}, slot {times[k] + 1}: {used[k, c]} {unit}, allowed {allowed[c]}")
+    for c in np.flatnonzero((at > allowed).any(axis=0)):
+        k = int(np.argmax(at[:, c] > allowed[c]))
+        out.append(f"{places[c]}, slot {times[k] + 1}: {at[k, c]} {unit}, allowed {allowed[c]}")
     return out

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,34 +15,33 @@ ROUNDS: Final = 2
 """lambda."""
 
 
-def worked_example() -> Market:
-    """Jobs j11, j12 of the first and j21, j22 of the second tenant.
+def small_market(name: str, workers: Sequence[int], ps: Sequence[int], quota: Any, **columns: Any) -> Market:
+    """Jobs one of whose mini-batches takes a slot with centralized and two with distributed placement, by Eq. 1.
 
-    One mini-batch takes a slot with centralized and two with distributed placement, by Eq. 1: half a slot of training,
-    half a slot of updating, and SLOT / 2 Mbit twice over a link of 1 Mbit/s.
+    Half a slot of training, half a slot of updating, and SLOT / 2 Mbit twice over a link of 1 Mbit/s.
+
+    Parameters
+    ----------
+    quota : pairs of int
+        Workers and parameter servers of each tenant.
+    **columns
+        Of `Jobs`: an array or one value for all, `chunks` always an array; else one epoch of one batch, worth
+        100 - 2 t, of tenant 0, from 0 on.
     """
-    n = 4
-    jobs = Jobs(
-        job_id=("j11", "j12", "j21", "j22"),
-        tenant=np.array([0, 0, 1, 1]),
-        arrival=np.full(n, 3),
-        epochs=np.full(n, 2),
-        chunks=np.array([2, 3, 2, 30]),
-        batches=np.ones(n, np.int64),
-        train=np.full(n, 0.5),
-        update=np.full(n, 0.5),
-        size=np.full(n, SLOT / 2),
-        utility="linear",
-        slope=np.full(n, -2.0),
-        height=np.full(n, 100.0),
-    )
-    return Market(
-        name="worked example",
-        jobs=jobs,
-        workers=np.full(4, 2),
-        ps=np.ones(4, np.int64),
-        worker_bandwidth=1.0,
-        ps_bandwidth=1.0,
-        worker_quota=np.array([4, 4]),
-        ps_quota=np.array([2, 2]),
-    )
+    n = len(columns["chunks"])
+    usual: dict[str, Any] = {
+        "tenant": 0, "arrival": 0, "epochs": 1, "batches": 1, "train": 0.5, "update": 0.5, "size": SLOT / 2,
+        "slope": -2.0, "height": 100.0, "job_id": tuple(f"j{i + 1}" for i in range(n)), "utility": "linear",
+    }  # fmt: skip
+    given = {k: v if k in ("job_id", "utility") else np.array(np.broadcast_to(v, n)) for k, v in (usual | columns).items()}
+    worker_quota, ps_quota = np.array(quota).T
+    return Market(name, Jobs(**given), np.array(workers), np.array(ps), 1.0, 1.0, worker_quota, ps_quota)
+
+
+def worked_example() -> Market:
+    """Jobs j11, j12 of the first and j21, j22 of the second tenant."""
+    names = ("j11", "j12", "j21", "j22")
+    return small_market(
+        "worked example", [2] * 4, [1] * 4, [(4, 2), (4, 2)],
+        job_id=names, tenant=[0, 0, 1, 1], arrival=3, epochs=2, chunks=[2, 3, 2, 30],
+    )  # fmt: skip

@@ -1,8 +1,4 @@
-"""What a plan earned and for whom ([Wang2023] §5.1, Metrics, and §5.2).
-
-[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
-Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
-"""
+"""What a plan earned and for whom ([Wang2023] §5.1, Metrics, and §5.2)."""
 
 from __future__ import annotations
 
@@ -42,7 +38,7 @@ def gains(plan: Plan) -> FloatArray:
     tenant = plan.market.jobs.tenant
     out: FloatArray = np.bincount(tenant, revenues(plan), len(plan.market.worker_quota)) + plan.income.sum(axis=1)
     for s in plan.schedules:
-        out[tenant[s.job]] -= s.worker_cost + s.ps_cost
+        out[tenant[s.job]] -= s.cost
     return out
 
 
@@ -55,28 +51,15 @@ def shares(plan: Plan) -> FloatArray:
 def revenue_fairness(plan: Plan) -> FloatArray:
     """alpha_u: the tenant's part of the total revenue over its share, shape (U,); above 1, it gains from sharing.
 
-    Raises
-    ------
-    InputError
-        The total revenue is not above 0, or a tenant brought in nothing: then there is no such ratio.
+    NaN for a tenant that brought in nothing, and for all where the total revenue is not above 0.
     """
-    total = total_revenue(plan)
-    if not total > 0:
-        raise InputError(f"{plan.scheduler}: revenue fairness needs a total revenue above 0, got {total:g}")
-    share = shares(plan)
-    if (share == 0).any():
-        raise InputError(f"{plan.market.name}: revenue fairness needs shares above 0, tenant {share.argmin()} has none")
-    return gains(plan) / total / share
+    total, share = total_revenue(plan), shares(plan)
+    out = np.full(len(share), np.nan)
+    return np.divide(gains(plan) / total, share, out=out, where=share > 0) if total > 0 else out
 
 
 def performance_ratio(plan: Plan, optimum: float) -> float:
-    """Total revenue over that of the offline optimum, or over a bound of it.
-
-    Raises
-    ------
-    InputError
-        The optimum is not above 0.
-    """
+    """Total revenue over that of the offline optimum, or over a bound of it; `InputError` if that is not above 0."""
     if not optimum > 0:
         raise InputError(f"a performance ratio needs an optimum above 0, got {optimum:g}")
     return total_revenue(plan) / optimum
@@ -101,5 +84,5 @@ def ideal_and_cost(plan: Plan) -> pd.DataFrame:
 
     Columns `job_id`, `ideal`, `cost`. Jobs within their tenant's share pay nothing.
     """
-    rows = [(plan.market.jobs.job_id[s.job], s.ideal, s.worker_cost + s.ps_cost) for s in plan.schedules]
+    rows = [(plan.market.jobs.job_id[s.job], s.ideal, s.cost) for s in plan.schedules]
     return pd.DataFrame(rows, columns=["job_id", "ideal", "cost"])

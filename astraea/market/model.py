@@ -2,15 +2,13 @@
 
 Time is in slots of one hour; slot t is the time (t - 1, t], so a job that starts after time a and takes d slots
 occupies slots a + 1 to a + d and completes at time a + d.
-
-[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
-Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -77,6 +75,10 @@ class Jobs:
             return np.asarray(self.slope[job] * t + self.height[job])
         return np.asarray((self.height[job] / t) ** -self.slope[job])
 
+    def ideal(self, job: int, slots: int) -> FloatArray:
+        """f_j of 0, 1, ..., `slots` since the beginning of a round, shape (slots + 1,); entry 0 is not used."""
+        return np.append(0.0, self.value(job, np.arange(1.0, slots + 1)))
+
     @property
     def lifetime(self) -> FloatArray:
         """Time after which f_j is not above 0, shape (n,) [slot]; inf for convex utility."""
@@ -120,14 +122,17 @@ class Market:
         network = 2.0 * j.size / self.worker_bandwidth / SLOT
         return np.column_stack([1.0 / (compute + network), 1.0 / compute])
 
+    def work(self, job: int) -> float:
+        """E_j D_j M_j, all mini-batches of a job."""
+        j = self.jobs
+        return float(j.epochs[job]) * float(j.chunks[job]) * float(j.batches[job])
+
     def duration(self, job: int, workers: IntArray | int) -> IntArray:
         """Slots that a job takes on so many workers, distributed and centralized, shape (..., 2) (Alg. 4, 5).
 
         Constraint (3k): workers × speed × slots covers E_j D_j M_j mini-batches.
         """
-        j = self.jobs
-        work = float(j.epochs[job]) * float(j.chunks[job]) * float(j.batches[job])
-        exact = work / (self.speed[job] * np.asarray(workers, np.float64)[..., None])
+        exact = self.work(job) / (self.speed[job] * np.asarray(workers, np.float64)[..., None])
         return np.asarray(np.maximum(np.ceil(exact * (1 - NEARLY)), 1), np.int64)
 
     def ps_needed(self, most: int) -> IntArray:
@@ -135,21 +140,45 @@ class Market:
         exact = np.arange(most + 1) * self.worker_bandwidth / self.ps_bandwidth
         return np.asarray(np.maximum(np.ceil(exact * (1 - NEARLY)), 1), np.int64)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether one worker fits beside a parameter server, or one that serves it from elsewhere.
+
+        More workers never need less.
+        """
+        elsewhere = self.workers.sum() > self.workers
+        beside = (self.workers > 0) & (self.ps > 0)
+        return bool((beside | (elsewhere & (self.ps >= self.ps_needed(1)[1]))).any())
+
 
 def checked(market: Market) -> Market:
     """The same market; `InputError` with one sentence for the first thing that is wrong with it."""
     where, jobs = f"market {market.name!r}", market.jobs
-    _check_cluster(market, where)
-    n = len(jobs)
-    if n == 0:
+    for name in ("worker_bandwidth", "ps_bandwidth"):
+        value = getattr(market, name)
+        if not (np.isfinite(value) and value > 0):
+            raise InputError(f"{where}: {name} must be above 0 [Mbit/s], got {value!r}")
+    if len(jobs) == 0:
         raise InputError(f"{where}: there is no job in it")
-    if len(set(jobs.job_id)) < n:
-        raise InputError(f"{where}: job_id must be unique, got {n} jobs with {len(set(jobs.job_id))} names")
+    if len(set(jobs.job_id)) < len(jobs):
+        raise InputError(f"{where}: job_id must be unique, got {len(jobs)} jobs with {len(set(jobs.job_id))} names")
     if jobs.utility not in ("linear", "convex"):
         raise InputError(f"{where}: utility must be 'linear' or 'convex', got {jobs.utility!r}")
-    tenants = len(market.worker_quota)
-    for column, least, most, whole, expected in (
-        ("tenant", 0, tenants - 1, True, f"a whole number from 0 to {tenants - 1}, one of the tenants with a quota"),
+    servers, tenants = range(np.size(market.workers)), range(np.size(market.worker_quota))
+    for name, owner, owners in (
+        ("workers", "server", servers),
+        ("ps", "server", servers),
+        ("worker_quota", "tenant", tenants),
+        ("ps_quota", "tenant", tenants),
+    ):
+        _check(where, name, getattr(market, name), owner, owners, 0, np.inf, True, "a whole number of at least 0")
+    for quota, have in (("worker_quota", "workers"), ("ps_quota", "ps")):
+        brought, total = int(getattr(market, quota).sum()), int(getattr(market, have).sum())
+        if brought != total:
+            raise InputError(f"{where}: {quota} must add up to the {total} {have} of the servers, got {brought}")
+    last = len(tenants) - 1
+    for name, least, most, whole, expected in (
+        ("tenant", 0, last, True, f"a whole number from 0 to {last}, one of the tenants with a quota"),
         ("arrival", 0, LATEST, True, f"a whole number of slots from 0 to {LATEST}"),
         ("epochs", 1, np.inf, True, "a whole number of at least 1"),
         ("chunks", 1, np.inf, True, "a whole number of at least 1"),
@@ -160,19 +189,8 @@ def checked(market: Market) -> Market:
         ("slope", -np.inf, -TINY, False, "below 0: a job that ends later is worth less"),
         ("height", TINY, np.inf, False, "above 0"),
     ):
-        values = np.asarray(getattr(jobs, column), np.float64)
-        if values.shape != (n,):
-            raise InputError(f"{where}: {column} must have {n} values, one a job, got shape {values.shape}")
-        good = np.isfinite(values) & (values >= least) & (values <= most)
-        if whole:
-            good &= np.floor(values) == values
-        if not good.all():
-            first = int(np.argmin(good))
-            raise InputError(f"{where}, job {jobs.job_id[first]!r}: {column} must be {expected}, got {values[first]:g}")
-    # One worker beside a parameter server, or one that it serves from elsewhere: more workers never need less.
-    reach = market.ps >= market.ps_needed(1)[1]
-    elsewhere = market.workers.sum() - market.workers > 0
-    if not (((market.workers > 0) & (market.ps > 0)) | (reach & elsewhere)).any():
+        _check(where, name, getattr(jobs, name), "job", jobs.job_id, least, most, whole, expected)
+    if not market.has_room:
         raise InputError(
             f"{where}, job {jobs.job_id[0]!r}: it fits nowhere; a server must host a worker and a parameter server, "
             "or parameter servers with the bandwidth of a worker on another server"
@@ -180,22 +198,24 @@ def checked(market: Market) -> Market:
     return market
 
 
-def _check_cluster(market: Market, where: str) -> None:
-    """Servers, bandwidths and quotas."""
-    for what in ("worker_bandwidth", "ps_bandwidth"):
-        value = getattr(market, what)
-        if not (np.isfinite(value) and value > 0):
-            raise InputError(f"{where}: {what} must be above 0 [Mbit/s], got {value!r}")
-    for kind, owner in (("workers", "server"), ("ps", "server"), ("worker_quota", "tenant"), ("ps_quota", "tenant")):
-        values = np.asarray(getattr(market, kind))
-        shape = np.shape(market.workers if owner == "server" else market.worker_quota)
-        if values.ndim != 1 or values.shape != shape or values.size == 0:
-            raise InputError(f"{where}: {kind} must have one value a {owner}, got shape {values.shape}")
-        bad = (values < 0) | (np.floor(values) != values)
-        if bad.any():
-            k = int(np.argmax(bad))
-            raise InputError(f"{where}: {kind} of {owner} {k} must be a whole number of at least 0, got {values[k]:g}")
-    for quota, have in (("worker_quota", "workers"), ("ps_quota", "ps")):
-        mine, all_ = int(getattr(market, quota).sum()), int(getattr(market, have).sum())
-        if mine != all_:
-            raise InputError(f"{where}: {quota} must add up to the {all_} {have} of the servers, got {mine}")
+def _check(
+    where: str,
+    name: str,
+    given: Any,
+    owner: str,
+    owners: Sequence[object],
+    least: float,
+    most: float,
+    whole: bool,
+    expected: str,
+) -> None:
+    """One value an owner, all of them in range."""
+    values = np.asarray(given, np.float64)
+    if values.shape != (len(owners),):
+        raise InputError(f"{where}: {name} must have {len(owners)} values, one a {owner}, got shape {values.shape}")
+    good = np.isfinite(values) & (values >= least) & (values <= most)
+    if whole:
+        good &= np.floor(values) == values
+    if not good.all():
+        k = int(np.argmin(good))
+        raise InputError(f"{where}, {owner} {owners[k]!r}: {name} must be {expected}, got {values[k]:g}")

@@ -4,16 +4,12 @@ A program over (start, workers, kind of placement) of every job is solved first;
 servers all servers have together, which no schedule can exceed, so its value bounds the optimum. A second one looks for
 servers for what was chosen. If there are some, the bound is the optimum; if not, that choice is excluded and the first
 program is solved again.
-
-[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
-Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +19,6 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError, PolicyError
 from astraea.market.model import NEARLY, Market, checked
-from astraea.market.optimum_choices import Choice, choices_of
 from astraea.market.schedule import Plan, Schedule
 
 CLOSE: Final = 1e-6
@@ -38,8 +33,7 @@ TIME_LIMIT: Final = 1
 INFEASIBLE: Final = 2
 
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
+class Optimum(NamedTuple):
     """What is known of the optimum.
 
     Attributes
@@ -52,6 +46,21 @@ class Optimum:
 
     bound: float
     plan: Plan | None
+
+
+class Choice(NamedTuple):
+    """Slots start + 1 to end on so many workers, on one server if `is_central`.
+
+    `ps` is the least that a server needs for them, `value` the utility [1].
+    """
+
+    job: int
+    start: int
+    end: int
+    workers: int
+    is_central: bool
+    ps: int
+    value: float
 
 
 def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> Optimum:
@@ -76,29 +85,68 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> Optimu
         raise InputError(f"the horizon must be at least 1 slot, got {horizon}")
     if not time_limit > 0:
         raise InputError(f"the time limit must be above 0 s, got {time_limit}")
-    began = time.perf_counter()
+    until = time.perf_counter() + time_limit
     choices = [c for job in range(len(checked(market).jobs)) for c in choices_of(market, job, horizon)]
     if not choices:
-        return Optimum(0.0, _plan(market, [], began))
+        return Optimum(0.0, _plan(market, []))
     program = _Capacity(market, choices, horizon)
     excluded: list[list[int]] = []
     bound = sum(max(c.value for c in choices if c.job == job) for job in {c.job for c in choices})
     while len(excluded) <= EXCLUDED:
-        bound, chosen = program.solve(excluded, bound, began + time_limit)
+        bound, chosen = program.solve(excluded, bound, until)
         if chosen is None:
             return Optimum(bound, None)
-        is_known, schedules = _servers(market, [choices[i] for i in chosen], began + time_limit)
+        is_known, schedules = _servers(market, [choices[i] for i in chosen], until)
         if schedules is not None:
-            return Optimum(bound, _plan(market, schedules, began))
+            return Optimum(bound, _plan(market, schedules))
         if not is_known:
             return Optimum(bound, None)
         excluded.append(chosen)
     return Optimum(bound, None)
 
 
-def _plan(market: Market, schedules: list[Schedule], began: float) -> Plan:
+def _plan(market: Market, schedules: list[Schedule]) -> Plan:
     users = len(market.worker_quota)
-    return Plan(market, tuple(schedules), np.zeros((users, users)), "optimum", seconds=time.perf_counter() - began)
+    return Plan(market, tuple(schedules), np.zeros((users, users)), "optimum")
+
+
+def choices_of(market: Market, job: int, horizon: int) -> list[Choice]:
+    """Every start with every useful number of workers, as far as it is worth something at completion.
+
+    (3k) needs no other numbers of workers than the least for each duration: a gang that gives up a worker on another
+    server still satisfies (3i).
+    """
+    most = int(min(market.jobs.chunks[job], market.workers.sum()))
+    size = np.arange(1, most + 1)
+    duration = market.duration(job, size)
+    arrival = int(market.jobs.arrival[job])
+    out: list[Choice] = []
+    distributed = set()
+    for is_central in (False, True):
+        slots = duration[:, int(is_central)]
+        for w in size[np.concatenate([[True], slots[1:] < slots[:-1]])].tolist():
+            d, ps = int(slots[w - 1]), _least_ps(market, w, is_central)
+            if ps is None or (is_central and (d, w) in distributed):  # as fast wherever it is
+                continue
+            if not is_central:
+                distributed.add((d, w))
+            start = np.arange(arrival, horizon - d + 1)
+            worth = market.jobs.value(job, (start + d - arrival).astype(np.float64))
+            out += [
+                Choice(job, int(a), int(a) + d, w, is_central, ps, float(v))
+                for a, v in zip(start[worth > 0], worth[worth > 0], strict=True)
+            ]
+    return out
+
+
+def _least_ps(market: Market, size: int, is_central: bool) -> int | None:
+    """Fewest parameter servers that any one server could feed the gang with (3i); None if none can."""
+    far = np.maximum(size - market.workers, 0)
+    if is_central:
+        return 1 if bool(((far == 0) & (market.ps > 0)).any()) else None
+    ps = market.ps_needed(size)[far]
+    fits = ps <= market.ps
+    return int(ps[fits].min()) if fits.any() else None
 
 
 class _Capacity:

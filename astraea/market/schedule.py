@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.market.model import Market
@@ -41,6 +38,11 @@ class Schedule:
     is_shared: bool = False
     ideal: float = float("nan")
 
+    @property
+    def cost(self) -> float:
+        """What is paid for workers and parameter servers together."""
+        return self.worker_cost + self.ps_cost
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -54,22 +56,10 @@ class Plan:
     income : array of float, shape (U, U)
         ``income[u, v]`` is what tenant u earns from jobs of tenant v (Eq. 2, all slots); a tenant may pay itself.
     scheduler : str
-    parameters : dict
-    seconds : float
-        Wall time of making the plan.
+        Name of who made it, as tables have it.
     """
 
     market: Market
     schedules: tuple[Schedule, ...]
     income: FloatArray
     scheduler: str
-    parameters: dict[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    @property
-    def end(self) -> FloatArray:
-        """Completion time of each job, inf if it never runs, shape (n,) [slot]."""
-        out = np.full(len(self.market.jobs), np.inf)
-        for s in self.schedules:
-            out[s.job] = s.end
-        return out

@@ -11,9 +11,6 @@ servers leave no worker idle. With requested ones it is 90 to 200 worker hours o
 that the paper reports; but one parameter server for each server then leaves most workers idle, where Fig 13 has them
 all in use. Drawn chunks that only requested GPUs may train are no reading: most jobs would take months and be worth
 less than nothing.
-
-[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
-Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
 """
 
 from __future__ import annotations

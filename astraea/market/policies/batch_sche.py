@@ -5,13 +5,10 @@ at geometrically increasing times, posted prices and placements are those that A
 itself runs on each private cluster, where there is nobody to share with.
 
 [Zhang2020] Zhang et al., Online Scheduling of Heterogeneous Distributed Machine Learning Jobs, MobiHoc 2020.
-[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
-Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import fields, replace
 from typing import Any
 
@@ -39,15 +36,12 @@ def batch_sche(market: Market, *, theta: tuple[float, float] | None = None, roun
     InputError
         As `astraea_market`.
     """
-    began = time.perf_counter()
     tenants = len(checked(market).worker_quota)
     workers, ps = _parts(market.workers, market.worker_quota), _parts(market.ps, market.ps_quota)
     schedules: list[Schedule] = []
     for u in range(tenants):
         jobs = np.flatnonzero(market.jobs.tenant == u)
         servers = np.flatnonzero(workers[u] + ps[u] > 0)
-        if len(jobs) == 0 or workers[u].sum() == 0 or not _can_run(market, workers[u], ps[u]):
-            continue
         alone = replace(
             market,
             name=f"{market.name}, tenant {u}",
@@ -57,14 +51,14 @@ def batch_sche(market: Market, *, theta: tuple[float, float] | None = None, roun
             worker_quota=market.worker_quota[[u]],
             ps_quota=market.ps_quota[[u]],
         )
+        if len(jobs) == 0 or not alone.has_room:
+            continue
         for s in astraea_market(alone, theta=theta, rounds=rounds).schedules:
             # what a tenant alone would pay, it would pay to itself
             free: dict[str, Any] = {"worker_cost": 0.0, "ps_cost": 0.0, "is_shared": False}
             schedules.append(replace(s, job=int(jobs[s.job]), server=servers[s.server], **free))
     schedules.sort(key=lambda s: s.start)
-    parameters = {"theta": theta, "lambda": rounds}
-    seconds = time.perf_counter() - began
-    return Plan(market, tuple(schedules), np.zeros((tenants, tenants)), "BatchSche", parameters, seconds)
+    return Plan(market, tuple(schedules), np.zeros((tenants, tenants)), "batch-sche")
 
 
 def _parts(units: IntArray, quota: IntArray) -> IntArray:
@@ -73,12 +67,6 @@ def _parts(units: IntArray, quota: IntArray) -> IntArray:
     ends = np.cumsum(units)
     taken = np.clip(bounds[1:, None], ends - units, ends) - np.clip(bounds[:-1, None], ends - units, ends)
     return np.asarray(taken, np.int64)
-
-
-def _can_run(market: Market, workers: IntArray, ps: IntArray) -> bool:
-    """Whether one worker and what serves it fit on these."""
-    far = (ps >= market.ps_needed(1)[1]) & (workers.sum() > workers)
-    return bool((((workers > 0) & (ps > 0)) | far).any())
 
 
 def _jobs_of(jobs: Jobs, rows: IntArray) -> Jobs:

@@ -10,8 +10,6 @@ several.
 
 [Chaudhary2020] Chaudhary et al., Balancing Efficiency and Fairness in Heterogeneous GPU Clusters for Deep Learning,
 EuroSys 2020.
-[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
-Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
 """
 
 from __future__ import annotations

@@ -9,16 +9,13 @@ have no use for.
 preempted; instead a tenant lends nothing while a job waits that could run in its virtual private cluster.
 
 [Zhao2020] Zhao et al., HiveD: Sharing a GPU Cluster for Deep Learning with Guarantees, OSDI 2020.
-[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
-Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from astraea.core.arrays import IntArray
+from astraea.core.arrays import BoolArray, IntArray
 from astraea.market.model import Market, checked
 from astraea.market.policies.list_scheduling import NEVER, Place, Start, State, dispatch, gangs, place
 from astraea.market.schedule import Plan
@@ -33,7 +30,7 @@ def hived(market: Market) -> Plan:
     return dispatch(market, "hived", lambda state: _guaranteed(state) or _opportunistic(state, fits))
 
 
-def _fits(market: Market) -> npt.NDArray[np.bool_]:
+def _fits(market: Market) -> BoolArray:
     """Whether each job would start with its tenant's virtual private cluster to itself."""
     out = np.zeros(len(market.jobs), np.bool_)
     for job, size in enumerate(gangs(market)):
@@ -60,7 +57,7 @@ def _guaranteed(state: State) -> Start | None:
     return None
 
 
-def _opportunistic(state: State, fits: npt.NDArray[np.bool_]) -> Start | None:
+def _opportunistic(state: State, fits: BoolArray) -> Start | None:
     market = state.market
     idle = (state.workers == market.workers) & (state.ps == market.ps)
     workers, ps = np.where(idle, state.workers, 0), np.where(idle, state.ps, 0)

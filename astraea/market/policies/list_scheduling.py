@@ -6,10 +6,8 @@ a gang goes. Nothing is priced, and no job is refused for its utility.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -22,8 +20,7 @@ NEVER: Final = 1 << 60
 """More workers than any gang has."""
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
+class Place(NamedTuple):
     """Workers of one gang and the one server of its parameter servers.
 
     Attributes
@@ -40,8 +37,7 @@ class Place:
     ps: int
 
 
-@dataclass(frozen=True, eq=False)
-class State:
+class State(NamedTuple):
     """What a scheduler sees; workers and parameter servers of running jobs are not free.
 
     Attributes
@@ -81,7 +77,6 @@ def dispatch(market: Market, name: str, choose: Choose) -> Plan:
     PolicyError
         Jobs wait in an empty cluster and `choose` starts none.
     """
-    began = time.perf_counter()
     jobs = market.jobs
     users = len(market.worker_quota)
     zeros = (np.zeros(users, np.int64) for _ in range(4))
@@ -107,7 +102,7 @@ def dispatch(market: Market, name: str, choose: Choose) -> Plan:
         if not running and any(state.waiting):
             job = next(queue[0] for queue in state.waiting if queue)
             raise PolicyError(f"{name}: at time {now}, job {jobs.job_id[job]!r} waits and nothing runs")
-    return Plan(market, tuple(done), np.zeros((users, users)), name, seconds=time.perf_counter() - began)
+    return Plan(market, tuple(done), np.zeros((users, users)), name)
 
 
 def gangs(market: Market) -> IntArray:

@@ -20,75 +20,29 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from astraea.experiments.parallel import parallel_map
 from astraea.market.constraints import violations
+from astraea.market.example import small_market
 from astraea.market.metrics import gains
-from astraea.market.model import SLOT, Jobs, Market
+from astraea.market.model import Market
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.batch_sche import batch_sche
 from astraea.market.schedule import Plan, Schedule
-from astraea.studies.market.runs import market_scale
 
 THETA: Final = (16.0, 16.0)
 ARRIVAL: Final = 3
-CHUNK: Final = 50
-"""Markets of one call."""
 
 MARGIN: Final = 1e-6
 """Least gain that counts."""
-
-
-def properties_table(scale: str = "paper") -> pd.DataFrame:
-    """Try every property on the same random markets.
-
-    Parameters
-    ----------
-    scale : {"small", "paper", "full"}
-    **computing
-        As in `market.revenue_table`.
-
-    Returns
-    -------
-    DataFrame, columns property, instances, violations, counter_example
-        Markets tried, those in which the property fails, and the first of those with fewest jobs and tenants, in words.
-    """
-    instances = market_scale(scale).instances
-    calls = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
-    found = [failure for failures in parallel_map(_search, calls) for failure in failures]
-    rows = []
-    for name in PROPERTIES:
-        mine = sorted((size, words) for which, size, words in found if which == name)
-        rows.append((name, instances, len(mine), mine[0][1] if mine else ""))
-    return pd.DataFrame(rows, columns=["property", "instances", "violations", "counter_example"])
 
 
 def random_market(seed: int) -> Market:
     """Two or three tenants, each with one server of two workers and a parameter server, and two to five jobs."""
     rng = np.random.default_rng([seed])
     tenants, n = int(rng.integers(2, 4)), int(rng.integers(2, 6))
-    return Market(
-        name=f"random {seed}",
-        jobs=Jobs(
-            job_id=tuple(f"j{i + 1}" for i in range(n)),
-            tenant=rng.integers(0, tenants, n),
-            arrival=np.full(n, ARRIVAL),
-            epochs=rng.integers(1, 4, n),
-            chunks=rng.integers(1, 4, n),
-            batches=np.ones(n, np.int64),
-            train=np.full(n, 0.5),
-            update=np.full(n, 0.5),
-            size=np.full(n, SLOT / 2),
-            utility="linear",
-            slope=rng.choice([-4.0, -2.0, -1.0], n),
-            height=rng.choice([20.0, 60.0, 100.0], n),
-        ),
-        workers=np.full(tenants, 2),
-        ps=np.ones(tenants, np.int64),
-        worker_bandwidth=1.0,
-        ps_bandwidth=1.0,
-        worker_quota=np.full(tenants, 2),
-        ps_quota=np.ones(tenants, np.int64),
-    )
+    columns = {"tenant": rng.integers(0, tenants, n), "epochs": rng.integers(1, 4, n), "chunks": rng.integers(1, 4, n)}
+    worth = {"slope": rng.choice([-4.0, -2.0, -1.0], n), "height": rng.choice([20.0, 60.0, 100.0], n)}
+    each = [2] * tenants, [1] * tenants, [(2, 1)] * tenants
+    return small_market(f"random {seed}", *each, arrival=ARRIVAL, **columns, **worth)
 
 
 def planned(market: Market) -> Plan:
@@ -157,16 +111,21 @@ def _earlier(market: Market, s: Schedule) -> Iterator[Schedule]:
             yield from (replace(s, start=start, end=end, server=np.array([k])) for k in range(len(market.workers)))
 
 
-def _search(first: int, last: int) -> list[tuple[str, tuple[int, int, int], str]]:
-    """Property, size (jobs, tenants, seed) and counter-example for each market in which one fails."""
-    out = []
+def counter_examples(first: int, last: int) -> pd.DataFrame:
+    """Search the markets of seeds `first` to `last` - 1.
+
+    Returns
+    -------
+    DataFrame, columns property, jobs, tenants, seed, counter_example
+        A row for each market and property that fails in it.
+    """
+    rows = []
     for seed in range(first, last):
         market = random_market(seed)
         for name, fails in PROPERTIES.items():
             if words := fails(market):
-                size = (len(market.jobs), len(market.worker_quota), seed)
-                out.append((name, size, f"{_shown(market)}: {words}"))
-    return out
+                rows.append((name, len(market.jobs), len(market.worker_quota), seed, f"{_shown(market)}: {words}"))
+    return pd.DataFrame(rows, columns=["property", "jobs", "tenants", "seed", "counter_example"])
 
 
 def _shown(market: Market) -> str:

@@ -1,82 +1,66 @@
-"""Tables of [Wang2023] §5: total revenue, fairness, running time, prices, admission, utilization, tenants.
+"""Tables of [Wang2023] §5: what the plans of `points` earned, for whom, and how far from the optimum.
 
-All are made of the runs of `market_runs`, which says what is sampled and how large each scale is.
-
-[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
-Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
+Every table takes the name of a trace (as `traces.named.named_trace`) and a scale ("small", "paper", "full").
+`InputError` if there is no such trace or scale, or the trace has too few jobs or tenants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
-from astraea.studies.market.runs import (
-    LEMMA,
-    LOADS,
-    REVENUE_COLUMNS,
-    SCHEDULERS,
-    Cell,
-    Measure,
-    admission,
-    alphas,
-    market_scale,
-    revenue,
-    sensitivity,
-    tabulated,
-    use,
-)
+from astraea.studies.market.points import MARKET_SCALES, optima, plans, searches
+from astraea.studies.market.properties import PROPERTIES
+from astraea.studies.scales import at_scale
+
+LOADS: Final = ("moderate", "high")
+"""Of Fig 11: the fewest and the most jobs of Fig 4."""
+
+ONCE: Final = ("revenue", "revenue_per_job", "makespan", "shared", "seconds_per_job")
+"""Quantities that a plan has once."""
 
 
 def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 4: total revenue over the number of jobs and of servers, with both forms of utility.
-
-    Parameters
-    ----------
-    trace : str
-        As in `workloads.named_trace`.
-    scale : {"small", "paper", "full"}
-    **computing
-        jobs, backend, scheduler: where it is computed; the numbers do not depend on it.
 
     Returns
     -------
     DataFrame, columns varied (jobs, servers), value, utility, scheduler, trial, revenue, revenue_per_job, makespan
     [s], shared, seconds_per_job [s]
         `shared` jobs run outside their tenant's share. The last column depends on the machine.
-
-    Raises
-    ------
-    InputError
-        If there is no such trace or scale, or the trace has too few jobs or tenants.
     """
-    size = market_scale(scale)
-    jobs, servers = size.usual
-    points = [("jobs", n, (n, servers)) for n in size.jobs] + [("servers", s, (jobs, s)) for s in size.servers]
-    cells = [
-        Cell(scheduler, trial, *at, utility=utility)
-        for at in dict.fromkeys(at for _, _, at in points)
-        for utility in ("linear", "convex")
-        for scheduler in (*SCHEDULERS, *((LEMMA,) if at == size.usual else ()))
-        for trial in range(size.trials)
+    found = plans(trace, scale, "Fig 4").table(_once).astype({"shared": np.int64})
+    parts = [
+        found[(found["jobs"] == at[0]) & (found["servers"] == at[1])].assign(varied=varied, value=n)
+        for varied, n, at in at_scale(MARKET_SCALES, scale).axes
     ]
-    found = tabulated(trace, scale, cells, revenue)
-    kept = [(found["jobs"] == at[0]) & (found["servers"] == at[1]) for _, _, at in points]
-    parts = [found[k].assign(varied=varied, value=n) for k, (varied, n, _) in zip(kept, points, strict=True)]
-    columns = ["varied", "value", "utility", "scheduler", "trial", *REVENUE_COLUMNS]
-    return pd.concat(parts, ignore_index=True)[columns]
+    return pd.concat(parts, ignore_index=True)[["varied", "value", "utility", "scheduler", "trial", *ONCE]]
+
+
+def ratio_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
+    """Figs 5 and 6: performance ratio of the four schedulers on small markets.
+
+    Returns
+    -------
+    DataFrame, columns jobs, servers, scheduler, trial, ratio, is_exact
+        `is_exact` where the optimum was found, not only a bound of it (`runs.ratios`).
+    """
+    found = optima(trace, scale).table(lambda table: table)
+    return found[["jobs", "servers", "scheduler", "trial", "ratio", "is_exact"]]
 
 
 def fairness_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Figs 7 and 8: revenue fairness of every tenant; parameters as in `revenue_table`.
+    """Figs 7 and 8: revenue fairness of every tenant.
 
     Returns
     -------
     DataFrame, columns scheduler, trial, tenant, alpha
         `alpha` is NaN for a tenant that brought in nothing, and for all where the total revenue is not above 0.
     """
-    return _usual(trace, scale, SCHEDULERS, alphas)[["scheduler", "trial", "tenant", "alpha"]]
+    return _each(trace, scale, "Figs 7 and 13", "tenant", ["alpha"]).astype({"tenant": np.int64})
 
 
 def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -86,10 +70,7 @@ def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     -------
     DataFrame, columns jobs, servers, trial, seconds_per_job [s]
     """
-    size = market_scale(scale)
-    points = dict.fromkeys([(n, size.usual[1]) for n in size.jobs] + [(size.usual[0], s) for s in size.servers])
-    cells = [Cell("astraea-market", trial, *at) for at in points for trial in range(size.trials)]
-    return tabulated(trace, scale, cells, revenue)[["jobs", "servers", "trial", "seconds_per_job"]]
+    return plans(trace, scale, "Fig 9").table(_once)[["jobs", "servers", "trial", "seconds_per_job"]]
 
 
 def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -102,13 +83,9 @@ def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     -------
     DataFrame, columns load (moderate, high), percent [%], trial, revenue
     """
-    size = market_scale(scale)
-    cells = [
-        Cell("astraea-market", trial, n, size.usual[1], percent=percent)
-        for n in (size.jobs[0], size.jobs[-1]) for percent in size.percents for trial in range(size.trials)
-    ]  # fmt: skip
-    found = tabulated(trace, scale, cells, revenue)
-    found["load"] = found["jobs"].map(dict(zip((size.jobs[0], size.jobs[-1]), LOADS, strict=True)))
+    jobs = at_scale(MARKET_SCALES, scale).jobs
+    found = plans(trace, scale, "Fig 11").table(_once)
+    found["load"] = found["jobs"].map(dict(zip((jobs[0], jobs[-1]), LOADS, strict=True)))
     return found[["load", "percent", "trial", "revenue"]]
 
 
@@ -119,8 +96,7 @@ def admission_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame
     -------
     DataFrame, columns scheduler, trial, job_id, ideal, cost
     """
-    columns = ["scheduler", "trial", "job_id", "ideal", "cost"]
-    return _usual(trace, scale, ("astraea-market", LEMMA), admission)[columns]
+    return _each(trace, scale, "Fig 12", "job_id", ["ideal", "cost"])
 
 
 def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -131,12 +107,11 @@ def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFra
     DataFrame, columns scheduler, trial, hour, utilization
         0 after a scheduler's makespan; what BatchSche has after the last of the others is left out.
     """
-    found = _usual(trace, scale, SCHEDULERS, use)
+    found = _each(trace, scale, "Figs 7 and 13", "hour", ["utilization"]).astype({"hour": np.int64})
     last = int(found.loc[found["scheduler"] != "batch-sche", "hour"].max())
-    size = market_scale(scale)
-    hours = [(scheduler, k, t) for scheduler in SCHEDULERS for k in range(size.trials) for t in range(1, last + 1)]
-    every = pd.MultiIndex.from_tuples(hours, names=["scheduler", "trial", "hour"])
-    return found.set_index(list(every.names))[["utilization"]].reindex(every, fill_value=0.0).reset_index()
+    keys = ["scheduler", "trial"]
+    every = found[keys].drop_duplicates().merge(pd.DataFrame({"hour": range(1, last + 1)}), how="cross")
+    return every.merge(found, how="left").fillna({"utilization": 0.0})
 
 
 def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -147,14 +122,44 @@ def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     DataFrame, columns tenants, trial, revenue_per_job, variance
         Variance of revenue fairness over tenants, NaN where there is none (`fairness_table`).
     """
-    size = market_scale(scale)
-    cells = [Cell("astraea-market", k, *size.usual, tenants=n) for n in size.tenants for k in range(size.trials)]
-    found = tabulated(trace, scale, cells, sensitivity)
+    found = plans(trace, scale, "Table 2").table(
+        lambda numbers: _once(numbers) | {"variance": _of(numbers, "alpha").var(ddof=0)}
+    )
     return found[["tenants", "trial", "revenue_per_job", "variance"]]
 
 
-def _usual(trace: str, scale: str, schedulers: Sequence[str], measure: Measure) -> pd.DataFrame:
-    """What is measured at the default point."""
-    size = market_scale(scale)
-    cells = [Cell(scheduler, trial, *size.usual) for scheduler in schedulers for trial in range(size.trials)]
-    return tabulated(trace, scale, cells, measure)
+def properties_table(scale: str = "paper") -> pd.DataFrame:
+    """Try every property of §4.5 on the same random markets.
+
+    Returns
+    -------
+    DataFrame, columns property, instances, violations, counter_example
+        Markets tried, those in which the property fails, and the first of those with fewest jobs and tenants, in words.
+    """
+    instances = at_scale(MARKET_SCALES, scale).instances
+    found = searches(scale).table(lambda table: table).sort_values(["jobs", "tenants", "seed"])
+    rows = []
+    for name in PROPERTIES:
+        words = [*found.loc[found["property"] == name, "counter_example"]]
+        rows.append((name, instances, len(words), words[0] if words else ""))
+    return pd.DataFrame(rows, columns=["property", "instances", "violations", "counter_example"])
+
+
+def _each(trace: str, scale: str, figure: str, item: str, quantities: Sequence[str]) -> pd.DataFrame:
+    """Quantities that the plans have of every item; columns scheduler, trial, `item`, and these."""
+
+    def listed(numbers: pd.DataFrame) -> pd.DataFrame:
+        items = numbers.loc[numbers["quantity"] == quantities[0], "item"].to_numpy()
+        return pd.DataFrame({item: items, **{q: _of(numbers, q).to_numpy() for q in quantities}})
+
+    return plans(trace, scale, figure).table(listed)[["scheduler", "trial", item, *quantities]]
+
+
+def _once(numbers: pd.DataFrame) -> dict[str, Any]:
+    """What a plan has once, as a row."""
+    return {name: float(_of(numbers, name).iloc[0]) for name in ONCE}
+
+
+def _of(numbers: pd.DataFrame, quantity: str) -> pd.Series[float]:
+    """Values of one quantity."""
+    return numbers.loc[numbers["quantity"] == quantity, "value"]

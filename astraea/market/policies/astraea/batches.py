@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.market.model import NEARLY, Market, checked
-from astraea.market.policies.astraea.empty_cluster import shortest
-from astraea.market.policies.astraea.max_revenue import demand
+from astraea.market.policies.astraea.empty_cluster import Demand, demand, greatest_revenue
 from astraea.market.policies.astraea.prices import Theta, checked_theta, feasible_theta
 from astraea.market.policies.astraea.round import schedule_batch
 from astraea.market.schedule import Plan, Schedule
@@ -27,22 +26,12 @@ def approximation_ratio(theta: tuple[float, float]) -> float:
     return max(2.0 * (math.log(theta[0]) + math.log(theta[1])), 1.0)
 
 
-def greatest_revenue(market: Market, job: int) -> float:
-    """f_j of the shortest time in which the job can be done on the empty cluster."""
-    return float(market.jobs.value(job, float(shortest(market, job).slots.min())))
-
-
-def is_worth_running(market: Market, job: int) -> bool:
-    """Whether the empty cluster would admit it: more than rounding lies between its greatest revenue and nothing."""
-    return greatest_revenue(market, job) > 2 * NEARLY * abs(float(market.jobs.value(job, 1.0)))
-
-
-def rounds_needed(market: Market, theta: tuple[float, float]) -> int:
+def rounds_needed(market: Market, demands: Iterable[Demand], theta: tuple[float, float]) -> int:
     """Rounds after which what is left is worth less than the cheapest job (lambda of Lemma 1).
 
     f of all jobs is the sum of their greatest revenues and f_min the least of them, of the jobs with any.
     """
-    revenue = np.array([greatest_revenue(market, j) for j in range(len(market.jobs))])
+    revenue = np.array([greatest_revenue(market, d) for d in demands])
     revenue = revenue[revenue > 0]
     sigma = approximation_ratio(theta)
     if sigma == 1.0 or len(revenue) == 0:
@@ -50,12 +39,13 @@ def rounds_needed(market: Market, theta: tuple[float, float]) -> int:
     return math.ceil(math.log(revenue.sum() / revenue.min()) / -math.log1p(-1.0 / sigma)) + 1
 
 
+def is_worth_running(market: Market, d: Demand) -> bool:
+    """Whether the empty cluster would admit it: more than rounding lies between its greatest revenue and nothing."""
+    return greatest_revenue(market, d) > 2 * NEARLY * abs(float(market.jobs.value(d.job, 1.0)))
+
+
 def astraea_market(
-    market: Market,
-    *,
-    theta: tuple[float, float] | None = None,
-    rounds: int | None = None,
-    horizon: int = FAR,
+    market: Market, *, theta: tuple[float, float] | None = None, rounds: int | None = None
 ) -> Plan:
     """Schedules and payments of the paper's algorithm.
 
@@ -72,33 +62,29 @@ def astraea_market(
         theta_w and theta_p, above 1; by default `feasible_theta`.
     rounds : int, optional
         lambda; by default that of Lemma 1, which delays every job to at least 2 lambda.
-    horizon : int, optional
-        T, by which all jobs must have ended [slot]; by default as long as it takes, if times can still be counted. With
-        linear utility a round of any length has room for those jobs only that are worth something in its first slots,
-        so that with few rounds a long queue doubles the interval for every few jobs.
 
     Raises
     ------
     InputError
-        If the market is not one, theta or lambda is too small, or the horizon too short.
+        If the market is not one, theta or lambda is too small, or jobs wait until times can no longer be counted: with
+        linear utility a round of any length has room for those jobs only that are worth something in its first slots,
+        so that with few rounds a long queue doubles the interval for every few jobs.
     """
-    began = time.perf_counter()
-    checked(market)
+    jobs = checked(market).jobs
     theta = feasible_theta(market) if theta is None else checked_theta(theta)
-    lam = rounds_needed(market, theta) if rounds is None else rounds
-    lam = whole_number(lam, "rounds: lambda", 1)
-    jobs = market.jobs
+    demands = [demand(market, job) for job in range(len(jobs))]
+    lam = whole_number(rounds_needed(market, demands, theta) if rounds is None else rounds, "rounds: lambda", 1)
     order = np.lexsort((rank(np.array(jobs.job_id, dtype=object)), jobs.arrival))
-    left = [demand(market, int(j)) for j in order if is_worth_running(market, int(j))]
+    left = [demands[job] for job in order if is_worth_running(market, demands[job])]
     schedules: list[Schedule] = []
     income = np.zeros((len(market.worker_quota), len(market.worker_quota)))
     tau = 1
     while left:
         tau *= 2
-        if 2 * lam * tau > horizon:
+        if 2 * lam * tau > FAR:
             raise InputError(
-                f"horizon: {horizon} slots are too short; {len(left)} jobs, {jobs.job_id[left[0].job]!r} the first, "
-                f"are left for the interval ({lam * tau}, {2 * lam * tau}]"
+                f"market {market.name!r}: {FAR} slots are too short for {lam} rounds an interval; {len(left)} jobs, "
+                f"{jobs.job_id[left[0].job]!r} the first, are left for ({lam * tau}, {2 * lam * tau}]"
             )
         batch = [d for d in left if jobs.arrival[d.job] <= tau]
         admitted, paid = schedule_batch(market, batch, tau, lam, Theta(*theta))
@@ -106,5 +92,4 @@ def astraea_market(
         income += paid
         done = {s.job for s in admitted}
         left = [d for d in left if d.job not in done]
-    parameters = {"theta_w": theta[0], "theta_p": theta[1], "lambda": int(lam)}
-    return Plan(market, tuple(schedules), income, "Astraea", parameters, time.perf_counter() - began)
+    return Plan(market, tuple(schedules), income, "astraea-market")

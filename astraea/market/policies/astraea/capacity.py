@@ -40,6 +40,16 @@ class Round(NamedTuple):
     worker_price: FloatArray
     ps_price: FloatArray
 
+    @property
+    def everyone(self) -> int:
+        """Column of what is unused by all."""
+        return self.own_workers.shape[2] - 1
+
+    @property
+    def unused(self) -> IntArray:
+        """Workers and parameter servers that own-share jobs leave of each quota, shape (2, D, U)."""
+        return np.stack([self.own_workers[0, :, :-1], self.own_ps[0, :, :-1]]).astype(np.int64)
+
 
 def empty_round(market: Market, slots: int, theta: Theta) -> Round:
     """A round in which nothing runs yet."""

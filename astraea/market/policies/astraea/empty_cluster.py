@@ -2,37 +2,61 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.market.model import Market
 
-
-class Ways(NamedTuple):
-    """Numbers of workers with a placement on the empty cluster, and the slots they take, shape (k,)."""
-
-    workers: IntArray
-    slots: IntArray
+NEVER: Final = 2**40
+"""More slots than any round has."""
 
 
-def placeable(market: Market, most: int) -> tuple[IntArray, IntArray]:
-    """Which of 1, ..., `most` workers can be placed distributed and which centralized, on the empty cluster.
+class Demand(NamedTuple):
+    """What Algorithm 3 has to know of a job.
+
+    Attributes
+    ----------
+    job, tenant : int
+    distributed, central : array of int, shape (D_j + 1,)
+        Slots with 0, 1, ..., D_j workers; `NEVER` where not even the empty cluster can place so many, and for 0.
+    shortest : int
+        Least of them.
+    needed : array of int, shape (D_j + 1,)
+        Fewest parameter servers for 0, 1, ..., D_j workers on other servers.
+    fewest : array of int, shape (D_j + 1,)
+        Fewest parameter servers with 0, 1, ..., D_j workers, distributed, on any server of this cluster.
+    """
+
+    job: int
+    tenant: int
+    distributed: IntArray
+    central: IntArray
+    shortest: int
+    needed: IntArray
+    fewest: IntArray
+
+
+def demand(market: Market, job: int) -> Demand:
+    """Durations and parameter servers for each number of workers.
 
     Distributed, a server keeps all parameter servers and as many workers as it can but one, as in Algorithm 4.
     """
+    most = int(market.jobs.chunks[job])
     workers = np.arange(1, most + 1)
     needed = market.ps_needed(most)
-    local = np.minimum(workers[:, None] - 1, market.workers)
+    near = np.minimum(workers[:, None] - 1, market.workers)
     others = market.workers.sum() - market.workers
-    good = (needed[workers[:, None] - local] <= market.ps) & (local + others >= workers[:, None])
-    central = (market.workers >= workers[:, None]) & (market.ps >= 1)
-    return workers[good.any(axis=1)], workers[central.any(axis=1)]
+    fits = (needed[workers[:, None] - near] <= market.ps) & (near + others >= workers[:, None])
+    fits_whole = (market.workers >= workers[:, None]) & (market.ps >= 1)
+    slots = np.full((2, most + 1), NEVER)
+    slots[:, 1:] = np.where([fits.any(axis=1), fits_whole.any(axis=1)], market.duration(job, workers).T, NEVER)
+    gang = np.arange(most + 1)
+    fewest = needed[gang - np.clip(gang - 1, 0, int(market.workers.max()))]
+    return Demand(job, int(market.jobs.tenant[job]), slots[0], slots[1], int(slots.min()), needed, fewest)
 
 
-def shortest(market: Market, job: int) -> Ways:
-    """Every number of workers that the empty cluster can place, distributed first."""
-    distributed, central = placeable(market, int(market.jobs.chunks[job]))
-    slots = np.concatenate([market.duration(job, distributed)[:, 0], market.duration(job, central)[:, 1]])
-    return Ways(np.concatenate([distributed, central]), slots)
+def greatest_revenue(market: Market, d: Demand) -> float:
+    """f_j of the shortest time in which the job can be done on the empty cluster."""
+    return float(market.jobs.value(d.job, float(d.shortest)))

@@ -1,60 +1,18 @@
-"""One round: each job in turn takes the schedule of greatest income at the posted prices (Algorithm 3, A_maxIrev)."""
+"""Each job in turn takes the schedule of greatest income at the posted prices (Algorithm 3, A_maxIrev)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
-from astraea.market.model import NEARLY, Market
+from astraea.market.model import NEARLY
 from astraea.market.policies.astraea.capacity import Round, least, occupy
-from astraea.market.policies.astraea.empty_cluster import placeable
+from astraea.market.policies.astraea.empty_cluster import Demand
 from astraea.market.policies.astraea.placement import NOWHERE, cost, min_cost_c, min_cost_d, spread
-
-NEVER: Final = 2**40
-"""More slots than any round has."""
-
-
-@dataclass(frozen=True, eq=False)
-class Demand:
-    """What Algorithm 3 has to know of a job.
-
-    Attributes
-    ----------
-    job, tenant : int
-    distributed, central : array of int, shape (D_j + 1,)
-        Slots with 0, 1, ..., D_j workers; `NEVER` where not even the empty cluster can place so many, and for 0.
-    shortest : int
-        Least of them.
-    needed : array of int, shape (D_j + 1,)
-        Fewest parameter servers for 0, 1, ..., D_j workers on other servers.
-    fewest : array of int, shape (D_j + 1,)
-        Fewest parameter servers with 0, 1, ..., D_j workers, distributed, on any server of this cluster.
-    """
-
-    job: int
-    tenant: int
-    distributed: IntArray
-    central: IntArray
-    shortest: int
-    needed: IntArray
-    fewest: IntArray
-
-
-def demand(market: Market, job: int) -> Demand:
-    """Durations and parameter servers for each number of workers."""
-    most = int(market.jobs.chunks[job])
-    slots = np.full((2, most + 1), NEVER)
-    for column, workers in enumerate(placeable(market, most)):
-        slots[column, workers] = market.duration(job, workers)[:, column]
-    workers = np.arange(most + 1)
-    needed = market.ps_needed(most)
-    fewest = needed[workers - np.clip(workers - 1, 0, int(market.workers.max()))]
-    return Demand(job, int(market.jobs.tenant[job]), slots[0], slots[1], int(slots.min()), needed, fewest)
 
 
 class Choice(NamedTuple):
@@ -79,16 +37,7 @@ class Admitted(NamedTuple):
 
 
 @compiled
-def best_schedule(
-    r: Round,
-    whose: int,
-    ideal: FloatArray,
-    distributed: IntArray,
-    central: IntArray,
-    shortest: int,
-    needed: IntArray,
-    fewest: IntArray,
-) -> tuple[int, int, int, int, int, bool, float]:
+def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
     """Schedule with the greatest ideal revenue minus cost of one job (Algorithm 3, lines 3-13).
 
     Among equals the earliest start, then the fewest workers, then centralized placement. Two incomes are equal if they
@@ -102,18 +51,16 @@ def best_schedule(
         Column of the quota that the job may use: its tenant's, or that of all.
     ideal : array of float, shape (D + 1,)
         f_j of each time since the beginning of the round.
-    distributed, central, shortest, needed, fewest
-        Of `Demand`.
     """
     slots = ideal.shape[0] - 1
     margin = NEARLY * abs(ideal[1])
     best = 0.0
-    found = (0, 0, 0, 0, NOWHERE, False, 0.0)
-    for a in range(slots - shortest + 1):
-        if ideal[a + shortest] <= best + margin:
+    found = Choice(0, 0, 0, 0, NOWHERE, False, 0.0)
+    for a in range(slots - d.shortest + 1):
+        if ideal[a + d.shortest] <= best + margin:
             break
-        for workers in range(1, central.shape[0]):
-            b = a + central[workers]
+        for workers in range(1, d.central.shape[0]):
+            b = a + d.central[workers]
             # too many workers for one server may do distributed
             income = ideal[b] - cost(r, a, b, workers, 1) if b <= slots else best
             if (
@@ -124,18 +71,18 @@ def best_schedule(
                 server = min_cost_c(r, a, b, workers)
                 if server != NOWHERE:
                     best = income
-                    found = (a, b, workers, 1, server, True, income)
-            b = a + distributed[workers]
+                    found = Choice(a, b, workers, 1, server, True, income)
+            b = a + d.distributed[workers]
             if b > slots:
                 continue
-            income = ideal[b] - cost(r, a, b, workers, fewest[workers])
+            income = ideal[b] - cost(r, a, b, workers, d.fewest[workers])
             if income > best + margin and least(r.own_workers, a, b, whose) >= workers:
-                server, ps = min_cost_d(r, a, b, workers, least(r.own_ps, a, b, whose), needed)
+                server, ps = min_cost_d(r, a, b, workers, least(r.own_ps, a, b, whose), d.needed)
                 if server != NOWHERE:
                     income = ideal[b] - cost(r, a, b, workers, ps)
                     if income > best + margin:
                         best = income
-                        found = (a, b, workers, ps, server, False, income)
+                        found = Choice(a, b, workers, ps, server, False, income)
     return found
 
 
@@ -150,11 +97,10 @@ def max_ideal_revenue(r: Round, jobs: Iterable[tuple[Demand, FloatArray]], is_sh
         Whether jobs may use what all tenants leave unused, instead of their tenant's own share. With a_w(t) = 0,
         max{q - used, a_w(t)} of lines 4 and 8 is the own share; afterwards a_w(t) is never the smaller of the two.
     """
-    everyone = r.own_workers.shape[2] - 1
     out = []
     for d, ideal in jobs:
-        whose = everyone if is_shared else d.tenant
-        c = Choice(*best_schedule(r, whose, ideal, d.distributed, d.central, d.shortest, d.needed, d.fewest))
+        whose = r.everyone if is_shared else d.tenant
+        c = best_schedule(r, whose, ideal, d)
         if c.server == NOWHERE:
             continue
         workers = spread(r, c.start, c.end, c.workers, c.server, c.is_central)

@@ -10,7 +10,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.market.model import Market
-from astraea.market.policies.astraea.empty_cluster import shortest
+from astraea.market.policies.astraea.empty_cluster import NEVER, demand
 
 
 class Theta(NamedTuple):
@@ -36,10 +36,13 @@ def feasible_theta(market: Market, factor: float = 1.0) -> Theta:
     number(factor, "factor:", above=0, expected="above 0")
     worker = ps = 1.0
     for job in range(len(market.jobs)):
-        best = shortest(market, job)
-        revenue = market.jobs.value(job, best.slots.astype(np.float64))
-        worker = max(worker, float((revenue / (best.workers * best.slots)).max()))
-        ps = max(ps, float((revenue / best.slots).max()))
+        d = demand(market, job)
+        for durations in (d.distributed, d.central):
+            workers = np.flatnonzero(durations < NEVER)
+            slots = durations[workers]
+            revenue = market.jobs.value(job, slots.astype(np.float64))
+            worker = max(worker, float((revenue / (workers * slots)).max(initial=0.0)))
+            ps = max(ps, float((revenue / slots).max(initial=0.0)))
     return Theta(1.0 + factor * worker, 1.0 + factor * ps)
 
 

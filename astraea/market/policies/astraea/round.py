@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.market.model import Market
 from astraea.market.policies.astraea.capacity import empty_round
-from astraea.market.policies.astraea.income import division
-from astraea.market.policies.astraea.max_revenue import Admitted, Demand, max_ideal_revenue
+from astraea.market.policies.astraea.empty_cluster import Demand
+from astraea.market.policies.astraea.max_revenue import Admitted, max_ideal_revenue
 from astraea.market.policies.astraea.prices import Theta
 from astraea.market.schedule import Schedule
 
@@ -30,36 +30,54 @@ def schedule_batch(
     if not batch:
         return [], income
     slots = int(min(tau, max(market.jobs.lifetime[d.job] for d in batch)))
-    ideal = {d.job: _ideal(market, d.job, slots) for d in batch}
+    ideal = {d.job: market.jobs.ideal(d.job, slots) for d in batch}
     out: list[Schedule] = []
     for i in range(rounds):
         begin = (rounds + i) * tau
-        left = [(d, ideal[d.job]) for d in batch]
         r = empty_round(market, slots, theta)
-        own = max_ideal_revenue(r, left, is_shared=False)
+        own = max_ideal_revenue(r, [(d, ideal[d.job]) for d in batch], is_shared=False)
         done = {a.demand.job for a in own}
-        paying = max_ideal_revenue(r, [(d, f) for d, f in left if d.job not in done], is_shared=True)
+        paying = max_ideal_revenue(r, [(d, ideal[d.job]) for d in batch if d.job not in done], is_shared=True)
+        unused = r.unused
         for a in paying:
-            span = slice(a.choice.start, a.choice.end)
-            unused = np.stack([r.own_workers[0, span, :tenants], r.own_ps[0, span, :tenants]]).astype(np.int64)
-            income[:, a.demand.tenant] += division(unused, a.cost)
+            income[:, a.demand.tenant] += division(unused[:, a.choice.start : a.choice.end], a.cost)
         done |= {a.demand.job for a in paying}
-        out += [_schedule(a, begin, ideal, is_shared=False) for a in own]
-        out += [_schedule(a, begin, ideal, is_shared=True) for a in paying]
+        out += [_schedule(a, begin, ideal[a.demand.job], is_shared=False) for a in own]
+        out += [_schedule(a, begin, ideal[a.demand.job], is_shared=True) for a in paying]
         batch = [d for d in batch if d.job not in done]
         if not batch or not done:
             break
     return out, income
 
 
-def _ideal(market: Market, job: int, slots: int) -> FloatArray:
-    """f_j of 0, 1, ..., `slots` since the beginning of a round; entry 0 is not used."""
-    f = np.zeros(slots + 1)
-    f[1:] = market.jobs.value(job, np.arange(1.0, slots + 1))
-    return f
+def division(unused: IntArray, cost: FloatArray) -> FloatArray:
+    """Income of each tenant from one job, rho summed over slots: in proportion to what it left unused.
+
+    One formula for both: with one type of worker and one of parameter server there are two types of resource (Eq. 2);
+    with several, a job pays for its own types and nothing for the others (Eq. 11). c in Eq. 2 is the cost of slot t
+    alone, as in the paper's example. Nobody left anything where the denominator a(t) is 0, and then nothing may cost
+    anything.
+
+    Parameters
+    ----------
+    unused : array of int, shape (types, slots, U)
+        q^u minus what the tenant's own-share jobs use, at least 0.
+    cost : array of float, shape (types, slots)
+        What the job pays for all its units of a type in a slot.
+
+    Returns
+    -------
+    array of float, shape (U,)
+        Adds up to all that is paid.
+    """
+    total = unused.sum(axis=2)
+    if ((total == 0) & (cost > 0)).any():
+        raise ValueError("a job pays for resources in a slot in which no tenant left any unused")
+    per_unit = cost / total.clip(1)
+    return (unused * per_unit[:, :, None]).sum(axis=(0, 1))
 
 
-def _schedule(a: Admitted, begin: int, ideal: dict[int, FloatArray], *, is_shared: bool) -> Schedule:
+def _schedule(a: Admitted, begin: int, ideal: FloatArray, *, is_shared: bool) -> Schedule:
     """The same in slots since time 0; what lies within the own share costs nothing (§3.2)."""
     server = np.flatnonzero((a.workers > 0) | (np.arange(len(a.workers)) == a.choice.server))
     worker_cost, ps_cost = a.cost.sum(axis=1) if is_shared else (0.0, 0.0)
@@ -73,5 +91,5 @@ def _schedule(a: Admitted, begin: int, ideal: dict[int, FloatArray], *, is_share
         worker_cost=float(worker_cost),
         ps_cost=float(ps_cost),
         is_shared=is_shared,
-        ideal=float(ideal[a.demand.job][a.choice.end]),
+        ideal=float(ideal[a.choice.end]),
     )
