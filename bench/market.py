@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 from gavel_programs import seconds
 
 from astraea.market.model import Market
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.astraea.capacity import empty_round
-from astraea.market.policies.astraea.max_revenue import best_schedule, demand, max_ideal_revenue
+from astraea.market.policies.astraea.empty_cluster import demand
+from astraea.market.policies.astraea.max_revenue import best_schedule, max_ideal_revenue
 from astraea.market.policies.astraea.prices import Theta
 from astraea.market.workload import sample_market
 from astraea.traces.synthetic import synthesize
@@ -27,12 +27,11 @@ def schedule_line() -> str:
     """Time to find a schedule among all starts and numbers of workers, after half of the jobs have one; the slowest."""
     m = market(100)
     r = empty_round(m, SLOTS, Theta(1.2, 1.2))
-    asking = [(demand(m, j), np.append(0.0, m.jobs.value(j, np.arange(1.0, SLOTS + 1)))) for j in range(len(m.jobs))]
+    asking = [(demand(m, j), m.jobs.ideal(j, SLOTS)) for j in range(len(m.jobs))]
     max_ideal_revenue(r, asking[::2], is_shared=True)
-    everyone = len(m.worker_quota)
     taken = []
     for d, ideal in asking[1::2]:
-        inputs = (r, everyone, ideal, d.distributed, d.central, d.shortest, d.needed, d.fewest)
+        inputs = (r, r.everyone, ideal, d)
         taken.append(seconds(lambda inputs=inputs: best_schedule(*inputs)))
     what = f"one schedule, 100 servers, {SLOTS} slots, slowest of {len(taken)} jobs"
     return f"| {what} | {max(taken):.5f} | {ONE_JOB:g} |"

@@ -33,7 +33,8 @@ def small_market(name: str, workers: Sequence[int], ps: Sequence[int], quota: An
         "tenant": 0, "arrival": 0, "epochs": 1, "batches": 1, "train": 0.5, "update": 0.5, "size": SLOT / 2,
         "slope": -2.0, "height": 100.0, "job_id": tuple(f"j{i + 1}" for i in range(n)), "utility": "linear",
     }  # fmt: skip
-    given = {k: v if k in ("job_id", "utility") else np.array(np.broadcast_to(v, n)) for k, v in (usual | columns).items()}
+    given = usual | columns
+    given |= {k: np.array(np.broadcast_to(v, n)) for k, v in given.items() if k not in ("job_id", "utility")}
     worker_quota, ps_quota = np.array(quota).T
     return Market(name, Jobs(**given), np.array(workers), np.array(ps), 1.0, 1.0, worker_quota, ps_quota)
 

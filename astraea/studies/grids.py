@@ -10,6 +10,7 @@ from astraea.studies.gavel.physical import table3_grid
 from astraea.studies.gavel.placement import mixed_grid, servers_grid
 from astraea.studies.gavel.runs import gavel_grid
 from astraea.studies.gavel.tenants import tenants_grid
+from astraea.studies.market.points import market_grid
 from astraea.studies.themis.tables import themis_grid
 from astraea.studies.ye2022.burst import burst_grid
 from astraea.studies.ye2022.characterize import production_grid
@@ -44,5 +45,6 @@ GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
     "06_cluster_size": size_grid,
     "07_estimates": estimate_grid, "08_paper_vs_release": released_grid,
     "09_themis": themis_grid, "10_gavel": types_grid,
+    "11_market": market_grid,
 }  # fmt: skip
 """Notebook -> the grid that it reads."""

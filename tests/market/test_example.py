@@ -10,10 +10,11 @@ from astraea.market.example import ROUNDS, THETA, worked_example
 from astraea.market.model import Market
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.astraea.capacity import Round, empty_round, occupy
-from astraea.market.policies.astraea.income import division
-from astraea.market.policies.astraea.max_revenue import best_schedule, demand
+from astraea.market.policies.astraea.empty_cluster import demand
+from astraea.market.policies.astraea.max_revenue import best_schedule
 from astraea.market.policies.astraea.placement import cost, min_cost_d, spread
 from astraea.market.policies.astraea.prices import price
+from astraea.market.policies.astraea.round import division
 from astraea.market.schedule import Plan, Schedule
 
 J11, J12, J21, J22 = range(4)
@@ -36,9 +37,7 @@ def put(r: Round, a: int, b: int, tenant: int, workers: list[int], ps: list[int]
 
 
 def chosen(m: Market, r: Round, job: int, whose: int) -> tuple[object, ...]:
-    d = demand(m, job)
-    ideal = np.append(0.0, m.jobs.value(job, np.arange(1.0, 5)))
-    return best_schedule(r, whose, ideal, d.distributed, d.central, d.shortest, d.needed, d.fewest)
+    return best_schedule(r, whose, m.jobs.ideal(job, 4), demand(m, job))
 
 
 def test_processing_capacity(m: Market) -> None:
@@ -90,7 +89,7 @@ def test_the_job_that_pays(m: Market, r: Round) -> None:
     assert spread(r, 0, 4, 3, server, False).tolist() == [0, 0, 2, 1]
     assert cost(r, 0, 4, 3, 1) == 16
     assert m.jobs.value(J12, 4) - 16 == 76
-    unused = np.stack([r.own_workers[0, :, :2], r.own_ps[0, :, :2]]).astype(np.int64)
+    unused = r.unused
     assert unused.sum(axis=2).tolist() == [[6] * 4, [3] * 4]  # a_w and a_p
     paid = np.array([[3.0] * 4, [1.0] * 4])
     assert division(unused, paid) == pytest.approx([8, 8])

@@ -10,13 +10,15 @@ import dataclasses
 
 import numpy as np
 from hypothesis import given, settings
+from market_examples import spans
 from market_small import market, markets, with_jobs
 
 from astraea.market.constraints import violations
 from astraea.market.model import Market
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.astraea.capacity import empty_round, occupy
-from astraea.market.policies.astraea.max_revenue import best_schedule, demand
+from astraea.market.policies.astraea.empty_cluster import demand
+from astraea.market.policies.astraea.max_revenue import best_schedule
 from astraea.market.policies.astraea.placement import NOWHERE, spread
 from astraea.market.policies.astraea.prices import Theta
 from astraea.market.schedule import Plan
@@ -57,8 +59,8 @@ def test_theorem_5_a_better_plan_for_one_at_no_cost_to_the_other() -> None:
 def test_batch_sharing_incentive_fails() -> None:
     """The same job ends earlier on its tenant's own server without the other tenant."""
     alone = market([{"arrival": 3, "chunks": 2, "epochs": 2}], [2], [1], [(2, 1)])
-    assert astraea_market(alone, theta=THETA, rounds=ROUNDS).end.tolist() == [6]
-    assert astraea_market(TWO, theta=THETA, rounds=ROUNDS).end.tolist() == [6, 8]
+    assert spans(astraea_market(alone, theta=THETA, rounds=ROUNDS)) == {0: (4, 6)}
+    assert spans(astraea_market(TWO, theta=THETA, rounds=ROUNDS)) == {0: (4, 6), 1: (6, 8)}
 
 
 @settings(max_examples=50, deadline=None)
@@ -69,9 +71,7 @@ def test_what_holds_of_pareto_efficiency(m: Market) -> None:
     r = empty_round(m, slots, THETA)
     refused = []
     for job in range(len(m.jobs)):
-        d = demand(m, job)
-        ideal = np.append(0.0, m.jobs.value(job, np.arange(1.0, slots + 1)))
-        ask = (ideal, d.distributed, d.central, d.shortest, d.needed, d.fewest)
+        ask = (m.jobs.ideal(job, slots), demand(m, job))
         a, b, workers, ps, server, is_central, _ = best_schedule(r, everyone, *ask)
         if server == NOWHERE:
             refused.append(ask)

@@ -1,8 +1,8 @@
 """What the tables of [Wang2023] §5 are made of: the schedulers' plans of a market, and what is read of each.
 
 A plan is made once, whichever tables ask for it. Astraea runs with lambda 1 and theta 1.02: at the default point
-lambda 2 or theta 1.05 earns less, and a theta down to 1.001 the same. As written, with Lemma 1's lambda and the theta of
-§4.4, every job starts after hundreds of slots. BatchSche has the same lambda and theta.
+lambda 2 or theta 1.05 earns less, and a theta down to 1.001 the same. As written, with Lemma 1's lambda and the theta
+of §4.4, every job starts after hundreds of slots. BatchSche has the same lambda and theta.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,26 +12,32 @@ import pandas as pd
 import pytest
 
 from astraea.core.errors import InputError
+from astraea.experiments.cache import fill
 from astraea.market.constraints import violations
 from astraea.market.metrics import gains, revenue_fairness, shares, total_revenue
 from astraea.market.model import SLOT
+from astraea.market.policies.astraea.batches import astraea_market
+from astraea.market.policies.astraea.prices import feasible_theta
+from astraea.market.policies.hived import hived
 from astraea.studies.market import tables
 from astraea.studies.market.example import example_table, price_steps
-from astraea.studies.market.optimum import ratio_table
-from astraea.studies.market.properties import PROPERTIES, planned, properties_table, random_market
-from astraea.studies.market.runs import (
-    LEMMA,
-    MARKET_SCALES,
-    SCHEDULERS,
-    Cell,
-    market_of,
-    revenue_fairness_or_nan,
-)
-from astraea.studies.market.runs import planned as planned_by
+from astraea.studies.market.points import MARKET_SCALES, market_grid, market_of, plans
+from astraea.studies.market.properties import PROPERTIES, planned, random_market
+from astraea.studies.market.runs import LEMMA, SCHEDULERS, planner
 
 SMALL = MARKET_SCALES["small"]
 FOUR = set(SCHEDULERS)
+USUAL = market_of("philly", "small", 0, *SMALL.usual)
 HERE: dict[str, Any] = {"scale": "small"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of these tests alone."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("astraea.experiments.cache.CACHE", folder)
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -53,17 +61,12 @@ def test_revenue(revenue: pd.DataFrame) -> None:
     assert (revenue.loc[revenue["scheduler"] == "gandiva-fair", "shared"] > 0).any()
 
 
-def test_numbers_do_not_depend_on_the_processes() -> None:
-    alone, two = (tables.fairness_table(scale="small", jobs=n) for n in (1, 2))
-    pd.testing.assert_frame_equal(alone, two, check_exact=True)
-
-
 def test_fairness() -> None:
     table = tables.fairness_table(**HERE)
     assert list(table) == ["scheduler", "trial", "tenant", "alpha"]
     assert table.groupby(["scheduler", "trial"], sort=False).size().tolist() == [14] * (4 * SMALL.trials)
-    market = market_of("philly", "small", Cell("hived", 1, *SMALL.usual))
-    plan = planned_by(market, "hived")
+    market = market_of("philly", "small", 1, *SMALL.usual)
+    plan = hived(market)
     mine = table[(table["scheduler"] == "hived") & (table["trial"] == 1)]["alpha"].to_numpy()
     assert violations(market, plan) == []
     # 20 servers are too few for the smallest tenant: it brought in nothing and has no ratio
@@ -72,23 +75,16 @@ def test_fairness() -> None:
     assert np.nansum(mine * shares(plan)) == pytest.approx(1 - rest)
 
 
-def test_fairness_is_that_of_the_metrics() -> None:
-    cell = Cell("astraea-market", 0, 30, 20, tenants=3)
-    plan = planned_by(market_of("philly", "small", cell), cell.scheduler)
-    assert revenue_fairness_or_nan(plan).tolist() == revenue_fairness(plan).tolist()
-
-
-def test_no_fairness_without_revenue() -> None:
-    plan = planned_by(market_of("philly", "small", Cell(LEMMA, 0, *SMALL.usual)), LEMMA)
-    assert np.isnan(revenue_fairness_or_nan(plan)).all()  # every job is late
+def test_nobody_gets_anything_where_every_job_is_late() -> None:
+    assert np.isnan(revenue_fairness(planner(USUAL, LEMMA)(USUAL))).all()
 
 
 def test_theta_at_100_percent_is_that_of_the_paper() -> None:
     table = tables.theta_table(**HERE)
     assert len(table) == 2 * len(SMALL.percents) * SMALL.trials
     assert set(table["load"]) == {"moderate", "high"}
-    cell = Cell("astraea-market", 1, SMALL.jobs[-1], SMALL.usual[1], percent=100)
-    plan = planned_by(market_of("philly", "small", cell), cell.scheduler, 100)
+    market = market_of("philly", "small", 1, SMALL.jobs[-1], SMALL.usual[1])
+    plan = astraea_market(market, theta=feasible_theta(market), rounds=1)
     found = table[(table["load"] == "high") & (table["percent"] == 100) & (table["trial"] == 1)]
     assert found["revenue"].tolist() == [total_revenue(plan)]
 
@@ -122,7 +118,7 @@ def test_time_and_tenants() -> None:
 
 
 def test_ratios_are_at_most_1() -> None:
-    table = ratio_table(**HERE)
+    table = tables.ratio_table(**HERE)
     settings = len(SMALL.small_jobs) * len(SMALL.small_servers) * SMALL.trials
     assert len(table) == settings * len(FOUR) and table["is_exact"].all()
     assert (table["ratio"] <= 1 + 1e-6).all() and (table["ratio"] > 0).all()
@@ -148,7 +144,7 @@ def test_price_steps() -> None:
 
 
 def test_properties_fail_and_are_counted() -> None:
-    table = properties_table(**HERE)
+    table = tables.properties_table(**HERE)
     assert table["property"].tolist() == list(PROPERTIES)
     for row in table.itertuples():
         fails = PROPERTIES[str(row.property)]
@@ -169,7 +165,29 @@ def test_one_job_alone_has_nothing_to_complain_of() -> None:
         assert {name: fails(alone) for name, fails in PROPERTIES.items()} == dict.fromkeys(PROPERTIES, "")
 
 
-@pytest.mark.parametrize("function", [tables.revenue_table, ratio_table])
+@pytest.mark.parametrize("function", [tables.revenue_table, tables.ratio_table])
 def test_a_scale_that_does_not_exist(function: Any) -> None:
     with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'huge'"):
         function(scale="huge")
+
+
+def test_the_notebook_computes_nothing_beside_its_grid(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(market_grid("", "small").runs)
+    entries = {path.name for path in cache.iterdir()}
+    monkeypatch.setattr("astraea.experiments.cache.compute", lambda *_: pytest.fail("computed again"))
+    for table in ("revenue", "ratio", "fairness", "time", "theta", "admission", "utilization", "tenants", "properties"):
+        assert len(getattr(tables, f"{table}_table")(**HERE)) > 0
+    assert {path.name for path in cache.iterdir()} == entries
+
+
+def test_a_plan_is_made_once() -> None:
+    """What several tables read is one run: every plan of the default point is among those of Fig 4."""
+    keys = [run.key for run in plans("philly", "small", "Fig 4").runs]
+    assert len(set(keys)) == len(keys)
+    for figure in ("Figs 7 and 13", "Fig 9", "Fig 12"):
+        assert {run.key for run in plans("philly", "small", figure).runs} <= set(keys)
+
+
+def test_an_edit_of_tables_computes_nothing_again() -> None:
+    for run in market_grid("philly", "small").runs:
+        assert not {"studies/market/tables.py", "studies/market/points.py"} & set(run.rooms)

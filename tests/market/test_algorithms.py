@@ -13,12 +13,13 @@ from market_small import market, markets
 
 from astraea.market.constraints import violations
 from astraea.market.model import Market
-from astraea.market.policies.astraea.batches import approximation_ratio, astraea_market, greatest_revenue, rounds_needed
+from astraea.market.policies.astraea.batches import approximation_ratio, astraea_market, rounds_needed
 from astraea.market.policies.astraea.capacity import Round, empty_round, least, occupy, take
-from astraea.market.policies.astraea.income import division
-from astraea.market.policies.astraea.max_revenue import best_schedule, demand
+from astraea.market.policies.astraea.empty_cluster import demand, greatest_revenue
+from astraea.market.policies.astraea.max_revenue import best_schedule
 from astraea.market.policies.astraea.placement import NOWHERE
 from astraea.market.policies.astraea.prices import Theta, feasible_theta, price
+from astraea.market.policies.astraea.round import division
 
 THETAS = st.sampled_from([None, (2.0, 2.0), (16.0, 16.0), (1000.0, 50.0)])
 
@@ -36,7 +37,7 @@ def test_every_plan(m: Market, theta: tuple[float, float] | None, rounds: int) -
     assert plan.income.sum(axis=0) == pytest.approx(paid)
     assert (plan.income >= 0).all()
     # all run in the end that are worth anything alone on the empty cluster
-    worth = {j for j in range(len(m.jobs)) if greatest_revenue(m, j) > 0}
+    worth = {j for j in range(len(m.jobs)) if greatest_revenue(m, demand(m, j)) > 0}
     assert {s.job for s in plan.schedules} == worth
     # within an interval (lambda tau, 2 lambda tau] and a round of tau slots
     for s in plan.schedules:
@@ -83,11 +84,10 @@ def test_lemma_2_optimal_schedule(m: Market, data: st.DataObject) -> None:
         used[s] = min(1, least(r.workers, a, b, s), least(r.ps, a, b, s))
         occupy(r, a, b, everyone, used, used)
     for job in range(len(m.jobs)):
-        d = demand(m, job)
-        ideal = np.append(0.0, m.jobs.value(job, np.arange(1.0, slots + 1)))
-        found = best_schedule(r, everyone, ideal, d.distributed, d.central, d.shortest, d.needed, d.fewest)
+        ideal = m.jobs.ideal(job, slots)
+        found = best_schedule(r, everyone, ideal, demand(m, job))
         expected = naive_best(m, r, job, everyone, ideal)
-        assert (found[6] if found[4] != NOWHERE else 0.0) == pytest.approx(expected, abs=1e-6)
+        assert (found.income if found.server != NOWHERE else 0.0) == pytest.approx(expected, abs=1e-6)
 
 
 @given(st.data())
@@ -119,9 +119,7 @@ def test_maximal_prices_keep_every_job_out() -> None:
     full.worker_sum[:] = np.arange(17) * (theta.worker - 1)
     full.ps_sum[:] = np.arange(17) * (theta.ps - 1)
     for job in range(2):
-        d = demand(m, job)
-        ideal = np.append(0.0, m.jobs.value(job, np.arange(1.0, 17)))
-        assert best_schedule(full, 1, ideal, d.distributed, d.central, d.shortest, d.needed, d.fewest)[4] == NOWHERE
+        assert best_schedule(full, 1, m.jobs.ideal(job, 16), demand(m, job)).server == NOWHERE
     assert feasible_theta(m, 0.8).worker - 1 == pytest.approx(0.8 * (theta.worker - 1))
 
 
@@ -130,5 +128,6 @@ def test_lambda_of_lemma_1() -> None:
     theta = Theta(math.e, math.e)
     assert approximation_ratio(theta) == 4
     # (98 + 49) / 49 = 3 and each round leaves at most 3/4
-    assert rounds_needed(m, theta) == math.ceil(math.log(3) / math.log(4 / 3)) + 1 == 5
-    assert rounds_needed(m, Theta(1.1, 1.1)) == 1
+    demands = [demand(m, job) for job in range(2)]
+    assert rounds_needed(m, demands, theta) == math.ceil(math.log(3) / math.log(4 / 3)) + 1 == 5
+    assert rounds_needed(m, demands, Theta(1.1, 1.1)) == 1

@@ -1,0 +1,78 @@
+"""Compiled functions are kept with the source that they are made of: no edit leaves old machine code in use."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from places import ROOT
+
+PROBE = """
+from astraea.core.compilation import compiled
+from astraea.market.model import NEARLY
+
+
+@compiled
+def nearly():
+    return NEARLY
+"""
+ASK = (
+    "from astraea.market.probe import nearly\n"
+    "print(nearly(), sum(nearly.stats.cache_hits.values()), nearly.stats.cache_path)"
+)
+
+
+class Answer(NamedTuple):
+    """What a compiled function says of a constant of another file, and whether and where it was kept."""
+
+    value: float
+    hits: int
+    folder: str
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package, with a compiled function in the room of the market that freezes a constant of `model`."""
+    copy = tmp_path / "astraea"
+    shutil.copytree(ROOT / "astraea", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "market" / "probe.py").write_text(PROBE)
+    return copy
+
+
+def ask(package: Path) -> Answer:
+    """Call the function in a process of its own, with a folder of its own for machine code."""
+    places = {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(package.parent / "compiled")}
+    where = {**os.environ, **places, "NUMBA_DISABLE_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    found = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, env=where, cwd=package.parent)
+    assert found.returncode == 0, found.stderr
+    value, hits, folder = found.stdout.split()
+    return Answer(float(value), int(hits), folder)
+
+
+def edit(path: Path, before: str, after: str) -> None:
+    text, count = re.subn(before, after, path.read_text())
+    assert count == 1
+    path.write_text(text)
+
+
+def test_what_decides_whether_machine_code_is_still_good(package: Path) -> None:
+    first = ask(package)
+    assert first.value == 1e-9 and first.hits == 0
+    assert ask(package) == Answer(1e-9, 1, first.folder)
+    edit(package / "market" / "model.py", r"NEARLY: Final = 1e-9", "NEARLY: Final = 1e-3")
+    after = ask(package)
+    assert after.value == 1e-3
+    assert after.folder != first.folder
+    # back again, what was compiled for it is still there; no edit of another room changes that
+    edit(package / "market" / "model.py", r"NEARLY: Final = 1e-3", "NEARLY: Final = 1e-9")
+    for room in ("gavel", "plots", "experiments", "studies/market"):
+        (package / room / "added.py").write_text("NOTHING = 0\n")
+    assert ask(package) == Answer(1e-9, 1, first.folder)
+    (package / "core" / "added.py").write_text("NOTHING = 0\n")
+    assert ask(package).folder not in (first.folder, after.folder)
