@@ -21,6 +21,7 @@ from astraea.gavel.simulate import simulate
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import read_workload
 from verification import gavel_runs
+from verification.gavel_rounds import RELEASED_ROUNDS
 
 PLAIN = ("las-het", "makespan-het", "ftf-het", "fifo-het", "las-het-water-filling", "hierarchical-het")
 SHARED = ("las-het-ss", "makespan-het-ss", "ftf-het-ss", "fifo-het-ss")
@@ -114,7 +115,7 @@ def released_lines() -> list[str]:
         workers, until = [int(n) for n in run.cluster.split(":")], int(run.jobs.split("-")[1]) + 1
         policy, limit = gavel_runs.POLICIES[run.policy], RELEASED[run.policy] / 3
         inputs = (work, throughputs, workers, policy)
-        taken = seconds(lambda i=inputs, u=until: simulate(*i, as_released=True, until=u))
+        taken = seconds(lambda i=inputs, u=until: simulate(*i, mechanism=RELEASED_ROUNDS, until=u))
         lines.append(f"| simulation of single as released | {run.policy} | {taken:.1f} | {limit:.1f} |")
     return lines
 

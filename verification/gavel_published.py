@@ -20,6 +20,7 @@ from astraea.gavel.problem import Policy
 from astraea.gavel.simulate import simulate
 from astraea.gavel.throughputs.table import Throughputs
 from verification.gavel_generator import released_continuous
+from verification.gavel_rounds import RELEASED_ROUNDS
 from verification.gavel_runs import POLICIES
 
 SYSTEMS: Final[dict[str, Policy]] = {
@@ -90,7 +91,7 @@ def _average(number: int, throughputs: Throughputs, workload: str, rate: float, 
     """Average JCT of one run [h]."""
     # arrivals go on while the last measured jobs run
     drawn = released_continuous(6000, rate, throughputs, multiple=workload == "multiple", seed=0)
-    result = simulate(drawn, throughputs, WORKERS, SYSTEMS[system], as_released=True, until=LAST + 1)
+    result = simulate(drawn, throughputs, WORKERS, SYSTEMS[system], mechanism=RELEASED_ROUNDS, until=LAST + 1)
     return number, float(np.mean(result.jobs["jct"].iloc[FIRST:])) / 3600
 
 

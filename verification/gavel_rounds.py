@@ -1,22 +1,26 @@
 """Rounds as the simulator that Gavel's authors released runs them, compiled; for comparison with its results.
 
-What differs from `mechanism`: a round lasts until the last of its jobs has done the whole steps that fit in
-`round_length`, and whatever ended or arrived before waits for its end; preemption is free; types are filled one after
-the other (policies that do not know speeds: in random order), so that a job may be taken for a type where it has less
-priority than on a later one; a job that the program has not seen yet may be chosen, and its GPUs then idle; the two
-jobs of a pair end together; a round in which a gang does fewer steps than it has GPUs is lost, so that a job with such
-a rest is dropped after five; after an idle time, time received counts from the end of the last round; and the program
-is solved at every change as long as it was last solved at second 0.
+What differs from `astraea.gavel.rounds.mechanism`: a round lasts until the last of its jobs has done the whole steps
+that fit in `round_length`, and whatever ended or arrived before waits for its end; preemption is free; types are filled
+one after the other (policies that do not know speeds: in random order), so that a job may be taken for a type where it
+has less priority than on a later one; the GPUs of a type are taken in order, as if they stood in one server; a job that
+the program has not seen yet may be chosen, and its GPUs then idle; the two jobs of a pair end together; a round in
+which a gang does fewer steps than it has GPUs is lost, so that a job with such a rest is dropped after five; after an
+idle time, time received counts from the end of the last round; and the program is solved at every change as long as it
+was last solved at second 0. Policies are told of deadlines as they are.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import random
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
-from astraea.gavel.rounds.mechanism import close, start
+from astraea.gavel.rounds.mechanism import Mechanism, close, start
 from astraea.gavel.rounds.placement import place
 from astraea.gavel.rounds.selection import candidates, chosen, descending
 from astraea.gavel.rounds.state import (
@@ -26,12 +30,9 @@ from astraea.gavel.rounds.state import (
     CHANGED,
     DONE,
     ENDED,
-    LAST_END,
     LOG_FULL,
     LOGGED,
-    NO_ORDER,
     NOW,
-    ROUND_START,
     RUNNING,
     SOLVE,
     SOLVED_AT,
@@ -46,39 +47,81 @@ from astraea.gavel.rounds.state import (
 ATTEMPTS: Final = 5
 """Rounds in a row in which a job may do fewer steps than its gang has GPUs; it is then dropped, as if it had ended."""
 
+NO_ORDER: Final = 100
+"""The compiled loop stopped because it has no order of types for the next round."""
+
+#: places in `Memory.clock`
+ROUND_START, LAST_END = range(2)
+
+
+class Memory(NamedTuple):
+    """What these rounds remember besides the state."""
+
+    failures: IntArray  # (n,) rounds in a row that each job lost
+    clock: FloatArray
+    orders: IntArray  # (K, J) order of types in each round
+
+
+def begin(s: State, rules: Rules) -> Callable[[State, Rules], int]:
+    """A run of one simulation, with its memory."""
+    s.workers.server[:] = s.workers.kind
+    types = np.unique(s.workers.kind).tolist()
+    failures, orders = np.zeros(len(s.jobs.arrival), np.int64), np.zeros((0, len(types)), np.int64)
+    memory = Memory(failures, np.array([0.0, np.nan]), orders)
+    shuffle = random.Random(5)
+
+    def more() -> IntArray:
+        orders = [types.copy() for _ in range(4096)]
+        if not rules.aware:
+            for order in orders:
+                shuffle.shuffle(order)
+        return np.array(orders, np.int64)
+
+    def run(s: State, rules: Rules) -> int:
+        nonlocal memory
+        while (outcome := int(run_as_released(s, rules, memory))) == NO_ORDER:
+            memory = memory._replace(orders=np.concatenate([memory.orders, more()]))
+        return outcome
+
+    return run
+
+
+RELEASED_ROUNDS: Final = Mechanism("rounds as released", begin, tells_early_deadlines=False)
+"""Mechanism of the released simulator."""
+
 
 @compiled
-def run_as_released(s: State, rules: Rules) -> int:
+def run_as_released(s: State, rules: Rules, memory: Memory) -> int:
     """Run until the program must be solved, there is no order of types or room in the log, or the jobs have ended."""
     while True:
         if s.count[LOGGED] + 2 * s.workers.kind.shape[0] > s.log.job.shape[0]:
             return LOG_FULL
-        if s.count[TURN] >= s.orders.shape[0]:
+        if s.count[TURN] >= memory.orders.shape[0]:
             return NO_ORDER
         if s.count[BOUNDARY] == 1:
             if s.count[ENDED] >= rules.target:
                 return DONE
-            if not to_round_end(s, rules):
+            if not to_round_end(s, rules, memory):
                 return STUCK
             s.count[BOUNDARY] = 0
         free_to_solve = s.clock[NOW] - s.clock[SOLVED_AT] >= rules.solve_interval or s.clock[SOLVED_AT] == 0.0
         if s.count[CHANGED] == 1 and free_to_solve:
             return SOLVE
-        next_round(s, rules)
+        next_round(s, rules, memory)
         s.count[BOUNDARY] = 1
 
 
 @compiled
-def to_round_end(s: State, rules: Rules) -> bool:
+def to_round_end(s: State, rules: Rules, memory: Memory) -> bool:
     """Go to the end of the round, or to the next arrival if nothing runs; False if there is nothing to wait for."""
     if s.count[RUNNING] > 0:
-        if not np.isnan(s.clock[LAST_END]):
-            s.clock[ROUND_START] = s.clock[LAST_END]
+        if not np.isnan(memory.clock[LAST_END]):
+            memory.clock[ROUND_START] = memory.clock[LAST_END]
         end = 0.0
         for slot in range(s.slots.first.shape[0]):
             if s.slots.first[slot] >= 0:
                 end = max(end, slot_end(s, slot))
-        s.clock[NOW] = s.clock[LAST_END] = end
+        s.clock[NOW] = memory.clock[LAST_END] = end
         s.workers.former_first[:], s.workers.former_second[:] = s.workers.first, s.workers.second
         s.workers.first[:], s.workers.second[:] = -1, -1
         last = np.empty(s.count[RUNNING])
@@ -86,7 +129,7 @@ def to_round_end(s: State, rules: Rules) -> bool:
             last[slot] = slot_end(s, slot)
         by_job = np.argsort(s.slots.first[: s.count[RUNNING]], kind="mergesort")
         for slot in by_job[np.argsort(-last[by_job], kind="mergesort")]:  # their order, for their sums to the last bit
-            end_slot(s, slot, rules)
+            end_slot(s, slot, rules, memory)
         s.clock[NOW] = end
         s.count[RUNNING] = 0
     elif s.count[ARRIVED] < s.jobs.arrival.shape[0]:
@@ -107,7 +150,7 @@ def slot_end(s: State, slot: int) -> float:
 
 
 @compiled
-def end_slot(s: State, slot: int, rules: Rules) -> None:
+def end_slot(s: State, slot: int, rules: Rules, memory: Memory) -> None:
     """Account for a round's work in a slot."""
     a, b, k, pair = s.slots.first[slot], s.slots.second[slot], s.slots.kind[slot], s.slots.pair[slot]
     end = slot_end(s, slot)
@@ -118,7 +161,7 @@ def end_slot(s: State, slot: int, rules: Rules) -> None:
             s.jobs.held[j, k] += (end - s.slots.start[slot]) * s.jobs.scale[j] * (1.0 if b < 0 else 0.5)
             lost = lost or s.jobs.since[j] < s.jobs.scale[j]
     if not lost:
-        counted = end - s.clock[ROUND_START]
+        counted = end - memory.clock[ROUND_START]
         s.type_time[k] += counted
         if pair < 0:
             s.jobs.received[a, k] += counted
@@ -130,19 +173,19 @@ def end_slot(s: State, slot: int, rules: Rules) -> None:
             s.log.steps[s.jobs.row[j]] = 0.0 if lost else s.jobs.since[j]
             close(s, j)
             if lost:
-                s.jobs.failures[j] += 1 if b < 0 else 0
+                memory.failures[j] += 1 if b < 0 else 0
                 s.count[CHANGED] = 1
             else:
-                s.jobs.failures[j] = 0
+                memory.failures[j] = 0
                 s.jobs.left[j] -= s.jobs.since[j]
-            if s.jobs.left[j] <= 0.0 or s.jobs.failures[j] >= ATTEMPTS:
+            if s.jobs.left[j] <= 0.0 or memory.failures[j] >= ATTEMPTS:
                 s.jobs.left[j], s.jobs.end[j], s.jobs.slot[j], s.jobs.share[j] = 0.0, end, -1, 0.0
                 dismiss(s, j, rules.target)
     s.slots.first[slot], s.slots.second[slot] = -1, -1
 
 
 @compiled
-def next_round(s: State, rules: Rules) -> None:
+def next_round(s: State, rules: Rules, memory: Memory) -> None:
     """Choose type by type, place, and start the steps of a round."""
     what, key = candidates(s, rules.idle_may_run, rules.aware)
     free = np.zeros(s.type_time.shape[0], np.int64)
@@ -154,7 +197,7 @@ def next_round(s: State, rules: Rules) -> None:
             key[c, 1], key[c, 2] = s.jobs.deficit[a, k], 0.0
     by_priority = descending(key)
     order, n = np.empty(what.shape[0], np.int64), 0
-    for k in s.orders[s.count[TURN]]:
+    for k in memory.orders[s.count[TURN]]:
         for c in by_priority:
             if what[c, 2] == k:
                 order[n] = c
@@ -167,7 +210,7 @@ def next_round(s: State, rules: Rules) -> None:
             picks[n] = c
             n += 1
     picks = picks[:n]
-    owner = place(s, what, picks, True)
+    owner = place(s, what, picks)
     now = s.clock[NOW]
     for p in range(n):
         a, b, k, pair = what[picks[p]]

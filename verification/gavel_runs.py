@@ -21,6 +21,7 @@ from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import read_workload
 from verification.gavel_fifo import FIFO_HET_AS_RELEASED, fifo_as_released
 from verification.gavel_gandiva import gandiva_as_released
+from verification.gavel_rounds import RELEASED_ROUNDS
 from verification.interior_point import central
 
 SEED: Final = 0
@@ -121,7 +122,7 @@ def verify_gavel(folder: str | Path, data: str | Path | None = None, *, traces: 
         first, last = (0, len(workload) - 1) if run.jobs == "all" else map(int, str(run.jobs).split("-"))
         result = simulate(
             workload, throughputs, [int(n) for n in str(run.cluster).split(":")], POLICIES[str(run.policy)],
-            as_released=True, until=last + 1,
+            mechanism=RELEASED_ROUNDS, until=last + 1,
         )  # fmt: skip
         makespan = result.makespan if run.jobs == "all" else np.nan
         average = float(result.jobs["jct"].iloc[first:].mean())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,10 +20,9 @@ from astraea.gavel.policy_calls import Asker, Speeds, checked_workers, shown_wor
 from astraea.gavel.problem import Policy
 from astraea.gavel.record import Record, grant_table, job_table, timeline_table
 from astraea.gavel.rounds import state as st
-from astraea.gavel.rounds.mechanism import run
+from astraea.gavel.rounds.mechanism import ROUNDS, Mechanism
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from verification.gavel_rounds import run_as_released
 
 AGNOSTIC: Final = (
     "fifo", "fifo-as-released", "las", "ftf", "makespan", "sjf", "isolated", "hierarchical", "hierarchical-fifo",
@@ -52,8 +50,6 @@ class Options:
     server_gpus : int
         GPUs of a server [GPU]. Above 1, a gang that is spread over more servers than it needs runs at its
         unconsolidated speed.
-    as_released : bool
-        Do as the simulator that Gavel's authors released (see `released`); no overhead, one speed.
     until : int or None
         End when the first so many jobs have ended; the result is about them. None: all.
     """
@@ -62,7 +58,6 @@ class Options:
     solve_interval: float = 1920.0
     preemption_overhead: float = 5.0
     server_gpus: int = 1
-    as_released: bool = False
     until: int | None = None
 
     def __post_init__(self) -> None:
@@ -87,6 +82,7 @@ def simulate(
     policy: Policy,
     options: Options | None = None,
     *,
+    mechanism: Mechanism = ROUNDS,
     believed: Throughputs | None = None,
     **changes: Any,
 ) -> Result:
@@ -100,6 +96,8 @@ def simulate(
         GPUs of each of `throughputs.types`.
     policy : Policy
     options : Options, optional
+    mechanism : Mechanism
+        How time is shared out in rounds.
     believed : Throughputs, optional
         What the policy is told of speeds, such as estimates of pairs; the truth if not given. A pair that turns out
         unable to share is not run.
@@ -120,11 +118,11 @@ def simulate(
     """
     options = replace(options or Options(), **changes)
     count = checked_workers(workers, throughputs.types)
-    speeds = Speeds(workload, throughputs, count, 1 if options.as_released else options.server_gpus)
+    speeds = Speeds(workload, throughputs, count, options.server_gpus)
     target = checked_target(workload, options.until)
     told = None if believed is None else Speeds(workload, believed, count, 1)
     # a program meets deadlines to the second, rounds meet its shares on average: it is told of earlier ones
-    margin = 0.0 if options.as_released else options.solve_interval + options.round_length
+    margin = options.solve_interval + options.round_length if mechanism.tells_early_deadlines else 0.0
     asker = Asker(policy, workload, speeds, throughputs.types, count, told, margin)
     rules = st.Rules(
         float(options.round_length),
@@ -139,15 +137,13 @@ def simulate(
         workload.arrival_time, workload.total_steps, workload.scale_factor, speeds.alone, speeds.apart, count,
         options.server_gpus,
     )  # fmt: skip
-    shuffle = random.Random(5) if options.as_released and policy.name in AGNOSTIC else None
+    run = mechanism.start(s, rules)
     began = time.perf_counter()
-    while (outcome := (run_as_released if options.as_released else run)(s, rules)) != st.DONE:
+    while (outcome := run(s, rules)) != st.DONE:
         if outcome == st.SOLVE:
             s = solved(s, asker, rules, speeds)
         elif outcome == st.LOG_FULL:
             s = s._replace(log=st.grown(s.log))
-        elif outcome == st.NO_ORDER:
-            s = s._replace(orders=more_orders(s.orders, count, shuffle))
         else:
             waiting = int(s.count[st.ACTIVE])
             raise PolicyError(
@@ -163,7 +159,7 @@ def simulate(
         float(s.clock[st.NOW]),
     )  # fmt: skip
     return finished(workload, throughputs, count, policy, record, speeds, target, seconds, {
-        "mechanism": "rounds", **asdict(options), "solves": asker.solves,
+        "mechanism": mechanism.name, **asdict(options), "solves": asker.solves,
     })  # fmt: skip
 
 
@@ -209,19 +205,6 @@ def solved(s: st.State, asker: Asker, rules: st.Rules, speeds: Speeds) -> st.Sta
     members = np.ascontiguousarray(active[problem.pairs[given]])
     speed, share = speeds.shared(members), answer.paired[given]
     return s._replace(pairs=st.Pairs(members, np.ascontiguousarray(speed), np.ascontiguousarray(share), received))
-
-
-def more_orders(orders: IntArray, workers: IntArray, shuffle: random.Random | None) -> IntArray:
-    """Order of the types in 4,096 more rounds."""
-    present = [k for k, n in enumerate(workers.tolist()) if n > 0]
-    out = []
-    for _ in range(4096):
-        types = present.copy()
-        if shuffle is not None:
-            shuffle.shuffle(types)
-        out.append(types)
-    new = np.array(out, np.int64)
-    return np.concatenate([orders, new]) if len(orders) else new
 
 
 def checked_target(workload: Workload, until: int | None) -> int:

@@ -12,7 +12,9 @@ from astraea.gavel.ideal import simulate_fluid
 from astraea.gavel.policies import get_policy
 from astraea.gavel.policy_calls import Speeds
 from astraea.gavel.record import pace
+from astraea.gavel.rounds.mechanism import ROUNDS
 from astraea.gavel.simulate import simulate
+from verification.gavel_rounds import RELEASED_ROUNDS
 
 TABLE = Table({"a": (4.0, 1.0), "b": (2.0, 2.0), "c": (3.0, 0.0)}, shared={("a", "b"): 0.8, ("b", "b"): 0.7})
 PLAIN = {"preemption_overhead": 0.0}
@@ -64,7 +66,9 @@ def test_every_step_is_counted_once(policy, how):
     if how == "fluid":
         result = simulate_fluid(w, TABLE, workers, get_policy(policy))
     else:
-        result = simulate(w, TABLE, workers, get_policy(policy), as_released=how == "released")
+        result = simulate(
+            w, TABLE, workers, get_policy(policy), mechanism=RELEASED_ROUNDS if how == "released" else ROUNDS
+        )
     own = pace(w, Speeds(w, TABLE, np.array(workers), 1).alone, np.array(workers))
     jobs, line = result.jobs, result.timeline
     done = jobs["effective_service"].to_numpy() * own

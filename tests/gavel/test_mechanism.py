@@ -8,7 +8,9 @@ from gavel_small import Table, fixed, of, workload
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from astraea.gavel.rounds.mechanism import ROUNDS, Mechanism
 from astraea.gavel.simulate import simulate
+from verification.gavel_rounds import RELEASED_ROUNDS
 
 ONE = Table({"a": (1.0, 0.5), "b": (2.0, 2.0)})
 ROUND = 100.0
@@ -82,12 +84,12 @@ def test_a_pair_shares_workers_and_the_rest_goes_on_alone() -> None:
     assert result.timeline["attained_service"].iloc[-1] <= 175
 
 
-@pytest.mark.parametrize("as_released", [False, True])
-def test_received_fractions_converge_to_the_allocation(as_released: bool) -> None:
+@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS], ids=str)
+def test_received_fractions_converge_to_the_allocation(mechanism: Mechanism) -> None:
     shares = {0: (0.9, 0.1), 1: (0.6, 0.3), 2: (0.3, 0.5), 3: (0.2, 0.1)}
     w = workload([("a", 1, 1e7, 0)] * 4 + [("b", 1, 2e5, 0)])
     shares[4] = (0.0, 1.0)  # ends first
-    result = run(w, (2, 2), fixed(shares, name="fifo-like"), as_released=as_released, until=5)
+    result = run(w, (2, 2), fixed(shares, name="fifo-like"), mechanism=mechanism, until=5)
     end = result.jobs["end_time"].iloc[4]
     assert end < 1.2e5
     grants = result.grants
@@ -103,8 +105,8 @@ def random_shares(problem):
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), as_released=st.booleans())
-def test_capacity_is_never_exceeded_and_no_job_runs_twice(seed: int, as_released: bool) -> None:
+@given(seed=st.integers(0, 10_000), mechanism=st.sampled_from([ROUNDS, RELEASED_ROUNDS]))
+def test_capacity_is_never_exceeded_and_no_job_runs_twice(seed: int, mechanism: Mechanism) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 15))
     rows = [
@@ -112,7 +114,7 @@ def test_capacity_is_never_exceeded_and_no_job_runs_twice(seed: int, as_released
         for t in np.sort(rng.integers(0, 800, n))
     ]
     w = workload(rows)
-    result = run(w, (4, 5), of(random_shares), as_released=as_released, server_gpus=2)
+    result = run(w, (4, 5), of(random_shares), mechanism=mechanism, server_gpus=2)
     g = result.grants
     assert (g["end"] >= g["start"]).all()
     for _, own in g.groupby("job_id"):
@@ -131,7 +133,7 @@ def test_capacity_is_never_exceeded_and_no_job_runs_twice(seed: int, as_released
 
 def test_as_released_waits_for_the_round_and_pays_nothing() -> None:
     w = workload([("a", 1, 150, 0), ("a", 1, 150, 0), ("a", 1, 10, 20)])
-    jobs = run(w, (1, 0), fixed({0: (0.5, 0), 1: (0.5, 0), 2: (0.01, 0)}), as_released=True).jobs
+    jobs = run(w, (1, 0), fixed({0: (0.5, 0), 1: (0.5, 0), 2: (0.01, 0)}), mechanism=RELEASED_ROUNDS).jobs
     # 0-100 j0 | 100-200 j1 | 200-250 j0 ends, the round with it | 250-300 j1 ends | 300-310 j2
     assert list(jobs["end_time"]) == [250, 300, 310]
     assert list(jobs["overhead"]) == [0, 0, 0]

@@ -15,7 +15,9 @@ from astraea.core.result import JOB_COLUMNS
 from astraea.gavel.ideal import simulate_fluid
 from astraea.gavel.policies import get_policy
 from astraea.gavel.problem import Allocation, Policy
+from astraea.gavel.rounds.mechanism import ROUNDS, Mechanism
 from astraea.gavel.simulate import Options, simulate
+from verification.gavel_rounds import RELEASED_ROUNDS
 
 TABLE = Table({"a": (4.0, 1.0, 0.5), "b": (2.0, 2.0, 1.0), "c": (3.0, 0.0, 0.0)}, types=("v100", "p100", "k80"))
 
@@ -143,8 +145,8 @@ def test_until_ends_the_run_and_cuts_the_table() -> None:
 @pytest.mark.parametrize("policy", ["max-throughput", "min-cost", "isolated", "gandiva", "ltgf-het", "sjf-het"])
 def test_every_kind_of_policy_ends(policy: str, gangs: tuple[int, ...]) -> None:
     w = crowd(25, seed=3, gangs=gangs)
-    for as_released in (False, True):
-        jobs = simulate(w, TABLE, (4, 4, 4), get_policy(policy), as_released=as_released).jobs
+    for mechanism in (ROUNDS, RELEASED_ROUNDS):
+        jobs = simulate(w, TABLE, (4, 4, 4), get_policy(policy), mechanism=mechanism).jobs
         assert np.isfinite(jobs["end_time"]).all()
 
 
@@ -201,11 +203,11 @@ def test_bad_answers_get_a_sentence(function, sentence: str) -> None:
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("as_released", [False, True])
-def test_a_policy_that_leaves_the_cluster_idle_is_named(as_released: bool) -> None:
+@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS], ids=str)
+def test_a_policy_that_leaves_the_cluster_idle_is_named(mechanism: Mechanism) -> None:
     w = workload([("a", 1, 100, 5), ("a", 1, 100, 6)])
     nothing = of(lambda p: np.zeros((len(p.job), 3)), name="fifo-of-mine")
     with pytest.raises(PolicyError, match="leaves job 'j0' and 1 more waiting in an idle cluster for ever"):
-        simulate(w, TABLE, (1, 1, 1), nothing, as_released=as_released)
+        simulate(w, TABLE, (1, 1, 1), nothing, mechanism=mechanism)
     with pytest.raises(PolicyError, match="leaves job 'j0'"):
         simulate_fluid(w, TABLE, (1, 1, 1), nothing)

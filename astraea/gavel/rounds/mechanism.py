@@ -8,6 +8,10 @@ made again among the jobs that do not run, without taking anything away.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
 import numpy as np
 
 from astraea.core.arrays import IntArray
@@ -99,7 +103,7 @@ def fill(s: State, rules: Rules) -> None:
         return
     what, key = candidates(s, rules.idle_may_run, rules.aware)
     picks = chosen(s, what, descending(key), free)
-    owner = place(s, what, picks, False)
+    owner = place(s, what, picks)
     start_all(s, what, picks, owner, rules)
 
 
@@ -260,3 +264,27 @@ def end_lost(s: State) -> None:
             s.jobs.slot[j] = -1
             s.jobs.preemptions[j] += 1
             close(s, j)
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """How time is shared out: what `simulate` is handed besides the policy.
+
+    Attributes
+    ----------
+    name : str
+    start : callable
+        ``start(state, rules)`` gives the function that runs one simulation: ``run(state, rules)`` goes on until it
+        needs something, and says what (`DONE`, `SOLVE`, `LOG_FULL`, `STUCK`). What it remembers lives there.
+    tells_early_deadlines : bool
+        Whether policies are told of deadlines by a round and the time between two solves earlier: a program meets them
+        to the second, rounds meet its shares on average.
+    """
+
+    name: str
+    start: Callable[[State, Rules], Callable[[State, Rules], int]]
+    tells_early_deadlines: bool = True
+
+
+ROUNDS: Final = Mechanism("rounds", lambda state, rules: run)
+"""The rounds of the paper."""

@@ -10,11 +10,10 @@ from astraea.gavel.rounds.state import State
 
 
 @compiled
-def place(s: State, what: IntArray, picks: IntArray, in_row: bool) -> IntArray:
+def place(s: State, what: IntArray, picks: IntArray) -> IntArray:
     """Give workers to every pick.
 
-    Gangs of equal size are placed together, first those whose former workers are free. `in_row` takes the next free
-    workers instead of as few servers as possible.
+    Gangs of equal size are placed together, first those whose former workers are free, then on few servers.
 
     Returns
     -------
@@ -35,11 +34,7 @@ def place(s: State, what: IntArray, picks: IntArray, in_row: bool) -> IntArray:
             kept[i - begin] = keep_former(s, owner, by_size[i], a, b, k, sizes[by_size[i]])
         for i in range(begin, end):
             if not kept[i - begin]:
-                k, size = what[picks[by_size[i]], 2], sizes[by_size[i]]
-                if in_row:
-                    next_workers(s, owner, by_size[i], k, size)
-                else:
-                    few_servers(s, owner, by_size[i], k, size)
+                few_servers(s, owner, by_size[i], what[picks[by_size[i]], 2], sizes[by_size[i]])
         begin = end
     return owner
 
@@ -57,15 +52,6 @@ def keep_former(s: State, owner: IntArray, pick: int, a: int, b: int, k: int, si
         if w.kind[i] == k and w.former_first[i] == a and w.former_second[i] == b:
             owner[i] = pick
     return True
-
-
-@compiled
-def next_workers(s: State, owner: IntArray, pick: int, k: int, need: int) -> None:
-    """Give the first free workers of the type."""
-    for i in range(owner.shape[0]):
-        if need > 0 and s.workers.kind[i] == k and owner[i] < 0 and s.workers.first[i] < 0:
-            owner[i] = pick
-            need -= 1
 
 
 @compiled

@@ -14,9 +14,9 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 
 #: what the compiled loop stopped for
-DONE, SOLVE, LOG_FULL, STUCK, NO_ORDER = range(5)
+DONE, SOLVE, LOG_FULL, STUCK = range(4)
 #: places in `State.clock`
-NOW, ROUND_END, SOLVED_AT, ROUND_START, LAST_END = range(5)
+NOW, ROUND_END, SOLVED_AT = range(3)
 #: places in `State.count`
 ACTIVE, ARRIVED, LOGGED, CHANGED, BOUNDARY, ENDED, TURN, RUNNING = range(8)
 
@@ -47,7 +47,6 @@ class Jobs(NamedTuple):
     leases: IntArray
     preemptions: IntArray
     overhead: FloatArray
-    failures: IntArray  # rounds in a row that were lost, as_released only
 
 
 class Pairs(NamedTuple):
@@ -103,7 +102,6 @@ class State(NamedTuple):
     clock: FloatArray
     count: IntArray  # type: ignore[assignment]
     type_time: FloatArray  # (J,) time received by all jobs since the last solved program
-    orders: IntArray  # (K, J) order of types in each coming round, as_released only
 
 
 class Rules(NamedTuple):
@@ -137,11 +135,11 @@ def new_state(
         arrival.copy(), scale.copy(), steps.copy(), alone, apart, np.zeros((n, types)), np.zeros(n, np.bool_),
         np.zeros((n, types)), np.zeros((n, types)), np.zeros(n), np.zeros(n), np.full(n, np.inf), none(n), none(n),
         np.full(n, np.nan), np.full(n, np.inf), np.zeros((n, types)), np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.zeros(n), np.zeros(n, np.int64),
+        np.zeros(n),
     )  # fmt: skip
     count = np.zeros(8, np.int64)
     count[BOUNDARY] = 1
-    clock = np.array([arrival[0], 0.0, 0.0, 0.0, np.nan])
+    clock = np.array([arrival[0], 0.0, 0.0])
     return State(
         jobs,
         no_pairs(types),
@@ -152,7 +150,6 @@ def new_state(
         clock,
         count,
         np.zeros(types),
-        np.zeros((0, types), np.int64),
     )
 
 
