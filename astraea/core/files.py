@@ -48,7 +48,7 @@ def publishing(folder: str | Path) -> Iterator[Path]:
     """Give a temporary folder to write into, which becomes `folder` when all went well, and vanishes if not.
 
     A folder that is not there yet appears in one step with everything in it; in one that is there, each file is
-    replaced in one step and other files are left alone.
+    replaced in one step, a folder in two, and others are left alone.
 
     Raises
     ------
@@ -65,6 +65,8 @@ def publishing(folder: str | Path) -> Iterator[Path]:
         yield work
         if target.exists():
             for file in sorted(work.iterdir()):
+                if (target / file.name).is_dir():
+                    shutil.rmtree(target / file.name)
                 os.replace(file, target / file.name)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -40,10 +40,6 @@ OPTIONAL: Final[dict[str, Any]] = {
 REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
 
 
-
-
-
-
 _DIGITS: Final = re.compile(r"(\d+)")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +9,6 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.traces.columns import STATES
-from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 
 HOUR: Final = 3600.0
@@ -80,15 +78,7 @@ def burstiness(counts: FloatArray) -> pd.Series[float]:
     """
     mean = counts.mean() if len(counts) else 0.0
     fano = float(counts.var() / mean) if mean > 0 else np.nan
-    return pd.Series({"fano": fano, "lag_1h": _autocorrelation(counts, 1), "lag_24h": _autocorrelation(counts, 24)})
-
-
-def _autocorrelation(x: FloatArray, lag: int) -> float:
-    """Pearson correlation of the series with itself `lag` steps later."""
-    early, late = x[:-lag], x[lag:]
-    if len(early) < 2 or np.ptp(early) == 0 or np.ptp(late) == 0:
-        return float("nan")
-    return float(np.corrcoef(early, late)[0, 1])
+    return pd.Series({"fano": fano, **{f"lag_{hours}h": pd.Series(counts).autocorr(hours) for hours in (1, 24)}})
 
 
 def offered_load(trace: Trace) -> float:
@@ -161,29 +151,20 @@ def exclusion_reasons(trace: Trace) -> pd.Series[int]:
     return pd.Series(counts["count"].to_numpy(), index=counts["reason"].tolist())
 
 
-def describe_text(trace: Trace | str | Path, **options: Any) -> str:
-    """Write what `astraea describe PATH` prints: what was read, what was set aside and why, the table.
-
-    Parameters
-    ----------
-    trace : Trace or path
-        A path is read with `read_trace(path, **options)`.
-    """
-    read = trace if isinstance(trace, Trace) else read_trace(trace, **options)
-    lines = [f"{read.name}: {len(read)} jobs of {len(read.tenants)} tenants in {read.span / DAY:.1f} days"]
-    if read.origin is not None:
-        lines[0] += f" from {read.origin}"
-    if len(read.excluded_jobs):
-        lines.append(f"set aside: {len(read.excluded_jobs)} rows")
-        lines += [f"  {n:>8}  {reason}" for reason, n in exclusion_reasons(read).items()]
-    else:
-        lines.append("set aside: nothing")
-    share = 100.0 * read.tenant_weight / read.tenant_weight.sum()
-    jobs = np.bincount(read.tenant, minlength=len(read.tenants))
+def describe_text(trace: Trace) -> str:
+    """Write what `astraea describe` prints: what was read, what was set aside and why, the table."""
+    lines = [f"{trace.name}: {len(trace)} jobs of {len(trace.tenants)} tenants in {trace.span / DAY:.1f} days"]
+    if trace.origin is not None:
+        lines[0] += f" from {trace.origin}"
+    aside = len(trace.excluded_jobs)
+    lines.append(f"set aside: {f'{aside} rows' if aside else 'nothing'}")
+    lines += [f"  {n:>8}  {reason}" for reason, n in exclusion_reasons(trace).items()]
+    share = 100.0 * trace.tenant_weight / trace.tenant_weight.sum()
+    jobs = np.bincount(trace.tenant, minlength=len(trace.tenants))
     lines += ["", f"{'tenant':<24}{'share':>8}{'jobs':>10}"]
-    lines += [f"{t:<24}{s:>7.1f}%{n:>10}" for t, s, n in zip(read.tenants, share, jobs, strict=True)]
+    lines += [f"{t:<24}{s:>7.1f}%{n:>10}" for t, s, n in zip(trace.tenants, share, jobs, strict=True)]
     lines += ["", f"{'statistic':<48}{'value':>14}  unit"]
-    table = describe(read)
+    table = describe(trace)
     for statistic, value, unit in table[~table["statistic"].str.startswith("set aside")].itertuples(index=False):
         lines.append(f"{statistic:<48}{_shown(value):>14}  {'' if unit == '1' else unit}".rstrip())
     return "\n".join(lines) + "\n"

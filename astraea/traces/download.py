@@ -1,18 +1,19 @@
 """Real workloads from their public homes: download, check, unpack, publish.
 
-Everything happens in a temporary folder beside the target; a single rename publishes the finished folder. A broken,
-wrong or interrupted download therefore never stands where a reader would find it.
+Everything happens in a temporary folder, which becomes the target when it is finished and checked. A broken, wrong or
+interrupted download therefore never stands where a reader would find it.
 """
 
 from __future__ import annotations
 
-import errno
-import hashlib
+import gzip
 import shutil
+import stat
 import sys
-import tempfile
-import time
-from pathlib import Path
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import pooch
@@ -20,14 +21,14 @@ import requests
 from tqdm.auto import tqdm
 
 from astraea.core.errors import InputError
-from astraea.traces.sources import SOURCES, File, Source
-from astraea.traces.unpack import unpack
+from astraea.core.files import publishing
+from astraea.traces.sources import SOURCES, File, Source, git_blob
 
 RAW: Final = Path("data/raw")
 """Where downloads go unless another folder is named."""
 
 ATTEMPTS: Final = 3
-"""How often a broken download is tried before it is given up."""
+"""How often a download that fails is tried before it is given up."""
 
 
 def names(*, small: bool = False) -> tuple[str, ...]:
@@ -64,87 +65,98 @@ def fetch(name: str, folder: str | Path = RAW, progress: bool = True, *, base_ur
     """
     if name not in SOURCES:
         raise InputError(f"unknown workload {name!r}; expected one of {', '.join(SOURCES)}")
-    source, folder = SOURCES[name], Path(folder)
-    target = folder / name
-    try:
-        if _is_complete(source, target):
-            _say(progress, f"{name}: already in {target}")
-            return target
-        folder.mkdir(parents=True, exist_ok=True)
-        _announce(name, source, folder, progress)
-        with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder) as work:
-            made = Path(work) / name
-            made.mkdir()
-            for file in source.files:
-                url = (base_url or source.host).rstrip("/") + "/" + file.path
-                path = _download(name, url, file, Path(work) if source.keep else made, progress)
-                if source.keep:
-                    unpack(path, made, source.keep)
-            _verify(source, made)
-            if target.exists() and not _is_complete(source, target):
-                target.rename(Path(work) / "damaged")
-            if not target.exists():
-                made.rename(target)
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise InputError(f"{name}: no space left on the disk of {folder}; free some and try again") from None
-        raise InputError(f"{name}: cannot write {target}: {error.strerror or error}") from None
+    source, target = SOURCES[name], Path(folder) / name
+    if _is_complete(source, target):
+        _say(progress, f"{name}: already in {target}")
+        return target
+    with publishing(target) as work:
+        _announce(name, source, work, progress)
+        for file in source.files:
+            path = _download(name, f"{(base_url or source.host).rstrip('/')}/{file.path}", file, work, progress)
+            if source.keep:
+                unpack(path, work, source.keep)
+                path.unlink()
+        try:
+            source.check(work)
+        except InputError as error:
+            raise InputError(f"{name}: {str(error).replace(f'{work}/', '')}; nothing was stored") from None
     return target
 
 
 def _download(name: str, url: str, file: File, folder: Path, progress: bool) -> Path:
-    """Download one file into `folder`, with its checksum checked; a broken download is repeated."""
+    """Download one file into `folder`, with its checksum checked; a download that fails is repeated."""
     pooch.get_logger().setLevel("WARNING")
-    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=60)
-    problem = ""
-    for attempt in range(ATTEMPTS):
-        time.sleep(attempt)
-        try:
-            path = Path(pooch.retrieve(url, file.sha256 or None, file.name, folder, downloader=downloader))
-        except requests.HTTPError as error:
-            status = 500 if error.response is None else error.response.status_code
-            problem = f"the server answers {status} for {url}"
-            if status < 500:
-                break
-        except requests.exceptions.ChunkedEncodingError:
-            problem = f"the download of {url} broke off"
-        except (requests.ConnectionError, requests.Timeout):
-            problem = f"cannot reach {url}; check the network"
-        except requests.RequestException as error:
-            problem = f"cannot download {url} ({error})"
-        except ValueError:
-            problem = f"the content of {url} does not match its SHA-256"
-        else:
-            if not file.git_blob or git_blob(path) == file.git_blob:
-                path.chmod(0o644)
-                return path
-            path.unlink()
-            problem = f"the content of {url} does not match its git object id"
+    store = pooch.Pooch(
+        folder, "", {file.name: file.sha256 or None}, urls={file.name: url}, retry_if_failed=ATTEMPTS - 1
+    )
+    try:
+        path = Path(store.fetch(file.name, downloader=pooch.HTTPDownloader(progressbar=progress, timeout=60)))
+        if not file.git_blob or git_blob(path) == file.git_blob:
+            path.chmod(0o644)
+            return path
+        problem = f"the content of {url} does not match its git object id"
+    except requests.HTTPError as error:
+        status = "nothing" if error.response is None else error.response.status_code
+        problem = f"the server answers {status} for {url}"
+    except requests.exceptions.ChunkedEncodingError:
+        problem = f"the download of {url} broke off"
+    except (requests.ConnectionError, requests.Timeout):
+        problem = f"cannot reach {url}; check the network"
+    except requests.RequestException as error:
+        problem = f"cannot download {url} ({error})"
+    except ValueError:
+        problem = f"the content of {url} does not match its SHA-256"
     raise InputError(f"{name}: {problem}; nothing was stored")
 
 
-def git_blob(path: Path) -> str:
-    """Return the id that git gives a file: SHA-1 of `blob <length>`, a zero byte, and the content."""
-    digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+def unpack(archive: Path, folder: Path, keep: tuple[str, ...]) -> None:
+    """Take files out of a zip or tar archive, without its top folder.
 
+    Parameters
+    ----------
+    archive : Path
+        The archive; the path of every member is checked, whether it is taken or not.
+    folder : Path
+        An existing folder; no member may lead out of it.
+    keep : tuple of str
+        Names of the files to take, in whatever folder of the archive they are.
 
-def _verify(source: Source, folder: Path) -> None:
-    """Check that everything is there and has the right form."""
-    missing = [name for name in source.holds if not (folder / name).is_file()]
-    if missing:
-        raise InputError(f"{folder.name}: the download does not hold {', '.join(missing)}")
-    if source.check is not None:
-        source.check(folder)
+    Raises
+    ------
+    InputError
+        The archive is damaged, a member's path is absolute or goes up, or a file to take is a link or device.
+    """
+
+    def place(member: str) -> str:
+        parts = PurePosixPath(member).parts
+        if member.startswith("/") or ".." in parts or "\\" in member:
+            raise InputError(f"{archive.name}: member {member!r} would leave the folder")
+        return "/".join(parts[1:] or parts) if parts and parts[-1] in keep else ""
+
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as zipped:
+                for info in zipped.infolist():
+                    if stat.S_ISLNK(info.external_attr >> 16):
+                        raise InputError(f"{archive.name}: member {info.filename!r} is a link")
+                    if inside := place(info.filename):
+                        info.filename = inside
+                        zipped.extract(info, folder)
+        else:
+            with tarfile.open(archive) as tarred:
+                for member in tarred:
+                    if inside := place(member.name):
+                        tarred.extract(member.replace(name=inside), folder, filter="data")
+    except tarfile.FilterError as error:  # a link to outside, a device
+        raise InputError(f"{archive.name}: {error}") from None
+    except (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InputError(f"{archive.name}: the archive is damaged ({error})") from None
 
 
 def _is_complete(source: Source, folder: Path) -> bool:
     """Tell whether a published folder is still whole; checksums are of use only where no archive was unpacked."""
     try:
-        _verify(source, folder)
+        source.check(folder)
     except InputError:
         return False
     return bool(source.keep) or all(
@@ -155,7 +167,7 @@ def _is_complete(source: Source, folder: Path) -> bool:
 
 
 def _announce(name: str, source: Source, folder: Path, progress: bool) -> None:
-    """Say what comes, and refuse what the disk cannot hold."""
+    """Say what comes, and refuse what the disk of `folder` cannot hold."""
     size = f", {source.size / 1e9:.2f} GB" if source.size else ""
     _say(progress, f"{name}: {source.title}{size}")
     for file in source.files:
@@ -163,9 +175,7 @@ def _announce(name: str, source: Source, folder: Path, progress: bool) -> None:
             _say(progress, f"{name}: {file.name} has no published checksum; only its form is checked")
     free = shutil.disk_usage(folder).free
     if free < source.size:
-        raise InputError(
-            f"{name}: needs {source.size / 1e9:.2f} GB, but the disk of {folder} has only {free / 1e9:.2f} GB left"
-        )
+        raise InputError(f"{name}: needs {source.size / 1e9:.2f} GB, but its disk has only {free / 1e9:.2f} GB left")
 
 
 def _say(progress: bool, text: str) -> None:

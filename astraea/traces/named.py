@@ -8,22 +8,19 @@ from typing import Final
 from astraea.core.errors import InputError
 from astraea.traces.download import RAW
 from astraea.traces.readers import read_trace
+from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import synthesize
 from astraea.traces.trace import Trace
 
 SYNTHETIC: Final = ("venus", "philly")
 """Names of synthetic traces; the whole recorded Philly is the path ``data/raw/philly``."""
 
-#: name -> folder of `astraea.traces.download`, file or folder in it, share file in it
-FETCHED: Final[dict[str, tuple[str, str, str | None]]] = {
-    "helios-venus": ("helios", "Venus", None),
-    "helios-earth": ("helios", "Earth", None),
-    "helios-saturn": ("helios", "Saturn", None),
-    "helios-uranus": ("helios", "Uranus", None),
-    "philly-two-weeks": ("philly-two-weeks", "philly_two_weeks.csv", "share-production.csv"),
-    "philly-vcs": ("philly-vcs", "", None),
+FETCHED: Final[dict[str, tuple[str, str, str]]] = {
+    workload: (download, inside, source.shares)
+    for download, source in SOURCES.items()
+    for workload, inside in source.workloads.items()
 }
-"""Workloads that `astraea data fetch` gets."""
+"""Workloads that `astraea data fetch` gets: folder of the download, file or folder in it, share file in it if any."""
 
 
 def named_trace(
@@ -54,20 +51,20 @@ def named_trace(
         If there is no such thing, or it cannot be read.
     """
     text = str(source)
-    if text in SYNTHETIC or (text in FETCHED and not Path(text).exists()):
-        if format is not None or time_unit is not None:
-            raise InputError(f"{text}: the form of this workload is known, so no format or time unit can be given")
+    is_fetched = text in FETCHED and not Path(text).exists()
+    if (text in SYNTHETIC or is_fetched) and (format is not None or time_unit is not None):
+        raise InputError(f"{text}: the form of this workload is known, so no format or time unit can be given")
     if text in SYNTHETIC:
         if weights is not None:
             raise InputError(f"{text}: a synthetic trace has tenant weights of its own, so none can be given")
         return synthesize(text, seed)
     path = workload_path(text, folder)
     assert path is not None
-    if text in FETCHED and not Path(text).exists():
-        shares = FETCHED[text][2]
-        own = None if shares is None else path.parent / shares
-        return read_trace(path, weights=own if weights is None else weights, name=text)
-    return read_trace(source, format=format, time_unit=time_unit, weights=weights)
+    if not is_fetched:
+        return read_trace(source, format=format, time_unit=time_unit, weights=weights)
+    shares = FETCHED[text][2]
+    own = path.parent / shares if shares else None
+    return read_trace(path, weights=own if weights is None else weights, name=text)
 
 
 def workload_path(source: str | Path, folder: str | Path = RAW) -> Path | None:

@@ -1,31 +1,23 @@
-"""Where the real workloads are: addresses, checksums and forms of the files that `download` gets."""
+"""Where the real workloads are: the table ``sources.toml`` of addresses, checksums and forms, as objects."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from astraea.core.errors import InputError
-
-_FILES_HOST: Final = "https://raw.githubusercontent.com/"
-_LARGE_HOST: Final = "https://media.githubusercontent.com/media/"
+from astraea.traces.readers.shares import read_shares
+from astraea.traces.readers.table import read_text
 
 
 @dataclass(frozen=True)
 class File:
-    """One file to download.
-
-    Attributes
-    ----------
-    path : str
-        Path under the host; the last part is the file's name.
-    sha256, git_blob : str
-        Published checksum: SHA-256 of the content, or the git object id. Both empty where the source publishes none.
-    """
+    """One file to download; a checksum is empty where the source publishes none."""
 
     path: str
     sha256: str = ""
@@ -39,120 +31,44 @@ class File:
 
 @dataclass(frozen=True)
 class Source:
-    """One workload or table that can be fetched by name.
-
-    Attributes
-    ----------
-    title : str
-        What it is, in a few words.
-    files : tuple of File
-        What is downloaded.
-    holds : tuple of str
-        Files that the finished folder must hold.
-    keep : tuple of str
-        Names of the members that are taken out of the archive; empty where the download is no archive.
-    host : str
-        Where `File.path` begins.
-    size : int
-        Bytes to download; 0 where small enough not to matter.
-    check : callable, optional
-        Checks the finished folder further; raises `InputError`.
-    """
+    """What can be fetched under one name; the head of ``sources.toml`` says what each field is."""
 
     title: str
     files: tuple[File, ...]
     holds: tuple[str, ...]
     keep: tuple[str, ...] = ()
-    host: str = _FILES_HOST
+    host: str = "https://raw.githubusercontent.com"
     size: int = 0
-    check: Callable[[Path], None] | None = None
+    shares: str = ""
+    tenants: str = ""
+    workloads: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self, folder: Path) -> None:
+        """Raise `InputError` unless everything is in a finished folder and has the right form."""
+        missing = [name for name in self.holds if not (folder / name).is_file()]
+        if missing:
+            raise InputError(f"the download does not hold {', '.join(missing)}")
+        if self.shares:
+            named = read_shares(folder / self.shares)
+            if named is None or set(named.weight) != set(read_text(folder / self.tenants).split()):
+                raise InputError(f"{self.shares}: the tenants must be those of {self.tenants}, each once")
 
 
-def check_shares(folder: Path) -> None:
-    """Check the form of the two files that come without a checksum: each tenant once, with a positive share."""
-    path = folder / "share-production.csv"
-    try:
-        rows = list(csv.reader(path.read_text(encoding="ascii").splitlines()))
-        tenants = (folder / "name-production.lst").read_text(encoding="ascii").split()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path.name}: the tenants and their shares must be plain text, got {error}") from None
-    if not rows or rows[0] != ["name", "share"]:
-        raise InputError(
-            f"{path.name}, line 1: expected the header name,share, got {','.join(rows[0] if rows else [])!r}"
-        )
-    for line, row in enumerate(rows[1:], start=2):
-        if len(row) != 2 or not row[1].isdecimal() or int(row[1]) == 0:
-            raise InputError(
-                f"{path.name}, line {line}: expected a name and a whole number above 0, got {','.join(row)!r}"
-            )
-    if not tenants or sorted(row[0] for row in rows[1:]) != sorted(set(tenants)):
-        raise InputError(f"{path.name}: the tenants must be those of name-production.lst, each once")
+def git_blob(path: Path) -> str:
+    """Return the id that git gives a file: SHA-1 of `blob <length>`, a zero byte, and the content."""
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-_ASTRAEA: Final = "yzs981130/Astraea_Artifacts/7ab4bac5653c47b1f4a156f36de2ca3b9cb76e27/evaluation"
-_MURI: Final = "Rivendile/Muri/4e69a78ce75f629a5a00abd48150a1860b341ce6/simulator/trace-data/"
-_MURI_SHA256: Final = (
-    "534d02a4ebe53aee1f60d3fb33e3b2207550bb28813e677c962051058ebafbc5",
-    "5c29e1c49ed7929bff67c8008e6f2abcafc64e70bb55cdc91801490ce2df7003",
-    "fc8d59783486122d9f522b430c1d5a59fbee119b41feb67a3f67e0751340ce93",
-    "69754a0fc95b75de47923eb755d81b4cd7f8df37d82f007f870881e12470f0d1",
-)
+def _source(entry: dict[str, Any]) -> Source:
+    lists = {key: tuple(entry[key]) for key in ("holds", "keep") if key in entry}
+    return Source(**{**entry, **lists, "files": tuple(File(**file) for file in entry["files"])})
+
 
 SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
     {
-        "helios": Source(
-            title="Helios, four clusters of SenseTime, April to September 2020",
-            files=(
-                File(
-                    "S-Lab-System-Group/HeliosData/159f0caeec16600b9b6017862952a36aae01c43f/data.zip",
-                    sha256="3d22a5f6c0ae669e2fcbfe4200fa9c48664507bc397c677bad8f085222c032ac",
-                ),
-            ),
-            holds=("Venus/cluster_log.csv", "Venus/cluster_gpu_number.csv"),
-            keep=("cluster_log.csv", "cluster_gpu_number.csv"),
-        ),
-        "philly-two-weeks": Source(
-            title="the two weeks of Philly of the ASTRAEA evaluation, with the tenants' shares",
-            files=(
-                File(
-                    f"{_ASTRAEA}/modified-philly-trace/philly_two_weeks.csv",
-                    git_blob="2b1ad376c478b8f058005d9c6b78ef3b4471ffeb",
-                ),
-                File(f"{_ASTRAEA}/modified-philly-trace/share-production.csv"),
-                File(f"{_ASTRAEA}/modified-philly-trace/name-production.lst"),
-            ),
-            holds=("philly_two_weeks.csv", "share-production.csv", "name-production.lst"),
-            check=check_shares,
-        ),
-        "gavel-throughputs": Source(
-            title="training throughputs measured by Gavel's authors",
-            files=(
-                File(
-                    "stanford-futuredata/gavel/c4fa40097339e9608ab71fd64c8bdea96a5e4a4c"
-                    "/scheduler/simulation_throughputs.json",
-                    sha256="17111f7295f03265fd9e5118d7eba31e3dd9d6e50a2e215c13ad3d3f91f74381",
-                ),
-            ),
-            holds=("simulation_throughputs.json",),
-        ),
-        "philly-vcs": Source(
-            title="four virtual clusters of Philly, 125 days",
-            files=tuple(File(f"{_MURI}trace{i}.csv", sha256) for i, sha256 in enumerate(_MURI_SHA256, start=1)),
-            holds=("trace1.csv", "trace2.csv", "trace3.csv", "trace4.csv"),
-        ),
-        "philly": Source(
-            title="Philly, whole: job log and machine list of Microsoft's cluster, August to December 2017",
-            files=(
-                File(
-                    "msr-fiddle/philly-traces/29a1b87fa2d9ed80b83c9e3a37f3a88d382b031d/trace-data.tar.gz",
-                    sha256="2037ccf63a725a02be718b0e1aeee6142c90b7f62d0d849295120e9f6ba13d2c",
-                ),
-            ),
-            holds=("cluster_job_log", "cluster_machine_list"),
-            keep=("cluster_job_log", "cluster_machine_list"),
-            host=_LARGE_HOST,
-            size=1_055_988_361,
-        ),
+        name: _source(entry)
+        for name, entry in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
     }
 )
 """Everything that `fetch` knows, by name."""

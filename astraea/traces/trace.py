@@ -10,7 +10,6 @@ import dataclasses
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,8 +169,14 @@ class Trace:
         for text in ("\x1f".join(self.job_id), "\x1f".join(self.tenants), "\x1f".join(self.user)):
             h.update(text.encode())
         for a in (
-            self.tenant, self.demand, self.submit_time, self.duration, self.weight,
-            self.sensitivity, self.deadline, self.tenant_weight,
+            self.tenant,
+            self.demand,
+            self.submit_time,
+            self.duration,
+            self.weight,
+            self.sensitivity,
+            self.deadline,
+            self.tenant_weight,
         ):
             h.update(np.ascontiguousarray(a).astype("<f8" if a.dtype.kind == "f" else "<i8").tobytes())
         if self.history is not None:
@@ -225,31 +230,6 @@ class Trace:
         index = {t: i for i, t in enumerate(names)}
         move = np.array([index[t] for t in self.tenants], dtype=np.int64)
         return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=move[self.tenant])
-
-    def describe(self) -> pd.DataFrame:
-        """The numbers of [Ye2022] §3: columns `statistic`, `value`, `unit`."""
-        from astraea.traces.describe import describe
-
-        return describe(self)
-
-    def to_parquet(self, path: str | Path) -> None:
-        """Write everything to one parquet file, in one step."""
-        from astraea.traces.trace_files import write_parquet
-
-        write_parquet(self, path)
-
-    @classmethod
-    def from_parquet(cls, path: str | Path) -> Trace:
-        """Read a file of `to_parquet`; `InputError` if it is missing, damaged or another's."""
-        from astraea.traces.trace_files import read_parquet
-
-        return read_parquet(path)
-
-    def to_csv(self, path: str | Path) -> Path:
-        """Write the jobs as CSV in seconds and a share file beside it, whose path is returned."""
-        from astraea.traces.trace_files import write_csv
-
-        return write_csv(self, path)
 
 
 def no_excluded_jobs() -> pd.DataFrame:

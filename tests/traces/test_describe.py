@@ -91,7 +91,7 @@ def test_hourly_arrivals_count_full_hours(trace: Trace) -> None:
 
 
 def test_describe(trace: Trace) -> None:
-    table = trace.describe()
+    table = describe(trace)
     assert list(table.columns) == ["statistic", "value", "unit"]
     assert table["statistic"].is_unique
     value = table.set_index("statistic")["value"]

@@ -19,11 +19,12 @@ import pytest
 
 from astraea.core.errors import InputError
 from astraea.traces import download as fetching
-from astraea.traces.download import fetch, git_blob, names
-from astraea.traces.sources import SOURCES, File, Source, check_shares
-from astraea.traces.unpack import unpack
+from astraea.traces.download import fetch, names, unpack
+from astraea.traces.named import FETCHED
+from astraea.traces.sources import SOURCES, File, Source, git_blob
 
 LOG = b"job_id,user\n1,a\n"
+SHARES = {"shares": "share-production.csv", "tenants": "name-production.lst"}
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Server:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """Run a server in a thread; waits between attempts take no time."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr("astraea.traces.download.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     state = Server()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -178,15 +179,13 @@ def test_git_object_id(server: Server, source: Callable[..., None], tmp_path: Pa
     assert (fetch("mine", tmp_path, progress=False, base_url=server.url) / "log.csv").read_bytes() == content
 
 
-@pytest.mark.parametrize(("status", "requests"), [(404, 1), (503, fetching.ATTEMPTS)])
-def test_server_refuses(
-    server: Server, source: Callable[..., None], tmp_path: Path, status: int, requests: int
-) -> None:
+@pytest.mark.parametrize("status", [404, 503])
+def test_server_refuses(server: Server, source: Callable[..., None], tmp_path: Path, status: int) -> None:
     source(File("log.csv", sha256=sha256(LOG)))
     server.give("log.csv", b"", status=status)
     with pytest.raises(InputError, match=f"^mine: the server answers {status} for http.*/log.csv; nothing was stored$"):
         fetch("mine", tmp_path, progress=False, base_url=server.url)
-    assert len(server.asked) == requests
+    assert len(server.asked) == fetching.ATTEMPTS
     assert nothing_left(tmp_path)
 
 
@@ -205,6 +204,17 @@ def test_zip_is_unpacked_without_its_top_folder(server: Server, source: Callable
     assert sorted(p.relative_to(path).as_posix() for p in path.rglob("*.csv")) == ["Earth/log.csv", "Venus/log.csv"]
     assert (path / "Venus" / "log.csv").read_bytes() == LOG
     assert sorted(p.name for p in path.iterdir()) == ["Earth", "Venus"]
+
+
+def test_incomplete_folders_are_replaced(server: Server, source: Callable[..., None], tmp_path: Path) -> None:
+    archive = zipped(**{"data/Venus/log.csv": LOG, "data/Venus/sizes.csv": LOG})
+    source(File("data.zip", sha256=sha256(archive)), holds=("Venus/log.csv",), keep=("log.csv", "sizes.csv"))
+    server.give("data.zip", archive)
+    venus = fetch("mine", tmp_path, progress=False, base_url=server.url) / "Venus"
+    (venus / "log.csv").unlink()
+    (venus / "sizes.csv").write_bytes(b"")
+    fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert {p.name: p.read_bytes() for p in venus.iterdir()} == {"log.csv": LOG, "sizes.csv": LOG}
 
 
 def test_tar_is_unpacked(tmp_path: Path) -> None:
@@ -233,12 +243,12 @@ HOSTILE = {
     "zip-goes-up": (zipped(**{"../evil": b"x"}), "'../evil' would leave"),
     "zip-goes-up-inside": (zipped(**{"data/../../log.csv": b"x"}), "would leave"),
     "zip-absolute": (zipped(**{"/evil": b"x"}), "'/evil' would leave"),
-    "zip-link": (zip_with_link(), "'data/log.csv' is no plain file"),
+    "zip-link": (zip_with_link(), "'data/log.csv' is a link"),
     "tar-goes-up": (tarred((tarfile.TarInfo("../evil"), b"x")), "'../evil' would leave"),
     "tar-absolute": (tarred((tarfile.TarInfo("/evil"), b"x")), "'/evil' would leave"),
-    "tar-symlink": (tarred((special("top/log.csv", tarfile.SYMTYPE, "../../outside"), b"")), "is no plain file"),
-    "tar-hard-link": (tarred((special("top/log.csv", tarfile.LNKTYPE, "/etc/hostname"), b"")), "is no plain file"),
-    "tar-device": (tarred((special("top/log.csv", tarfile.CHRTYPE), b"")), "is no plain file"),
+    "tar-symlink": (tarred((special("top/log.csv", tarfile.SYMTYPE, "../../outside"), b"")), "outside the destination"),
+    "tar-hard-link": (tarred((special("top/log.csv", tarfile.LNKTYPE, "/etc/hostname"), b"")), "absolute path"),
+    "tar-device": (tarred((special("top/log.csv", tarfile.CHRTYPE), b"")), "is a special file"),
     "cut": (tarred((tarfile.TarInfo("top/log.csv"), os.urandom(5000)))[:3000], "the archive is damaged"),
     "flipped": (zipped(**{"data/log.csv": LOG}).replace(b"1,a", b"1,b"), "the archive is damaged"),
     "text": (b"<html>no archive</html>", "the archive is damaged"),
@@ -253,8 +263,7 @@ def test_hostile_archive(server: Server, source: Callable[..., None], tmp_path: 
     server.give("data.zip", content)
     with pytest.raises(InputError, match=message):
         fetch("mine", tmp_path / "raw", progress=False, base_url=server.url)
-    assert nothing_left(tmp_path / "raw")
-    assert [p.name for p in tmp_path.iterdir()] == ["raw"]
+    assert nothing_left(tmp_path)
 
 
 def test_unknown_name(tmp_path: Path) -> None:
@@ -265,7 +274,7 @@ def test_unknown_name(tmp_path: Path) -> None:
 def test_disk_is_too_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     usage = shutil.disk_usage(tmp_path)._replace(free=10**9)
     monkeypatch.setattr("astraea.traces.download.shutil.disk_usage", lambda folder: usage)
-    with pytest.raises(InputError, match=r"^philly: needs 1\.06 GB, but the disk of .* has only 1\.00 GB left$"):
+    with pytest.raises(InputError, match=r"^philly: needs 1\.06 GB, but its disk has only 1\.00 GB left$"):
         fetch("philly", tmp_path)
     assert "1.06 GB" in capsys.readouterr().err
 
@@ -279,14 +288,14 @@ def test_disk_becomes_full(
     source(File("log.csv", sha256=sha256(LOG)))
     server.give("log.csv", LOG)
     monkeypatch.setattr(Path, "rename", full)
-    with pytest.raises(InputError, match=r"^mine: no space left on the disk of"):
+    with pytest.raises(InputError, match=r"mine: no space left on the disk; free some and try again$"):
         fetch("mine", tmp_path, progress=False, base_url=server.url)
     assert nothing_left(tmp_path)
 
 
 def test_folder_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"^philly-vcs: cannot write .*/file/raw/philly-vcs: Not a directory$"):
+    with pytest.raises(InputError, match=r"file/raw/philly-vcs: .*/file is not a folder$"):
         fetch("philly-vcs", tmp_path / "file" / "raw", progress=False)
 
 
@@ -296,7 +305,8 @@ def test_interrupt_leaves_nothing(
     def interrupt(*args: Any) -> None:
         raise KeyboardInterrupt
 
-    source(File("log.csv", sha256=sha256(LOG)), check=interrupt)
+    source(File("log.csv", sha256=sha256(LOG)))
+    monkeypatch.setattr(Source, "check", interrupt)
     server.give("log.csv", LOG)
     with pytest.raises(KeyboardInterrupt):
         fetch("mine", tmp_path, progress=False, base_url=server.url)
@@ -306,7 +316,7 @@ def test_interrupt_leaves_nothing(
 def test_missing_checksum_is_said(
     server: Server, source: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source(File("share-production.csv"), File("name-production.lst"), check=check_shares)
+    source(*(File(name) for name in SHARES.values()), **SHARES)
     server.give("share-production.csv", b"name,share\na,3\nb,12\n")
     server.give("name-production.lst", b"b\na\n")
     fetch("mine", tmp_path, base_url=server.url)
@@ -318,21 +328,28 @@ def test_missing_checksum_is_said(
 @pytest.mark.parametrize(
     ("shares", "tenants", "message"),
     [
-        (b"tenant,weight\na,3\n", b"a\n", "share-production.csv, line 1: expected the header name,share"),
-        (b"", b"a\n", "share-production.csv, line 1: expected the header name,share"),
-        (b"name,share\na,3\nb,-1\n", b"a\nb\n", "share-production.csv, line 3: expected a name and a whole number"),
-        (b"name,share\na,3,4\n", b"a\n", "share-production.csv, line 2: expected a name and a whole number"),
+        (
+            b"name\na\n",
+            b"a\n",
+            "share-production.csv, line 1: a share file has two columns, tenant and weight; found name",
+        ),
+        (b"", b"a\n", "share-production.csv: the file is empty"),
+        (b"name,share\na,3\nb,-1\n", b"a\nb\n", 'line 3: share must be a number above 0, got "-1"'),
+        (b"name,share\na,3,4\n", b"a\n", "share-production.csv, line 2: expected 2 columns, got 3"),
         (b"name,share\na,3\n", b"a\nb\n", "share-production.csv: the tenants must be those of name-production.lst"),
-        (b"name,share\na,3\na,3\n", b"a\n", "share-production.csv: the tenants must be those"),
-        (b"name,share\n", b"", "share-production.csv: the tenants must be those"),
-        (b"name,share\n\xff,3\n", b"a\n", "share-production.csv: the tenants and their shares must be plain text"),
+        (b"name,share\na,3\na,3\n", b"a\n", "line 3: name must be unique, got 'a' a second time"),
+        (b"name,share\n\xff,3\n", b"a\n", "share-production.csv: not a text file, byte 11 is not UTF-8"),
     ],
 )
-def test_form_of_the_shares(tmp_path: Path, shares: bytes, tenants: bytes, message: str) -> None:
-    (tmp_path / "share-production.csv").write_bytes(shares)
-    (tmp_path / "name-production.lst").write_bytes(tenants)
-    with pytest.raises(InputError, match=message):
-        check_shares(tmp_path)
+def test_form_of_the_shares(
+    server: Server, source: Callable[..., None], tmp_path: Path, shares: bytes, tenants: bytes, message: str
+) -> None:
+    source(*(File(name) for name in SHARES.values()), **SHARES)
+    for name, content in zip(SHARES.values(), (shares, tenants), strict=True):
+        server.give(name, content)
+    with pytest.raises(InputError, match=f"^mine: (share-production.csv, )?{message}.*; nothing was stored$"):
+        fetch("mine", tmp_path, progress=False, base_url=server.url)
+    assert nothing_left(tmp_path)
 
 
 def test_every_source_is_well_formed() -> None:
@@ -344,6 +361,7 @@ def test_every_source_is_well_formed() -> None:
         for file in source.files:
             assert len(file.sha256) in (0, 64) and len(file.git_blob) in (0, 40)
             assert any(len(part) == 40 for part in file.path.split("/")), f"{file.path} names no commit"
+    assert {name for name, (download, _, shares) in FETCHED.items() if shares} == {"philly-two-weeks"}
 
 
 def test_checksums_are_those_of_the_real_files(shared: Path) -> None:

@@ -319,7 +319,6 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         (b"  \n\n", "the file is empty"),
         (b"job_id,\xff\xfe", "not a text file, byte 7 is not UTF-8"),
         (b"\x1f\x8bgarbage", "the gzip file is damaged"),
-        (b"PAR1garbage", "not a parquet file that can be read"),
         (b"hello world", "the format is none that is recognised by its content; give the format, one of tiresias-csv"),
     ):
         path.write_bytes(data)

@@ -15,7 +15,6 @@ from astraea.traces.readers import gavel, helios, philly, tiresias_csv
 from astraea.traces.readers.shares import read_shares
 from astraea.traces.readers.table import read_text
 from astraea.traces.trace import Trace
-from astraea.traces.trace_files import is_parquet, read_parquet
 
 __all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
 
@@ -39,8 +38,8 @@ def read_trace(
     Parameters
     ----------
     path : path
-        A file, packed with gzip or not; a folder of one Helios cluster or of the Philly trace; a folder of CSV or
-        Gavel files, one per tenant; or a parquet file of `Trace.to_parquet`.
+        A file, packed with gzip or not; a folder of one Helios cluster or of the Philly trace; or a folder of CSV or
+        Gavel files, one per tenant.
     format : str, optional
         One of `FORMATS`; recognised from the content if not given.
     time_unit : {"ms", "s", "min"}, optional
@@ -67,19 +66,12 @@ def read_trace(
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if time_unit is not None and time_unit not in TIME_UNITS:
         raise InputError(f"time unit must be one of {', '.join(TIME_UNITS)}, got {time_unit!r}")
-    parquet = format is None and path.is_file() and is_parquet(path)
-    chosen = "parquet" if parquet else format or recognise(path)
+    chosen = format or recognise(path)
     if time_unit is not None and chosen != "tiresias-csv":
         raise InputError(f"{path}: the format {chosen} has a unit of its own, so no time unit can be given")
     if throughputs is not None and chosen != "gavel":
         raise InputError(f"{path}: only the format gavel needs throughputs, this is {chosen}")
     shares = read_shares(weights)
-    if chosen == "parquet":
-        trace = read_parquet(path)
-        if shares is None:
-            return trace
-        shares.check(trace.frame["tenant"].to_numpy(dtype=object), [f"{path}, job {i}" for i in trace.job_id])
-        return trace.with_weights(shares.weight)
     if chosen == "helios":
         return helios.read_helios(path, name=title, shares=shares)
     if chosen == "philly":

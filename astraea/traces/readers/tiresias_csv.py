@@ -21,12 +21,11 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray, TextArray
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_TIME, STATES
+from astraea.traces.columns import MAX_TIME, OPTIONAL, STATES
 from astraea.traces.readers.assemble import NO_GPU, NO_TIME, assemble, frame, reasons
 from astraea.traces.readers.shares import Shares
 from astraea.traces.readers.table import Table, read_table, refuse
 from astraea.traces.trace import Trace
-from astraea.traces.trace_files import CSV_COLUMNS
 
 REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
 
@@ -45,7 +44,7 @@ _TOLD: Final = {
     frozenset(_MURI): "ms",
     frozenset(_CHRONUS): "min",
     frozenset(_ASTRAEA): "s",
-    frozenset(CSV_COLUMNS): "s",
+    frozenset({"tenant", *REQUIRED, *OPTIONAL}): "s",  # that of a whole `Trace`
 }
 
 
