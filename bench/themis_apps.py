@@ -6,7 +6,7 @@ import numpy as np
 from gavel_programs import seconds
 
 from astraea.themis.auction import Bid, auction
-from astraea.themis.policies import NAMES, get_policy
+from astraea.themis.policies import POLICIES, get_policy
 from astraea.themis.simulate import simulate
 from astraea.themis.workload import sample_workload
 
@@ -32,7 +32,7 @@ def lines() -> list[str]:
     out += [auction_line(8, 20, (20, 8)), auction_line(30, 60, (128, 48))]
     for contention in (1.0, 4.0):
         workload = sample_workload(100, contention, 0)
-        for name in NAMES if contention == 1.0 else ("themis",):
+        for name in POLICIES if contention == 1.0 else ("themis",):
             policy = get_policy(name)
             taken = seconds(lambda w=workload, p=policy: simulate(w, p))
             out.append(f"| 100 apps on 256 GPUs, contention {contention:g}, {name} | {taken:.2f} | {SIMULATION:g} |")

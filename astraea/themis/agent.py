@@ -5,8 +5,8 @@ one gang holds under one lease. A lot whose job is done takes another job of the
 
 Finish-time fairness is rho = T_shared / T_isolated; T_isolated is with 1/N of the cluster to itself, every gang on one
 machine, N the average number of active apps in the app's life so far. What is left to do is an estimate: rungs to come
-are known from the tuner, each cut where the job that looks best will have converged by its loss curve (`curves`), times
-an error that is drawn for every new estimate. Before the first epoch it is the tuner's `longest`, without error.
+are known from the tuner, each cut where the job that looks best will have converged by its loss curve (`loss_curves`),
+times an error that is drawn for every new estimate. Before the first epoch it is the tuner's `longest`, without error.
 """
 
 from __future__ import annotations
@@ -31,17 +31,11 @@ REFIT: Final = 1.25
 class Lot:
     """GPUs of one gang under one lease.
 
-    Attributes
-    ----------
-    pieces : tuple of (machine, GPUs)
-    job : int
-        That runs on it, or `NO_JOB`.
-    since, until : float
-        Begin and end of the lease [s].
-    ready : float
-        When the job begins to make progress [s].
-    done : float
-        When the job will have reached the end of its rung if nothing stops it [s].
+    pieces : (machine, GPUs) of each part
+    job : that runs on it, or `NO_JOB`
+    since, until : begin and end of the lease [s]
+    ready : when the job begins to make progress [s]
+    done : when the job will have reached the end of its rung if nothing stops it [s]
     """
 
     pieces: tuple[tuple[int, int], ...]
@@ -60,14 +54,9 @@ class Lot:
 class Agent:
     """A running app.
 
-    Parameters
-    ----------
-    index : int
-        Place in the workload.
-    app : App
-    error : float
-        Estimates of what is left are wrong by up to this part, either way.
-    seed : int
+    index : place in the workload
+    error : estimates of what is left are wrong by up to this part, either way
+    seed : of the errors
     """
 
     def __init__(self, index: int, app: App, error: float, seed: int) -> None:
@@ -83,14 +72,15 @@ class Agent:
         self.epochs = [0.0] * len(app.loss)  # that each job has had
         self.has_run = [False] * len(app.loss)
         self.past: list[Phase] = []
-        self.returned = 0.0  # GPU-time of lots that are no longer held [GPU-s]
+        self.leases: list[tuple[float, float, bool]] = []  # that have ended: begin, end, whether on one machine
+        self.asked = [(app.arrival, app.gang * len(app.loss))]  # from when on it could use how many GPUs
+        self.preemptions = 0  # jobs that lost their GPUs at the end of a lease
+        self.returned = 0.0  # GPU-time of `leases` [GPU-s]
         self.overhead = 0.0  # of all gangs together [s]
         self._random = np.random.default_rng([seed, index])
         self._lengths: dict[int, tuple[int, float]] = {}  # of each job: epochs seen, epochs until it converges
         self._factor = 1.0  # error of the last estimate
         self._foreseen: tuple[float, list[Phase], list[Phase]] = (-1.0, [], [])
-
-    # what it is doing
 
     def wants(self) -> int:
         """How many gangs more it could use."""
@@ -127,6 +117,7 @@ class Agent:
             self.epochs[lot.job] = self.had(lot, now)
             self.overhead -= max(0.0, lot.ready - now)
         self.lots.remove(lot)
+        self.leases.append((lot.since, now, lot.is_local))
         self.returned += self.app.gang * (now - lot.since)
 
     def finish_jobs(self, now: float, restart: float) -> list[Lot]:
@@ -134,23 +125,23 @@ class Agent:
 
         The rung is over when all are done: then the poor ones end, and the others go on where they are.
         """
-        done = [(lot, lot.job) for lot in self.lots if lot.done <= now]
-        for lot, job in done:
+        done = {lot.job: lot for lot in self.lots if lot.done <= now}
+        for job, lot in done.items():
             self.epochs[job] = float(self.target[job])
             lot.job, lot.done = NO_JOB, np.inf
-        ended = {job for _, job in done}
-        self.todo = [j for j in self.todo if j not in ended]
+        self.todo = [job for job in self.todo if job not in done]
         while not self.is_done and not self.todo:
             self._next_rung()
-        for lot, job in done:
+        for job, lot in done.items():
             if job in self.todo:
                 self.start(lot, job, now)
-        for lot, _ in done:
+        for lot in done.values():
             if lot.job == NO_JOB and self.wants():
                 job = self.waiting()[0]
                 self.start(lot, job, now, restart if self.has_run[job] else 0.0)
         self._foreseen = (-1.0, [], [])
-        return [lot for lot, _ in done if lot.job == NO_JOB]
+        self.asked.append((now, self.app.gang * len(self.todo)))
+        return [lot for lot in done.values() if lot.job == NO_JOB]
 
     def _next_rung(self) -> None:
         """End the poor jobs, or the app."""
@@ -167,8 +158,6 @@ class Agent:
     def rung_work(self, had: list[float]) -> float:
         """Work done in this rung [gang-s]."""
         return self.app.epoch * sum(had[j] - self.before[j] for j in self.jobs)
-
-    # what it foresees
 
     def outlook(self, now: float) -> tuple[list[Phase], list[Phase]]:
         """Estimates of what is left, rung by rung from this one on, and of the whole exploration."""

@@ -3,8 +3,6 @@
 An app explores hyper-parameters: it trains many jobs of one model, each a gang of the same size, and a tuner ends the
 poor ones early by their losses. An app is done when the best job has converged. How long a job needs, and which one
 will be the best, nobody knows before: the losses here are read epoch by epoch, as jobs get on.
-
-[Mahajan2020] Mahajan et al., Themis: Fair and Efficient GPU Cluster Scheduling, NSDI 2020.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
 
 
@@ -40,7 +39,7 @@ numbers are this project's."""
 
 
 class Tuner(NamedTuple):
-    """Successive halving: which jobs go on, and until when (see `tuner`).
+    """Successive halving: which jobs go on, and until when (see `successive_halving`).
 
     first : epochs of every job before the first cut
     eta : of the jobs of a rung, one in `eta` goes on, `eta` times as far
@@ -61,20 +60,11 @@ DEFAULT_TUNER: Final = Tuner()
 class App:
     """One exploration.
 
-    Attributes
-    ----------
-    name : str
-    arrival : float
-        [s].
-    model : str
-        One of `MODELS`.
-    gang : int
-        GPUs of each job.
-    epoch : float
-        Time of one epoch of a job whose gang is on one machine [s].
-    loss : tuple of arrays of float
-        Of each job, the loss after every epoch until it converges.
-    tuner : Tuner
+    arrival : [s]
+    model : one of `MODELS`
+    gang : GPUs of each job
+    epoch : time of one epoch of a job whose gang is on one machine [s]
+    loss : of each job, the loss after every epoch until it converges
     """
 
     name: str
@@ -95,12 +85,7 @@ class App:
 class Workload:
     """Apps in order of arrival, and the machines.
 
-    Attributes
-    ----------
-    name : str
-    apps : tuple of App
-    machines : array of int
-        GPUs of each machine.
+    machines : GPUs of each machine
 
     Raises
     ------
@@ -139,23 +124,21 @@ class Workload:
 
 def _check(app: App, largest: int) -> None:
     """Refuse an app that cannot be simulated; `largest` is the number of GPUs of the largest machine."""
-    here = f"app {app.name!r}"
+    place = f"app {app.name!r}"
     if not app.loss:
-        raise InputError(f"{here}: it needs at least one job, got none")
+        raise InputError(f"{place}: it needs at least one job, got none")
     if app.model not in MODELS:
-        raise InputError(f"{here}: model must be one of {', '.join(MODELS)}, got {app.model!r}")
-    if not (np.isfinite(app.arrival) and app.arrival >= 0):
-        raise InputError(f"{here}: arrival must be a time from 0 [s], got {app.arrival:g}")
-    if not (np.isfinite(app.epoch) and app.epoch > 0):
-        raise InputError(f"{here}: epoch must be a time above 0 [s], got {app.epoch:g}")
-    if not 1 <= app.gang <= largest:
-        raise InputError(f"{here}: gang must be from 1 to the {largest} GPUs of the largest machine, got {app.gang}")
+        raise InputError(f"{place}: model must be one of {', '.join(MODELS)}, got {app.model!r}")
+    number(app.arrival, f"{place}: arrival", least=0, expected="a time from 0 [s]")
+    number(app.epoch, f"{place}: epoch", above=0, expected="a time above 0 [s]")
+    gangs = f"from 1 to the {largest} GPUs of the largest machine"
+    whole_number(app.gang, f"{place}: gang", least=1, most=largest, expected=gangs)
     t = app.tuner
     if t.first < 1 or t.eta < 2 or t.longest < t.first or not t.tolerance > 0:
-        raise InputError(f"{here}: a tuner needs first >= 1, eta >= 2, longest >= first and tolerance > 0, got {t}")
+        raise InputError(f"{place}: a tuner needs first >= 1, eta >= 2, longest >= first and tolerance > 0, got {t}")
     for j, loss in enumerate(app.loss):
         if not 1 <= len(loss) <= t.longest:
-            raise InputError(f"{here}, job {j}: it must have from 1 to {t.longest} epochs, got {len(loss)}")
+            raise InputError(f"{place}, job {j}: it must have from 1 to {t.longest} epochs, got {len(loss)}")
         bad = np.flatnonzero(~np.isfinite(loss))
         if len(bad):
-            raise InputError(f"{here}, job {j}, epoch {bad[0] + 1}: the loss must be finite, got {loss[bad[0]]}")
+            raise InputError(f"{place}, job {j}, epoch {bad[0] + 1}: the loss must be finite, got {loss[bad[0]]}")

@@ -36,24 +36,15 @@ Pieces = tuple[tuple[int, int], ...]
 class Arbiter:
     """The state of the cluster at one round.
 
-    Attributes
-    ----------
-    now : float
-        [s].
-    lease_term : float
-        [s].
-    agents : list of Agent
-        Of the active apps, in order of arrival.
-    free : list of int
-        GPUs on offer on each machine.
-    sizes : list of int
-        Sizes of lots, ascending: a unit of which everything is a multiple, and the gangs.
-    gave : int
-        Gangs given at this round.
+    now, lease_term : [s]
+    agents : of the active apps, in order of arrival
+    free : GPUs on offer on each machine
+    sizes : of lots, ascending: a unit of which everything is a multiple, and the gangs
+    gave : gangs given at this round
     """
 
-    def __init__(self, workload: Workload, lease_term: float, claims: Mapping[int, float]) -> None:
-        self.now, self.lease_term, self.claims = 0.0, lease_term, claims
+    def __init__(self, workload: Workload, lease_term: float, lies: Mapping[int, float]) -> None:
+        self.now, self.lease_term, self.lies = 0.0, lease_term, lies
         self.gpus = workload.gpus
         self.agents: list[Agent] = []
         self.free = workload.machines.tolist()
@@ -64,8 +55,6 @@ class Arbiter:
         self.gave = 0
         self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
         self._at_arrival: dict[int, tuple[float, float]] = {}
-
-    # who is there
 
     def arrive(self, agent: Agent) -> None:
         """An app comes."""
@@ -102,8 +91,6 @@ class Arbiter:
         for machine, gpus in lot.pieces:
             self.free[machine] += gpus
 
-    # what is on offer
-
     def offered(self) -> int:
         """GPUs."""
         return sum(self.free)
@@ -124,14 +111,12 @@ class Arbiter:
         """Whether a gang of this app fits on one machine."""
         return bool(max(self.free) >= agent.app.gang)
 
-    # what agents report
-
     def rho(self, agent: Agent) -> float:
         """Finish-time fairness that an agent reports: if it has 1/N of the cluster from now on."""
         left, total = agent.outlook(self.now)
         gangs = self.gpus / self.contention(agent) / agent.app.gang
         rho = (self.now - agent.app.arrival + isolated(left, gangs)) / isolated(total, gangs)
-        return rho * self.claims.get(agent.index, 1.0)
+        return rho * self.lies.get(agent.index, 1.0)
 
     def rho_with(self, agent: Agent, local: IntArray, spread: IntArray) -> FloatArray:
         """Finish-time fairness that it reports of so many more gangs, as if it kept them to the end.
@@ -145,9 +130,7 @@ class Arbiter:
         lasts = finish(left, has[0].astype(np.float64), has[1].astype(np.float64), agent.app.slowdown)
         nothing = min(self.lease_term, alone) + finish(left, np.ones(1), np.zeros(1), 1.0)[0]
         lasts = np.where(has[0] + has[1] > 0, lasts, nothing)
-        return (self.now - agent.app.arrival + lasts) / alone * self.claims.get(agent.index, 1.0)
-
-    # giving
+        return (self.now - agent.app.arrival + lasts) / alone * self.lies.get(agent.index, 1.0)
 
     def give(self, agent: Agent, where: Where = "any") -> bool:
         """Give an app one gang for a lease; False if none of its jobs waits or there is no room.

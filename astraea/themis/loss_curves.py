@@ -7,8 +7,6 @@ An agent that bids needs the time that a job still takes, so it fits the same fa
 far. It is given the right family; how well it foresees depends on the noise and on the number of epochs.
 
 The family of curves is this project's choice.
-
-[Mahajan2020] Mahajan et al., Themis: Fair and Efficient GPU Cluster Scheduling, NSDI 2020.
 """
 
 from __future__ import annotations

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from astraea.themis.agent import Agent
-from astraea.themis.arbiter import Arbiter
+from astraea.themis.arbiter import Arbiter, Where
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(NamedTuple):
     """A named policy.
 
-    Attributes
-    ----------
-    name : str
-    decide : callable
-        Gives gangs at a round; called whenever GPUs are on offer and somebody wants some.
-    parameters : mapping
-        For the record.
+    decide : gives gangs at a round; called whenever GPUs are on offer and somebody wants some
+    parameters : for the record
     """
 
     name: str
     decide: Callable[[Arbiter], None]
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, float] = {}
 
 
-def all_it_wants(arbiter: Arbiter, agents: list[Agent]) -> None:
-    """Give each in turn as many gangs as it wants."""
+def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") -> None:
+    """Give each in turn as many gangs as it wants, and as are to be had `where` it may be (`Arbiter.give`)."""
     for agent in agents:
-        while arbiter.give(agent):
+        while arbiter.give(agent, where):
             pass
 
 

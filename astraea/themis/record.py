@@ -1,4 +1,4 @@
-"""What happened to apps in a simulation, and the tables of a `Result` made of it.
+"""What happened to apps in a simulation: the tables of a `Result`.
 
 One row per app stands for a job: its tenant is the app itself, its demand the GPUs that its first rung asks for. What
 an app is owed is an equal share of the cluster among the active apps, at most its demand ([Ye2022] Eqs. 4, 9 with equal
@@ -8,53 +8,32 @@ weights); `rho_job` is its long-term GPU-time fairness, `finish_time_fairness` t
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
+from astraea.core.metrics import HOUR
 from astraea.core.provenance import provenance
 from astraea.core.result import Result
 from astraea.core.step_function import Stepped, contention
-from astraea.themis.agent import Agent, Lot, isolated
+from astraea.themis.agent import Agent, isolated
 from astraea.themis.apps import Workload
 from astraea.themis.successive_halving import course
 
-HOUR: Final = 3600.0
 
-
-class Record:
-    """Leases, demands and preemptions, as they happen."""
-
-    def __init__(self) -> None:
-        self.leases: list[tuple[int, int, float, float, bool]] = []  # app, GPUs, begin, end, on one machine
-        self.demands: list[tuple[int, float, int]] = []  # app, from when on, GPUs
-        self.preemptions: dict[int, int] = {}
-
-    def lease(self, agent: Agent, lot: Lot, end: float) -> None:
-        """A lot is returned."""
-        self.leases.append((agent.index, agent.app.gang, lot.since, end, lot.is_local))
-
-    def demand(self, agent: Agent, now: float) -> None:
-        """What an app can use may have changed."""
-        self.demands.append((agent.index, now, 0 if agent.is_done else len(agent.todo) * agent.app.gang))
-
-    def preempted(self, agent: Agent, times: int) -> None:
-        """Jobs that lost their GPUs."""
-        self.preemptions[agent.index] = self.preemptions.get(agent.index, 0) + times
-
-
-def result(
-    w: Workload, agents: list[Agent], record: Record, policy: str, parameters: dict[str, Any], seconds: float
-) -> Result:
+def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, Any], seconds: float) -> Result:
     """Tables and provenance of a simulation that has ended."""
-    leases = pd.DataFrame(record.leases, columns=["app", "demand", "start", "end", "is_local"])
-    leases = leases.sort_values(["start", "app", "end"], kind="stable", ignore_index=True)
-    asked = [_asked(record, i) for i in range(len(w.apps))]
-    end = np.array([curve.time[-1] for curve in asked])
-    owed = [_owed(w, asked, end, i) for i in range(len(w.apps))]
-    jobs = app_table(w, agents, record, leases, owed, end)
+    leases = pd.DataFrame(
+        [(agent.app.gang, *lease, agent.index) for agent in agents for lease in agent.leases],
+        columns=["demand", "start", "end", "is_local", "app"],
+    ).sort_values(["start", "app", "end"], kind="stable", ignore_index=True)
+    asked = [Stepped(*np.array(agent.asked).T) for agent in agents]  # 0 from the end of the app on
+    arrival, end = (np.array([curve.time[k] for curve in asked]) for k in (0, -1))
+    active = Stepped.of_changes(np.concatenate([arrival, end]), np.repeat([1.0, -1.0], len(agents)))
+    owed = [_owed(w.gpus, curve, active) for curve in asked]
+    names = np.array([app.name for app in w.apps], dtype=object)
     inputs = {
         "trace": w.name,
         "trace_sha256": workload_digest(w),
@@ -65,19 +44,17 @@ def result(
         "parameters": parameters,
     }
     return Result(
-        jobs=jobs,
+        jobs=app_table(w, agents, leases, owed, end),
         excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
-        timeline=_timeline(w, leases, asked, owed, float(end.max())),
-        grants=leases.assign(job_id=np.array([a.name for a in w.apps], dtype=object)[leases["app"]]).drop(
-            columns="app"
-        ),
+        timeline=_timeline(agents, asked, owed, float(end.max())),
+        grants=leases.drop(columns="app").assign(job_id=names[leases["app"]]),
         provenance=provenance(inputs, "numpy", "numba", "pandas", "scipy"),
         seconds=seconds,
     )
 
 
 def app_table(
-    w: Workload, agents: list[Agent], record: Record, leases: pd.DataFrame, owed: list[Stepped], end: FloatArray
+    w: Workload, agents: list[Agent], leases: pd.DataFrame, owed: list[Stepped], end: FloatArray
 ) -> pd.DataFrame:
     """`Result.jobs`: `JOB_COLUMNS`, and what this setting adds.
 
@@ -87,94 +64,76 @@ def app_table(
     `work` what it needs on gangs on one machine [GPU-s]; `exploration` the number of its jobs. `finish_time_fairness`
     is `jct` over the time with 1/N of the cluster, N the average number of active apps in its life (`contention`).
     """
-    arrival = np.array([app.arrival for app in w.apps])
-    courses = [course(app) for app in w.apps]
-    gangs = [w.gpus / app.gang for app in w.apps]
+    names, arrival = [app.name for app in w.apps], np.array([app.arrival for app in w.apps])
+    courses = [(course(app), w.gpus / app.gang) for app in w.apps]
     crowd = contention(arrival, end, float(end.max()))
     jct = end - arrival
-    duration = np.array([isolated(phases, n) for phases, n in zip(courses, gangs, strict=True)])
-    alone = np.array([isolated(p, n / c) for p, n, c in zip(courses, gangs, crowd, strict=True)])
-    leases = leases.assign(service=leases["demand"] * (leases["end"] - leases["start"]))
-    by_app = leases.groupby("app")
-    attained = by_app["service"].sum()
+    duration = np.array([isolated(phases, gangs) for phases, gangs in courses])
+    alone = np.array([isolated(phases, gangs / n) for (phases, gangs), n in zip(courses, crowd, strict=True)])
+    service = leases["demand"] * (leases["end"] - leases["start"])
     slowdown = np.array([app.slowdown for app in w.apps])[leases["app"]]
-    speed = leases["service"] * np.where(leases["is_local"], 1.0, 1 / slowdown)
+    speed = service * np.where(leases["is_local"], 1.0, 1 / slowdown)
+    attained, progress = (part.groupby(leases["app"]).sum().to_numpy() for part in (service, speed))
     fair = np.array([curve.until(end[i : i + 1])[0] for i, curve in enumerate(owed)])
-    held = [_busy(part) for _, part in by_app]
+    by_app = leases.groupby("app")
     return pd.DataFrame(
         {
-            "job_id": [app.name for app in w.apps],
-            "tenant": [app.name for app in w.apps],
+            "job_id": names,
+            "tenant": names,
             "demand": [len(app.loss) * app.gang for app in w.apps],
             "submit_time": arrival,
             "first_start_time": by_app["start"].min().to_numpy(),
             "end_time": end,
             "duration": duration,
             "jct": jct,
-            "queueing_delay": np.maximum(jct - np.array(held), 0.0),
+            "queueing_delay": np.maximum(jct - np.array([_busy(part) for _, part in by_app]), 0.0),
             "slowdown": jct / duration,
-            "attained_service": attained.to_numpy(),
+            "attained_service": attained,
             "fair_service": fair,
-            "rho_job": attained.to_numpy() / fair,
-            "leases": by_app.size().to_numpy(),
-            "preemptions": [record.preemptions.get(i, 0) for i in range(len(w.apps))],
+            "rho_job": attained / fair,
+            "leases": [len(agent.leases) for agent in agents],
+            "preemptions": [agent.preemptions for agent in agents],
             "overhead": [agent.overhead for agent in agents],
-            "user": [app.name for app in w.apps],
+            "user": names,
             "contention": crowd,
             "model": [app.model for app in w.apps],
             "gang": [app.gang for app in w.apps],
             "exploration": [len(app.loss) for app in w.apps],
-            "work": [app.gang * sum(p.work for p in c) for app, c in zip(w.apps, courses, strict=True)],
-            "placement": (speed.groupby(leases["app"]).sum() / attained).to_numpy(),
+            "work": [app.gang * sum(p.work for p in phases) for app, (phases, _) in zip(w.apps, courses, strict=True)],
+            "placement": progress / attained,
             "finish_time_fairness": jct / alone,
         }
     )
 
 
-def _asked(record: Record, app: int) -> Stepped:
-    """GPUs that an app can use, from its arrival on; 0 from its end on."""
-    rows = [(time, gpus) for i, time, gpus in record.demands if i == app]
-    return Stepped(np.array([time for time, _ in rows]), np.array([float(gpus) for _, gpus in rows]))
-
-
-def _owed(w: Workload, asked: list[Stepped], end: FloatArray, app: int) -> Stepped:
-    """GPUs that an app is owed: its demand, or 1/N of the cluster if that is less."""
-    arrival = np.array([a.arrival for a in w.apps])
-    active = Stepped.of_changes(np.concatenate([arrival, end]), np.repeat([1.0, -1.0], len(arrival)))
-    time = np.unique(np.concatenate([asked[app].time, active.time]))
-    return Stepped(time, np.minimum(asked[app].at(time), w.gpus / np.maximum(active.at(time), 1.0)))
+def _owed(gpus: int, asked: Stepped, active: Stepped) -> Stepped:
+    """GPUs that an app is owed: what it can use, or 1/N of the cluster if that is less."""
+    time = np.unique(np.concatenate([asked.time, active.time]))
+    return Stepped(time, np.minimum(asked.at(time), gpus / np.maximum(active.at(time), 1.0)))
 
 
 def _busy(leases: pd.DataFrame) -> float:
     """Time in which at least one of these leases runs [s]."""
-    ends = np.maximum.accumulate(leases["end"].to_numpy())
-    starts = leases["start"].to_numpy()
-    gaps = np.maximum(starts[1:] - ends[:-1], 0.0).sum()
-    return float(ends[-1] - starts[0] - gaps)
+    starts, ends = leases["start"].to_numpy(), np.maximum.accumulate(leases["end"].to_numpy())
+    return float(ends[-1] - starts[0] - np.maximum(starts[1:] - ends[:-1], 0.0).sum())
 
 
-def _timeline(
-    w: Workload, leases: pd.DataFrame, asked: list[Stepped], owed: list[Stepped], last: float
-) -> pd.DataFrame:
+def _timeline(agents: list[Agent], asked: list[Stepped], owed: list[Stepped], last: float) -> pd.DataFrame:
     """`Result.timeline` up to the last whole hour before `last`."""
     hours: FloatArray = np.arange(int(last // HOUR) + 1, dtype=np.float64) * HOUR
     parts = []
-    for i, app in enumerate(w.apps):
-        mine = leases[leases["app"] == i]
-        change = np.repeat([float(app.gang), -float(app.gang)], len(mine))
-        held = Stepped.of_changes(np.concatenate([mine["start"], mine["end"]]), change)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "time": hours,
-                    "tenant": app.name,
-                    "attained_service": held.until(hours),
-                    "fair_service": owed[i].until(hours),
-                    "held": held.at(hours),
-                    "waiting": asked[i].at(hours) - held.at(hours),
-                }
-            )
-        )
+    for agent, wanted, share in zip(agents, asked, owed, strict=True):
+        start, end, _ = np.array(agent.leases).T
+        held = Stepped.of_changes(np.concatenate([start, end]), agent.app.gang * np.repeat([1.0, -1.0], len(start)))
+        columns = {
+            "time": hours,
+            "tenant": agent.app.name,
+            "attained_service": held.until(hours),
+            "fair_service": share.until(hours),
+            "held": held.at(hours),
+            "waiting": wanted.at(hours) - held.at(hours),
+        }
+        parts.append(pd.DataFrame(columns))
     return pd.concat(parts).sort_values("time", kind="stable", ignore_index=True)
 
 

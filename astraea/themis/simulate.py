@@ -18,7 +18,7 @@ from astraea.themis.agent import Agent
 from astraea.themis.apps import Workload
 from astraea.themis.arbiter import RESTART, ROUND, Arbiter
 from astraea.themis.policy import Policy
-from astraea.themis.record import Record, result
+from astraea.themis.record import result
 
 PATIENCE = 1000
 """Rounds without any grant in an idle cluster, after which a policy is said to leave apps waiting for ever."""
@@ -30,7 +30,7 @@ def simulate(
     *,
     lease_term: float = 900.0,
     error: float = 0.0,
-    claims: Mapping[str, float] | None = None,
+    lies: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> Result:
     """Run apps under a policy.
@@ -43,7 +43,7 @@ def simulate(
         At least one round [s]; ``inf`` for one-shot auctions: apps keep what they win as long as their jobs need it.
     error : float
         Agents' estimates of what is left are wrong by up to this part, either way; in [0, 1).
-    claims : mapping, optional
+    lies : mapping, optional
         Lies: name of an app -> factor on every rho that it reports.
     seed : int
         Of the errors.
@@ -66,21 +66,20 @@ def simulate(
     number(error, "error", least=0, below=1, expected="a part from 0 to below 1")
     seed = whole_number(seed, "the seed")
     index = {app.name: i for i, app in enumerate(workload.apps)}
-    claims = claims or {}
-    for name, factor in claims.items():
+    lies = lies or {}
+    for name, factor in lies.items():
         if name not in index:
-            raise InputError(f"{workload.name}: there is no app {name!r} that could claim anything")
+            raise InputError(f"{workload.name}: there is no app {name!r} that could lie")
         number(factor, f"app {name!r}: the factor on its rho", above=0, expected="above 0")
     began = time.perf_counter()
-    arbiter = Arbiter(workload, lease_term, {index[name]: factor for name, factor in claims.items()})
+    arbiter = Arbiter(workload, lease_term, {index[name]: factor for name, factor in lies.items()})
     agents = [Agent(i, app, error, seed) for i, app in enumerate(workload.apps)]
-    record = Record()
-    _run(arbiter, agents, policy, record)
-    parameters = {**policy.parameters, "lease_term": lease_term, "error": error, "claims": dict(claims), "seed": seed}
-    return result(workload, agents, record, policy.name, parameters, time.perf_counter() - began)
+    _run(arbiter, agents, policy)
+    parameters = {**policy.parameters, "lease_term": lease_term, "error": error, "lies": dict(lies), "seed": seed}
+    return result(workload, agents, policy.name, parameters, time.perf_counter() - began)
 
 
-def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy, record: Record) -> None:
+def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
     """Event by event until every app is done."""
     to_come, look_at, fruitless = agents[::-1], np.inf, 0
     while to_come or arbiter.agents:
@@ -89,14 +88,13 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy, record: Record) 
         arrival = to_come[-1].app.arrival if to_come else np.inf
         arbiter.now = now = min(done, arrival, look_at, min((lot.until for lot in lots), default=np.inf))
         if done <= now:
-            _finish_jobs(arbiter, record)
+            _finish_jobs(arbiter)
             look_at = min(look_at, _round_from(now))
         elif arrival <= now:
             arbiter.arrive(to_come.pop())
-            record.demand(arbiter.agents[-1], now)
             look_at = min(look_at, _round_from(now))
         else:
-            given = _hold_round(arbiter, policy, record)
+            given = _hold_round(arbiter, policy)
             is_waiting = any(agent.app.gang <= arbiter.offered() for agent in arbiter.wanting())
             look_at = now + ROUND if is_waiting else np.inf
             fruitless = fruitless + 1 if is_waiting and not (given or lots or to_come) else 0
@@ -112,33 +110,28 @@ def _round_from(time: float) -> float:
     return float(ROUND * np.ceil(time / ROUND))
 
 
-def _finish_jobs(arbiter: Arbiter, record: Record) -> None:
+def _finish_jobs(arbiter: Arbiter) -> None:
     """Jobs that reach the end of their rung now; lots that their app has no use for are on offer again."""
     for agent in arbiter.agents.copy():
-        if all(lot.done > arbiter.now for lot in agent.lots):
-            continue
-        for lot in agent.finish_jobs(arbiter.now, RESTART):
-            arbiter.take_back(agent, lot)
-            record.lease(agent, lot, arbiter.now)
-        record.demand(agent, arbiter.now)
-        if agent.is_done:
-            arbiter.leave(agent)
+        if any(lot.done <= arbiter.now for lot in agent.lots):
+            for lot in agent.finish_jobs(arbiter.now, RESTART):
+                arbiter.take_back(agent, lot)
+            if agent.is_done:
+                arbiter.leave(agent)
 
 
-def _hold_round(arbiter: Arbiter, policy: Policy, record: Record) -> bool:
+def _hold_round(arbiter: Arbiter, policy: Policy) -> bool:
     """Leases end, and the policy gives what is on offer; whether it gave anything."""
     for agent in arbiter.agents:
-        ended = [lot for lot in agent.lots if lot.until <= arbiter.now]
-        for lot in ended:
+        arbiter.taken_back[agent.index] = [lot for lot in agent.lots if lot.until <= arbiter.now]
+        for lot in arbiter.taken_back[agent.index]:
             arbiter.take_back(agent, lot)
-            record.lease(agent, lot, arbiter.now)
-        arbiter.taken_back[agent.index] = ended
     arbiter.gave = 0
     if arbiter.wanting() and arbiter.offered():
         policy.decide(arbiter)
     for agent in arbiter.agents:
-        if arbiter.taken_back[agent.index]:
+        if ended := arbiter.taken_back[agent.index]:
             waiting = agent.waiting()
-            record.preempted(agent, sum(lot.job in waiting for lot in arbiter.taken_back[agent.index]))
+            agent.preemptions += sum(lot.job in waiting for lot in ended)
     arbiter.taken_back.clear()
     return arbiter.gave > 0

@@ -3,8 +3,6 @@
 From [Mahajan2020] is the setting, apps of many jobs whose models differ in what being spread costs them; all numbers
 below are this project's. Every app has a random stream of its own and the arrivals have another, so app i of a seed is
 the same app whatever the number of apps and the contention are.
-
-[Mahajan2020] Mahajan et al., Themis: Fair and Efficient GPU Cluster Scheduling, NSDI 2020.
 """
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ def workload(apps: Sequence[App], *machines: int) -> Workload:
     return Workload("small", tuple(apps), np.array(machines, np.int64))
 
 
-def arbiter_of(w: Workload, *, lease_term: float = 900.0, claims: Mapping[int, float] | None = None) -> Arbiter:
+def arbiter_of(w: Workload, *, lease_term: float = 900.0, lies: Mapping[int, float] | None = None) -> Arbiter:
     """An arbiter to which all apps of the workload have come, each at its time; its clock is at the last arrival."""
-    arbiter = Arbiter(w, lease_term, claims or {})
+    arbiter = Arbiter(w, lease_term, lies or {})
     for i, one in enumerate(w.apps):
         arbiter.now = one.arrival
         arbiter.arrive(Agent(i, one, 0.0, 0))

@@ -190,7 +190,7 @@ def test_rho_by_hand() -> None:
     """
     w = workload([app("a", [10] * 4), app("b", [10] * 4, arrival=600.0)], 4)
     for term, wait in ((600.0, 600.0), (np.inf, 900.0)):
-        arbiter = arbiter_of(w, lease_term=term, claims={1: 3.0})
+        arbiter = arbiter_of(w, lease_term=term, lies={1: 3.0})
         arbiter.now = 1200.0
         a, b = arbiter.agents
         assert (arbiter.contention(a), arbiter.contention(b)) == (1.5, 2.0)

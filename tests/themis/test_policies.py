@@ -13,7 +13,7 @@ from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.themis.apps import Tuner, Workload
 from astraea.themis.arbiter import Arbiter
-from astraea.themis.policies import NAMES, get_policy
+from astraea.themis.policies import POLICIES, get_policy
 from astraea.themis.policies.themis import partial_prize
 from astraea.themis.policy import Policy, best_first
 from astraea.themis.simulate import simulate
@@ -147,7 +147,7 @@ def test_strawman() -> None:
 
 def test_strawman_believes_lies() -> None:
     """Twice 3 / 2 is above 7 / 3."""
-    assert decided(two_waiting(4, claims={1: 2.0}), "strawman") == [0, 4]
+    assert decided(two_waiting(4, lies={1: 2.0}), "strawman") == [0, 4]
 
 
 # ASTRAEA
@@ -256,7 +256,7 @@ def test_parts_of_gangs_are_drawn() -> None:
 # all
 
 
-@pytest.mark.parametrize("policy", NAMES)
+@pytest.mark.parametrize("policy", POLICIES)
 def test_renewal_in_place(policy: str) -> None:
     """One app alone goes on where it is after every lease of 120 s, and loses 5 s at the end of each.
 
@@ -269,7 +269,7 @@ def test_renewal_in_place(policy: str) -> None:
     assert result.jobs["overhead"][0] == 50.0
 
 
-@pytest.mark.parametrize("policy", NAMES)
+@pytest.mark.parametrize("policy", POLICIES)
 def test_gangs_that_do_not_mind_being_spread_are_not_moved(policy: str) -> None:
     """b goes on on two small machines although a large one is free and a came first."""
     apps = [app("a", [10], gang=4), app("b", [10], gang=4, model="inception-v3")]
@@ -283,8 +283,8 @@ def test_gangs_that_do_not_mind_being_spread_are_not_moved(policy: str) -> None:
 
 def test_names() -> None:
     """All can be had by name, and say what they are."""
-    assert len(NAMES) == 7
-    for name in NAMES:
+    assert len(POLICIES) == 7
+    for name in POLICIES:
         policy = get_policy(name)
         assert policy.name == name
         assert dict(policy.parameters) == ({"f": 0.8} if name == "themis" else {})
@@ -294,7 +294,7 @@ def test_names() -> None:
 @pytest.mark.parametrize(
     "name, parameters, said",
     [
-        ("fifo", {}, f"policy must be one of {', '.join(NAMES)}, got 'fifo'"),
+        ("fifo", {}, f"policy must be one of {', '.join(POLICIES)}, got 'fifo'"),
         ("tiresias", {"f": 0.5}, "policy tiresias takes no parameter 'f'"),
         ("themis", {"g": 0.5}, "policy themis takes no parameter 'g'"),
         *(
@@ -336,7 +336,7 @@ def crowded() -> Workload:
 
 @cache
 def outcome(policy: str, factor: float = 1.0, **parameters: float) -> Result:
-    return simulate(crowded(), get_policy(policy, **parameters), claims={"app-3": factor})
+    return simulate(crowded(), get_policy(policy, **parameters), lies={"app-3": factor})
 
 
 @pytest.mark.parametrize("factor", [0.5, 3.0, 1000.0])
@@ -363,7 +363,7 @@ def test_the_jobs_of_a_rung_are_what_an_app_can_use() -> None:
     """A tuner that keeps one of 4 jobs: whatever the policy, the app wants 4 gangs, then 1."""
     losses = [[4, 4], [3, 3], [2, 2], [1, 1]]
     w = workload([app("a", losses, tuner=Tuner(1, 4, 5e-4, 2))], 8)
-    for policy in NAMES:
+    for policy in POLICIES:
         grants = simulate(w, get_policy(policy)).grants
         assert grants is not None
         assert list(grants["end"]) == [60.0, 60.0, 60.0, 120.0], policy

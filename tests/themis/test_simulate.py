@@ -22,7 +22,7 @@ from astraea.themis import arbiter as arbiter_module
 from astraea.themis import simulate as simulate_module
 from astraea.themis.apps import MODELS, Tuner, Workload
 from astraea.themis.arbiter import ROUND, Arbiter
-from astraea.themis.policies import NAMES, get_policy
+from astraea.themis.policies import POLICIES, get_policy
 from astraea.themis.policy import Policy
 from astraea.themis.simulate import simulate
 from astraea.themis.successive_halving import course
@@ -96,7 +96,7 @@ def simulated(policy: str, seed: int, lease_term: float) -> Result:
 
 cases = pytest.mark.parametrize(
     "policy, seed, term",
-    [(policy, *case) for policy in NAMES for case in ((0, 900.0), (1, 200.0), (2, np.inf))],
+    [(policy, *case) for policy in POLICIES for case in ((0, 900.0), (1, 200.0), (2, np.inf))],
 )
 
 
@@ -191,7 +191,7 @@ def test_times_of_apps_and_leases(policy: str, seed: int, term: float) -> None:
         assert (jobs["preemptions"] == 0).all()
 
 
-@pytest.mark.parametrize("policy", NAMES)
+@pytest.mark.parametrize("policy", POLICIES)
 def test_tables_are_those_of_any_result(policy: str) -> None:
     """The columns that all results share, in their order, and figures by name that are numbers."""
     result = simulated(policy, 0, 900.0)
@@ -206,14 +206,14 @@ def test_tables_are_those_of_any_result(policy: str) -> None:
 
 def test_policies_differ() -> None:
     """No two of them do the same, at least on one of these workloads."""
-    ended = {tuple(ends(simulated(policy, seed, 900.0))) for policy in NAMES for seed in (0,)}
-    assert len(ended) == len(NAMES)
+    ended = {tuple(ends(simulated(policy, seed, 900.0))) for policy in POLICIES for seed in (0,)}
+    assert len(ended) == len(POLICIES)
 
 
 DIGEST = """
 import hashlib, sys
 import test_themis_simulate as here
-from astraea.themis.policies import NAMES
+from astraea.themis.policies import POLICIES
 print(here.digest())
 """
 
@@ -221,9 +221,9 @@ print(here.digest())
 def digest() -> str:
     """Of everything that the policies do on one workload, with errors and lies."""
     out = hashlib.sha256()
-    for policy in NAMES:
+    for policy in POLICIES:
         w = sampled(3)
-        result = simulate(w, get_policy(policy), error=0.3, claims={w.apps[4].name: 3.0, w.apps[2].name: 0.5}, seed=5)
+        result = simulate(w, get_policy(policy), error=0.3, lies={w.apps[4].name: 3.0, w.apps[2].name: 0.5}, seed=5)
         out.update(tables(result).encode())
         out.update(repr(sorted(result.provenance.items())).encode())
     return out.hexdigest()
@@ -295,7 +295,7 @@ LOSSES = ([9, 8, 1, 1, 1, 1, 1, 1], [9, 7], [9, 3, 3], [9, 4, 2, 2, 2, 2, 2, 2])
 """Four jobs: first is cut after 2 epochs and never shows how good it would be; the last one wins."""
 
 
-@pytest.mark.parametrize("policy", NAMES)
+@pytest.mark.parametrize("policy", POLICIES)
 def test_one_app_alone_by_hand(policy: str) -> None:
     """Four jobs on two gangs, in three rungs, with one lease that does not end.
 
@@ -469,9 +469,9 @@ TINY = workload([app("a", [1]), app("b", [1])], 2)
             ({"seed": bad}, f"the seed must be a whole number of at least 0, got {bad!r}")
             for bad in (-1, 0.5, True, None)
         ),
-        ({"claims": {"c": 2.0}}, "small: there is no app 'c' that could claim anything"),
+        ({"lies": {"c": 2.0}}, "small: there is no app 'c' that could lie"),
         *(
-            ({"claims": {"b": bad}}, f"app 'b': the factor on its rho must be above 0, got {bad!r}")
+            ({"lies": {"b": bad}}, f"app 'b': the factor on its rho must be above 0, got {bad!r}")
             for bad in (0.0, -1.0, float("nan"), float("inf"))
         ),
     ],
@@ -494,7 +494,7 @@ def test_smallest_and_largest_input() -> None:
     w = workload([app("a", [2])], 1)
     jobs = simulate(w, watched(first_come(), look), lease_term=60).jobs
     assert list(jobs["end_time"]) == [130.0]
-    result = simulate(TINY, get_policy("themis"), lease_term=np.inf, error=0.999, claims={"a": 1e-6}, seed=0)
+    result = simulate(TINY, get_policy("themis"), lease_term=np.inf, error=0.999, lies={"a": 1e-6}, seed=0)
     assert ends(result) == [60.0, 60.0]
 
 

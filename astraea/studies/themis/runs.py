@@ -77,9 +77,9 @@ def simulated(cell: Cell) -> Result:
         policy = Policy(cell.scheduler, partial(VARIANTS[cell.scheduler], f=cell.f), {"f": cell.f})
     else:
         policy = get_policy(cell.scheduler, **({"f": cell.f} if cell.scheduler == "themis" else {}))
-    claims = {f"app-{cell.liar}": cell.factor} if cell.factor != 1 else {}
+    lies = {f"app-{cell.liar}": cell.factor} if cell.factor != 1 else {}
     return simulate(
-        workload_of(cell), policy, lease_term=cell.lease_term, error=cell.error, claims=claims, seed=cell.trial
+        workload_of(cell), policy, lease_term=cell.lease_term, error=cell.error, lies=lies, seed=cell.trial
     )
 
 

@@ -23,7 +23,7 @@ from astraea.studies.themis.runs import APP_COLUMNS, cell_of, run_of, workload_o
 from astraea.studies.themis.scales import ThemisScale, themis_scale
 from astraea.studies.themis.variants import VARIANTS
 from astraea.themis.metrics import rho_summary
-from astraea.themis.policies import NAMES
+from astraea.themis.policies import POLICIES
 
 FIGURES: Final = ("max_rho", "jain", "gpu_time", "relative_gpu_time", "placement", "average_jct")
 
@@ -50,7 +50,7 @@ def figures(*names: str) -> Callable[[Result], dict[str, float]]:
 def comparison_grid(scale: str = "paper") -> Grid:
     """Fig 9: every scheduler at the usual point."""
     size = themis_scale(scale)
-    return grid_of(size, scheduler=NAMES, trial=range(size.trials))
+    return grid_of(size, scheduler=POLICIES, trial=range(size.trials))
 
 
 def comparison_tables(scale: str = "paper") -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -91,7 +91,7 @@ def lease_table(scale: str = "paper") -> pd.DataFrame:
 def contention_grid(scale: str = "paper") -> Grid:
     """§6, effect of contention: the same apps, arriving faster or slower; also Themis with f = 1."""
     size = themis_scale(scale)
-    schedulers = (*NAMES, "themis-one-bidder")
+    schedulers = (*POLICIES, "themis-one-bidder")
     return grid_of(size, scheduler=schedulers, contention=size.contentions, trial=range(size.contention_trials))
 
 

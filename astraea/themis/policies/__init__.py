@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from inspect import signature
 from typing import Any, Final
 
+from astraea.core.checks import number
 from astraea.core.errors import InputError
-from astraea.themis.arbiter import Arbiter
 from astraea.themis.policies.astraea import astraea
 from astraea.themis.policies.gandiva import gandiva
 from astraea.themis.policies.optimus import optimus
 from astraea.themis.policies.slaq import slaq
 from astraea.themis.policies.strawman import strawman
-from astraea.themis.policies.themis import make_themis
+from astraea.themis.policies.themis import themis
 from astraea.themis.policies.tiresias import tiresias
 from astraea.themis.policy import Policy
 
-BASELINES: Final[dict[str, Callable[[Arbiter], None]]] = {
-    "tiresias": tiresias,
-    "optimus": optimus,
-    "gandiva-packing": gandiva,
-    "slaq": slaq,
-    "strawman": strawman,
-    "astraea": astraea,
-}
-NAMES: Final = ("themis", *BASELINES)
+POLICIES: Final[dict[str, Callable[..., None]]] = {
+    "themis": themis, "tiresias": tiresias, "optimus": optimus, "gandiva-packing": gandiva, "slaq": slaq,
+    "strawman": strawman, "astraea": astraea,
+}  # fmt: skip
+"""Themis, the four that [Mahajan2020] §6 compares it with, its own strawman, and ASTRAEA in the same setting."""
 
 
 def get_policy(name: str, **parameters: Any) -> Policy:
@@ -33,11 +31,14 @@ def get_policy(name: str, **parameters: Any) -> Policy:
     Raises
     ------
     InputError
-        If there is no such policy or parameter, or f is out of range.
+        If there is no such policy or parameter, or it is not in [0, 1].
     """
-    if name not in NAMES:
-        raise InputError(f"policy must be one of {', '.join(NAMES)}, got {name!r}")
-    unknown = set(parameters) - ({"f"} if name == "themis" else set())
-    if unknown:
-        raise InputError(f"policy {name} takes no parameter {sorted(unknown)[0]!r}")
-    return make_themis(**parameters) if name == "themis" else Policy(name, BASELINES[name])
+    if name not in POLICIES:
+        raise InputError(f"policy must be one of {', '.join(POLICIES)}, got {name!r}")
+    chosen = {key: p.default for key, p in signature(POLICIES[name]).parameters.items() if key != "arbiter"}
+    for key, value in parameters.items():
+        if key not in chosen:
+            raise InputError(f"policy {name} takes no parameter {key!r}")
+        number(value, key, least=0, most=1)
+        chosen[key] = value
+    return Policy(name, partial(POLICIES[name], **chosen), chosen)

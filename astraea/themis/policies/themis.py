@@ -9,7 +9,7 @@ Departures. Bids count gangs on machines, not single GPUs of named machines: mac
 so `arbiter.room` says all of what can be placed. c of m gangs is not a whole number: the rest is left to chance, by a
 hash of app and time. Whatever no app outside of the auction can use lies idle until the next round.
 
-Assumptions, where the source says nothing, that matter (`studies.themis_variants`). An app that wins nothing and holds
+Assumptions, where the source says nothing, that matter (`studies.themis.variants`). An app that wins nothing and holds
 nothing counts on one gang a lease later, so nothing is worth something, and an app that has waited long has little to
 lose by waiting on. The filter takes rho as if the app had 1/N of the cluster from now on, whatever it holds. Who loses
 in the auction gets no leftovers.
@@ -18,33 +18,23 @@ in the auction gets no leftovers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
 from astraea.core.arrays import IntArray
+<<<<<<< HEAD
 from astraea.core.checks import number
 from astraea.core.random import lottery, number_of_bidders
+=======
+>>>>>>> e66c392 (Themis: what happened to an app stands in its agent, no record beside it; policies by their functions; lies are called lies; shared checks)
 from astraea.themis.agent import Agent
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.auction import Bid, auction
-from astraea.themis.policy import Policy
+from astraea.themis.policy import all_it_wants
 
 
-def make_themis(f: float = 0.8) -> Policy:
-    """Themis; of the apps that want GPUs only the worst part 1 - `f` bids, at least one: 0 all, 1 the worst.
-
-    Raises
-    ------
-    InputError
-        If f is not in [0, 1].
-    """
-    number(f, "f", least=0, most=1)
-    return Policy("themis", partial(themis, f=f), {"f": f})
-
-
-def themis(arbiter: Arbiter, f: float) -> None:
-    """One round: probe, filter, auction, leftovers."""
+def themis(arbiter: Arbiter, f: float = 0.8) -> None:
+    """One round: probe, filter, auction, leftovers. The worst part 1 - `f` bids, at least one app: 0 all, 1 one."""
     wanting = worst_first(arbiter)
     n = number_of_bidders(len(wanting), f)
     hold_auction(arbiter, wanting[:n])
@@ -77,10 +67,8 @@ def hold_auction(
 
 def give_leftovers(arbiter: Arbiter, agents: list[Agent]) -> None:
     """Give what is left to these, in their order: what is on one machine first, then the rest."""
-    for where in ("local", "any"):
-        for agent in agents:
-            while arbiter.give(agent, where):
-                pass
+    all_it_wants(arbiter, agents, "local")
+    all_it_wants(arbiter, agents)
 
 
 def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:

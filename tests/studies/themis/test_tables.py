@@ -39,7 +39,7 @@ from astraea.studies.themis.variants import LATER, VARIANTS, bid_in_need, losers
 from astraea.themis.apps import MODELS
 from astraea.themis.auction import Outcome, auction
 from astraea.themis.metrics import rho_summary
-from astraea.themis.policies import NAMES
+from astraea.themis.policies import POLICIES
 from astraea.themis.policies.themis import bid, themis
 
 SMALL = THEMIS_SCALES["small"]
@@ -120,7 +120,7 @@ class TestComparison:
         """One row per run, one per app of it, nothing missing, and all the same apps."""
         runs, apps = comparison
         assert [*runs[["scheduler", "trial"]].itertuples(index=False, name=None)] == list(
-            product(NAMES, range(SMALL.trials))
+            product(POLICIES, range(SMALL.trials))
         )
         assert list(apps) == ["scheduler", "trial", *APP_COLUMNS]
         assert len(apps) == len(runs) * SMALL.apps and not runs.isna().any(axis=None) and not apps.isna().any(axis=None)
@@ -171,7 +171,7 @@ class TestComparison:
         """Everything measured is worded, and no two schedulers look alike in print."""
         measured = {*comparison[0], *comparison[1], "f", "error", "factor"} - {"trial", "job_id", "model", "gang"}
         assert measured - {"queueing_delay"} <= set(WORDS)
-        looks = [LOOKS[name] for name in NAMES]
+        looks = [LOOKS[name] for name in POLICIES]
         for kind in ("label", "color", "marker", "hatch"):
             assert len({getattr(look, kind) for look in looks}) == len(looks), kind
         assert len({(str(look.line), look.width) for look in looks}) == len(looks)
