@@ -22,11 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from astraea.core.arrays import IntArray
-<<<<<<< HEAD
-from astraea.core.checks import number
 from astraea.core.random import lottery, number_of_bidders
-=======
->>>>>>> e66c392 (Themis: what happened to an app stands in its agent, no record beside it; policies by their functions; lies are called lies; shared checks)
 from astraea.themis.agent import Agent
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.auction import Bid, auction
