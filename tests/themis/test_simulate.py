@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from astraea.themis.simulate import simulate
 from astraea.themis.successive_halving import course
 from astraea.themis.workload import sample_workload
 
+HERE = Path(__file__).resolve().parent
 MACHINES = np.array([4] * 4 + [2] * 4)
 
 # the second simulator
@@ -212,7 +214,7 @@ def test_policies_differ() -> None:
 
 DIGEST = """
 import hashlib, sys
-import test_themis_simulate as here
+import test_simulate as here
 from astraea.themis.policies import POLICIES
 print(here.digest())
 """
@@ -233,7 +235,7 @@ def test_same_bytes_in_another_process() -> None:
     """Nothing hangs on hash seeds, or on what was simulated before."""
     other = subprocess.run(
         [sys.executable, "-c", DIGEST],
-        env={**os.environ, "PYTHONHASHSEED": "1234", "PYTHONPATH": os.pathsep.join([str(HELPERS), str(ROOT)])},
+        env={**os.environ, "PYTHONHASHSEED": "1234", "PYTHONPATH": os.pathsep.join(map(str, (HELPERS, ROOT, HERE)))},
         capture_output=True,
         text=True,
         check=True,

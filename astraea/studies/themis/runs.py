@@ -29,7 +29,7 @@ JOBS: Final = (*APP_COLUMNS, "attained_service", "work", "end_time")
 
 LEASES: Final = ("job_id", "demand", "start", "end", "is_local")
 
-ALIASES: Final[dict[str, dict[str, Any]]] = {
+POINTS: Final[dict[str, dict[str, Any]]] = {
     "themis-one-bidder": {"scheduler": "themis", "f": 1.0},
     "as it is": {"scheduler": "themis"},
 }
@@ -62,8 +62,9 @@ class Cell(NamedTuple):
 
 
 def cell_of(size: ThemisScale, **point: Any) -> Cell:
-    """Cell at the usual point, but for what is given; a scheduler may be one of `ALIASES`."""
-    return Cell(size.apps, size.machines, **(point | ALIASES.get(point.get("scheduler", ""), {})))
+    """Cell at the usual point, but for what is given; a scheduler, or `variant`, may be one of `POINTS`."""
+    name = point.pop("variant", point.get("scheduler", "themis"))
+    return Cell(size.apps, size.machines, **(point | POINTS.get(name, {"scheduler": name})))
 
 
 def workload_of(cell: Cell) -> Workload:
@@ -78,9 +79,7 @@ def simulated(cell: Cell) -> Result:
     else:
         policy = get_policy(cell.scheduler, **({"f": cell.f} if cell.scheduler == "themis" else {}))
     lies = {f"app-{cell.liar}": cell.factor} if cell.factor != 1 else {}
-    return simulate(
-        workload_of(cell), policy, lease_term=cell.lease_term, error=cell.error, lies=lies, seed=cell.trial
-    )
+    return simulate(workload_of(cell), policy, lease_term=cell.lease_term, error=cell.error, lies=lies, seed=cell.trial)
 
 
 def run_of(cell: Cell) -> Call:

@@ -19,43 +19,26 @@ from __future__ import annotations
 from math import inf
 from typing import Final, NamedTuple
 
-from astraea.core.errors import InputError
+from astraea.studies.scales import at_scale
 from astraea.themis.workload import MACHINES
 
 
 class ThemisScale(NamedTuple):
-    """How much is simulated.
+    """How much is simulated."""
 
-    Attributes
-    ----------
-    apps : of a workload
-    machines : GPUs of each
-    trials : how many seeds
-    contentions : demand over capacity
-    contention_trials : how many seeds where the contention varies
-    fs : the fairness knob
-    leases : lease terms [s]
-    errors : of estimates, as parts
-    lying_apps : apps of the workload in which one of them lies
-    liars : how many of these lie, one at a time
-    few_fs : the fairness knob where they do
-    factors : by which they multiply their rho
-    instances : random auctions for each property
-    """
-
-    apps: int
-    machines: tuple[int, ...]
-    trials: int
-    contentions: tuple[float, ...]
-    contention_trials: int
-    fs: tuple[float, ...]
-    leases: tuple[float, ...]
-    errors: tuple[float, ...]
-    lying_apps: int
-    liars: int
-    few_fs: tuple[float, ...]
-    factors: tuple[float, ...]
-    instances: int
+    apps: int  # of a workload
+    machines: tuple[int, ...]  # GPUs of each
+    trials: int  # how many seeds
+    contentions: tuple[float, ...]  # demand over capacity
+    contention_trials: int  # how many seeds where the contention varies
+    fs: tuple[float, ...]  # the fairness knob
+    leases: tuple[float, ...]  # lease terms [s]
+    errors: tuple[float, ...]  # of estimates, as parts
+    lying_apps: int  # apps of the workload in which one of them lies
+    liars: int  # how many of these lie, one at a time
+    few_fs: tuple[float, ...]  # the fairness knob where they do
+    factors: tuple[float, ...]  # by which they multiply their rho
+    instances: int  # random auctions for each property
 
 
 _PAPER: Final = ThemisScale(
@@ -75,6 +58,4 @@ THEMIS_SCALES: Final[dict[str, ThemisScale]] = {
 
 def themis_scale(scale: str) -> ThemisScale:
     """How much is simulated; `InputError` for a scale that does not exist."""
-    if scale not in THEMIS_SCALES:
-        raise InputError(f"scale must be one of {', '.join(THEMIS_SCALES)}, got {scale!r}")
-    return THEMIS_SCALES[scale]
+    return at_scale(THEMIS_SCALES, scale)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,103 +25,67 @@ from astraea.studies.themis.variants import VARIANTS
 from astraea.themis.metrics import rho_summary
 from astraea.themis.policies import POLICIES
 
-FIGURES: Final = ("max_rho", "jain", "gpu_time", "relative_gpu_time", "placement", "average_jct")
-
 CHUNK: Final = 100
 """Random auctions of one call."""
 
 
-def grid_of(size: ThemisScale, **axes: Iterable[Any]) -> Grid:
-    """Every combination of values, the last changing fastest; what is not varied is at the usual point."""
+class Sweep(NamedTuple):
+    """Runs at every combination of values of some axes, the last changing fastest, and the figures read of each.
+
+    What is not varied is at the usual point. Figures are those of `rho_summary`, all of them if none is named.
+    """
+
+    axes: Callable[[ThemisScale], dict[str, Iterable[Any]]]
+    figures: tuple[str, ...] = ("max_rho", "jain", "gpu_time", "relative_gpu_time", "placement", "average_jct")
+
+
+SWEEPS: Final = {
+    # Fig 9: every scheduler at the usual point
+    "comparison": Sweep(lambda size: {"scheduler": POLICIES, "trial": range(size.trials)}, ()),
+    # Fig 19: more and fewer apps in the auctions
+    "knob": Sweep(lambda size: {"f": size.fs, "trial": range(size.trials)}),
+    # Fig 19: lease terms [s]; inf is one-shot
+    "lease": Sweep(lambda size: {
+        "scheduler": ("themis", "strawman", "tiresias"), "lease_term": size.leases, "trial": range(size.trials),
+    }),
+    # effect of contention: the same apps, arriving faster or slower
+    "contention": Sweep(lambda size: {
+        "scheduler": (*POLICIES, "themis-one-bidder"), "contention": size.contentions,
+        "trial": range(size.contention_trials),
+    }),
+    # sensitivity: wrong estimates, under those who use rho
+    "error": Sweep(lambda size: {
+        "scheduler": ("themis", "strawman"), "error": size.errors, "trial": range(size.trials),
+    }, ("max_rho", "average_jct")),
+    # the fairness knob under each of `VARIANTS`, at contention 1 and at the highest one
+    "variants": Sweep(lambda size: {
+        "variant": ("as it is", *VARIANTS), "contention": (1.0, size.contentions[-1]), "f": size.few_fs,
+        "trial": range(size.contention_trials),
+    }, ("max_rho", "relative_gpu_time", "average_jct")),
+}  # fmt: skip
+
+
+def sweep_grid(name: str, scale: str = "paper") -> Grid:
+    """Runs of one of `SWEEPS`; a column for each axis."""
+    size = themis_scale(scale)
+    axes = SWEEPS[name].axes(size)
     points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     return Grid.of((run_of(cell_of(size, **point)), point) for point in points)
 
 
-def figures(*names: str) -> Callable[[Result], dict[str, float]]:
-    """Measure that gives some figures of a run."""
+def sweep_table(name: str, scale: str = "paper") -> pd.DataFrame:
+    """One row per run: the axes of one of `SWEEPS`, then its figures."""
 
     def measure(result: Result) -> dict[str, float]:
         found = rho_summary(result)
-        return {name: found[name] for name in names}
+        return {figure: found[figure] for figure in SWEEPS[name].figures or found}
 
-    return measure
-
-
-def comparison_grid(scale: str = "paper") -> Grid:
-    """Fig 9: every scheduler at the usual point."""
-    size = themis_scale(scale)
-    return grid_of(size, scheduler=POLICIES, trial=range(size.trials))
+    return sweep_grid(name, scale).table(measure)
 
 
-def comparison_tables(scale: str = "paper") -> tuple[pd.DataFrame, pd.DataFrame]:
-    """All apps of a run together, and app by app.
-
-    Returns
-    -------
-    DataFrame, columns scheduler, trial, and those of `rho_summary`
-    DataFrame, columns scheduler, trial, and `APP_COLUMNS`; a row per app
-    """
-    grid = comparison_grid(scale)
-    return grid.table(rho_summary), grid.table(lambda result: result.jobs[list(APP_COLUMNS)])
-
-
-def knob_grid(scale: str = "paper") -> Grid:
-    """Fig 19: Themis with more and fewer apps in its auctions."""
-    size = themis_scale(scale)
-    return grid_of(size, f=size.fs, trial=range(size.trials))
-
-
-def knob_table(scale: str = "paper") -> pd.DataFrame:
-    """Columns f, trial, max_rho, jain, gpu_time [GPU-h], relative_gpu_time, placement, average_jct [s]."""
-    return knob_grid(scale).table(figures(*FIGURES))
-
-
-def lease_grid(scale: str = "paper") -> Grid:
-    """Fig 19: lease terms; one of ``inf`` is one-shot."""
-    size = themis_scale(scale)
-    schedulers = ("themis", "strawman", "tiresias")
-    return grid_of(size, scheduler=schedulers, lease_term=size.leases, trial=range(size.trials))
-
-
-def lease_table(scale: str = "paper") -> pd.DataFrame:
-    """Columns scheduler, lease_term [s], trial, and those of `knob_table`."""
-    return lease_grid(scale).table(figures(*FIGURES))
-
-
-def contention_grid(scale: str = "paper") -> Grid:
-    """§6, effect of contention: the same apps, arriving faster or slower; also Themis with f = 1."""
-    size = themis_scale(scale)
-    schedulers = (*POLICIES, "themis-one-bidder")
-    return grid_of(size, scheduler=schedulers, contention=size.contentions, trial=range(size.contention_trials))
-
-
-def contention_table(scale: str = "paper") -> pd.DataFrame:
-    """Columns scheduler, contention, trial, and those of `knob_table`."""
-    return contention_grid(scale).table(figures(*FIGURES))
-
-
-def error_grid(scale: str = "paper") -> Grid:
-    """§6, sensitivity: agents whose estimates are wrong, under those who use rho."""
-    size = themis_scale(scale)
-    return grid_of(size, scheduler=("themis", "strawman"), error=size.errors, trial=range(size.trials))
-
-
-def error_table(scale: str = "paper") -> pd.DataFrame:
-    """Columns scheduler, error, trial, max_rho, average_jct [s]."""
-    return error_grid(scale).table(figures("max_rho", "average_jct"))
-
-
-def variants_grid(scale: str = "paper") -> Grid:
-    """The fairness knob under each of `VARIANTS`, at contention 1 and at the highest one."""
-    size = themis_scale(scale)
-    contentions, trials = (1.0, size.contentions[-1]), range(size.contention_trials)
-    grid = grid_of(size, scheduler=("as it is", *VARIANTS), contention=contentions, f=size.few_fs, trial=trials)
-    return Grid(grid.runs, grid.index.rename(columns={"scheduler": "variant"}))
-
-
-def variants_table(scale: str = "paper") -> pd.DataFrame:
-    """Columns variant, contention, f, trial, max_rho, relative_gpu_time, average_jct [s]."""
-    return variants_grid(scale).table(figures("max_rho", "relative_gpu_time", "average_jct"))
+def app_table(scale: str = "paper") -> pd.DataFrame:
+    """The runs of the comparison app by app: columns scheduler, trial, and `APP_COLUMNS`."""
+    return sweep_grid("comparison", scale).table(lambda result: result.jobs[list(APP_COLUMNS)])
 
 
 def lies_grid(scale: str = "paper") -> Grid:
@@ -200,9 +164,6 @@ def foresight_table(scale: str = "paper") -> pd.DataFrame:
 
 def themis_grid(_trace: str, scale: str = "paper") -> Grid:
     """Everything that notebook 09 reads."""
-    grids = (
-        comparison_grid, knob_grid, lease_grid, contention_grid, error_grid, variants_grid, lies_grid, properties_grid,
-        foresight_grid,
-    )  # fmt: skip
-    runs = [run for grid in grids for run in grid(scale).runs]
+    grids = [*(sweep_grid(name, scale) for name in SWEEPS), lies_grid(scale), properties_grid(scale)]
+    runs = [run for grid in (*grids, foresight_grid(scale)) for run in grid.runs]
     return Grid(runs, pd.DataFrame({"run": [run.label for run in runs]}))

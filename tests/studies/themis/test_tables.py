@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -19,7 +20,7 @@ from astraea.experiments.grid import run_grid
 from astraea.experiments.parallel import computing
 from astraea.plots.axes import WORDS
 from astraea.plots.style import LOOKS
-from astraea.studies.themis import auctions, tables
+from astraea.studies.themis import auctions
 from astraea.studies.themis.auctions import (
     PROPERTIES,
     example_table,
@@ -34,7 +35,16 @@ from astraea.studies.themis.auctions import (
 )
 from astraea.studies.themis.runs import APP_COLUMNS, cell_of, run_of, simulated
 from astraea.studies.themis.scales import THEMIS_SCALES
-from astraea.studies.themis.tables import lies_table, properties_table, themis_grid, variants_table
+from astraea.studies.themis.tables import (
+    SWEEPS,
+    app_table,
+    foresight_table,
+    lies_table,
+    properties_table,
+    sweep_grid,
+    sweep_table,
+    themis_grid,
+)
 from astraea.studies.themis.variants import LATER, VARIANTS, bid_in_need, losers_too
 from astraea.themis.apps import MODELS
 from astraea.themis.auction import Outcome, auction
@@ -43,7 +53,6 @@ from astraea.themis.policies import POLICIES
 from astraea.themis.policies.themis import bid, themis
 
 SMALL = THEMIS_SCALES["small"]
-HERE: dict[str, Any] = {"scale": "small"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,17 +66,17 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def comparison() -> tuple[pd.DataFrame, pd.DataFrame]:
-    return tables.comparison_tables(**HERE)
+    return (sweep_table("comparison", "small"), app_table("small"))
 
 
 @pytest.fixture(scope="module")
 def properties() -> pd.DataFrame:
-    return properties_table(**HERE)
+    return properties_table("small")
 
 
 @pytest.fixture(scope="module")
 def lies() -> pd.DataFrame:
-    return lies_table(**HERE)
+    return lies_table("small")
 
 
 class TestSummary:
@@ -106,8 +115,7 @@ class TestScales:
 
     @pytest.mark.parametrize(
         "function",
-        [tables.comparison_tables, tables.knob_table, tables.lease_table, tables.contention_table, tables.error_table,
-         lies_table, properties_table],
+        [*(partial(sweep_table, name) for name in SWEEPS), app_table, lies_table, properties_table, foresight_table],
     )  # fmt: skip
     def test_a_scale_that_does_not_exist(self, function: Any) -> None:
         """It is refused before anything is computed."""
@@ -149,10 +157,10 @@ class TestComparison:
         """Whatever is varied, the run in the middle is that of the comparison, to the last bit."""
         runs = comparison[0].set_index(["scheduler", "trial"])
         parts = {
-            "f": (tables.knob_table(**HERE).assign(scheduler="themis"), 0.8),
-            "lease_term": (tables.lease_table(**HERE), 900.0),
-            "contention": (tables.contention_table(**HERE), 1.0),
-            "error": (tables.error_table(**HERE), 0.0),
+            "f": (sweep_table("knob", "small").assign(scheduler="themis"), 0.8),
+            "lease_term": (sweep_table("lease", "small"), 900.0),
+            "contention": (sweep_table("contention", "small"), 1.0),
+            "error": (sweep_table("error", "small"), 0.0),
         }
         sizes = {"f": SMALL.fs, "lease_term": SMALL.leases, "contention": SMALL.contentions, "error": SMALL.errors}
         schedulers = {"f": 1, "lease_term": 3, "contention": 8, "error": 2}
@@ -322,8 +330,8 @@ class TestVariants:
 
     def test_as_it_is_is_themis(self) -> None:
         """The unchanged variant gives what Themis gives, to the last bit, and the others differ from it."""
-        table = variants_table(**HERE)
-        knob = tables.knob_table(**HERE).set_index(["f", "trial"])
+        table = sweep_table("variants", "small")
+        knob = sweep_table("knob", "small").set_index(["f", "trial"])
         usual = table[(table["variant"] == "as it is") & (table["contention"] == 1.0)]
         for row in usual[usual["f"].isin(SMALL.fs)].itertuples():
             assert row.max_rho == knob.loc[(row.f, row.trial), "max_rho"]
@@ -367,11 +375,10 @@ class TestGrid:
             raise AssertionError("a table computed something")
 
         monkeypatch.setattr("astraea.experiments.cache._compute", lambda missing, *_: compute() if missing else None)
-        for table in (
-            tables.comparison_tables, tables.knob_table, tables.lease_table, tables.contention_table,
-            tables.error_table, variants_table, lies_table, properties_table, tables.foresight_table,
-        ):  # fmt: skip
-            table("small")
+        for name in SWEEPS:
+            assert len(sweep_table(name, "small")) == len(sweep_grid(name, "small").runs)
+        for table in (app_table, lies_table, properties_table, foresight_table):
+            assert not table("small").empty
         [run] = run_grid([run_of(cell_of(SMALL))])
         assert len(run.grants) > SMALL.apps
 
@@ -383,7 +390,7 @@ class TestGrid:
     def test_names_of_points_of_themis(self) -> None:
         """They are the same runs under another name, and no run says so."""
         assert cell_of(SMALL, scheduler="themis-one-bidder") == cell_of(SMALL, f=1.0)
-        assert cell_of(SMALL, scheduler="as it is", f=0.4, trial=1) == cell_of(SMALL, f=0.4, trial=1)
+        assert cell_of(SMALL, variant="as it is", f=0.4, trial=1) == cell_of(SMALL, f=0.4, trial=1)
 
     def test_auctions_do_not_depend_on_the_chunks(self) -> None:
         """A seed is an auction."""
