@@ -1,114 +1,168 @@
-"""Arguments that several commands share, and how their text is read."""
+"""Arguments that several commands share, each described once, and how their text is read."""
 
 from __future__ import annotations
 
-import argparse
+import functools
 import math
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from astraea.cluster.cluster import Cluster
+import click
+
 from astraea.core.errors import InputError
-from astraea.estimation.estimators import ESTIMATORS
-from astraea.traces.named import FETCHED, SYNTHETIC, named_trace
-from astraea.traces.readers import FORMATS, TIME_UNITS
-from astraea.traces.trace import Trace
+
+if TYPE_CHECKING:  # imported where they are used: no command waits for what it does not need
+    from astraea.cluster.cluster import Cluster
+    from astraea.experiments.run import Run
+
+Handler = Callable[..., Any]
 
 
-class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` that takes no shortened options and says in one sentence what is wrong."""
+class Command(click.Command):
+    """A command whose help names constants of the package, ``{traces.readers:FORMATS}``, read when it is shown."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, **options})
-
-    def error(self, message: str) -> NoReturn:
-        """Raise `InputError`."""
-        raise InputError(f"{message} (see: {self.prog} --help)")
-
-
-def add_trace(parser: argparse.ArgumentParser) -> None:
-    """Add TRACE and how to read it."""
-    names = ", ".join((*SYNTHETIC, *FETCHED))
-    parser.add_argument("trace", metavar="TRACE", help=f"a file, a folder, or one of {names}")
-    parser.add_argument("--format", choices=FORMATS, help="of the file; recognised from its content if not given")
-    parser.add_argument("--time-unit", choices=TIME_UNITS, help="of a tiresias-csv whose header does not tell it")
-    parser.add_argument("--weights", type=Path, metavar="FILE", help="share file, tenant and weight")
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help, with the constants in their places."""
+        for parameter in self.params:
+            assert isinstance(parameter, (click.Argument, click.Option))
+            parameter.help = re.sub(r"\{([\w.]+):(\w+)\}", _constant, parameter.help or "")
+        super().format_help(ctx, formatter)
 
 
-def add_cluster(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add the size of the cluster."""
-    many = " (several: 60,100)" if several else ""
-    kind = whole_numbers if several else whole_number
-    parser.add_argument("--nodes", type=kind, required=True, metavar="N", help=f"machines{many}")
-    parser.add_argument("--gpus-per-node", type=whole_number, default=8, metavar="N", help="[GPU], default 8")
+def _constant(place: re.Match[str]) -> str:
+    value = getattr(import_module(f"astraea.{place[1]}"), place[2])
+    return ", ".join(map(str, value)) if isinstance(value, (tuple, dict)) else str(value)
 
 
-def add_parameters(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add --param."""
-    form, what = ("NAME=VALUE,...", "values of a") if several else ("NAME=VALUE", "a")
-    parser.add_argument(
-        "--param", type=parameter, action="append", default=[], metavar=form,
-        help=f"{what} parameter of the policy or of the simulation (see: astraea policies); may be repeated",
+class Simulations(NamedTuple):
+    """The simulations that a command line asks for."""
+
+    reading: dict[str, Any]  # arguments of `named_trace`
+    clusters: list[Cluster]
+    policies: list[str]
+    parameters: dict[str, list[Any]]
+    seeds: list[int]
+
+    def runs(self) -> list[Run]:
+        """Read the trace, or make one for each seed, and combine it with everything else.
+
+        Raises
+        ------
+        InputError
+            If something cannot be used.
+        """
+        from astraea.experiments.grid import grid
+        from astraea.traces.named import SYNTHETIC, named_trace
+
+        rest = self.clusters, self.policies, self.parameters
+        grid([], *rest)  # before a large trace is read
+        if self.reading["source"] in SYNTHETIC:
+            return [run for seed in self.seeds for run in grid([named_trace(**self.reading, seed=seed)], *rest, [seed])]
+        placement, estimator = (self.parameters.get(name, []) for name in ("placement", "estimator"))
+        if len(self.seeds) > 1 and placement != ["random"] and "noisy" not in estimator:
+            print("a recorded trace has no seed: only random placement differs between seeds", file=sys.stderr)
+        return grid([named_trace(**self.reading)], *rest, self.seeds)
+
+
+def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
+    """Add trace, cluster, policy, parameters and seed, or several of each; the handler gets `Simulations`."""
+    more = ",..." if several else ""
+
+    def add(handler: Handler) -> Handler:
+        @functools.wraps(handler)
+        def asked(
+            nodes: list[int], gpus_per_node: int, policies: list[str], param: Any, estimator: Any, estimate_error: Any,
+            seeds: list[int], source: str, format: str | None, time_unit: str | None, weights: Path | None,
+            **others: Any,
+        ) -> Any:  # fmt: skip
+            from astraea.cluster.cluster import Cluster
+
+            found: dict[str, list[Any]] = {}
+            own = {"estimator": estimator, "estimate_error": estimate_error}
+            for name, values in (*param, *((name, [one]) for name, one in own.items() if one is not None)):
+                if name in found:
+                    raise InputError(f"--param {name}: given twice")
+                if len(values) > 1 and not several:
+                    raise InputError(f"--param {name}: one value is expected, got {len(values)}")
+                found[name] = values
+            reading = {"source": source, "format": format, "time_unit": time_unit, "weights": weights}
+            clusters = [Cluster(n, gpus_per_node) for n in nodes]
+            return handler(wanted=Simulations(reading, clusters, policies, found, seeds), **others)
+
+        policy, kind = ("--policies", words) if several else ("--policy", lambda text: [text])
+        return together(
+            asked,
+            trace,
+            click.option(policy, "policies", type=kind, default="astraea", metavar=f"NAME{more}",
+                         help="see: astraea policies (default astraea)"),
+            click.option("--nodes", type=whole_numbers if several else lambda text: [whole_number(text)],
+                         required=True, metavar=f"N{more}", help="machines"),
+            click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="[GPU], default 8"),
+            click.option("--param", type=parameter, multiple=True, metavar=f"NAME=VALUE{more}",
+                         help="of the policy or of the simulation (see: astraea policies); may be repeated"),
+            click.option("--estimator", metavar="NAME",
+                         help="where a policy that needs running times gets them: {estimation.estimators:ESTIMATORS} "
+                         "(default oracle)"),
+            click.option("--estimate-error", type=value, metavar="X", help="of the estimator noisy, 0.5 is 50 %"),
+            click.option("--seeds", type=first_seeds, default="1", metavar="N", help="seeds 0 .. N-1, default 1")
+            if several else
+            click.option("--seed", "seeds", type=lambda text: [whole_number(text)], default="0", metavar="N",
+                         help="of a synthetic trace, placement and noise"),
+        )  # fmt: skip
+
+    return add
+
+
+def trace(handler: Handler) -> Handler:
+    """Add TRACE and how to read it: what `named_trace` takes."""
+    return together(
+        handler,
+        click.argument("source", metavar="TRACE",
+                       help="a file, a folder, or one of {traces.named:SYNTHETIC}, {traces.named:FETCHED}"),
+        click.option("--format", metavar="NAME",
+                     help="of the file: {traces.readers:FORMATS}; recognised from its content if not given"),
+        click.option("--time-unit", metavar="UNIT",
+                     help="of a tiresias-csv whose header does not tell it: {traces.readers:TIME_UNITS}"),
+        path("--weights", "FILE", "share file, tenant and weight"),
     )  # fmt: skip
 
 
-def add_estimator(parser: argparse.ArgumentParser) -> None:
-    """Add the two settings of estimates, which may also be given as --param."""
-    parser.add_argument(
-        "--estimator", metavar="NAME",
-        help=f"where a policy that needs running times gets them: {', '.join(ESTIMATORS)} (default oracle)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--estimate-error", type=_value, metavar="X", help="mean error of the estimator noisy, 0.5 is 50 %%"
+def parallel(handler: Handler) -> Handler:
+    """Add where it is computed; the choice is made before the handler runs."""
+
+    @functools.wraps(handler)
+    def placed(jobs: int | None, backend: Any, scheduler: str | None, **others: Any) -> Any:
+        from astraea.experiments.parallel import computing
+
+        computing(jobs, backend, scheduler)
+        return handler(**others)
+
+    return together(
+        placed,
+        click.option("--jobs", type=whole_number, metavar="N", help="processes; as many as cores if not given"),
+        click.option("--backend", default="loky", metavar="NAME", help="loky, this machine (default), or dask"),
+        click.option("--scheduler", metavar="ADDRESS", help="of the Dask cluster, tcp://host:port"),
     )
 
 
-def add_parallel(parser: argparse.ArgumentParser) -> None:
-    """Add how a grid is run."""
-    parser.add_argument("--jobs", type=whole_number, metavar="N", help="processes; as many as cores if not given")
-    parser.add_argument("--backend", choices=("loky", "dask"), default="loky", help="this machine, or a Dask cluster")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, tcp://host:port")
+def together(handler: Handler, *options: Callable[[Handler], Handler]) -> Handler:
+    """Add several arguments, in this order."""
+    return functools.reduce(lambda made, option: option(made), reversed(options), handler)
 
 
-def load(arguments: argparse.Namespace, seed: int = 0) -> Trace:
-    """Read the trace that `add_trace` asked for."""
-    return named_trace(
-        arguments.trace,
-        format=arguments.format,
-        time_unit=arguments.time_unit,
-        weights=arguments.weights,
-        seed=seed,
-    )
-
-
-def clusters(arguments: argparse.Namespace) -> list[Cluster]:
-    """Make the clusters that `add_cluster` asked for."""
-    nodes = arguments.nodes if isinstance(arguments.nodes, list) else [arguments.nodes]
-    return [Cluster(n, arguments.gpus_per_node) for n in nodes]
-
-
-def parameters(arguments: argparse.Namespace, *, several: bool = False) -> dict[str, list[Any]]:
-    """Collect the values of --param by name, and the settings that have an option of their own."""
-    found: dict[str, list[Any]] = {}
-    for name, values in arguments.param:
-        if name in found:
-            raise InputError(f"--param {name}: given twice")
-        if len(values) > 1 and not several:
-            raise InputError(f"--param {name}: one value is expected, got {len(values)}")
-        found[name] = values
-    for name in ("estimator", "estimate_error"):
-        value = getattr(arguments, name, None)
-        if value is not None:
-            if name in found:
-                raise InputError(f"--param {name}: given twice")
-            found[name] = [value]
-    return found
+def path(name: str, metavar: str, help: str, **more: Any) -> Callable[[Handler], Handler]:
+    """Make an option for a file or a folder."""
+    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help, **more)
 
 
 def whole_number(text: str) -> int:
     """Read a whole number of at least 0."""
     if not text.isascii() or not text.isdecimal() or len(text) > 18:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, got {text!r}")
+        raise click.BadParameter(f"expected a whole number of at least 0, got {text!r}")
     return int(text)
 
 
@@ -117,20 +171,20 @@ def whole_numbers(text: str) -> list[int]:
     return [whole_number(part) for part in text.split(",")]
 
 
+def first_seeds(text: str) -> list[int]:
+    """Read how many seeds there are, from 0."""
+    if whole_number(text) == 0:
+        raise InputError("--seeds must be at least 1, got 0")
+    return list(range(int(text)))
+
+
 def words(text: str) -> list[str]:
     """Read names with commas between them."""
     return [part.strip() for part in text.split(",")]
 
 
-def parameter(text: str) -> tuple[str, list[float | str]]:
-    """Read NAME=VALUE or NAME=VALUE,VALUE; what is no number stays text, for placement and estimator."""
-    name, equals, values = text.partition("=")
-    if not (name.strip() and equals and values.strip()):
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
-    return name.strip(), [_value(part.strip()) for part in values.split(",")]
-
-
-def _value(text: str) -> float | str:
+def value(text: str) -> float | str:
+    """Read a number; what is none stays text, for placement and estimator."""
     if "_" in text:  # float() would read 9_00 as 900
         return text
     try:
@@ -138,5 +192,13 @@ def _value(text: str) -> float | str:
     except ValueError:
         return text
     if math.isnan(number):
-        raise argparse.ArgumentTypeError(f"expected a number or a word, got {text!r}")
+        raise click.BadParameter(f"expected a number or a word, got {text!r}")
     return number
+
+
+def parameter(text: str) -> tuple[str, list[float | str]]:
+    """Read NAME=VALUE or NAME=VALUE,VALUE."""
+    name, equals, values = text.partition("=")
+    if not (name.strip() and equals and values.strip()):
+        raise click.BadParameter(f"expected NAME=VALUE, got {text!r}")
+    return name.strip(), [value(part.strip()) for part in values.split(",")]

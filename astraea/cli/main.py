@@ -1,22 +1,45 @@
-"""The command line: `astraea simulate | sweep | lease-term | describe | policies | data | figures | ...`."""
+"""The command line: `astraea simulate | sweep | lease-term | describe | policies | data | figures | claims`."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from typing import Final
 
+import click
+
+import astraea
+from astraea.cli import reports, simulations, workloads
 from astraea.core.errors import InputError, PolicyError
 
-BAD_INPUT = 2
-INTERRUPTED = 130
+BAD_INPUT: Final = 2
+INTERRUPTED: Final = 130
+
+app: Final = click.Group(
+    "astraea",
+    help=(astraea.__doc__ or "").partition("\n")[0],
+    no_args_is_help=False,
+    commands=[
+        simulations.simulate, simulations.sweep, simulations.lease_term, workloads.describe, workloads.policies,
+        workloads.data, reports.figures, reports.claims,
+    ],
+)  # fmt: skip
+click.version_option(astraea.__version__, message="astraea %(version)s")(app)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command of `astraea`, as `run`."""
+    return run(app, argv)
+
+
+def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
+    """Run a command.
 
     Parameters
     ----------
+    command : click.Command
+        Gives its exit code, or nothing for 0.
     argv : sequence of str, optional
         Arguments without the program's name; those of the process if not given.
 
@@ -27,14 +50,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         in one sentence.
     """
     try:
-        from astraea.cli.commands import parse  # takes a second: inside, so that Ctrl-C is met here
-
-        arguments = parse(sys.argv[1:] if argv is None else argv)
-        code: int = arguments.run(arguments)
+        with command.make_context(command.name, list(sys.argv[1:] if argv is None else argv)) as context:
+            code = command.invoke(context)
         sys.stdout.flush()
-        return code
-    except SystemExit as exit_:  # argparse, after --help and --version
-        return int(exit_.code or 0)
+        return int(code or 0)
+    except click.exceptions.Exit as end:  # after --help and --version
+        return end.exit_code
+    except click.UsageError as error:
+        place = command.name if error.ctx is None else error.ctx.command_path
+        return _stop(f"{error.format_message().rstrip('.')} (see: {place} --help)")
     except KeyboardInterrupt:
         return _stop("interrupted; nothing was left half written", INTERRUPTED)
     except (InputError, PolicyError) as error:
@@ -54,6 +78,3 @@ def _stop(sentence: str, code: int = BAD_INPUT) -> int:
     print(f"astraea: {' '.join(sentence.splitlines())}", file=sys.stderr)
     return code
 
-
-if __name__ == "__main__":
-    sys.exit(main())

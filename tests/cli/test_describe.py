@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -22,6 +22,7 @@ from astraea.cli.main import main
 from astraea.cluster.policies import POLICIES
 from astraea.cluster.simulate import Settings
 from astraea.experiments.cache import read_entry
+from astraea.experiments.parallel import Place, computing
 from astraea.traces.download import names
 
 
@@ -65,7 +66,7 @@ def test_data_lists_and_fetches(
         fetched.append(name)
         return folder / name
 
-    monkeypatch.setattr("astraea.cli.data.fetch", fetch)
+    monkeypatch.setattr("astraea.traces.download.fetch", fetch)
     assert main(["data", "fetch", "helios", "--folder", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'helios'}\n"
     assert main(["data", "fetch"]) == 0
@@ -79,20 +80,17 @@ def module(monkeypatch: pytest.MonkeyPatch, name: str, **functions: Any) -> None
 
 
 def test_figures_passes_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[SimpleNamespace] = []
+    calls: list[Any] = []
 
     def make_figures(**options: Any) -> int:
-        calls.append(SimpleNamespace(**options))
+        calls.append((options, computing.place))
         return 3
 
-    module(monkeypatch, "figures", make_figures=make_figures)
+    module(monkeypatch, "reports.figures", make_figures=make_figures)
     assert main(["figures"]) == 3
     assert main(["figures", "--trace", "x", "--scale", "small", "--jobs", "2", "--only", "04_fairness"]) == 3
-    nothing = SimpleNamespace(trace=None, scale="paper", jobs=None, only=None, backend="loky", scheduler=None)
-    assert calls[0] == nothing
-    assert calls[1] == SimpleNamespace(
-        trace="x", scale="small", jobs=2, only="04_fairness", backend="loky", scheduler=None
-    )
+    assert calls[0] == ({"trace": None, "scale": "paper", "only": None}, Place(None, "loky", None))
+    assert calls[1] == ({"trace": "x", "scale": "small", "only": "04_fairness"}, Place(2, "loky", None))
 
 
 def test_claims_prints_a_table(
@@ -102,7 +100,7 @@ def test_claims_prints_a_table(
         assert folder == tmp_path
         return pd.DataFrame({"id": ["ye.1"], "trace": ["venus"], "measured": [float("nan")], "verdict": ["not yet"]})
 
-    module(monkeypatch, "claims", evaluate=evaluate, with_reasons=lambda table: table)
+    module(monkeypatch, "reports.claims.evaluate", evaluate=evaluate, with_reasons=lambda table: table)
     assert main(["claims", "--folder", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == ["ye.1", "venus", "-", "not", "yet"]
 
@@ -112,7 +110,22 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"astraea {astraea.__version__}\n"
     for argv in (["--help"], ["simulate", "--help"], ["sweep", "--help"], ["data", "fetch", "--help"]):
         assert main(argv) == 0
-        assert "usage: astraea" in capsys.readouterr().out
+        assert "Usage: astraea" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argv", "heavy"),
+    [
+        (["--help"], ("numpy", "pandas", "numba", "matplotlib", "sklearn", "scipy", "joblib")),
+        (["policies"], ("pandas", "matplotlib", "sklearn", "scipy", "joblib")),
+    ],
+)
+def test_a_command_imports_no_more_than_it_needs(argv: list[str], heavy: tuple[str, ...]) -> None:
+    code = f"import sys; from astraea.cli.main import main; assert main({argv}) == 0; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded = done.stdout.split("\n")
+    assert "astraea.cli.main" in loaded
+    assert [name for name in heavy if name in loaded] == []
 
 
 START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from astraea.cli.main import main; sys.exit(main())"

@@ -28,11 +28,11 @@ CELL = ["good.csv", *S, "--nodes", "1", "--cache", "cache"]
 
 
 OTHERS: dict[str, tuple[list[str], list[str]]] = {
-    "no command": ([], ["required: COMMAND"]),
-    "unknown command": (["simulat"], ["invalid choice: 'simulat'"]),
+    "no command": ([], ["Missing command"]),
+    "unknown command": (["simulat"], ["No such command 'simulat'"]),
     "sweep, no seeds": (["sweep", *CELL, "--seeds", "0"], ["--seeds must be at least 1, got 0"]),
     "sweep, no jobs": (["sweep", *CELL, "--jobs", "0"], ["jobs must be a whole number of at least 1, got 0"]),
-    "sweep, nodes": (["sweep", *CELL[:3], "--nodes", "1,,2"], ["argument --nodes: expected a whole number", "''"]),
+    "sweep, nodes": (["sweep", *CELL[:3], "--nodes", "1,,2"], ["'--nodes': expected a whole number", "''"]),
     "sweep, policy": (["sweep", *CELL, "--policies", "fifo,lotto"], ["unknown policy 'lotto'"]),
     "sweep, parameter": (["sweep", *CELL, "--param", "x=1"], ["unknown parameter 'x'"]),
     "sweep, empty parameter": (["sweep", *CELL, "--param", "lease_term="], ["expected NAME=VALUE", "'lease_term='"]),
@@ -40,19 +40,19 @@ OTHERS: dict[str, tuple[list[str], list[str]]] = {
         ["sweep", *CELL, "--param", "lease_term=5", "--jobs", "1"],
         ["trace good, 1 x 8 GPUs, policy astraea (lease_term=5", "seed 0", "scheduling interval"],
     ),
-    "sweep, backend": (["sweep", *CELL, "--backend", "ray"], ["argument --backend", "'ray'"]),
+    "sweep, backend": (["sweep", *CELL, "--backend", "ray"], ["backend must be one of loky, dask, got 'ray'"]),
     "sweep, no scheduler": (["sweep", *CELL, "--backend", "dask"], ["needs the address of a scheduler"]),
     "sweep, scheduler": (["sweep", *CELL, "--scheduler", "x"], ["only the dask backend takes a scheduler"]),
     "sweep, out": (["sweep", *CELL, "--out", "none/grid.csv"], ["none/grid.csv: --out must be a file"]),
     "sweep, out is a folder": (["sweep", *CELL, "--out", "folder"], ["folder: --out must be a file"]),
     "sweep, cache": (["sweep", *CELL[:-1], "file", "--jobs", "1"], ["file"]),
     "lease-term, policy": (["lease-term", *CELL, "--policy", "fifo"], ["policy fifo does not preempt"]),
-    "lease-term, terms": (["lease-term", *CELL, "--terms", "60,soon"], ["argument --terms", "'soon'"]),
+    "lease-term, terms": (["lease-term", *CELL, "--terms", "60,soon"], ["'--terms': expected", "'soon'"]),
     "lease-term, parameter": (["lease-term", *CELL, "--param", "lease_term=60"], ["with --terms"]),
     "describe": (["describe", "none.csv"], ["none.csv: there is no such file or folder"]),
     "fetch": (["data", "fetch", "borealis"], ["unknown workload 'borealis'"]),
-    "data": (["data"], ["required: fetch|list"]),
-    "figures, scale": (["figures", "--scale", "huge"], ["argument --scale", "'huge'"]),
+    "data": (["data"], ["Missing command"]),
+    "figures, scale": (["figures", "--scale", "huge"], ["scale must be one of", "'huge'"]),
 }
 
 
@@ -93,18 +93,16 @@ TROUBLE: dict[str, tuple[str, Callable[..., None], int, str]] = {
     "a folder that is read-only": ("tempfile.mkdtemp", no_permission, 2, "out: cannot be written (Permission denied)"),
     "a trace that cannot be read": ("pathlib.Path.read_bytes", no_permission, 2, "good.csv: cannot be read"),
     "Ctrl-C while reading": ("astraea.traces.named.read_trace", ctrl_c, 130, "interrupted"),
-    "Ctrl-C while simulating": ("astraea.cli.simulate.simulate", ctrl_c, 130, "interrupted"),
+    "Ctrl-C while simulating": ("astraea.experiments.run.simulate", ctrl_c, 130, "interrupted"),
     "Ctrl-C while writing": ("pandas.DataFrame.to_csv", ctrl_c, 130, "interrupted"),
-    "no memory": ("astraea.cli.simulate.simulate", no_memory, 2, "not enough memory"),
-    "a policy that breaks a rule": ("astraea.cli.simulate.simulate", broken, 2, "granted job 'x' twice"),
+    "no memory": ("astraea.experiments.run.simulate", no_memory, 2, "not enough memory"),
+    "a policy that breaks a rule": ("astraea.experiments.run.simulate", broken, 2, "granted job 'x' twice"),
 }
 
 
 @pytest.mark.parametrize("case", TROUBLE)
 def test_trouble(case: str, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     place, trouble, code, says = TROUBLE[case]
-    import astraea.cli.commands  # noqa: F401  what is to be replaced must be there
-
     monkeypatch.setattr(place, trouble)
     refused(GOOD_RUN, capsys, says, code=code)
     monkeypatch.undo()

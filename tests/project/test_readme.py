@@ -6,10 +6,11 @@ import re
 import shlex
 from pathlib import Path
 
+import click
 import pytest
 from places import ROOT
 
-from astraea.cli.commands import parse
+from astraea.cli.main import app
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.S)
@@ -20,7 +21,14 @@ CSV = next(text for kind, text in BLOCKS if kind == "csv")
 
 @pytest.mark.parametrize("line", [x.split("#")[0].strip() for x in SHELL.splitlines() if x.startswith("astraea ")])
 def test_every_command_parses(line: str) -> None:
-    assert callable(parse(shlex.split(line)[1:]).run)
+    command: click.Command = app
+    context, rest = None, shlex.split(line)[1:]
+    while isinstance(command, click.Group):
+        context = command.make_context("astraea", rest, parent=context, resilient_parsing=False)
+        name, found, rest = command.resolve_command(context, context._protected_args + context.args)
+        assert found is not None, name
+        command = found
+    assert command.make_context(command.name, rest, parent=context).params
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=range(len(PYTHON)))

@@ -1,70 +1,96 @@
-"""`astraea verify`: our results against those of the simulators that ASTRAEA's and Gavel's authors released."""
+"""The comparisons for a person to read: what each prints, the tables it writes, and whether it agrees."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from astraea.cli import arguments as args
 from astraea.core.files import write_atomically
+from astraea.plots import charts
 from verification.astraea_runs import agrees, rho_quantiles, summarize, verify
 from verification.gavel_published import shown_published, verify_published
 from verification.gavel_runs import measurements, shown_gavel, verify_gavel
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser("verify", help="compare with the authors' own results", description=run.__doc__)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="WORKLOAD.input.csv.gz and WORKLOAD_nNODES_RUN.csv.gz")
-    parser.add_argument("--jobs", type=args.whole_number, metavar="N", help="processes; as many as cores if not given")
-    parser.add_argument("--table", type=Path, metavar="FILE.csv", help="write the table there")
-    parser.add_argument("--figures", type=Path, metavar="DIR", help="draw the fairness of jobs, theirs and ours, there")
-    parser.set_defaults(run=run)
+class Comparison(NamedTuple):
+    """One X-versus-Y.
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Simulate what the released simulator simulated and compare every job; exit code 1 if a run does not agree.
-
-    Where the folder holds gavel/summary.csv, averages are compared with those of Gavel's simulator too. As optima are
-    seldom unique they are close or not, and what is not is named; the exit code is about the exact comparison.
+    Attributes
+    ----------
+    about : str
+        What is compared, in a sentence.
+    needed : str
+        File in the folder of reference results without which it is left out, unless it is asked for by name.
+    report : function of the folder of reference results, the path of the first table and the folder of figures
+        Prints, writes what has a place, and says whether everything that must be equal is.
     """
-    compared = verify(arguments.folder, jobs=arguments.jobs or None)
-    table = pd.DataFrame([summarize(jobs) for jobs in compared])
-    print(shown(table))
-    agreed = [agrees(row) for row in table.to_dict("records")]
-    for row, jobs, is_good in zip(table.to_dict("records"), compared, agreed, strict=True):
+
+    about: str
+    needed: str
+    report: Callable[[Path, Path | None, Path | None], bool]
+
+
+def report_astraea(folder: Path, table: Path | None, figures: Path | None) -> bool:
+    """Compare every job with the released simulator of ASTRAEA; the answer is whether all runs agree."""
+    compared = verify(folder)
+    found = pd.DataFrame([summarize(jobs) for jobs in compared])
+    print(shown(found))
+    agreed = [agrees(row) for row in found.to_dict("records")]
+    for row, jobs, is_good in zip(found.to_dict("records"), compared, agreed, strict=True):
         if not is_good:
             print(first_difference(row, jobs))
     print(f"\n{sum(agreed)} of {len(agreed)} runs agree: every job ends in the same second, with the same lease ends,")
     print("preemptions and rho_job to four decimals.")
-    if arguments.table is not None:
-        write_atomically(arguments.table, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-    if arguments.figures is not None:
-        draw(compared, arguments.figures)
-    compare_averages(arguments)
-    return 0 if all(agreed) else 1
+    _write(found, table)
+    if figures is not None:
+        draw(compared, figures)
+    return all(agreed)
 
 
-def compare_averages(arguments: argparse.Namespace) -> None:
-    """Compare with the averages of Gavel's simulator, if the folder has them; the tables go beside the first one."""
-    if not (arguments.folder / "gavel" / "summary.csv").is_file():
-        return
-    table = verify_gavel(arguments.folder)
-    print(f"\n{shown_gavel(table)}\n")
-    published = verify_published(measurements(arguments.folder), jobs=arguments.jobs or None)
-    print(shown_published(published))
-    if arguments.table is not None:
-        for name, found in (("gavel", table), ("published", published)):
-            path = arguments.table.with_name(f"{arguments.table.stem}_{name}.csv")
-            write_atomically(path, found.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+def report_gavel(folder: Path, table: Path | None, figures: Path | None) -> bool:
+    """Compare averages with Gavel's simulator; optima are seldom unique, so what is not close is named, no failure."""
+    found = verify_gavel(folder)
+    print(f"\n{shown_gavel(found)}")
+    _write(found, table, "_gavel")
+    return True
+
+
+def report_published(folder: Path, table: Path | None, figures: Path | None) -> bool:
+    """Compare averages with those that Gavel's authors published, which are rounded and of an older version."""
+    found = verify_published(measurements(folder))
+    print(f"\n{shown_published(found)}")
+    _write(found, table, "_published")
+    return True
+
+
+COMPARISONS: Final = {
+    "ours-versus-released-astraea": Comparison(
+        "every job of the runs of the simulator that ASTRAEA's authors released", "", report_astraea
+    ),
+    "ours-versus-released-gavel": Comparison(
+        "average JCT and makespan of the runs of Gavel's own simulator", "gavel/summary.csv", report_gavel
+    ),
+    "ours-versus-published-gavel": Comparison(
+        "average JCTs that Gavel's authors published, on the jobs of their generator", "gavel/summary.csv",
+        report_published,
+    ),
+}  # fmt: skip
+"""By name, in the order in which they are made."""
+
+
+def _write(table: pd.DataFrame, path: Path | None, suffix: str = "") -> None:
+    """Write a table beside the first one, if that has a place."""
+    if path is not None:
+        text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        write_atomically(path.with_name(f"{path.stem}{suffix}{path.suffix}" if suffix else path.name), text)
 
 
 def shown(table: pd.DataFrame) -> str:
-    """Write the comparison for a person: ours, and theirs behind it."""
+    """Write the comparison of jobs: ours, and theirs behind it."""
     pairs = {"average_jct": "{:.1f}", "sharing_loss": "{:.4f}", "average_slowdown": "{:.4f}", "lease_ends": "{:.0f}"}
     lines = table[["workload", "nodes", "run", "jobs", "same_end_time", "same_lost_leases", "same_rho_job"]].copy()
     for column, form in pairs.items():
@@ -93,8 +119,6 @@ def first_difference(row: dict[Any, Any], jobs: pd.DataFrame) -> str:
 
 def draw(compared: list[pd.DataFrame], folder: Path) -> None:
     """Distribution of rho_job in every run, one picture for each workload: lines are ours, points theirs."""
-    from astraea.plots import charts
-
     folder.mkdir(parents=True, exist_ok=True)
     looks = {"astraea-repaired": "astraea", "astraea": "astraea-released", "tiresias": "tiresias-l", "yarn": "yarn-cs"}
     for workload in dict.fromkeys(str(jobs["workload"].iloc[0]) for jobs in compared):

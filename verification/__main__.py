@@ -1,0 +1,48 @@
+"""Compare our results with those of the authors' own programs: ``python -m verification DIR``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from astraea.cli import arguments as args
+from astraea.cli.main import run
+from verification.report import COMPARISONS
+
+
+def _list(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        for name, comparison in COMPARISONS.items():
+            print(f"{name:<30} {comparison.about}")
+        print(f"{'old-versus-new-figures':<30} the tables of two checkouts: python -m verification.tables OLD NEW")
+        context.exit()
+
+
+@click.command("python -m verification", cls=args.Command)
+@click.argument(
+    "folder", type=click.Path(path_type=Path), metavar="DIR",
+    help="reference results: WORKLOAD.input.csv.gz and WORKLOAD_nNODES_RUN.csv.gz, gavel/summary.csv",
+)
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="all that DIR has results for if none")
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="names them")
+@args.path("--table", "FILE.csv", "write the tables there and beside it")
+@args.path("--figures", "DIR", "draw the fairness of jobs, theirs and ours, there")
+@args.parallel
+def verify(folder: Path, names: tuple[str, ...], table: Path | None, figures: Path | None) -> int:
+    """Simulate what the authors' own programs simulated and compare.
+
+    The exit code is 1 if a job of ASTRAEA's released simulator does not end alike. Averages of Gavel's simulator are
+    close or not, as optima are seldom unique, and what is not is named.
+    """
+    for name in names:
+        if name not in COMPARISONS:
+            raise click.BadParameter(f"unknown comparison {name!r}; known are {', '.join(COMPARISONS)}")
+    chosen = [COMPARISONS[name] for name in names]
+    chosen = chosen or [c for c in COMPARISONS.values() if not c.needed or (folder / c.needed).is_file()]
+    return 0 if all([comparison.report(folder, table, figures) for comparison in chosen]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(run(verify))
