@@ -28,8 +28,8 @@ smoke: $(STAMP) ## two minutes: the quick tests, and the figures of the small sy
 data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly for another one)
 	@$(BIN)/astraea data fetch $${NAME:+"$$NAME"}
 
-verify: $(STAMP) ## every job against the released simulator's results in REFERENCE= (default ../shared/reference)
-	@$(BIN)/astraea verify "$(REFERENCE)" --figures figures --table data/verification.csv $${JOBS:+--jobs "$$JOBS"}
+verify: $(STAMP) ## our results against the authors' own programs' in REFERENCE= (default ../shared/reference)
+	@$(BIN)/python -m verification "$(REFERENCE)" --figures figures --table data/verification.csv $${JOBS:+--jobs "$$JOBS"}
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks
@@ -48,7 +48,7 @@ lock: $(STAMP) ## requirements.in -> requirements.lock (Linux and macOS, Python 
 
 clean: ## remove the environment, caches and build/; downloads in data/raw/ stay
 	rm -rf .venv build data/cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage
-	find astraea tests bench -name __pycache__ -prune -exec rm -rf {} +
+	find astraea verification tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16

@@ -52,7 +52,8 @@ def compare_tables(old: Path, new: Path) -> Compared:
     for name in both:
         a, b = (pd.read_csv(side[name], dtype=str, keep_default_na=False) for side in (before, after))
         if list(a) != list(b) or len(a) != len(b):
-            differences.append(f"{name}: {len(a)} rows of {', '.join(a)} became {len(b)} rows of {', '.join(b)}")
+            was, now = (f"{len(table)} rows of {', '.join(map(str, table))}" for table in (a, b))
+            differences.append(f"{name}: {was} became {now}")
             continue
         measured = [column for column in a if column not in TIMES]
         values, times = values + len(measured) * len(a), times + (a.shape[1] - len(measured)) * len(a)

@@ -55,7 +55,7 @@ def list_() -> None:
 def policies(for_program: bool) -> None:
     """List the schedulers with source and parameters, and the settings of a simulation."""
     from astraea.cluster.policies import POLICIES
-    from astraea.cluster.simulate import Settings
+    from astraea.cluster.settings import Settings
 
     listed: dict[str, dict[str, Any]] = {
         name: {

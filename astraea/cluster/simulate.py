@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
@@ -17,8 +17,9 @@ from astraea.cluster.engine.placement import PLACEMENTS
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, Private, View, grown, new_state, quotas, whole
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy_api import Policy
+from astraea.cluster.settings import Settings
 from astraea.cluster.tables import grant_log, job_table, timeline_table
-from astraea.core.checks import number, whole_number
+from astraea.core.checks import whole_number
 from astraea.core.compilation import digest
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.provenance import provenance
@@ -28,43 +29,6 @@ from astraea.traces.trace import Trace
 
 SIMULATOR: Final = ("core", "cluster", "traces/trace.py", "traces/columns.py")
 """Where the code lies that decides a result, as `digest` takes it."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is simulated besides trace, cluster and policy.
-
-    Attributes
-    ----------
-    interval : float
-        Time between rounds [s] ([Ye2022] §6.1.3).
-    checkpoint_overhead : float
-        GPUs are held without progress at the end of a lease [s] (§5.1.1).
-    restart_overhead : float
-        Cold start of a preempted job [s] (§6.4).
-    placement : str
-        One of `PLACEMENTS`.
-    estimator : str
-        One of `ESTIMATORS`: where policies that need them get running times from.
-    estimate_error : float
-        Mean absolute percentage error of the estimator `noisy` (0.5 is 50 %), 0 for the others.
-    """
-
-    interval: float = 10.0
-    checkpoint_overhead: float = 5.0
-    restart_overhead: float = 20.0
-    placement: str = "consolidated"
-    estimator: str = "oracle"
-    estimate_error: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.placement not in PLACEMENTS:
-            raise InputError(f"placement must be one of {', '.join(PLACEMENTS)}, got {self.placement!r}")
-        for f in fields(self)[:3]:
-            number(getattr(self, f.name), f.name, least=0, most=1e9, expected="a time from 0 to 1e9 s")
-        if self.interval == 0:
-            raise InputError("interval must be above 0 s, got 0")
-        estimators.check(self.estimator, self.estimate_error)
 
 
 def simulate(

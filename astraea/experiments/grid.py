@@ -13,7 +13,7 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
-from astraea.cluster.simulate import Settings
+from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.experiments.cache import Work, measured

@@ -15,7 +15,8 @@ import joblib
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import POLICIES, get_policy
 from astraea.cluster.policy import Policy
-from astraea.cluster.simulate import SIMULATOR, Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import SIMULATOR, simulate
 from astraea.core.checks import whole_number
 from astraea.core.compilation import digest
 from astraea.core.result import Result

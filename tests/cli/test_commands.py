@@ -12,7 +12,8 @@ from tiny_trace import TINY, command
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import JOB_COLUMNS
 from astraea.traces import named
@@ -27,7 +28,7 @@ B,t,1,5.0,60.0,90.0,30.0,85.0,55.0,2.8333333333333335,30.0,42.5,0.70588235294117
 """
 
 
-SET_ASIDE = """\
+EXCLUDED_JOBS = """\
 job_id,tenant,demand,duration,reason
 C,,,,asks for 0 GPUs
 D,t,2,30.0,demand exceeds the cluster (1 GPUs)
@@ -41,8 +42,6 @@ def tiny(tmp_path: Path) -> Path:
     return path
 
 
-
-
 LEASE = ("--param", "lease_term=60")
 
 
@@ -50,14 +49,14 @@ def test_simulate_writes_what_one_finds_by_hand(tiny: Path, capsys: pytest.Captu
     out = tiny.parent / "deep" / "out"
     assert main(command(tiny, *LEASE, "--format", "tiresias-csv", "--out", str(out))) == 0
     assert (out / "jobs.csv").read_text() == JOBS
-    assert (out / "excluded_jobs.csv").read_text() == SET_ASIDE
+    assert (out / "excluded_jobs.csv").read_text() == EXCLUDED_JOBS
     assert (out / "tenants.csv").read_text() == (
         "window_start,window_end,tenant,attained_service,fair_service,rho_tenant\n"
     )
     about = json.loads((out / "provenance.json").read_text())
     assert about["parameters"]["lease_term"] == 60
     assert (about["policy"], about["nodes"], about["seed"]) == ("astraea", 1, 0)
-    assert sorted(p.name for p in out.iterdir()) == ["jobs.csv", "provenance.json", "excluded_jobs.csv", "tenants.csv"]
+    assert sorted(p.name for p in out.iterdir()) == ["excluded_jobs.csv", "jobs.csv", "provenance.json", "tenants.csv"]
     printed, err = capsys.readouterr()
     assert err == ""
     rows = [line.split() for line in printed.splitlines()]

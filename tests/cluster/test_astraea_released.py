@@ -10,7 +10,8 @@ from schedules import drawn, jobs, simulated
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
 from verification.astraea_runs import released_rho

@@ -10,7 +10,8 @@ import pytest
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.result import JOB_COLUMNS
 from astraea.traces.trace import Trace

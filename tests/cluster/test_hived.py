@@ -25,7 +25,8 @@ from astraea.cluster.policies.hived_cells import (
     owned,
     take_cells,
 )
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
 

@@ -10,7 +10,8 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import placement
 from astraea.cluster.engine.placement import PLACEMENTS
 from astraea.cluster.engine.state import Private, View, new_state
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
 
 

@@ -15,7 +15,8 @@ from workloads import audit, workload
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policies.themis import auction
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
 

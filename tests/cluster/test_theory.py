@@ -12,7 +12,8 @@ from scipy import stats
 from workloads import audit
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
 
 SERVICE = 1000.0

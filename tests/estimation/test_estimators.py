@@ -14,7 +14,8 @@ from histories import busy, of
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import POLICIES, get_policy
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.estimation import estimators
 from astraea.estimation.estimates import accuracy

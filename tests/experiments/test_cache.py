@@ -20,7 +20,8 @@ from small_runs import FOUR, content, forbid, same, tiny
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.experiments import cache
 from astraea.experiments import run as run_module

@@ -20,7 +20,8 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy_api import Policy
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.traces.synthetic import synthesize
 from astraea.traces.trace import Trace

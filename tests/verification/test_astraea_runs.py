@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from released_twin import Job, Simulator
 
-from astraea.cli.main import main
+from astraea.cli.main import run
 from astraea.core.errors import InputError
+from verification.__main__ import verify as verification
 from verification.astraea_runs import agrees, compare, references, summarize, verify
 
 NODES = 2
@@ -43,26 +44,6 @@ def test_every_run_agrees(tmp_path: Path) -> None:
         assert agrees(row), row
         assert row["average_jct"] == row["their_average_jct"]
         assert row["lease_ends"] == row["their_lease_ends"] > 40
-
-
-def test_the_command_prints_the_table_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, table = write(tmp_path), tmp_path / "table.csv"
-    code = main(["verify", str(folder), "--jobs", "1", "--table", str(table), "--figures", str(tmp_path / "figures")])
-    assert code == 0
-    assert "3 of 3 runs agree" in capsys.readouterr().out
-    assert list(pd.read_csv(table)["same_end_time"]) == [40, 40, 40]
-    assert {p.name for p in (tmp_path / "figures").iterdir()} == {f"verification_w.{e}" for e in ("csv", "png", "svg")}
-
-
-def test_a_difference_is_named_and_is_an_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, ("tiresias",)) / f"w_n{NODES}_tiresias.csv.gz"
-    table = pd.read_csv(path)
-    end = table.loc[7, "end_time"]
-    table.loc[7, "end_time"] = end + 1
-    table.to_csv(path, index=False)
-    assert main(["verify", str(tmp_path), "--jobs", "1"]) == 1
-    sentence = f"parts before {end:g} s, the first end that differs: job '7' ends at {end:g} s here"
-    assert sentence in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("column, by", [("lease_expiry_cnt", 1), ("preempt_cnt", 1), ("fairness", 0.001)])

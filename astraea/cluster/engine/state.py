@@ -10,7 +10,7 @@ Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabe
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,9 @@ from astraea.cluster.engine.records import (
     Records,
     records,
 )
-from astraea.traces.trace import Trace
+
+if TYPE_CHECKING:  # for the annotations only: policies import this module, and need no table
+    from astraea.traces.trace import Trace
 
 # status of a job
 FUTURE: Final = 0

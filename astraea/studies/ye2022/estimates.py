@@ -14,7 +14,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import Settings
+from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, average_slowdown, sharing_loss
 from astraea.core.result import Result

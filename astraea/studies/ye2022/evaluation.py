@@ -27,7 +27,8 @@ import numpy as np
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import Settings, split_off_impossible
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import split_off_impossible
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from astraea.studies.scales import SCALES as SCALES

@@ -14,7 +14,7 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy_api import Policy
-from astraea.cluster.simulate import Settings
+from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import Settings
+from astraea.cluster.settings import Settings
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from astraea.studies.ye2022.evaluation import LARGE

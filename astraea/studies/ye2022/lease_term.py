@@ -11,7 +11,7 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy_api import Policy
-from astraea.cluster.simulate import Settings
+from astraea.cluster.settings import Settings
 from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, overhead_share, sharing_loss

@@ -15,7 +15,7 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import HOUR, quotas
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import Settings
+from astraea.cluster.settings import Settings
 from astraea.core.arrays import FloatArray
 from astraea.core.metrics import SHARING_LOSS, average_jct, average_slowdown, overhead_share
 from astraea.core.result import Result

@@ -10,7 +10,8 @@ import pytest
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import Settings, simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, overhead_share, sharing_loss
 from astraea.experiments.grid import run_grid

@@ -1,0 +1,50 @@
+"""What is simulated besides trace, cluster and policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from astraea.cluster.engine.placement import PLACEMENTS
+from astraea.core.checks import number
+from astraea.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Overheads, placement and estimates of running times.
+
+    Attributes
+    ----------
+    interval : float
+        Time between rounds [s] ([Ye2022] §6.1.3).
+    checkpoint_overhead : float
+        GPUs are held without progress at the end of a lease [s] (§5.1.1).
+    restart_overhead : float
+        Cold start of a preempted job [s] (§6.4).
+    placement : str
+        How gangs go to nodes: consolidated, strict, spread or random.
+    estimator : str
+        Where policies that need running times get them: oracle, noisy, history or gradient-boosting.
+    estimate_error : float
+        Mean absolute percentage error of the estimator `noisy` (0.5 is 50 %), 0 for the others.
+    """
+
+    interval: float = 10.0
+    checkpoint_overhead: float = 5.0
+    restart_overhead: float = 20.0
+    placement: str = "consolidated"
+    estimator: str = "oracle"
+    estimate_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.placement not in PLACEMENTS:
+            raise InputError(f"placement must be one of {', '.join(PLACEMENTS)}, got {self.placement!r}")
+        for f in fields(self)[:3]:
+            number(getattr(self, f.name), f.name, least=0, most=1e9, expected="a time from 0 to 1e9 s")
+        if self.interval == 0:
+            raise InputError("interval must be above 0 s, got 0")
+        from astraea.estimation.estimators import (
+            check,  # takes a second to import; `astraea policies` needs no estimator
+        )
+
+        check(self.estimator, self.estimate_error)
