@@ -24,7 +24,7 @@ from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
-from astraea.experiments.parallel import computing, parallel_map
+from astraea.experiments.parallel import parallel_map
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 
@@ -241,7 +241,6 @@ def rho_quantiles(jobs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"run": jobs["run"].iloc[0], "share": share, **both})
 
 
-def verify(folder: str | Path, *, jobs: int | None = None) -> list[pd.DataFrame]:
+def verify(folder: str | Path) -> list[pd.DataFrame]:
     """`compare` all runs of a folder, in parallel; in their order."""
-    with computing(jobs):
-        return parallel_map(compare, [(reference,) for reference in references(folder)])
+    return parallel_map(compare, [(reference,) for reference in references(folder)])

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from astraea.experiments.parallel import computing, parallel_stream
+from astraea.experiments.parallel import parallel_stream
 from astraea.gavel.policies import get_policy
 from astraea.gavel.problem import Policy
 from astraea.gavel.simulate import simulate
@@ -51,17 +51,13 @@ CLOSE: Final = 0.1
 """Relative difference that counts as agreement."""
 
 
-def verify_published(
-    throughputs: str | Path, *, jobs: int | None = None, only: tuple[tuple[str, float, str], ...] = ()
-) -> pd.DataFrame:
+def verify_published(throughputs: str | Path, *, only: tuple[tuple[str, float, str], ...] = ()) -> pd.DataFrame:
     """Simulate the runs behind the published averages, in parallel.
 
     Parameters
     ----------
     throughputs : path
         The measured ones.
-    jobs : int, optional
-        Processes.
     only : tuple of (workload, jobs per hour, system)
         Only these; all if empty.
 
@@ -78,8 +74,7 @@ def verify_published(
     ]
     table = Throughputs.read(throughputs)
     calls = [(number, table, *cell[:3]) for number, cell in enumerate(cells)]
-    with computing(jobs):
-        found = dict(parallel_stream(_average, calls))
+    found = dict(parallel_stream(_average, calls))
     frame = pd.DataFrame(cells, columns=["workload", "jobs_per_hour", "system", "published_jct"])
     frame.insert(3, "average_jct", [found[number] for number in range(len(cells))])
     frame["difference"] = frame["average_jct"] / frame["published_jct"] - 1

@@ -7,39 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from released_twin import Job, Simulator
+from released_runs import NODES, write_runs
 
-from astraea.cli.main import run
 from astraea.core.errors import InputError
-from verification.__main__ import verify as verification
+from astraea.experiments.parallel import computing
 from verification.astraea_runs import agrees, compare, references, summarize, verify
-
-NODES = 2
-ORDERS = {"astraea-repaired": "fairness", "tiresias": "2das", "themis": "themis"}
-
-
-def write(folder: Path, runs: tuple[str, ...] = tuple(ORDERS)) -> Path:
-    """40 jobs of two tenants on 16 GPUs, and what the twin makes of them."""
-    rows = [(k, "uv"[k % 2], [1, 2, 4, 1, 8][k % 5], 40 * k, 300 + 97 * (k * k % 31)) for k in range(40)]
-    head = ["job_id", "user", "num_gpu", "submit_time", "duration"]
-    jobs = pd.DataFrame(rows, columns=head)
-    shown = jobs.assign(iterations=100, model_name="alexnet", interval=1, expect_time=jobs["duration"])
-    shown.to_csv(folder / "w.input.csv.gz", index=False)
-    for run in runs:
-        twins = [Job(str(k), "uv".index(user), *rest) for k, user, *rest in rows]
-        Simulator(twins, [8, 8], 16, ORDERS[run], run != "astraea-repaired").run()
-        table = jobs[["job_id", "submit_time", "duration"]].assign(
-            end_time=[j.end for j in twins],
-            fairness=[round(j.fairness, 4) for j in twins],
-            lease_expiry_cnt=[j.lease_ends for j in twins],
-            preempt_cnt=[j.preemptions for j in twins],
-        )
-        table.to_csv(folder / f"w_n{NODES}_{run}.csv.gz", index=False)
-    return folder
 
 
 def test_every_run_agrees(tmp_path: Path) -> None:
-    for jobs in verify(write(tmp_path), jobs=1):
+    for jobs in verify(write_runs(tmp_path)):
         row = summarize(jobs)
         assert agrees(row), row
         assert row["average_jct"] == row["their_average_jct"]
@@ -48,7 +24,7 @@ def test_every_run_agrees(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column, by", [("lease_expiry_cnt", 1), ("preempt_cnt", 1), ("fairness", 0.001)])
 def test_other_differences_count_too(tmp_path: Path, column: str, by: float) -> None:
-    path = write(tmp_path, ("tiresias",)) / f"w_n{NODES}_tiresias.csv.gz"
+    path = write_runs(tmp_path, ("tiresias",)) / f"w_n{NODES}_tiresias.csv.gz"
     table = pd.read_csv(path)
     table[column] = table[column].astype(float)
     table.loc[3, column] += by
@@ -100,16 +76,17 @@ def damage(folder: Path, how: str) -> None:
     ],
 )
 def test_bad_reference_files_get_a_sentence(tmp_path: Path, how: str, sentence: str) -> None:
-    damage(write(tmp_path, ("tiresias",)), how)
+    damage(write_runs(tmp_path, ("tiresias",)), how)
     with pytest.raises(InputError) as error:
-        verify(tmp_path, jobs=1)
+        verify(tmp_path)
     assert sentence in str(error.value)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.slow
 def test_every_job_of_the_authors_runs_ends_in_the_same_second(shared: Path) -> None:
-    compared = verify(shared / "reference", jobs=2)
+    with computing(jobs=2):
+        compared = verify(shared / "reference")
     rows = [summarize(jobs) for jobs in compared]
     assert {(r["workload"], r["run"]) for r in rows} >= {
         (w, r) for w in ("w2", "chrSLO") for r in ("astraea-repaired", "astraea", "tiresias", "themis", "yarn")

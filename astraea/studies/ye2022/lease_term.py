@@ -76,7 +76,7 @@ def select_lease_term(
     seed, settings
         As in `simulate`.
     **options
-        `jobs`, `cache`, `backend`, `scheduler`, `progress` of `run_grid`.
+        `cache`, `progress` of `run_grid`.
 
     Raises
     ------
