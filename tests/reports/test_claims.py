@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 
 import pandas as pd
@@ -11,8 +13,9 @@ from places import ROOT
 
 from astraea.core.errors import InputError
 from astraea.reports.claims import evaluate
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, SEVEN
-from astraea.reports.claims.ye2022 import RULES
+from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
+from astraea.reports.claims.statements import STATEMENTS, read_statements
+from astraea.reports.claims.ye2022 import SEVEN
 
 Judge = Callable[..., dict[tuple[str, str], tuple[str, str]]]
 
@@ -49,8 +52,34 @@ def leases(jct: dict[int, float], overhead: dict[int, float], loss: dict[int, fl
 def test_every_statement_has_a_rule() -> None:
     table = evaluate.read_claims()
     assert len(table) == 114 and table["id"].is_unique
-    assert set(RULES) == set(table.loc[table["id"].str.startswith("ye."), "id"])
+    assert set(STATEMENTS) == set(table["id"])
     assert set(table["relation"]) >= {"=", "ordering", "monotone", "shape", "exists", "<="}
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ('table = "fig01"', "there is no rule ''; there are: absolutely_fair, "),
+        ('rule = "lowestt", table = "fig13"', "there is no rule 'lowestt'; there are: absolutely_fair, "),
+        ('rule = "lowest", column = "x"', "the table is missing"),
+        ('rule = "lowest", table = "fig13"', "rule lowest: column is missing; it takes: column"),
+        ('rule = "lowest", table = "fig13", colum = "x"', "rule lowest: it takes no colum; it takes: column"),
+        ('rule = "some_slow", table = "fig13", best = 1', "rule some_slow: it takes no best; it takes: nothing"),
+    ],
+)
+def test_what_a_statement_lacks_is_said(tmp_path: Path, entry: str, says: str) -> None:
+    path = tmp_path / "ye2022.toml"
+    path.write_text(f'"ye.f13" = {{ {entry} }}\n')
+    with pytest.raises(InputError) as err:
+        read_statements(path)
+    assert str(err.value).startswith(f"ye2022.toml, ye.f13: {says}")
+
+
+def test_statements_are_part_of_the_package() -> None:
+    files = resources.files("astraea.reports.claims")
+    papers = ("mahajan2020", "narayanan2020", "wang2023", "ye2022")
+    ids = [id for paper in papers for id in tomllib.loads(files.joinpath(f"{paper}.toml").read_text(encoding="utf-8"))]
+    assert sorted(ids) == sorted(STATEMENTS)
 
 
 def test_without_tables_nothing_is_judged(judge: Judge) -> None:

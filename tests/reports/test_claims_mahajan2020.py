@@ -11,10 +11,11 @@ import pytest
 from judging import Judge
 
 from astraea.core.errors import InputError
-from astraea.reports.claims import evaluate
-from astraea.reports.claims.mahajan2020 import BASELINES, THEMIS_RULES, TRUTH
 from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
 from astraea.reports.gallery import write_gallery
+
+BASELINES = ("tiresias", "optimus", "gandiva-packing", "slaq")
+TRUTH = "truth is a best response"
 
 
 @pytest.fixture
@@ -45,11 +46,6 @@ def leases(max_rho: Sequence[float]) -> pd.DataFrame:
     rows = [("themis", t, x) for t, x in zip(terms, max_rho, strict=True)]
     rows += [("themis", float("inf"), 0.0), *(("strawman", t, 1e6 / t) for t in terms)]
     return pd.DataFrame(rows, columns=["scheduler", "lease_term", "max_rho"])
-
-
-def test_every_statement_has_a_rule() -> None:
-    ids = evaluate.read_claims()["id"]
-    assert set(THEMIS_RULES) == set(ids[ids.str.startswith("themis.")]) and len(THEMIS_RULES) == 7
 
 
 def test_without_tables_nothing_is_judged(judge: Judge) -> None:

@@ -9,8 +9,6 @@ import pytest
 from judging import Judge
 
 from astraea.core.errors import InputError
-from astraea.reports.claims import evaluate
-from astraea.reports.claims.narayanan2020 import GAVEL_RULES
 from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
 
 HOUR = 3600.0
@@ -29,11 +27,6 @@ def loads(column: str, rates: tuple[float, ...] = (1.0, 2.0), **values: tuple[fl
         for p, at in values.items() for r, v in zip(rates, at, strict=True) for k, d in enumerate((-0.01, 0.01))
     ]  # fmt: skip
     return pd.DataFrame([*rows, {"policy": next(iter(values)), "jct": 1.0, "share": 1.0}])
-
-
-def test_every_statement_has_a_rule() -> None:
-    ids = evaluate.read_claims()["id"]
-    assert set(GAVEL_RULES) == set(ids[ids.str.startswith("gavel.")])
 
 
 def test_without_tables_nothing_is_judged(judge: Judge) -> None:
@@ -156,7 +149,8 @@ def test_cost(judge: Judge) -> None:
         found = judge(gavel_cost__cost=table)
         assert tuple(found[id][0] for id in ("gavel.cost", "gavel.cost.slo", "gavel.cost.slos")) == verdicts
     found = judge(gavel_cost__cost=bills(1.4, 1.23, 0.35).iloc[:2])
-    assert found["gavel.cost"][0] == NOT_YET and "min-cost-slo" in found["gavel.cost"][2]
+    assert found["gavel.cost"][0] == HOLDS
+    assert found["gavel.cost.slos"][::2] == (NOT_YET, "min-cost-slo is not among the policies of gavel-cost_cost.csv")
 
 
 @pytest.mark.parametrize(

@@ -1,67 +1,12 @@
 """The papers' statements against the tables behind the figures: `evaluate(folder)` simulates nothing.
 
-Verdicts
---------
-holds
-    ``=`` : within the tolerance of its kind. Statistics of a trace: 2 points for shares of jobs, 3 for shares of
-    GPU-time. The six-GPU example: half a point in every window. Results of simulations: 10 % of the paper's value.
-    ``ordering``, ``exists`` : as stated, between means over seeds.
-    ``monotone`` : every step goes the right way, or is smaller than 1 % of the first value.
-    ``shape`` : the lowest point lies inside the range, within a factor of 2 of the paper's; of the fairness knob, a
-    part, within 0.2 of it.
-    ``<=`` : at most the value. ``>``, ``all`` : as stated. ``property`` : no counter-example was found.
-holds in direction
-    ``=`` : a share that the paper gives for several schedulers has the paper's order against each other one that is
-    there; another share has odds s / (1 - s) that differ by less than a factor of 2 (the six-GPU
-    example: each job within half a point on average); a ratio is on the same side of 1 and at
-    least half as far from it, in logarithms.
-    ``ordering`` : for more than half of the comparisons.
-    ``monotone`` : the last value lies on the right side of the first, and the rank correlation is at least 0.5.
-    ``shape`` : the lowest point lies inside the range.
-    ``<=`` : the excess over 1 is at most twice the stated one.
-    ``exists`` : the first half of it (`astraea.reports.claims.ye2022`).
-does not hold
-    Otherwise.
-not yet
-    A table or a scheduler that the statement speaks of is not there. A statement about all seven schedulers that is
-    true of those that are there is still "not yet"; if it is false of them, that is said.
+What is checked on which table stands in the TOML file of each paper, and what holds, or holds in direction, in the
+docstring of its rule; everything else does not hold. "Not yet" is a statement of whose tables or schedulers something
+is not there: one about all seven schedulers that is true of those that are there is still "not yet"; if it is false of
+them, that is said.
 
 A statement about ``venus`` with a value is checked on traces of Venus (whose name has "venus" in it), one about
 ``philly`` on traces of Philly; orderings, monotone trends, shapes and bounds on every trace of the folder.
-
-Tables
-------
-``<id>_<trace>.csv``; shares are numbers in [0, 1], times in seconds; `demand` is a text; one row per seed where
-there is a column `seed`; a `scheduler` is named as in `astraea policies`.
-
-======== ===================================================================================================
-table1   limit [s] (600, 3600, 21600, 86400, 518400), seed, share: jobs that run less
-fig01    demand, state, share: of all jobs; demand is 1, 2, 3, 4, 5-7, 8, >8
-fig02    demand, state, share: of all GPU service time
-fig03    demand, running_time, share: distribution function, with points at 3600 and 86400 s (other panels: in
-         columns of their own, empty here)
-fig04    tenant, day, utilization: daily means of at least two tenants
-table05  demand (1, <4, >=4), seed, pending_over_30min, average_pending_time, slowdown_over_5: under FIFO
-fig06    mechanism, job_id (Job1, Job2, Job3), demand, start, end, kind; the trace is ``example``
-fig09    lease_term, seed, average_jct, overhead_share, sharing_loss
-fig10    scheduler, rho_job, share: distribution function          table10  scheduler, seed, sharing_loss
-fig11    scheduler, tenant, low, q1, median, q3, high, n           table11  scheduler, seed, tenant_sharing_loss
-fig12    scheduler, slowdown, share: distribution function         table12  scheduler, seed, average_slowdown
-fig13    scheduler, seed, average_jct
-fig14    scheduler, nodes_percent, seed, average_jct, sharing_loss
-======== ===================================================================================================
-
-Of Themis, one row per trial, with leases of ``inf`` for one-shot auctions; the trace is ``apps``, of properties
-``random``:
-
-================= ============================================
-themis09          scheduler, max_rho
-themis19          f, max_rho, gpu_time [GPU-h]
-themis19-lease    scheduler, lease_term, max_rho
-themis-properties property, instances, violations
-================= ============================================
-
-Further columns, and figures of their own (``fig05``), are free.
 """
 
 from __future__ import annotations
@@ -73,13 +18,9 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.files import project_root
-from astraea.reports.claims.mahajan2020 import THEMIS_RULES
-from astraea.reports.claims.narayanan2020 import GAVEL_RULES
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Missing, Tables
-from astraea.reports.claims.wang2023 import MARKET_RULES
-from astraea.reports.claims.ye2022 import RULES as ASTRAEA_RULES
+from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Missing, Source, Tables
+from astraea.reports.claims.statements import STATEMENTS
 
-RULES: Final = {**ASTRAEA_RULES, **GAVEL_RULES, **MARKET_RULES, **THEMIS_RULES}
 VERDICTS: Final = (HOLDS, DIRECTION, OTHERWISE, NOT_YET)
 COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
@@ -152,9 +93,10 @@ def evaluate(folder: str | Path, data: str | Path | None = None) -> pd.DataFrame
         }
         for trace in _traces(tables, id, claim["trace"], relation):
             measured, verdict, missing = "", NOT_YET, ""
-            if id in RULES:
+            if id in STATEMENTS:
+                judge, table, on = STATEMENTS[id]
                 try:
-                    measured, verdict = RULES[id].check(tables, trace, id)
+                    measured, verdict = judge(Source(tables, table, on or trace, id))
                 except Missing as err:
                     missing = str(err)
             rows.append({**shown, "trace": trace, "measured": measured, "verdict": verdict, "note": missing})
@@ -177,9 +119,9 @@ def with_reasons(table: pd.DataFrame, data: str | Path | None = None) -> pd.Data
 
 def _traces(tables: Tables, id: str, trace: str, relation: str) -> list[str]:
     """Traces of the folder that a statement is checked on; the statement's own if there is none."""
-    if id not in RULES or RULES[id].pair:
+    if id not in STATEMENTS or STATEMENTS[id].on:
         return [trace]
-    there = tables.traces(RULES[id].table)
+    there = tables.traces(STATEMENTS[id].table)
     if relation not in _EVERYWHERE and trace != "both":
         there = [t for t in there if trace in t]
     return there or (["venus", "philly"] if trace == "both" else [trace])

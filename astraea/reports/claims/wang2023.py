@@ -1,12 +1,6 @@
-"""Each statement of [Wang2023] that is checked: its rule, and the table and column that it is measured on.
+"""The rules of [Wang2023]'s statements.
 
-Besides the rules of `evaluate`: ``>`` and ``all`` hold as stated, and in direction for more than half of the
-comparisons; ``property`` holds if no counter-example is known. Revenues and makespans are compared between sums over
-everything that is varied and over trials; a baseline that earns less than nothing in total has no ratio, and then the
-statement holds in direction if Astraea earns more.
-
-[Wang2023] Wang et al., Online Scheduling of Distributed Machine Learning Jobs for Incentivizing Sharing in
-Multi-Tenant Systems, IEEE Transactions on Computers 72(3).
+Revenues and makespans are compared between sums over everything that is varied and over trials.
 """
 
 from __future__ import annotations
@@ -16,17 +10,15 @@ from typing import Final
 import pandas as pd
 
 from astraea.reports.claims.rules import (
-    DIRECTION,
-    HOLDS,
-    OTHERWISE,
     Judged,
     Missing,
-    Rule,
-    Tables,
-    half_as_much,
+    Source,
+    at_most,
+    equal,
+    graded,
     most,
-    no_counter_example,
     number,
+    rule,
 )  # fmt: skip
 
 ASTRAEA: Final = "astraea-market"
@@ -35,209 +27,152 @@ FULL: Final = 0.995
 """Utilization that is written as 100 %."""
 
 
-def _in_example(tables: Tables, quantity: str) -> float:
-    frame = tables("wang-example", "example", "quantity", "value")
-    found = frame.loc[frame["quantity"] == quantity, "value"]
+def _in_example(source: Source, quantity: str) -> float:
+    found = source("value", quantity=quantity)["value"]
     if found.empty:
-        raise Missing(f"{quantity!r} is not in wang-example_example.csv")
+        raise Missing(f"{quantity!r} is not in {source.file}")
     return float(found.iloc[0])
 
 
-def example(quantity: str) -> Rule:
+@rule
+def exactly(source: Source, *, quantity: str) -> Judged:
     """``=`` for a number of the worked example, to be met exactly."""
-
-    def check(tables: Tables, _: str, id: str) -> Judged:
-        got = _in_example(tables, quantity)
-        return number(got, ""), HOLDS if abs(got - tables.paper[id]) <= 1e-9 else OTHERWISE
-
-    return Rule("wang-example", check, pair=True)
+    got = _in_example(source, quantity)
+    return number(got), graded(abs(got - source.paper) <= 1e-9)
 
 
-def _postponed(tables: Tables, _: str, id: str) -> Judged:
-    """§4.2: j22 does not fit into the second interval."""
-    interval = _in_example(tables, "interval in which j22 runs")
-    return f"runs in interval {interval:.0f}", HOLDS if interval > 2 else OTHERWISE
+@rule
+def postponed(source: Source, *, quantity: str, beyond: int) -> Judged:
+    """``exists``: the interval in which a job of the worked example runs comes after another one (§4.2)."""
+    interval = _in_example(source, quantity)
+    return f"runs in interval {interval:.0f}", graded(interval > beyond)
 
 
-def _all_there(frame: pd.DataFrame | pd.Series[float], table: str, *names: str) -> None:
-    """Raise `Missing` for a scheduler that is not in the index."""
-    for name in names:
-        if name not in frame.index:
-            raise Missing(f"{name} is not among the schedulers of {table}")
+@rule
+def earns_more(source: Source, *, varied: str, baseline: str) -> Judged:
+    """``=``: Astraea's total revenue over a baseline's, linear utility.
+
+    A baseline that earns less than nothing in total has no ratio: in direction, then, if Astraea earns more.
+    """
+    frame = source("scheduler", "revenue", varied=varied, utility="linear")
+    total = source.having(frame.groupby("scheduler")["revenue"].sum(), ASTRAEA, baseline)
+    ours, theirs = float(total[ASTRAEA]), float(total[baseline])
+    if theirs <= 0:
+        return f"no ratio: Astraea {ours:,.0f}, {baseline} {theirs:,.0f}", graded(False, ours > theirs)
+    return equal(source, ours / theirs, "x")
 
 
-def earns_more(varied: str, baseline: str) -> Rule:
-    """``=``: Astraea's total revenue over a baseline's, linear utility."""
-
-    def check(tables: Tables, trace: str, id: str) -> Judged:
-        frame = tables("wang04", trace, "varied", "utility", "scheduler", "revenue")
-        frame = frame[(frame["varied"] == varied) & (frame["utility"] == "linear")]
-        total = frame.groupby("scheduler")["revenue"].sum()
-        _all_there(total, f"wang04_{trace}.csv", ASTRAEA, baseline)
-        ours, theirs = float(total[ASTRAEA]), float(total[baseline])
-        if theirs <= 0:
-            shown = f"no ratio: Astraea {ours:,.0f}, {baseline} {theirs:,.0f}"
-            return shown, DIRECTION if ours > theirs else OTHERWISE
-        return _ratio(ours / theirs, tables.paper[id])
-
-    return Rule("wang04", check)
-
-
-def _ratio(got: float, paper: float) -> Judged:
-    """``=`` for a ratio."""
-    near = abs(got - paper) <= 0.1 * paper
-    return number(got, "x"), HOLDS if near else DIRECTION if half_as_much(got, paper) else OTHERWISE
-
-
-def _ratios(tables: Tables, *names: str) -> pd.DataFrame:
+def _ratios(source: Source, *names: str) -> pd.DataFrame:
     """Mean performance ratio over trials; rows (servers, jobs), columns schedulers."""
-    frame = tables("wang05", "small", "jobs", "servers", "scheduler", "ratio")
+    frame = source("jobs", "servers", "scheduler", "ratio")
     wide = frame.pivot_table(index=["servers", "jobs"], columns="scheduler", values="ratio")
-    _all_there(wide.T, "wang05_small.csv", *names)
+    source.having(wide.mean(), *names)
     return wide
 
 
-def _close_to_optimum(tables: Tables, _: str, id: str) -> Judged:
-    """Fig 5: Astraea's ratio in every setting."""
-    got = _ratios(tables, ASTRAEA)[ASTRAEA]
-    return f"{got.min():.3g} to {got.max():.3g}", most([bool(r > tables.paper[id]) for r in got])
+@rule
+def close_to_optimum(source: Source) -> Judged:
+    """``>``: Astraea's performance ratio in every setting (Fig 5)."""
+    got = _ratios(source, ASTRAEA)[ASTRAEA]
+    return f"{got.min():.3g} to {got.max():.3g}", most((got > source.paper).to_list())
 
 
-def _drop(tables: Tables, _: str, id: str) -> Judged:
-    """Fig 5: from the fewest jobs to the most, for the number of servers where that is worst."""
-    by_jobs = _ratios(tables, ASTRAEA).pivot_table(index="servers", columns="jobs", values=ASTRAEA)
-    if by_jobs.shape[1] < 2:
-        raise Missing("there is one number of jobs only")
-    got, bound = float((by_jobs.iloc[:, 0] - by_jobs.iloc[:, -1]).max()), tables.paper[id]
+@rule
+def drop(source: Source) -> Judged:
+    """``<=``: from the fewest jobs to the most, for the number of servers where that is worst (Fig 5)."""
+    frame = source("jobs", "servers", "ratio", scheduler=ASTRAEA)
+    by_jobs = frame.pivot_table(index="servers", columns="jobs", values="ratio")
     jobs = by_jobs.columns
-    shown = f"{got:.3g} from {jobs[0]} to {jobs[-1]} jobs"
-    return shown, HOLDS if got <= bound else DIRECTION if got <= 2 * bound else OTHERWISE
+    if len(jobs) < 2:
+        raise Missing("there is one number of jobs only")
+    got = float((by_jobs.iloc[:, 0] - by_jobs.iloc[:, -1]).max())
+    return f"{got:.3g} from {jobs[0]} to {jobs[-1]} jobs", at_most(got, source.paper, base=0.0)
 
 
-def _closest(tables: Tables, _: str, id: str) -> Judged:
-    """Fig 6: Astraea against each other scheduler in every setting."""
-    wide = _ratios(tables, ASTRAEA, *BASELINES)
-    comparisons = [bool(row[ASTRAEA] > row[name]) for _, row in wide.iterrows() for name in BASELINES]
+@rule
+def closest_to_optimum(source: Source) -> Judged:
+    """``ordering``: Astraea's performance ratio against each other scheduler's in every setting (Fig 6)."""
+    wide = _ratios(source, ASTRAEA, *BASELINES)
+    comparisons = [x for name in BASELINES for x in (wide[ASTRAEA] > wide[name]).to_list()]
     means = ", ".join(f"{name} {wide[name].mean():.3g}" for name in (ASTRAEA, *BASELINES))
     return f"{means}; higher in {sum(comparisons)} of {len(comparisons)}", most(comparisons)
 
 
-def _absolutely_fair(tables: Tables, trace: str, id: str) -> Judged:
-    """Fig 7: BatchSche's revenue fairness, a tenant's mean over trials."""
-    frame = tables("wang07", trace, "scheduler", "tenant", "alpha")
-    alpha = frame[frame["scheduler"] == "batch-sche"].groupby("tenant")["alpha"].mean()
+@rule
+def absolutely_fair(source: Source, *, scheduler: str) -> Judged:
+    """``=`` within 0.1: the revenue fairness of every tenant, mean over trials; in direction of most (Fig 7)."""
+    alpha = source.means("alpha", by="tenant", scheduler=scheduler)
     if alpha.empty:
-        raise Missing("batch-sche has no revenue fairness: its total revenue is not above 0")
-    right = [bool(abs(a - tables.paper[id]) <= 0.1) for a in alpha]
-    return f"{alpha.min():.3g} to {alpha.max():.3g}, {sum(right)} of {len(right)} tenants within 0.1 of 1", most(right)
+        raise Missing(f"{scheduler} has no revenue fairness: its total revenue is not above 0")
+    right = [bool(abs(a - source.paper) <= 0.1) for a in alpha]
+    shown = f"{alpha.min():.3g} to {alpha.max():.3g}, {sum(right)} of {len(right)} tenants within 0.1"
+    return f"{shown} of {source.paper:g}", most(right)
 
 
-def _variance(tables: Tables, trace: str, id: str) -> Judged:
-    """Fig 8: variance over tenants, mean over trials."""
-    frame = tables("wang07", trace, "scheduler", "trial", "alpha")
-    each = frame.groupby(["scheduler", "trial"])["alpha"].var(ddof=0)
-    got = each.groupby("scheduler").mean()
-    _all_there(got, f"wang07_{trace}.csv", ASTRAEA, "gandiva-fair", "hived")
-    shown = ", ".join(f"{name} {got[name]:.3g}" for name in (ASTRAEA, "gandiva-fair", "hived"))
-    return shown, most([bool(got[ASTRAEA] < got[name]) for name in ("gandiva-fair", "hived")])
+@rule
+def smaller_variance(source: Source) -> Judged:
+    """``ordering``: the variance of revenue fairness over tenants, mean over trials (Fig 8)."""
+    each = source("scheduler", "trial", "alpha").groupby(["scheduler", "trial"])["alpha"].var(ddof=0)
+    others = BASELINES[1:]
+    got = source.having(each.groupby("scheduler").mean(), ASTRAEA, *others)
+    shown = ", ".join(f"{name} {got[name]:.3g}" for name in (ASTRAEA, *others))
+    return shown, most([bool(got[ASTRAEA] < got[name]) for name in others])
 
 
-def _quick(tables: Tables, trace: str, id: str) -> Judged:
-    """Figs 9 and 10: the setting that takes longest."""
-    frame = tables("wang09", trace, "jobs", "servers", "seconds_per_job")
-    got, bound = float(frame.groupby(["jobs", "servers"])["seconds_per_job"].mean().max()), tables.paper[id]
-    return number(got, "s"), HOLDS if got <= bound else DIRECTION if got <= 2 * bound else OTHERWISE
+@rule
+def quick(source: Source) -> Judged:
+    """``<=``: time to plan one job, in the setting that takes longest (Figs 9 and 10)."""
+    times = source("jobs", "servers", "seconds_per_job").groupby(["jobs", "servers"])["seconds_per_job"].mean()
+    return number(float(times.max()), "s"), at_most(float(times.max()), source.paper, base=0.0)
 
 
-def _underestimated(tables: Tables, trace: str, id: str) -> Judged:
-    """Fig 11: 80 % of theta - 1 against everything above 100 %, at the high load."""
-    frame = tables("wang11", trace, "load", "percent", "revenue")
-    got = frame[frame["load"] == "high"].groupby("percent")["revenue"].mean()
-    if 80 not in got.index or not (got.index > 100).any():
-        raise Missing("80 % and an overestimate are not both there")
+@rule
+def better_underestimated(source: Source, *, load: str, percent: int) -> Judged:
+    """``ordering``: revenue at a part of the estimated maximal price against everything above 100 % (Fig 11)."""
+    got = source.means("revenue", by="percent", load=load)
     over = got[got.index > 100]
-    shown = ", ".join(f"{r:,.0f} at {p:g} %" for p, r in got[[p == 80 or p > 100 for p in got.index]].items())
-    return shown + (", all below 0" if got.max() < 0 else ""), most([bool(got.loc[80] >= r) for r in over])
+    if percent not in got.index or over.empty:
+        raise Missing(f"{percent} % and an overestimate are not both there")
+    shown = ", ".join(f"{r:,.0f} at {p:g} %" for p, r in got[(got.index == percent) | (got.index > 100)].items())
+    return shown + (", all below 0" if got.max() < 0 else ""), most([bool(got[percent] >= r) for r in over])
 
 
-def _admitted(tables: Tables, trace: str, id: str) -> Judged:
-    """Fig 12: every admitted job."""
-    frame = tables("wang12", trace, "ideal", "cost")
+@rule
+def worth_their_cost(source: Source) -> Judged:
+    """``all``: every admitted job's ideal revenue is above its cost (Fig 12)."""
+    frame = source("ideal", "cost")
     right = (frame["ideal"] > frame["cost"]).tolist()
     return f"{sum(right):,} of {len(right):,} jobs", most(right)
 
 
-def sooner_than(baseline: str) -> Rule:
+@rule
+def sooner_than(source: Source, *, baseline: str) -> Judged:
     """``=``: the mean over trials of the last hour with any use, Astraea's over a baseline's (Fig 13)."""
-
-    def check(tables: Tables, trace: str, id: str) -> Judged:
-        frame = tables("wang13", trace, "scheduler", "trial", "hour", "utilization")
-        last = frame[frame["utilization"] > 0].groupby(["scheduler", "trial"])["hour"].max()
-        means = last.groupby("scheduler").mean()
-        _all_there(means, f"wang13_{trace}.csv", ASTRAEA, baseline)
-        return _ratio(float(means[ASTRAEA] / means[baseline]), tables.paper[id])
-
-    return Rule("wang13", check)
+    frame = source("scheduler", "trial", "hour", "utilization")
+    last = frame[frame["utilization"] > 0].groupby(["scheduler", "trial"])["hour"].max()
+    means = source.having(last.groupby("scheduler").mean(), ASTRAEA, baseline)
+    return equal(source, float(means[ASTRAEA] / means[baseline]), "x")
 
 
-def _full(tables: Tables, trace: str, id: str) -> Judged:
-    """Fig 13: the highest utilization of both that are said to reach 100 %."""
-    got = tables("wang13", trace, "scheduler", "utilization").groupby("scheduler")["utilization"].max()
-    names = (ASTRAEA, "gandiva-fair")
-    _all_there(got, f"wang13_{trace}.csv", *names)
-    shown = ", ".join(f"{name} {number(100 * got[name], '%')}" for name in names)
-    return shown, (OTHERWISE, DIRECTION, HOLDS)[sum(bool(got[name] >= FULL) for name in names)]
+@rule
+def fully_used(source: Source, *, schedulers: list[str]) -> Judged:
+    """``exists``: an hour in which all GPUs are in use, under each; in direction under some (Fig 13)."""
+    highest = source("scheduler", "utilization").groupby("scheduler")["utilization"].max()
+    got = source.having(highest, *schedulers)[schedulers]
+    shown = ", ".join(f"{name} {number(100 * x, '%')}" for name, x in got.items())
+    return shown, graded(bool((got >= FULL).all()), bool((got >= FULL).any()))
 
 
-def spread_over_tenants(column: str) -> Rule:
+@rule
+def spread_over_tenants(source: Source, *, column: str) -> Judged:
     """``=`` for the largest over the smallest mean over trials, of all numbers of tenants.
 
-    It is small in the paper, so half of its distance from 1 counts as much as twice.
+    It is small in the paper, so in direction half of its distance from 1 counts as much as twice.
     """
-
-    def check(tables: Tables, trace: str, id: str) -> Judged:
-        got = tables("wang-table2", trace, "tenants", column).groupby("tenants")[column].mean()
-        if len(got) < 2:
-            raise Missing(f"{column}: there is one number of tenants only")
-        if not got.min() > 0:
-            return f"no ratio: {got.min():.3g} to {got.max():.3g}", OTHERWISE
-        ratio, paper = float(got.max() / got.min()), tables.paper[id]
-        near, alike = abs(ratio - paper) <= 0.1 * paper, ratio <= paper**2
-        return number(ratio, "x"), HOLDS if near else DIRECTION if alike else OTHERWISE
-
-    return Rule("wang-table2", check)
-
-
-MARKET_RULES: Final[dict[str, Rule]] = {
-    "wang.eq8": example("price of a worker, 2 of 8 in use"),
-    "wang.ex.j11.central": example("ideal revenue of j11, centralized"),
-    "wang.ex.j11.dist": example("ideal revenue of j11, distributed"),
-    "wang.ex.j21": example("ideal revenue of j21 in (10, 12]"),
-    "wang.ex.j12.cost": example("cost of j12"),
-    "wang.ex.j12.util": example("utility of j12 after cost"),
-    "wang.ex.u2.income": example("income of u2, workers and parameter servers (§4.3)"),
-    "wang.ex.j22": Rule("wang-example", _postponed, pair=True),
-    "wang.f4.jobs.batchsche": earns_more("jobs", "batch-sche"),
-    "wang.f4.servers.batchsche": earns_more("servers", "batch-sche"),
-    "wang.f4.jobs.gandiva_fair": earns_more("jobs", "gandiva-fair"),
-    "wang.f4.servers.gandiva_fair": earns_more("servers", "gandiva-fair"),
-    "wang.f4.jobs.hived": earns_more("jobs", "hived"),
-    "wang.f4.servers.hived": earns_more("servers", "hived"),
-    "wang.f5": Rule("wang05", _close_to_optimum, pair=True),
-    "wang.f5.drop": Rule("wang05", _drop, pair=True),
-    "wang.f6": Rule("wang05", _closest, pair=True),
-    "wang.f7.batchsche": Rule("wang07", _absolutely_fair),
-    "wang.f8": Rule("wang07", _variance),
-    "wang.f9": Rule("wang09", _quick),
-    "wang.f11": Rule("wang11", _underestimated),
-    "wang.f12": Rule("wang12", _admitted),
-    "wang.f13.gf": sooner_than("gandiva-fair"),
-    "wang.f13.hived": sooner_than("hived"),
-    "wang.f13.util": Rule("wang13", _full),
-    "wang.t2.revenue": spread_over_tenants("revenue_per_job"),
-    "wang.t2.var": spread_over_tenants("variance"),
-    "wang.prop.sharing": no_counter_example("wang-properties", "sharing incentive", "markets"),
-    "wang.prop.strategy-proofness": no_counter_example("wang-properties", "strategy-proofness", "markets"),
-    "wang.prop.pareto": no_counter_example("wang-properties", "Pareto efficiency", "markets"),
-}
-"""Statement -> how it is checked."""
+    got = source.means(column, by="tenants")
+    if len(got) < 2:
+        raise Missing(f"{column}: there is one number of tenants only")
+    if not got.min() > 0:
+        return f"no ratio: {got.min():.3g} to {got.max():.3g}", graded(False)
+    ratio, paper = float(got.max() / got.min()), source.paper
+    return number(ratio, "x"), graded(abs(ratio - paper) <= 0.1 * paper, ratio <= paper**2)
