@@ -13,7 +13,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +41,7 @@ class Task:
     name: str
     notebook: Path
     trace: str
-    parameters: dict[str, Any] = field(hash=False)
+    parameters: dict[str, Any]
     digest: str
     build: Path
     target: Path
@@ -96,23 +96,22 @@ def make_figures(
     began = time.perf_counter()
     root = project_root() if root is None else root
     tasks = list(_tasks(root, trace, scale, only))
-    stale = [task for task in tasks if not up_to_date(task)]
+    stale = []
     for task in tasks:
-        if task not in stale:
+        if up_to_date(task):
             print(f"nothing to do: {task.name} is unchanged since its last run, and its files are in place")
-    spent: dict[str, float] = {}
-    if stale:
-        spent["simulations"] = _simulate(stale, scale)
+        else:
+            stale.append(task)
+    spent = {"simulations": _simulate(stale, scale)} if stale else {}
     outcomes = _run_all(stale)
-    spent |= {task.name: outcome.seconds for task, outcome in outcomes.items()}
-    target = tasks[0].target
-    page = gallery.write_gallery(target, _command(trace, scale), scale)
-    for name, seconds in spent.items():
+    command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace else "")
+    page = gallery.write_gallery(tasks[0].target, command, scale)
+    spent |= {task.name: outcome.seconds for task, outcome in zip(stale, outcomes, strict=True)}
+    for name, seconds in (spent | {"in all": time.perf_counter() - began}).items():
         print(f"{name:<40}{seconds:8.1f} s")
-    print(f"{'in all':<40}{time.perf_counter() - began:8.1f} s")
     print(f"figures and gallery: {page}")
-    failed = {task: outcome.error for task, outcome in outcomes.items() if outcome.error}
-    for task, error in failed.items():
+    failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
+    for task, error in failed:
         print(f"failed: {task.name}, {error}\n        executed notebook: {task.executed}", file=sys.stderr)
     return 1 if failed else 0
 
@@ -138,26 +137,12 @@ def _tasks(root: Path, trace: str | None, scale: str, only: str | None) -> Itera
             given = {"TRACE": str(data) if data and Path(one).exists() else one, "SCALE": scale}
             decides = {k: v for k, v in given.items() if k in names}
             name = f"{path.stem}-{_slug(one)}" if one and path.stem not in ONCE else path.stem
-            place = computing.place
-            where = {
-                "JOBS": place.processes, "OUT": str(build / "staging" / name),
-                "BACKEND": place.backend, "SCHEDULER": place.scheduler or "",
-            }  # fmt: skip
-            yield Task(
-                name=name,
-                notebook=path,
-                trace=given["TRACE"] if one else "",
-                parameters={**decides, **{k: v for k, v in where.items() if k in names}},
-                digest=notebooks.digest(notebook, decides, _files(data), root),
-                build=build,
-                target=target,
-            )
-
-
-def _files(data: Path | None) -> list[Path]:
-    if data is None:
-        return []
-    return [data] if data.is_file() else [p for p in data.rglob("*") if p.is_file()]
+            place, out = computing.place, str(build / "staging" / name)
+            where = {"JOBS": place.processes, "OUT": out}
+            where |= {"BACKEND": place.backend, "SCHEDULER": place.scheduler or ""}
+            parameters = {**decides, **{k: v for k, v in where.items() if k in names}}
+            digest = notebooks.digest(notebook, decides, [data, *data.rglob("*")] if data else [], root)
+            yield Task(name, path, given["TRACE"] if one else "", parameters, digest, build, target)
 
 
 def _slug(trace: str) -> str:
@@ -192,37 +177,36 @@ def _simulate(tasks: Sequence[Task], scale: str) -> float:
     return time.perf_counter() - began
 
 
-def _run_all(tasks: Sequence[Task]) -> dict[Task, Outcome]:
+def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
     """Run the notebooks in parallel, publish what each good one wrote."""
-    outcomes: dict[int, Outcome] = {}
     for task in tasks:
         shutil.rmtree(task.staging, ignore_errors=True)
         task.staging.mkdir(parents=True)
     calls = [(k, task.notebook, task.executed, task.parameters) for k, task in enumerate(tasks)]
-    if not tasks:
-        return {}
+    outcomes: dict[int, Outcome] = {}
     jobs = computing.place.processes
     # the notebooks run here, wherever their simulations do
     with (
         computing(jobs),
         contextlib.closing(parallel_stream(_run_one, calls)) as results,
-        tqdm(total=len(tasks), unit="notebook", desc="notebooks") as bar,
+        tqdm(total=len(tasks), unit="notebook", desc="notebooks", disable=not tasks) as bar,
     ):
         while len(outcomes) < len(tasks):
             waiting = [task.name for k, task in enumerate(tasks) if k not in outcomes]
             bar.set_postfix_str(f"running {', '.join(waiting[:jobs])}; {len(waiting[jobs:])} more to come")
-            k, outcome = next(results)
-            outcomes[k] = outcome if outcome.error else _publish(tasks[k], outcome)
+            k, outcomes[k] = next(results)
+            if not outcomes[k].error:
+                _publish(tasks[k])
             bar.update()
         bar.set_postfix_str("")
-    return {tasks[k]: outcomes[k] for k in sorted(outcomes)}
+    return [outcomes[k] for k in range(len(tasks))]
 
 
 def _run_one(k: int, source: Path, output: Path, parameters: dict[str, Any]) -> tuple[int, Outcome]:
     return k, notebooks.run(source, output, parameters)
 
 
-def _publish(task: Task, outcome: Outcome) -> Outcome:
+def _publish(task: Task) -> None:
     """Move the files of a good run to their place, remove those of an earlier one that it no longer writes."""
     written = {p.relative_to(task.staging).as_posix(): p for p in sorted(task.staging.rglob("*")) if p.is_file()}
     with contextlib.suppress(OSError, ValueError, KeyError):
@@ -235,8 +219,3 @@ def _publish(task: Task, outcome: Outcome) -> Outcome:
         outputs[name] = sha256(content).hexdigest()
     write_atomically(task.record, json.dumps({"digest": task.digest, "outputs": outputs}, indent=1) + "\n")
     shutil.rmtree(task.staging, ignore_errors=True)
-    return outcome
-
-
-def _command(trace: str | None, scale: str) -> str:
-    return f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace else "")

@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import platform
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
 import astraea
 from astraea.core.files import write_atomically
-from astraea.reports.captions import ENTRIES, FURTHER, GAVEL_ENTRIES, MARKET_ENTRIES, THEMIS_ENTRIES, Entry
 from astraea.reports.claims.evaluate import counts, evaluate, with_reasons
 from astraea.studies.scales import seeds
 from astraea.traces.named import SYNTHETIC
 
 _MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
 _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
+
+
+class Entry(NamedTuple):
+    """A figure: what it shows, what the paper says of it, and how the identifiers of its statements begin."""
+
+    id: str
+    title: str
+    paper: str
+    claims: tuple[str, ...]
+
+
+with Path(__file__).with_name("captions.toml").open("rb") as _file:
+    _captions: dict[str, dict[str, Any]] = tomllib.load(_file)
+
+FURTHER: Final[dict[str, str]] = _captions.pop("further")
+"""Figures that the papers do not have, and what they show."""
+
+PAPERS: Final = {
+    paper: tuple(Entry(id, e["title"], e["paper"], tuple(e["claims"])) for id, e in entries.items())
+    for paper, entries in _captions.items()
+}
+"""Every figure of a paper that is reproduced, in the order of the paper."""
 
 
 def write_gallery(folder: Path, command: str, scale: str) -> Path:
@@ -46,10 +68,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
             "✓ holds, ≈ holds in direction, ✗ does not hold, – not yet: the rules are in `astraea/claims.py`.",
             "",
             *(line for sentence in counts(claims) for line in (f"**{sentence}**", "")),
-            *(line for entry in ENTRIES for line in _section(folder, entry, claims)),
-            *_part(folder, "gavel", GAVEL_ENTRIES, claims),
-            *_part(folder, "wang", MARKET_ENTRIES, claims),
-            *_part(folder, "themis", THEMIS_ENTRIES, claims),
+            *(line for entries in _shown(folder) for entry in entries for line in _section(folder, entry, claims)),
             *_further(folder),
             "## All statements",
             "",
@@ -66,27 +85,22 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     return path
 
 
-def _part(folder: Path, prefix: str, entries: tuple[Entry, ...], claims: pd.DataFrame) -> list[str]:
-    """The part of another paper, once there is anything of it."""
-    if not any(folder.glob(f"{prefix}*_*.csv")):
-        return []
-    return [line for entry in entries for line in _section(folder, entry, claims)]
+def _shown(folder: Path) -> list[tuple[Entry, ...]]:
+    """The figures of the first paper, and those of each other one of which there is anything."""
+    first, *others = PAPERS.values()
+    return [first, *(entries for entries in others if any(folder.glob(f"{e.id}*_*.csv") for e in entries))]
 
 
 def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
     """One figure, for every trace that has it."""
+    pictures = sorted(folder.glob(f"{entry.id}*_*.png"), key=_trace_order)
+    # a table of the paper, and not the numbers behind a picture
+    tables = [] if pictures else sorted(folder.glob(f"{entry.id}_*.csv"), key=_trace_order)
+    write = _shares if entry.id == "table1" else _rounded
     lines = [f"## {entry.title}", "", f"*The paper:* {entry.paper}", ""]
-    if entry.id.startswith("table"):
-        found = sorted(folder.glob(f"{entry.id}_*.csv"), key=_trace_order)
-        lines += [line for path in found for line in (f"`{path.name}`", "", *markdown(_means(path)), "")]
-    else:
-        found = sorted(folder.glob(f"{entry.id}*_*.png"), key=_trace_order)
-        lines += [line for path in found for line in (_picture(path), "")]
-        # a table of the paper, and not the numbers behind a picture
-        tables = [] if found else sorted(folder.glob(f"{entry.id}_*.csv"), key=_trace_order)
-        lines += [line for path in tables for line in (f"`{path.name}`", "", *markdown(_rounded(path)), "")]
-        found += tables
-    if not found:
+    lines += [line for path in pictures for line in (_picture(path), "")]
+    lines += [line for path in tables for line in (f"`{path.name}`", "", *markdown(write(pd.read_csv(path))), "")]
+    if not pictures and not tables:
         lines += ["Not there yet.", ""]
     mine = claims[claims["id"].str.startswith(entry.claims)] if entry.claims else claims.iloc[:0]
     if mine.empty:
@@ -102,18 +116,16 @@ def _picture(path: Path) -> str:
     return f"![{base}]({path.name})<br>[SVG]({base}.svg), [CSV]({base}.csv)"
 
 
-def _rounded(path: Path) -> pd.DataFrame:
+def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
     """A table for a person: mean over trials, four digits."""
-    frame = pd.read_csv(path)
-    if "trial" in frame:
-        keys = [c for c in frame if c in ("tenants", "scheduler")]
+    keys = [c for c in frame if c in ("tenants", "scheduler")]
+    if "trial" in frame and keys:
         frame = frame.groupby(keys, sort=False).mean(numeric_only=True).drop(columns="trial").reset_index()
     return frame.map(lambda x: f"{x:.4g}" if isinstance(x, float) else x).replace("nan", "")
 
 
-def _means(path: Path) -> pd.DataFrame:
+def _shares(frame: pd.DataFrame) -> pd.DataFrame:
     """Table 1 for a person: mean over seeds."""
-    frame = pd.read_csv(path)
     limits = {600: "10 min", 3600: "1 h", 21_600: "6 h", 86_400: "1 d", 518_400: "6 d"}
     share = 100 * frame.groupby("limit")["share"].mean()
     cells = {f"< {limits.get(int(k), f'{k:g} s')}": f"{v:.1f} %" for k, v in share.items()}  # type: ignore[call-overload]
@@ -122,8 +134,7 @@ def _means(path: Path) -> pd.DataFrame:
 
 def _further(folder: Path) -> list[str]:
     """Pictures that belong to no figure of the paper."""
-    others = (*GAVEL_ENTRIES, *MARKET_ENTRIES, *THEMIS_ENTRIES)
-    known = (*(f"{entry.id}_" for entry in ENTRIES), *(entry.id for entry in others))
+    known = tuple(entry.id for entries in PAPERS.values() for entry in entries)
     found = [p for p in folder.glob("*.png") if not p.name.startswith(known)]
     lines = []
     for id in [*FURTHER, *sorted({p.stem.partition("_")[0] for p in found} - set(FURTHER))]:

@@ -18,8 +18,7 @@ import nbformat
 from astraea.core.errors import InputError
 from astraea.core.files import project_root
 
-#: parts of the package that run notebooks and are not run by them
-_OUTSIDE: Final = ("figures.py", "gallery.py", "captions.py", "notebooks.py")
+PACKAGE: Final = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -56,14 +55,29 @@ def digest(notebook: Any, parameters: Mapping[str, Any], files: Iterable[Path], 
     for cell in notebook.cells:
         h.update(f"{cell.cell_type}\0{cell.source}\0".encode())
     h.update(repr((sorted(parameters.items()), sys.version_info[:3])).encode())
-    package = Path(__file__).parents[1]
-    sources = [p for p in package.rglob("*.py") if p.relative_to(package).as_posix() not in _OUTSIDE]
-    for path in [*sorted(sources), root / "requirements.lock", root / "data" / "claims.csv", *sorted(files)]:
+    decides = [*package_files(PACKAGE), root / "requirements.lock", root / "data" / "claims.csv", *sorted(files)]
+    for path in decides:
         if path.is_file():
             h.update(f"\0{path.name}\0".encode())
             with path.open("rb") as file:
                 h.update(hashlib.file_digest(file, "sha256").digest())
     return h.hexdigest()
+
+
+def package_files(package: Path) -> list[Path]:
+    """What notebooks can read of a package: code and data, except the commands and what runs notebooks.
+
+    The commands are the room `cli`, and what runs notebooks are the files of `reports` itself; the rooms in it, such
+    as the statements and their rules, are read by notebooks.
+    """
+    return sorted(
+        path
+        for path in package.rglob("*.*")
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and package / "cli" not in path.parents
+        and path.parent != package / "reports"
+    )
 
 
 def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
@@ -88,14 +102,9 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     error = ""
     try:
         papermill.execute_notebook(
-            str(source),
-            str(output),
-            dict(parameters),
-            kernel_name="python3",
-            language="python",
-            progress_bar=False,
+            str(source), str(output), dict(parameters), kernel_name="python3", language="python", progress_bar=False,
             cwd=str(source.parent),
-        )
+        )  # fmt: skip
     except papermill.PapermillExecutionError as err:
         error = f"cell {_source_cell(output, err.cell_index)}: {err.ename}: {_first_line(err.evalue)}"
     except Exception as err:

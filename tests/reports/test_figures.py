@@ -131,10 +131,8 @@ def test_what_is_no_longer_written_goes(tmp_path: Path, runs: list[str]) -> None
     ("options", "says"),
     [
         ({"scale": "huge"}, "scale must be one of small, paper, full, got 'huge'"),
-        ({"jobs": 0}, "jobs must be a whole number of at least 1, got 0"),
         ({"only": "99"}, "there is no notebook 99"),
         ({"trace": "no-such-trace"}, "no-such-trace: there is no such file or folder"),
-        ({"backend": "dask"}, "the dask backend needs the address of a scheduler"),
     ],
 )
 def test_bad_arguments(tmp_path: Path, options: dict[str, object], says: str) -> None:
@@ -154,6 +152,35 @@ def test_no_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="needs a checkout of the project"):
         figures.project_root("nothing/of/the/kind")
+
+
+def test_what_decides_the_outputs_of_notebooks(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    for name in ("core/files.py", "plots/looks.toml", "plots/astraea.mplstyle", "reports/claims/ye2022.toml",
+                 "reports/claims/rules.py", "cli/main.py", "reports/figures.py", "reports/captions.toml",
+                 "core/__pycache__/files.pyc", "__init__.py"):  # fmt: skip
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    assert [path.relative_to(root).as_posix() for path in notebooks.package_files(root)] == [
+        "__init__.py", "core/files.py", "plots/astraea.mplstyle", "plots/looks.toml", "reports/claims/rules.py",
+        "reports/claims/ye2022.toml",
+    ]  # fmt: skip
+    here = {path.relative_to(notebooks.PACKAGE).as_posix() for path in notebooks.package_files(notebooks.PACKAGE)}
+    assert here >= {"reports/claims/ye2022.toml", "reports/claims/ye2022.py", "plots/looks.toml", "core/files.py"}
+    assert not {path for path in here if path.startswith("cli/") or path == "reports/figures.py"}
+
+
+@pytest.mark.parametrize("name", ["plots/looks.toml", "plots/astraea.mplstyle", "core/files.py"])
+def test_data_of_the_package_is_in_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    write(tmp_path / "a.ipynb", "1")
+    notebook, path = notebooks.read(tmp_path / "a.ipynb"), tmp_path / "package" / name
+    monkeypatch.setattr(notebooks, "PACKAGE", tmp_path / "package")
+    path.parent.mkdir(parents=True)
+    digests = []
+    for content in ("a", "b", "a"):
+        path.write_text(content)
+        digests.append(notebooks.digest(notebook, {}, [], tmp_path))
+    assert digests[0] == digests[2] != digests[1]
 
 
 def test_parameter_names(tmp_path: Path) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from astraea.reports.captions import ENTRIES, GAVEL_ENTRIES, MARKET_ENTRIES, THEMIS_ENTRIES
 from astraea.reports.claims.evaluate import read_claims
-from astraea.reports.gallery import write_gallery
+from astraea.reports.gallery import PAPERS, write_gallery
 
 
 def make(folder: Path) -> None:
@@ -42,7 +41,7 @@ def test_page(tmp_path: Path) -> None:
 def test_every_statement_stands_at_a_figure() -> None:
     ids = [i for i in read_claims()["id"] if i.startswith(("ye.", "gavel.", "wang.", "themis."))]
     for id in ids:
-        every = (*ENTRIES, *GAVEL_ENTRIES, *MARKET_ENTRIES, *THEMIS_ENTRIES)
+        every = [entry for entries in PAPERS.values() for entry in entries]
         entries = [entry for entry in every if entry.claims and id.startswith(entry.claims)]
         assert len(entries) == 1, id
 
