@@ -89,8 +89,8 @@ def _whole(problem: Problem, chosen: list[int]) -> Allocation:
 
 def fifo_as_released(seed: int) -> Policy:
     """The released ``fifo``, which does not know throughputs; its random numbers come from `seed`."""
-    return Policy("fifo-as-released", lambda: ReleasedFifo(seed))
+    return Policy("fifo-as-released", lambda: ReleasedFifo(seed), knows_speeds=False, leaves_idle=True)
 
 
-FIFO_HET_AS_RELEASED: Final[Policy] = Policy("fifo-het-as-released", lambda: fastest_free)
+FIFO_HET_AS_RELEASED: Final[Policy] = Policy("fifo-het-as-released", lambda: fastest_free, leaves_idle=True)
 """The released ``fifo_perf``."""

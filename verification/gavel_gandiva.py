@@ -66,4 +66,4 @@ def _together(problem: Problem, pair: int | None) -> float:
 
 def gandiva_as_released(seed: int) -> Policy:
     """The released ``gandiva``; its random numbers come from `seed`."""
-    return Policy("gandiva-as-released", lambda: ReleasedPacking(seed), space_sharing=True)
+    return Policy("gandiva-as-released", lambda: ReleasedPacking(seed), space_sharing=True, least_gain=0.0)

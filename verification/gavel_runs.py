@@ -22,7 +22,7 @@ from astraea.gavel.workload import read_workload
 from verification.gavel_fifo import FIFO_HET_AS_RELEASED, fifo_as_released
 from verification.gavel_gandiva import gandiva_as_released
 from verification.gavel_rounds import RELEASED_ROUNDS
-from verification.interior_point import central
+from verification.interior_point import interior_point
 
 SEED: Final = 0
 """Of their runs."""
@@ -31,17 +31,17 @@ POLICIES: Final[dict[str, Policy]] = {
     "allox": get_policy("allox"),
     "fifo": fifo_as_released(SEED),
     "fifo_perf": FIFO_HET_AS_RELEASED,
-    "finish_time_fairness": central("ftf"),
-    "finish_time_fairness_perf": central("ftf-het"),
+    "finish_time_fairness": interior_point("ftf"),
+    "finish_time_fairness_perf": interior_point("ftf-het"),
     "gandiva": gandiva_as_released(SEED),
     "isolated": get_policy("isolated"),
-    "max_min_fairness": central("las"),
-    "max_min_fairness_perf": central("las-het"),
+    "max_min_fairness": interior_point("las"),
+    "max_min_fairness_perf": interior_point("las-het"),
     "max_min_fairness_water_filling_perf": get_policy("las-het-water-filling"),
-    "min_total_duration": central("makespan"),
-    "min_total_duration_perf": central("makespan-het"),
+    "min_total_duration": interior_point("makespan"),
+    "min_total_duration_perf": interior_point("makespan-het"),
 }
-"""Their names -> the same here, of several optima the one in the middle (`central`)."""
+"""Their names -> the same here, of several optima the one in the middle (`interior_point`)."""
 
 CLOSE: Final = 0.05
 """Relative difference of average JCT and makespan that counts as agreement: optima are seldom unique."""

@@ -2,9 +2,6 @@
 
 Every property of the jobs has a random stream of its own, so another arrival rate, more jobs, or priorities leave
 everything else as it was: job i of two workloads of one seed is the same job.
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy as np
 
 from astraea.core.errors import PolicyError
 from astraea.core.result import Result
-from astraea.gavel.policy_calls import Asker, Speeds, checked_workers
+from astraea.gavel.policy_calls import PolicyCaller, Speeds, checked_workers
 from astraea.gavel.problem import Policy
 from astraea.gavel.record import Record
 from astraea.gavel.simulate import Options, checked_target, finished
@@ -23,7 +23,7 @@ from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 
 
-def simulate_fluid(
+def simulate_ideal(
     workload: Workload,
     throughputs: Throughputs,
     workers: Sequence[int],
@@ -43,7 +43,7 @@ def simulate_fluid(
     count = checked_workers(workers, throughputs.types)
     speeds = Speeds(workload, throughputs, count, 1)
     target = checked_target(workload, options.until)
-    asker = Asker(policy, workload, speeds, throughputs.types, count)
+    caller = PolicyCaller(policy, workload, speeds, throughputs.types, count)
     n, types = speeds.alone.shape
     left, end = workload.total_steps.copy(), np.full(n, np.inf)
     held, first_start = np.zeros((n, types)), np.full(n, np.nan)
@@ -58,7 +58,7 @@ def simulate_fluid(
         jobs = np.array(active, np.int64)
         due = now - solved_at >= options.solve_interval or not rate[jobs].any()
         if changed and due and len(jobs):
-            problem, answer = asker.ask(now, jobs, left)
+            problem, answer = caller.ask(now, jobs, left)
             rate[:], use[:] = 0.0, 0.0
             rate[jobs] = (speeds.alone[jobs] * answer.alone).sum(axis=1)
             use[jobs] = answer.alone * workload.scale_factor[jobs, None]
@@ -98,5 +98,5 @@ def simulate_fluid(
         workload.total_steps[began_at] - left[began_at], now,
     )  # fmt: skip
     return finished(workload, throughputs, count, policy, record, speeds, target, seconds, {
-        "mechanism": "fluid", **asdict(options), "solves": asker.solves,
+        "mechanism": "ideal", **asdict(options), "solves": caller.solves,
     })  # fmt: skip

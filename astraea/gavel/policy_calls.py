@@ -11,17 +11,9 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.programs.feasibility import blind
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-
-PAYS: Final = 1.1
-"""Smallest sum of (speed together / speed alone) of the two jobs, on their best type, with which a pair is offered.
-
-Taking turns gives 1, so that a pair below this can gain less than a tenth; a program has a variable for every pair and
-type, and leaving those out makes it several times smaller. Policies in `ALL_PAIRS` judge pairs themselves."""
-
-ALL_PAIRS: Final = ("gandiva", "gandiva-as-released")
-"""Policies that are offered every pair of equal gangs that can run."""
 
 PRICES: Final = {"v100": 0.74, "p100": 0.43, "k80": 0.135}
 """Price of one GPU [$/h]: preemptible ones of the Google cloud, as in the simulator that Gavel's authors released."""
@@ -103,7 +95,7 @@ def isolated_speed(alone: FloatArray, scale: IntArray, workers: IntArray, jobs: 
     return np.asarray((alone * share).sum(axis=1))
 
 
-class Asker:
+class PolicyCaller:
     """A policy in one simulation.
 
     Attributes
@@ -125,9 +117,10 @@ class Asker:
         self._policy, self._allocate = policy, policy.make()
         self._workload, self._speeds, self._types, self._workers = workload, speeds, types, workers
         self._believed = believed or speeds
+        self._told = self._believed.alone if policy.knows_speeds else blind(self._believed.alone)
         self._margin = margin  # [s] by which deadlines are told earlier than they are
         self._cost = np.array([PRICES.get(t, np.nan) for t in types])
-        if policy.name.startswith("min-cost") and np.isnan(self._cost).any():
+        if policy.needs_prices and np.isnan(self._cost).any():
             raise InputError(f"policy {policy.name}: prices are known of {', '.join(PRICES)}, not of all of {types}")
         self._left = workload.total_steps.copy()
         self._isolated = np.zeros(len(workload))  # t_isolated of what was done up to the last time
@@ -151,10 +144,9 @@ class Asker:
         elapsed = now - w.arrival_time[active]
         pairs, pair_speed = np.zeros((0, 2), np.int64), np.zeros((0, 2, len(self._types)))
         if self._policy.space_sharing:
-            threshold = 0.0 if self._policy.name in ALL_PAIRS else PAYS
-            pairs, pair_speed = self._believed.pairs(active, w.scale_factor[active], threshold)
+            pairs, pair_speed = self._believed.pairs(active, w.scale_factor[active], self._policy.least_gain)
         problem = Problem(
-            throughput=self._believed.alone[active],
+            throughput=self._told[active],
             scale_factor=w.scale_factor[active],
             workers=self._workers,
             weight=w.weight[active],
@@ -169,6 +161,7 @@ class Asker:
             pairs=pairs,
             pair_throughput=pair_speed,
             types=self._types,
+            seen=self._believed.alone[active],
         )
         self.solves += 1
         return problem, self._checked(self._allocate(problem), problem, now)

@@ -2,19 +2,23 @@
 
 A policy sees the runnable jobs of one moment and returns, for each job and each pair of jobs that may share GPUs, the
 fraction of time that it should spend on each accelerator type until the next such moment.
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+
+PAYS: Final = 1.1
+"""Smallest sum of (speed together / speed alone) of the two jobs, on their best type, with which a pair is offered.
+
+Taking turns gives 1, so that a pair below this can gain less than a tenth; a program has a variable for every pair and
+type, and leaving those out makes it several times smaller."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +28,7 @@ class Problem:
     Attributes
     ----------
     throughput : array of float, shape (n, J)
-        Of each job alone on its whole gang [steps/s]; 0 where it cannot run.
+        Of each job alone on its whole gang [steps/s], as the policy is told; 0 where it cannot run.
     scale_factor : array of int, shape (n,)
         GPUs of the gang [GPU].
     workers : array of int, shape (J,)
@@ -52,6 +56,9 @@ class Problem:
         Which job of the workload each is, for policies that remember jobs from one moment to the next.
     types : tuple of str
         Names of the accelerator types.
+    seen : array of float, shape (n, J)
+        Of each job alone, as it was seen to run [steps/s]: what the steps done so far tell of the past. Other than
+        `throughput` for a policy that knows no speeds.
     """
 
     throughput: FloatArray
@@ -69,6 +76,11 @@ class Problem:
     pairs: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     pair_throughput: FloatArray = field(default_factory=lambda: np.zeros((0, 2, 0)))
     types: tuple[str, ...] = ("v100", "p100", "k80")
+    seen: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        if self.seen.shape != self.throughput.shape:
+            object.__setattr__(self, "seen", self.throughput)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +102,7 @@ class Allocation:
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy by name.
+    """A policy: its name, how it decides, and what it declares of itself.
 
     Attributes
     ----------
@@ -100,8 +112,24 @@ class Policy:
         one moment to the next lives in that function's closure or object, never in the module.
     space_sharing : bool
         Whether it is offered pairs.
+    knows_speeds : bool
+        Whether it is told how fast a job is on which type. Otherwise `throughput` is the same on all types where a job
+        can run, and GPUs that it leaves over are given away in turn, not to the fastest.
+    leaves_idle : bool
+        Whether its 0 means "do not run there", even where GPUs would idle.
+    least_gain : float
+        Pairs are offered from this sum of relative speeds on (see `PAYS`); 0 for all that can run.
+    needs_prices : bool
+        Whether it needs the price of every type.
+    expected : float
+        Time that its decisions are likely to take [s for a job of a workload].
     """
 
     name: str
     make: Callable[[], Callable[[Problem], Allocation]]
     space_sharing: bool = False
+    knows_speeds: bool = True
+    leaves_idle: bool = False
+    least_gain: float = PAYS
+    needs_prices: bool = False
+    expected: float = 0.006

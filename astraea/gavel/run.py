@@ -11,7 +11,7 @@ import joblib
 
 from astraea.core.compilation import digest
 from astraea.core.result import Result
-from astraea.gavel.ideal import simulate_fluid
+from astraea.gavel.ideal import simulate_ideal
 from astraea.gavel.policies import get_policy
 from astraea.gavel.simulate import Options, simulate
 from astraea.gavel.throughputs.table import Throughputs
@@ -25,7 +25,7 @@ class GavelRun:
     Attributes
     ----------
     ideal : bool
-        As `simulate_fluid` does it, without rounds.
+        As `simulate_ideal` does it, without rounds.
     believed : Throughputs or None
         What the policy is told of speeds, if not the truth.
     """
@@ -100,7 +100,7 @@ def simulated(
 ) -> Result:
     """Simulate a run given in parts, perhaps in another process."""
     if ideal:
-        result = simulate_fluid(workload, throughputs, workers, get_policy(policy), options)
+        result = simulate_ideal(workload, throughputs, workers, get_policy(policy), options)
     else:
         result = simulate(workload, throughputs, workers, get_policy(policy), options, believed=believed)
     result.provenance["source_sha256"] = source_digest()

@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,22 +16,13 @@ from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.provenance import provenance
 from astraea.core.result import Result
-from astraea.gavel.policy_calls import Asker, Speeds, checked_workers, shown_workers
+from astraea.gavel.policy_calls import PolicyCaller, Speeds, checked_workers, shown_workers
 from astraea.gavel.problem import Policy
 from astraea.gavel.record import Record, grant_table, job_table, timeline_table
 from astraea.gavel.rounds import state as st
 from astraea.gavel.rounds.mechanism import ROUNDS, Mechanism
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-
-AGNOSTIC: Final = (
-    "fifo", "fifo-as-released", "las", "ftf", "makespan", "sjf", "isolated", "hierarchical", "hierarchical-fifo",
-    "ltgf",
-)  # fmt: skip
-"""Policies that do not know how fast a job is where."""
-
-LEAVES_IDLE: Final = ("fifo", "min-cost")
-"""Beginnings of the names of policies whose 0 means "do not run there", even where GPUs would idle."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +98,7 @@ def simulate(
     Returns
     -------
     Result
-        Jobs: `reporting.job_table`.
+        Jobs: `record.job_table`.
 
     Raises
     ------
@@ -123,14 +114,14 @@ def simulate(
     told = None if believed is None else Speeds(workload, believed, count, 1)
     # a program meets deadlines to the second, rounds meet its shares on average: it is told of earlier ones
     margin = options.solve_interval + options.round_length if mechanism.tells_early_deadlines else 0.0
-    asker = Asker(policy, workload, speeds, throughputs.types, count, told, margin)
+    caller = PolicyCaller(policy, workload, speeds, throughputs.types, count, told, margin)
     rules = st.Rules(
         float(options.round_length),
         float(options.solve_interval),
         float(options.preemption_overhead),
         target,
-        not policy.name.startswith(LEAVES_IDLE),
-        policy.name not in AGNOSTIC,
+        not policy.leaves_idle,
+        policy.knows_speeds,
         options.server_gpus,
     )
     s = st.new_state(
@@ -141,7 +132,7 @@ def simulate(
     began = time.perf_counter()
     while (outcome := run(s, rules)) != st.DONE:
         if outcome == st.SOLVE:
-            s = solved(s, asker, rules, speeds)
+            s = solved(s, caller, rules, speeds)
         elif outcome == st.LOG_FULL:
             s = s._replace(log=st.grown(s.log))
         else:
@@ -159,7 +150,7 @@ def simulate(
         float(s.clock[st.NOW]),
     )  # fmt: skip
     return finished(workload, throughputs, count, policy, record, speeds, target, seconds, {
-        "mechanism": mechanism.name, **asdict(options), "solves": asker.solves,
+        "mechanism": mechanism.name, **asdict(options), "solves": caller.solves,
     })  # fmt: skip
 
 
@@ -188,12 +179,12 @@ def finished(
     )
 
 
-def solved(s: st.State, asker: Asker, rules: st.Rules, speeds: Speeds) -> st.State:
+def solved(s: st.State, caller: PolicyCaller, rules: st.Rules, speeds: Speeds) -> st.State:
     """Solve the program for the active jobs, and count received time anew."""
     initial = st.INITIAL * rules.round_length
     active = s.active[: s.count[st.ACTIVE]].copy()
-    st.restart_books(s, initial)
-    problem, answer = asker.ask(float(s.clock[st.NOW]), active, s.jobs.left)
+    st.reset_received_time(s, initial)
+    problem, answer = caller.ask(float(s.clock[st.NOW]), active, s.jobs.left)
     s.jobs.known[:] = False
     s.jobs.known[active] = True
     s.jobs.share[active] = answer.alone

@@ -1,8 +1,4 @@
-"""Jobs as Gavel sees them: a type, a gang, a number of steps; and the reader of its traces.
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
-"""
+"""Jobs as Gavel sees them: a type, a gang, a number of steps; and the reader of its traces."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gavel_small import Table, fixed, workload
 
-from astraea.gavel.ideal import simulate_fluid
+from astraea.gavel.ideal import simulate_ideal
 from astraea.gavel.policies import get_policy
 from astraea.gavel.policy_calls import Speeds
 from astraea.gavel.record import pace
@@ -23,8 +23,7 @@ PLAIN = {"preemption_overhead": 0.0}
 @pytest.mark.parametrize(("share", "hours", "ratio"), [((1.0, 0.0), 1.0, 1.6), ((0.0, 1.0), 4.0, 0.4)])
 def test_raw_gpu_time_hides_on_which_type_a_job_ran(share, hours, ratio):
     w = workload([("a", 1, 14_400, 0)])
-    # fifo: what the policy leaves alone stays alone
-    result = simulate(w, TABLE, (1, 1), fixed({0: share}, name="fifo-given"), **PLAIN, round_length=3600.0)
+    result = simulate(w, TABLE, (1, 1), fixed({0: share}, leaves_idle=True), **PLAIN, round_length=3600.0)
     job, line = result.jobs.iloc[0], result.timeline.set_index("time")
     assert job["end_time"] == 3600 * hours
     assert job["attained_service"] == job["fair_service"] == 3600 * hours
@@ -44,7 +43,7 @@ def test_a_gang_counts_each_of_its_gpus():
 def test_a_part_of_every_type_is_worth_the_same_in_both_units():
     w = workload([("a", 1, 9_000, 0), ("b", 1, 9_000, 0), ("c", 1, 9_000, 0)])
     policy = fixed(dict.fromkeys(range(3), (0.2, 0.6)))
-    jobs = simulate_fluid(w, TABLE, (2, 6), policy, preemption_overhead=0.0, solve_interval=0.0).jobs
+    jobs = simulate_ideal(w, TABLE, (2, 6), policy, preemption_overhead=0.0, solve_interval=0.0).jobs
     assert jobs["effective_service"].to_numpy() == pytest.approx(jobs["attained_service"].to_numpy())
     assert jobs["rho_effective"].to_numpy() == pytest.approx(jobs["rho_job"].to_numpy())
 
@@ -64,7 +63,7 @@ def crowd(jobs=40, seed=1):
 def test_every_step_is_counted_once(policy, how):
     w, workers = crowd(), (2, 3)
     if how == "fluid":
-        result = simulate_fluid(w, TABLE, workers, get_policy(policy))
+        result = simulate_ideal(w, TABLE, workers, get_policy(policy))
     else:
         result = simulate(
             w, TABLE, workers, get_policy(policy), mechanism=RELEASED_ROUNDS if how == "released" else ROUNDS

@@ -89,7 +89,7 @@ def test_received_fractions_converge_to_the_allocation(mechanism: Mechanism) -> 
     shares = {0: (0.9, 0.1), 1: (0.6, 0.3), 2: (0.3, 0.5), 3: (0.2, 0.1)}
     w = workload([("a", 1, 1e7, 0)] * 4 + [("b", 1, 2e5, 0)])
     shares[4] = (0.0, 1.0)  # ends first
-    result = run(w, (2, 2), fixed(shares, name="fifo-like"), mechanism=mechanism, until=5)
+    result = run(w, (2, 2), fixed(shares, leaves_idle=True), mechanism=mechanism, until=5)
     end = result.jobs["end_time"].iloc[4]
     assert end < 1.2e5
     grants = result.grants

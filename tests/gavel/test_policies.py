@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gavel_moments import assert_valid, moment, random_moment
+from gavel_moments import assert_valid, moment, random_moment, unmet
 
 from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.policies import POLICIES, get_policy
-from astraea.gavel.policies.cost import unmet
 from astraea.gavel.policies.hierarchical import hierarchical, job_weights
 from astraea.gavel.policies.las import share_of_one
 from astraea.gavel.programs.program import Program
@@ -81,7 +80,7 @@ def test_hierarchical_fifo_of_the_released_code():
     """Its search for bottlenecks fails as soon as a job waits, whereupon it takes every job that had a turn for one."""
     problem = three_entities([1.0, 1.0])
     program = Program(problem, "hierarchical-fifo", agnostic=True)
-    policy = hierarchical("hierarchical-fifo", ("fifo",), agnostic=True)
+    policy = hierarchical("hierarchical-fifo", ("fifo",), knows_speeds=False)
     time = policy.make()(problem).alone.sum(axis=1).reshape(3, 6)
     expected = [[1, 0.5, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0.5, 0]]
     np.testing.assert_allclose(time, expected, atol=1e-6)

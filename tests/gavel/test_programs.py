@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gavel_moments import assert_valid, moment, random_moment, with_pairs
+from gavel_moments import assert_valid, moment, random_moment, unmet, with_pairs
 from gavel_naive import Dense, bisected
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from astraea.gavel.policies import POLICIES
-from astraea.gavel.policies.cost import promised, unmet
+from astraea.gavel.policies.cost import promised
 from astraea.gavel.policies.isolated import ISOLATED, equal_split
 from astraea.gavel.programs.program import Program
 

@@ -12,7 +12,7 @@ from gavel_small import Table, fixed, of, workload
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.metrics import summary
 from astraea.core.result import JOB_COLUMNS
-from astraea.gavel.ideal import simulate_fluid
+from astraea.gavel.ideal import simulate_ideal
 from astraea.gavel.policies import get_policy
 from astraea.gavel.problem import Allocation, Policy
 from astraea.gavel.rounds.mechanism import ROUNDS, Mechanism
@@ -90,14 +90,14 @@ def test_the_mechanism_is_close_to_the_ideal() -> None:
     policy, options = get_policy("las-het"), {"solve_interval": 0.0, "preemption_overhead": 0.0}
     runs = [simulate(w, TABLE, (3, 5, 5), policy, round_length=length, **options) for length in (60.0, 1800.0)]
     rounds = [r.jobs["jct"].mean() for r in runs]
-    ideal = simulate_fluid(w, TABLE, (3, 5, 5), policy).jobs["jct"].mean()
+    ideal = simulate_ideal(w, TABLE, (3, 5, 5), policy).jobs["jct"].mean()
     assert rounds[0] == pytest.approx(ideal, rel=0.06)
     assert abs(rounds[0] - ideal) < abs(rounds[1] - ideal)
 
 
 def test_ideal_execution_by_hand() -> None:
     w = workload([("a", 1, 400, 0), ("a", 1, 400, 0)])
-    result = simulate_fluid(w, TABLE, (1, 0, 1), fixed({0: (0.5, 0, 0.5), 1: (0.5, 0, 0.25)}))
+    result = simulate_ideal(w, TABLE, (1, 0, 1), fixed({0: (0.5, 0, 0.5), 1: (0.5, 0, 0.25)}))
     # 2.25 steps/s, and 2.125
     assert result.jobs["end_time"].to_numpy() == pytest.approx([400 / 2.25, 400 / 2.125])
     assert result.jobs["attained_service"].to_numpy() == pytest.approx([400 / 2.25, 400 / 2.125 * 0.75])
@@ -130,8 +130,53 @@ def test_pairs_are_offered_where_they_pay() -> None:
     simulate(w, table, (2, 2, 2), Policy("any", lambda: allocate, space_sharing=True))
     assert seen[0] == [[0, 2], [1, 2]]
     seen.clear()
-    simulate(w, table, (2, 2, 2), Policy("gandiva", lambda: allocate, space_sharing=True))
+    simulate(w, table, (2, 2, 2), Policy("any", lambda: allocate, space_sharing=True, least_gain=0.0))
     assert seen[0] == [[0, 1], [0, 2], [1, 2]]
+
+
+def test_a_policy_that_knows_no_speeds_is_told_none_whatever_its_name() -> None:
+    told: list[np.ndarray] = []
+
+    def even(problem):
+        told.append(problem.throughput)
+        return np.zeros((len(problem.job), 3))
+
+    w = workload([("a", 1, 400, 0), ("c", 1, 400, 0)])
+    table = replace(TABLE, speed={"a": (1.0, 2.0, 4.0), "c": (0.0, 1.0, 3.0)})
+    results = {
+        (name, knows): simulate(w, table, (1, 1, 1), of(even, name, knows_speeds=knows), preemption_overhead=0.0)
+        for name in ("las", "las-het")
+        for knows in (False, True)
+    }
+    assert told[0].tolist() == [[1, 1, 1], [0, 3, 3]]
+    assert told[-1].tolist()[0] == [1, 2, 4]
+    for knows in (False, True):  # what a policy leaves over: in turn, or to the fastest type
+        ends = [results[name, knows].jobs["end_time"].tolist() for name in ("las", "las-het")]
+        assert ends[0] == ends[1]
+    assert results["las", True].jobs["end_time"].iloc[0] == 100
+    assert results["las", False].jobs["end_time"].iloc[0] > 100
+
+
+@pytest.mark.parametrize("name", ["fifo-mine", "min-cost-mine", "other"])
+def test_no_gpu_idles_unless_the_policy_says_so(name: str) -> None:
+    w = workload([("a", 1, 400, 0), ("a", 1, 400, 0)])
+    first = [simulate(w, TABLE, (2, 0, 0), of(only_first, name, leaves_idle=idle)) for idle in (False, True)]
+    start = [result.jobs["first_start_time"].tolist() for result in first]
+    assert start[0] == [0, 0]
+    assert start[1][1] >= first[1].jobs["end_time"].iloc[0]
+
+
+def only_first(problem):
+    x = np.zeros((len(problem.job), 3))
+    x[0, 0] = 1.0
+    return x
+
+
+def test_prices_are_asked_for_by_who_needs_them() -> None:
+    w, table = workload([("a", 1, 100, 0)]), replace(TABLE, types=("a100", "p100", "k80"))
+    assert simulate(w, table, (1, 1, 1), of(only_first, "min-cost-mine")).makespan > 0
+    with pytest.raises(InputError, match="policy any: prices are known of v100, p100, k80, not of all of"):
+        simulate(w, table, (1, 1, 1), of(only_first, "any", needs_prices=True))
 
 
 def test_until_ends_the_run_and_cuts_the_table() -> None:
@@ -206,8 +251,8 @@ def test_bad_answers_get_a_sentence(function, sentence: str) -> None:
 @pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS], ids=str)
 def test_a_policy_that_leaves_the_cluster_idle_is_named(mechanism: Mechanism) -> None:
     w = workload([("a", 1, 100, 5), ("a", 1, 100, 6)])
-    nothing = of(lambda p: np.zeros((len(p.job), 3)), name="fifo-of-mine")
+    nothing = of(lambda p: np.zeros((len(p.job), 3)), leaves_idle=True)
     with pytest.raises(PolicyError, match="leaves job 'j0' and 1 more waiting in an idle cluster for ever"):
         simulate(w, TABLE, (1, 1, 1), nothing, mechanism=mechanism)
     with pytest.raises(PolicyError, match="leaves job 'j0'"):
-        simulate_fluid(w, TABLE, (1, 1, 1), nothing)
+        simulate_ideal(w, TABLE, (1, 1, 1), nothing)

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from astraea.gavel.policies.cost import promised
 from astraea.gavel.problem import Allocation, Problem
+from astraea.gavel.programs.program import Program
 
 
 def moment(throughput, workers, scale_factor=None, steps=None, **columns) -> Problem:
@@ -95,3 +97,11 @@ def assert_valid(problem: Problem, allocation: Allocation) -> None:
         gpus = gpus + problem.scale_factor[problem.pairs[:, 0]] @ paired
     assert (time <= 1 + slack).all()
     assert (gpus <= problem.workers * (1 + slack)).all()
+
+
+def unmet(problem: Problem) -> np.ndarray:
+    """Part of the throughput that each job needs for its deadline, and is not promised; 0 where it is met."""
+    has_deadline = np.isfinite(problem.slo)
+    given = promised(Program(problem, "min-cost-slo"))
+    part = given * np.where(has_deadline, np.maximum(problem.slo, 0.0), 0.0) / problem.steps
+    return np.where(has_deadline & (part < 1 - 1e-9), 1 - part, 0.0)

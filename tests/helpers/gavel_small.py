@@ -48,7 +48,7 @@ def workload(rows: Sequence[tuple[Any, ...]], **columns: Any) -> Workload:
     )  # fmt: skip
 
 
-def fixed(shares: dict[int, tuple[float, ...]], name: str = "given", pairs: dict[Any, Any] | None = None) -> Policy:
+def fixed(shares: dict[int, tuple[float, ...]], pairs: dict[Any, Any] | None = None, **declared: Any) -> Policy:
     """A policy that always answers the same: job of the workload -> fractions of time; others get nothing."""
 
     def allocate(problem: Problem) -> Allocation:
@@ -58,9 +58,9 @@ def fixed(shares: dict[int, tuple[float, ...]], name: str = "given", pairs: dict
             paired[p] = (pairs or {}).get((a, b), 0.0)
         return Allocation(alone.reshape(len(problem.job), len(problem.workers)), paired)
 
-    return Policy(name, lambda: allocate, space_sharing=pairs is not None)
+    return Policy("given", lambda: allocate, space_sharing=pairs is not None, **declared)
 
 
-def of(function: Callable[[Problem], np.ndarray], name: str = "given") -> Policy:
+def of(function: Callable[[Problem], np.ndarray], name: str = "given", **declared: Any) -> Policy:
     """A policy without pairs."""
-    return Policy(name, lambda: lambda p: Allocation(function(p), np.zeros((len(p.pairs), len(p.workers)))))
+    return Policy(name, lambda: lambda p: Allocation(function(p), np.zeros((len(p.pairs), len(p.workers)))), **declared)

@@ -21,8 +21,7 @@ from astraea.gavel.policies.hierarchical import (
     HIERARCHICAL_HET,
 )
 from astraea.gavel.policies.isolated import ISOLATED
-from astraea.gavel.policies.las import LAS, LAS_HET, LAS_HET_SS
-from astraea.gavel.policies.las_water_filling import LAS_HET_WATER_FILLING
+from astraea.gavel.policies.las import LAS, LAS_HET, LAS_HET_SS, LAS_HET_WATER_FILLING
 from astraea.gavel.policies.ltgf import LTGF, LTGF_HET
 from astraea.gavel.policies.makespan import MAKESPAN, MAKESPAN_HET, MAKESPAN_HET_SS
 from astraea.gavel.policies.shortest_job_first import SJF, SJF_HET

@@ -22,6 +22,7 @@ with the least sum of relative shortfalls, and they keep what that allocation gi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -29,21 +30,24 @@ from scipy import sparse
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.problem import Allocation, Policy
 from astraea.gavel.programs.program import SLACK, Program, policy
 
 
-def fastest(problem: Problem) -> Allocation:
+def fastest(program: Program) -> Allocation:
     """Max-throughput: the objective is the sum of throughputs [steps/s]."""
-    program = Program(problem, "max-throughput")
     objective = program.throughput.sum(axis=0)
     x = program.maximize(objective)
     return program.allocation(x, float(objective @ x))
 
 
-def cheapest(problem: Problem, name: str, *, slo: bool = False) -> Allocation:
+def cheapest(program: Program, *, slo: bool = False) -> Allocation:
     """Min-cost: the objective is the optimal ratio [steps/s for $/h]."""
-    program = _priced(problem, name)
+    problem = program.problem
+    if not (np.isfinite(problem.cost) & (problem.cost > 0)).all():
+        raise InputError(
+            f"{program.policy}: the price of every accelerator type must be above 0 $/h, not {problem.cost.tolist()}"
+        )
     floor = promised(program) * (1 - SLACK) if slo else np.zeros(len(problem.steps))
     price = problem.cost @ program.gpus
     # variables y and t; the ratio is that of y / t
@@ -83,30 +87,6 @@ def promised(program: Program) -> FloatArray:
     return need
 
 
-def unmet(problem: Problem) -> FloatArray:
-    """Part of the throughput that each job needs for its deadline, and is not promised; 0 where the deadline is met.
-
-    Returns
-    -------
-    array of float, shape (n,)
-        Between 0 and 1; 1 for jobs whose deadline is past, or out of reach even on their fastest type.
-    """
-    if len(problem.steps) == 0:
-        return np.zeros(0)
-    has_deadline = np.isfinite(problem.slo)
-    given = promised(_priced(problem, "min-cost-slo"))
-    part = given * np.where(has_deadline, np.maximum(problem.slo, 0.0), 0.0) / problem.steps
-    return np.asarray(np.where(has_deadline & (part < 1 - 1e-9), 1 - part, 0.0))
-
-
-def _priced(problem: Problem, name: str) -> Program:
-    if not (np.isfinite(problem.cost) & (problem.cost > 0)).all():
-        raise InputError(
-            f"{name}: the price of every accelerator type must be above 0 $/h, not {problem.cost.tolist()}"
-        )
-    return Program(problem, name)
-
-
 MAX_THROUGHPUT: Final[Policy] = policy("max-throughput", fastest)
-MIN_COST: Final[Policy] = policy("min-cost", lambda problem: cheapest(problem, "min-cost"))
-MIN_COST_SLO: Final[Policy] = policy("min-cost-slo", lambda problem: cheapest(problem, "min-cost-slo", slo=True))
+MIN_COST: Final[Policy] = policy("min-cost", cheapest, leaves_idle=True, needs_prices=True)
+MIN_COST_SLO: Final[Policy] = policy("min-cost-slo", partial(cheapest, slo=True), leaves_idle=True, needs_prices=True)

@@ -13,20 +13,19 @@ from typing import Final
 
 import numpy as np
 
-from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.problem import Allocation, Policy
 from astraea.gavel.programs.program import Program, policy
 
 
-def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:
+def allocate(program: Program) -> Allocation:
     """Solve the program of one moment."""
-    program = Program(problem, name, agnostic=agnostic)
-    jobs = len(problem.steps)
+    jobs = len(program.problem.steps)
     turn = jobs - np.arange(jobs)
     objective = (turn / program.fastest) @ program.throughput
     x = program.maximize(objective)
     return program.allocation(x, float(objective @ x))
 
 
-FIFO: Final[Policy] = policy("fifo", lambda problem: allocate(problem, "fifo", agnostic=True))
-FIFO_HET: Final[Policy] = policy("fifo-het", lambda problem: allocate(problem, "fifo-het"))
-FIFO_HET_SS: Final[Policy] = policy("fifo-het-ss", lambda problem: allocate(problem, "fifo-het-ss"), space_sharing=True)
+FIFO: Final[Policy] = policy("fifo", allocate, knows_speeds=False, leaves_idle=True)
+FIFO_HET: Final[Policy] = policy("fifo-het", allocate, leaves_idle=True)
+FIFO_HET_SS: Final[Policy] = policy("fifo-het-ss", allocate, leaves_idle=True, space_sharing=True)

@@ -20,7 +20,7 @@ import numpy as np
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import PolicyError
 from astraea.gavel.policies.isolated import equal_split
-from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.problem import Allocation, Policy
 from astraea.gavel.programs.program import Program, policy
 
 TOLERANCE: Final = 1e-7
@@ -30,10 +30,9 @@ PROGRAMS: Final = 100
 """More linear programs than any instance needs; usually 2 to 6."""
 
 
-def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:
+def allocate(program: Program) -> Allocation:
     """Solve the programs of one moment; the objective is the largest rho."""
-    program = Program(problem, name, agnostic=agnostic)
-    steps, elapsed, alone = problem.steps, problem.elapsed, _isolated_time(program)
+    steps, elapsed, alone = program.problem.steps, program.problem.elapsed, _isolated_time(program)
     rho = float(np.max((elapsed + steps / program.best) / alone))  # with every job at its best: none can be lower
     for _ in range(PROGRAMS):
         need = steps / (rho * alone - elapsed)
@@ -42,7 +41,9 @@ def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocati
             break
         rho = _raised(rho, least.value, least.price * steps, elapsed, alone)
     else:
-        raise PolicyError(f"{name}: {PROGRAMS} linear programs did not find the least rho; the last tried was {rho:g}")
+        raise PolicyError(
+            f"{program.policy}: {PROGRAMS} linear programs did not find the least rho; the last tried was {rho:g}"
+        )
     x = program.fill(np.minimum(least.reached, need))
     return program.allocation(x, float(np.max((elapsed + steps / (program.throughput @ x)) / alone)))
 
@@ -51,9 +52,9 @@ def _isolated_time(program: Program) -> FloatArray:
     """D_m [s]; the time in isolation so far is restated in the throughputs that the policy sees."""
     problem = program.problem
     split = equal_split(problem.scale_factor, problem.workers)
-    seen = (program.speed * split).sum(axis=1)
-    true = (problem.throughput * split).sum(axis=1)
-    return np.asarray((problem.isolated_elapsed * true + problem.steps) / seen)
+    told = (program.speed * split).sum(axis=1)
+    seen = (problem.seen * split).sum(axis=1)
+    return np.asarray((problem.isolated_elapsed * seen + problem.steps) / told)
 
 
 def _raised(rho: float, reach: float, priced: FloatArray, elapsed: FloatArray, alone: FloatArray) -> float:
@@ -68,6 +69,6 @@ def _raised(rho: float, reach: float, priced: FloatArray, elapsed: FloatArray, a
     return rho
 
 
-FTF: Final[Policy] = policy("ftf", lambda problem: allocate(problem, "ftf", agnostic=True))
-FTF_HET: Final[Policy] = policy("ftf-het", lambda problem: allocate(problem, "ftf-het"))
-FTF_HET_SS: Final[Policy] = policy("ftf-het-ss", lambda problem: allocate(problem, "ftf-het-ss"), space_sharing=True)
+FTF: Final[Policy] = policy("ftf", allocate, knows_speeds=False)
+FTF_HET: Final[Policy] = policy("ftf-het", allocate)
+FTF_HET_SS: Final[Policy] = policy("ftf-het-ss", allocate, space_sharing=True)

@@ -10,7 +10,7 @@ mean over the GPUs of the cluster must be above 1, the value of taking turns. It
 GPU is missing; here for as many as are missing: most trials fail, and with 4 jobs/h on 108 GPUs those for all made the
 average JCT 36.2 h where equal shares without any packing give 23.6 h. On types where a pair cannot share (its
 throughput there is 0), its two jobs take turns. Jobs that can share on no type are not tried; the released code pairs
-them, gangs above all, and both stand still until the next decision (see `gandiva_released`).
+them, gangs above all, and both stand still until the next decision.
 """
 
 from __future__ import annotations
@@ -98,4 +98,4 @@ def together(problem: Problem, pairs: IntArray) -> FloatArray:
     return np.asarray(np.average(np.where(sharing(problem, pairs), relative, 1.0), axis=1, weights=problem.workers))
 
 
-GANDIVA = Policy("gandiva", Packing, space_sharing=True)
+GANDIVA = Policy("gandiva", Packing, space_sharing=True, least_gain=0.0)

@@ -43,19 +43,19 @@ def job_weights(problem: Problem, inside: tuple[str, ...], stuck: npt.NDArray[np
     return np.asarray(problem.entity_weight[problem.entity] * claim / np.where(total > 0, total, 1.0))
 
 
-def allocate(problem: Problem, name: str, inside: tuple[str, ...], *, agnostic: bool = False) -> Allocation:
-    """Fill the shares of one moment; the objective is the optimum of the first step, before any job is bottlenecked."""
-    _check(problem, name)
-    program = Program(problem, name, agnostic=agnostic)
-    x, _, first = water_fill(program, share_of_one(program), lambda stuck: job_weights(problem, inside, stuck))
-    return program.allocation(x, first)
-
-
-def hierarchical(name: str, inside: tuple[str, ...], *, agnostic: bool = False) -> Policy:
+def hierarchical(name: str, inside: tuple[str, ...], *, knows_speeds: bool = True) -> Policy:
     """A policy with "fairness" or "fifo" inside each entity, in order of their indices, or one for all."""
     if wrong := [word for word in inside if word not in INSIDE]:
         raise InputError(f"{name}: unknown policy inside an entity {wrong[0]!r}; known are {', '.join(INSIDE)}")
-    return policy(name, lambda problem: allocate(problem, name, inside, agnostic=agnostic))
+
+    def allocate(program: Program) -> Allocation:
+        """Fill the shares of one moment; the objective is the optimum of the first step."""
+        problem = program.problem
+        _check(problem, name)
+        x, _, first = water_fill(program, share_of_one(program), lambda stuck: job_weights(problem, inside, stuck))
+        return program.allocation(x, first)
+
+    return policy(name, allocate, knows_speeds=knows_speeds)
 
 
 def _check(problem: Problem, name: str) -> None:
@@ -71,7 +71,7 @@ def _check(problem: Problem, name: str) -> None:
         )
 
 
-HIERARCHICAL: Final[Policy] = hierarchical("hierarchical", ("fairness",), agnostic=True)
+HIERARCHICAL: Final[Policy] = hierarchical("hierarchical", ("fairness",), knows_speeds=False)
 HIERARCHICAL_HET: Final[Policy] = hierarchical("hierarchical-het", ("fairness",))
-HIERARCHICAL_FIFO: Final[Policy] = hierarchical("hierarchical-fifo", ("fifo",), agnostic=True)
+HIERARCHICAL_FIFO: Final[Policy] = hierarchical("hierarchical-fifo", ("fifo",), knows_speeds=False)
 HIERARCHICAL_FIFO_HET: Final[Policy] = hierarchical("hierarchical-fifo-het", ("fifo",))

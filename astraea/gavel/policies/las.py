@@ -15,8 +15,9 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray
-from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.problem import Allocation, Policy
 from astraea.gavel.programs.program import Program, policy
+from astraea.gavel.programs.water_filling import water_fill
 
 
 def share_of_one(program: Program) -> FloatArray:
@@ -28,14 +29,20 @@ def share_of_one(program: Program) -> FloatArray:
     return np.asarray(program.speed @ (workers / workers.sum()) / program.problem.scale_factor)
 
 
-def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:
-    """Solve the program of one moment."""
-    program = Program(problem, name, agnostic=agnostic)
-    need = problem.weight * share_of_one(program)
-    least = program.max_min(need)
+def allocate(program: Program) -> Allocation:
+    """Solve the program of one moment; the objective is the least share."""
+    least = program.max_min(program.problem.weight * share_of_one(program))
     return program.allocation(program.fill(least.reached), least.value)
 
 
-LAS: Final[Policy] = policy("las", lambda problem: allocate(problem, "las", agnostic=True))
-LAS_HET: Final[Policy] = policy("las-het", lambda problem: allocate(problem, "las-het"))
-LAS_HET_SS: Final[Policy] = policy("las-het-ss", lambda problem: allocate(problem, "las-het-ss"), space_sharing=True)
+def filled(program: Program) -> Allocation:
+    """Repeat it for the jobs that can still have more, which is Pareto efficient (§4.3, §4.4)."""
+    weight = program.problem.weight
+    x, _, least = water_fill(program, share_of_one(program), lambda stuck: np.where(stuck, 0.0, weight))
+    return program.allocation(x, least)
+
+
+LAS: Final[Policy] = policy("las", allocate, knows_speeds=False)
+LAS_HET: Final[Policy] = policy("las-het", allocate)
+LAS_HET_SS: Final[Policy] = policy("las-het-ss", allocate, space_sharing=True)
+LAS_HET_WATER_FILLING: Final[Policy] = policy("las-het-water-filling", filled)

@@ -78,7 +78,8 @@ class LongTerm:
         InputError
             If a job can run on no type.
         """
-        throughput = np.where(problem.workers >= problem.scale_factor[:, None], problem.throughput, 0.0)
+        # the agnostic twin reads from the steps that jobs did how long they ran
+        throughput = np.where(problem.workers >= problem.scale_factor[:, None], problem.seen, 0.0)
         for m in np.flatnonzero(~throughput.any(axis=1)).tolist():
             raise InputError(
                 f"ltgf: job {problem.job[m]} must be able to run on some accelerator type, its gang of "
@@ -169,5 +170,5 @@ def choose_types(problem: Problem, throughput: FloatArray, target: FloatArray) -
     return program.allocation(x, theta).alone
 
 
-LTGF = Policy("ltgf", lambda: LongTerm(spread, is_aware=False))
+LTGF = Policy("ltgf", lambda: LongTerm(spread, is_aware=False), knows_speeds=False)
 LTGF_HET = Policy("ltgf-het", lambda: LongTerm(choose_types, is_aware=True))

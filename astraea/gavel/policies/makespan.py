@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.problem import Allocation, Policy
 from astraea.gavel.programs.program import Program, policy
 
 
-def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:
+def allocate(program: Program) -> Allocation:
     """Solve the program of one moment; its objective is the makespan M [s]."""
-    program = Program(problem, name, agnostic=agnostic)
-    least = program.max_min(problem.steps)
+    least = program.max_min(program.problem.steps)
     return program.allocation(program.fill(least.reached), 1 / least.value)
 
 
-MAKESPAN: Final[Policy] = policy("makespan", lambda problem: allocate(problem, "makespan", agnostic=True))
-MAKESPAN_HET: Final[Policy] = policy("makespan-het", lambda problem: allocate(problem, "makespan-het"))
-MAKESPAN_HET_SS: Final[Policy] = policy(
-    "makespan-het-ss", lambda problem: allocate(problem, "makespan-het-ss"), space_sharing=True
-)
+MAKESPAN: Final[Policy] = policy("makespan", allocate, knows_speeds=False)
+MAKESPAN_HET: Final[Policy] = policy("makespan-het", allocate)
+MAKESPAN_HET_SS: Final[Policy] = policy("makespan-het-ss", allocate, space_sharing=True)

@@ -12,15 +12,14 @@ from typing import Final
 
 import numpy as np
 
-from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.problem import Allocation, Policy
 from astraea.gavel.programs.program import SLACK, Program, policy
 
 
-def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocation:
+def allocate(program: Program) -> Allocation:
     """Solve the program of one moment; its objective is the duration of the shortest job [s]."""
-    program = Program(problem, name, agnostic=agnostic)
-    jobs = len(problem.steps)
-    duration = problem.steps / program.fastest
+    duration = program.problem.steps / program.fastest
+    jobs = len(duration)
     order = np.argsort(duration, kind="stable")
     turn = np.empty(jobs)
     turn[order] = jobs - np.arange(jobs)
@@ -29,5 +28,5 @@ def allocate(problem: Problem, name: str, *, agnostic: bool = False) -> Allocati
     return program.allocation(x, float(duration[order[0]]))
 
 
-SJF: Final[Policy] = policy("sjf", lambda problem: allocate(problem, "sjf", agnostic=True))
-SJF_HET: Final[Policy] = policy("sjf-het", lambda problem: allocate(problem, "sjf-het"))
+SJF: Final[Policy] = policy("sjf", allocate, knows_speeds=False)
+SJF_HET: Final[Policy] = policy("sjf-het", allocate)

@@ -2,9 +2,6 @@
 
 A policy states what to maximize over `Program.throughput`, whose row m gives the effective throughput(m, X) of job m,
 and gets back an optimum or a `PolicyError`. There is a variable only where a job, or both jobs of a pair, can run.
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy import sparse
@@ -235,13 +232,22 @@ class Program:
         return Allocation(table[:n], table[n:], objective)
 
 
-def policy(name: str, allocate: Callable[[Problem], Allocation], *, space_sharing: bool = False) -> Policy:
-    """A policy without memory; without jobs it answers without its program."""
+def policy(name: str, allocate: Callable[[Program], Allocation], **declared: Any) -> Policy:
+    """A policy without memory that solves programs; without jobs it answers without.
+
+    Parameters
+    ----------
+    allocate : callable
+        Gives the allocation of one moment.
+    **declared
+        Of `Policy`; one that does not know speeds gets a program that does not tell types apart.
+    """
 
     def answer(problem: Problem) -> Allocation:
         if len(problem.throughput) == 0:
             types = problem.workers.size
             return Allocation(np.zeros((0, types)), np.zeros((len(problem.pairs), types)))
-        return allocate(problem)
+        return allocate(Program(problem, name, agnostic=not made.knows_speeds))
 
-    return Policy(name, lambda: answer, space_sharing)
+    made = Policy(name, lambda: answer, **({"expected": 0.04} if declared.get("space_sharing") else {}), **declared)
+    return made

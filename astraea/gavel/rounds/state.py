@@ -198,7 +198,7 @@ def dismiss(s: State, j: int, target: int) -> None:
 
 
 @compiled
-def restart_books(s: State, initial: float) -> None:
+def reset_received_time(s: State, initial: float) -> None:
     """Note who was owed what, and count received time anew: the program is about to be solved."""
     elapsed = s.clock[NOW] - s.clock[SOLVED_AT]
     s.type_time[:] = 0.0

@@ -14,9 +14,6 @@ rules:
 
 Waits are fitted to the least sum of absolute errors of the logarithm, sensitivities and pressures to the least robust
 squares of it, memories to the fewest pairs that are wrongly allowed or refused (they are no measured sizes).
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """How fast each kind of job trains on each accelerator type: alone, on an unconsolidated gang, beside another job.
 
 Gavel's policies see a job through these numbers only ([Narayanan2020] §3.1, the matrix T).
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
 """
 
 from __future__ import annotations
