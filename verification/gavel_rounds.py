@@ -14,35 +14,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import IntArray
 from astraea.core.compilation import compiled
 from astraea.gavel.rounds.mechanism import Mechanism, close, start
 from astraea.gavel.rounds.placement import place
 from astraea.gavel.rounds.selection import candidates, chosen, descending
-from astraea.gavel.rounds.state import (
-    ACTIVE,
-    ARRIVED,
-    BOUNDARY,
-    CHANGED,
-    DONE,
-    ENDED,
-    LOG_FULL,
-    LOGGED,
-    NOW,
-    RUNNING,
-    SOLVE,
-    SOLVED_AT,
-    STUCK,
-    TURN,
-    Rules,
-    State,
-    admit,
-    dismiss,
-)  # fmt: skip
+from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 ATTEMPTS: Final = 5
 """Rounds in a row in which a job may do fewer steps than its gang has GPUs; it is then dropped, as if it had ended."""
@@ -50,15 +31,15 @@ ATTEMPTS: Final = 5
 NO_ORDER: Final = 100
 """The compiled loop stopped because it has no order of types for the next round."""
 
-#: places in `Memory.clock`
-ROUND_START, LAST_END = range(2)
+CLOCK: Final = np.dtype([("round_start", float), ("last_end", float)])
+"""When the round began from which time received is counted, and when the last one ended (NaN: there was none) [s]."""
 
 
 class Memory(NamedTuple):
     """What these rounds remember besides the state."""
 
     failures: IntArray  # (n,) rounds in a row that each job lost
-    clock: FloatArray
+    clock: Any  # record array (1,) of CLOCK
     orders: IntArray  # (K, J) order of types in each round
 
 
@@ -67,7 +48,7 @@ def begin(s: State, rules: Rules) -> Callable[[State, Rules], int]:
     s.workers.server[:] = s.workers.kind
     types = np.unique(s.workers.kind).tolist()
     failures, orders = np.zeros(len(s.jobs.arrival), np.int64), np.zeros((0, len(types)), np.int64)
-    memory = Memory(failures, np.array([0.0, np.nan]), orders)
+    memory = Memory(failures, np.array([(0.0, np.nan)], CLOCK).view(np.recarray), orders)
     shuffle = random.Random(5)
 
     def more() -> IntArray:
@@ -94,50 +75,50 @@ RELEASED_ROUNDS: Final = Mechanism("rounds as released", begin, tells_early_dead
 def run_as_released(s: State, rules: Rules, memory: Memory) -> int:
     """Run until the program must be solved, there is no order of types or room in the log, or the jobs have ended."""
     while True:
-        if s.count[LOGGED] + 2 * s.workers.kind.shape[0] > s.log.job.shape[0]:
+        if s.clock[0].logged + 2 * s.workers.kind.shape[0] > s.log.job.shape[0]:
             return LOG_FULL
-        if s.count[TURN] >= memory.orders.shape[0]:
+        if s.clock[0].turn >= memory.orders.shape[0]:
             return NO_ORDER
-        if s.count[BOUNDARY] == 1:
-            if s.count[ENDED] >= rules.target:
+        if s.clock[0].at_boundary:
+            if s.clock[0].ended >= rules.target:
                 return DONE
             if not to_round_end(s, rules, memory):
                 return STUCK
-            s.count[BOUNDARY] = 0
-        free_to_solve = s.clock[NOW] - s.clock[SOLVED_AT] >= rules.solve_interval or s.clock[SOLVED_AT] == 0.0
-        if s.count[CHANGED] == 1 and free_to_solve:
+            s.clock[0].at_boundary = False
+        free_to_solve = s.clock[0].now - s.clock[0].solved_at >= rules.solve_interval or s.clock[0].solved_at == 0.0
+        if s.clock[0].changed and free_to_solve:
             return SOLVE
         next_round(s, rules, memory)
-        s.count[BOUNDARY] = 1
+        s.clock[0].at_boundary = True
 
 
 @compiled
 def to_round_end(s: State, rules: Rules, memory: Memory) -> bool:
     """Go to the end of the round, or to the next arrival if nothing runs; False if there is nothing to wait for."""
-    if s.count[RUNNING] > 0:
-        if not np.isnan(memory.clock[LAST_END]):
-            memory.clock[ROUND_START] = memory.clock[LAST_END]
+    if s.clock[0].running > 0:
+        if not np.isnan(memory.clock[0].last_end):
+            memory.clock[0].round_start = memory.clock[0].last_end
         end = 0.0
         for slot in range(s.slots.first.shape[0]):
             if s.slots.first[slot] >= 0:
                 end = max(end, slot_end(s, slot))
-        s.clock[NOW] = memory.clock[LAST_END] = end
+        s.clock[0].now = memory.clock[0].last_end = end
         s.workers.former_first[:], s.workers.former_second[:] = s.workers.first, s.workers.second
         s.workers.first[:], s.workers.second[:] = -1, -1
-        last = np.empty(s.count[RUNNING])
-        for slot in range(s.count[RUNNING]):
+        last = np.empty(s.clock[0].running)
+        for slot in range(s.clock[0].running):
             last[slot] = slot_end(s, slot)
-        by_job = np.argsort(s.slots.first[: s.count[RUNNING]], kind="mergesort")
+        by_job = np.argsort(s.slots.first[: s.clock[0].running], kind="mergesort")
         for slot in by_job[np.argsort(-last[by_job], kind="mergesort")]:  # their order, for their sums to the last bit
             end_slot(s, slot, rules, memory)
-        s.clock[NOW] = end
-        s.count[RUNNING] = 0
-    elif s.count[ARRIVED] < s.jobs.arrival.shape[0]:
-        s.clock[NOW] = s.jobs.arrival[s.count[ARRIVED]]
-    elif s.count[CHANGED] == 0:
+        s.clock[0].now = end
+        s.clock[0].running = 0
+    elif s.clock[0].arrived < s.jobs.arrival.shape[0]:
+        s.clock[0].now = s.jobs.arrival[s.clock[0].arrived]
+    elif not s.clock[0].changed:
         return False
     else:
-        s.clock[SOLVED_AT] = 0.0
+        s.clock[0].solved_at = 0.0
     admit(s)
     return True
 
@@ -154,15 +135,14 @@ def end_slot(s: State, slot: int, rules: Rules, memory: Memory) -> None:
     """Account for a round's work in a slot."""
     a, b, k, pair = s.slots.first[slot], s.slots.second[slot], s.slots.kind[slot], s.slots.pair[slot]
     end = slot_end(s, slot)
-    s.clock[NOW] = end
+    s.clock[0].now = end
     lost = False
     for j in (a, b):
         if j >= 0:
             s.jobs.held[j, k] += (end - s.slots.start[slot]) * s.jobs.scale[j] * (1.0 if b < 0 else 0.5)
             lost = lost or s.jobs.since[j] < s.jobs.scale[j]
     if not lost:
-        counted = end - memory.clock[ROUND_START]
-        s.type_time[k] += counted
+        counted = end - memory.clock[0].round_start
         if pair < 0:
             s.jobs.received[a, k] += counted
         else:
@@ -174,7 +154,7 @@ def end_slot(s: State, slot: int, rules: Rules, memory: Memory) -> None:
             close(s, j)
             if lost:
                 memory.failures[j] += 1 if b < 0 else 0
-                s.count[CHANGED] = 1
+                s.clock[0].changed = True
             else:
                 memory.failures[j] = 0
                 s.jobs.left[j] -= s.jobs.since[j]
@@ -188,7 +168,7 @@ def end_slot(s: State, slot: int, rules: Rules, memory: Memory) -> None:
 def next_round(s: State, rules: Rules, memory: Memory) -> None:
     """Choose type by type, place, and start the steps of a round."""
     what, key = candidates(s, rules.idle_may_run, rules.aware)
-    free = np.zeros(s.type_time.shape[0], np.int64)
+    free = np.zeros(s.jobs.alone.shape[1], np.int64)
     for i in range(s.workers.kind.shape[0]):
         free[s.workers.kind[i]] += 1
     for c in range(what.shape[0]):
@@ -197,12 +177,12 @@ def next_round(s: State, rules: Rules, memory: Memory) -> None:
             key[c, 1], key[c, 2] = s.jobs.deficit[a, k], 0.0
     by_priority = descending(key)
     order, n = np.empty(what.shape[0], np.int64), 0
-    for k in memory.orders[s.count[TURN]]:
+    for k in memory.orders[s.clock[0].turn]:
         for c in by_priority:
             if what[c, 2] == k:
                 order[n] = c
                 n += 1
-    s.count[TURN] += 1
+    s.clock[0].turn += 1
     taken = chosen(s, what, order, free)
     picks, n = np.empty(taken.shape[0], np.int64), 0
     for c in taken:
@@ -211,7 +191,7 @@ def next_round(s: State, rules: Rules, memory: Memory) -> None:
             n += 1
     picks = picks[:n]
     owner = place(s, what, picks)
-    now = s.clock[NOW]
+    now = s.clock[0].now
     for p in range(n):
         a, b, k, pair = what[picks[p]]
         s.slots.first[p], s.slots.second[p], s.slots.kind[p], s.slots.pair[p] = a, b, k, pair
@@ -227,8 +207,8 @@ def next_round(s: State, rules: Rules, memory: Memory) -> None:
                 start(s, j, p, speed, same, 0.0, 1.0 if b < 0 else 0.5)
                 steps = min(max(1.0, np.floor(speed * rules.round_length)), s.jobs.left[j])
                 s.jobs.since[j], s.jobs.finish[j] = steps, now + steps / speed  # whole steps of this round
-    s.count[RUNNING] = n
-    for i in range(s.count[ACTIVE]):
+    s.clock[0].running = n
+    for i in range(s.clock[0].active):
         j = s.active[i]
         if s.jobs.slot[j] == -2:
             s.jobs.slot[j] = -1

@@ -121,8 +121,6 @@ class Policy:
         Pairs are offered from this sum of relative speeds on (see `PAYS`); 0 for all that can run.
     needs_prices : bool
         Whether it needs the price of every type.
-    expected : float
-        Time that its decisions are likely to take [s for a job of a workload].
     """
 
     name: str
@@ -132,4 +130,8 @@ class Policy:
     leaves_idle: bool = False
     least_gain: float = PAYS
     needs_prices: bool = False
-    expected: float = 0.006
+
+    @property
+    def expected(self) -> float:
+        """Time that it is likely to take, more where there are pairs [s for a job of a workload]."""
+        return 0.04 if self.space_sharing else 0.006

@@ -136,18 +136,18 @@ def simulate(
         elif outcome == st.LOG_FULL:
             s = s._replace(log=st.grown(s.log))
         else:
-            waiting = int(s.count[st.ACTIVE])
+            waiting = int(s.clock[0].active)
             raise PolicyError(
-                f"policy {policy.name}, at {s.clock[st.NOW]:g} s: leaves job {workload.job_id[s.active[0]]!r} and "
+                f"policy {policy.name}, at {s.clock[0].now:g} s: leaves job {workload.job_id[s.active[0]]!r} and "
                 f"{waiting - 1} more waiting in an idle cluster for ever"
             )
     seconds = time.perf_counter() - began
-    logged = int(s.count[st.LOGGED])
-    s.log.end[s.jobs.row[s.jobs.row >= 0]] = s.clock[st.NOW]
+    logged = int(s.clock[0].logged)
+    s.log.end[s.jobs.row[s.jobs.row >= 0]] = s.clock[0].now
     record = Record(
         s.jobs.first_start, s.jobs.end, s.jobs.overhead, s.jobs.held, s.jobs.leases, s.jobs.preemptions,
         s.log.job[:logged], s.log.start[:logged], s.log.end[:logged], s.log.part[:logged], s.log.steps[:logged],
-        float(s.clock[st.NOW]),
+        float(s.clock[0].now),
     )  # fmt: skip
     return finished(workload, throughputs, count, policy, record, speeds, target, seconds, {
         "mechanism": mechanism.name, **asdict(options), "solves": caller.solves,
@@ -182,17 +182,16 @@ def finished(
 def solved(s: st.State, caller: PolicyCaller, rules: st.Rules, speeds: Speeds) -> st.State:
     """Solve the program for the active jobs, and count received time anew."""
     initial = st.INITIAL * rules.round_length
-    active = s.active[: s.count[st.ACTIVE]].copy()
+    active = s.active[: s.clock[0].active].copy()
     st.reset_received_time(s, initial)
-    problem, answer = caller.ask(float(s.clock[st.NOW]), active, s.jobs.left)
+    problem, answer = caller.ask(float(s.clock[0].now), active, s.jobs.left)
     s.jobs.known[:] = False
     s.jobs.known[active] = True
     s.jobs.share[active] = answer.alone
     given = np.flatnonzero((answer.paired > 0).any(axis=1))
     if len(given) == 0:
-        return s._replace(pairs=st.no_pairs(s.type_time.shape[0]))
-    received = np.full((len(given), len(s.type_time)), initial)
-    s.type_time[:] += initial * len(given)
+        return s._replace(pairs=st.no_pairs(s.jobs.alone.shape[1]))
+    received = np.full((len(given), s.jobs.alone.shape[1]), initial)
     members = np.ascontiguousarray(active[problem.pairs[given]])
     speed, share = speeds.shared(members), answer.paired[given]
     return s._replace(pairs=st.Pairs(members, np.ascontiguousarray(speed), np.ascontiguousarray(share), received))

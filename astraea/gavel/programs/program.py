@@ -249,5 +249,5 @@ def policy(name: str, allocate: Callable[[Program], Allocation], **declared: Any
             return Allocation(np.zeros((0, types)), np.zeros((len(problem.pairs), types)))
         return allocate(Program(problem, name, agnostic=not made.knows_speeds))
 
-    made = Policy(name, lambda: answer, **({"expected": 0.04} if declared.get("space_sharing") else {}), **declared)
+    made = Policy(name, lambda: answer, **declared)
     return made

@@ -18,76 +18,56 @@ from astraea.core.arrays import IntArray
 from astraea.core.compilation import compiled
 from astraea.gavel.rounds.placement import is_together, place
 from astraea.gavel.rounds.selection import candidates, chosen, descending
-from astraea.gavel.rounds.state import (
-    ACTIVE,
-    ARRIVED,
-    BOUNDARY,
-    CHANGED,
-    DONE,
-    ENDED,
-    LOG_FULL,
-    LOGGED,
-    NOW,
-    ROUND_END,
-    RUNNING,
-    SOLVE,
-    SOLVED_AT,
-    STUCK,
-    TURN,
-    Rules,
-    State,
-    admit,
-    dismiss,
-)  # fmt: skip
+from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 
 @compiled
 def run(s: State, rules: Rules) -> int:
     """Run until the program must be solved, the log is full, or the jobs have ended; says which."""
     while True:
-        if s.count[ENDED] >= rules.target:
+        if s.clock[0].ended >= rules.target:
             end_leases(s)
             return DONE
-        if s.count[LOGGED] + 2 * s.workers.kind.shape[0] > s.log.job.shape[0]:
+        if s.clock[0].logged + 2 * s.workers.kind.shape[0] > s.log.job.shape[0]:
             return LOG_FULL
-        if s.count[BOUNDARY] == 1:
+        if s.clock[0].at_boundary:
             admit(s)
-            due = s.clock[NOW] - s.clock[SOLVED_AT] >= rules.solve_interval or s.count[TURN] == 0
-            if s.count[CHANGED] == 1 and due and s.count[ACTIVE] > 0:
+            due = s.clock[0].now - s.clock[0].solved_at >= rules.solve_interval or s.clock[0].turn == 0
+            if s.clock[0].changed and due and s.clock[0].active > 0:
                 return SOLVE
-            s.count[TURN] += 1
-            s.clock[ROUND_END] = s.clock[NOW] + rules.round_length
+            s.clock[0].turn += 1
+            s.clock[0].round_end = s.clock[0].now + rules.round_length
             fill(s, rules)
             end_lost(s)
-            if s.count[RUNNING] == 0:
-                if s.count[CHANGED] == 1 and s.count[ACTIVE] > 0:
+            if s.clock[0].running == 0:
+                if s.clock[0].changed and s.clock[0].active > 0:
                     return SOLVE  # nobody gains from waiting
-                if s.count[ARRIVED] == s.jobs.arrival.shape[0]:
+                if s.clock[0].arrived == s.jobs.arrival.shape[0]:
                     return STUCK
-                s.clock[NOW] = s.jobs.arrival[s.count[ARRIVED]]
+                s.clock[0].now = s.jobs.arrival[s.clock[0].arrived]
                 continue
-            s.count[BOUNDARY] = 0
+            s.clock[0].at_boundary = False
         to_next_event(s, rules)
 
 
 @compiled
 def to_next_event(s: State, rules: Rules) -> None:
     """Go to the next end of a job, arrival or end of the round, whichever is first."""
-    t = s.clock[ROUND_END]
+    t = s.clock[0].round_end
     for slot in range(s.slots.first.shape[0]):
         if s.slots.first[slot] >= 0:
             t = min(t, s.jobs.finish[s.slots.first[slot]])
             if s.slots.second[slot] >= 0:
                 t = min(t, s.jobs.finish[s.slots.second[slot]])
-    if s.count[ARRIVED] < s.jobs.arrival.shape[0]:
-        t = min(t, s.jobs.arrival[s.count[ARRIVED]])
-    s.clock[NOW] = t
+    if s.clock[0].arrived < s.jobs.arrival.shape[0]:
+        t = min(t, s.jobs.arrival[s.clock[0].arrived])
+    s.clock[0].now = t
     changed = admit(s)
     for slot in range(s.slots.first.shape[0]):
         changed |= end_finished(s, slot, rules)
-    if t >= s.clock[ROUND_END] or s.count[RUNNING] == 0:
+    if t >= s.clock[0].round_end or s.clock[0].running == 0:
         end_leases(s)
-        s.count[BOUNDARY] = 1
+        s.clock[0].at_boundary = True
     elif changed:
         fill(s, rules)
 
@@ -95,7 +75,7 @@ def to_next_event(s: State, rules: Rules) -> None:
 @compiled
 def fill(s: State, rules: Rules) -> None:
     """Choose among the jobs that do not run, place them on the free workers, and start them."""
-    free = np.zeros(s.type_time.shape[0], np.int64)
+    free = np.zeros(s.jobs.alone.shape[1], np.int64)
     for i in range(s.workers.kind.shape[0]):
         if s.workers.first[i] < 0:
             free[s.workers.kind[i]] += 1
@@ -124,13 +104,13 @@ def start_all(s: State, what: IntArray, picks: IntArray, owner: IntArray, rules:
         for j in (a, b):
             if j >= 0 and not had(s, owner, p, j) and s.jobs.leases[j] > 0:
                 pause = rules.overhead
-        if speed[0] <= 0.0 or (b >= 0 and speed[1] <= 0.0) or s.clock[NOW] + pause >= s.clock[ROUND_END]:
+        if speed[0] <= 0.0 or (b >= 0 and speed[1] <= 0.0) or s.clock[0].now + pause >= s.clock[0].round_end:
             continue  # it would not get on there
         while s.slots.first[slot] >= 0:
             slot += 1
         s.slots.first[slot], s.slots.second[slot], s.slots.kind[slot], s.slots.pair[slot] = a, b, k, pair
-        s.slots.start[slot] = s.clock[NOW]
-        s.count[RUNNING] += 1
+        s.slots.start[slot] = s.clock[0].now
+        s.clock[0].running += 1
         for i, j in enumerate((a, b)):
             if j >= 0:
                 start(s, j, slot, speed[i], had(s, owner, p, j), pause, 1.0 if b < 0 else 0.5)
@@ -153,7 +133,7 @@ def had(s: State, owner: IntArray, pick: int, j: int) -> bool:
 @compiled
 def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float, part: float) -> None:
     """Job `j` holds the workers of a slot from now on."""
-    now = s.clock[NOW]
+    now = s.clock[0].now
     if s.jobs.row[j] >= 0 and not (renewed and s.log.part[s.jobs.row[j]] == part):
         close(s, j)
     if s.jobs.leases[j] == 0:
@@ -161,10 +141,10 @@ def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float
     elif not renewed and s.jobs.slot[j] == -2:
         s.jobs.preemptions[j] += 1  # moved
     if s.jobs.row[j] < 0:
-        row = s.count[LOGGED]
+        row = s.clock[0].logged
         s.log.job[row], s.log.kind[row], s.log.start[row], s.log.part[row] = j, s.slots.kind[slot], now, part
         s.jobs.row[j] = row
-        s.count[LOGGED] += 1
+        s.clock[0].logged += 1
     s.jobs.leases[j] += 1
     s.jobs.overhead[j] += pause
     s.jobs.slot[j], s.jobs.rate[j], s.jobs.since[j] = slot, speed, now + pause
@@ -174,18 +154,17 @@ def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float
 @compiled
 def close(s: State, j: int) -> None:
     """Write when job `j` gave its workers back."""
-    s.log.end[s.jobs.row[j]] = s.clock[NOW]
+    s.log.end[s.jobs.row[j]] = s.clock[0].now
     s.jobs.row[j] = -1
 
 
 @compiled
 def settle(s: State, slot: int) -> None:
     """Account for what ran in a slot up to now: time received, GPU-time held, steps done."""
-    now, k, pair = s.clock[NOW], s.slots.kind[slot], s.slots.pair[slot]
+    now, k, pair = s.clock[0].now, s.slots.kind[slot], s.slots.pair[slot]
     a, b = s.slots.first[slot], s.slots.second[slot]
     lasted = now - s.slots.start[slot]
     s.slots.start[slot] = now
-    s.type_time[k] += lasted
     if pair < 0:
         s.jobs.received[a, k] += lasted
     else:
@@ -203,7 +182,7 @@ def settle(s: State, slot: int) -> None:
 @compiled
 def end_finished(s: State, slot: int, rules: Rules) -> bool:
     """End the jobs of a slot that have done all steps; one that is left of a pair goes on alone."""
-    a, b, now = s.slots.first[slot], s.slots.second[slot], s.clock[NOW]
+    a, b, now = s.slots.first[slot], s.slots.second[slot], s.clock[0].now
     if a < 0:
         return False
     first, second = s.jobs.finish[a] <= now, b >= 0 and s.jobs.finish[b] <= now
@@ -221,17 +200,17 @@ def end_finished(s: State, slot: int, rules: Rules) -> bool:
     if b >= 0 and rest >= 0:
         k, pair = s.slots.kind[slot], s.slots.pair[slot]
         close(s, rest)
-        row = s.count[LOGGED]
+        row = s.clock[0].logged
         s.log.job[row], s.log.kind[row], s.log.start[row], s.log.part[row] = rest, k, now, 1.0
         s.jobs.row[rest] = row
-        s.count[LOGGED] += 1
+        s.clock[0].logged += 1
         s.jobs.rate[rest] *= s.jobs.alone[rest, k] / s.pairs.speed[pair, 1 if first else 0, k]
         s.jobs.since[rest] = max(now, s.jobs.since[rest])
         s.jobs.finish[rest] = s.jobs.since[rest] + s.jobs.left[rest] / s.jobs.rate[rest]
         s.slots.pair[slot] = -1
     s.slots.first[slot], s.slots.second[slot] = rest, -1
     if rest < 0:
-        s.count[RUNNING] -= 1
+        s.clock[0].running -= 1
     for i in range(s.workers.kind.shape[0]):
         if s.workers.first[i] == a and s.workers.second[i] == b:
             s.workers.first[i], s.workers.second[i] = rest, -1
@@ -252,13 +231,13 @@ def end_leases(s: State) -> None:
             for j in (a, b):
                 if j >= 0:
                     s.jobs.slot[j] = -2  # may renew
-    s.count[RUNNING] = 0
+    s.clock[0].running = 0
 
 
 @compiled
 def end_lost(s: State) -> None:
     """Close the leases of those that were not renewed."""
-    for i in range(s.count[ACTIVE]):
+    for i in range(s.clock[0].active):
         j = s.active[i]
         if s.jobs.slot[j] == -2:
             s.jobs.slot[j] = -1

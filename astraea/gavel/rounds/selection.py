@@ -6,7 +6,7 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
-from astraea.gavel.rounds.state import ACTIVE, TURN, State
+from astraea.gavel.rounds.state import State
 
 
 @compiled
@@ -35,11 +35,11 @@ def candidates(s: State, leftovers: bool, aware: bool) -> tuple[IntArray, FloatA
     array of float, shape (C, 3)
         Priority, then what decides between equals: time owed from before, allocation.
     """
-    types = s.type_time.shape[0]
-    room = (s.count[ACTIVE] + s.pairs.share.shape[0]) * types
+    types = s.jobs.alone.shape[1]
+    room = (s.clock[0].active + s.pairs.share.shape[0]) * types
     what, key = np.empty((room, 4), np.int64), np.empty((room, 3))
     c = 0
-    for i in range(s.count[ACTIVE]):
+    for i in range(s.clock[0].active):
         j = s.active[i]
         if s.jobs.slot[j] >= 0:
             continue
@@ -53,7 +53,7 @@ def candidates(s: State, leftovers: bool, aware: bool) -> tuple[IntArray, FloatA
                 key[c, 1], key[c, 2] = s.jobs.deficit[j, k], s.jobs.share[j, k]
             else:
                 key[c, 1] = -np.inf
-                key[c, 2] = s.jobs.alone[j, k] / fastest if aware else -float((k + s.count[TURN]) % types)
+                key[c, 2] = s.jobs.alone[j, k] / fastest if aware else -float((k + s.clock[0].turn) % types)
             c += 1
     for p in range(s.pairs.share.shape[0]):
         a, b = s.pairs.members[p]

@@ -5,7 +5,7 @@ Times are in s on the workload's clock, speeds in steps/s. Index -1 means none.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,23 @@ from astraea.core.compilation import compiled
 
 #: what the compiled loop stopped for
 DONE, SOLVE, LOG_FULL, STUCK = range(4)
-#: places in `State.clock`
-NOW, ROUND_END, SOLVED_AT = range(3)
-#: places in `State.count`
-ACTIVE, ARRIVED, LOGGED, CHANGED, BOUNDARY, ENDED, TURN, RUNNING = range(8)
+
+CLOCK: Final = np.dtype(
+    [
+        ("now", float),
+        ("round_end", float),
+        ("solved_at", float),
+        ("active", int),  # jobs that have arrived and not ended
+        ("arrived", int),
+        ("ended", int),  # of the first `Rules.target`
+        ("running", int),  # slots in use
+        ("logged", int),  # rows of the log
+        ("turn", int),  # rounds so far
+        ("changed", bool),  # whether jobs came or went since the program was solved
+        ("at_boundary", bool),  # whether a round begins now
+    ],
+    align=True,
+)
 
 INITIAL: Final = 0.5
 """Rounds that each job is taken to have received on each type when the program was solved: fractions are never 0."""
@@ -99,9 +112,7 @@ class State(NamedTuple):
     slots: Slots
     log: Log
     active: IntArray  # (n,) active jobs in order of arrival
-    clock: FloatArray
-    count: IntArray  # type: ignore[assignment]
-    type_time: FloatArray  # (J,) time received by all jobs since the last solved program
+    clock: Any  # record array (1,) of CLOCK
 
 
 class Rules(NamedTuple):
@@ -137,9 +148,8 @@ def new_state(
         np.full(n, np.nan), np.full(n, np.inf), np.zeros((n, types)), np.zeros(n, np.int64), np.zeros(n, np.int64),
         np.zeros(n),
     )  # fmt: skip
-    count = np.zeros(8, np.int64)
-    count[BOUNDARY] = 1
-    clock = np.array([arrival[0], 0.0, 0.0])
+    clock = np.zeros(1, CLOCK).view(np.recarray)
+    clock["now"], clock["at_boundary"] = arrival[0], True
     return State(
         jobs,
         no_pairs(types),
@@ -148,8 +158,6 @@ def new_state(
         new_log(4 * total + 64),
         np.zeros(n, np.int64),
         clock,
-        count,
-        np.zeros(types),
     )
 
 
@@ -173,13 +181,13 @@ def grown(log: Log) -> Log:
 def admit(s: State) -> bool:
     """Let in the jobs that have arrived by now; whether there was one."""
     came = False
-    while s.count[ARRIVED] < len(s.jobs.arrival) and s.jobs.arrival[s.count[ARRIVED]] <= s.clock[NOW]:
-        s.active[s.count[ACTIVE]] = s.count[ARRIVED]
-        s.count[ACTIVE] += 1
-        s.count[ARRIVED] += 1
+    while s.clock[0].arrived < len(s.jobs.arrival) and s.jobs.arrival[s.clock[0].arrived] <= s.clock[0].now:
+        s.active[s.clock[0].active] = s.clock[0].arrived
+        s.clock[0].active += 1
+        s.clock[0].arrived += 1
         came = True
     if came:
-        s.count[CHANGED] = 1
+        s.clock[0].changed = True
     return came
 
 
@@ -189,25 +197,23 @@ def dismiss(s: State, j: int, target: int) -> None:
     k = 0
     while s.active[k] != j:
         k += 1
-    for i in range(k, s.count[ACTIVE] - 1):
+    for i in range(k, s.clock[0].active - 1):
         s.active[i] = s.active[i + 1]
-    s.count[ACTIVE] -= 1
-    s.count[CHANGED] = 1
+    s.clock[0].active -= 1
+    s.clock[0].changed = True
     if j < target:
-        s.count[ENDED] += 1
+        s.clock[0].ended += 1
 
 
 @compiled
 def reset_received_time(s: State, initial: float) -> None:
     """Note who was owed what, and count received time anew: the program is about to be solved."""
-    elapsed = s.clock[NOW] - s.clock[SOLVED_AT]
-    s.type_time[:] = 0.0
-    for i in range(s.count[ACTIVE]):
+    elapsed = s.clock[0].now - s.clock[0].solved_at
+    for i in range(s.clock[0].active):
         j = s.active[i]
-        for k in range(s.type_time.shape[0]):
+        for k in range(s.jobs.alone.shape[1]):
             if s.jobs.known[j]:
                 s.jobs.deficit[j, k] += s.jobs.share[j, k] * elapsed - (s.jobs.received[j, k] - initial)
             s.jobs.received[j, k] = initial
-            s.type_time[k] += initial
-    s.clock[SOLVED_AT] = s.clock[NOW]
-    s.count[CHANGED] = 0
+    s.clock[0].solved_at = s.clock[0].now
+    s.clock[0].changed = False
