@@ -22,7 +22,7 @@ PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 @cache
 def digest(*places: str) -> str:
-    """SHA-256 over the names and contents of every Python file in some folders and files of the package.
+    """SHA-256 over names and contents of every Python file and table of data in some folders and files of the package.
 
     Parameters
     ----------
@@ -35,7 +35,9 @@ def digest(*places: str) -> str:
 def digest_below(root: Path, *places: str) -> str:
     """As `digest`, relative to another folder, and read anew at each call."""
     files = {root / place for place in places if place.endswith(".py")}
-    files |= {file for place in places if not place.endswith(".py") for file in (root / place).rglob("*.py")}
+    for place in places:
+        if not place.endswith(".py"):
+            files |= {file for file in (root / place).rglob("*") if file.suffix in (".py", ".toml")}
     h = hashlib.sha256()
     for path in sorted(files, key=lambda p: p.relative_to(root).as_posix()):
         h.update(path.relative_to(root).as_posix().encode())

@@ -7,7 +7,7 @@ everything else as it was: job i of two workloads of one seed is the same job.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.traces.trace import Trace, no_excluded_jobs
+from astraea.traces.trace import Trace
 
 T = TypeVar("T")
 
@@ -47,15 +47,9 @@ _STREAMS: Final = ("arrival", "size", "type", "short", "length", "priority", "sl
 
 
 def continuous(
-    jobs: int,
-    rate_per_hour: float,
-    throughputs: Throughputs,
-    *,
-    multiple: bool,
-    seed: int,
-    priorities: bool = False,
-    slos: bool = False,
-) -> Workload:
+    jobs: int, rate_per_hour: float, throughputs: Throughputs, *,
+    multiple: bool, seed: int, priorities: bool = False, slos: bool = False,
+) -> Workload:  # fmt: skip
     """Jobs that arrive as a Poisson process, the first at time 0.
 
     Parameters
@@ -84,14 +78,15 @@ def continuous(
     name = f"continuous-{'multiple' if multiple else 'single'}"
     streams = _streams(jobs, seed)
     arrival = _poisson(streams["arrival"], jobs, rate_per_hour)
-    return _drawn(name, streams, jobs, arrival, throughputs, multiple, priorities, slos)
+    drawn = {"multiple": multiple, "priorities": priorities, "slos": slos}
+    return _drawn(name, streams, jobs, arrival, throughputs, **drawn)
 
 
 def static(jobs: int, throughputs: Throughputs, *, multiple: bool, seed: int) -> Workload:
     """Jobs that are all there at time 0; parameters as in `continuous`."""
     streams = _streams(jobs, seed)
     name = f"static-{'multiple' if multiple else 'single'}"
-    return _drawn(name, streams, jobs, np.zeros(jobs), throughputs, multiple, False, False)
+    return _drawn(name, streams, jobs, np.zeros(jobs), throughputs, multiple=multiple)
 
 
 def cost(rate_per_hour: float, throughputs: Throughputs, *, seed: int, jobs: int = 500) -> Workload:
@@ -162,15 +157,9 @@ def from_trace(trace: Trace, throughputs: Throughputs, *, seed: int) -> Workload
 
 
 def _drawn(
-    name: str,
-    streams: dict[str, np.random.Generator],
-    jobs: int,
-    arrival: FloatArray,
-    throughputs: Throughputs,
-    multiple: bool,
-    priorities: bool,
-    slos: bool,
-) -> Workload:
+    name: str, streams: dict[str, np.random.Generator], jobs: int, arrival: FloatArray, throughputs: Throughputs, *,
+    multiple: bool, priorities: bool = False, slos: bool = False,
+) -> Workload:  # fmt: skip
     """Gangs, types and durations as the released generator draws them."""
     draw = streams["size"].random(jobs)
     size = np.array(_pick(SIZES, draw, SIZE_SHARES)) if multiple else np.ones(jobs, np.int64)
@@ -182,46 +171,28 @@ def _drawn(
     short = streams["short"].random(jobs) < SHORT_SHARE
     u = streams["length"].random(jobs)
     duration = 60.0 * 10.0 ** np.where(short, 1.5 + 1.5 * u, 3.0 + u)
-    weight, slo = None, None
+    given = {}
     if priorities:
-        weight = np.where(streams["priority"].random(jobs) < HIGH_SHARE, HIGH_PRIORITY, 1.0)
+        given["weight"] = np.where(streams["priority"].random(jobs) < HIGH_SHARE, HIGH_PRIORITY, 1.0)
     if slos:
-        slo = np.array(_pick(SLO_FACTORS, streams["slo"].random(jobs))) * duration
-    return _workload(name, kinds, size, duration, arrival, throughputs, weight=weight, slo=slo)
+        given["slo"] = np.array(_pick(SLO_FACTORS, streams["slo"].random(jobs))) * duration
+    return _workload(name, kinds, size, duration, arrival, throughputs, **given)
 
 
 def _workload(
-    name: str,
-    kinds: Sequence[str],
-    size: IntArray,
-    duration: FloatArray,
-    arrival: FloatArray,
-    throughputs: Throughputs,
-    *,
-    job_id: tuple[str, ...] | None = None,
-    weight: FloatArray | None = None,
-    slo: FloatArray | None = None,
-    entity: IntArray | None = None,
-    entity_weight: FloatArray | None = None,
-    excluded_jobs: pd.DataFrame | None = None,
-) -> Workload:
+    name: str, kinds: Sequence[str], size: IntArray, duration: FloatArray, arrival: FloatArray,
+    throughputs: Throughputs, **given: Any,
+) -> Workload:  # fmt: skip
     """Turn durations on V100s into steps; equal weights, no deadlines and one entity unless given."""
     v100 = throughputs.type_index("v100")
     rate = np.array([throughputs.alone(kind, int(s))[v100] for kind, s in zip(kinds, size, strict=True)])
     n = len(kinds)
-    return Workload(
-        name=name,
-        job_id=tuple(map(str, range(n))) if job_id is None else job_id,
-        job_type=tuple(kinds),
-        scale_factor=size,
-        total_steps=duration * rate,
-        arrival_time=arrival,
-        weight=np.ones(n) if weight is None else weight,
-        slo=np.full(n, np.inf) if slo is None else slo,
-        entity=np.zeros(n, np.int64) if entity is None else entity,
-        entity_weight=np.ones(1) if entity_weight is None else entity_weight,
-        excluded_jobs=no_excluded_jobs() if excluded_jobs is None else excluded_jobs,
-    )
+    columns: dict[str, Any] = {
+        "job_id": tuple(map(str, range(n))), "weight": np.ones(n), "slo": np.full(n, np.inf),
+        "entity": np.zeros(n, np.int64), "entity_weight": np.ones(1),
+    } | given  # fmt: skip
+    return Workload(name, job_type=tuple(kinds), scale_factor=size, total_steps=duration * rate, arrival_time=arrival,
+                    **columns)  # fmt: skip
 
 
 def _streams(jobs: int, seed: int) -> dict[str, np.random.Generator]:

@@ -105,15 +105,9 @@ class PolicyCaller:
     """
 
     def __init__(
-        self,
-        policy: Policy,
-        workload: Workload,
-        speeds: Speeds,
-        types: tuple[str, ...],
-        workers: IntArray,
-        believed: Speeds | None = None,
-        margin: float = 0.0,
-    ) -> None:
+        self, policy: Policy, workload: Workload, speeds: Speeds, types: tuple[str, ...], workers: IntArray,
+        believed: Speeds | None = None, margin: float = 0.0,
+    ) -> None:  # fmt: skip
         self._policy, self._allocate = policy, policy.make()
         self._workload, self._speeds, self._types, self._workers = workload, speeds, types, workers
         self._believed = believed or speeds

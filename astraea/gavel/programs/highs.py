@@ -62,13 +62,9 @@ class Solution:
 
 
 def maximize(
-    objective: FloatArray,
-    rows: sparse.csc_array,
-    limits: FloatArray,
-    upper: FloatArray | None = None,
-    *,
+    objective: FloatArray, rows: sparse.csc_array, limits: FloatArray, upper: FloatArray | None = None, *,
     strategy: int = DUAL,
-) -> Solution:
+) -> Solution:  # fmt: skip
     """Maximize ``objective @ x`` subject to ``rows @ x <= limits`` and ``0 <= x <= upper``.
 
     Parameters

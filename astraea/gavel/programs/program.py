@@ -198,14 +198,9 @@ class Program:
         return self.maximize((1 / self.fastest) @ self.throughput, floor * (1 - SLACK))
 
     def solve(
-        self,
-        objective: FloatArray,
-        rows: sparse.csc_array,
-        limits: FloatArray,
-        upper: FloatArray | None = None,
-        *,
+        self, objective: FloatArray, rows: sparse.csc_array, limits: FloatArray, upper: FloatArray | None = None, *,
         strategy: int = highs.DUAL,
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
         """Maximize ``objective @ x`` with ``rows @ x <= limits`` and ``0 <= x <= upper``: x, and the rows' dual values.
 
         Raises
