@@ -29,11 +29,14 @@ else
     "$python" -m pip install --quiet --require-hashes --no-deps -r "$venv/uv.txt" 2>/dev/null || uv=
 fi
 
+# everything is compiled to bytecode here, once; otherwise the first start of every command would do it, and every start
+# where PYTHONDONTWRITEBYTECODE is set
+unset PYTHONDONTWRITEBYTECODE
 if [ -n "$uv" ]; then
-    "$uv" pip sync --python "$python" --require-hashes requirements.lock &&
+    "$uv" pip sync --python "$python" --compile-bytecode --require-hashes requirements.lock &&
         "$uv" pip install --python "$python" --quiet --no-deps --no-build-isolation --editable .
 else
     echo "uv is not to be had; pip does the same more slowly"
-    "$python" -m pip install --quiet --require-hashes --no-deps -r requirements.lock &&
+    "$python" -m pip install --quiet --compile --require-hashes --no-deps -r requirements.lock &&
         "$python" -m pip install --quiet --no-deps --no-build-isolation --editable .
-fi || stop "the environment is not complete (see above); run make again"
+fi && "$python" -m compileall -q astraea verification || stop "the environment is not complete (see above); run make again"
