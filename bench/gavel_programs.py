@@ -73,35 +73,35 @@ def moment(jobs: int, *, shared: bool = False) -> Problem:
     return replace(problem, pairs=pairs, pair_throughput=together)
 
 
-def seconds(action: Callable[[], object]) -> float:
+def seconds(action: Callable[[], object], runs: int = RUNS) -> float:
     """Median of several runs, after one that does not count."""
     action()
     taken = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         start = time.perf_counter()
         action()
         taken.append(time.perf_counter() - start)
     return statistics.median(taken)
 
 
-def solve_line(policy: str, problem: Problem) -> str:
+def solve_line(policy: str, problem: Problem, runs: int) -> str:
     """Time of a solve, each by a new object."""
     jobs, pairs = len(problem.job), len(problem.pairs)
-    taken = seconds(lambda: get_policy(policy).make()(problem))
+    taken = seconds(lambda: get_policy(policy).make()(problem), runs)
     limit = LIMITS.get((policy, jobs))
     what = f"one solve, {jobs:,} jobs" + (f", {pairs:,} pairs" if pairs else "")
     return f"| {what} | {policy} | {taken:.3f} | {f'{limit:g}' if limit else ''} |"
 
 
-def simulation_line() -> str:
-    """Time of a simulation of 36 + 36 + 36 GPUs at moderate load, to job 5,000."""
+def simulation_line(until: int, runs: int) -> str:
+    """Time of a simulation of 36 + 36 + 36 GPUs at moderate load, to a job."""
     throughputs = Throughputs.compact()
-    work = continuous(6000, rate_per_hour=4.0, throughputs=throughputs, multiple=False, seed=0)
-    taken = seconds(lambda: simulate(work, throughputs, (36, 36, 36), get_policy("las-het"), until=5000))
-    return f"| simulation of continuous-single, 4 jobs/h, to job 5,000 | las-het | {taken:.1f} | {SIMULATION:g} |"
+    work = continuous(until * 6 // 5, rate_per_hour=4.0, throughputs=throughputs, multiple=False, seed=0)
+    taken = seconds(lambda: simulate(work, throughputs, (36, 36, 36), get_policy("las-het"), until=until), runs)
+    return f"| simulation of continuous-single, 4 jobs/h, to job {until:,} | las-het | {taken:.1f} | {SIMULATION:g} |"
 
 
-def released_lines() -> list[str]:
+def released_lines(until: int, runs: int) -> list[str]:
     """Time of the reference runs on `single`, where the machine has them."""
     folder, data = SHARED_FOLDER / "reference", SHARED_FOLDER / "data" / "gavel"
     if not folder.is_dir() or not data.is_dir():
@@ -112,24 +112,23 @@ def released_lines() -> list[str]:
     summary = summary[(summary["trace"] == "single") & summary["policy"].isin(RELEASED)]
     lines = []
     for run in summary.itertuples():
-        workers, until = [int(n) for n in run.cluster.split(":")], int(run.jobs.split("-")[1]) + 1
+        workers, end = [int(n) for n in run.cluster.split(":")], min(until, int(run.jobs.split("-")[1]) + 1)
         policy, limit = gavel_runs.POLICIES[run.policy], RELEASED[run.policy] / 3
         inputs = (work, throughputs, workers, policy)
-        taken = seconds(lambda i=inputs, u=until: simulate(*i, mechanism=RELEASED_ROUNDS, until=u))
+        taken = seconds(lambda i=inputs, u=end: simulate(*i, mechanism=RELEASED_ROUNDS, until=u), runs)
         lines.append(f"| simulation of single as released | {run.policy} | {taken:.1f} | {limit:.1f} |")
     return lines
 
 
-def lines(sizes: tuple[int, ...] = (256, 1024)) -> list[str]:
-    """The table."""
+def lines(sizes: tuple[int, ...] = (256, 1024, 2048), until: int = 5000, runs: int = RUNS) -> list[str]:
+    """The table; of the largest number of jobs, if there are three, only the hardest program."""
     rows = ["| what | policy | seconds | at most |", "| --- | --- | --- | --- |"]
     for jobs in sizes:
         problem = moment(jobs)
-        rows += [solve_line(name, problem) for name in PLAIN]
-    rows.append(solve_line("hierarchical-het", moment(2048)))
-    problem = moment(256, shared=True)
-    rows += [solve_line(name, problem) for name in SHARED]
-    return [*rows, simulation_line(), *released_lines()]
+        rows += [solve_line(name, problem, runs) for name in (PLAIN if jobs in sizes[:2] else ("hierarchical-het",))]
+    problem = moment(sizes[0], shared=True)
+    rows += [solve_line(name, problem, runs) for name in SHARED]
+    return [*rows, simulation_line(until, runs), *released_lines(until, runs)]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Speed and memory of the simulator: `make bench` measures, prints, and writes bench/results.md.
 
 Every figure is the median of several runs in one process on one core, after compilation; memory is the peak of a
-process of its own that does nothing else. No test looks at these numbers.
+process of its own that does nothing else. No test looks at these numbers; one takes the smallest size through all.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,10 +33,25 @@ from astraea.traces.trace import Trace
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.md"
 REFERENCE = HERE.parents[1] / "shared" / "reference" / "chrSLO.input.csv.gz"
-COPIES = (1, 3, 7, 23)
 ROOMY = Cluster(240)
 """Synthetic Philly loads it to 0.89; where the load is 1 or more, the queue itself grows with the number of jobs."""
-RUNS = 5
+
+
+class Size(NamedTuple):
+    """How much is measured."""
+
+    runs: int = 5  # of which the median is taken
+    jobs: int | None = None  # the first so many of each workload; all if None
+    policies: tuple[str, ...] = tuple(POLICIES)
+    copies: tuple[int, ...] = (1, 3, 7, 23)  # of synthetic Philly, for the growth curve
+    solves: tuple[int, ...] = (256, 1024, 2048)  # jobs in Gavel's programs
+    until: int = 5000  # job at which Gavel's simulations end
+    plans: tuple[int, ...] = (250, 500, 1000)  # jobs of the market
+    apps: int = 100  # of Themis
+
+
+TINY = Size(1, 50, ("astraea", "fifo"), (1, 2), (16,), 20, (8,), 3)
+"""Everything once, in as little time as it takes."""
 
 
 def reference_workload() -> tuple[Trace, Cluster] | None:
@@ -58,7 +74,7 @@ def repeated(trace: Trace, copies: int, period: float) -> Trace:
     return Trace.from_frame(pd.concat(parts, ignore_index=True), name=f"{trace.name} x {copies}", weights=weights)
 
 
-def median_seconds(action: Callable[[], object], runs: int = RUNS) -> tuple[float, float, float]:
+def median_seconds(action: Callable[[], object], runs: int) -> tuple[float, float, float]:
     """Median, smallest and largest wall time of `action`, after one run that does not count [s]."""
     action()
     taken = []
@@ -69,26 +85,26 @@ def median_seconds(action: Callable[[], object], runs: int = RUNS) -> tuple[floa
     return statistics.median(taken), min(taken), max(taken)
 
 
-def peak_memory(policy: str) -> float:
+def peak_memory(policy: str, jobs: int | None = None) -> float:
     """Peak of a process that reads the reference workload and simulates it once [MB]."""
-    code = f"import sys; sys.path[:0] = [{str(HERE)!r}]; import run; run.one_simulation({policy!r})"
+    code = f"import sys; sys.path[:0] = [{str(HERE)!r}]; import run; run.one_simulation({policy!r}, {jobs})"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(out.stdout)
 
 
-def one_simulation(policy: str) -> None:
+def one_simulation(policy: str, jobs: int | None = None) -> None:
     """Simulate the reference workload once and print the process's peak memory in MB."""
-    workload = reference_workload() or (synthesize("philly"), Cluster(210))
-    simulate(*workload, policy)
+    trace, cluster = reference_workload() or (synthesize("philly"), Cluster(210))
+    simulate(trace.head(jobs or len(trace)), cluster, policy)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(peak / (1024 if platform.system() == "Linux" else 1024**2))
 
 
-def first_compilation() -> float:
-    """Time of a process with an empty cache that compiles the engine and every policy [s]."""
+def first_compilation(policies: tuple[str, ...]) -> float:
+    """Time of a process with an empty cache that compiles the engine and some policies [s]."""
     code = (
         "from astraea.cluster.policies import POLICIES\nfrom astraea.cluster.engine.compilation import compiled_for\n"
-        "for p in POLICIES.values(): compiled_for(p.select)"
+        f"for name in {policies}: compiled_for(POLICIES[name].select)"
     )
     with tempfile.TemporaryDirectory() as empty:
         began = time.perf_counter()
@@ -96,10 +112,53 @@ def first_compilation() -> float:
         return time.perf_counter() - began
 
 
-def fitting(name: str) -> tuple[float, float, float]:
-    """Median, smallest and largest time to fit the gradient boosting to six weeks of history and to estimate [s]."""
-    trace = synthesize(name)
-    return median_seconds(lambda: GradientBoosting().fit(trace).predict(trace), 3)
+def start_lines(runs: int) -> list[str]:
+    """Time that a command takes to start and end, as lines of a table."""
+    lines = ["| command | seconds | |", "| --- | --- | --- |"]
+    for argv in (["--help"], ["policies"]):
+        code = f"import sys; from astraea.cli.main import main; sys.exit(main({argv}))"
+
+        def start(code: str = code) -> None:
+            subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+        middle, low, high = median_seconds(start, runs)
+        lines.append(f"| astraea {argv[0]} | {middle:.2f} | {low:.2f} .. {high:.2f} |")
+    return lines
+
+
+def simulator_lines(size: Size) -> list[str]:
+    """Time of every scheduler on every workload, as lines of a table."""
+    lines = ["| workload | scheduler | seconds | | |", "| --- | --- | --- | --- | --- |"]
+    workloads = [w for w in [reference_workload()] if w]
+    workloads += [(synthesize("venus"), Cluster(100)), (synthesize("philly"), Cluster(210))]
+    workloads = [(trace.head(size.jobs or len(trace)), cluster) for trace, cluster in workloads]
+    tasks = [(*workload, name) for workload in workloads for name in size.policies]
+    for trace, cluster, name in tqdm(tasks, desc="schedulers"):
+        middle, low, high = median_seconds(lambda t=trace, c=cluster, n=name: simulate(t, c, n), size.runs)
+        jobs = f"{trace.name}, {len(trace):,} jobs, {cluster.nodes} nodes"
+        lines.append(f"| {jobs} | {name} | {middle:.2f} | {low:.2f} .. {high:.2f} | |")
+    return lines
+
+
+def fitting(name: str, size: Size) -> float:
+    """Time to fit the gradient boosting to six weeks of history and to estimate [s]."""
+    whole = synthesize(name)
+    trace = whole.head(size.jobs or len(whole))
+    return median_seconds(lambda: GradientBoosting().fit(trace).predict(trace), min(size.runs, 3))[0]
+
+
+def growth_lines(size: Size) -> list[str]:
+    """Time against the number of jobs, as lines of a table, and the exponent."""
+    lines = ["| jobs | seconds |", "| --- | --- |"]
+    whole = synthesize("philly")
+    philly = whole.head(size.jobs or len(whole))
+    traces = [whole.head(size.jobs or 10_000), *(repeated(philly, k, 14 * 86_400.0) for k in size.copies)]
+    seconds = []
+    for trace in tqdm(traces, desc="growth"):
+        seconds.append(median_seconds(lambda t=trace: simulate(t, ROOMY, "astraea"), min(size.runs, 3))[0])
+        lines.append(f"| {len(trace):,} | {seconds[-1]:.2f} |")
+    exponent = growth_exponent([len(t) for t in traces], seconds)
+    return [*lines, "", f"Time grows as n^{exponent:.2f}."]
 
 
 def growth_exponent(jobs: list[int], seconds: list[float]) -> float:
@@ -107,55 +166,52 @@ def growth_exponent(jobs: list[int], seconds: list[float]) -> float:
     return float(np.polyfit(np.log(jobs), np.log(seconds), 1)[0])
 
 
-def main() -> None:
-    """Measure everything and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="leave out the growth curve (minutes)")
-    quick = parser.parse_args().quick
-    peak = peak_memory("astraea")  # first: a process starts with the peak of the one that made it
+def measure(size: Size, *, quick: bool = False) -> list[str]:
+    """Measure everything; lines of a page."""
+    peak = peak_memory("astraea", size.jobs)  # first: a process starts with the peak of the one that made it
+    fits = [f"{name} {fitting(name, size):.1f} s" for name in ("venus", "philly")]
     lines = [
         "# Measured by `make bench`",
         "",
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
-        f"one core, median of {RUNS} runs [smallest .. largest], after compilation.",
+        f"one core, median of {size.runs} runs [smallest .. largest], after compilation.",
         "",
-        "| workload | scheduler | seconds | | |",
-        "| --- | --- | --- | --- | --- |",
+        *simulator_lines(size),
+        "",
+        f"First compilation of engine and all schedulers: {first_compilation(size.policies):.0f} s.",
+        "",
+        f"Gradient boosting, fitted to six weeks of history and asked for all jobs: {', '.join(fits)}.",
+        "",
+        f"Peak memory, ASTRAEA on the first workload of the table: {peak:.0f} MB.",
+        "",
+        "The command line, from its call to its end:",
+        "",
+        *start_lines(size.runs),
     ]
-    workloads = [w for w in [reference_workload()] if w]
-    workloads += [(synthesize("venus"), Cluster(100)), (synthesize("philly"), Cluster(210))]
-    tasks = [(trace, cluster, name) for trace, cluster in workloads for name in POLICIES]
-    for trace, cluster, name in tqdm(tasks, desc="schedulers"):
-        middle, low, high = median_seconds(lambda t=trace, c=cluster, n=name: simulate(t, c, n))
-        jobs = f"{trace.name}, {len(trace):,} jobs, {cluster.nodes} nodes"
-        lines.append(f"| {jobs} | {name} | {middle:.2f} | {low:.2f} .. {high:.2f} | |")
-    lines += ["", f"First compilation of engine and all schedulers: {first_compilation():.0f} s."]
-    fits = [f"{name} {fitting(name)[0]:.1f} s" for name in ("venus", "philly")]
-    lines += ["", f"Gradient boosting, fitted to six weeks of history and asked for all jobs: {', '.join(fits)}."]
-    lines += ["", f"Peak memory, ASTRAEA on the first workload of the table: {peak:.0f} MB."]
     if not quick:
         lines += ["", "Growth at a constant load of 0.89 (ASTRAEA, synthetic Philly repeated in time, 240 nodes):", ""]
-        lines += ["| jobs | seconds |", "| --- | --- |"]
-        philly = synthesize("philly")
-        growing = [philly.head(10_000)] + [repeated(philly, k, 14 * 86_400.0) for k in COPIES]
-        seconds = []
-        for trace in tqdm(growing, desc="growth"):
-            seconds.append(median_seconds(lambda t=trace: simulate(t, ROOMY, "astraea"), runs=3)[0])
-            lines.append(f"| {len(trace):,} | {seconds[-1]:.2f} |")
-        exponent = growth_exponent([len(t) for t in growing], seconds)
-        lines += ["", f"Time grows as n^{exponent:.2f}."]
+        lines += growth_lines(size)
     import gavel_programs  # here, so that they take no memory in the process that measures that
     import market
     import themis_apps
 
-    lines += ["", f"Gavel, median of {gavel_programs.RUNS} runs, beside what each may take [s]:"]
-    lines += ["", *gavel_programs.lines()]
-    lines += ["", f"The market of [Wang2023], median of {gavel_programs.RUNS} runs, beside what each may take [s]:"]
-    lines += ["", *market.lines()]
-    lines += ["", f"Themis in its own setting, median of {gavel_programs.RUNS} runs, beside what each may take [s]:"]
-    lines += ["", *themis_apps.lines()]
-    RESULTS.write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    runs = min(size.runs, gavel_programs.RUNS)
+    for title, table in (
+        ("Gavel", gavel_programs.lines(size.solves, size.until, runs)),
+        ("The market of [Wang2023]", market.lines(size.plans, runs)),
+        ("Themis in its own setting", themis_apps.lines(size.apps, runs)),
+    ):
+        lines += ["", f"{title}, median of {runs} runs, beside what each may take [s]:", "", *table]
+    return lines
+
+
+def main() -> None:
+    """Measure everything and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="leave out the growth curve (minutes)")
+    page = "\n".join(measure(Size(), quick=parser.parse_args().quick))
+    RESULTS.write_text(page + "\n")
+    print(page)
 
 
 if __name__ == "__main__":

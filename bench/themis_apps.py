@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from gavel_programs import seconds
+from gavel_programs import RUNS, seconds
 
 from astraea.themis.auction import Bid, auction
 from astraea.themis.policies import POLICIES, get_policy
@@ -13,7 +13,7 @@ from astraea.themis.workload import sample_workload
 SIMULATION = 20.0
 
 
-def auction_line(bidders: int, rows: int, room: tuple[int, ...]) -> str:
+def auction_line(bidders: int, rows: int, room: tuple[int, ...], runs: int) -> str:
     """Time of one auction with tables as agents make them: a gang more is worth less than the one before."""
     rng = np.random.default_rng(0)
     bids = []
@@ -22,21 +22,21 @@ def auction_line(bidders: int, rows: int, room: tuple[int, ...]) -> str:
         local[0] = spread[0] = 0
         use = np.column_stack([2 * (local + spread), local])
         bids.append(Bid(use, (1 + local + spread / rng.uniform(1, 2)) ** rng.uniform(0.3, 0.9)))
-    taken = seconds(lambda: auction(bids, np.array(room)))
+    taken = seconds(lambda: auction(bids, np.array(room)), runs)
     return f"| auction of {bidders} bidders, {rows} rows each, room {', '.join(map(str, room))} | {taken:.5f} | |"
 
 
-def lines() -> list[str]:
+def lines(apps: int = 100, runs: int = RUNS) -> list[str]:
     """The table."""
     out = ["| what | seconds | at most |", "| --- | --- | --- |"]
-    out += [auction_line(8, 20, (20, 8)), auction_line(30, 60, (128, 48))]
+    out += [auction_line(8, 20, (20, 8), runs), auction_line(30, 60, (128, 48), runs)]
     for contention in (1.0, 4.0):
-        workload = sample_workload(100, contention, 0)
+        workload = sample_workload(apps, contention, 0)
         for name in POLICIES if contention == 1.0 else ("themis",):
             policy = get_policy(name)
-            taken = seconds(lambda w=workload, p=policy: simulate(w, p))
-            out.append(f"| 100 apps on 256 GPUs, contention {contention:g}, {name} | {taken:.2f} | {SIMULATION:g} |")
-    taken = seconds(lambda: simulate(sample_workload(100, 1.0, 0), get_policy("themis", f=0)))
+            taken = seconds(lambda w=workload, p=policy: simulate(w, p), runs)
+            out.append(f"| {apps} apps on 256 GPUs, contention {contention:g}, {name} | {taken:.2f} | {SIMULATION:g} |")
+    taken = seconds(lambda: simulate(sample_workload(apps, 1.0, 0), get_policy("themis", f=0)), runs)
     return [*out, f"| the same, contention 1, themis with f = 0 | {taken:.2f} | {SIMULATION:g} |"]
 
 

@@ -1,0 +1,23 @@
+"""Every measurement of `make bench` at its smallest size; how long anything takes is nobody's business here."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from places import ROOT
+
+
+@pytest.mark.slow
+def test_the_smallest_size_goes_through_every_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    import run
+
+    page = run.measure(run.TINY)
+    tables = "\n".join(page).split("| --- |")
+    assert len(tables) > 6
+    for what in ("| astraea |", "| fifo |", "| astraea --help |", "| astraea policies |", "Time grows as n^", "las-het-ss",
+                 "plan of 8 jobs", "3 apps on 256 GPUs", "Peak memory"):  # fmt: skip
+        assert any(what in line for line in page), what
+    for name in ("run", "gavel_programs", "market", "themis_apps"):
+        sys.modules.pop(name)
