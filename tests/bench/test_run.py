@@ -16,8 +16,10 @@ def test_the_smallest_size_goes_through_every_measurement(monkeypatch: pytest.Mo
     page = run.measure(run.TINY)
     tables = "\n".join(page).split("| --- |")
     assert len(tables) > 6
-    for what in ("| astraea |", "| fifo |", "| astraea --help |", "| astraea policies |", "Time grows as n^", "las-het-ss",
-                 "plan of 8 jobs", "3 apps on 256 GPUs", "Peak memory"):  # fmt: skip
+    for what in (
+        "| astraea |", "| fifo |", "| astraea --help |", "| astraea policies |", "Time grows as n^", "las-het-ss",
+        "plan of 8 jobs", "3 apps on 256 GPUs", "Peak memory",
+    ):  # fmt: skip
         assert any(what in line for line in page), what
     for name in ("run", "gavel_programs", "market", "themis_apps"):
         sys.modules.pop(name)
