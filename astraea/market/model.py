@@ -6,13 +6,13 @@ occupies slots a + 1 to a + d and completes at time a + d.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.checks import number
 from astraea.core.errors import InputError
 
 Utility = Literal["linear", "convex"]
@@ -155,9 +155,7 @@ def checked(market: Market) -> Market:
     """The same market; `InputError` with one sentence for the first thing that is wrong with it."""
     where, jobs = f"market {market.name!r}", market.jobs
     for name in ("worker_bandwidth", "ps_bandwidth"):
-        value = getattr(market, name)
-        if not (np.isfinite(value) and value > 0):
-            raise InputError(f"{where}: {name} must be above 0 [Mbit/s], got {value!r}")
+        number(getattr(market, name), f"{where}: {name}", above=0, expected="above 0 [Mbit/s]")
     if len(jobs) == 0:
         raise InputError(f"{where}: there is no job in it")
     if len(set(jobs.job_id)) < len(jobs):
@@ -165,57 +163,39 @@ def checked(market: Market) -> Market:
     if jobs.utility not in ("linear", "convex"):
         raise InputError(f"{where}: utility must be 'linear' or 'convex', got {jobs.utility!r}")
     servers, tenants = range(np.size(market.workers)), range(np.size(market.worker_quota))
-    for name, owner, owners in (
-        ("workers", "server", servers),
-        ("ps", "server", servers),
-        ("worker_quota", "tenant", tenants),
-        ("ps_quota", "tenant", tenants),
+    last = len(tenants) - 1
+    units = (0, np.inf, True, "a whole number of at least 0")
+    count = (1, np.inf, True, "a whole number of at least 1")
+    for of, name, owner, owners, least, most, whole, expected in (
+        (market, "workers", "server", servers, *units),
+        (market, "ps", "server", servers, *units),
+        (market, "worker_quota", "tenant", tenants, *units),
+        (market, "ps_quota", "tenant", tenants, *units),
+        (jobs, "tenant", "job", jobs.job_id, 0, last, True, f"a whole number from 0 to {last}"),
+        (jobs, "arrival", "job", jobs.job_id, 0, LATEST, True, f"a whole number of slots from 0 to {LATEST}"),
+        (jobs, "epochs", "job", jobs.job_id, *count),
+        (jobs, "chunks", "job", jobs.job_id, *count),
+        (jobs, "batches", "job", jobs.job_id, *count),
+        (jobs, "train", "job", jobs.job_id, TINY, np.inf, False, "a time above 0"),
+        (jobs, "update", "job", jobs.job_id, 0, np.inf, False, "a time of at least 0"),
+        (jobs, "size", "job", jobs.job_id, 0, np.inf, False, "a size of at least 0"),
+        (jobs, "slope", "job", jobs.job_id, -np.inf, -TINY, False, "below 0: a job that ends later is worth less"),
+        (jobs, "height", "job", jobs.job_id, TINY, np.inf, False, "above 0"),
     ):
-        _check(where, name, getattr(market, name), owner, owners, 0, np.inf, True, "a whole number of at least 0")
+        values = np.asarray(getattr(of, name), np.float64)
+        if values.shape != (len(owners),):
+            raise InputError(f"{where}: {name} must have {len(owners)} values, one a {owner}, got shape {values.shape}")
+        good = np.isfinite(values) & (values >= least) & (values <= most) & ((np.floor(values) == values) | (not whole))
+        if not good.all():
+            k = int(np.argmin(good))
+            raise InputError(f"{where}, {owner} {owners[k]!r}: {name} must be {expected}, got {values[k]:g}")
     for quota, have in (("worker_quota", "workers"), ("ps_quota", "ps")):
         brought, total = int(getattr(market, quota).sum()), int(getattr(market, have).sum())
         if brought != total:
             raise InputError(f"{where}: {quota} must add up to the {total} {have} of the servers, got {brought}")
-    last = len(tenants) - 1
-    for name, least, most, whole, expected in (
-        ("tenant", 0, last, True, f"a whole number from 0 to {last}, one of the tenants with a quota"),
-        ("arrival", 0, LATEST, True, f"a whole number of slots from 0 to {LATEST}"),
-        ("epochs", 1, np.inf, True, "a whole number of at least 1"),
-        ("chunks", 1, np.inf, True, "a whole number of at least 1"),
-        ("batches", 1, np.inf, True, "a whole number of at least 1"),
-        ("train", TINY, np.inf, False, "a time above 0"),
-        ("update", 0, np.inf, False, "a time of at least 0"),
-        ("size", 0, np.inf, False, "a size of at least 0"),
-        ("slope", -np.inf, -TINY, False, "below 0: a job that ends later is worth less"),
-        ("height", TINY, np.inf, False, "above 0"),
-    ):
-        _check(where, name, getattr(jobs, name), "job", jobs.job_id, least, most, whole, expected)
     if not market.has_room:
         raise InputError(
             f"{where}, job {jobs.job_id[0]!r}: it fits nowhere; a server must host a worker and a parameter server, "
             "or parameter servers with the bandwidth of a worker on another server"
         )
     return market
-
-
-def _check(
-    where: str,
-    name: str,
-    given: Any,
-    owner: str,
-    owners: Sequence[object],
-    least: float,
-    most: float,
-    whole: bool,
-    expected: str,
-) -> None:
-    """One value an owner, all of them in range."""
-    values = np.asarray(given, np.float64)
-    if values.shape != (len(owners),):
-        raise InputError(f"{where}: {name} must have {len(owners)} values, one a {owner}, got shape {values.shape}")
-    good = np.isfinite(values) & (values >= least) & (values <= most)
-    if whole:
-        good &= np.floor(values) == values
-    if not good.all():
-        k = int(np.argmin(good))
-        raise InputError(f"{where}, {owner} {owners[k]!r}: {name} must be {expected}, got {values[k]:g}")

@@ -12,11 +12,10 @@ import time
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.errors import InputError, PolicyError
 from astraea.market.model import NEARLY, Market, checked
 from astraea.market.schedule import Plan, Schedule
@@ -79,7 +78,7 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> Optimu
     InputError
         The horizon or the time limit is not above 0.
     PolicyError
-        There was not enough time for any bound, or HiGHS failed.
+        HiGHS failed.
     """
     if horizon < 1:
         raise InputError(f"the horizon must be at least 1 slot, got {horizon}")
@@ -89,19 +88,21 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> Optimu
     choices = [c for job in range(len(checked(market).jobs)) for c in choices_of(market, job, horizon)]
     if not choices:
         return Optimum(0.0, _plan(market, []))
-    program = _Capacity(market, choices, horizon)
-    excluded: list[list[int]] = []
+    program = _capacity(market, choices, horizon)
     bound = sum(max(c.value for c in choices if c.job == job) for job in {c.job for c in choices})
-    while len(excluded) <= EXCLUDED:
-        bound, chosen = program.solve(excluded, bound, until)
-        if chosen is None:
-            return Optimum(bound, None)
-        is_known, schedules = _servers(market, [choices[i] for i in chosen], until)
-        if schedules is not None:
+    for _ in range(EXCLUDED + 1):
+        found = _solve(program, until)
+        if found.mip_dual_bound is not None and np.isfinite(found.mip_dual_bound):
+            bound = min(bound, -float(found.mip_dual_bound))
+        if found.status == TIME_LIMIT or found.x is None:
+            break
+        chosen = np.flatnonzero(found.x[: len(choices)] > 0.5)
+        schedules = _servers(market, [choices[i] for i in chosen], until)
+        if schedules:
             return Optimum(bound, _plan(market, schedules))
-        if not is_known:
-            return Optimum(bound, None)
-        excluded.append(chosen)
+        if schedules is None:
+            break
+        program = program.without(chosen)
     return Optimum(bound, None)
 
 
@@ -149,92 +150,88 @@ def _least_ps(market: Market, size: int, is_central: bool) -> int | None:
     return int(ps[fits].min()) if fits.any() else None
 
 
-class _Capacity:
+class _Program(NamedTuple):
+    """Minimize cost x under low <= matrix x <= high and 0 <= x <= most, x whole where `is_whole`."""
+
+    cost: FloatArray
+    matrix: Any
+    low: FloatArray
+    high: FloatArray
+    most: FloatArray
+    is_whole: BoolArray
+
+    def without(self, chosen: IntArray) -> _Program:
+        """The same, but not all of these variables at 1."""
+        row = np.zeros((1, len(self.cost)))
+        row[0, chosen] = 1.0
+        high = np.append(self.high, len(chosen) - 1.0)
+        return self._replace(matrix=sparse.vstack([self.matrix, row]), low=np.append(self.low, -np.inf), high=high)
+
+
+def _capacity(market: Market, choices: list[Choice], horizon: int) -> _Program:
     """Choices under what all servers have together, each resource's use carried from slot to slot."""
+    n, jobs = len(choices), len(market.jobs)
+    start, end = np.array([c.start for c in choices]), np.array([c.end for c in choices])
+    column, last = np.arange(n), end < horizon
+    at = np.concatenate([start, end[last]]), np.concatenate([column, column[last]])
 
-    def __init__(self, market: Market, choices: list[Choice], horizon: int) -> None:
-        n = len(choices)
-        column = np.arange(n)
-        start, end = np.array([c.start for c in choices]), np.array([c.end for c in choices])
-        step = sparse.eye(horizon) - sparse.eye(horizon, k=-1)
-        blocks: list[list[Any]] = []
-        for k, need in enumerate(([c.workers for c in choices], [c.ps for c in choices])):
-            amount = np.array(need, np.float64)
-            last = end < horizon
-            rows = np.concatenate([start, end[last]])
-            values = np.concatenate([-amount, amount[last]])
-            use = sparse.coo_array((values, (rows, np.concatenate([column, column[last]]))), shape=(horizon, n))
-            blocks.append([use, step if k == 0 else None, step if k == 1 else None])
-        jobs = np.array([c.job for c in choices])
-        once = sparse.coo_array((np.ones(n), (jobs, column)), shape=(len(market.jobs), n))
-        blank = sparse.coo_array((len(market.jobs), 2 * horizon))
-        zero = np.zeros(horizon)
-        self._n = n
-        self._rows = [
-            LinearConstraint(sparse.csr_array(sparse.block_array(blocks)), np.tile(zero, 2), np.tile(zero, 2)),
-            LinearConstraint(sparse.csr_array(sparse.hstack([once, blank])), -np.inf, np.ones(len(market.jobs))),
-        ]
-        capacity = np.repeat([float(market.workers.sum()), float(market.ps.sum())], horizon)
-        self._bounds = Bounds(np.zeros(n + 2 * horizon), np.concatenate([np.ones(n), capacity]))
-        self._cost = np.concatenate([[-c.value for c in choices], np.zeros(2 * horizon)])
-        self._integrality = np.concatenate([np.ones(n), np.zeros(2 * horizon)])
+    def change(need: list[int]) -> Any:
+        amount = np.array(need, np.float64)
+        return sparse.coo_array((np.concatenate([-amount, amount[last]]), at), shape=(horizon, n))
 
-    def solve(self, excluded: list[list[int]], bound: float, until: float) -> tuple[float, list[int] | None]:
-        """Return the bound, `bound` where it is not improved, and the choices that earn it, None if time ran out."""
-        rows = list(self._rows)
-        for chosen in excluded:
-            row = np.zeros((1, len(self._cost)))
-            row[0, chosen] = 1.0
-            rows.append(LinearConstraint(row, -np.inf, len(chosen) - 1.0))
-        found = _solve(self._cost, rows, self._bounds, self._integrality, until)
-        dual = getattr(found, "mip_dual_bound", None)
-        if dual is not None and np.isfinite(dual):
-            bound = min(bound, -float(dual))
-        if not np.isfinite(bound):
-            raise PolicyError("optimum: the time limit was over before there was any bound of the revenue")
-        if found.status == TIME_LIMIT or found.x is None:
-            return bound, None
-        return bound, [int(i) for i in np.flatnonzero(found.x[: self._n] > 0.5)]
+    step = sparse.eye(horizon) - sparse.eye(horizon, k=-1)
+    once = sparse.coo_array((np.ones(n), (np.array([c.job for c in choices]), column)), shape=(jobs, n))
+    blocks = [
+        [change([c.workers for c in choices]), step, None],
+        [change([c.ps for c in choices]), None, step],
+        [once, None, None],
+    ]
+    capacity = np.repeat([float(market.workers.sum()), float(market.ps.sum())], horizon)
+    none = np.zeros(2 * horizon)
+    return _Program(
+        cost=np.concatenate([[-c.value for c in choices], none]),
+        matrix=sparse.block_array(blocks),
+        low=np.concatenate([none, np.full(jobs, -np.inf)]),
+        high=np.concatenate([none, np.ones(jobs)]),
+        most=np.concatenate([np.ones(n), capacity]),
+        is_whole=np.arange(n + 2 * horizon) < n,
+    )
 
 
-def _servers(market: Market, choices: list[Choice], until: float) -> tuple[bool, list[Schedule] | None]:
-    """Servers for the choices, the same from start to end, None if there are none; and whether time was enough to tell.
+def _servers(market: Market, choices: list[Choice], until: float) -> list[Schedule] | None:
+    """Servers for the choices, the same from start to end; empty if there are none, None if time was over before.
 
     Variables are, for each choice and server, its workers there, its parameter servers there, and whether they are.
     """
     n, s = len(choices), len(market.workers)
     size = np.array([c.workers for c in choices], np.float64)
-    ratio = market.ps_bandwidth / market.worker_bandwidth
-    each = sparse.kron(sparse.eye(n), np.ones((1, s)))
-    none, unit = sparse.coo_array((n, n * s)), sparse.eye(n * s)
-    blank = sparse.coo_array((n * s, n * s))
+    each, unit = sparse.kron(sparse.eye(n), np.ones((1, s))), sparse.eye(n * s)
     ps = np.tile(market.ps, n).astype(np.float64)
-    gang = np.repeat(size, s)
+    ratio = np.where([c.is_central for c in choices], 0.0, -market.ps_bandwidth / market.worker_bandwidth)
     # where the host is, everything else must be in reach; elsewhere the row says nothing
-    central = np.repeat([c.is_central for c in choices], s)
-    feed = sparse.diags_array(np.where(central, 0.0, -ratio))
-    rows = [
-        LinearConstraint(sparse.csr_array(sparse.hstack([each, none, none])), size, size),
-        LinearConstraint(sparse.csr_array(sparse.hstack([none, none, each])), 1.0, 1.0),
-        LinearConstraint(sparse.csr_array(sparse.hstack([blank, unit, -sparse.diags_array(ps)])), -np.inf, 0.0),
-        LinearConstraint(sparse.csr_array(sparse.hstack([blank, unit, -unit])), 0.0, np.inf),
-        LinearConstraint(
-            sparse.csr_array(sparse.hstack([-unit, feed, sparse.diags_array(gang)])), -np.inf, np.zeros(n * s) + NEARLY
-        ),
+    feed, gang = sparse.diags_array(np.repeat(ratio, s)), sparse.diags_array(np.repeat(size, s))
+    any_ = np.full(n * s, np.inf)
+    rows: list[tuple[list[Any], FloatArray, FloatArray]] = [
+        ([each, None, None], size, size),
+        ([None, None, each], np.ones(n), np.ones(n)),
+        ([None, unit, -sparse.diags_array(ps)], -any_, np.zeros(n * s)),
+        ([None, unit, -unit], np.zeros(n * s), any_),
+        ([-unit, feed, gang], -any_, np.full(n * s, NEARLY)),
     ]
     for t in sorted({c.start for c in choices}):
         runs = sparse.csr_array(np.array([[float(c.start <= t < c.end) for c in choices]]))
         held = sparse.kron(runs, sparse.eye(s))
-        empty = sparse.coo_array((s, n * s))
-        rows.append(LinearConstraint(sparse.csr_array(sparse.hstack([held, empty, empty])), -np.inf, market.workers))
-        rows.append(LinearConstraint(sparse.csr_array(sparse.hstack([empty, held, empty])), -np.inf, market.ps))
+        rows += [([held, None, None], -any_[:s], market.workers), ([None, held, None], -any_[:s], market.ps)]
+    blocks, low, high = zip(*rows, strict=True)
     most = np.concatenate([np.tile(market.workers, n), ps, np.ones(n * s)])
-    cost = np.zeros(3 * n * s)
-    found = _solve(cost, rows, Bounds(np.zeros(3 * n * s), most), np.ones(3 * n * s), until)
+    matrix, whole = sparse.block_array(blocks), np.ones(3 * n * s, np.bool_)
+    found = _solve(
+        _Program(np.zeros(3 * n * s), matrix, np.concatenate(low), np.concatenate(high), most, whole), until
+    )
     if found.x is None:
-        return found.status == INFEASIBLE, None
+        return [] if found.status == INFEASIBLE else None
     x = np.rint(found.x).astype(np.int64).reshape(3, n, s)
-    return True, [_schedule(c, x[0, i], x[1, i]) for i, c in enumerate(choices)]
+    return [_schedule(c, x[0, i], x[1, i]) for i, c in enumerate(choices)]
 
 
 def _schedule(choice: Choice, workers: IntArray, ps: IntArray) -> Schedule:
@@ -243,12 +240,11 @@ def _schedule(choice: Choice, workers: IntArray, ps: IntArray) -> Schedule:
     return Schedule(choice.job, choice.start, choice.end, server, workers[server], ps[server], is_shared=True)
 
 
-def _solve(
-    cost: FloatArray, rows: list[LinearConstraint], bounds: Bounds, integrality: npt.NDArray[Any], until: float
-) -> Any:
-    left = until - time.perf_counter()
-    options = {"time_limit": max(left, 0.01), "mip_rel_gap": CLOSE}
-    found = milp(cost, integrality=integrality, bounds=bounds, constraints=rows, options=options)
+def _solve(program: _Program, until: float) -> Any:
+    options = {"time_limit": max(until - time.perf_counter(), 0.01), "mip_rel_gap": CLOSE}
+    rows = LinearConstraint(sparse.csr_array(program.matrix), program.low, program.high)
+    bounds = Bounds(0.0, program.most)
+    found = milp(program.cost, integrality=program.is_whole, bounds=bounds, constraints=rows, options=options)
     if found.status not in (0, TIME_LIMIT, INFEASIBLE):
         raise PolicyError(f"optimum: HiGHS stopped with {found.message!r}")
     return found

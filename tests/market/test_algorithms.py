@@ -13,7 +13,7 @@ from market_small import market, markets
 
 from astraea.market.constraints import violations
 from astraea.market.model import Market
-from astraea.market.policies.astraea.batches import approximation_ratio, astraea_market, rounds_needed
+from astraea.market.policies.astraea.batches import astraea_market, rounds_needed
 from astraea.market.policies.astraea.capacity import Round, empty_round, least, occupy, take
 from astraea.market.policies.astraea.empty_cluster import demand, greatest_revenue
 from astraea.market.policies.astraea.max_revenue import best_schedule
@@ -126,8 +126,7 @@ def test_maximal_prices_keep_every_job_out() -> None:
 def test_lambda_of_lemma_1() -> None:
     m = market([{}, {"height": 51.0}], [1], [1], [(1, 1)])
     theta = Theta(math.e, math.e)
-    assert approximation_ratio(theta) == 4
-    # (98 + 49) / 49 = 3 and each round leaves at most 3/4
+    # sigma is 4, (98 + 49) / 49 = 3 and each round leaves at most 3/4
     demands = [demand(m, job) for job in range(2)]
     assert rounds_needed(m, demands, theta) == math.ceil(math.log(3) / math.log(4 / 3)) + 1 == 5
     assert rounds_needed(m, demands, Theta(1.1, 1.1)) == 1

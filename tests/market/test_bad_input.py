@@ -46,7 +46,7 @@ def jobs(**changes: Any) -> Market:
         (jobs(height=np.array([1, 0, 2.0, 1])), "job 'j12': height must be above 0, got 0"),
         (
             jobs(tenant=np.array([0, 2, 0, 0])),
-            "a whole number from 0 to 1, one of the tenants with a quota, got 2",
+            "job 'j12': tenant must be a whole number from 0 to 1, got 2",
         ),
         (jobs(chunks=np.array([0, 2, 1, 1])), "job 'j11': chunks must be a whole number of at least 1, got 0"),
         (jobs(train=np.array([1, 1, np.nan, 1])), "job 'j21': train must be a time above 0, got nan"),

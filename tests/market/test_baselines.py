@@ -16,7 +16,7 @@ from astraea.market.model import Market
 from astraea.market.policies.batch_sche import batch_sche
 from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
-from astraea.market.policies.list_scheduling import gangs, place
+from astraea.market.policies.list_scheduling import empty_cluster, gangs, place
 from astraea.market.schedule import Plan
 from astraea.market.workload import sample_market
 from astraea.traces.synthetic import synthesize
@@ -33,11 +33,12 @@ def test_a_gang_is_no_larger_than_its_parameter_servers_can_feed() -> None:
 def test_parameter_servers_go_where_they_can_feed_the_gang() -> None:
     m = market([1], [9], servers=3, workers=4, reach=2.0)
     order = np.arange(3)
-    put = place(m, 5, np.array([2, 4, 3]), np.ones(3, np.int64), order, order)
+    state, free, ps = empty_cluster(m), np.array([2, 4, 3]), np.ones(3, np.int64)
+    put = place(state._replace(gang=np.array([5])), 0, free, ps, order, order)
     assert put is not None
-    assert (put.host, put.ps) == (1, 1)  # server 0 has only two workers of its own
-    assert put.workers.tolist() == [2, 3, 0]
-    assert place(m, 10, np.array([2, 4, 3]), np.ones(3, np.int64), order, order) is None
+    assert put.server.tolist() == [0, 1] and put.workers.tolist() == [2, 3]
+    assert put.ps.tolist() == [0, 1]  # server 0 has only two workers of its own
+    assert place(state._replace(gang=np.array([10])), 0, free, ps, order, order) is None
 
 
 def test_gandiva_fair_takes_turns_by_share() -> None:

@@ -14,11 +14,13 @@ EuroSys 2020.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from astraea.market.model import Market, checked
-from astraea.market.policies.list_scheduling import NEVER, Start, State, dispatch, place
-from astraea.market.schedule import Plan
+from astraea.market.policies.list_scheduling import State, dispatch, first_that_fits, place
+from astraea.market.schedule import Plan, Schedule
 
 
 def gandiva_fair(market: Market) -> Plan:
@@ -30,21 +32,14 @@ def gandiva_fair(market: Market) -> Plan:
     return dispatch(checked(market), "gandiva-fair", _choose)
 
 
-def _choose(state: State) -> Start | None:
+def _choose(state: State) -> Schedule | None:
     market = state.market
-    held = (state.own + state.shared) / np.maximum(market.worker_quota, 0.5)
+    held, held_ps = state.own + state.shared, state.own_ps + state.shared_ps
     servers = np.arange(len(state.workers))
-    too_large = NEVER
-    for tenant in np.argsort(held, kind="stable"):
-        for job in state.waiting[tenant]:
-            size = int(state.gang[job])
-            if size >= too_large:
-                continue
-            put = place(market, size, state.workers, state.ps, servers, servers)
-            if put is None:
-                too_large = size
-                continue
-            workers = state.own[tenant] + state.shared[tenant] + size
-            ps = state.own_ps[tenant] + state.shared_ps[tenant] + put.ps
-            return job, put, bool(workers > market.worker_quota[tenant] or ps > market.ps_quota[tenant])
+    for tenant in np.argsort(held / np.maximum(market.worker_quota, 0.5), kind="stable"):
+        start = first_that_fits(state, tenant, lambda job: place(state, job, state.workers, state.ps, servers, servers))
+        if start:
+            is_over = held[tenant] + start.workers.sum() > market.worker_quota[tenant]
+            is_over_ps = held_ps[tenant] + start.ps.sum() > market.ps_quota[tenant]
+            return replace(start, is_shared=bool(is_over or is_over_ps))
     return None

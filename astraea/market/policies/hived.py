@@ -13,12 +13,14 @@ preempted; instead a tenant lends nothing while a job waits that could run in it
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from astraea.core.arrays import BoolArray, IntArray
 from astraea.market.model import Market, checked
-from astraea.market.policies.list_scheduling import NEVER, Place, Start, State, dispatch, gangs, place
-from astraea.market.schedule import Plan
+from astraea.market.policies.list_scheduling import State, dispatch, empty_cluster, first_that_fits, place
+from astraea.market.schedule import Plan, Schedule
 
 
 def hived(market: Market) -> Plan:
@@ -26,66 +28,52 @@ def hived(market: Market) -> Plan:
 
     Opportunistic jobs are `is_shared`; nothing is paid.
     """
-    fits = _fits(checked(market))
-    return dispatch(market, "hived", lambda state: _guaranteed(state) or _opportunistic(state, fits))
+    alone = empty_cluster(checked(market))
+    fits = np.array([_guaranteed(alone, job) is not None for job in range(len(market.jobs))])
+    return dispatch(market, "hived", partial(_choose, fits))
 
 
-def _fits(market: Market) -> BoolArray:
-    """Whether each job would start with its tenant's virtual private cluster to itself."""
-    out = np.zeros(len(market.jobs), np.bool_)
-    for job, size in enumerate(gangs(market)):
-        put = _fewest_servers(market, int(size), market.workers, market.ps)
-        tenant = market.jobs.tenant[job]
-        out[job] = put is not None and size <= market.worker_quota[tenant] and put.ps <= market.ps_quota[tenant]
-    return out
-
-
-def _guaranteed(state: State) -> Start | None:
-    market = state.market
-    for tenant, queue in enumerate(state.waiting):
-        too_large = NEVER
-        for job in queue:
-            size = int(state.gang[job])
-            if size >= too_large:
-                continue
-            put = None
-            if state.own[tenant] + size <= market.worker_quota[tenant]:
-                put = _fewest_servers(market, size, state.workers, state.ps)
-            if put is not None and state.own_ps[tenant] + put.ps <= market.ps_quota[tenant]:
-                return job, put, False
-            too_large = size
-    return None
-
-
-def _opportunistic(state: State, fits: BoolArray) -> Start | None:
-    market = state.market
-    idle = (state.workers == market.workers) & (state.ps == market.ps)
-    workers, ps = np.where(idle, state.workers, 0), np.where(idle, state.ps, 0)
-    spare, spare_ps = market.worker_quota - state.own, market.ps_quota - state.own_ps
+def _choose(fits: BoolArray, state: State) -> Schedule | None:
+    """Guaranteed jobs, then opportunistic ones; `fits` says which would start in an empty virtual private cluster."""
+    tenants = range(len(state.waiting))
+    for tenant in tenants:
+        if start := first_that_fits(state, tenant, partial(_guaranteed, state)):
+            return start
     needs_own = np.array([fits[queue].any() for queue in state.waiting])
-    too_large = NEVER
-    for tenant, queue in enumerate(state.waiting):
+    for tenant in tenants:
         # its own spare part counts: it waits because that alone does not do
-        lends = ~needs_own | (np.arange(len(spare)) == tenant)
-        most = int(spare[lends].sum() - state.shared.sum())
-        most_ps = int(spare_ps[lends].sum() - state.shared_ps.sum())
-        for job in queue:
-            size = int(state.gang[job])
-            if size >= too_large or size > most:
-                continue
-            put = _fewest_servers(market, size, workers, ps)
-            if put is None:
-                too_large = size
-            elif put.ps <= most_ps:
-                return job, put, True
+        lends = ~needs_own | (np.arange(len(tenants)) == tenant)
+        if start := first_that_fits(state, tenant, partial(_opportunistic, state, lends)):
+            return start
     return None
 
 
-def _fewest_servers(market: Market, size: int, workers: IntArray, ps: IntArray) -> Place | None:
+def _guaranteed(state: State, job: int) -> Schedule | None:
+    """Within the tenant's virtual private cluster."""
+    market, tenant = state.market, state.market.jobs.tenant[job]
+    if state.own[tenant] + state.gang[job] > market.worker_quota[tenant]:
+        return None
+    put = _fewest_servers(state, job, state.workers, state.ps, is_shared=False)
+    return put if put and state.own_ps[tenant] + put.ps.sum() <= market.ps_quota[tenant] else None
+
+
+def _opportunistic(state: State, lends: BoolArray, job: int) -> Schedule | None:
+    """On whole idle servers, as many as tenants that lend have no use for."""
+    market = state.market
+    spare, spare_ps = market.worker_quota - state.own, market.ps_quota - state.own_ps
+    if state.gang[job] > spare[lends].sum() - state.shared.sum():
+        return None
+    idle = (state.workers == market.workers) & (state.ps == market.ps)
+    put = _fewest_servers(state, job, np.where(idle, state.workers, 0), np.where(idle, state.ps, 0), is_shared=True)
+    return put if put and put.ps.sum() <= spare_ps[lends].sum() - state.shared_ps.sum() else None
+
+
+def _fewest_servers(state: State, job: int, workers: IntArray, ps: IntArray, *, is_shared: bool) -> Schedule | None:
     """The fullest server that holds the gang whole, or else the emptiest servers."""
-    whole = np.flatnonzero((workers >= size) & (ps > 0))
+    whole = np.flatnonzero((workers >= state.gang[job]) & (ps > 0))
     if len(whole):
         best = whole[np.argmin(workers[whole])]
-        return place(market, size, np.where(np.arange(len(workers)) == best, workers, 0), ps, whole, whole)
+        only = np.where(np.arange(len(workers)) == best, workers, 0)
+        return place(state, job, only, ps, whole, whole, is_shared)
     emptiest = np.argsort(-workers, kind="stable")
-    return place(market, size, workers, ps, emptiest, emptiest)
+    return place(state, job, workers, ps, emptiest, emptiest, is_shared)

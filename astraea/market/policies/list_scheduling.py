@@ -7,7 +7,7 @@ a gang goes. Nothing is priced, and no job is refused for its utility.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,26 +16,6 @@ from astraea.core.errors import PolicyError
 from astraea.market.model import Market
 from astraea.market.schedule import Plan, Schedule
 
-NEVER: Final = 1 << 60
-"""More workers than any gang has."""
-
-
-class Place(NamedTuple):
-    """Workers of one gang and the one server of its parameter servers.
-
-    Attributes
-    ----------
-    workers : array of int, shape (S,)
-    host : int
-        Server of the parameter servers.
-    ps : int
-        How many (constraint 3i).
-    """
-
-    workers: IntArray
-    host: int
-    ps: int
-
 
 class State(NamedTuple):
     """What a scheduler sees; workers and parameter servers of running jobs are not free.
@@ -43,6 +23,8 @@ class State(NamedTuple):
     Attributes
     ----------
     market : Market
+    now : int
+        [slot].
     gang : array of int, shape (n,)
         Workers that each job asks for.
     waiting : tuple of list of int, length U
@@ -54,6 +36,7 @@ class State(NamedTuple):
     """
 
     market: Market
+    now: int
     gang: IntArray
     waiting: tuple[list[int], ...]
     workers: IntArray
@@ -63,13 +46,25 @@ class State(NamedTuple):
     shared: IntArray
     shared_ps: IntArray
 
+    def hold(self, schedule: Schedule, sign: int) -> None:
+        """Take (1) or give back (-1) what a job uses."""
+        self.workers[schedule.server] -= sign * schedule.workers
+        self.ps[schedule.server] -= sign * schedule.ps
+        tenant = self.market.jobs.tenant[schedule.job]
+        used, used_ps = (self.shared, self.shared_ps) if schedule.is_shared else (self.own, self.own_ps)
+        used[tenant] += sign * int(schedule.workers.sum())
+        used_ps[tenant] += sign * int(schedule.ps.sum())
 
-#: job, place, and whether it uses what is not its tenant's; None if no job can start now
-Start = tuple[int, Place, bool]
-Choose = Callable[[State], Start | None]
+
+def empty_cluster(market: Market) -> State:
+    """Time 0, before any job arrives."""
+    users = len(market.worker_quota)
+    zeros = (np.zeros(users, np.int64) for _ in range(4))
+    waiting: tuple[list[int], ...] = tuple([] for _ in range(users))
+    return State(market, 0, gangs(market), waiting, market.workers.copy(), market.ps.copy(), *zeros)
 
 
-def dispatch(market: Market, name: str, choose: Choose) -> Plan:
+def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | None]) -> Plan:
     """Start jobs whenever some arrived or completed, until `choose` finds none.
 
     Raises
@@ -77,32 +72,40 @@ def dispatch(market: Market, name: str, choose: Choose) -> Plan:
     PolicyError
         Jobs wait in an empty cluster and `choose` starts none.
     """
-    jobs = market.jobs
-    users = len(market.worker_quota)
-    zeros = (np.zeros(users, np.int64) for _ in range(4))
-    waiting: tuple[list[int], ...] = tuple([] for _ in range(users))
-    state = State(market, gangs(market), waiting, market.workers.copy(), market.ps.copy(), *zeros)
+    jobs, state = market.jobs, empty_cluster(market)
+    waiting = state.waiting
     coming = sorted(range(len(jobs)), key=lambda i: (jobs.arrival[i], i), reverse=True)
     running: list[Schedule] = []
     done: list[Schedule] = []
     while coming or running:
         now = int(min([s.end for s in running] + [int(jobs.arrival[i]) for i in coming[-1:]]))
+        state = state._replace(now=now)
         for s in [s for s in running if s.end == now]:
-            _hold(state, s, -1)
+            state.hold(s, -1)
             running.remove(s)
         while coming and jobs.arrival[coming[-1]] <= now:
             job = coming.pop()
-            state.waiting[jobs.tenant[job]].append(job)
-        while (start := choose(state)) is not None:
-            schedule = _schedule(market, now, start)
-            state.waiting[jobs.tenant[schedule.job]].remove(schedule.job)
-            _hold(state, schedule, 1)
+            waiting[jobs.tenant[job]].append(job)
+        while (schedule := choose(state)) is not None:
+            waiting[jobs.tenant[schedule.job]].remove(schedule.job)
+            state.hold(schedule, 1)
             running.append(schedule)
             done.append(schedule)
-        if not running and any(state.waiting):
-            job = next(queue[0] for queue in state.waiting if queue)
+        if not running and any(waiting):
+            job = next(queue[0] for queue in waiting if queue)
             raise PolicyError(f"{name}: at time {now}, job {jobs.job_id[job]!r} waits and nothing runs")
-    return Plan(market, tuple(done), np.zeros((users, users)), name)
+    return Plan(market, tuple(done), np.zeros((len(waiting), len(waiting))), name)
+
+
+def first_that_fits(state: State, tenant: int, put: Callable[[int], Schedule | None]) -> Schedule | None:
+    """First waiting job of a tenant that `put` finds a place for; no gang of the size of one without is tried again."""
+    too_large = np.inf
+    for job in state.waiting[tenant]:
+        if state.gang[job] < too_large:
+            if (schedule := put(job)) is not None:
+                return schedule
+            too_large = state.gang[job]
+    return None
 
 
 def gangs(market: Market) -> IntArray:
@@ -119,14 +122,13 @@ def reach(market: Market, ps: IntArray) -> IntArray:
     return np.asarray(np.where(ps > 0, np.searchsorted(needed, ps, side="right") - 1, 0), np.int64)
 
 
-def place(market: Market, size: int, workers: IntArray, ps: IntArray, hosts: IntArray, order: IntArray) -> Place | None:
-    """Put a gang on free workers and parameter servers.
+def place(
+    state: State, job: int, workers: IntArray, ps: IntArray, hosts: IntArray, order: IntArray, is_shared: bool = False
+) -> Schedule | None:
+    """Start a gang on free workers and parameter servers.
 
     Parameters
     ----------
-    market : Market
-    size : int
-        Workers of the gang.
     workers, ps : array of int, shape (S,)
         Free ones that it may use.
     hosts, order : array of int, shape (S,)
@@ -134,9 +136,10 @@ def place(market: Market, size: int, workers: IntArray, ps: IntArray, hosts: Int
 
     Returns
     -------
-    Place or None
+    Schedule or None
         On the first host that can feed the gang; workers are on other servers as far as `order` puts them there.
     """
+    market, size = state.market, int(state.gang[job])
     if workers.sum() < size:
         return None
     near = np.maximum(size - reach(market, ps), 0)
@@ -149,24 +152,7 @@ def place(market: Market, size: int, workers: IntArray, ps: IntArray, hosts: Int
     left = size - int(near[host])
     free = (workers - taken)[order]
     taken[order] += np.clip(left - (np.cumsum(free) - free), 0, free)
-    return Place(taken, host, int(market.ps_needed(size)[size - taken[host]]))
-
-
-def _schedule(market: Market, now: int, start: Start) -> Schedule:
-    job, put, is_shared = start
-    size = int(put.workers.sum())
-    is_central = int(put.workers[put.host] == size)
-    server = np.flatnonzero((put.workers > 0) | (np.arange(len(put.workers)) == put.host))
-    ps = np.where(server == put.host, put.ps, 0)
-    end = now + int(market.duration(job, size)[is_central])
-    return Schedule(job, now, end, server, put.workers[server], ps, is_shared=is_shared)
-
-
-def _hold(state: State, schedule: Schedule, sign: int) -> None:
-    """Take (1) or give back (-1) what a job uses."""
-    state.workers[schedule.server] -= sign * schedule.workers
-    state.ps[schedule.server] -= sign * schedule.ps
-    tenant = state.market.jobs.tenant[schedule.job]
-    used, used_ps = (state.shared, state.shared_ps) if schedule.is_shared else (state.own, state.own_ps)
-    used[tenant] += sign * int(schedule.workers.sum())
-    used_ps[tenant] += sign * int(schedule.ps.sum())
+    server = np.flatnonzero((taken > 0) | (np.arange(len(taken)) == host))
+    needed = np.where(server == host, market.ps_needed(size)[size - taken[host]], 0)
+    end = state.now + int(market.duration(job, size)[int(taken[host] == size)])
+    return Schedule(job, state.now, end, server, taken[server], needed, is_shared=is_shared)

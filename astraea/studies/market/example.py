@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -80,22 +80,13 @@ def price_steps() -> pd.DataFrame:
         "prices", [2] * 4, [2] * 4, [(8, 8)], chunks=np.ones(len(WORTH), np.int64), height=np.array(WORTH) + 2.0
     )
     r = empty_round(market, 1, THETA)
-    rows: list[dict[str, Any]] = []
+    rows = []
     for job, name in enumerate(market.jobs.job_id):
         workers, ps = (8 - int(left[0, 0, r.everyone]) for left in (r.own_workers, r.own_ps))
         ideal = market.jobs.ideal(job, 1)
         paid = float(cost(r, 0, 1, 1, 1))
         admitted = bool(max_ideal_revenue(r, [(demand(market, job), ideal)], is_shared=True))
-        rows.append(
-            {
-                "job": name,
-                "workers_in_use": workers,
-                "ps_in_use": ps,
-                "worker_price": float(price(workers, 8, THETA.worker)),
-                "ps_price": float(price(ps, 8, THETA.ps)),
-                "cost": paid,
-                "ideal": float(ideal[1]),
-                "admitted": admitted,
-            }
-        )
-    return pd.DataFrame(rows)
+        prices = float(price(workers, 8, THETA.worker)), float(price(ps, 8, THETA.ps))
+        rows.append((name, workers, ps, *prices, paid, float(ideal[1]), admitted))
+    columns = ["job", "workers_in_use", "ps_in_use", "worker_price", "ps_price", "cost", "ideal", "admitted"]
+    return pd.DataFrame(rows, columns=columns)

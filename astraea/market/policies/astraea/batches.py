@@ -21,19 +21,15 @@ FAR: Final = 2**50
 """Latest time that is exact in a float and leaves room for a round [slot]."""
 
 
-def approximation_ratio(theta: tuple[float, float]) -> float:
-    """Ratio sigma of A_maxIrev, 2 (log theta_w + log theta_p) (Lemma 3), with natural logarithms and at least 1."""
-    return max(2.0 * (math.log(theta[0]) + math.log(theta[1])), 1.0)
-
-
 def rounds_needed(market: Market, demands: Iterable[Demand], theta: tuple[float, float]) -> int:
     """Rounds after which what is left is worth less than the cheapest job (lambda of Lemma 1).
 
-    f of all jobs is the sum of their greatest revenues and f_min the least of them, of the jobs with any.
+    f of all jobs is the sum of their greatest revenues and f_min the least of them, of the jobs with any. sigma, the
+    approximation ratio of A_maxIrev, is 2 (log theta_w + log theta_p) (Lemma 3), with natural logarithms, at least 1.
     """
     revenue = np.array([greatest_revenue(market, d) for d in demands])
     revenue = revenue[revenue > 0]
-    sigma = approximation_ratio(theta)
+    sigma = max(2.0 * (math.log(theta[0]) + math.log(theta[1])), 1.0)
     if sigma == 1.0 or len(revenue) == 0:
         return 1
     return math.ceil(math.log(revenue.sum() / revenue.min()) / -math.log1p(-1.0 / sigma)) + 1
@@ -44,9 +40,7 @@ def is_worth_running(market: Market, d: Demand) -> bool:
     return greatest_revenue(market, d) > 2 * NEARLY * abs(float(market.jobs.value(d.job, 1.0)))
 
 
-def astraea_market(
-    market: Market, *, theta: tuple[float, float] | None = None, rounds: int | None = None
-) -> Plan:
+def astraea_market(market: Market, *, theta: tuple[float, float] | None = None, rounds: int | None = None) -> Plan:
     """Schedules and payments of the paper's algorithm.
 
     Interval l = 1, 2, ... takes the jobs that arrived by tau_l = 2**l and are still waiting, and runs those it admits

@@ -79,6 +79,13 @@ def least(table: Table, a: int, b: int, column: int) -> int:
 
 
 @compiled
+def window(table: Table, a: int, b: int) -> Table:
+    """Least value of every column in slots a + 1, ..., b."""
+    k = level(b - a)
+    return np.minimum(table[k, a], table[k, b - (1 << k)])
+
+
+@compiled
 def level(slots: int) -> int:
     """Greatest k with 2**k <= slots."""
     k = 0

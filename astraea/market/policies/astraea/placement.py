@@ -13,7 +13,7 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.compilation import compiled
-from astraea.market.policies.astraea.capacity import Round, level
+from astraea.market.policies.astraea.capacity import Round, window
 
 NOWHERE = -1
 
@@ -46,25 +46,20 @@ def min_cost_d(r: Round, a: int, b: int, workers: int, own_ps: int, needed: IntA
     server, ps : int
         `NOWHERE` and 0 if there is no such placement.
     """
-    k = level(b - a)
-    w0, w1 = r.workers[k, a], r.workers[k, b - (1 << k)]
-    p0, p1 = r.ps[k, a], r.ps[k, b - (1 << k)]
-    free = 0
-    for s in range(w0.shape[0]):
-        free += min(w0[s], w1[s])
-    if free < workers:
+    free, free_ps = window(r.workers, a, b), window(r.ps, a, b)
+    total = free.sum()
+    if total < workers:
         return NOWHERE, 0
     best, fewest, tightest = NOWHERE, own_ps + 1, 0
-    for s in range(w0.shape[0]):
-        here, ps_here = min(w0[s], w1[s]), min(p0[s], p1[s])
-        if ps_here == 0:
+    for s in range(free.shape[0]):
+        if free_ps[s] == 0:
             continue
-        local = min(workers - 1, here)
-        ps = needed[workers - local]
-        if ps > ps_here or local + free - here < workers:
+        near = min(workers - 1, free[s])
+        ps = needed[workers - near]
+        if ps > free_ps[s] or near + total - free[s] < workers:
             continue
-        if ps < fewest or (ps == fewest and best != NOWHERE and here < tightest):
-            best, fewest, tightest = s, ps, here
+        if ps < fewest or (ps == fewest and best != NOWHERE and free[s] < tightest):
+            best, fewest, tightest = s, ps, free[s]
     if best == NOWHERE:
         return NOWHERE, 0
     return best, fewest
@@ -73,22 +68,18 @@ def min_cost_d(r: Round, a: int, b: int, workers: int, own_ps: int, needed: IntA
 @compiled
 def min_cost_c(r: Round, a: int, b: int, workers: int) -> int:
     """Server for all workers and one parameter server, or `NOWHERE` (Algorithm 5, lines 7-11)."""
-    k = level(b - a)
-    w0, w1 = r.workers[k, a], r.workers[k, b - (1 << k)]
-    p0, p1 = r.ps[k, a], r.ps[k, b - (1 << k)]
-    best, tightest = NOWHERE, 0
-    for s in range(w0.shape[0]):
-        here = min(w0[s], w1[s])
-        if here >= workers and min(p0[s], p1[s]) >= 1 and (best == NOWHERE or here < tightest):
-            best, tightest = s, here
+    free, free_ps = window(r.workers, a, b), window(r.ps, a, b)
+    best = NOWHERE
+    for s in range(free.shape[0]):
+        if free[s] >= workers and free_ps[s] >= 1 and (best == NOWHERE or free[s] < free[best]):
+            best = s
     return best
 
 
 @compiled
 def spread(r: Round, a: int, b: int, workers: int, server: int, is_central: bool) -> IntArray:
     """Workers on each server; the rest where fewest are free, so that whole servers stay free (lines 16-20)."""
-    k = level(b - a)
-    free = np.minimum(r.workers[k, a], r.workers[k, b - (1 << k)])
+    free = window(r.workers, a, b)
     out = np.zeros(free.shape[0], np.int64)
     out[server] = workers if is_central else min(workers - 1, free[server])
     rest = workers - out[server]
