@@ -211,7 +211,7 @@ def _servers(market: Market, choices: list[Choice], until: float) -> list[Schedu
     # where the host is, everything else must be in reach; elsewhere the row says nothing
     feed, gang = sparse.diags_array(np.repeat(ratio, s)), sparse.diags_array(np.repeat(size, s))
     any_ = np.full(n * s, np.inf)
-    rows: list[tuple[list[Any], FloatArray, FloatArray]] = [
+    rows: list[tuple[list[Any], Any, Any]] = [
         ([each, None, None], size, size),
         ([None, None, each], np.ones(n), np.ones(n)),
         ([None, unit, -sparse.diags_array(ps)], -any_, np.zeros(n * s)),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -39,10 +39,11 @@ def random_market(seed: int) -> Market:
     """Two or three tenants, each with one server of two workers and a parameter server, and two to five jobs."""
     rng = np.random.default_rng([seed])
     tenants, n = int(rng.integers(2, 4)), int(rng.integers(2, 6))
-    columns = {"tenant": rng.integers(0, tenants, n), "epochs": rng.integers(1, 4, n), "chunks": rng.integers(1, 4, n)}
-    worth = {"slope": rng.choice([-4.0, -2.0, -1.0], n), "height": rng.choice([20.0, 60.0, 100.0], n)}
-    each = [2] * tenants, [1] * tenants, [(2, 1)] * tenants
-    return small_market(f"random {seed}", *each, arrival=ARRIVAL, **columns, **worth)
+    columns: dict[str, Any] = {
+        "tenant": rng.integers(0, tenants, n), "epochs": rng.integers(1, 4, n), "chunks": rng.integers(1, 4, n),
+        "slope": rng.choice([-4.0, -2.0, -1.0], n), "height": rng.choice([20.0, 60.0, 100.0], n), "arrival": ARRIVAL,
+    }  # fmt: skip
+    return small_market(f"random {seed}", [2] * tenants, [1] * tenants, [(2, 1)] * tenants, **columns)
 
 
 def planned(market: Market) -> Plan:

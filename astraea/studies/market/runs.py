@@ -52,13 +52,14 @@ TIME_LIMIT: Final = 60.0
 def planner(market: Market, scheduler: str, percent: int = 0) -> Callable[[Market], Plan]:
     """One of `SCHEDULERS` or `LEMMA`; `percent` scales the theta - 1 of §4.4 [%], 0 stands for `THETA`."""
     theta = feasible_theta(market, percent / 100) if percent else THETA
-    return {
+    planners: dict[str, Callable[[Market], Plan]] = {
         "astraea-market": partial(astraea_market, theta=theta, rounds=ROUNDS),
         "batch-sche": partial(batch_sche, theta=theta, rounds=ROUNDS),
         "gandiva-fair": gandiva_fair,
         "hived": hived,
         LEMMA: astraea_market,
-    }[scheduler]
+    }
+    return planners[scheduler]
 
 
 def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFrame:
