@@ -122,7 +122,7 @@ def trace(handler: Handler) -> Handler:
     return together(
         handler,
         click.argument("source", metavar="TRACE",
-                       help="a file, a folder, or one of {traces.named:SYNTHETIC}, {traces.named:FETCHED}"),
+                       help="a file, a folder, or one of {traces.synthetic:SYNTHETIC}, {traces.named:FETCHED}"),
         click.option("--format", metavar="NAME",
                      help="of the file: {traces.readers:FORMATS}; recognised from its content if not given"),
         click.option("--time-unit", metavar="UNIT",

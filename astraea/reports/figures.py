@@ -28,7 +28,8 @@ from astraea.reports import gallery, notebooks
 from astraea.reports.notebooks import Outcome
 from astraea.studies.grids import GRIDS
 from astraea.studies.scales import checked_scale
-from astraea.traces.named import SYNTHETIC, workload_path
+from astraea.traces.named import workload_path
+from astraea.traces.synthetic import SYNTHETIC
 
 ONCE: Final = ("00_tour", "02_fairness_mechanisms")
 """Notebooks that run for the first trace only: what they show is no result on a trace."""

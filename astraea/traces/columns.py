@@ -17,14 +17,11 @@ from astraea.core.errors import InputError
 STATES: Final = ("completed", "cancelled", "failed", "unknown")
 """How a job ended in the recorded trace; unknown where the source does not tell. It does not change a simulation."""
 
-
 MAX_TIME: Final = 1e10
 """Largest time that is accepted [s] (317 years): anything above is a wrong unit."""
 
-
 MAX_DEMAND: Final = 1_000_000
 """Largest gang that is accepted [GPU]."""
-
 
 #: column -> default; a column without a default must be given
 OPTIONAL: Final[dict[str, Any]] = {
@@ -35,7 +32,6 @@ OPTIONAL: Final[dict[str, Any]] = {
     "sensitivity": 1.0,
     "deadline": np.nan,
 }
-
 
 REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
 

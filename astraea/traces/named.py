@@ -9,11 +9,8 @@ from astraea.core.errors import InputError
 from astraea.traces.download import RAW
 from astraea.traces.readers import read_trace
 from astraea.traces.sources import SOURCES
-from astraea.traces.synthetic import synthesize
+from astraea.traces.synthetic import SYNTHETIC, synthesize
 from astraea.traces.trace import Trace
-
-SYNTHETIC: Final = ("venus", "philly")
-"""Names of synthetic traces; the whole recorded Philly is the path ``data/raw/philly``."""
 
 FETCHED: Final[dict[str, tuple[str, str, str]]] = {
     workload: (download, inside, source.shares)
@@ -37,7 +34,8 @@ def named_trace(
     Parameters
     ----------
     source : str or path
-        One of `SYNTHETIC`, one of `FETCHED`, or a path as `read_trace` takes it.
+        One of `SYNTHETIC`, one of `FETCHED`, or a path as `read_trace` takes it; the whole recorded Philly is the path
+        ``data/raw/philly``.
     format, time_unit, weights
         Of a path, as in `read_trace`; weights of a downloaded workload too.
     seed : int

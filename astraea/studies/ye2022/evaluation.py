@@ -34,7 +34,8 @@ from astraea.experiments.run import Run
 from astraea.studies.scales import SCALES as SCALES
 from astraea.studies.scales import checked_scale, seeds
 from astraea.traces.describe import offered_load, served_load
-from astraea.traces.named import SYNTHETIC, named_trace
+from astraea.traces.named import named_trace
+from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
 
 NODES: Final = {"venus": 100, "philly": 210, "helios-venus": 100, "philly-two-weeks": 210}

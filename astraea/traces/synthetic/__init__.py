@@ -1,14 +1,16 @@
-"""Seeded synthetic traces, made from published statistics only."""
+"""Seeded synthetic traces, made from published statistics only: ``venus.toml`` and ``philly.toml`` hold them."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
-from astraea.traces.synthetic.philly import PHILLY
-from astraea.traces.synthetic.venus import VENUS
+from astraea.traces.synthetic.workload import Workload
 from astraea.traces.trace import Trace
 
-_WORKLOADS = {w.name: w for w in (VENUS, PHILLY)}
+SYNTHETIC: Final = ("venus", "philly")
+"""Names of synthetic traces."""
 
 
 def synthesize(name: str, seed: int = 0) -> Trace:
@@ -26,6 +28,7 @@ def synthesize(name: str, seed: int = 0) -> Trace:
     InputError
         If there is no such workload, or the seed is not a whole number of at least 0.
     """
-    if name not in _WORKLOADS:
-        raise InputError(f"synthetic trace: unknown name {name!r}; there are {', '.join(sorted(_WORKLOADS))}")
-    return _WORKLOADS[name].generate(whole_number(seed, f"synthetic trace {name}: the seed"))
+    if name not in SYNTHETIC:
+        raise InputError(f"synthetic trace: unknown name {name!r}; there are {', '.join(sorted(SYNTHETIC))}")
+    seed = whole_number(seed, f"synthetic trace {name}: the seed")
+    return Workload.load(name).generate(seed)

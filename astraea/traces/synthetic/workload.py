@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Final, Self
 
 import numpy as np
 import pandas as pd
@@ -37,20 +39,10 @@ TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
 class Tenant:
     """A virtual cluster.
 
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    weight : float
-        Its contribution to the cluster, [Ye2022] Eq. 6.
-    load : float
-        GPU-time that it asks for relative to its quota; only ratios between tenants matter.
-    taste : float
-        Its inclination to large gangs: a gang of d GPUs is `d**taste` times as likely as among all jobs.
-    users : int
-        How many people submit.
-    swing : float
-        Size of a fortnightly wave in its activity; see `arrivals.activity`.
+    `weight` is its contribution to the cluster, [Ye2022] Eq. 6; `load` is the GPU-time that it asks for relative to its
+    quota, where only ratios between tenants matter; `taste` is its inclination to large gangs: a gang of d GPUs is
+    `d**taste` times as likely as among all jobs; `users` people submit; `swing` is the size of a fortnightly wave in
+    its activity (`arrivals.activity`).
     """
 
     name: str
@@ -96,6 +88,22 @@ class Workload:
     sizes: tuple[Size, ...]
     knots: tuple[float, ...]
     tilt: tuple[float, float]
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """Take what is known about a workload from the table of its name."""
+        known = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+        times = {key: tuple(percent) for key, percent in known.pop("running_times").items()}
+        return cls(
+            name=name,
+            start=pd.Timestamp(known.pop("start")),
+            history_jobs=HISTORY_DAYS * known.pop("history_jobs_a_day"),
+            tenants=tuple(Tenant(tenant, **about) for tenant, about in known.pop("tenants").items()),
+            sizes=tuple(
+                Size(s["demand"], s["share"], times[s["running_times"]], tuple(s["states"])) for s in known.pop("sizes")
+            ),
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in known.items()},
+        )
 
     def generate(self, seed: int) -> Trace:
         """Two weeks of jobs, with the six weeks before them as history."""
