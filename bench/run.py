@@ -144,7 +144,7 @@ def fitting(name: str, size: Size) -> float:
     """Time to fit the gradient boosting to six weeks of history and to estimate [s]."""
     whole = synthesize(name)
     trace = whole.head(size.jobs or len(whole))
-    return median_seconds(lambda: GradientBoosting().fit(trace).predict(trace), min(size.runs, 3))[0]
+    return median_seconds(lambda: GradientBoosting(trace).predict(trace), min(size.runs, 3))[0]
 
 
 def growth_lines(size: Size) -> list[str]:

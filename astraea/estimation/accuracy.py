@@ -1,6 +1,6 @@
 """How good estimates of running times are, and what they say of a job that has run for a while.
 
-Pure functions of estimates and true durations, besides those of `astraea.estimation.estimates`.
+Pure functions of estimates and true durations.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
-from astraea.estimation.estimates import HIGH, LOW, Estimates, accuracy
+from astraea.core.errors import InputError
+from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.estimation.history import Past
 from astraea.estimation.models import ENOUGH
 from astraea.traces.trace import Trace
 
 DAY: Final = 86_400.0
+
+LEVELS: Final = tuple(round(0.05 * k, 2) for k in range(1, 20))
+"""Quantiles at which calibration is shown."""
 
 
 def constant_guess(trace: Trace) -> Estimates:
@@ -33,29 +37,85 @@ def constant_guess(trace: Trace) -> Estimates:
     return Estimates.through(*(np.full(len(trace), np.exp(np.quantile(log, p))) for p in (LOW, 0.5, HIGH)))
 
 
+def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
+    """Compare estimates with what the jobs really needed.
+
+    Parameters
+    ----------
+    estimates : mapping of str to Estimates
+        By the name of the estimator.
+    duration : array, shape (n,)
+        True service of the jobs [s].
+
+    Returns
+    -------
+    DataFrame, columns estimator, measure, value, unit
+        `median APE`: median of abs(median / duration - 1) [%]; `mean APE`: its mean [%]; `log-MAE`: mean of
+        abs(ln(median / duration)), its exponential is the typical factor; `coverage`: share of jobs inside the 10-90 %
+        band [%]; `below`, `above`: shares under and over that band [%]; `band`: mean of ln(90 % / 10 % quantile).
+    """
+    rows = []
+    for name, e in estimates.items():
+        _check_length(name, e, duration)
+        error = 100 * np.abs(e.median / duration - 1)
+        low, high = e.quantile(LOW), e.quantile(HIGH)
+        below, above = 100 * np.mean(duration < low), 100 * np.mean(duration > high)
+        rows += [
+            (name, "median APE", np.median(error), "%"),
+            (name, "mean APE", np.mean(error), "%"),
+            (name, "log-MAE", np.mean(np.abs(np.log(e.median / duration))), "1"),
+            (name, "coverage", 100 - below - above, "%"),
+            (name, "below", below, "%"),
+            (name, "above", above, "%"),
+            (name, "band", np.mean(np.log(high / low)), "1"),
+        ]
+    return pd.DataFrame(rows, columns=["estimator", "measure", "value", "unit"])
+
+
+def calibration(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
+    """How often jobs needed no more than each quantile of their estimate.
+
+    Parameters
+    ----------
+    estimates, duration
+        As in `accuracy`.
+
+    Returns
+    -------
+    DataFrame, columns estimator, probability, share
+        Equal where an estimator is calibrated; `probability` runs through `LEVELS`.
+    """
+    rows = []
+    for name, e in estimates.items():
+        _check_length(name, e, duration)
+        rows += [(name, p, float(np.mean(duration <= e.quantile(p)))) for p in LEVELS]
+    return pd.DataFrame(rows, columns=["estimator", "probability", "share"])
+
+
+def _check_length(name: str, estimates: Estimates, duration: FloatArray) -> None:
+    if len(estimates) != len(duration):
+        raise InputError(f"estimates of {name}: {len(estimates)} jobs, but {len(duration)} durations to compare with")
+
+
 def error_table(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFrame:
     """Error and band of each estimator, one row each.
 
     Returns
     -------
     DataFrame, index estimator
-        The measures of `estimates.accuracy`, and `rank correlation`: Spearman's, between estimated and true GPU-time,
+        The measures of `accuracy`, and `rank correlation`: Spearman's, between estimated and true GPU-time,
         which is what an order by estimates hangs on; NaN where all are equal.
     """
     table = accuracy(estimates, trace.duration).pivot_table(
         index="estimator", columns="measure", values="value", sort=False
     )
-    truth = _ranks(trace.gpu_time)
-    found = {}
-    for name, e in estimates.items():
-        ranks = _ranks(trace.demand * e.median)
-        same = len(trace) < 2 or np.ptp(ranks) == 0 or np.ptp(truth) == 0
-        found[name] = np.nan if same else float(np.corrcoef(ranks, truth)[0, 1])
+    truth = pd.Series(trace.gpu_time)
+    estimated = {name: pd.Series(trace.demand * e.median) for name, e in estimates.items()}
+    found = {
+        name: x.corr(truth, method="spearman") if min(x.nunique(), truth.nunique()) > 1 else np.nan
+        for name, x in estimated.items()
+    }
     return table.assign(**{"rank correlation": pd.Series(found)}).rename_axis(columns=None)
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    return np.asarray(pd.Series(values).rank(), dtype=np.float64)
 
 
 def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 7) -> pd.DataFrame:
@@ -72,9 +132,9 @@ def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 
         error: FloatArray = np.abs(np.log(e.median / trace.duration))
         inside = (trace.duration >= e.quantile(LOW)) & (trace.duration <= e.quantile(HIGH))
         for k in np.unique(part):
-            here = part == k
+            jobs = part == k
             day = (k + 0.5) * trace.span / parts / DAY
-            rows.append((name, day, int(here.sum()), error[here].mean(), inside[here].mean()))
+            rows.append((name, day, int(jobs.sum()), error[jobs].mean(), inside[jobs].mean()))
     return pd.DataFrame(rows, columns=["estimator", "day", "jobs", "log-MAE", "coverage"])
 
 
@@ -96,9 +156,6 @@ def joint_density(estimates: Mapping[str, Estimates], trace: Trace, per_decade: 
     return pd.concat(parts, ignore_index=True)[["estimator", "truth", "estimate", "share"]]
 
 
-# -- what is left ------------------------------------------------------------------------------------------------------
-
-
 def survival(estimates: Estimates, service: npt.ArrayLike) -> FloatArray:
     """Probability that each job needs more than `service` [s]: 1 / (1 + (service / median)^(1 / spread)).
 
@@ -107,8 +164,7 @@ def survival(estimates: Estimates, service: npt.ArrayLike) -> FloatArray:
     x = np.asarray(service, dtype=np.float64)
     spread = np.where(x < estimates.median, estimates.spread_below, estimates.spread_above)
     with np.errstate(divide="ignore", over="ignore"):
-        share: FloatArray = 1 / (1 + (x / estimates.median) ** (1 / spread))
-    return share
+        return np.asarray(1 / (1 + (x / estimates.median) ** (1 / spread)))
 
 
 def median_remaining(estimates: Estimates, had: npt.ArrayLike) -> FloatArray:

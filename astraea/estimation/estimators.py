@@ -28,7 +28,7 @@ from astraea.traces.trace import Trace
 
 T = TypeVar("T")
 
-LEARNED: Final[dict[str, Callable[[], Estimator]]] = {"history": History, "gradient-boosting": GradientBoosting}
+LEARNED: Final[dict[str, Callable[[Trace], Estimator]]] = {"history": History, "gradient-boosting": GradientBoosting}
 """Estimators that need a history."""
 
 ESTIMATORS: Final = ("oracle", "noisy", *LEARNED)
@@ -71,13 +71,8 @@ def estimate(trace: Trace, name: str = "oracle", error: float = 0.0, seed: int =
         return noisy(trace, error, seed)
     if name == "oracle":
         return Estimates(trace.duration, np.zeros(len(trace)), np.zeros(len(trace)))
-
-    def learned() -> Estimator:
-        return LEARNED[name]().fit(trace)
-
-    past = "" if trace.history is None else trace.history.digest
-    further = further_digest(trace)
-    model = _kept(_fitted, (name, past, further, trace.span), learned)
+    past, further = "" if trace.history is None else trace.history.digest, further_digest(trace)
+    model = _kept(_fitted, (name, past, further, trace.span), lambda: LEARNED[name](trace))
     return _kept(_estimated, (name, trace.digest, further), lambda: model.predict(trace))
 
 

@@ -24,7 +24,7 @@ from astraea.traces.trace import Trace
 
 LAST: Final = 100
 """How many of the last jobs that ended medians are taken over: within the histories of both synthetic traces, the
-errors of `learning.History` fall with this number up to about here."""
+errors of `models.History` fall with this number up to about here."""
 
 TENANTS, USERS = 250, 200
 """As many are told apart by name, those with the most jobs; of the others their past is known."""
@@ -87,8 +87,7 @@ class Past:
 
     def number(self, names: pd.Series, column: str) -> FloatArray:
         """Number of each tenant or user; NaN for those that are unknown or rare."""
-        numbers: FloatArray = names.map({n: float(i) for i, n in enumerate(self._names[column])}).to_numpy(np.float64)
-        return numbers
+        return np.asarray(names.map({n: float(i) for i, n in enumerate(self._names[column])}), np.float64)
 
     def look(self, jobs: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
         """What was known, when each of `jobs` is seen, of the last jobs that had ended and agree with it in `keys`.

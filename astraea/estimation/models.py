@@ -8,13 +8,12 @@ how much its quantiles miss on the last quarter.
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.errors import InputError
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.estimation.history import Past
 from astraea.traces.trace import Trace
@@ -41,48 +40,33 @@ MODEL: Final[dict[str, Any]] = {
 
 
 class Estimator(Protocol):
-    """Something that learns from the history of a trace and then estimates its jobs."""
-
-    def fit(self, trace: Trace) -> Self:
-        """Learn from `trace.history`."""
+    """What was learned from the history of a trace."""
 
     def predict(self, trace: Trace) -> Estimates:
-        """Estimate the jobs of the trace that it was fitted to."""
+        """Estimate the jobs of the trace."""
 
 
 class History:
     """Median of the last jobs of the same user with the same demand, or of the next in `LEVELS`.
 
     The median of running times is that of their logarithms. The spread comes from the errors that the same rule makes
-    on the history, by level.
+    on the history of the trace, by level.
+
+    Raises
+    ------
+    InputError
+        If the trace has no history, or none of its jobs had ended by second 0.
     """
 
-    def fit(self, trace: Trace) -> Self:
-        """Learn from the history of a trace.
-
-        Raises
-        ------
-        InputError
-            If it has none, or none of its jobs had ended by second 0.
-        """
-        past = Past(trace, "history")
-        self._past = past
+    def __init__(self, trace: Trace) -> None:
+        self._past = past = Past(trace, "history")
         level, median = self._medians(past.jobs)
         error = past.log_duration - median
         pooled = _band(error[level >= 0], np.log([1 / 9, 9]))
         self._band = np.array([_band(error[level == k], pooled) for k in range(len(LEVELS))])
-        return self
 
     def predict(self, trace: Trace) -> Estimates:
-        """Estimate the jobs of the trace that it was fitted to.
-
-        Raises
-        ------
-        InputError
-            If it was not fitted.
-        """
-        if not hasattr(self, "_past"):
-            raise _unfitted("history")
+        """Estimate the jobs of the trace whose history was learned from."""
         level, median = self._medians(self._past.present(trace))
         low, high = self._band[level].T
         return _estimates(median + low, median, median + high)
@@ -105,20 +89,16 @@ class GradientBoosting:
     Attributes
     ----------
     features : tuple of str
-        Names of what it sees of a job, once it is fitted.
+        Names of what it sees of a job.
+
+    Raises
+    ------
+    InputError
+        If the trace has no history, or none of its jobs had ended by second 0.
     """
 
-    features: tuple[str, ...] = ()
-
-    def fit(self, trace: Trace) -> Self:
-        """Learn from the history of a trace.
-
-        Raises
-        ------
-        InputError
-            If it has none, or none of its jobs had ended by second 0.
-        """
-        past = Past(trace, "gradient-boosting")
+    def __init__(self, trace: Trace) -> None:
+        self._past = past = Past(trace, "gradient-boosting")
         jobs, y = past.jobs.tail(MOST), past.log_duration[-MOST:]
         x = self._features(past, jobs)
         # hold the last quarter out to see how far the outer quantiles are off
@@ -130,19 +110,10 @@ class GradientBoosting:
                 missed = y[late] - _fitted(p, x[early], y[early]).predict(x[late])
                 self._shift[p] = float(np.quantile(missed, p))
         self._models = {p: _fitted(p, x, y) for p in (LOW, 0.5, HIGH)}
-        self._past, self.features = past, tuple(map(str, x))
-        return self
+        self.features = tuple(map(str, x))
 
     def predict(self, trace: Trace) -> Estimates:
-        """Estimate the jobs of the trace that it was fitted to.
-
-        Raises
-        ------
-        InputError
-            If it was not fitted.
-        """
-        if not self.features:
-            raise _unfitted("gradient-boosting")
+        """Estimate the jobs of the trace whose history was learned from."""
         x = self._features(self._past, self._past.present(trace))
         # separate models may cross: the middle one of three is the median
         return _estimates(*np.sort([model.predict(x) + self._shift[p] for p, model in self._models.items()], axis=0))
@@ -157,8 +128,6 @@ class GradientBoosting:
         """
         from sklearn.inspection import permutation_importance
 
-        if not self.features:
-            raise _unfitted("gradient-boosting")
         rows = np.unique(np.linspace(0, len(trace) - 1, SHUFFLED).astype(np.int64))
         found = permutation_importance(
             self._models[0.5], self._features(self._past, self._past.present(trace).iloc[rows]),
@@ -185,10 +154,7 @@ class GradientBoosting:
 
 def _band(errors: FloatArray, otherwise: FloatArray) -> FloatArray:
     """Lower and upper quantile of errors, or `otherwise` if they are few."""
-    if len(errors) < ENOUGH:
-        return otherwise
-    band: FloatArray = np.quantile(errors, [LOW, HIGH])
-    return band
+    return otherwise if len(errors) < ENOUGH else np.asarray(np.quantile(errors, [LOW, HIGH]))
 
 
 def _estimates(low: FloatArray, median: FloatArray, high: FloatArray) -> Estimates:
@@ -204,7 +170,3 @@ def _fitted(p: float, x: pd.DataFrame, y: FloatArray) -> Any:
 
     x = x.fillna(dict.fromkeys(x.columns[x.isna().all()], 0.0))  # it cannot cut into bins what is never known
     return HistGradientBoostingRegressor(quantile=p, categorical_features=["tenant", "user"], **MODEL).fit(x, y)
-
-
-def _unfitted(estimator: str) -> InputError:
-    return InputError(f"the estimator {estimator} has not learned anything yet; call fit with a trace before predict")

@@ -18,7 +18,6 @@ from astraea.traces.columns import MAX_DEMAND, MAX_TIME, refuse
 from astraea.traces.readers.assemble import NO_GPU, reasons
 from astraea.traces.readers.gavel import FORMS
 from astraea.traces.readers.table import Table, make_table, read_rows, read_text
-from astraea.traces.readers.table import refuse as refuse_text
 from astraea.traces.trace import no_excluded_jobs
 
 MAX_STEPS: Final = 1e15
@@ -167,7 +166,7 @@ def read_workload(path: str | Path, throughputs: Throughputs) -> Workload:
     kinds = table.text("job_type")
     known = set(throughputs.job_types)
     unknown = np.array([k not in known for k in kinds])
-    refuse_text(unknown, kinds, "job_type", table.where, f"a job type of {throughputs.name}")
+    refuse(unknown, kinds, "job_type", table.where, f"a job type of {throughputs.name}")
     size = table.demand("scale_factor").astype(np.int64)
     steps = table.number("total_steps", _STEPS, lambda v: (v > 0) & (v <= MAX_STEPS))
     arrival = table.seconds("arrival_time")

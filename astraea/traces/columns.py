@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import BoolArray, FloatArray
 from astraea.core.checks import number
 from astraea.core.errors import InputError
 
@@ -39,24 +39,31 @@ REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
-def _is_time(v: FloatArray) -> npt.NDArray[np.bool_]:
-    return (v >= 0) & (v <= MAX_TIME)
+Rule = tuple[str, Callable[[FloatArray], BoolArray]]
+"""What is expected of a column of numbers, in words, and the test."""
+
+TIME: Final[Rule] = (f"a time of at least 0 and at most {MAX_TIME:g} s", lambda v: (v >= 0) & (v <= MAX_TIME))
+POSITIVE: Final[Rule] = ("a number above 0", lambda v: (v > 0) & np.isfinite(v))
+SPEED: Final[Rule] = ("a speed above 0 and at most 1", lambda v: (v > 0) & (v <= 1))
 
 
-#: column, what is expected of it, and the test
-_NUMBERS: Final[tuple[tuple[str, str, Callable[[FloatArray], npt.NDArray[np.bool_]]], ...]] = (
-    (
-        "demand",
-        f"a whole number of GPUs from 1 to {MAX_DEMAND}",
-        lambda v: (v >= 1) & (v <= MAX_DEMAND) & (np.floor(v) == v),
-    ),
-    ("submit_time", f"a time of at least 0 and at most {MAX_TIME:g} s", _is_time),
-    ("duration", f"a time above 0 and at most {MAX_TIME:g} s", lambda v: (v > 0) & (v <= MAX_TIME)),
-    ("weight", "a number above 0", lambda v: (v > 0) & np.isfinite(v)),
-    ("queueing_delay", f"a time of at least 0 and at most {MAX_TIME:g} s", lambda v: np.isnan(v) | _is_time(v)),
-    ("sensitivity", "a speed above 0 and at most 1", lambda v: (v > 0) & (v <= 1)),
-    ("deadline", "a time in seconds", lambda v: ~np.isinf(v)),
-)
+def gpus(least: int) -> Rule:
+    """What a number of GPUs must be."""
+    return (
+        f"a whole number of GPUs from {least} to {MAX_DEMAND}",
+        lambda v: (v >= least) & (v <= MAX_DEMAND) & (np.floor(v) == v),
+    )
+
+
+_NUMBERS: Final[dict[str, Rule]] = {
+    "demand": gpus(1),
+    "submit_time": TIME,
+    "duration": (f"a time above 0 and at most {MAX_TIME:g} s", lambda v: (v > 0) & (v <= MAX_TIME)),
+    "weight": POSITIVE,
+    "queueing_delay": (TIME[0], lambda v: np.isnan(v) | TIME[1](v)),
+    "sensitivity": SPEED,
+    "deadline": ("a time in seconds", lambda v: ~np.isinf(v)),
+}
 
 
 def rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
@@ -105,14 +112,14 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[str
     out["user"] = _text(jobs["user"], "user", where) if "user" in jobs else out["tenant"]
     duplicate = pd.Series(out["job_id"]).duplicated().to_numpy()
     refuse(duplicate, out["job_id"], "job_id", where, "unique")
-    for c, expected, good in _NUMBERS:
+    for c, (expected, good) in _NUMBERS.items():
         raw = jobs[c] if c in jobs else pd.Series(np.full(len(jobs), OPTIONAL[c]))
         values = pd.to_numeric(raw, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         text = raw.notna().to_numpy() & np.isnan(values)
         refuse(text | ~good(values), raw.to_numpy(), c, where, expected)
         out[c] = values.astype(np.int64) if c == "demand" else values
     state = _text(jobs["state"], "state", where) if "state" in jobs else np.full(len(jobs), "unknown", dtype=object)
-    refuse(~np.isin(state.astype(str), STATES), state, "state", where, f"one of {', '.join(STATES)}")
+    refuse_others(state, STATES, "state", where)
     out["state"] = state
     return out
 
@@ -125,13 +132,24 @@ def _text(column: pd.Series, name: str, where: list[str]) -> npt.NDArray[np.obje
     return values
 
 
-def refuse(bad: npt.NDArray[np.bool_], values: Any, column: str, where: list[str], expected: str) -> None:
-    """Raise for the first bad row, and say how many there are."""
+def printable(value: Any) -> str:
+    """Show a value on one line of a message: control characters escaped, and not more than 80 characters."""
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value)[:80])
+    return text + "..." if len(str(value)) > 80 else text
+
+
+def refuse(bad: Any, values: Any, column: str, where: list[str], expected: str) -> None:
+    """Raise `InputError` for the first bad row with its place, column and value, and say how many there are."""
     rows = np.flatnonzero(bad)
     if len(rows) == 0:
         return
     first = int(rows[0])
     value = values[first]
-    shown = f'"{value}"' if isinstance(value, str) else f"{value}"
+    shown = f'"{printable(value)}"' if isinstance(value, str) else f"{value}"
     more = f" (and {len(rows) - 1} more like it)" if len(rows) > 1 else ""
     raise InputError(f"{where[first]}: {column} must be {expected}, got {shown}{more}")
+
+
+def refuse_others(values: Any, allowed: Collection[str], column: str, where: list[str]) -> None:
+    """Raise `InputError` for the first row whose text is none of these."""
+    refuse(~np.isin(values.astype(str), list(allowed)), values, column, where, f"one of {', '.join(allowed)}")

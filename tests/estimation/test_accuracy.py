@@ -13,6 +13,7 @@ from one_job import left
 
 from astraea.core.errors import InputError
 from astraea.estimation.accuracy import (
+    accuracy,
     constant_guess,
     error_by_age,
     error_table,
@@ -21,7 +22,7 @@ from astraea.estimation.accuracy import (
     observed_remaining,
     survival,
 )
-from astraea.estimation.estimates import Estimates, accuracy
+from astraea.estimation.estimates import Estimates
 from astraea.traces.trace import Trace
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from one_job import left
 
 from astraea.core.errors import InputError
-from astraea.estimation.estimates import Estimates, accuracy, calibration
+from astraea.estimation.accuracy import accuracy, calibration
+from astraea.estimation.estimates import Estimates
 
 # -- what an estimate is -----------------------------------------------------------------------------------------------
 

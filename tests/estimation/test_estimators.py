@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,11 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.estimation import estimators
-from astraea.estimation.estimates import accuracy
+from astraea.estimation.accuracy import accuracy
 from astraea.estimation.estimators import ESTIMATORS, LEARNED, estimate, identity, sigma_of
-from astraea.estimation.models import GradientBoosting, History
 from astraea.experiments.grid import grid
 from astraea.experiments.run import Run
+from astraea.traces import named
 from astraea.traces.synthetic import synthesize
 
 NEEDY = [p.name for p in POLICIES.values() if p.needs_estimates]
@@ -140,7 +139,7 @@ def test_what_decides_estimates_is_in_the_key_of_a_run(monkeypatch: pytest.Monke
     }
     assert len(keys) == 6
     without = replace(base, policy=get_policy("fifo")).key
-    monkeypatch.setattr(estimators, "estimators_digest", lambda: "another")
+    monkeypatch.setattr(estimators, "digest", lambda *places: "another")
     assert base.key not in keys
     assert replace(base, policy=get_policy("fifo")).key == without
 
@@ -187,28 +186,18 @@ def test_what_cannot_learn_says_so(name: str) -> None:
     simulate(replace(trace, history=None), Cluster(2, 4), "fifo", settings=Settings(estimator=name))
 
 
-def test_what_has_not_learned_says_so() -> None:
-    trace = busy(60)
-    for ask, name in (
-        (lambda: History().predict(trace), "history"),
-        (lambda: GradientBoosting().predict(trace), "gradient-boosting"),
-        (lambda: GradientBoosting().importance(trace), "gradient-boosting"),
-    ):
-        with pytest.raises(InputError, match=f"estimator {name} has not learned anything yet; call fit"):
-            ask()
-
-
 # -- on the command line -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def parquet(tmp_path: Path) -> str:
-    busy().to_parquet(tmp_path / "busy.parquet")
-    return str(tmp_path / "busy.parquet")
+def venus(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A name under which the small trace with a history is found."""
+    monkeypatch.setattr(named, "synthesize", lambda name, seed: busy())
+    return "venus"
 
 
-def test_the_command_line_takes_an_estimator(parquet: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run = ["simulate", parquet, "--policy", "finish-time-fairness", "--nodes", "2", "--gpus-per-node", "4", "--json"]
+def test_the_command_line_takes_an_estimator(venus: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["simulate", venus, "--policy", "finish-time-fairness", "--nodes", "2", "--gpus-per-node", "4", "--json"]
     said = []
     for options in (
         [],

@@ -14,7 +14,7 @@ from histories import DAY, busy, of
 from places import HELPERS, ROOT
 
 from astraea.estimation import models
-from astraea.estimation.estimates import accuracy
+from astraea.estimation.accuracy import accuracy
 from astraea.estimation.estimators import LEARNED, estimate
 from astraea.estimation.history import Past
 from astraea.estimation.models import GradientBoosting
@@ -115,7 +115,7 @@ def test_history_is_seen_from_before_its_submission() -> None:
 @pytest.mark.parametrize("name", LEARNED)
 def test_durations_of_the_window_and_jobs_that_had_not_ended_are_out_of_reach(name: str) -> None:
     trace = busy()
-    usual = LEARNED[name]().fit(trace).predict(trace)
+    usual = LEARNED[name](trace).predict(trace)
     other = replace(trace, duration=trace.duration[::-1], state=np.full(len(trace), "failed", dtype=object))
     history = trace.history
     assert history is not None
@@ -123,7 +123,7 @@ def test_durations_of_the_window_and_jobs_that_had_not_ended_are_out_of_reach(na
     assert 0 < unended.sum() < 30
     longer = replace(history, duration=np.where(unended, 5 * history.duration + 7, history.duration))
     for changed in (other, replace(other, history=longer)):
-        again = LEARNED[name]().fit(changed).predict(changed)
+        again = LEARNED[name](changed).predict(changed)
         for p in (0.1, 0.5, 0.9):
             assert (again.quantile(p) == usual.quantile(p)).all()
 
@@ -166,7 +166,7 @@ sys.path[:0] = sys.argv[1:]
 from histories import busy
 from astraea.estimation.models import GradientBoosting
 trace = busy()
-e = GradientBoosting().fit(trace).predict(trace)
+e = GradientBoosting(trace).predict(trace)
 print(*(x.hex() for q in (0.1, 0.5, 0.9) for x in e.quantile(q).tolist()))
 """
 
@@ -188,7 +188,7 @@ def test_gradient_boosting_gives_the_same_bytes_on_any_number_of_threads() -> No
 
 def test_importance_finds_what_matters() -> None:
     trace = busy()
-    model = GradientBoosting().fit(trace)
+    model = GradientBoosting(trace)
     table = model.importance(trace, repeats=2)
     assert sorted(table["feature"]) == sorted(model.features)
     assert {"tenant", "user", "demand", "hour", "weekday", "median of user and demand"} <= set(model.features)
@@ -197,7 +197,7 @@ def test_importance_finds_what_matters() -> None:
     by_chance = table.set_index("feature")["importance"][["hour", "weekday"]]
     assert (by_chance.abs() < 0.05 * table["importance"][0]).all()
     undated = replace(trace, origin=None)
-    assert not {"hour", "weekday"} & set(GradientBoosting().fit(undated).features)
+    assert not {"hour", "weekday"} & set(GradientBoosting(undated).features)
 
 
 @pytest.mark.slow

@@ -18,7 +18,8 @@ from astraea.core.arrays import FloatArray
 from astraea.core.checks import is_number
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.speeds import TYPES
-from astraea.traces.readers.table import printable, read_text
+from astraea.traces.columns import printable
+from astraea.traces.readers.table import read_text
 
 UNCONSOLIDATED: Final = "_unconsolidated"
 _KEY: Final = re.compile(r"\((['\"])(?P<kind>.+)\1, (?P<size>[1-9]\d{0,6})\)")

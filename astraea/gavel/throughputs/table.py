@@ -15,7 +15,7 @@ import numpy.typing as npt
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs import measurements, speeds
-from astraea.traces.readers.table import printable
+from astraea.traces.columns import printable
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,8 @@ import pandas as pd
 
 from astraea.core.arrays import TextArray
 from astraea.core.errors import InputError
-from astraea.traces.columns import STATES
+from astraea.traces.columns import STATES, refuse
 from astraea.traces.readers.shares import Shares
-from astraea.traces.readers.table import refuse
 from astraea.traces.trace import Trace, no_excluded_jobs
 
 NO_GPU: Final = "asks for 0 GPUs"

@@ -3,14 +3,10 @@
 A line tells steps, not seconds: duration = total_steps / (steps/s of that job type and scale factor, alone on V100s),
 from Gavel's table of measured throughputs. Jobs have no identifier: they are numbered from 0 in the order of the file.
 In the 10-column form `priority` is the job's weight; `SLO` (times the duration; below 0: none) gives the deadline.
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,11 +16,12 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
+from astraea.core.checks import is_number
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_TIME
+from astraea.traces.columns import MAX_TIME, POSITIVE, printable, refuse
 from astraea.traces.readers.assemble import NO_GPU, assemble, frame, reasons
 from astraea.traces.readers.shares import Shares
-from astraea.traces.readers.table import Table, make_table, printable, read_rows, read_text, refuse
+from astraea.traces.readers.table import Table, make_table, read_json, read_rows, read_text
 from astraea.traces.trace import Trace
 
 THROUGHPUTS: Final = "simulation_throughputs.json"
@@ -37,7 +34,7 @@ FORMS: Final[dict[int, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 _ACCELERATOR: Final = "v100"
-_KEY: Final = re.compile(r"\((['\"])(?P<kind>.+)\1, (?P<scale>\d{1,7})\)")
+_KEY: Final = re.compile(r"\((['\"])(?P<type>.+)\1, (?P<scale>\d{1,7})\)")
 
 
 def read_gavel(
@@ -81,12 +78,10 @@ def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, prefi
     steps = table.number("total_steps", "a number of steps above 0 and at most 1e+15", lambda v: (v > 0) & (v <= 1e15))
     demand = table.demand("scale_factor")
     submit = table.seconds("arrival_time")
-    kinds = table.text("job_type")
-    known = {kind for kind, _ in speeds}
-    refuse(
-        np.array([k not in known for k in kinds]), kinds, "job_type", table.where, "a job type of the throughputs table"
-    )
-    speed = np.array([speeds.get((k, int(d)), np.nan) for k, d in zip(kinds, demand, strict=True)])
+    types = table.text("job_type")
+    unknown = ~np.isin(types.astype(str), [job_type for job_type, _ in speeds])
+    refuse(unknown, types, "job_type", table.where, "a job type of the throughputs table")
+    speed = np.array([speeds.get((t, int(d)), np.nan) for t, d in zip(types, demand, strict=True)])
     runs = speed > 0
     duration = np.divide(steps, speed, out=np.full(len(table), np.nan), where=runs)
     refuse(
@@ -107,7 +102,7 @@ def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, prefi
         ),
     }
     if "SLO" in table.columns:
-        rows["weight"] = table.number("priority", "a number above 0", lambda v: (v > 0) & np.isfinite(v))
+        rows["weight"] = table.number("priority", *POSITIVE)
         factor = table.number("SLO", "a multiple of the duration, or below 0 for none", _is_slo)
         rows["deadline"] = submit + np.where(factor > 0, factor, np.nan) * duration
     return frame(rows)
@@ -127,10 +122,7 @@ def _find(trace: Path, given: str | Path | None) -> Path:
 
 def _speeds(path: Path) -> dict[tuple[str, int], float]:
     """Steps/s of (job type, scale factor) alone on V100s."""
-    try:
-        data = json.loads(read_text(path))
-    except (RecursionError, ValueError) as err:
-        raise InputError(f"{path}: not JSON ({err})") from None
+    data = read_json(path)
     entries = data.get(_ACCELERATOR) if isinstance(data, dict) else None
     if not isinstance(entries, dict) or not entries:
         raise InputError(f"{path}: key {_ACCELERATOR!r} must hold the throughputs of each job type")
@@ -138,8 +130,8 @@ def _speeds(path: Path) -> dict[tuple[str, int], float]:
     for key, value in entries.items():
         match = _KEY.fullmatch(key)
         speed = value.get("null") if isinstance(value, dict) else None
-        if match is None or not isinstance(speed, (int, float)) or not 0 <= speed < float("inf"):
+        if match is None or not is_number(speed) or not 0 <= speed < float("inf"):
             expected = '"(\'job type\', scale factor)" with a number of at least 0 under "null"'
             raise InputError(f"{path}: {_ACCELERATOR} must hold {expected}, got {printable(key)}: {printable(speed)}")
-        out[match["kind"], int(match["scale"])] = float(speed)
+        out[match["type"], int(match["scale"])] = float(speed)
     return out

@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
+from astraea.traces.columns import refuse, refuse_others
 from astraea.traces.readers.assemble import NO_TIME, assemble, frame, reasons
 from astraea.traces.readers.shares import Shares
-from astraea.traces.readers.table import read_table, refuse, to_seconds
+from astraea.traces.readers.table import read_table, to_seconds
 from astraea.traces.trace import Trace
 
 LOG: Final = "cluster_log.csv"
@@ -61,8 +62,7 @@ def read_helios(path: Path, *, name: str, shares: Shares | None = None) -> Trace
     refuse(np.isnat(submit), jobs.words("submit_time"), "submit_time", jobs.where, "a time YYYY-MM-DD HH:MM:SS")
     refuse(end < start, jobs.words("end_time"), "end_time", jobs.where, "no earlier than start_time")
     state = jobs.words("state")
-    known = (*_STATES, _SUSPENDED)
-    refuse(~np.isin(state.astype(str), known), state, "state", jobs.where, f"one of {', '.join(known)}")
+    refuse_others(state, (*_STATES, _SUSPENDED), "state", jobs.where)
     ran = ~(np.isnat(start) | np.isnat(end))
     duration = np.full(len(jobs), np.nan)
     queue = np.full(len(jobs), np.nan)

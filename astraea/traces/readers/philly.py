@@ -14,7 +14,6 @@ Choices, where the log leaves them open:
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,10 +21,10 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_DEMAND
+from astraea.traces.columns import MAX_DEMAND, printable, refuse, refuse_others
 from astraea.traces.readers.assemble import NO_TIME, assemble, frame, reasons
 from astraea.traces.readers.shares import Shares
-from astraea.traces.readers.table import parse_dates, printable, read_text, refuse, to_seconds
+from astraea.traces.readers.table import parse_dates, read_json, to_seconds
 from astraea.traces.trace import Trace
 
 LOG: Final = "cluster_job_log"
@@ -48,8 +47,7 @@ def read_philly(path: Path, *, name: str, shares: Shares | None = None) -> Trace
     entries = _load(log)
     where = [f'{log}, job {i + 1} ("{printable(e.get("jobid"))}")' for i, e in enumerate(entries)]
     columns = {key: _words(entries, key, where) for key in ("jobid", "vc", "status", "submitted_time")}
-    status = columns["status"]
-    refuse(~np.isin(status.astype(str), list(_STATES)), status, "status", where, f"one of {', '.join(_STATES)}")
+    refuse_others(columns["status"], _STATES, "status", where)
     submit = parse_dates(columns["submitted_time"], "submitted_time", where)
     refuse(np.isnat(submit), columns["submitted_time"], "submitted_time", where, "a time YYYY-MM-DD HH:MM:SS")
     users = [e.get("user") for e in entries]
@@ -80,7 +78,7 @@ def read_philly(path: Path, *, name: str, shares: Shares | None = None) -> Trace
             "demand": gpus,
             "submit_time": to_seconds(submit - submit.min()),
             "duration": duration,
-            "state": [_STATES[s] for s in status],
+            "state": [_STATES[s] for s in columns["status"]],
             "queueing_delay": delay,
             "reason": reasons(
                 n,
@@ -100,12 +98,7 @@ def read_philly(path: Path, *, name: str, shares: Shares | None = None) -> Trace
 
 def _load(path: Path) -> list[dict[str, Any]]:
     """Read the list of jobs."""
-    try:
-        data = json.loads(read_text(path))
-    except json.JSONDecodeError as err:
-        raise InputError(f"{path}, line {err.lineno}: not JSON ({err.msg}, column {err.colno})") from None
-    except (RecursionError, ValueError) as err:
-        raise InputError(f"{path}: not JSON that can be read ({err})") from None
+    data = read_json(path)
     if not isinstance(data, list):
         raise InputError(f"{path}, line 1: expected a list of jobs, got {type(data).__name__}")
     if not data:

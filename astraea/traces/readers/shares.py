@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from astraea.core.checks import number
 from astraea.core.errors import InputError
-from astraea.traces.readers.table import printable, read_table
+from astraea.traces.columns import POSITIVE, printable
+from astraea.traces.readers.table import read_table
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> Shares | Non
     if source is None:
         return None
     if isinstance(source, Mapping):
-        return Shares({str(k): _positive(v, f"weights[{k!r}]") for k, v in source.items()}, "weights")
+        return Shares({str(k): number(v, f"weights[{k!r}]: a weight", above=0) for k, v in source.items()}, "weights")
     path = Path(source)
     table = read_table(path)
     if len(table.columns) != 2:
@@ -49,14 +49,10 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> Shares | Non
         raise InputError(f"{path}, line 1: a share file has two columns, tenant and weight; found {found}")
     name_column, share_column = table.columns
     names = table.text(name_column)
-    weights = table.number(share_column, "a number above 0", lambda v: (v > 0) & np.isfinite(v))
+    weights = table.number(share_column, *POSITIVE)
     out: dict[str, float] = {}
     for name, weight, place in zip(names, weights, table.where, strict=True):
         if name in out:
             raise InputError(f"{place}: {printable(name_column)} must be unique, got {name!r} a second time")
         out[name] = float(weight)
     return Shares(out, str(path))
-
-
-def _positive(value: Any, place: str) -> float:
-    return number(value, f"{place}: a weight", above=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,26 +19,13 @@ import pandas as pd
 
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_DEMAND, MAX_TIME
-from astraea.traces.columns import refuse as refuse_first
+from astraea.traces.columns import MAX_TIME, TIME, gpus, printable, refuse
 
 #: how public logs write a time that does not exist
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
 DATE_FORM: Final = "%Y-%m-%d %H:%M:%S"
 
 DateArray = npt.NDArray[np.datetime64]
-
-
-def printable(value: Any) -> str:
-    """Show a value on one line of a message: control characters escaped, and not more than 80 characters."""
-    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value)[:80])
-    return text + "..." if len(str(value)) > 80 else text
-
-
-def refuse(bad: Any, values: TextArray, column: str, where: list[str], expected: str) -> None:
-    """Raise `InputError` for the first bad row with its place, column and value, and say how many there are."""
-    if np.any(bad):
-        refuse_first(np.asarray(bad), [printable(v) for v in values], column, where, expected)
 
 
 def read_text(path: Path) -> str:
@@ -58,6 +46,16 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise InputError(f"{path}: the file is empty")
     return text
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds, or raise `InputError`."""
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as err:
+        raise InputError(f"{path}, line {err.lineno}: not JSON ({err.msg}, column {err.colno})") from None
+    except (RecursionError, ValueError) as err:
+        raise InputError(f"{path}: not JSON that can be read ({err})") from None
 
 
 @dataclass(frozen=True)
@@ -117,16 +115,14 @@ class Table:
 
     def demand(self, column: str, *, empty: float | None = None) -> FloatArray:
         """Read a column of GPU counts, 0 included."""
-        expected = f"a whole number of GPUs from 0 to {MAX_DEMAND}"
-        return self.number(column, expected, lambda v: (v >= 0) & (v <= MAX_DEMAND) & (np.floor(v) == v), empty=empty)
+        return self.number(column, *gpus(0), empty=empty)
 
     def seconds(
         self, column: str, *, multiply: float = 1.0, divide: float = 1.0, empty: float | None = None
     ) -> FloatArray:
         """Read a column of times of at least 0 and turn it into seconds: values x multiply / divide."""
         most = MAX_TIME * divide / multiply
-        expected = f"a time of at least 0 and at most {MAX_TIME:g} s"
-        return self.number(column, expected, lambda v: (v >= 0) & (v <= most), empty=empty) * multiply / divide
+        return self.number(column, TIME[0], lambda v: (v >= 0) & (v <= most), empty=empty) * multiply / divide
 
     def dates(self, column: str) -> DateArray:
         """Read a column of dates with times; NaT where the log has none."""

@@ -21,10 +21,10 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray, TextArray
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_TIME, OPTIONAL, STATES
+from astraea.traces.columns import MAX_TIME, OPTIONAL, POSITIVE, SPEED, STATES, refuse_others
 from astraea.traces.readers.assemble import NO_GPU, NO_TIME, assemble, frame, reasons
 from astraea.traces.readers.shares import Shares
-from astraea.traces.readers.table import Table, read_table, refuse
+from astraea.traces.readers.table import Table, read_table
 from astraea.traces.trace import Trace
 
 REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
@@ -148,16 +148,14 @@ def _deadline(table: Table, submit: FloatArray, multiply: float, divide: float) 
 def _extras(table: Table, multiply: float, divide: float) -> dict[str, object]:
     """Those of the optional columns of `Trace` that the file has."""
     out: dict[str, object] = {}
-    if "weight" in table.columns:
-        out["weight"] = table.number("weight", "a number above 0", lambda v: (v > 0) & np.isfinite(v), empty=1.0)
-    if "sensitivity" in table.columns:
-        speed = "a speed above 0 and at most 1"
-        out["sensitivity"] = table.number("sensitivity", speed, lambda v: (v > 0) & (v <= 1), empty=1.0)
+    for column, rule in (("weight", POSITIVE), ("sensitivity", SPEED)):
+        if column in table.columns:
+            out[column] = table.number(column, *rule, empty=1.0)
     if "queueing_delay" in table.columns:
         out["queueing_delay"] = table.seconds("queueing_delay", multiply=multiply, divide=divide, empty=np.nan)
     if "state" in table.columns:
         state = table.words("state")
         state = np.where(state == "", STATES[0], state).astype(object)
-        refuse(~np.isin(state.astype(str), STATES), state, "state", table.where, f"one of {', '.join(STATES)}")
+        refuse_others(state, STATES, "state", table.where)
         out["state"] = state
     return out
