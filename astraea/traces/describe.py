@@ -121,14 +121,12 @@ def describe(trace: Trace) -> pd.DataFrame:
     rows += [(f"jobs of demand {k}", v, "%") for k, v in demand_shares(trace).items()]
     rows += [(f"GPU-time of demand {k}", v, "%") for k, v in service_shares(trace).items()]
     single = trace.duration[trace.demand == 1]
+    wait = pd.Series(trace.queueing_delay).dropna()
     rows += [
         ("1-GPU jobs running < 1 h", _percent(single < HOUR), "%"),
         ("1-GPU jobs running > 1 d", _percent(single > DAY), "%"),
-    ]
-    wait = trace.queueing_delay[~np.isnan(trace.queueing_delay)]
-    rows += [
-        ("recorded waiting, mean", float(wait.mean()) if len(wait) else np.nan, "s"),
-        ("recorded waiting, median", float(np.median(wait)) if len(wait) else np.nan, "s"),
+        ("recorded waiting, mean", wait.mean(), "s"),
+        ("recorded waiting, median", wait.median(), "s"),
         ("jobs that waited > 30 min", _percent(wait > 1800), "%"),
     ]
     rows += [(f"GPU-time of the top {k} of users", v, "%") for k, v in user_shares(trace).items()]
@@ -137,9 +135,9 @@ def describe(trace: Trace) -> pd.DataFrame:
         ("hourly arrivals, Fano factor", burst["fano"], "1"),
         ("hourly arrivals, autocorrelation at 1 h", burst["lag_1h"], "1"),
         ("hourly arrivals, autocorrelation at 24 h", burst["lag_24h"], "1"),
+        ("jobs of history", float(len(trace.history)) if trace.history is not None else 0.0, "1"),
+        ("set aside", float(len(trace.excluded_jobs)), "1"),
     ]
-    rows += [("jobs of history", float(len(trace.history)) if trace.history is not None else 0.0, "1")]
-    rows += [("set aside", float(len(trace.excluded_jobs)), "1")]
     rows += [(f"set aside: {reason}", float(n), "1") for reason, n in exclusion_reasons(trace).items()]
     return pd.DataFrame(rows, columns=["statistic", "value", "unit"])
 

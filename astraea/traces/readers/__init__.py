@@ -6,12 +6,13 @@ the names of the files in a folder. Where that does not decide, the format must 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from astraea.core.errors import InputError
 from astraea.traces.readers import gavel, helios, philly, tiresias_csv
+from astraea.traces.readers.assemble import assemble
 from astraea.traces.readers.shares import read_shares
 from astraea.traces.readers.table import read_text
 from astraea.traces.trace import Trace
@@ -73,13 +74,14 @@ def read_trace(
         raise InputError(f"{path}: only the format gavel needs throughputs, this is {chosen}")
     shares = read_shares(weights)
     if chosen == "helios":
-        return helios.read_helios(path, name=title, shares=shares)
-    if chosen == "philly":
-        return philly.read_philly(path, name=title, shares=shares)
-    files = _tenant_files(path, _ENDINGS[chosen])
-    if chosen == "gavel":
-        return gavel.read_gavel(files, name=title, shares=shares, throughputs=throughputs)
-    return tiresias_csv.read_tiresias_csv(files, name=title, shares=shares, time_unit=time_unit)
+        rows, shares = helios.read_helios(path, shares)
+    elif chosen == "philly":
+        rows = philly.read_philly(path)
+    elif chosen == "gavel":
+        rows = gavel.read_gavel(_tenant_files(path, _ENDINGS[chosen]), throughputs)
+    else:
+        rows = tiresias_csv.read_tiresias_csv(_tenant_files(path, _ENDINGS[chosen]), time_unit)
+    return assemble(rows, title, shares)
 
 
 def _title(path: Path) -> str:
@@ -106,30 +108,22 @@ def recognise(path: Path) -> str:
     InputError
         If none fits, or more than one.
     """
-    tests: dict[str, Callable[[], bool]]
     if path.is_dir():
         names = [f.name for f in path.iterdir() if f.is_file() and f.name[0] != "."]
-        tests = {
-            "helios": lambda: helios.LOG in names,
-            "philly": lambda: philly.LOG in names,
-            **{
-                known: lambda endings=endings: (  # type: ignore[misc]
-                    helios.LOG not in names and any(n.endswith(endings) for n in names)
-                )
-                for known, endings in _ENDINGS.items()
-            },
-        }
+        fits = {"helios": helios.LOG in names, "philly": philly.LOG in names}
+        for known, endings in _ENDINGS.items():
+            fits[known] = not fits["helios"] and any(n.endswith(endings) for n in names)
     else:
         text = read_text(path).lstrip()
         line = text.split("\n", 1)[0].rstrip("\r")
         header = {c.strip().strip('"') for c in line.split(",")}
-        tests = {
-            "tiresias-csv": lambda: header.issuperset(tiresias_csv.REQUIRED),
-            "helios": lambda: header.issuperset(helios.REQUIRED),
-            "philly": lambda: text[0] == "[",
-            "gavel": lambda: len(line.split("\t")) in gavel.FORMS,
+        fits = {
+            "tiresias-csv": header.issuperset(tiresias_csv.REQUIRED),
+            "helios": header.issuperset(helios.REQUIRED),
+            "philly": text[0] == "[",
+            "gavel": len(line.split("\t")) in gavel.FORMS,
         }
-    fitting = [known for known, fits in tests.items() if fits()]
+    fitting = [known for known, does in fits.items() if does]
     if len(fitting) == 1:
         return fitting[0]
     found = f"could be {' or '.join(fitting)}" if fitting else "is none that is recognised by its content"

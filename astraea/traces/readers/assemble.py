@@ -1,8 +1,10 @@
-"""The last step of every reader: checked rows become a `Trace`, and the others are listed with a reason."""
+"""What every reader gives, checked rows, and the last step: jobs become a `Trace`, others are listed with a reason."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,29 +34,35 @@ def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
     return out
 
 
-def assemble(
-    rows: pd.DataFrame,
-    where: list[str],
-    *,
-    name: str,
-    shares: Shares | None,
-    origin: pd.Timestamp | None = None,
-    id_column: str = "job_id",
-) -> Trace:
-    """Make the trace of checked rows.
+class Rows(NamedTuple):
+    """What a reader found.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        The columns of `Trace.from_frame` and `reason`, which is ``""`` for a job and says otherwise why the row is
-        set aside.
-    where : list of str
-        Place of each row.
-    shares : Shares or None
-        Tenant weights; equal ones if not given.
-    id_column : str
-        What the source calls `job_id`.
+    frame : the columns of `Trace.from_frame` and `reason`, ``""`` for a job, otherwise why the row is set aside
+    where : place of each row
+    origin : date and time of second 0, where the source tells
+    id_column : what the source calls `job_id`
     """
+
+    frame: pd.DataFrame
+    where: list[str]
+    origin: pd.Timestamp | None = None
+    id_column: str = "job_id"
+
+
+def tenant_of(path: Path, *endings: str) -> str:
+    """Name a tenant after its file, without these endings and that of gzip."""
+    name = path.name.removesuffix(".gz")
+    return next((name.removesuffix(end) for end in endings if name.endswith(end)), name) or path.name
+
+
+def together(parts: Sequence[Rows]) -> Rows:
+    """The rows of several files as those of one."""
+    return Rows(pd.concat([p.frame for p in parts], ignore_index=True), [place for p in parts for place in p.where])
+
+
+def assemble(found: Rows, name: str, shares: Shares | None) -> Trace:
+    """Make the trace of checked rows; tenants have equal weights if no shares are given."""
+    rows, where, origin, id_column = found
     ids = rows["job_id"].to_numpy(dtype=object)
     refuse(pd.Series(ids, dtype=object).duplicated().to_numpy(), ids, id_column, where, "unique")
     reason = rows["reason"].to_numpy(dtype=object)

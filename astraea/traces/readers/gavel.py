@@ -13,16 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.checks import is_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, POSITIVE, printable, refuse
-from astraea.traces.readers.assemble import NO_GPU, assemble, frame, reasons
-from astraea.traces.readers.shares import Shares
+from astraea.traces.readers.assemble import NO_GPU, Rows, frame, reasons, tenant_of, together
 from astraea.traces.readers.table import Table, make_table, read_json, read_rows, read_text
-from astraea.traces.trace import Trace
 
 THROUGHPUTS: Final = "simulation_throughputs.json"
 #: columns by their number
@@ -37,33 +34,16 @@ _ACCELERATOR: Final = "v100"
 _KEY: Final = re.compile(r"\((['\"])(?P<type>.+)\1, (?P<scale>\d{1,7})\)")
 
 
-def read_gavel(
-    paths: Sequence[Path], *, name: str, shares: Shares | None = None, throughputs: str | Path | None = None
-) -> Trace:
-    """Read one file, or several that are one tenant each.
+def read_gavel(paths: Sequence[Path], throughputs: str | Path | None) -> Rows:
+    """Read one file, or several that are one tenant each, with the table of throughputs or that beside the first.
 
     Set aside: jobs of 0 GPUs, and jobs whose type was never measured with that scale factor or cannot run with it
     (throughput 0).
-
-    Parameters
-    ----------
-    throughputs : path, optional
-        Gavel's table; by default `simulation_throughputs.json` beside the trace.
-
-    Raises
-    ------
-    InputError
-        Names file, line, column, value and what is expected.
     """
     speeds = _speeds(_find(paths[0], throughputs))
-    parts: list[pd.DataFrame] = []
-    where: list[str] = []
-    for path in paths:
-        table = _table(path)
-        tenant = path.name.removesuffix(".gz").removesuffix(".trace").removesuffix(".tsv")
-        parts.append(_jobs(table, speeds, tenant, prefix=f"{tenant}/" if len(paths) > 1 else ""))
-        where += table.where
-    return assemble(pd.concat(parts, ignore_index=True), where, name=name, shares=shares)
+    return together(
+        [_jobs(_table(path), speeds, tenant_of(path, ".trace", ".tsv"), several=len(paths) > 1) for path in paths]
+    )
 
 
 def _table(path: Path) -> Table:
@@ -74,7 +54,7 @@ def _table(path: Path) -> Table:
     return make_table(path, header, rows, lines)
 
 
-def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, prefix: str) -> pd.DataFrame:
+def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, several: bool) -> Rows:
     steps = table.number("total_steps", "a number of steps above 0 and at most 1e+15", lambda v: (v > 0) & (v <= 1e15))
     demand = table.demand("scale_factor")
     submit = table.seconds("arrival_time")
@@ -89,7 +69,7 @@ def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, prefi
         f"at most {MAX_TIME:g} s of work at the measured throughput",
     )  # fmt: skip
     rows: dict[str, Any] = {
-        "job_id": [f"{prefix}{i}" for i in range(len(table))],
+        "job_id": [f"{tenant}/{i}" if several else str(i) for i in range(len(table))],
         "tenant": np.full(len(table), tenant, dtype=object),
         "demand": demand,
         "submit_time": submit,
@@ -105,7 +85,7 @@ def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, prefi
         rows["weight"] = table.number("priority", *POSITIVE)
         factor = table.number("SLO", "a multiple of the duration, or below 0 for none", _is_slo)
         rows["deadline"] = submit + np.where(factor > 0, factor, np.nan) * duration
-    return frame(rows)
+    return Rows(frame(rows), table.where)
 
 
 def _is_slo(values: FloatArray) -> Any:

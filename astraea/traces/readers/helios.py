@@ -17,10 +17,9 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.traces.columns import refuse, refuse_others
-from astraea.traces.readers.assemble import NO_TIME, assemble, frame, reasons
+from astraea.traces.readers.assemble import NO_TIME, Rows, frame, reasons
 from astraea.traces.readers.shares import Shares
 from astraea.traces.readers.table import read_table, to_seconds
-from astraea.traces.trace import Trace
 
 LOG: Final = "cluster_log.csv"
 SIZES: Final = "cluster_gpu_number.csv"
@@ -38,16 +37,11 @@ _STATES: Final = {
 _SUSPENDED: Final = "SUSPENDED"
 
 
-def read_helios(path: Path, *, name: str, shares: Shares | None = None) -> Trace:
-    """Read a folder of one Helios cluster, or its `cluster_log.csv`.
+def read_helios(path: Path, shares: Shares | None) -> tuple[Rows, Shares]:
+    """Read a folder of one Helios cluster, or its `cluster_log.csv`, and the sizes of its virtual clusters.
 
     Set aside: CPU jobs, jobs that never started or never ended, jobs of 0 s, and jobs of a virtual cluster that
     never had GPUs. `queueing_delay` is the recorded `queue`. `shares` replaces the sizes of the virtual clusters.
-
-    Raises
-    ------
-    InputError
-        Names file, line, column, value and what is expected.
     """
     log = path / LOG if path.is_dir() else path
     table = read_table(log)
@@ -95,7 +89,7 @@ def read_helios(path: Path, *, name: str, shares: Shares | None = None) -> Trace
     )
     cpu = frame({"job_id": ids[cpu_job], "reason": np.full(int(cpu_job.sum()), "is a CPU job (0 GPUs)", dtype=object)})
     where = jobs.where + table.take(cpu_job).where
-    return assemble(pd.concat([rows, cpu], ignore_index=True), where, name=name, shares=chosen, origin=origin)
+    return Rows(pd.concat([rows, cpu], ignore_index=True), where, origin), chosen
 
 
 def _sizes(path: Path) -> dict[str, float]:

@@ -22,26 +22,19 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_DEMAND, printable, refuse, refuse_others
-from astraea.traces.readers.assemble import NO_TIME, assemble, frame, reasons
-from astraea.traces.readers.shares import Shares
+from astraea.traces.readers.assemble import NO_TIME, Rows, frame, reasons
 from astraea.traces.readers.table import parse_dates, read_json, to_seconds
-from astraea.traces.trace import Trace
 
 LOG: Final = "cluster_job_log"
 _STATES: Final = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
 _REPEATED_HOUR: Final = (np.datetime64("2017-11-05T01:00:00"), np.datetime64("2017-11-05T02:00:00"))
 
 
-def read_philly(path: Path, *, name: str, shares: Shares | None = None) -> Trace:
+def read_philly(path: Path) -> Rows:
     """Read a `cluster_job_log`, or the folder that holds it.
 
     Set aside: jobs without an attempt, without GPUs, without times, still running when the log was taken, or that
     ran for 0 s. `queueing_delay` is first start - submission.
-
-    Raises
-    ------
-    InputError
-        Names file, job, key, value and what is expected.
     """
     log = path / LOG if path.is_dir() else path
     entries = _load(log)
@@ -92,8 +85,7 @@ def read_philly(path: Path, *, name: str, shares: Shares | None = None) -> Trace
             ),
         }
     )
-    origin = pd.Timestamp(submit.min())
-    return assemble(rows, where, name=name, shares=shares, origin=origin, id_column="jobid")
+    return Rows(rows, where, pd.Timestamp(submit.min()), id_column="jobid")
 
 
 def _load(path: Path) -> list[dict[str, Any]]:

@@ -17,15 +17,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
 from astraea.core.arrays import FloatArray, TextArray
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, OPTIONAL, POSITIVE, SPEED, STATES, refuse_others
-from astraea.traces.readers.assemble import NO_GPU, NO_TIME, assemble, frame, reasons
-from astraea.traces.readers.shares import Shares
+from astraea.traces.readers.assemble import NO_GPU, NO_TIME, Rows, frame, reasons, tenant_of, together
 from astraea.traces.readers.table import Table, read_table
-from astraea.traces.trace import Trace
 
 REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
 
@@ -48,28 +45,15 @@ _TOLD: Final = {
 }
 
 
-def read_tiresias_csv(
-    paths: Sequence[Path], *, name: str, shares: Shares | None = None, time_unit: str | None = None
-) -> Trace:
+def read_tiresias_csv(paths: Sequence[Path], time_unit: str | None) -> Rows:
     """Read one file, or several that are one tenant each and share a clock.
 
     With several files the tenant is named after the file, a `user` column is the person, and identifiers become
     ``file/job_id``. Jobs of 0 GPUs and of 0 s are set aside.
-
-    Raises
-    ------
-    InputError
-        Names file, line, column, value and what is expected; also if the unit is not given and the header does not
-        tell it.
     """
-    parts: list[pd.DataFrame] = []
-    where: list[str] = []
-    for path in paths:
-        table = read_table(path)
-        table.require(REQUIRED)
-        parts.append(_jobs(table, _unit(table, time_unit), tenant=_stem(path) if len(paths) > 1 else None))
-        where += table.where
-    return assemble(pd.concat(parts, ignore_index=True), where, name=name, shares=shares)
+    return together(
+        [_jobs(read_table(path), time_unit, tenant_of(path, ".csv") if len(paths) > 1 else None) for path in paths]
+    )
 
 
 def _unit(table: Table, given: str | None) -> str:
@@ -85,13 +69,10 @@ def _unit(table: Table, given: str | None) -> str:
     return told
 
 
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".csv") or path.name
-
-
-def _jobs(table: Table, unit: str, tenant: str | None) -> pd.DataFrame:
+def _jobs(table: Table, time_unit: str | None, tenant: str | None) -> Rows:
     """Read the rows of one file; `tenant` is set when the file is one tenant of several."""
-    multiply, divide = UNITS[unit]
+    table.require(REQUIRED)
+    multiply, divide = UNITS[_unit(table, time_unit)]
     demand = table.demand("num_gpu")
     submit = table.seconds("submit_time", multiply=multiply, divide=divide)
     duration = table.seconds("duration", multiply=multiply, divide=divide)
@@ -108,7 +89,7 @@ def _jobs(table: Table, unit: str, tenant: str | None) -> pd.DataFrame:
     elif people is not None:
         owner, people = people, None
     else:
-        owner = np.full(len(table), _stem(table.path), dtype=object)
+        owner = np.full(len(table), tenant_of(table.path, ".csv"), dtype=object)
     rows: dict[str, object] = {
         "job_id": ids,
         "tenant": owner,
@@ -119,7 +100,7 @@ def _jobs(table: Table, unit: str, tenant: str | None) -> pd.DataFrame:
         "deadline": _deadline(table, submit, multiply, divide),
         "reason": reasons(len(table), (demand == 0, NO_GPU), (duration == 0, NO_TIME)),
     }
-    return frame(rows | _extras(table, multiply, divide))
+    return Rows(frame(rows | _extras(table, multiply, divide)), table.where)
 
 
 def _deadline(table: Table, submit: FloatArray, multiply: float, divide: float) -> FloatArray:

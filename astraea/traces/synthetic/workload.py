@@ -12,21 +12,9 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.traces.synthetic import arrivals
+from astraea.traces.synthetic import jobs as draw
 from astraea.traces.synthetic.arrivals import DAY
 from astraea.traces.synthetic.habits import look_before_submitting
-from astraea.traces.synthetic.jobs import (
-    REPEAT_GAP,
-    SWEEP_GAP,
-    SWEEP_SHARE,
-    WITHIN,
-    Users,
-    deal,
-    demand_matrix,
-    end_states,
-    exact_counts,
-    quantiles,
-    session_lengths,
-)
 from astraea.traces.trace import Trace
 
 HISTORY_DAYS, WINDOW_DAYS = 42, 14
@@ -111,7 +99,7 @@ class Workload:
         days = HISTORY_DAYS + WINDOW_DAYS
         rate = arrivals.intensity(rng, days)
         active = arrivals.activity(rng, days, np.array([t.swing for t in self.tenants]))
-        users = Users(rng, np.array([t.users for t in self.tenants]), len(self.sizes))
+        users = draw.Users(rng, np.array([t.users for t in self.tenants]), len(self.sizes))
         bins = HISTORY_DAYS * DAY // arrivals.BIN
         past = self._jobs(rng, users, rate[:bins], active[:HISTORY_DAYS], self.history_jobs)
         present = self._jobs(rng, users, rate[bins:], active[HISTORY_DAYS:], self.jobs)
@@ -137,20 +125,20 @@ class Workload:
         return quota
 
     def _jobs(
-        self, rng: np.random.Generator, users: Users, rate: FloatArray, active: FloatArray, n: int
+        self, rng: np.random.Generator, users: draw.Users, rate: FloatArray, active: FloatArray, n: int
     ) -> pd.DataFrame:
         """`n` jobs in order of submission, tenants and users by number; every gang size has its exact share."""
         submit = arrivals.submit_times(rng, rate, n)
         tenant, size, user, template = self._sessions(rng, users, submit, active)
-        score = users.pace[user, size, template] + np.sqrt(WITHIN) * rng.standard_normal(n)
+        score = users.pace[user, size, template] + np.sqrt(draw.WITHIN) * rng.standard_normal(n)
         duration = np.empty(n)
         state = np.empty(n, dtype=object)
         for c, s in enumerate(self.sizes):
             mine = np.flatnonzero(size == c)
-            mine = mine[deal(rng, tenant[mine], score[mine])]
+            mine = mine[draw.deal(rng, tenant[mine], score[mine])]
             even = (np.arange(len(mine)) + rng.uniform(0.25, 0.75, len(mine))) / len(mine)
-            duration[mine] = quantiles(even, self.knots, s.percent)
-            state[mine] = end_states(rng, len(mine), s.states, self.tilt)
+            duration[mine] = draw.quantiles(even, self.knots, s.percent)
+            state[mine] = draw.end_states(rng, len(mine), s.states, self.tilt)
         demand = np.array([s.demand for s in self.sizes])[size]
         number = user - users.first[tenant] + 1
         columns = {"tenant": tenant, "user": number, "demand": demand, "duration": duration, "state": state}
@@ -168,7 +156,7 @@ class Workload:
         return looked
 
     def _sessions(
-        self, rng: np.random.Generator, users: Users, submit: IntArray, active: FloatArray
+        self, rng: np.random.Generator, users: draw.Users, submit: IntArray, active: FloatArray
     ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Tenant, size, user and template of the jobs at the times `submit`.
 
@@ -186,13 +174,13 @@ class Workload:
         per_hour = n / (24 * len(active))
         parts = []
         for t, c in np.argwhere(matrix > 0):
-            length = session_lengths(rng, int(matrix[t, c]))
+            length = draw.session_lengths(rng, int(matrix[t, c]))
             job = np.repeat(np.arange(len(length)), length)
             # the session begins on one of the tenant's active days ...
             u = np.cumsum(share[:, t]) / share[:, t].sum()
             begin = np.interp(rng.random(len(length)), np.concatenate([[0.0], u]), day_start)
             # ... and goes on as a sweep, or as one run after another
-            gap = np.where(rng.random(len(length)) < SWEEP_SHARE, SWEEP_GAP, REPEAT_GAP)[job]
+            gap = np.where(rng.random(len(length)) < draw.SWEEP_SHARE, draw.SWEEP_GAP, draw.REPEAT_GAP)[job]
             late = np.cumsum(gap * rng.exponential(size=len(job)))
             first = np.cumsum(length) - length
             key = begin[job] + (late - late[first][job]) * per_hour
@@ -207,11 +195,11 @@ class Workload:
     def _matrix(self, n: int) -> IntArray:
         """Jobs of each tenant with each gang size, shape (tenants, sizes), `n` in all."""
         demand = np.array([s.demand for s in self.sizes])
-        counts = exact_counts(np.array([s.share for s in self.sizes]), n)
+        counts = draw.exact_counts(np.array([s.share for s in self.sizes]), n)
         middle = (np.arange(10_000) + 0.5) / 10_000
-        mean = np.array([quantiles(middle, self.knots, s.percent).mean() for s in self.sizes])
+        mean = np.array([draw.quantiles(middle, self.knots, s.percent).mean() for s in self.sizes])
         quota = self.quota(self.gpus)
         load = np.array([t.load for t in self.tenants]) * quota
         share = np.array([s.share for s in self.sizes])
         taste = share * demand[None, :] ** np.array([t.taste for t in self.tenants])[:, None]
-        return demand_matrix(counts, demand * mean, load, taste, demand[None, :] <= np.floor(quota)[:, None])
+        return draw.demand_matrix(counts, demand * mean, load, taste, demand[None, :] <= np.floor(quota)[:, None])
