@@ -88,7 +88,10 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
 def _shown(folder: Path) -> list[tuple[Entry, ...]]:
     """The figures of the first paper, and those of each other one of which there is anything."""
     first, *others = PAPERS.values()
-    return [first, *(entries for entries in others if any(folder.glob(f"{e.id}*_*.csv") for e in entries))]
+    return [
+        first,
+        *(entries for entries in others if any(path for e in entries for path in folder.glob(f"{e.id}*_*.csv"))),
+    ]
 
 
 def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:

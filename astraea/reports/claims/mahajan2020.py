@@ -5,25 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from astraea.reports.claims.rules import Judged, Missing, Source, at_most, graded, most, number, rule
+from astraea.reports.claims.rules import Judged, Missing, Source, graded, lowest_of, rule
 
 NEAR: Final = 0.2
 """Distance of f at which the paper's value is met."""
 
 
 @rule
-def bounded_rho(source: Source, *, scheduler: str) -> Judged:
-    """``<=``: the largest rho of a run, mean over trials (Fig 9)."""
-    got = float(source.means("max_rho", scheduler)[scheduler])
-    return number(got), at_most(got, source.paper)
-
-
-@rule
 def lowest_rho(source: Source, *, scheduler: str, others: Sequence[str]) -> Judged:
     """``ordering``: the largest rho of a run, mean over trials, against each baseline (Fig 9)."""
-    got = source.means("max_rho", scheduler, *others)
-    shown = ", ".join(f"{name} {number(got[name])}" for name in (scheduler, *others))
-    return shown, most([bool(got[scheduler] < got[name]) for name in others])
+    return lowest_of(source.means("max_rho", scheduler, *others), scheduler, others)
 
 
 @rule

@@ -6,18 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from astraea.reports.claims.rules import (
-    Judged,
-    Missing,
-    Source,
-    at_most,
-    equal,
-    graded,
-    half_as_much,
-    number,
-    rule,
-    weakest,
-)  # fmt: skip
+from astraea.reports.claims.rules import Judged, Missing, Source, at_most, equal, graded, number, reaches, rule, weakest
 
 CLOSE: Final = 1.1
 """Two average JCTs that differ by less than this factor match."""
@@ -36,18 +25,13 @@ def by_load(source: Source, column: str, *policies: str) -> pd.DataFrame:
     return wide
 
 
-def _reaches(best: float, paper: float) -> str:
-    """``up to``: at least 90 % of the paper's ratio. In direction: half as much (`rules.half_as_much`)."""
-    return graded(best >= 0.9 * paper, half_as_much(best, paper))
-
-
 @rule
 def largest_ratio(source: Source, *, column: str, baseline: str, better: str) -> Judged:
     """``up to``, or ``=`` at high load: the largest ratio of the baseline's figure to that of the better policy."""
     wide = by_load(source, column, baseline, better)
     ratio = wide[baseline] / wide[better]
     best = float(ratio.max())
-    return f"{number(best, 'x')} at {ratio.idxmax():g} jobs/h", _reaches(best, source.paper)
+    return f"{number(best, 'x')} at {ratio.idxmax():g} jobs/h", reaches(best, source.paper)
 
 
 @rule
@@ -58,7 +42,7 @@ def packing(source: Source, *, baseline: str, better: str) -> Judged:
         wide = by_load(source.on(f"continuous-{trace}", table), "average_jct", baseline, better)
         best = float((wide[baseline] / wide[better]).max())
         shown.append(f"{trace} {number(best, 'x')}")
-        verdicts.append(_reaches(best, source.paper))
+        verdicts.append(reaches(best, source.paper))
     return ", ".join(shown), weakest(verdicts)
 
 
@@ -96,44 +80,23 @@ def close_to_ideal(source: Source) -> Judged:
     return f"{got:.3g} at {ratio.idxmax():g} jobs/h", at_most(got, source.paper)
 
 
-def _means(source: Source, column: str, *policies: str) -> pd.Series[float]:
-    """Mean over seeds of each policy; for the most jobs, where their number is varied."""
-    most = source("policy", column)
-    where = {"jobs": int(most["jobs"].max())} if "jobs" in most else {}
-    return source.means(column, *policies, by="policy", **where)
-
-
-@rule
-def ratio_of_means(source: Source, *, column: str, baseline: str, better: str) -> Judged:
-    """``=``: the mean of a baseline over that of the better policy, for the most jobs."""
-    found = _means(source, column, baseline, better)
-    return equal(source, float(found[baseline] / found[better]), "x")
-
-
 @rule
 def less_than(source: Source, *, column: str, policy: str, other: str, points: float | None = None) -> Judged:
     """``=``: what a policy's mean is below another one's [%], within `points`, or 10 % of the paper's value.
 
     For the most jobs. In direction: at least half of the paper's value.
     """
-    found, paper = _means(source, column, policy, other), source.paper
+    found, paper = source.means(column, policy, other, by="policy"), source.paper
     got = 100 * (1 - float(found[policy] / found[other]))
     near = abs(got - paper) <= (0.1 * paper if points is None else points)
     return number(got, "%"), graded(near, got >= paper / 2)
 
 
 @rule
-def missed_deadlines(source: Source, *, policy: str) -> Judged:
-    """``=``: jobs that miss their SLO, within 10 % of the paper's share. In direction: within a factor of 2."""
-    got, paper = 100 * float(_means(source, "missed", policy)[policy]), source.paper
-    return number(got, "%"), graded(abs(got - paper) <= 0.1 * paper, paper / 2 <= got <= 2 * paper)
-
-
-@rule
 def saved_without_misses(source: Source, *, policy: str, baseline: str) -> Judged:
     """``=`` for the ratio of costs, and no job misses its SLO. In direction: up to 2 % do."""
-    cost = _means(source, "cost", baseline, policy)
-    missed = 100 * float(_means(source, "missed", policy)[policy])
+    cost = source.means("cost", baseline, policy, by="policy")
+    missed = 100 * float(source.means("missed", policy, by="policy")[policy])
     shown, verdict = equal(source, float(cost[baseline] / cost[policy]), "x")
     return f"{shown}, {number(missed, '%')} missed", weakest([verdict, graded(missed == 0, missed <= 2)])
 

@@ -97,13 +97,19 @@ class Source:
             frame = frame[frame[column].isin(values if isinstance(values, list) else [values])]
         return frame
 
-    def means(self, column: str, *needed: str, by: str = "scheduler", **where: Any) -> pd.Series[float]:
-        """Mean over seeds or trials of each scheduler, all that are needed among them."""
-        return self.having(self(by, column, **where).groupby(by)[column].mean(), *needed)
+    def means(self, column: str, *needed: Any, by: str = "scheduler", **where: Any) -> pd.Series[float]:
+        """Mean over seeds or trials of each scheduler, all that are needed among them.
 
-    def having(self, found: pd.Series[float], *needed: str) -> pd.Series[float]:
+        Of policies, for the most jobs, where their number is varied.
+        """
+        frame = self(by, column, **where)
+        if by == "policy" and "jobs" in frame:
+            frame = frame[frame["jobs"] == frame["jobs"].max()]
+        return self.having(frame.groupby(by)[column].mean(), *needed)
+
+    def having(self, found: pd.Series[float], *needed: Any) -> pd.Series[float]:
         """Raise `Missing` for a scheduler that is not in the index."""
-        kinds = "policies" if found.index.name == "policy" else "schedulers"
+        kinds = {"policy": "policies"}.get(str(found.index.name), f"{found.index.name}s").replace("_", " ")
         for name in needed:
             if name not in found.index:
                 raise Missing(f"{name} is not among the {kinds} of {self.file}")
@@ -141,6 +147,17 @@ def at_most(got: float, bound: float, base: float = 1.0) -> str:
     return graded(got <= bound, got <= 2 * bound - base)
 
 
+def reaches(best: float, paper: float) -> str:
+    """``up to``: at least 90 % of the paper's ratio. In direction: half as much."""
+    return graded(best >= 0.9 * paper, half_as_much(best, paper))
+
+
+def lowest_of(got: pd.Series[float], ours: str, others: Sequence[str]) -> Judged:
+    """``ordering``: one has a lower value than each other. In direction: than more than half of them."""
+    shown = ", ".join(f"{name} {got[name]:.3g}" for name in (ours, *others))
+    return shown, most([bool(got[ours] < got[name]) for name in others])
+
+
 def most(comparisons: Sequence[bool]) -> str:
     """``ordering``, ``all``, ``>``: all comparisons are as stated. In direction: more than half of them."""
     if not comparisons:
@@ -165,6 +182,33 @@ def trend(values: Sequence[float], rising: bool) -> str:
 def weakest(verdicts: Sequence[str]) -> str:
     """Verdict of a statement that is made of several."""
     return max(verdicts, key=(HOLDS, DIRECTION, OTHERWISE).index)
+
+
+@rule
+def mean_share(
+    source: Source, *, where: Mapping[str, Any], column: str = "share", points: float | None = None
+) -> Judged:
+    """``=``: a share in some rows, mean over seeds."""
+    values = source(column, **where)[column]
+    if values.empty:
+        raise Missing("a row that is needed is not there")
+    return equal(source, 100 * float(values.mean()), "%", points)
+
+
+@rule
+def ratio(source: Source, *, by: str, column: str, of: Any, to: Any, bound: bool = False) -> Judged:
+    """``=``, or ``<=`` with `bound`: the mean over seeds of one scheduler, policy or lease term over another's."""
+    got = source.means(column, of, to, by=by)
+    found = float(got[of] / got[to])
+    return (number(found), at_most(found, source.paper)) if bound else equal(source, found, "x")
+
+
+@rule
+def bounded(source: Source, *, column: str, by: Sequence[str], base: float = 1.0, unit: str = "",
+            where: Mapping[str, Any] | None = None) -> Judged:  # fmt: skip
+    """``<=``: the largest mean over seeds or trials of all settings, against the value and its excess over `base`."""
+    got = float(source(*by, column, **(where or {})).groupby(list(by))[column].mean().max())
+    return number(got, unit), at_most(got, source.paper, base)
 
 
 @rule
