@@ -7,16 +7,16 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from astraea.core.errors import InputError
 
-if TYPE_CHECKING:  # imported where they are used: no command waits for what it does not need
-    from astraea.cluster.cluster import Cluster
+if TYPE_CHECKING:  # imported where it is used: no command waits for what it does not need
     from astraea.experiments.run import Run
 
 Handler = Callable[..., Any]
@@ -38,81 +38,80 @@ def _constant(place: re.Match[str]) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (tuple, dict)) else str(value)
 
 
-class Simulations(NamedTuple):
-    """The simulations that a command line asks for."""
+@dataclass
+class Simulations:
+    """The simulations that a command line asks for: values of the arguments that `simulations` adds."""
 
-    reading: dict[str, Any]  # arguments of `named_trace`
-    clusters: list[Cluster]
+    source: str
+    format: str | None
+    time_unit: str | None
+    weights: Path | None
     policies: list[str]
-    parameters: dict[str, list[Any]]
+    nodes: list[int]
+    gpus_per_node: int
+    param: tuple[tuple[str, list[Any]], ...]
+    estimator: str | None
+    estimate_error: float | str | None
     seeds: list[int]
 
-    def runs(self) -> list[Run]:
-        """Read the trace, or make one for each seed, and combine it with everything else.
+    @property
+    def parameters(self) -> dict[str, list[Any]]:
+        """Values of --param and of the settings that have an option of their own, by name."""
+        own = {"estimator": self.estimator, "estimate_error": self.estimate_error}
+        found: dict[str, list[Any]] = {}
+        for name, values in (*self.param, *((name, [one]) for name, one in own.items() if one is not None)):
+            if name in found:
+                raise InputError(f"--param {name}: given twice")
+            found[name] = values
+        return found
 
-        Raises
-        ------
-        InputError
-            If something cannot be used.
-        """
+    def runs(self) -> list[Run]:
+        """Read the trace, or make one for each seed, and combine it with everything else; refuse what cannot be."""
+        from astraea.cluster.cluster import Cluster
         from astraea.experiments.grid import grid
         from astraea.traces.named import SYNTHETIC, named_trace
 
-        rest = self.clusters, self.policies, self.parameters
+        parameters = self.parameters
+        rest = [Cluster(n, self.gpus_per_node) for n in self.nodes], self.policies, parameters
         grid([], *rest)  # before a large trace is read
-        if self.reading["source"] in SYNTHETIC:
-            return [run for seed in self.seeds for run in grid([named_trace(**self.reading, seed=seed)], *rest, [seed])]
-        placement, estimator = (self.parameters.get(name, []) for name in ("placement", "estimator"))
-        if len(self.seeds) > 1 and placement != ["random"] and "noisy" not in estimator:
+        read = functools.partial(
+            named_trace, self.source, format=self.format, time_unit=self.time_unit, weights=self.weights
+        )
+        if self.source in SYNTHETIC:
+            return [run for seed in self.seeds for run in grid([read(seed=seed)], *rest, [seed])]
+        is_random = parameters.get("placement") == ["random"] or "noisy" in parameters.get("estimator", ())
+        if len(self.seeds) > 1 and not is_random:
             print("a recorded trace has no seed: only random placement differs between seeds", file=sys.stderr)
-        return grid([named_trace(**self.reading)], *rest, self.seeds)
+        return grid([read()], *rest, self.seeds)
 
 
 def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
     """Add trace, cluster, policy, parameters and seed, or several of each; the handler gets `Simulations`."""
     more = ",..." if several else ""
+    policy, seed = ("--policies", "--seeds") if several else ("--policy", "--seed")
+    options = (
+        click.option(policy, "policies", type=listed(str.strip, several), default="astraea", metavar=f"NAME{more}",
+                     help="see: astraea policies (default astraea)"),
+        click.option("--nodes", type=listed(whole_number, several), required=True, metavar=f"N{more}", help="machines"),
+        click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="[GPU], default 8"),
+        click.option("--param", type=lambda text: parameter(text, several), multiple=True, metavar=f"NAME=VALUE{more}",
+                     help="of the policy or of the simulation (see: astraea policies); may be repeated"),
+        click.option("--estimator", metavar="NAME",
+                     help="where a policy that needs running times gets them: {estimation.estimators:ESTIMATORS} "
+                     "(default oracle)"),
+        click.option("--estimate-error", type=value, metavar="X", help="of the estimator noisy, 0.5 is 50 %"),
+        click.option(seed, "seeds", type=first_seeds if several else listed(whole_number, False), metavar="N",
+                     default="1" if several else "0",
+                     help="seeds 0 .. N-1, default 1" if several else "of a synthetic trace, placement and noise"),
+    )  # fmt: skip
 
     def add(handler: Handler) -> Handler:
         @functools.wraps(handler)
-        def asked(
-            nodes: list[int], gpus_per_node: int, policies: list[str], param: Any, estimator: Any, estimate_error: Any,
-            seeds: list[int], source: str, format: str | None, time_unit: str | None, weights: Path | None,
-            **others: Any,
-        ) -> Any:  # fmt: skip
-            from astraea.cluster.cluster import Cluster
+        def asked(**given: Any) -> Any:
+            wanted = Simulations(**{field.name: given.pop(field.name) for field in fields(Simulations)})
+            return handler(wanted=wanted, **given)
 
-            found: dict[str, list[Any]] = {}
-            own = {"estimator": estimator, "estimate_error": estimate_error}
-            for name, values in (*param, *((name, [one]) for name, one in own.items() if one is not None)):
-                if name in found:
-                    raise InputError(f"--param {name}: given twice")
-                if len(values) > 1 and not several:
-                    raise InputError(f"--param {name}: one value is expected, got {len(values)}")
-                found[name] = values
-            reading = {"source": source, "format": format, "time_unit": time_unit, "weights": weights}
-            clusters = [Cluster(n, gpus_per_node) for n in nodes]
-            return handler(wanted=Simulations(reading, clusters, policies, found, seeds), **others)
-
-        policy, kind = ("--policies", words) if several else ("--policy", lambda text: [text])
-        return together(
-            asked,
-            trace,
-            click.option(policy, "policies", type=kind, default="astraea", metavar=f"NAME{more}",
-                         help="see: astraea policies (default astraea)"),
-            click.option("--nodes", type=whole_numbers if several else lambda text: [whole_number(text)],
-                         required=True, metavar=f"N{more}", help="machines"),
-            click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="[GPU], default 8"),
-            click.option("--param", type=parameter, multiple=True, metavar=f"NAME=VALUE{more}",
-                         help="of the policy or of the simulation (see: astraea policies); may be repeated"),
-            click.option("--estimator", metavar="NAME",
-                         help="where a policy that needs running times gets them: {estimation.estimators:ESTIMATORS} "
-                         "(default oracle)"),
-            click.option("--estimate-error", type=value, metavar="X", help="of the estimator noisy, 0.5 is 50 %"),
-            click.option("--seeds", type=first_seeds, default="1", metavar="N", help="seeds 0 .. N-1, default 1")
-            if several else
-            click.option("--seed", "seeds", type=lambda text: [whole_number(text)], default="0", metavar="N",
-                         help="of a synthetic trace, placement and noise"),
-        )  # fmt: skip
+        return together(asked, trace, *options)
 
     return add
 
@@ -159,16 +158,16 @@ def path(name: str, metavar: str, help: str, **more: Any) -> Callable[[Handler],
     return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help, **more)
 
 
+def listed(read: Callable[[str], Any], several: bool = True) -> Callable[[str], list[Any]]:
+    """Make a reader of values with commas between them, or of a list of one."""
+    return lambda text: [read(part) for part in (text.split(",") if several else [text])]
+
+
 def whole_number(text: str) -> int:
     """Read a whole number of at least 0."""
     if not text.isascii() or not text.isdecimal() or len(text) > 18:
         raise click.BadParameter(f"expected a whole number of at least 0, got {text!r}")
     return int(text)
-
-
-def whole_numbers(text: str) -> list[int]:
-    """Read whole numbers with commas between them."""
-    return [whole_number(part) for part in text.split(",")]
 
 
 def first_seeds(text: str) -> list[int]:
@@ -178,17 +177,10 @@ def first_seeds(text: str) -> list[int]:
     return list(range(int(text)))
 
 
-def words(text: str) -> list[str]:
-    """Read names with commas between them."""
-    return [part.strip() for part in text.split(",")]
-
-
 def value(text: str) -> float | str:
     """Read a number; what is none stays text, for placement and estimator."""
-    if "_" in text:  # float() would read 9_00 as 900
-        return text
     try:
-        number = float(text)
+        number = float(text.replace("_", "x"))  # float() would read 9_00 as 900
     except ValueError:
         return text
     if math.isnan(number):
@@ -196,9 +188,12 @@ def value(text: str) -> float | str:
     return number
 
 
-def parameter(text: str) -> tuple[str, list[float | str]]:
-    """Read NAME=VALUE or NAME=VALUE,VALUE."""
-    name, equals, values = text.partition("=")
-    if not (name.strip() and equals and values.strip()):
+def parameter(text: str, several: bool) -> tuple[str, list[float | str]]:
+    """Read NAME=VALUE, or NAME=VALUE,VALUE."""
+    name, equals, values = (part.strip() for part in text.partition("="))
+    if not (name and equals and values):
         raise click.BadParameter(f"expected NAME=VALUE, got {text!r}")
-    return name.strip(), [value(part.strip()) for part in values.split(",")]
+    found = [value(part.strip()) for part in values.split(",")]
+    if len(found) > 1 and not several:
+        raise InputError(f"--param {name}: one value is expected, got {len(found)}")
+    return name, found

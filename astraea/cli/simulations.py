@@ -56,7 +56,8 @@ def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> Non
 
 @click.command(cls=args.Command, short_help="recommend a lease term for a trace and a cluster")
 @args.simulations()
-@click.option("--terms", type=args.whole_numbers, metavar="S,...", help="[s]; {studies.ye2022.lease_term:TERMS}")
+@click.option("--terms", type=args.listed(args.whole_number), metavar="S,...",
+              help="lease terms to try [s]; {studies.ye2022.lease_term:TERMS} if not given")  # fmt: skip
 @args.parallel
 @_cache
 def lease_term(wanted: args.Simulations, terms: list[int] | None, cache: Path | None) -> None:
