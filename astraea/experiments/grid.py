@@ -16,6 +16,8 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
+from astraea.core.result import Result
+from astraea.experiments.archive import Value
 from astraea.experiments.cache import Work, measured
 from astraea.experiments.run import Run
 from astraea.traces.trace import Trace
@@ -50,20 +52,28 @@ class Grid:
         Parameters
         ----------
         measure : function of a result
-            Gives the columns of one row, or a table: its rows then stand beside the run's row of the index.
+            Gives the columns of one row, or a table: its rows then stand beside the run's row of the index. The default
+            also takes results of which only the summary was kept.
 
         Returns
         -------
         DataFrame
-            The columns of the index, then those of `measure` that neither the index nor the run has already.
+            The columns of the index; those of `measure` that neither the index nor the first run has already;
+            parameters that only later runs have.
         """
-        found = measured(self.runs, measure, progress=False)
+        found = measured(self.runs, kept_summary if measure is summary else measure, progress=False)
         known = {*self.index, *(name for run in self.runs[:1] for name in run.columns)}
-        if not any(isinstance(part, pd.DataFrame) for part in found):
-            columns = pd.DataFrame(found)
+        tables = [part for part in found if isinstance(part, pd.DataFrame)]
+        if not tables:
+            columns = pd.DataFrame([{**run.columns, **row} for run, row in zip(self.runs, found, strict=True)])
             return self.index.join(columns[[c for c in columns if c not in known]])
-        repeated = self.index.loc[self.index.index.repeat([len(part) for part in found])].reset_index(drop=True)
-        return repeated.join(pd.concat(found, ignore_index=True))
+        repeated = self.index.loc[self.index.index.repeat([len(part) for part in tables])].reset_index(drop=True)
+        return repeated.join(pd.concat(tables, ignore_index=True))
+
+
+def kept_summary(value: Value) -> Mapping[str, Any]:
+    """`metrics.summary` of a result, or the one that was kept of it."""
+    return summary(value) if isinstance(value, Result) else dict(value.iloc[0])
 
 
 def grid(

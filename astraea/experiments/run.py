@@ -38,7 +38,7 @@ class Run:
     seed : int
         Of random placement and noisy estimates.
     settings : Settings
-    kept : mapping of str to column names, optional
+    kept : mapping of str to column names, or "summary", optional
         What the cache keeps of the result, as in `archive.reduced`; everything if not given.
     """
 
@@ -73,7 +73,7 @@ class Run:
             "source": None if is_registered(self.policy) else policy_source(self.policy),
             "seed": self.seed,
             "settings": asdict(self.settings),
-            "kept": None if self.kept is None else {table: list(columns) for table, columns in self.kept.items()},
+            "kept": repr(self.kept),
             "simulator": digest(*self.rooms),
             "estimates": identity(self.trace, self.settings.estimator) if self.policy.needs_estimates else None,
         }
@@ -146,7 +146,7 @@ class Call:
         Those of the arguments that are large and that other calls share.
     expected : float
         Time that it is likely to take on one core [s].
-    kept : mapping of str to column names, optional
+    kept : mapping of str to column names, or "summary", optional
         As in `Run`.
     """
 

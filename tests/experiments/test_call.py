@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from small_runs import FOUR, tiny
+from small_runs import FOUR, same, tiny
 
 from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import PolicyError
+from astraea.core.metrics import summary
 from astraea.core.statistics import ecdf
 from astraea.experiments import run as run_module
-from astraea.experiments.archive import pack, reduced, unpack
+from astraea.experiments.archive import FOLLOWING, following, pack, reduced, unpack
 from astraea.experiments.cache import fill, measured
 from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
+from astraea.traces.trace import Trace
 
 SCORES = pd.DataFrame({"who": ["a", "a", "b"], "score": [1.0, 3.0, 2.0]})
 
@@ -93,6 +95,31 @@ def test_grants_are_kept_only_by_name() -> None:
     assert left.grants is not None and list(left.grants) == ["start"] and left.placements is None
     back = unpack(pack(left))
     np.testing.assert_array_equal(back.grants["start"], result.grants["start"])
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.1])
+def test_columns_that_follow_from_others_come_back_to_the_last_bit(fraction: float) -> None:
+    frame = tiny().frame.assign(duration=lambda jobs: jobs["duration"] + fraction)
+    result = simulate(Trace.from_frame(frame, name="tiny"), FOUR, get_policy("astraea")(lease_term=60))
+    if not fraction:  # whole seconds: everything follows
+        assert following(result.jobs) == list(FOLLOWING)
+    same(unpack(pack(result)), result)
+    less = unpack(pack(reduced(result, {"jobs": ("jct", "slowdown")})))
+    pd.testing.assert_frame_equal(less.jobs, result.jobs[["jct", "slowdown"]], check_exact=True)
+
+
+def test_a_column_that_does_not_follow_is_kept() -> None:
+    result = simulate(tiny(), FOUR, "fifo")
+    other = replace(result, jobs=result.jobs.assign(slowdown=np.nextafter(result.jobs["slowdown"], 2.0)))
+    assert "slowdown" in following(result.jobs) and "slowdown" not in following(other.jobs)
+    same(unpack(pack(other)), other)
+
+
+def test_the_summary_alone() -> None:
+    result = simulate(tiny(), FOUR, "fifo")
+    kept = unpack(pack(reduced(result, "summary")))
+    assert isinstance(kept, pd.DataFrame)
+    pd.testing.assert_frame_equal(kept, pd.DataFrame([summary(result)]), check_exact=True)
 
 
 def test_filling_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

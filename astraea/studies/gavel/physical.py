@@ -6,9 +6,6 @@ to complete 100 jobs. The paper says no more of the traces. The files of its aut
 on V100s are spread evenly, from 1 to 5 hours in the static one and from about 45 minutes to 4 hours in the continuous
 one, which has 96 jobs, 7.4 an hour. The jobs that are drawn here are like that. Which 25 jobs were measured is not
 known; here it is those in the middle.
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
 """
 
 from __future__ import annotations
@@ -22,10 +19,10 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.gavel.run import GavelRun
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload, read_workload
+from astraea.studies.gavel.cells import Cell, grid_of
 from astraea.studies.gavel.runs import throughputs_of
 from astraea.studies.scales import at_scale
 
@@ -115,16 +112,20 @@ def table3_grid(scale: str = "paper", table: str = "", folder: str = "") -> Grid
     throughputs = throughputs_of(table)
     if folder and not Path(folder).is_dir():
         raise InputError(f"{folder}: there is no such folder with the traces of the physical cluster")
-    runs, rows = [], []
+    rows = []
     for trace, shape in SHAPES.items():
         jobs = [("drawn", seed, physical(trace, throughputs, seed=seed)) for seed in range(at_scale(SEEDS, scale))]
         if folder:
             jobs.append(("authors", 0, read_workload(Path(folder) / shape.file, throughputs)))
-        for source, seed, workload in jobs:
-            for policy in (p for t, p, _, _ in TABLE3 if t == trace):
-                runs.append(GavelRun(workload, throughputs, CLUSTER, policy, Options(round_length=ROUND)))
-                rows.append({"trace": trace, "jobs": source, "policy": policy, "seed": seed})
-    return Grid(runs, pd.DataFrame(rows))
+        rows += [
+            (
+                Cell(workload, throughputs, CLUSTER, policy, Options(round_length=ROUND)),
+                {"trace": trace, "jobs": source, "policy": policy, "seed": seed},
+            )
+            for source, seed, workload in jobs
+            for policy in (p for t, p, _, _ in TABLE3 if t == trace)
+        ]
+    return grid_of(rows)
 
 
 def objectives(result: Result) -> dict[str, Any]:

@@ -13,9 +13,6 @@ mixed
     (`Throughputs.by_placement`), and a policy decides who gets which. LAS het. is told the truth ("aware"), that
     placement does not matter ("blind"), or that gangs cannot be unconsolidated ("strict", the rule of thumb of
     schedulers that wait for a consolidated place). Leftover GPUs go to the fastest of those that wait in all three.
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
 """
 
 from __future__ import annotations
@@ -25,16 +22,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.gavel.generators import SIZES, continuous
-from astraea.gavel.run import GavelRun
+from astraea.gavel.generators import SIZES
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.gavel.workload import Workload
-from astraea.studies.gavel.runs import Scale, scale_of, throughputs_of
+from astraea.studies.gavel.cells import Cell, grid_of
+from astraea.studies.gavel.runs import scale_of, throughputs_of, workloads
 
 SERVERS: Final = (1, 4, 8)
 """GPUs of a server; with one, placement is not modelled."""
@@ -44,29 +39,32 @@ TOLD: Final = ("blind", "strict", "aware")
 
 
 def servers_grid(scale: str = "paper", table: str = "") -> Grid:
-    """LAS het. on servers of several sizes; columns server_gpus, jobs_per_hour, seed."""
+    """LAS het. on servers of several sizes; columns policy, server_gpus, jobs_per_hour, seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
-    runs, rows = [], []
-    for rate, seed, jobs in _workloads(size, throughputs):
-        for gpus in SERVERS:
-            options = Options(until=size.jobs, server_gpus=gpus)
-            runs.append(GavelRun(jobs, throughputs, (size.workers,) * 3, "las-het", options))
-            rows.append({"policy": "las-het", "server_gpus": gpus, "jobs_per_hour": rate, "seed": seed})
-    return Grid(runs, pd.DataFrame(rows))
+    return grid_of(
+        (
+            Cell(jobs, throughputs, size.cluster, "las-het", Options(until=size.jobs, server_gpus=gpus)),
+            {"policy": "las-het", "server_gpus": gpus, **row},
+        )
+        for row, jobs in workloads(size, throughputs, size.multiple, multiple=True)
+        for gpus in SERVERS
+    )
 
 
 def mixed_grid(scale: str = "paper", table: str = "") -> Grid:
-    """LAS het. on the mixed cluster; columns told, jobs_per_hour, seed."""
+    """LAS het. on the mixed cluster; columns policy, told, jobs_per_hour, seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
     workers = (max(size.workers // 2, max(SIZES)),) * 6  # the largest gang must be able to run
     truth = throughputs.by_placement()
-    runs, rows = [], []
-    for rate, seed, jobs in _workloads(size, throughputs):
-        for told in TOLD:
-            run = GavelRun(jobs, truth, workers, "las-het", Options(until=size.jobs))
-            runs.append(run if told == "aware" else replace(run, believed=belief(throughputs, told)))
-            rows.append({"policy": "las-het", "told": told, "jobs_per_hour": rate, "seed": seed})
-    return Grid(runs, pd.DataFrame(rows))
+    believed = {told: None if told == "aware" else belief(throughputs, told) for told in TOLD}
+    return grid_of(
+        (
+            Cell(jobs, truth, workers, "las-het", Options(until=size.jobs), believed=believed[told]),
+            {"policy": "las-het", "told": told, **row},
+        )
+        for row, jobs in workloads(size, throughputs, size.multiple, multiple=True)
+        for told in TOLD
+    )
 
 
 def belief(throughputs: Throughputs, told: str) -> Throughputs:
@@ -91,11 +89,3 @@ def by_gang(first: int) -> Callable[[Result], dict[str, Any]]:
 
     return measure
 
-
-def _workloads(size: Scale, throughputs: Throughputs) -> list[tuple[float, int, Workload]]:
-    """The workloads of the grids of average JCT over load: rate [1/h], seed, jobs."""
-    return [
-        (rate, seed, continuous(size.jobs + size.jobs // 2, rate, throughputs, multiple=True, seed=seed))
-        for rate in size.multiple
-        for seed in range(size.seeds)
-    ]

@@ -1,9 +1,6 @@
 """Gavel's policies without a simulation: worked examples, the hierarchy as jobs are added, and how long solves take.
 
 Every policy is asked directly about moments that are made here ([Narayanan2020] §4.1, §4.3, Figs 11, 12, 21).
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
 """
 
 from __future__ import annotations

@@ -15,20 +15,23 @@ Where an installed table of measured throughputs is named, that is used; the pro
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.gavel.generators import HIGH_PRIORITY, continuous, cost, static
-from astraea.gavel.run import GavelRun
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
+from astraea.gavel.workload import Workload
+from astraea.studies.gavel.cells import Cell, grid_of
 from astraea.studies.scales import at_scale
 
 
@@ -52,6 +55,11 @@ class Scale(NamedTuple):
     static: tuple[int, ...]
     seeds: int
 
+    @property
+    def cluster(self) -> tuple[int, int, int]:
+        """GPUs of each type [GPU]."""
+        return self.workers, self.workers, self.workers
+
 
 GAVEL_SCALES: Final[dict[str, Scale]] = {
     "small": Scale(9, 60, 20, (1.0, 2.0), (0.5, 1.0), (30,), 1),
@@ -74,6 +82,9 @@ FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 ROUNDS: Final = (360.0, 720.0, 1440.0, 2880.0)
 """Lengths of a round in Fig 13a [s]."""
 
+ESTIMATED_JOBS: Final = {"small": 60, "paper": 200, "full": 200}
+"""Jobs that must end in Fig 14; the second half of them is measured."""
+
 FRACTION: Final = 0.3
 """Part of the co-location measurements that is made of a new job in Fig 14."""
 
@@ -88,83 +99,91 @@ def throughputs_of(path: str | Path = "") -> Throughputs:
     return Throughputs.read(path) if path else Throughputs.compact()
 
 
-def load_grid(figure: str, scale: str = "paper", table: str = "") -> Grid:
-    """Runs of a figure of average JCT over load; columns figure, policy, jobs_per_hour, seed.
+def workloads(
+    size: Scale, throughputs: Throughputs, rates: Sequence[float], *, jobs: int = 0, **options: bool
+) -> Iterator[tuple[dict[str, Any], Workload]]:
+    """Draw continuous traces: `jobs_per_hour` and `seed` of each, and its jobs.
 
     Arrivals go on after the last measured job, so that it meets the load of the others.
+
+    Parameters
+    ----------
+    rates : sequence of float
+        Of arrival [1/h].
+    jobs : int
+        That must end; those of the scale if not given.
+    **options
+        `multiple` and `priorities`, as in `continuous`.
     """
+    n = jobs or size.jobs
+    for rate in rates:
+        for seed in range(size.seeds):
+            drawn = continuous(n + n // 2, rate, throughputs, **{"multiple": False, **options}, seed=seed)
+            yield {"jobs_per_hour": rate, "seed": seed}, drawn
+
+
+def load_grid(figure: str, scale: str = "paper", table: str = "") -> Grid:
+    """Runs of a figure of average JCT over load; columns figure, policy, jobs_per_hour, seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
     trace, policies = FIGURES[figure]
     multiple = trace == "continuous-multiple"
-    runs, rows = [], []
-    for rate in size.multiple if multiple else size.single:
-        for seed in range(size.seeds):
-            jobs = continuous(
-                size.jobs + size.jobs // 2, rate, throughputs, multiple=multiple, seed=seed,
-                priorities=figure == "gavel20",
-            )  # fmt: skip
-            for policy in policies:
-                runs.append(GavelRun(jobs, throughputs, (size.workers,) * 3, policy, Options(until=size.jobs)))
-                rows.append({"figure": figure, "policy": policy, "jobs_per_hour": rate, "seed": seed})
-    return Grid(runs, pd.DataFrame(rows))
+    drawn = workloads(
+        size, throughputs, size.multiple if multiple else size.single,
+        multiple=multiple, priorities=figure == "gavel20",
+    )  # fmt: skip
+    return grid_of(
+        (Cell(jobs, throughputs, size.cluster, p, Options(until=size.jobs)), {"figure": figure, "policy": p, **row})
+        for row, jobs in drawn
+        for p in policies
+    )
 
 
 def makespan_grid(scale: str = "paper", table: str = "") -> Grid:
     """Fig 19: all jobs are there at time 0; columns policy, jobs, seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
-    runs, rows = [], []
-    for n in size.static:
-        for seed in range(size.seeds):
-            jobs = static(n, throughputs, multiple=True, seed=seed)
-            for policy in ("fifo", "gandiva", "makespan", "makespan-het", "makespan-het-ss"):
-                runs.append(GavelRun(jobs, throughputs, (size.workers,) * 3, policy))
-                rows.append({"policy": policy, "jobs": n, "seed": seed})
-    return Grid(runs, pd.DataFrame(rows))
+    return grid_of(
+        (Cell(jobs, throughputs, size.cluster, policy), {"policy": policy, "jobs": n, "seed": seed})
+        for n in size.static
+        for seed in range(size.seeds)
+        for jobs in [static(n, throughputs, multiple=True, seed=seed)]
+        for policy in ("fifo", "gandiva", "makespan", "makespan-het", "makespan-het-ss")
+    )
 
 
 def cost_grid(scale: str = "paper", table: str = "") -> Grid:
-    """§7.3: 500 jobs with deadlines under the cost policies; columns policy, seed."""
+    """§7.3: 500 jobs with deadlines under the cost policies, on so many GPUs that none waits; columns policy, seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
     n = 40 if scale == "small" else 500
-    runs, rows = [], []
-    for seed in range(size.seeds):
-        # a cloud: so many GPUs that no job waits for one
-        jobs = cost(2.0, throughputs, seed=seed, jobs=n)
-        for policy in ("max-throughput", "min-cost", "min-cost-slo"):
-            runs.append(GavelRun(jobs, throughputs, (n,) * 3, policy))
-            rows.append({"policy": policy, "seed": seed})
-    return Grid(runs, pd.DataFrame(rows))
+    return grid_of(
+        (Cell(jobs, throughputs, (n,) * 3, policy), {"policy": policy, "seed": seed})
+        for seed in range(size.seeds)
+        for jobs in [cost(2.0, throughputs, seed=seed, jobs=n)]
+        for policy in ("max-throughput", "min-cost", "min-cost-slo")
+    )
 
 
 def rounds_grid(scale: str = "paper", table: str = "") -> Grid:
-    """Fig 13a: LAS het. with longer rounds, without overhead; columns round_length [s], seed."""
+    """Fig 13a: LAS het. with longer rounds, without overhead; columns policy, round_length [s], seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
-    rate = size.single[len(size.single) // 2]
-    runs, rows = [], []
-    for seed in range(size.seeds):
-        jobs = continuous(size.jobs + size.jobs // 2, rate, throughputs, multiple=False, seed=seed)
+    rows = []
+    for row, jobs in workloads(size, throughputs, [size.single[len(size.single) // 2]]):
         for length in ROUNDS:
             options = Options(round_length=length, preemption_overhead=0.0, until=size.jobs)
-            runs.append(GavelRun(jobs, throughputs, (size.workers,) * 3, "las-het", options))
-            rows.append({"policy": "las-het", "round_length": length, "seed": seed})
-    return Grid(runs, pd.DataFrame(rows))
+            cell = Cell(jobs, throughputs, size.cluster, "las-het", options)
+            rows.append((cell, {"policy": "las-het", "round_length": length, "seed": row["seed"]}))
+    return grid_of(rows)
 
 
 def ideal_grid(scale: str = "paper", table: str = "") -> Grid:
     """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly; columns policy, load, seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
-    runs, rows = [], []
-    for rate in size.single:
-        for seed in range(size.seeds):
-            jobs = continuous(size.jobs + size.jobs // 2, rate, throughputs, multiple=False, seed=seed)
-            for name in ("rounds", "ideal"):
-                is_ideal = name == "ideal"
-                options = Options(
-                    preemption_overhead=0.0, solve_interval=0.0 if is_ideal else 1920.0, until=size.jobs
-                )
-                runs.append(GavelRun(jobs, throughputs, (size.workers,) * 3, "las-het", options, is_ideal))
-                rows.append({"policy": name, "jobs_per_hour": rate, "seed": seed})
-    return Grid(runs, pd.DataFrame(rows))
+    rounds = Options(preemption_overhead=0.0, until=size.jobs)
+    cases = {"rounds": (rounds, False), "ideal": (replace(rounds, solve_interval=0.0), True)}
+    return grid_of(
+        (Cell(jobs, throughputs, size.cluster, "las-het", *case), {"policy": name, **row})
+        for row, jobs in workloads(size, throughputs, size.single)
+        for name, case in cases.items()
+    )
 
 
 def estimates_grid(scale: str = "paper", table: str = "") -> Grid:
@@ -174,31 +193,26 @@ def estimates_grid(scale: str = "paper", table: str = "") -> Grid:
     (`estimated-known`).
     """
     size, throughputs = scale_of(scale), throughputs_of(table)
-    jobs_measured = 60 if scale == "small" else 200
-    factor = 12 / (3 * size.workers)
-    runs, rows = [], []
-    for rate in size.single:
-        for seed in range(size.seeds):
-            kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
-            known, new = (Estimator(throughputs, k, fraction=FRACTION, seed=seed) for k in (kinds, kinds[::2]))
-            jobs = continuous(
-                jobs_measured + jobs_measured // 2, rate * factor, throughputs, multiple=False, seed=seed
-            )
-            for name, policy, believed in (
-                ("oracle", "las-het-ss", None), ("estimated", "las-het-ss", new.throughputs()),
-                ("estimated-known", "las-het-ss", known.throughputs()), ("none", "las-het", None),
-            ):  # fmt: skip
-                run = GavelRun(jobs, throughputs, (4, 4, 4), policy, Options(until=jobs_measured))
-                runs.append(run if believed is None else replace(run, believed=believed))
-                rows.append({"policy": name, "jobs_per_hour": rate * factor, "seed": seed})
-    return Grid(runs, pd.DataFrame(rows))
+    n, factor = ESTIMATED_JOBS[scale], 12 / (3 * size.workers)
+    kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
+    rows = []
+    for row, jobs in workloads(size, throughputs, [rate * factor for rate in size.single], jobs=n):
+        known, new = (
+            Estimator(throughputs, k, fraction=FRACTION, seed=row["seed"]).throughputs() for k in (kinds, kinds[::2])
+        )
+        for name, policy, believed in (
+            ("oracle", "las-het-ss", None), ("estimated", "las-het-ss", new),
+            ("estimated-known", "las-het-ss", known), ("none", "las-het", None),
+        ):  # fmt: skip
+            cell = Cell(jobs, throughputs, (4, 4, 4), policy, Options(until=n), believed=believed)
+            rows.append((cell, {"policy": name, **row}))
+    return grid_of(rows)
 
 
 def gavel_grid(_: str, scale: str = "paper") -> Grid:
-    """Every simulation that notebook 10 reads."""
-    grids = [load_grid(figure, scale) for figure in FIGURES]
-    grids += [make(scale) for make in (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid)]
-    return Grid([run for grid in grids for run in grid.runs], pd.concat([g.index for g in grids], ignore_index=True))
+    """Every simulation of this module."""
+    made = (make(scale) for make in (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid))
+    return reduce(add, made, reduce(add, (load_grid(figure, scale) for figure in FIGURES)))
 
 
 def steady(first: int) -> Any:

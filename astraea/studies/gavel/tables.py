@@ -1,8 +1,4 @@
-"""Tables behind the figures of Gavel's evaluation: what is measured of each run, and sentences that hold for any scale.
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
-"""
+"""Tables behind the figures of Gavel's evaluation, and sentences that hold for any scale."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Long-term GPU-time fairness is about tenants with quotas, Gavel's traces have none. So the jobs are those of a trace
 with tenants: the synthetic Philly, unless another is named. Its durations are taken for durations on V100s, job types
-are drawn (`generate.from_trace`), and tenants are the entities that `hierarchical` and `ltgf` divide the cluster among.
+are drawn (`from_trace`), and tenants are the entities that `hierarchical` and `ltgf` divide the cluster among.
 
 The whole trace has too many jobs for programs that are solved every half hour, and its first 1,500 arrive within 16
 hours, after which only a queue runs dry. So every k-th job of the *whole* two weeks is kept, with k such that about
@@ -13,10 +13,7 @@ speed over the types; on so few GPUs a gang is a larger part of a quota. At the 
 
 Measured is what both papers measure: average and worst finish-time fairness and makespan ([Narayanan2020] §7), JCT and
 slowdown, jobs and tenants with sharing loss ([Ye2022] §6). Shares of what was due are counted in GPU-time as held and
-in effective GPU-time (`gavel.reporting`).
-
-[Narayanan2020] Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning
-Workloads, OSDI 2020.
+in effective GPU-time (`gavel.record`).
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.metrics import sharing_loss, tenant_sharing_loss
@@ -36,9 +32,9 @@ from astraea.experiments.grid import Grid
 from astraea.gavel.generators import from_trace
 from astraea.gavel.policy_calls import Speeds
 from astraea.gavel.record import pace
-from astraea.gavel.run import GavelRun
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
+from astraea.studies.gavel.cells import Cell, grid_of
 from astraea.studies.gavel.runs import throughputs_of
 from astraea.studies.scales import seeds
 from astraea.traces.named import named_trace
@@ -71,17 +67,16 @@ def tenants_grid(scale: str = "paper", table: str = "", trace: str = "philly") -
     table : path, optional
         Measured throughputs.
     trace : str
-        As in `workloads.named_trace`, or Gavel's traces in a file or a folder, one tenant each; these need `table`.
+        As in `traces.named.named_trace`, or Gavel's traces in a file or a folder, one tenant each; these need `table`.
     """
     throughputs = throughputs_of(table)
-    runs, rows = [], []
+    rows = []
     for seed in seeds(trace, scale, SEEDS):
         jobs = tenant_jobs(_trace(trace, table, seed), throughputs, scale, seed)
         each = equal_workers(jobs, throughputs)
-        for policy in POLICIES:
-            runs.append(GavelRun(jobs, throughputs, (each,) * len(throughputs.types), policy))
-            rows.append({"policy": policy, "seed": seed, "workers": each})
-    return Grid(runs, pd.DataFrame(rows))
+        workers = (each,) * len(throughputs.types)
+        rows += [(Cell(jobs, throughputs, workers, p), {"policy": p, "seed": seed, "workers": each}) for p in POLICIES]
+    return grid_of(rows)
 
 
 def tenant_jobs(trace: Trace, throughputs: Throughputs, scale: str, seed: int) -> Workload:

@@ -9,7 +9,6 @@ four days. It is compared with the same cluster in which the tenant never comes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,13 +16,12 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
-from astraea.cluster.policies import get_policy
+from astraea.core.arrays import FloatArray
 from astraea.core.metrics import DAY, HOUR, SHARING_LOSS
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.experiments.run import Run
-from astraea.studies.ye2022.evaluation import SCHEDULERS, load_workload, run_of
-from astraea.studies.ye2022.one_tenant import KEYS, experiments, few_seeds, hourly_service, hours
+from astraea.studies.ye2022.evaluation import SCHEDULERS, Rows, grid_of, run_of
+from astraea.studies.ye2022.one_tenant import KEYS, Row, experiments, few_seeds, hourly_service, hours
 from astraea.traces.trace import Trace
 
 SIZE: Final = 8
@@ -105,17 +103,16 @@ def burst_grid(trace: str, scale: str = "paper") -> Grid:
 
     The columns are `tenant`, the one that is idle until `start` [s], and `run`.
     """
-    runs, rows = [], []
-    for seed in few_seeds(trace, scale)[:MOST_SEEDS]:
-        jobs, cluster = load_workload(trace, scale, seed)
+
+    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
         start = burst_start(jobs)
         idle, tenant = with_newcomer(jobs, cluster)
         for run, workload in (("before", idle), ("after", with_burst(idle, cluster, tenant, start))):
-            own = {"seed": seed, "nodes": cluster.nodes, "tenant": tenant, "run": run, "start": start}
-            runs += [run_of(workload, cluster, p) for p in SCHEDULERS]
-            runs.append(Run(workload, cluster, get_policy("astraea")(tenant_window=DAY)))
-            rows += [{"scheduler": p, **own} for p in (*SCHEDULERS, WINDOWED)]
-    return Grid(runs, pd.DataFrame(rows))
+            own = {"tenant": tenant, "run": run, "start": start}
+            yield from ((run_of(workload, cluster, p), own) for p in SCHEDULERS)
+            yield run_of(workload, cluster, "astraea", tenant_window=DAY), {"scheduler": WINDOWED, **own}
+
+    return grid_of(trace, scale, few_seeds(trace, scale)[:MOST_SEEDS], runs_on)
 
 
 def burst_figures(result: Result) -> dict[str, Any]:
@@ -142,12 +139,9 @@ def burst_curves(table: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for key, old, new in experiments(table):
         tenant, first = key["tenant"], int(old["start"] // HOUR)
-        others = [t for t in new["fair"] if t != tenant]
         total = float(new["attained"][tenant].sum())
         done = hours(new["attained"][[tenant]], first, HORIZON)[:, 0]
-        short = [
-            np.maximum(0.0, _hours(r, "fair", others, first) - _hours(r, "attained", others, first)) for r in (old, new)
-        ]
+        short = [np.maximum(0.0, owed - got) for got, owed in _of_others(old, new, tenant)]
         lacking = (short[1] - short[0]).sum(axis=1)
         time = HOUR * np.arange(HORIZON + 1)
         sums = {c: np.r_[0.0, np.cumsum(v)] / total for c, v in (("done", done), ("lacking", lacking))}
@@ -156,12 +150,7 @@ def burst_curves(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def burst_table(table: pd.DataFrame) -> pd.DataFrame:
-    """When the burst is done, and how long the others are short.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As in `burst_curves`.
+    """When the burst is done, and how long the others are short; `table` as in `burst_curves`.
 
     Returns
     -------
@@ -170,21 +159,22 @@ def burst_table(table: pd.DataFrame) -> pd.DataFrame:
         within `HORIZON` in which a tenant got less than 95 % of what it was owed in that hour, on average over the
         other tenants; lacking as in `burst_curves`, after `DURATION` and at the end of `HORIZON`.
     """
-    lacking = burst_curves(table).set_index([*KEYS, "time"])["lacking"]
-    ends = {"lacking_soon": DURATION, "lacking": HORIZON * HOUR}
+    curves = burst_curves(table).set_index([*KEYS, "time"])["lacking"]
     rows = []
     for key, old, new in experiments(table):
-        tenant, first = key["tenant"], int(old["start"] // HOUR)
-        others = [t for t in new["fair"] if t != tenant]
+        finished = new["last_end"][key["tenant"]] - old["start"] // HOUR * HOUR
         short = [
-            (_hours(r, "attained", others, first) < SHARING_LOSS * _hours(r, "fair", others, first)).sum() / len(others)
-            for r in (old, new)
+            (got < SHARING_LOSS * owed).sum() / got.shape[1] for got, owed in _of_others(old, new, key["tenant"])
         ]
-        finished = new["last_end"][tenant] - first * HOUR
+        soon, late = (float(curves[(*key.values(), t)]) for t in (DURATION, HORIZON * HOUR))
         figures = {"finished": finished, "short_without": short[0], "short_with": short[1]}
-        rows.append({**key, **figures, **{c: float(lacking[(*key.values(), t)]) for c, t in ends.items()}})
+        rows.append({**key, **figures, "lacking_soon": soon, "lacking": late})
     return pd.DataFrame(rows)
 
 
-def _hours(row: Mapping[str, Any], column: str, tenants: Sequence[str], first: int) -> Any:
-    return hours(row[column][list(tenants)], first, HORIZON)
+def _of_others(old: Row, new: Row, tenant: str) -> list[tuple[FloatArray, FloatArray]]:
+    """GPU-time that all but one tenant got and were owed in each hour of `HORIZON`, without the burst and with it."""
+    others, first = [t for t in new["fair"] if t != tenant], int(old["start"] // HOUR)
+    return [
+        (hours(r["attained"][others], first, HORIZON), hours(r["fair"][others], first, HORIZON)) for r in (old, new)
+    ]

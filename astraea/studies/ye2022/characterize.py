@@ -9,15 +9,13 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.core.metrics import DAY, HOUR
 from astraea.core.result import Result
 from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
-from astraea.experiments.run import Run
 from astraea.studies.scales import seeds
-from astraea.studies.ye2022.evaluation import NODES, load_workload
+from astraea.studies.ye2022.evaluation import NODES, Rows, grid_of, run_of
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
 from astraea.traces.trace import Trace
@@ -97,12 +95,11 @@ def production_cluster(name: str, evaluated: Cluster) -> Cluster:
 
 def production_grid(trace: str, scale: str = "paper") -> Grid:
     """FIFO in every virtual cluster, on a cluster of production size: every seed of the evaluation."""
-    runs, rows = [], []
-    for seed in seeds(trace, scale):
-        jobs, evaluated = load_workload(trace, scale, seed)
-        runs.append(Run(jobs, production_cluster(trace, evaluated), get_policy("yarn-cs"), seed))
-        rows.append({"scheduler": "yarn-cs", "seed": seed, "nodes": runs[-1].cluster.nodes})
-    return Grid(runs, pd.DataFrame(rows))
+
+    def runs_on(jobs: Trace, evaluated: Cluster, seed: int) -> Rows:
+        yield run_of(jobs, production_cluster(trace, evaluated), "yarn-cs", seed=seed), {}
+
+    return grid_of(trace, scale, seeds(trace, scale), runs_on)
 
 
 def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
@@ -112,17 +109,17 @@ def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
 
     Returns
     -------
-    DataFrame, columns job_id, demand, demand_class, running_time, pending_time [s], slowdown
+    DataFrame, columns demand, demand_class, running_time, pending_time [s], slowdown
         One row per job whose waiting is known.
     source : {"recorded", "simulated"}
     """
     recorded = ~np.isnan(trace.queueing_delay)
     if recorded.any():
-        jobs = trace.frame.loc[recorded, ["job_id", "demand", "duration", "queueing_delay"]].reset_index(drop=True)
+        jobs = trace.frame.loc[recorded, ["demand", "duration", "queueing_delay"]].reset_index(drop=True)
     else:
-        jobs = result.jobs[["job_id", "demand", "duration", "queueing_delay"]]
+        jobs = result.jobs[["demand", "duration", "queueing_delay"]]
     jobs = jobs.rename(columns={"duration": "running_time", "queueing_delay": "pending_time"})
-    jobs.insert(2, "demand_class", demand_class(jobs["demand"]))
+    jobs.insert(1, "demand_class", demand_class(jobs["demand"]))
     jobs["slowdown"] = (jobs["running_time"] + jobs["pending_time"]) / jobs["running_time"]
     return jobs, "recorded" if recorded.any() else "simulated"
 

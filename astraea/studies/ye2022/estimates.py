@@ -8,23 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
-from astraea.core.metrics import average_jct, average_slowdown, sharing_loss
-from astraea.core.result import Result
 from astraea.estimation.estimators import LEARNED
 from astraea.estimation.history import Past
 from astraea.estimation.models import ENOUGH
 from astraea.experiments.grid import Grid
-from astraea.experiments.run import Run
 from astraea.studies.scales import seeds
-from astraea.studies.ye2022.evaluation import NODES, SMALL_JOBS, busy_nodes, load_workload, suitable_nodes
+from astraea.studies.ye2022.evaluation import (
+    NODES,
+    SMALL_JOBS,
+    Rows,
+    busy_nodes,
+    grid_of,
+    load_workload,
+    run_of,
+    suitable_nodes,
+)
 from astraea.traces.trace import Trace
 
 ESTIMATING: Final = ("allox", "themis")
@@ -32,6 +37,11 @@ ESTIMATING: Final = ("allox", "themis")
 
 RATES: Final = (0.5, 1.0, 2.0, 10.0)
 """Error rates of `noisy`; the last has about the mean error of the learned estimators on the synthetic traces."""
+
+COLUMNS: Final = [
+    "scheduler", "seed", "nodes", "source", "average_jct", "average_slowdown", "sharing_loss", "alpha", "f",
+]  # fmt: skip
+"""What is read of these runs: JCT in s, sharing loss in [0, 1], and parameters of the schedulers."""
 
 LEAST_HISTORY: Final = 4 * ENOUGH
 """Jobs that must have ended for estimators to learn: the quarter held out for the band must give enough errors."""
@@ -105,27 +115,18 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
     The column `source` is what the scheduler knows: an error rate such as ``50 %``, the name of an estimator that
     learned, or ``nothing``. The seed of the noise is that of the trace.
     """
-    runs, rows = [], []
-    for seed in seeds(trace, scale):
-        work = estimate_workload(trace, scale, seed)
-        known = {"0 %": Settings(), **{name: Settings(estimator=name) for name in work.learned}}
+
+    def runs_on(jobs: Trace, cluster: Cluster, seed: int) -> Rows:
+        work = _with_history(jobs, cluster, trace, scale)
+        learned = {name: Settings(estimator=name) for name in work.learned}
         noise = {f"{100 * rate:g} %": Settings(estimator="noisy", estimate_error=rate) for rate in RATES}
-        some = [("astraea", "nothing", 0, Settings())]
-        some += [(p, source, 0, settings) for p in ESTIMATING for source, settings in known.items()]
-        some += [(p, source, seed, settings) for p in ESTIMATING for source, settings in noise.items()]
-        for policy, source, draw, settings in some:
-            runs.append(Run(work.trace, work.cluster, get_policy(policy), draw, settings))
-            rows.append({"scheduler": policy, "seed": seed, "nodes": work.cluster.nodes, "source": source})
-    return Grid(runs, pd.DataFrame(rows))
+        yield run_of(work.trace, work.cluster, "astraea"), {"source": "nothing"}
+        for known, draw in (({"0 %": Settings(), **learned}, 0), (noise, seed)):
+            for p in ESTIMATING:
+                for source, settings in known.items():
+                    yield run_of(work.trace, work.cluster, p, seed=draw, settings=settings), {"source": source}
 
-
-def cost_figures(result: Result) -> dict[str, Any]:
-    """Average JCT [s], average slowdown and sharing loss in [0, 1] of a run."""
-    return {
-        "average_jct": average_jct(result),
-        "average_slowdown": average_slowdown(result),
-        "sharing_loss": sharing_loss(result),
-    }
+    return grid_of(trace, scale, seeds(trace, scale), runs_on)
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:
@@ -134,14 +135,14 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        Of `estimate_grid(...).table(cost_figures)`.
+        Of `estimate_grid(...).table()`, of which `COLUMNS` are taken.
 
     Returns
     -------
     DataFrame
         Rows of `ESTIMATING`, with the columns jct_ratio (1 is no cost) and loss_change (difference of sharing loss).
     """
-    table = table[table["scheduler"].isin(ESTIMATING)]
+    table = table.loc[table["scheduler"].isin(ESTIMATING), COLUMNS]
     keys = ["scheduler", "seed"]
     true = table[table["source"] == "0 %"].set_index(keys)[["average_jct", "sharing_loss"]]
     base = true.loc[pd.MultiIndex.from_frame(table[keys])].to_numpy()

@@ -19,7 +19,8 @@ A real trace is one trace: one seed. Except at the scale `full`, lease terms bel
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -29,9 +30,9 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import split_off_impossible
+from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.studies.scales import SCALES as SCALES
 from astraea.studies.scales import checked_scale, seeds
 from astraea.traces.describe import offered_load, served_load
 from astraea.traces.named import named_trace
@@ -62,6 +63,22 @@ SCHEDULERS: Final = (
 In the order of the figures.
 """
 
+READ: Final[Kept] = {
+    "jobs": (
+        "tenant", "demand", "submit_time", "first_start_time", "end_time", "duration", "jct", "queueing_delay",
+        "slowdown", "attained_service", "fair_service", "rho_job", "leases", "preemptions", "overhead",
+    ),
+    "excluded_jobs": ("demand", "duration"),
+    "timeline": ("time", "tenant", "attained_service", "fair_service", "held", "waiting"),
+}  # fmt: skip
+"""What notebooks 01 to 08 read of a run: `metrics.summary`, `metrics.tenant_windows` and their own measures.
+
+One for all, because a run that two of them share is computed once for both.
+"""
+
+Rows = Iterable[tuple[Run, dict[str, Any]]]
+"""Runs, and what distinguishes them."""
+
 
 def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trace, Cluster]:
     """One trace of the evaluation and the cluster that it runs on.
@@ -69,7 +86,7 @@ def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trac
     Parameters
     ----------
     trace : str
-        As in `workloads.named_trace`.
+        As in `traces.named.named_trace`.
     scale : {"small", "paper", "full"}
     seed : int
         Of a synthetic trace; a real one is the same for all.
@@ -109,53 +126,58 @@ def estimator_for(trace: Trace) -> str:
     return "oracle" if trace.history is None else "gradient-boosting"
 
 
-def run_of(trace: Trace, cluster: Cluster, scheduler: str) -> Run:
-    """One run of the evaluation."""
-    policy = get_policy(scheduler)
+def run_of(
+    trace: Trace, cluster: Cluster, scheduler: str, seed: int = 0, settings: Settings | None = None, **parameters: Any
+) -> Run:
+    """One run of the evaluation, of which `READ` is kept; estimates are those of `estimator_for`, unless given."""
+    policy = get_policy(scheduler)(**parameters)
     estimator = estimator_for(trace) if policy.needs_estimates else "oracle"
-    return Run(trace, cluster, policy, settings=Settings(estimator=estimator))
+    return Run(trace, cluster, policy, seed, settings or Settings(estimator=estimator), READ)
+
+
+def grid_of(trace: str, scale: str, seeds: Iterable[int], runs_on: Callable[[Trace, Cluster, int], Rows]) -> Grid:
+    """Some runs on the workload of each seed; columns scheduler, seed, nodes, and those that `runs_on` gives."""
+    rows = []
+    for seed in seeds:
+        for run, own in runs_on(*load_workload(trace, scale, seed), seed):
+            rows.append((run, {"scheduler": run.policy.name, "seed": seed, "nodes": run.cluster.nodes, **own}))
+    return Grid.of(rows)
 
 
 def main_grid(trace: str, scale: str = "paper") -> Grid:
     """Every scheduler on every seed: Figs 10 to 13."""
-    rows = []
-    for seed in seeds(trace, scale):
-        jobs, cluster = load_workload(trace, scale, seed)
-        rows += [(run_of(jobs, cluster, p), {"scheduler": p, "seed": seed}) for p in SCHEDULERS]
-    return _grid(rows)
+
+    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
+        return [(run_of(jobs, cluster, p), {}) for p in SCHEDULERS]
+
+    return grid_of(trace, scale, seeds(trace, scale), runs_on)
 
 
 def lease_grid(trace: str, scale: str = "paper") -> Grid:
     """ASTRAEA with lease terms from a minute to an hour: Fig 9; the column is `lease_term` [s]."""
-    rows = []
-    for seed in seeds(trace, scale):
-        jobs, cluster = load_workload(trace, scale, seed)
-        busy = float(load_workload(trace, scale)[0].duration.sum())
-        terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
-        for term in terms:
-            run = Run(jobs, cluster, get_policy("astraea")(lease_term=term))
-            rows.append((run, {"scheduler": "astraea", "seed": seed, "lease_term": term}))
-    return _grid(rows)
+    busy = float(load_workload(trace, scale)[0].duration.sum())
+    terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
+
+    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
+        return [(run_of(jobs, cluster, "astraea", lease_term=term), {"lease_term": term}) for term in terms]
+
+    return grid_of(trace, scale, seeds(trace, scale), runs_on)
 
 
 def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHEDULERS) -> Grid:
     """Every scheduler on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
 
     The jobs are the same at every size: those that the smallest cluster can run under static quotas. Except at the
-    scale `full`, large traces have three seeds.
+    scale `full`, large traces have three seeds. There are many of these runs, so that only their summary is kept.
     """
-    rows = []
-    large = scale != "full" and len(load_workload(trace, scale)[0]) > LARGE
-    for seed in seeds(trace, scale)[: 3 if large else None]:
-        jobs, cluster = load_workload(trace, scale, seed)
+
+    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
         clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
         jobs, too_large = split_off_impossible(jobs, clusters[SIZES[0]])
         for percent, resized in clusters.items():
             for p in schedulers:
-                row = {"scheduler": p, "seed": seed, "nodes_percent": percent, "set_aside_jobs": len(too_large)}
-                rows.append((run_of(jobs, resized, p), row))
-    return _grid(rows)
+                run = replace(run_of(jobs, resized, p), kept="summary")
+                yield run, {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
 
-
-def _grid(rows: Sequence[tuple[Run, dict[str, Any]]]) -> Grid:
-    return Grid.of((run, {**row, "nodes": run.cluster.nodes}) for run, row in rows)
+    large = scale != "full" and len(load_workload(trace, scale)[0]) > LARGE
+    return grid_of(trace, scale, seeds(trace, scale)[: 3 if large else None], runs_on)

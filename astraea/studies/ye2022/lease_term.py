@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pandas as pd
@@ -14,10 +14,9 @@ from astraea.cluster.policy_api import Policy
 from astraea.cluster.settings import Settings
 from astraea.core.checks import number
 from astraea.core.errors import InputError
-from astraea.core.metrics import average_jct, overhead_share, sharing_loss
-from astraea.core.result import Result
-from astraea.experiments.grid import grid_table
+from astraea.experiments.grid import Grid, grid_table
 from astraea.experiments.run import Run
+from astraea.studies.ye2022.evaluation import LARGE, run_of
 from astraea.traces.trace import Trace
 
 TERMS: Final = (60, 120, 300, 600, 900, 1200, 1800, 2700, 3600)
@@ -25,6 +24,19 @@ TERMS: Final = (60, 120, 300, 600, 900, 1200, 1800, 2700, 3600)
 
 TOLERANCE: Final = 0.02
 """How far the average JCT of a recommended lease term may be above the best ([Ye2022] §5.1.3, our reading)."""
+
+FIGURES: Final = ["average_jct", "overhead_share", "sharing_loss"]
+"""Panels of Fig 9, as `metrics.summary` names them: in s, and shares in [0, 1]."""
+
+SWEPT_TERMS: Final = (300.0, 600.0, 900.0, 1800.0, 3600.0)
+"""Lease terms of the sensitivity sweep [s]."""
+
+OVERHEADS: Final = (0.5, 2.0, 4.0)
+LOADS: Final = (0.8, 1.2)
+"""Factors on the checkpoint and restart overheads, and on the rate of arrival, in the sensitivity sweep."""
+
+SWEPT_JOBS: Final = 10_000
+"""Jobs of the sensitivity sweep where a trace has more than `LARGE`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +88,7 @@ def select_lease_term(
     seed, settings
         As in `simulate`.
     **options
-        `cache`, `progress` of `run_grid`.
+        `cache` and `progress`, as in `grid_table`.
 
     Raises
     ------
@@ -89,23 +101,12 @@ def select_lease_term(
     if len(terms) == 0:
         raise InputError("terms must name at least one lease term")
     number(tolerance, "tolerance", least=0, most=1)
-    given = Settings() if settings is None else settings
     policies = sorted((chosen(lease_term=term) for term in set(terms)), key=lambda p: p.lease_term)
-    runs = [Run(trace, cluster, p, seed, given) for p in policies]
-    table = grid_table(runs, measure=lease_figures, **options)
-    table = table[["lease_term", "average_jct", "overhead_share", "sharing_loss"]]
+    runs = [Run(trace, cluster, p, seed, settings or Settings()) for p in policies]
+    table = grid_table(runs, **options)[["lease_term", *FIGURES]]
     term, reason = recommended_term(table, tolerance)
     within = table["average_jct"] <= table["average_jct"].min() * (1 + tolerance)
     return LeaseTermChoice(term, reason, table.assign(within_tolerance=within))
-
-
-def lease_figures(result: Result) -> dict[str, float]:
-    """Columns of Fig 9: average JCT [s], overhead and sharing loss in [0, 1]."""
-    return {
-        "average_jct": average_jct(result),
-        "overhead_share": overhead_share(result),
-        "sharing_loss": sharing_loss(result),
-    }
 
 
 def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple[float, str]:
@@ -113,7 +114,7 @@ def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple
 
     Parameters
     ----------
-    frame : DataFrame, columns lease_term, average_jct [s], overhead_share, sharing_loss [0, 1]
+    frame : DataFrame, columns lease_term, and `FIGURES`
         One row or several (seeds) per term.
     tolerance : float
         How far it may be above the best, as a part of it.
@@ -131,5 +132,40 @@ def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple
 
 def lease_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     """Means over seeds for each lease term, the shortest first, and the term with the lowest average JCT [s]."""
-    means = frame.groupby("lease_term")[["average_jct", "overhead_share", "sharing_loss"]].mean().sort_index()
+    means = frame.groupby("lease_term")[FIGURES].mean().sort_index()
     return means, float(means.index.to_numpy(dtype=float)[means["average_jct"].to_numpy().argmin()])
+
+
+def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Recommended lease term of each case, with what it costs.
+
+    Returns
+    -------
+    DataFrame, index `by`, columns recommended, best [s], then `FIGURES` at the recommended term
+    """
+    rows = {}
+    for case, part in frame.groupby(by, sort=False):
+        term, _ = recommended_term(part)
+        means, best = lease_means(part)
+        rows[case] = {"recommended": term, "best": best, **means.loc[term]}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(by)
+
+
+def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:
+    """ASTRAEA with a few lease terms when overheads are smaller or larger, or jobs come slower or faster.
+
+    One thing is changed at a time; the unchanged case comes first. Of a trace with more than `LARGE` jobs, the first
+    `SWEPT_JOBS` are taken. Columns of the index: what, overheads, load (factors), lease_term [s].
+    """
+    jobs, usual = trace.head(SWEPT_JOBS) if len(trace) > LARGE else trace, Settings()
+    cases = [("as it is", 1.0, 1.0)]
+    cases += [(f"overheads × {f:g}", f, 1.0) for f in OVERHEADS] + [(f"load × {f:g}", 1.0, f) for f in LOADS]
+    rows = []
+    for what, overheads, load in cases:
+        paid = {name: overheads * getattr(usual, name) for name in ("checkpoint_overhead", "restart_overhead")}
+        settings, loaded = replace(usual, **paid), jobs if load == 1 else jobs.scale_load(load)
+        for term in SWEPT_TERMS:
+            run = run_of(loaded, cluster, "astraea", settings=settings, lease_term=term)
+            case = {"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term}
+            rows.append((run, case))
+    return Grid.of(rows)

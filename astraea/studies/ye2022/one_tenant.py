@@ -19,6 +19,9 @@ from astraea.studies.ye2022.evaluation import LARGE, load_workload
 KEYS = ["scheduler", "seed", "tenant"]
 """What a comparison is made within."""
 
+Row = dict[str, Any]
+"""One run of a table."""
+
 
 def few_seeds(trace: str, scale: str) -> tuple[int, ...]:
     """Seeds of these experiments: at the scale `paper` the first three, of a large trace one; else all of `seeds`."""
@@ -105,7 +108,7 @@ def pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return before, after.loc[before.index]
 
 
-def experiments(table: pd.DataFrame) -> list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+def experiments(table: pd.DataFrame) -> list[tuple[Row, Row, Row]]:
     """Of every scheduler and seed: `KEYS`, and the rows before and after the change."""
     before, after = pairs(table)
     keys = before.index.to_frame().to_dict("records")

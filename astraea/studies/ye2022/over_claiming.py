@@ -10,12 +10,12 @@ import dataclasses
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
+from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.core.errors import InputError
 from astraea.experiments.grid import Grid
-from astraea.studies.ye2022.evaluation import SCHEDULERS, load_workload, run_of
+from astraea.studies.ye2022.evaluation import SCHEDULERS, Rows, grid_of, run_of
 from astraea.studies.ye2022.one_tenant import few_seeds
 from astraea.traces.trace import Trace
 
@@ -76,18 +76,16 @@ def typical_tenant(trace: Trace) -> str:
 
 
 def over_claiming_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every scheduler on every seed, with the typical tenant honest and over-claiming.
+    """Every scheduler on a few seeds, with the typical tenant honest and over-claiming.
 
     The columns are `tenant`, the typical one of the seed, and `run`, ``before`` (honest, a run of
     `evaluation.main_grid`) or ``after``.
     """
-    runs, rows = [], []
-    for seed in few_seeds(trace, scale):
-        jobs, cluster = load_workload(trace, scale, seed)
+
+    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
         tenant = typical_tenant(jobs)
         quota = whole(quotas(jobs, cluster.gpus))[jobs.tenants.index(tenant)]
         for run, claimed in (("before", jobs), ("after", over_claimed(jobs, tenant, int(quota)))):
-            for p in SCHEDULERS:
-                runs.append(run_of(claimed, cluster, p))
-                rows.append({"scheduler": p, "seed": seed, "nodes": cluster.nodes, "tenant": tenant, "run": run})
-    return Grid(runs, pd.DataFrame(rows))
+            yield from ((run_of(claimed, cluster, p), {"tenant": tenant, "run": run}) for p in SCHEDULERS)
+
+    return grid_of(trace, scale, few_seeds(trace, scale), runs_on)

@@ -22,7 +22,7 @@ from astraea.core.errors import InputError
 from astraea.core.metrics import HOUR
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.studies.ye2022.evaluation import SCHEDULERS, load_workload, run_of
+from astraea.studies.ye2022.evaluation import SCHEDULERS, Rows, grid_of, run_of
 from astraea.studies.ye2022.one_tenant import experiments, few_seeds, hourly_service, tenant_figures
 from astraea.traces.trace import Trace
 
@@ -78,16 +78,15 @@ def paid_share_grid(trace: str, scale: str = "paper") -> Grid:
 
     The columns are `tenant`, `run` (``before`` or ``after``) and `quota`, that of the tenant in the run [GPU].
     """
-    runs, rows = [], []
-    for seed in few_seeds(trace, scale):
-        jobs, cluster = load_workload(trace, scale, seed)
+
+    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
         tenant = busiest_tenant(jobs, cluster)
         for run, weighted in zip(("before", "after"), before_and_after(jobs, cluster, tenant), strict=True):
             quota = float(quotas(weighted, cluster.gpus)[jobs.tenants.index(tenant)])
-            own = {"seed": seed, "nodes": cluster.nodes, "tenant": tenant, "run": run, "quota": quota}
-            runs += [run_of(weighted, cluster, p) for p in SCHEDULERS]
-            rows += [{"scheduler": p, **own} for p in SCHEDULERS]
-    return Grid(runs, pd.DataFrame(rows))
+            own = {"tenant": tenant, "run": run, "quota": quota}
+            yield from ((run_of(weighted, cluster, p), own) for p in SCHEDULERS)
+
+    return grid_of(trace, scale, few_seeds(trace, scale), runs_on)
 
 
 def paid_share_figures(result: Result) -> dict[str, Any]:

@@ -14,15 +14,13 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import HOUR, quotas
-from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.core.arrays import FloatArray
 from astraea.core.metrics import SHARING_LOSS, average_jct, average_slowdown, overhead_share
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.experiments.run import Run
 from astraea.studies.scales import seeds
-from astraea.studies.ye2022.evaluation import LARGE, load_workload
+from astraea.studies.ye2022.evaluation import LARGE, Rows, grid_of, load_workload, run_of
 from astraea.studies.ye2022.list_removal_flaw import NO_COST, whole_minutes
 from astraea.studies.ye2022.tables import fairness_figures, long_form
 from astraea.traces.trace import Trace
@@ -82,25 +80,16 @@ def released_grid(trace: str, scale: str = "paper") -> Grid:
     Columns of the index: variant, overheads (whether they are paid), minutes (whether times are whole minutes),
     scheduler, seed, nodes.
     """
-    runs, rows = [], []
-    large = len(load_workload(trace, scale)[0]) > LARGE
-    for seed in seeds(trace, scale)[: None if scale == "full" else 2 if large else 3]:
-        jobs, cluster = load_workload(trace, scale, seed)
+
+    def runs_on(jobs: Trace, cluster: Cluster, seed: int) -> Rows:
         rounded = whole_minutes(jobs)
         for v in (*VARIANTS, *FREE_VARIANTS) if seed == 0 or scale == "full" else VARIANTS:
-            policy = get_policy(v.policy)(**v.parameters)
-            runs.append(Run(rounded if v.minutes else jobs, cluster, policy, settings=v.settings))
-            rows.append(
-                {
-                    "variant": v.name,
-                    "overheads": v.settings != NO_COST,
-                    "minutes": v.minutes,
-                    "scheduler": v.policy,
-                    "seed": seed,
-                    "nodes": cluster.nodes,
-                }
-            )
-    return Grid(runs, pd.DataFrame(rows))
+            run = run_of(rounded if v.minutes else jobs, cluster, v.policy, settings=v.settings, **v.parameters)
+            yield run, {"variant": v.name, "overheads": v.settings != NO_COST, "minutes": v.minutes}
+
+    few = 2 if len(load_workload(trace, scale)[0]) > LARGE else 3
+    found = grid_of(trace, scale, seeds(trace, scale)[: None if scale == "full" else few], runs_on)
+    return Grid(found.runs, found.index[["variant", "overheads", "minutes", "scheduler", "seed", "nodes"]])
 
 
 def study_figures(result: Result) -> dict[str, Any]:

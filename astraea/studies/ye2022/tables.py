@@ -22,6 +22,9 @@ from astraea.core.metrics import (
 from astraea.core.result import Result
 from astraea.core.statistics import mean_interval
 
+LARGE_GANG: Final = 8
+"""GPUs from which on a gang counts as large: a whole node."""
+
 TENANT_LEVELS: Final = (1.0, 0.99, 0.95)
 """Below which values of rho_tenant cases are counted."""
 
@@ -89,9 +92,26 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
     }
 
 
-def size_figures(result: Result) -> dict[str, float]:
-    """Columns of Fig 14: average JCT [s] and sharing loss in [0, 1]."""
-    return {"average_jct": average_jct(result), "sharing_loss": sharing_loss(result)}
+def longest_waits(result: Result) -> dict[str, float]:
+    """Starvation, which an average does not show: the longest waits of any job, and of any gang of `LARGE_GANG` GPUs.
+
+    Returns
+    -------
+    dict
+        first_wait, first_wait_large : longest time from submission to the first start [s].
+        total_wait, total_wait_large : longest queueing delay, all waits of a job together [s].
+        longest_waiting_demand : demand of the job with the longest first wait, the first submitted of equals [GPU].
+        NaN where there is no such job.
+    """
+    jobs = result.jobs.assign(first_wait=result.jobs["first_start_time"] - result.jobs["submit_time"])
+    large = jobs[jobs["demand"] >= LARGE_GANG]
+    return {
+        "first_wait": float(jobs["first_wait"].max()),
+        "first_wait_large": float(large["first_wait"].max()),
+        "total_wait": float(jobs["queueing_delay"].max()),
+        "total_wait_large": float(large["queueing_delay"].max()),
+        "longest_waiting_demand": float(jobs["demand"].iloc[int(jobs["first_wait"].argmax())]),
+    }
 
 
 def busy_utilization(result: Result) -> float:

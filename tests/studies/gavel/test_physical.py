@@ -57,8 +57,8 @@ def test_the_middle_is_measured():
 
 def test_the_table():
     grid = table3_grid("small")
-    assert {run.workers for run in grid.runs} == {CLUSTER}
-    assert {run.options.round_length for run in grid.runs} == {ROUND}
+    assert {run.arguments.workers for run in grid.runs} == {CLUSTER}
+    assert {run.arguments.options.round_length for run in grid.runs} == {ROUND}
     assert len(grid.runs) == len(TABLE3)
     found = grid.index.assign(**{"Average JCT": np.arange(4.0), "Makespan": 10 + np.arange(4.0)})
     found = pd.concat([found, found.assign(seed=1, **{"Average JCT": 9.0, "Makespan": 9.0})])

@@ -91,10 +91,10 @@ def test_grids():
     servers, mixed = servers_grid("small"), mixed_grid("small")
     n = len(size.multiple) * size.seeds
     assert len(servers.runs) == n * len(SERVERS) and len(mixed.runs) == n * len(TOLD)
-    assert {run.options.server_gpus for run in servers.runs} == set(SERVERS)
+    assert {run.arguments.options.server_gpus for run in servers.runs} == set(SERVERS)
     for run, told in zip(mixed.runs, mixed.index["told"], strict=True):
-        assert run.policy in POLICIES and sum(run.workers) == 3 * max(size.workers, 16)
-        assert (run.believed is None) == (told == "aware")
+        assert run.arguments.policy in POLICIES and sum(run.arguments.workers) == 3 * max(size.workers, 16)
+        assert (run.arguments.believed is None) == (told == "aware")
     assert len({run.key for run in (*servers.runs, *mixed.runs)}) == n * (len(SERVERS) + len(TOLD))
     table = mixed_grid("small").table(by_gang(size.first))
     assert (table["gang_jct"] > 0).all()

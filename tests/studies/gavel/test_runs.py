@@ -39,38 +39,39 @@ def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
     assert not grid.index.duplicated().any()
     assert len({run.key for run in grid.runs}) == len(grid.runs)
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
-        assert run.policy == row.policy and run.policy in POLICIES
-        assert run.workload.name == trace and len(run.workload) > size.jobs == run.options.until
-        assert (run.workload.weight.max() > 1) == (figure == "gavel20")
+        assert run.arguments.policy == row.policy and run.arguments.policy in POLICIES
+        jobs = run.arguments.workload
+        assert jobs.name == trace and len(jobs) > size.jobs == run.arguments.options.until
+        assert (jobs.weight.max() > 1) == (figure == "gavel20")
 
 
 def test_every_gang_of_every_grid_fits_its_cluster() -> None:
     for figure in runs.FIGURES:
         for run in runs.load_grid(figure, "small").runs:
-            assert run.workload.scale_factor.max() <= max(run.workers)
+            assert run.arguments.workload.scale_factor.max() <= max(run.arguments.workers)
 
 
 def test_load_is_the_only_thing_that_a_rate_changes() -> None:
     slow, fast = runs.load_grid("gavel10", "small").runs[:: len(runs.FIGURES["gavel10"][1])][:2]
-    assert slow.workload.job_type == fast.workload.job_type
-    np.testing.assert_array_equal(slow.workload.total_steps, fast.workload.total_steps)
-    assert slow.workload.arrival_time[-1] > fast.workload.arrival_time[-1]
+    assert slow.arguments.workload.job_type == fast.arguments.workload.job_type
+    np.testing.assert_array_equal(slow.arguments.workload.total_steps, fast.arguments.workload.total_steps)
+    assert slow.arguments.workload.arrival_time[-1] > fast.arguments.workload.arrival_time[-1]
 
 
 def test_further_grids() -> None:
     size = runs.scale_of("small")
     batch = runs.makespan_grid("small")
     assert set(batch.index["jobs"]) == set(size.static)
-    assert all((run.workload.arrival_time == 0).all() for run in batch.runs)
+    assert all((run.arguments.workload.arrival_time == 0).all() for run in batch.runs)
     assert {"fifo", "gandiva", "makespan-het", "makespan-het-ss"} <= set(batch.index["policy"])
     bills = runs.cost_grid("small")
     assert list(bills.index["policy"]) == ["max-throughput", "min-cost", "min-cost-slo"] * size.seeds
-    assert all(np.isfinite(run.workload.slo).all() for run in bills.runs)
-    assert all(min(run.workers) >= len(run.workload) for run in bills.runs)
+    assert all(np.isfinite(run.arguments.workload.slo).all() for run in bills.runs)
+    assert all(min(run.arguments.workers) >= len(run.arguments.workload) for run in bills.runs)
     rounds = runs.rounds_grid("small")
     assert sorted(set(rounds.index["round_length"])) == list(runs.ROUNDS)
-    assert {run.options.round_length for run in rounds.runs} == set(runs.ROUNDS)
-    assert {run.options.preemption_overhead for run in rounds.runs} == {0.0}
+    assert {run.arguments.options.round_length for run in rounds.runs} == set(runs.ROUNDS)
+    assert {run.arguments.options.preemption_overhead for run in rounds.runs} == {0.0}
 
 
 def test_ideal_and_estimates() -> None:
@@ -79,7 +80,7 @@ def test_ideal_and_estimates() -> None:
     assert len({run.key for run in ideal.runs}) == len(ideal.runs)
     estimates = runs.estimates_grid("small")
     assert set(estimates.index["policy"]) == {"oracle", "estimated", "estimated-known", "none"}
-    assert {run.workers for run in estimates.runs} == {(4, 4, 4)}
+    assert {run.arguments.workers for run in estimates.runs} == {(4, 4, 4)}
     assert len({run.key for run in estimates.runs}) == len(estimates.runs)
 
 

@@ -94,8 +94,8 @@ def small() -> tuple[pd.DataFrame, list[Result]]:
 def test_the_same_jobs_for_every_policy(small):
     grid = tenants_grid("small")
     assert list(grid.index["policy"]) == list(POLICIES) and set(POLICIES) <= set(KNOWN)
-    assert len({id(run.workload) for run in grid.runs}) == len(grid.index["seed"].unique()) == 1
-    assert len(grid.runs[0].workload.entity_weight) == 15
+    assert len({id(run.arguments.workload) for run in grid.runs}) == len(grid.index["seed"].unique()) == 1
+    assert len(grid.runs[0].arguments.workload.entity_weight) == 15
     table, results = small
     done = [(r.jobs["effective_service"]).sum() for r in results]
     assert done == pytest.approx([done[0]] * len(POLICIES))
@@ -127,7 +127,7 @@ def test_another_trace(throughputs):
     if not (table.is_file() and folder.is_dir()):
         pytest.skip(f"needs {table} and {folder}")
     grid = tenants_grid("small", str(table), str(folder))
-    jobs = grid.runs[0].workload
+    jobs = grid.runs[0].arguments.workload
     assert len(jobs) == SMALL_JOBS and len(jobs.entity_weight) == 15 and len(np.unique(jobs.entity)) > 5
     with pytest.raises(InputError, match="no such file or folder"):
         tenants_grid("small", "", "nowhere")

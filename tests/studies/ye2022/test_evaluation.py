@@ -61,7 +61,7 @@ def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pyte
     trace(x=1).to_parquet(tmp_path / "four.parquet")
     grid = evaluation.size_grid(str(tmp_path / "four.parquet"), "paper", ["astraea", "fifo"])
     table = grid.table()
-    assert list(table)[:5] == ["scheduler", "seed", "nodes_percent", "set_aside_jobs", "nodes"]
+    assert list(table)[:5] == ["scheduler", "seed", "nodes", "nodes_percent", "set_aside_jobs"]
     assert len(table) == 2 * len(evaluation.SIZES) and table["average_jct"].gt(0).all()
     assert table["nodes"].tolist()[:4] == [2, 2, 2, 2]
 

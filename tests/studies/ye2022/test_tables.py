@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +14,15 @@ from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.studies.ye2022.lease_term import lease_figures
 from astraea.studies.ye2022.tables import (
     busy_utilization,
     cluster_timeline,
     efficiency_figures,
     fairness_figures,
     long_form,
+    longest_waits,
     plus_minus,
     relative_to,
-    size_figures,
     times_as_much,
 )
 from astraea.traces.trace import Trace
@@ -111,8 +111,8 @@ def test_the_grid_joins_what_is_measured(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
     runs = [Run(two_jobs(), Cluster(2), "fifo"), Run(two_jobs(), Cluster(4), "fifo")]
     grid = Grid(runs, pd.DataFrame({"scheduler": "fifo", "seed": 0, "nodes": [2, 4]}))
-    table = grid.table(size_figures)
-    assert list(table) == ["scheduler", "seed", "nodes", "average_jct", "sharing_loss"]
+    table = grid.table()
+    assert list(table)[:3] == ["scheduler", "seed", "nodes"]
     assert table["average_jct"].iloc[0] > table["average_jct"].iloc[1]
     spread = long_form(grid.table(efficiency_figures), ["nodes"], ["slowdown"])
     assert spread["nodes"].tolist() == [2] * 3 + [4] * 3
@@ -151,9 +151,34 @@ def test_relative_values_are_taken_within_a_seed() -> None:
     assert relative_to(frame, "term", "y", 1.0)["relative"].tolist() == [1.0, 0.5, 1.0, 2.0]
 
 
-def test_lease_figures_agree_with_the_job_table() -> None:
-    result = simulate(two_jobs(), Cluster(2), "astraea")
-    got = lease_figures(result)
-    assert got["average_jct"] == pytest.approx((result.jobs["end_time"] - result.jobs["submit_time"]).mean())
-    assert got["overhead_share"] == pytest.approx(result.jobs["overhead"].sum() / result.jobs["jct"].sum())
-    assert set(got) == {"average_jct", "overhead_share", "sharing_loss"}
+def jobs_of(*jobs: tuple[int, float, float]) -> Trace:
+    """Jobs of one tenant: (demand, submit_time, duration)."""
+    frame = pd.DataFrame(jobs, columns=["demand", "submit_time", "duration"])
+    return Trace.from_frame(frame.assign(job_id=[f"j{k}" for k in range(len(frame))], tenant="a"), name="t")
+
+
+def test_the_longest_wait_and_whose_it_is() -> None:
+    # one node: 8 GPUs 0..1000; then the gang of 8 (900 s of waiting) before the small job (700 + 500)
+    got = longest_waits(simulate(jobs_of((8, 0.0, 1000.0), (8, 100.0, 500.0), (1, 300.0, 50.0)), Cluster(1), "fifo"))
+    assert got == {
+        "first_wait": 1200.0,
+        "first_wait_large": 900.0,
+        "total_wait": 1200.0,
+        "total_wait_large": 900.0,
+        "longest_waiting_demand": 1.0,
+    }
+
+
+def test_waits_between_leases_count_in_the_total_only() -> None:
+    # two gangs of 8 share a node by leases of 900 s: each starts within the first two leases, then they take turns
+    got = longest_waits(simulate(jobs_of((8, 0.0, 3600.0), (8, 0.0, 3600.0)), Cluster(1), "astraea"))
+    assert got["first_wait"] <= 900.0 + 10
+    assert got["total_wait"] > 3 * 900.0
+    assert got["total_wait_large"] == got["total_wait"]
+
+
+def test_without_a_large_gang_its_wait_is_undefined() -> None:
+    got = longest_waits(simulate(jobs_of((1, 0.0, 60.0)), Cluster(1), "fifo"))
+    assert got["first_wait"] == 0
+    assert math.isnan(got["first_wait_large"])
+    assert math.isnan(got["total_wait_large"])

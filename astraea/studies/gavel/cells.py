@@ -1,0 +1,74 @@
+"""One simulation of Gavel's evaluation, as the cache takes it; apart, so that edits of tables compute nothing again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from astraea.core.result import Result
+from astraea.experiments.archive import Kept
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Call
+from astraea.gavel.ideal import simulate_fluid
+from astraea.gavel.policies import get_policy
+from astraea.gavel.simulate import Options, simulate
+from astraea.gavel.throughputs.table import Throughputs
+from astraea.gavel.workload import Workload
+
+READ: Final[Kept] = {
+    "jobs": (
+        "demand", "end_time", "jct", "queueing_delay", "slowdown", "attained_service", "rho_job", "effective_service",
+        "rho_effective", "weight", "leases", "preemptions", "overhead", "finish_time_fairness", "cost", "slo_met",
+    ),
+    "excluded_jobs": ("demand", "duration"),
+    "timeline": ("time", "tenant", "attained_service", "effective_service", "fair_service"),
+}  # fmt: skip
+"""What notebook 10 reads of a run: `metrics.summary`, `metrics.tenant_windows` and its own measures."""
+
+
+class Cell(NamedTuple):
+    """The arguments of `gavel.simulate`, with the policy by name.
+
+    Attributes
+    ----------
+    workload, throughputs, workers, policy, options : as there
+    is_ideal : bool
+        As `simulate_fluid` does it, without rounds.
+    believed : Throughputs or None
+        What the policy is told of speeds, if not the truth.
+    """
+
+    workload: Workload
+    throughputs: Throughputs
+    workers: tuple[int, ...]
+    policy: str
+    options: Options = Options()
+    is_ideal: bool = False
+    believed: Throughputs | None = None
+
+
+def simulated(*arguments: Any) -> Result:
+    """Simulate a `Cell`."""
+    cell = Cell(*arguments)
+    if cell.is_ideal:
+        return simulate_fluid(cell.workload, cell.throughputs, cell.workers, get_policy(cell.policy), cell.options)
+    return simulate(*cell[:3], get_policy(cell.policy), cell.options, believed=cell.believed)
+
+
+def run_of(cell: Cell) -> Call:
+    """Make the run of a cell; it is likely to take longer where pairs are offered, and where a queue grows."""
+    seconds = 0.04 if get_policy(cell.policy).space_sharing else 0.006
+    return Call(
+        simulated,
+        cell,
+        {"workload": cell.workload.name, "workers": " + ".join(map(str, cell.workers)), "policy": cell.policy},
+        code=("gavel",),
+        large=(cell.workload, cell.throughputs),
+        expected=seconds * (cell.options.until or len(cell.workload)),
+        kept=READ,
+    )
+
+
+def grid_of(cells: Iterable[tuple[Cell, Mapping[str, Any]]]) -> Grid:
+    """Make the grid of some cells and their rows of the index."""
+    return Grid.of((run_of(cell), row) for cell, row in cells)
