@@ -136,12 +136,7 @@ def objectives(result: Result) -> dict[str, Any]:
 
 
 def table3(found: pd.DataFrame) -> pd.DataFrame:
-    """Table 3 beside what was simulated.
-
-    Parameters
-    ----------
-    found : DataFrame
-        Of ``table3_grid(...).table(objectives)``.
+    """Table 3 beside what was simulated, ``table3_grid(...).table(objectives)``.
 
     Returns
     -------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -202,5 +203,4 @@ def crowd(throughputs: Throughputs, jobs: int, *, pairs: bool, seed: int) -> Pro
     workload = continuous(jobs, 1.0, throughputs, multiple=False, seed=seed)
     turn: IntArray = np.arange(jobs, dtype=np.int64) % 3
     problem = moment_of(workload, throughputs, (max(jobs // 4, 1),) * 3, pairs=pairs)
-    columns = {name: getattr(problem, name) for name in problem.__dataclass_fields__}
-    return Problem(**columns | {"entity": turn, "entity_weight": np.array([1.0, 2.0, 3.0])})
+    return replace(problem, entity=turn, entity_weight=np.array([1.0, 2.0, 3.0]))

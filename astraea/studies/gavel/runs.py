@@ -22,11 +22,8 @@ from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
-from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.gavel.generators import HIGH_PRIORITY, continuous, cost, static
+from astraea.gavel.generators import continuous, cost, static
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
@@ -213,36 +210,3 @@ def gavel_grid(_: str, scale: str = "paper") -> Grid:
     """Every simulation of this module."""
     made = (make(scale) for make in (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid))
     return reduce(add, made, reduce(add, (load_grid(figure, scale) for figure in FIGURES)))
-
-
-def steady(first: int) -> Any:
-    """What is measured of the jobs from `first` on: JCT [s], finish-time fairness, sharing loss; JCT by priority."""
-
-    def measure(result: Result) -> dict[str, Any]:
-        jobs = result.jobs.iloc[first:]
-        high = jobs["weight"] == HIGH_PRIORITY
-        return {
-            "average_jct": float(jobs["jct"].mean()),
-            "average_ftf": float(jobs["finish_time_fairness"].mean()),
-            "sharing_loss": float((jobs["rho_job"] < 0.95).mean()),
-            "high_jct": float(jobs.loc[high, "jct"].mean()) if high.any() else np.nan,
-            "low_jct": float(jobs.loc[~high, "jct"].mean()) if (~high).any() else np.nan,
-        }
-
-    return measure
-
-
-def jcts(result: Result) -> dict[str, Any]:
-    """Completion times of a run, for their distribution."""
-    return {name: result.jobs[name].to_numpy() for name in ("jct", "finish_time_fairness")}
-
-
-def batch(result: Result) -> dict[str, Any]:
-    """Makespan [s] of a static trace."""
-    return {"makespan": result.makespan}
-
-
-def bill(result: Result) -> dict[str, Any]:
-    """Cost of all jobs [$], and share of those that missed their deadline."""
-    met = result.jobs["slo_met"].astype(bool)
-    return {"cost": float(result.jobs["cost"].sum()), "missed": float((~met).mean())}

@@ -9,13 +9,15 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
 from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
+from astraea.gavel.generators import HIGH_PRIORITY
 from astraea.gavel.policy_calls import PRICES
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.studies.gavel.runs import GAVEL_SCALES, jcts, scale_of, steady
+from astraea.studies.gavel.runs import GAVEL_SCALES, scale_of
 
 LISTS: Final = ("jct", "finish_time_fairness")
 """What is kept of every job, for distributions."""
@@ -40,26 +42,41 @@ def speeds(throughputs: Throughputs) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(kinds, name="job type"))
 
 
+def steady(first: int) -> Callable[[Result], dict[str, Any]]:
+    """What is measured of the jobs from `first` on: JCT [s], finish-time fairness, sharing loss; JCT by priority."""
+
+    def measure(result: Result) -> dict[str, Any]:
+        jobs = result.jobs.iloc[first:]
+        high = jobs["weight"] == HIGH_PRIORITY
+        return {
+            "average_jct": float(jobs["jct"].mean()),
+            "average_ftf": float(jobs["finish_time_fairness"].mean()),
+            "sharing_loss": float((jobs["rho_job"] < SHARING_LOSS).mean()),
+            "high_jct": float(jobs.loc[high, "jct"].mean()),
+            "low_jct": float(jobs.loc[~high, "jct"].mean()),
+        }
+
+    return measure
+
+
 def steady_and_lists(first: int) -> Callable[[Result], dict[str, Any]]:
-    """`steady`, and the values of every measured job, those from `first` on."""
-    measure = steady(first)
+    """`steady`, and `LISTS` of every measured job, those from `first` on."""
+    return lambda result: steady(first)(result) | {c: result.jobs[c].to_numpy()[first:] for c in LISTS}
 
-    def both(result: Result) -> dict[str, Any]:
-        return {**measure(result), **{name: values[first:] for name, values in jcts(result).items()}}
 
-    return both
+def batch(result: Result) -> dict[str, Any]:
+    """Makespan [s] of a static trace."""
+    return {"makespan": result.makespan}
+
+
+def bill(result: Result) -> dict[str, Any]:
+    """Cost of all jobs [$], and share of those that missed their deadline."""
+    met = result.jobs["slo_met"].astype(bool)
+    return {"cost": float(result.jobs["cost"].sum()), "missed": float((~met).mean())}
 
 
 def load_figures(grid: Grid, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a figure of average JCT over load shows.
-
-    Parameters
-    ----------
-    grid : Grid
-    first : int
-        The first job that is measured.
-    **computing
-        Of `Grid.table`.
+    """What a figure of average JCT over load shows; `first` is the first job that is measured.
 
     Returns
     -------

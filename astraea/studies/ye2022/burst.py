@@ -121,12 +121,7 @@ def burst_figures(result: Result) -> dict[str, Any]:
 
 
 def burst_curves(table: pd.DataFrame) -> pd.DataFrame:
-    """What the burst gets and the others lack, hour by hour.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of `burst_grid(...).table(burst_figures)`.
+    """What the burst gets and the others lack, hour by hour; `table` is ``burst_grid(...).table(burst_figures)``.
 
     Returns
     -------

@@ -57,14 +57,14 @@ def shares_by_state(trace: Trace, *, service: bool) -> pd.DataFrame:
         One row per class and state that occurs, in order.
     """
     weight = trace.gpu_time if service else np.ones(len(trace))
-    rows = []
-    for name, (first, last) in DEMANDS.items():
-        here = (trace.demand >= first) & (trace.demand <= last)
-        for state in STATES:
-            which = here & (trace.state == state)
-            if (trace.state == state).any():
-                rows.append((name, state, float(weight[which].sum() / weight.sum())))
-    return pd.DataFrame(rows, columns=["demand", "state", "share"])
+    states = [state for state in STATES if (trace.state == state).any()]
+    rows = [
+        (name, state, float(weight[(trace.demand >= first) & (trace.demand <= last) & (trace.state == state)].sum()))
+        for name, (first, last) in DEMANDS.items()
+        for state in states
+    ]
+    found = pd.DataFrame(rows, columns=["demand", "state", "share"])
+    return found.assign(share=found["share"] / float(weight.sum()))
 
 
 def running_time_distributions(trace: Trace) -> pd.DataFrame:
@@ -125,12 +125,7 @@ def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
 
 
 def pending_distributions(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Distribution functions of pending time and slowdown by class of demand (Fig 5).
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        As `pending` gives them.
+    """Distribution functions of pending time and slowdown by class of demand (Fig 5), of jobs as `pending` gives them.
 
     Returns
     -------

@@ -6,9 +6,8 @@ from what came before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import pandas as pd
 
@@ -47,8 +46,7 @@ LEAST_HISTORY: Final = 4 * ENOUGH
 """Jobs that must have ended for estimators to learn: the quarter held out for the band must give enough errors."""
 
 
-@dataclass(frozen=True, eq=False)
-class Workload:
+class Workload(NamedTuple):
     """What is simulated, and what can be learned from.
 
     Attributes
@@ -68,13 +66,7 @@ class Workload:
 
 
 def estimate_workload(trace: str, scale: str = "paper", seed: int = 0) -> Workload:
-    """One trace of the evaluation, with a history; parameters as in `evaluation.load_workload`.
-
-    Raises
-    ------
-    InputError
-        If there is no such trace or scale.
-    """
+    """One trace of the evaluation, with a history; parameters and errors as in `evaluation.load_workload`."""
     return _with_history(*load_workload(trace, scale, seed), trace, scale)
 
 
@@ -92,21 +84,16 @@ def _with_history(jobs: Trace, cluster: Cluster, source: str, scale: str) -> Wor
         jobs = jobs.head(SMALL_JOBS) if scale == "small" else jobs
         nodes = NODES.get(source) or suitable_nodes(jobs)
         cluster = Cluster(busy_nodes(jobs) if scale == "small" else nodes)
-    ended = _ended(jobs)
+    try:
+        ended = len(Past(jobs, "history").jobs)
+    except InputError:
+        ended = 0
     if ended < LEAST_HISTORY:
         notes.append(
             f"The learned estimators are left out: they need at least {LEAST_HISTORY} jobs that had ended by second 0 "
             f"of {jobs.name}, and its history has {ended}."
         )
     return Workload(jobs, cluster, tuple(LEARNED) if ended >= LEAST_HISTORY else (), tuple(notes))
-
-
-def _ended(trace: Trace) -> int:
-    """Jobs of the history that had ended by second 0."""
-    try:
-        return len(Past(trace, "history").jobs)
-    except InputError:
-        return 0
 
 
 def estimate_grid(trace: str, scale: str = "paper") -> Grid:
@@ -130,19 +117,14 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:
-    """What errors cost: each figure over that of the same scheduler, trace and seed with true running times.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of `estimate_grid(...).table()`, of which `COLUMNS` are taken.
+    """What errors cost: figures of ``estimate_grid(...).table()`` over those of the same run with true running times.
 
     Returns
     -------
     DataFrame
         Rows of `ESTIMATING`, with the columns jct_ratio (1 is no cost) and loss_change (difference of sharing loss).
     """
-    table = table.loc[table["scheduler"].isin(ESTIMATING), COLUMNS]
+    table = table[table["scheduler"].isin(ESTIMATING)]
     keys = ["scheduler", "seed"]
     true = table[table["source"] == "0 %"].set_index(keys)[["average_jct", "sharing_loss"]]
     base = true.loc[pd.MultiIndex.from_frame(table[keys])].to_numpy()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
@@ -39,8 +39,7 @@ SWEPT_JOBS: Final = 10_000
 """Jobs of the sensitivity sweep where a trace has more than `LARGE`."""
 
 
-@dataclass(frozen=True, eq=False)
-class LeaseTermChoice:
+class LeaseTermChoice(NamedTuple):
     """A recommended lease term and what it rests on.
 
     Attributes

@@ -59,12 +59,7 @@ def hours(frame: pd.DataFrame, first: int, number: int) -> FloatArray:
 
 
 def own_and_others(table: pd.DataFrame) -> pd.DataFrame:
-    """What became of the tenant and of the others in each run.
-
-    Parameters
-    ----------
-    table : DataFrame, columns scheduler, seed, tenant, run (``before`` or ``after``), by_tenant
-        Of a grid measured with `tenant_figures`.
+    """What became of the tenant and of the others in each run of a grid measured with `tenant_figures`.
 
     Returns
     -------
@@ -78,16 +73,10 @@ def own_and_others(table: pd.DataFrame) -> pd.DataFrame:
         own = by_tenant.index == row["tenant"]
         sums = by_tenant.groupby(own).sum().reindex([True, False])  # NaN without a job
         mine, others = sums.loc[True], sums.loc[False]
-        rows.append(
-            {
-                **{key: row[key] for key in (*KEYS, "run")},
-                "own_running": mine["duration"] / mine["jobs"],
-                "own_jct": mine["jct"] / mine["jobs"],
-                "others_jct": others["jct"] / others["jobs"],
-                "own_service": mine["attained_service"],
-            }
-        )
-    return pd.DataFrame(rows)
+        running, jct = mine["duration"] / mine["jobs"], mine["jct"] / mine["jobs"]
+        theirs = others["jct"] / others["jobs"]
+        rows.append((*(row[key] for key in (*KEYS, "run")), running, jct, theirs, mine["attained_service"]))
+    return pd.DataFrame(rows, columns=[*KEYS, "run", "own_running", "own_jct", "others_jct", "own_service"])
 
 
 def changes(figures: pd.DataFrame) -> pd.DataFrame:

@@ -97,12 +97,8 @@ def paid_share_figures(result: Result) -> dict[str, Any]:
 def attained_when_busy(table: pd.DataFrame) -> pd.DataFrame:
     """GPU-time of the tenant in the hours in which it asks for its whole quota, both before and after.
 
-    A tenant that is owed its quota for a whole hour (Eq. 8) asked for as much, or more, at every moment of it.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of `paid_share_grid(...).table(paid_share_figures)`.
+    A tenant that is owed its quota for a whole hour (Eq. 8) asked for as much, or more, at every moment of it. `table`
+    is ``paid_share_grid(...).table(paid_share_figures)``.
 
     Returns
     -------

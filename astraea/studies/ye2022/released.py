@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.state import HOUR, quotas
+from astraea.cluster.engine.state import quotas
 from astraea.cluster.settings import Settings
 from astraea.core.arrays import FloatArray
-from astraea.core.metrics import SHARING_LOSS, average_jct, average_slowdown, overhead_share
+from astraea.core.metrics import DAY, HOUR, SHARING_LOSS, summary
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.studies.scales import seeds
@@ -25,11 +25,16 @@ from astraea.studies.ye2022.list_removal_flaw import NO_COST, whole_minutes
 from astraea.studies.ye2022.tables import fairness_figures, long_form
 from astraea.traces.trace import Trace
 
-DAY: Final = 86_400.0
 OPTIONS: Final[dict[str, float]] = {
     "tenant_window": DAY, "idle_guard": 0.2, "starvation": 6 * HOUR, "early_lease": 300.0,
 }  # fmt: skip
 """Parameters of `astraea` that come closest to a rule of the released code, with its values."""
+
+
+FIGURES: Final = (
+    "average_jct", "average_slowdown", "sharing_loss", "waited_loss", "tenant_sharing_loss", "tenant_below_99",
+)  # fmt: skip
+"""What `study_figures` takes from `metrics.summary` and `fairness_figures`."""
 
 
 class Variant(NamedTuple):
@@ -103,15 +108,13 @@ def study_figures(result: Result) -> dict[str, Any]:
         below 0.95 and a wait of a round or longer), `held` (GPUs that its tenant held at the last full hour before
         its submission).
     """
-    jobs, fair = result.jobs, fairness_figures(result)
+    jobs, figures = result.jobs, summary(result) | fairness_figures(result)
     waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
     return {
-        "average_jct": average_jct(result),
-        "average_slowdown": average_slowdown(result),
-        **{k: fair[k] for k in ("sharing_loss", "waited_loss", "tenant_sharing_loss", "tenant_below_99")},
+        **{name: figures[name] for name in FIGURES},
         "first_wait": float((jobs["first_start_time"] - jobs["submit_time"]).mean()),
         "longest_wait": float(jobs["queueing_delay"].max()),
-        "overhead_share": overhead_share(result),
+        "overhead_share": figures["overhead_share"],
         "preemptions_per_job": float(jobs["preemptions"].mean()),
         "tenant": jobs["tenant"].to_numpy(),
         "slowdown": jobs["slowdown"].to_numpy(),
@@ -175,12 +178,7 @@ LOAD_BANDS: Final = {"below 100 %": (-np.inf, 1.0), "100 % and more": (1.0, np.i
 def job_groups(table: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
     """Slowdown and losses of the jobs, by what their tenants hold and ask for.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of a grid measured with `study_figures`.
-    loads : DataFrame
-        `tenant_loads` of every seed, with the column seed.
+    `table` is measured with `study_figures`; `loads` is `tenant_loads` of every seed, with the column seed.
 
     Returns
     -------

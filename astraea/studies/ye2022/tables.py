@@ -9,18 +9,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from astraea.core.metrics import (
-    SHARING_LOSS,
-    SLACK,
-    average_jct,
-    average_slowdown,
-    overhead_share,
-    sharing_loss,
-    tenant_windows,
-    utilization,
-)
+from astraea.core.metrics import SHARING_LOSS, SLACK, sharing_loss, summary, tenant_windows
 from astraea.core.result import Result
 from astraea.core.statistics import mean_interval
+
+EFFICIENCY: Final = (
+    "average_jct", "median_jct", "average_slowdown", "average_queueing_delay", "utilization", "overhead_share",
+)  # fmt: skip
+"""What `efficiency_figures` takes from `metrics.summary`."""
 
 LARGE_GANG: Final = 8
 """GPUs from which on a gang counts as large: a whole node."""
@@ -69,23 +65,18 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
         slowest hundredth, and `slowdown_slowest_share` is the part of that hundredth in the sum. `slowdown` is an
         array, one value per job.
     """
-    jobs = result.jobs
+    jobs, figures = result.jobs, summary(result)
     rising = np.sort(jobs["slowdown"].to_numpy())
     other = rising[: len(rising) - math.ceil(len(rising) / 100)]
     in_a_node = jobs["demand"] <= int(result.provenance["gpus_per_node"])
     return {
-        "average_jct": average_jct(result),
-        "median_jct": float(jobs["jct"].median()),
-        "average_slowdown": average_slowdown(result),
+        **{name: figures[name] for name in EFFICIENCY},
         "slowdown_99": float(jobs["slowdown"].quantile(0.99)),
         "slowdown_one_node": float(jobs.loc[in_a_node, "slowdown"].mean()),
         "slowdown_more_nodes": float(jobs.loc[~in_a_node, "slowdown"].mean()),
         "slowdown_other_99": float(other.mean()) if len(other) else float("nan"),
         "slowdown_slowest_share": float(1 - other.sum() / rising.sum()),
-        "average_queueing_delay": float(jobs["queueing_delay"].mean()),
-        "utilization": utilization(result),
         "busy_utilization": busy_utilization(result),
-        "overhead_share": overhead_share(result),
         "leases_per_job": float(jobs["leases"].mean()),
         "preemptions_per_job": float(jobs["preemptions"].mean()),
         "slowdown": jobs["slowdown"].to_numpy(),

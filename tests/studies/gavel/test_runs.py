@@ -101,9 +101,9 @@ def test_measures() -> None:
         "average_jct": 3, "average_ftf": 1.5, "sharing_loss": 0.25, "high_jct": 3.5, "low_jct": 2.5
     }  # fmt: skip
     assert list(got["jct"]) == [1, 2, 3, 6]
-    assert runs.batch(shown(jobs)) == {"makespan": 40}
+    assert tables.batch(shown(jobs)) == {"makespan": 40}
     decided = shown(jobs.dropna())
-    assert runs.bill(decided) == {"cost": 11, "missed": 0.25}
+    assert tables.bill(decided) == {"cost": 11, "missed": 0.25}
 
 
 class Answered(Grid):

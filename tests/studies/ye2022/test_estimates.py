@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.estimation.estimators import LEARNED
-from astraea.studies.ye2022.estimates import ESTIMATING, RATES, cost_figures, costs, estimate_grid, estimate_workload
+from astraea.studies.ye2022.estimates import ESTIMATING, RATES, costs, estimate_grid, estimate_workload
 from astraea.traces.trace import Trace
 
 
@@ -121,12 +120,3 @@ def test_costs_by_hand() -> None:
     assert found["jct_ratio"].tolist() == pytest.approx([1, 1, 1.15, 1.1, 1.2, 1])
     assert found["loss_change"].tolist() == pytest.approx([0, 0, 0.3, -0.05, 0, 0])
     assert list(table) == ["scheduler", "seed", "source", "average_jct", "sharing_loss"]
-
-
-def test_figures_of_a_run(tmp_path: Path) -> None:
-    work = estimate_workload(written(tmp_path, 60))
-    result = simulate(work.trace, work.cluster, "fifo")
-    found = cost_figures(result)
-    assert found["average_jct"] == pytest.approx(result.jobs["jct"].mean())
-    assert found["average_slowdown"] == pytest.approx(result.jobs["slowdown"].mean())
-    assert found["sharing_loss"] == pytest.approx((result.jobs["rho_job"] < 0.95).mean())
