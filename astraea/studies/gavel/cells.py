@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from astraea.core.compilation import digest
 from astraea.core.result import Result
 from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
-from astraea.gavel.ideal import simulate_fluid
+from astraea.gavel.ideal import simulate_ideal
 from astraea.gavel.policies import get_policy
 from astraea.gavel.simulate import Options, simulate
 from astraea.gavel.throughputs.table import Throughputs
@@ -33,7 +34,7 @@ class Cell(NamedTuple):
     ----------
     workload, throughputs, workers, policy, options : as there
     is_ideal : bool
-        As `simulate_fluid` does it, without rounds.
+        As `simulate_ideal` does it, without rounds.
     believed : Throughputs or None
         What the policy is told of speeds, if not the truth.
     """
@@ -50,9 +51,13 @@ class Cell(NamedTuple):
 def simulated(*arguments: Any) -> Result:
     """Simulate a `Cell`."""
     cell = Cell(*arguments)
+    policy = get_policy(cell.policy)
     if cell.is_ideal:
-        return simulate_fluid(cell.workload, cell.throughputs, cell.workers, get_policy(cell.policy), cell.options)
-    return simulate(*cell[:3], get_policy(cell.policy), cell.options, believed=cell.believed)
+        result = simulate_ideal(cell.workload, cell.throughputs, cell.workers, policy, cell.options)
+    else:
+        result = simulate(*cell[:3], policy, cell.options, believed=cell.believed)
+    result.provenance["source_sha256"] = digest("core", "gavel")
+    return result
 
 
 def run_of(cell: Cell) -> Call:
