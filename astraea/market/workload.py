@@ -19,7 +19,6 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.core.rounding import apportion
@@ -61,7 +60,6 @@ def sample_market(
     utility: Utility = "linear",
     seed: int,
     chunks: Chunks = "drawn",
-    workers: int = GPUS_PER_NODE,
 ) -> Market:
     """Draw a market of a contiguous stretch of the trace ("a small continuous timespan").
 
@@ -74,22 +72,19 @@ def sample_market(
     ----------
     trace : Trace
     jobs, servers, tenants : int
-        How many; each server has one parameter server.
+        How many; each server has `GPUS_PER_NODE` workers and one parameter server.
     utility : {"linear", "convex"}
     chunks : {"drawn", "requested"}
         D_j is drawn from its printed range, or is the number of GPUs of the trace's job.
     seed : int
         At least 0. Job i of two markets of one seed has the same properties, whatever the other parameters are.
-    workers : int
-        Workers of each server [GPU].
 
     Raises
     ------
     InputError
         A number is out of range, or the trace has fewer tenants or jobs.
     """
-    numbers = {"jobs": jobs, "servers": servers, "tenants": tenants, "workers": workers}
-    for name, value in numbers.items():
+    for name, value in {"jobs": jobs, "servers": servers, "tenants": tenants}.items():
         whole_number(value, f"the number of {name}", 1)
     seed = whole_number(seed, "the seed")
     if utility not in get_args(Utility):
@@ -108,37 +103,32 @@ def sample_market(
     first = int(streams["stretch"].random() * (len(rows) - jobs + 1))
     rows = rows[first : first + jobs]
     hours = np.floor((trace.submit_time[rows] - trace.submit_time[rows[0]]) / SLOT)
-    whole: dict[str, Any] = {
+    slope = "slope" if utility == "linear" else "power"
+    columns: dict[str, Any] = {
         name: streams[name].integers(low, high, jobs, endpoint=True) for name, (low, high) in WHOLE.items()
     }
+    columns |= {name: streams[name].uniform(*REAL[name], jobs) for name in ("train", "update", "size", "height")}
+    columns["slope"] = streams[slope].uniform(*REAL[slope], jobs)
     if chunks == "requested":
-        whole["chunks"] = trace.demand[rows].astype(np.int64)
-    real: dict[str, Any] = {
-        name: streams[name].uniform(*REAL[name], jobs) for name in ("train", "update", "size", "height")
-    }
+        columns["chunks"] = trace.demand[rows].astype(np.int64)
     drawn = Jobs(
         job_id=tuple(trace.job_id[rows]),
         tenant=np.searchsorted(chosen, trace.tenant[rows]).astype(np.int64),
         arrival=hours.astype(np.int64),
         utility=utility,
-        slope=_uniform(streams, "slope" if utility == "linear" else "power", jobs),
-        **whole,
-        **real,
+        **columns,
     )
     weight = trace.tenant_weight[chosen]
+    workers = servers * GPUS_PER_NODE
     return checked(
         Market(
             name=f"{trace.name}-{tenants}-tenants-{utility}",
             jobs=drawn,
-            workers=np.full(servers, workers, np.int64),
+            workers=np.full(servers, GPUS_PER_NODE, np.int64),
             ps=np.ones(servers, np.int64),
-            worker_bandwidth=float(_uniform(streams, "worker_bandwidth", 1)[0]),
-            ps_bandwidth=float(_uniform(streams, "ps_bandwidth", 1)[0]),
-            worker_quota=apportion(servers * workers * weight / weight.sum(), servers * workers),
+            worker_bandwidth=float(streams["worker_bandwidth"].uniform(*REAL["worker_bandwidth"])),
+            ps_bandwidth=float(streams["ps_bandwidth"].uniform(*REAL["ps_bandwidth"])),
+            worker_quota=apportion(workers * weight / weight.sum(), workers),
             ps_quota=apportion(servers * weight / weight.sum(), servers),
         )
     )
-
-
-def _uniform(streams: dict[str, np.random.Generator], name: str, n: int) -> FloatArray:
-    return np.asarray(streams[name].uniform(*REAL[name], n))
