@@ -29,21 +29,14 @@ REFIT: Final = 1.25
 
 @dataclass
 class Lot:
-    """GPUs of one gang under one lease.
+    """GPUs of one gang under one lease."""
 
-    pieces : (machine, GPUs) of each part
-    job : that runs on it, or `NO_JOB`
-    since, until : begin and end of the lease [s]
-    ready : when the job begins to make progress [s]
-    done : when the job will have reached the end of its rung if nothing stops it [s]
-    """
-
-    pieces: tuple[tuple[int, int], ...]
-    job: int
-    since: float
-    until: float
-    ready: float
-    done: float
+    pieces: tuple[tuple[int, int], ...]  # (machine, GPUs)
+    job: int  # that runs on it, or `NO_JOB`
+    since: float  # begin of the lease [s]
+    until: float  # end of the lease [s]
+    ready: float  # when the job begins to make progress [s]
+    done: float  # when the job will have reached the end of its rung if nothing stops it [s]
 
     @property
     def is_local(self) -> bool:
@@ -105,10 +98,9 @@ class Agent:
 
     def start(self, lot: Lot, job: int, now: float, overhead: float = 0.0) -> None:
         """Run a job on a lot; it makes no progress for the overhead [s]."""
-        ready = now + overhead
         self.overhead += overhead
-        lot.job, lot.ready = job, ready
-        lot.done = ready + (self.target[job] - self.epochs[job]) * self.pace(lot)
+        lot.job, lot.ready = job, now + overhead
+        lot.done = lot.ready + (self.target[job] - self.epochs[job]) * self.pace(lot)
         self.has_run[job] = True
 
     def stop(self, lot: Lot, now: float) -> None:

@@ -19,14 +19,10 @@ from astraea.core.errors import InputError
 
 
 class Model(NamedTuple):
-    """How models of a kind use GPUs.
+    """How models of a kind use GPUs."""
 
-    power : g GPUs on one machine are g**power times as fast as one; Optimus goes by it, times do not depend on it
-    slowdown : a gang on several machines is slower by this factor, at least 1
-    """
-
-    power: float
-    slowdown: float
+    power: float  # g GPUs on one machine are g**power times as fast as one; Optimus goes by it, times do not
+    slowdown: float  # a gang on several machines is slower by this factor, at least 1
 
 
 MODELS: Final = {
@@ -39,18 +35,12 @@ numbers are this project's."""
 
 
 class Tuner(NamedTuple):
-    """Successive halving: which jobs go on, and until when (see `successive_halving`).
+    """Successive halving: which jobs go on, and until when (see `successive_halving`)."""
 
-    first : epochs of every job before the first cut
-    eta : of the jobs of a rung, one in `eta` goes on, `eta` times as far
-    tolerance : a job has converged when one more epoch would lower its loss by less than this
-    longest : epochs after which a job ends in any case
-    """
-
-    first: int = 4
-    eta: int = 2
-    tolerance: float = 5e-4
-    longest: int = 120
+    first: int = 4  # epochs of every job before the first cut
+    eta: int = 2  # of the jobs of a rung, one in `eta` goes on, `eta` times as far
+    tolerance: float = 5e-4  # a job has converged when one more epoch would lower its loss by less than this
+    longest: int = 120  # epochs after which a job ends in any case
 
 
 DEFAULT_TUNER: Final = Tuner()

@@ -12,6 +12,7 @@ overdrawn (`room`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Final, Literal
 
 import numpy as np
@@ -107,10 +108,6 @@ class Arbiter:
         """Agents with a job that waits for GPUs, in order of arrival."""
         return [agent for agent in self.agents if agent.wants()]
 
-    def has_machine(self, agent: Agent) -> bool:
-        """Whether a gang of this app fits on one machine."""
-        return bool(max(self.free) >= agent.app.gang)
-
     def rho(self, agent: Agent) -> float:
         """Finish-time fairness that an agent reports: if it has 1/N of the cluster from now on."""
         left, total = agent.outlook(self.now)
@@ -160,8 +157,7 @@ class Arbiter:
             return False
         for machine, gpus in pieces:
             self.free[machine] -= gpus
-        # leases end at rounds
-        until = ROUND * np.ceil((self.now + self.lease_term) / ROUND - 1e-9)
+        until = ROUND * np.ceil((self.now + self.lease_term) / ROUND - 1e-9)  # leases end at rounds
         lot = Lot(pieces, job, self.now, until, np.inf, np.inf)
         agent.start(lot, job, self.now, overhead)
         agent.lots.append(lot)
@@ -179,10 +175,9 @@ class Arbiter:
     def _on_one(self, gang: int) -> Pieces | None:
         """The machine on which it leaves least free, rather one whose free GPUs nobody just had."""
         wished = [0] * len(self.free)
-        for lots in self.taken_back.values():
-            for lot in lots:
-                for machine, gpus in lot.pieces:
-                    wished[machine] += gpus
+        for lot in chain.from_iterable(self.taken_back.values()):
+            for machine, gpus in lot.pieces:
+                wished[machine] += gpus
         fits = [(wished[m] + gang > free, free, m) for m, free in enumerate(self.free) if free >= gang]
         return ((min(fits)[2], gang),) if fits else None
 

@@ -39,12 +39,8 @@ RESOLUTION: Final = 2.0**40
 class Bid(NamedTuple):
     """What an app answers to an offer.
 
-    Attributes
-    ----------
-    use : array of int, shape (rows, K)
-        Lots of each size that a row takes, those of smaller sizes include what larger ones use up; row 0 is all 0.
-    value : array of float, shape (rows,)
-        1 / rho with that row, above 0.
+    use : lots of each size that a row takes, shape (rows, K); smaller ones include what larger ones use up; row 0 is 0
+    value : 1 / rho with that row, above 0, shape (rows,)
     """
 
     use: IntArray
@@ -54,12 +50,8 @@ class Bid(NamedTuple):
 class Outcome(NamedTuple):
     """What the auction gives.
 
-    Attributes
-    ----------
-    row : array of int, shape (n,)
-        The row that each bidder wins, 0 nothing.
-    kept : array of float, shape (n,)
-        The part c of its prize that each keeps, 1 for losers and for winners in nobody's way.
+    row : that each bidder wins, 0 nothing, shape (n,)
+    kept : the part c of its prize that each keeps, 1 for losers and for winners in nobody's way, shape (n,)
     """
 
     row: IntArray

@@ -21,15 +21,12 @@ from astraea.themis.apps import Tuner
 
 _SLOWEST: Final = 0.05
 _STEEPEST: Final = 3.0
-"""Powers between which a fit looks."""
-
 _STEP: Final = 0.05
-"""Between the powers tried first."""
-
-_FINER: Final = 10
-"""The steps of each of the `_ZOOMS` later searches are smaller by this, around the best power so far."""
+"""Powers between which a fit looks, and the step from one to the next of those tried first."""
 
 _ZOOMS: Final = 2
+_FINER: Final = 10
+"""How often it looks again around the best power so far, each time with steps smaller by this."""
 
 _LEAST: Final = 0.01
 """Noise leaves at least this part of a loss, so that it stays positive."""
@@ -42,12 +39,8 @@ def learning_curve(
 
     Parameters
     ----------
-    floor : float
-        Loss after endless training, above 0.
-    span : float
-        What the job can lose from epoch 1 on, at least 0.
-    power : float
-        How steeply, above 0.
+    floor, span, power : float
+        Loss after endless training, above 0; what the job can lose from epoch 1 on, at least 0; how steeply, above 0.
     noise : float
         Standard deviation of an observed loss, as part of the true one.
     tuner : Tuner

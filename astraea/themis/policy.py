@@ -10,15 +10,13 @@ from astraea.themis.arbiter import Arbiter, Where
 
 
 class Policy(NamedTuple):
-    """A named policy.
-
-    decide : gives gangs at a round; called whenever GPUs are on offer and somebody wants some
-    parameters : for the record
-    """
+    """A named policy."""
 
     name: str
-    decide: Callable[[Arbiter], None]
-    parameters: Mapping[str, float] = {}
+    decide: Callable[
+        [Arbiter], None
+    ]  # gives gangs; called at rounds at which GPUs are on offer and somebody wants some
+    parameters: Mapping[str, float] = {}  # for the record
 
 
 def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") -> None:

@@ -87,12 +87,12 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
         done = min((lot.done for lot in lots), default=np.inf)
         arrival = to_come[-1].app.arrival if to_come else np.inf
         arbiter.now = now = min(done, arrival, look_at, min((lot.until for lot in lots), default=np.inf))
-        if done <= now:
-            _finish_jobs(arbiter)
-            look_at = min(look_at, _round_from(now))
-        elif arrival <= now:
-            arbiter.arrive(to_come.pop())
-            look_at = min(look_at, _round_from(now))
+        if min(done, arrival) <= now:
+            if done <= now:
+                _finish_jobs(arbiter)
+            else:
+                arbiter.arrive(to_come.pop())
+            look_at = min(look_at, ROUND * np.ceil(now / ROUND))
         else:
             given = _hold_round(arbiter, policy)
             is_waiting = any(agent.app.gang <= arbiter.offered() for agent in arbiter.wanting())
@@ -103,11 +103,6 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
                     f"policy {policy.name}, at {now:g} s: leaves app {arbiter.agents[0].app.name!r} and "
                     f"{len(arbiter.agents) - 1} more waiting in an idle cluster for ever"
                 )
-
-
-def _round_from(time: float) -> float:
-    """First round at or after this time [s]."""
-    return float(ROUND * np.ceil(time / ROUND))
 
 
 def _finish_jobs(arbiter: Arbiter) -> None:

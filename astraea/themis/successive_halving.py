@@ -14,14 +14,10 @@ from astraea.themis.apps import App, Tuner
 
 
 class Phase(NamedTuple):
-    """A rung, as far as it matters to how long it takes.
+    """A rung, as far as it matters to how long it takes."""
 
-    jobs : how many
-    work : of all of them together, on gangs on one machine [gang-s]
-    """
-
-    jobs: int
-    work: float
+    jobs: int  # how many
+    work: float  # of all of them together, on gangs on one machine [gang-s]
 
 
 def rungs(jobs: int, tuner: Tuner) -> list[tuple[int, int]]:

@@ -45,13 +45,11 @@ def sample_workload(
 
     Parameters
     ----------
-    apps : int
-        How many.
+    apps, seed : int
+        How many, at least 1, and of which seed, at least 0.
     contention : float
         GPU-time of all apps, each gang on one machine, over the GPU-time of the cluster from the first to the last
         arrival. It holds exactly, and changes nothing but the arrivals. One app arrives at 0 whatever it is.
-    seed : int
-        At least 0.
     machines : array of int, optional
         GPUs of each machine; `MACHINES` unless given.
 

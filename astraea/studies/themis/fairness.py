@@ -50,14 +50,15 @@ def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
     DataFrame, columns scheduler, placement (text), apps, finish_time_fairness, rho_job, late
         Means; `late` is the share of late apps. Groups without apps are left out.
     """
-    ends, names = list(PLACED), list(PLACED.values())
-    group = np.searchsorted(ends, apps["placement"].round(9), side="right")
-    frame = apps.assign(group=group, late=(apps["finish_time_fairness"] > LATE).astype(float))
-    means = frame.groupby(["scheduler", "group"], sort=True).agg(
-        apps=("late", "size"),
-        finish_time_fairness=("finish_time_fairness", "mean"),
-        rho_job=("rho_job", "mean"),
-        late=("late", "mean"),
+    group = pd.cut(apps["placement"].round(9), [-np.inf, *PLACED], right=False, labels=list(PLACED.values()))
+    means = (
+        apps.assign(late=(apps["finish_time_fairness"] > LATE).astype(float))
+        .groupby(["scheduler", group])
+        .agg(
+            apps=("late", "size"),
+            finish_time_fairness=("finish_time_fairness", "mean"),
+            rho_job=("rho_job", "mean"),
+            late=("late", "mean"),
+        )
     )
-    table = means.reset_index()
-    return table.assign(group=[names[k] for k in table["group"]]).rename(columns={"group": "placement"})
+    return means.reset_index().astype({"placement": str})

@@ -15,7 +15,7 @@ import pandas as pd
 
 from astraea.core.result import Result
 from astraea.experiments.cache import measured
-from astraea.experiments.grid import Grid
+from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.run import Call
 from astraea.studies.themis.app import foresight
 from astraea.studies.themis.auctions import PROPERTIES, failures
@@ -96,12 +96,9 @@ def lies_grid(scale: str = "paper") -> Grid:
     """
     size = themis_scale(scale)
     liars = [int(i) for i in (np.arange(size.liars) + 0.5) * size.lying_apps / size.liars]
-    mechanisms: list[dict[str, Any]] = [
-        {"scheduler": "strawman"},
-        *({"scheduler": "themis", "f": f} for f in size.few_fs),
-    ]
+    mechanisms: list[dict[str, Any]] = [{"scheduler": "strawman"}, *({"f": f} for f in size.few_fs)]
     lies = [{"factor": 1.0, "liar": 0}, *({"factor": k, "liar": i} for k in size.factors for i in liars)]
-    points = [{**mechanism, **lie} for mechanism in mechanisms for lie in lies]
+    points = [{"scheduler": "themis", **mechanism, **lie} for mechanism in mechanisms for lie in lies]
     smaller = size._replace(apps=size.lying_apps)
     return Grid.of((run_of(cell_of(smaller, **point)), point) for point in points)
 
@@ -128,14 +125,11 @@ def lies_table(scale: str = "paper") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["mechanism", "f", "factor", "app", "jct", "others"])
 
 
-def properties_grid(scale: str = "paper") -> Grid:
+def properties_runs(scale: str = "paper") -> list[Call]:
     """Random auctions, `CHUNK` of them a call."""
     instances = themis_scale(scale).instances
-    calls = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
-    rows = [{"first": first, "last": last} for first, last in calls]
-    return Grid.of(
-        (Call(failures, call, row, ("themis",), expected=2.0), row) for call, row in zip(calls, rows, strict=True)
-    )
+    chunks = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
+    return [Call(failures, chunk, {"auctions": chunk}, ("themis",), expected=2.0) for chunk in chunks]
 
 
 def properties_table(scale: str = "paper") -> pd.DataFrame:
@@ -146,24 +140,24 @@ def properties_table(scale: str = "paper") -> pd.DataFrame:
     DataFrame, columns property, instances, violations
         Auctions tried, and those in which the property fails.
     """
-    failed = properties_grid(scale).table(lambda table: table)[list(PROPERTIES)]
+    failed = pd.concat(run_grid(properties_runs(scale), progress=False))
     return pd.DataFrame({"property": PROPERTIES, "instances": len(failed), "violations": failed.sum().to_numpy()})
 
 
-def foresight_grid(scale: str = "paper") -> Grid:
-    """How far off the estimated lengths of jobs are, in the workload of the usual point."""
+def foresight_run(scale: str = "paper") -> Call:
+    """Estimated lengths of the jobs in the workload of the usual point."""
     workload = workload_of(cell_of(themis_scale(scale)))
-    row = {"workload": workload.name}
-    return Grid.of([(Call(foresight, (workload,), row, ("themis",), large=(workload,)), row)])
+    return Call(foresight, (workload,), {"workload": workload.name}, ("themis",))
 
 
 def foresight_table(scale: str = "paper") -> pd.DataFrame:
-    """Columns workload, epochs, jobs, median, worst_tenth: those of `app.foresight`."""
-    return foresight_grid(scale).table(lambda table: table)
+    """How far off these are: the table of `app.foresight`."""
+    [table] = run_grid([foresight_run(scale)], progress=False)
+    return pd.DataFrame(table)
 
 
 def themis_grid(_trace: str, scale: str = "paper") -> Grid:
     """Everything that notebook 09 reads."""
-    grids = [*(sweep_grid(name, scale) for name in SWEEPS), lies_grid(scale), properties_grid(scale)]
-    runs = [run for grid in (*grids, foresight_grid(scale)) for run in grid.runs]
+    grids = [*(sweep_grid(name, scale) for name in SWEEPS), lies_grid(scale)]
+    runs = [*(run for grid in grids for run in grid.runs), *properties_runs(scale), foresight_run(scale)]
     return Grid(runs, pd.DataFrame({"run": [run.label for run in runs]}))

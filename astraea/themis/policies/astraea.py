@@ -7,19 +7,16 @@ takes the one that is furthest behind, as phase 2 does. No estimates; places are
 
 from __future__ import annotations
 
-from typing import Final
-
+from astraea.core.metrics import DAY
 from astraea.themis.agent import Agent
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.policy import best_first
 
-DAY: Final = 86_400.0
-"""A lease without end counts as one of a day [s]."""
-
 
 def astraea(arbiter: Arbiter) -> None:
     """One gang after the other to the app with the smallest long-term GPU-time fairness (Eq. 12 with Eq. 16)."""
-    lease, share = min(arbiter.lease_term, DAY), arbiter.gpus / len(arbiter.agents)
+    share = arbiter.gpus / len(arbiter.agents)
+    lease = min(arbiter.lease_term, DAY)  # one without end counts as one of a day [s]
 
     def rho(agent: Agent) -> float:
         granted = agent.app.gang * sum(lot.since == arbiter.now for lot in agent.lots)

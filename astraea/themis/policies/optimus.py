@@ -17,6 +17,8 @@ def optimus(arbiter: Arbiter) -> None:
 
     def scaling(agent: Agent) -> float:
         power = MODELS[agent.app.model].power
-        return float(agent.app.gang ** (power - 1)) / (1.0 if arbiter.has_machine(agent) else agent.app.slowdown)
+        return float(agent.app.gang ** (power - 1)) / (
+            1.0 if max(arbiter.free) >= agent.app.gang else agent.app.slowdown
+        )
 
     best_first(arbiter, lambda agent: -scaling(agent))
