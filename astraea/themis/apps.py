@@ -48,21 +48,14 @@ DEFAULT_TUNER: Final = Tuner()
 
 @dataclass(frozen=True, eq=False)
 class App:
-    """One exploration.
-
-    arrival : [s]
-    model : one of `MODELS`
-    gang : GPUs of each job
-    epoch : time of one epoch of a job whose gang is on one machine [s]
-    loss : of each job, the loss after every epoch until it converges
-    """
+    """One exploration."""
 
     name: str
-    arrival: float
-    model: str
-    gang: int
-    epoch: float
-    loss: tuple[FloatArray, ...]
+    arrival: float  # [s]
+    model: str  # one of `MODELS`
+    gang: int  # GPUs of each job
+    epoch: float  # time of one epoch of a job whose gang is on one machine [s]
+    loss: tuple[FloatArray, ...]  # of each job, the loss after every epoch until it converges
     tuner: Tuner = DEFAULT_TUNER
 
     @property
@@ -75,8 +68,6 @@ class App:
 class Workload:
     """Apps in order of arrival, and the machines.
 
-    machines : GPUs of each machine
-
     Raises
     ------
     InputError
@@ -85,7 +76,7 @@ class Workload:
 
     name: str
     apps: tuple[App, ...]
-    machines: IntArray
+    machines: IntArray  # GPUs of each
 
     def __post_init__(self) -> None:
         if not self.apps:

@@ -14,12 +14,7 @@ LATE: Final = 1 / SHARING_LOSS
 
 
 def rho_summary(result: Result) -> dict[str, float]:
-    """The figures of a run by name.
-
-    Parameters
-    ----------
-    result : Result
-        Of `themis.simulate`; rho is `finish_time_fairness` of its apps.
+    """The figures of a run of `themis.simulate` by name; rho is the `finish_time_fairness` of its apps.
 
     Returns
     -------

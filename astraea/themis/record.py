@@ -35,14 +35,9 @@ def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, 
     owed = [_owed(w.gpus, curve, active) for curve in asked]
     names = np.array([app.name for app in w.apps], dtype=object)
     inputs = {
-        "trace": w.name,
-        "trace_sha256": workload_digest(w),
-        "nodes": w.gpus,
-        "gpus_per_node": 1,
-        "machines": w.machines.tolist(),
-        "policy": policy,
-        "parameters": parameters,
-    }
+        "trace": w.name, "trace_sha256": workload_digest(w), "nodes": w.gpus, "gpus_per_node": 1,
+        "machines": w.machines.tolist(), "policy": policy, "parameters": parameters,
+    }  # fmt: skip
     return Result(
         jobs=app_table(w, agents, leases, owed, end),
         excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),

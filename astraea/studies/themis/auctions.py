@@ -1,17 +1,5 @@
 """Do the promises of the partial-allocation auction hold ([Mahajan2020] §3.3)? Random small auctions, and one by hand.
 
-product is maximal
-    No other rows that fit have a larger product of values; all combinations are tried.
-payments in [0, 1]
-    Every bidder keeps a part of its prize.
-truth is a best response
-    No other table of values gives a bidder more, if to keep the part c of a prize is worth c times the prize.
-truth is a best response, without payments
-    The same where winners keep all. It is a control: the search must find lies that pay.
-truth is a best response, in whole gangs
-    The same for what Themis hands out here: whole gangs, of which one more or less is drawn by lot. A lie pays if the
-    expected value of what is kept, the app's own 1 / rho with so many gangs, grows by more than 1 %.
-
 The first four are tried on arbitrary tables; the last one on bids of apps, as Themis makes them.
 """
 
@@ -32,10 +20,16 @@ from astraea.themis.auction import Bid, auction
 from astraea.themis.policies.themis import bid, partial_prize
 
 PROPERTIES: Final = (
+    # no other rows that fit have a larger product of values; all combinations are tried
     "product is maximal",
+    # every bidder keeps a part of its prize
     "payments in [0, 1]",
+    # no other table of values gives a bidder more, if to keep the part c of a prize is worth c times the prize
     "truth is a best response",
+    # the same where winners keep all; it is a control: the search must find lies that pay
     "truth is a best response, without payments",
+    # the same for what Themis hands out here: whole gangs, of which one more or less is drawn by lot; a lie pays if the
+    # expected value of what is kept, the app's own 1 / rho with so many gangs, grows by more than `WORTHWHILE`
     "truth is a best response, in whole gangs",
 )
 

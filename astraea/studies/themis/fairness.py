@@ -20,17 +20,7 @@ PLACED: Final = {0.75: "below 0.75", 0.9: "0.75 to 0.9", 1.0: "0.9 to 1", np.inf
 
 
 def quadrants(apps: pd.DataFrame) -> pd.DataFrame:
-    """Share of the apps of each scheduler in each of `CASES`.
-
-    Parameters
-    ----------
-    apps : DataFrame
-        With the columns scheduler, finish_time_fairness, rho_job.
-
-    Returns
-    -------
-    DataFrame, index scheduler, columns `CASES`; rows add up to 1
-    """
+    """Share of the apps (a row of `tables.app_table` each) of each scheduler in each of `CASES`; rows add up to 1."""
     case = (apps["finish_time_fairness"] > LATE) + 2 * (apps["rho_job"] < SHARING_LOSS)
     named = case.astype(int).map(dict(enumerate(CASES)))
     table = pd.crosstab(apps["scheduler"], named, normalize="index")
@@ -38,12 +28,7 @@ def quadrants(apps: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
-    """What becomes of apps by how well their gangs were placed.
-
-    Parameters
-    ----------
-    apps : DataFrame
-        With the columns scheduler, placement, finish_time_fairness, rho_job.
+    """What becomes of apps (a row of `tables.app_table` each) by how well their gangs were placed.
 
     Returns
     -------
@@ -53,7 +38,7 @@ def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
     group = pd.cut(apps["placement"].round(9), [-np.inf, *PLACED], right=False, labels=list(PLACED.values()))
     means = (
         apps.assign(late=(apps["finish_time_fairness"] > LATE).astype(float))
-        .groupby(["scheduler", group])
+        .groupby(["scheduler", group], observed=True)
         .agg(
             apps=("late", "size"),
             finish_time_fairness=("finish_time_fairness", "mean"),

@@ -37,28 +37,18 @@ POINTS: Final[dict[str, dict[str, Any]]] = {
 
 
 class Cell(NamedTuple):
-    """One simulation.
-
-    Attributes
-    ----------
-    apps, machines, trial, contention : the workload, as in `ThemisScale`
-    scheduler : name of a policy, or one of `VARIANTS`
-    f : of Themis and its variants
-    lease_term : [s]
-    error : of estimates, as a part
-    liar, factor : the place of the app that lies, and by what it multiplies its rho; 1 is the truth
-    """
+    """One simulation; apps, machines, trials and contention as in `ThemisScale`."""
 
     apps: int
     machines: tuple[int, ...]
-    scheduler: str = "themis"
+    scheduler: str = "themis"  # name of a policy, or one of `VARIANTS`
     trial: int = 0
     contention: float = 1.0
-    f: float = 0.8
-    lease_term: float = 900.0
-    error: float = 0.0
-    liar: int = 0
-    factor: float = 1.0
+    f: float = 0.8  # of Themis and its variants
+    lease_term: float = 900.0  # [s]
+    error: float = 0.0  # of estimates, as a part
+    liar: int = 0  # place of the app that lies
+    factor: float = 1.0  # by which it multiplies its rho; 1 is the truth
 
 
 def cell_of(size: ThemisScale, **point: Any) -> Cell:

@@ -2,16 +2,7 @@
 
 Of the evaluation in [Mahajan2020] only notes are at hand, so workloads are this project's own (`themis.workload`). The
 usual point has contention 1, leases of 15 minutes, f = 0.8 and no errors of estimates; everything else varies one of
-these. A trial is a seed, of the apps and of the errors.
-
-Scales
-------
-small
-    10 apps on 44 GPUs; some seconds for all tables together.
-paper
-    100 apps on 256 GPUs, 5 trials; 3 where the contention varies, and one, of 60 apps, for lies.
-full
-    As `paper`, with 20 trials, also where the contention varies.
+these. A trial is a seed, of the apps and of the errors. At the small scale all tables together take some seconds.
 """
 
 from __future__ import annotations
