@@ -36,14 +36,7 @@ def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
         Means; `late` is the share of late apps. Groups without apps are left out.
     """
     group = pd.cut(apps["placement"].round(9), [-np.inf, *PLACED], right=False, labels=list(PLACED.values()))
-    means = (
-        apps.assign(late=(apps["finish_time_fairness"] > LATE).astype(float))
-        .groupby(["scheduler", group], observed=True)
-        .agg(
-            apps=("late", "size"),
-            finish_time_fairness=("finish_time_fairness", "mean"),
-            rho_job=("rho_job", "mean"),
-            late=("late", "mean"),
-        )
-    )
+    frame = apps.assign(late=(apps["finish_time_fairness"] > LATE).astype(float))
+    averages = {name: (name, "mean") for name in ("finish_time_fairness", "rho_job", "late")}
+    means = frame.groupby(["scheduler", group], observed=True).agg(apps=("late", "size"), **averages)
     return means.reset_index().astype({"placement": str})

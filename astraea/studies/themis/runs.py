@@ -24,10 +24,8 @@ APP_COLUMNS: Final = (
 """What tables show of an app (`themis.record.app_table`): exploration is the number of its jobs, gang the GPUs of each,
 contention the average number of active apps in its life; jct and queueing_delay in s."""
 
-JOBS: Final = (*APP_COLUMNS, "attained_service", "work", "end_time")
+JOBS: Final[tuple[str, ...]] = (*APP_COLUMNS, "attained_service", "work", "end_time")
 """What is kept of a run's apps: `APP_COLUMNS`, and what `rho_summary` reads besides."""
-
-LEASES: Final = ("job_id", "demand", "start", "end", "is_local")
 
 POINTS: Final[dict[str, dict[str, Any]]] = {
     "themis-one-bidder": {"scheduler": "themis", "f": 1.0},
@@ -74,7 +72,9 @@ def simulated(cell: Cell) -> Result:
 
 def run_of(cell: Cell) -> Call:
     """Run of a cell; of the one at the usual point the leases are kept too."""
-    kept = {"jobs": JOBS, **({"grants": LEASES} if cell == Cell(cell.apps, cell.machines) else {})}
+    kept = {"jobs": JOBS}
+    if cell == Cell(cell.apps, cell.machines):
+        kept["grants"] = ("job_id", "demand", "start", "end", "is_local")
     columns = {name: value for name, value in cell._asdict().items() if name != "machines"}
     code = ("themis", "studies/themis/variants.py")
     return Call(simulated, (cell,), columns, code, expected=0.03 * cell.apps, kept=kept)
