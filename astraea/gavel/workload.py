@@ -15,13 +15,9 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.traces.columns import MAX_DEMAND, MAX_TIME, refuse
-from astraea.traces.readers.assemble import NO_GPU, reasons
-from astraea.traces.readers.gavel import FORMS
-from astraea.traces.readers.table import Table, make_table, read_rows, read_text
+from astraea.traces.readers.assemble import NO_GPU, reasons, tenant_of
+from astraea.traces.readers.gavel import MAX_STEPS, read_columns
 from astraea.traces.trace import no_excluded_jobs
-
-MAX_STEPS: Final = 1e15
-"""Largest number of steps that is accepted."""
 
 _STEPS: Final = f"a number of steps above 0 and at most {MAX_STEPS:g}"
 _GANG: Final = f"a whole number of GPUs from 1 to {MAX_DEMAND}"
@@ -113,29 +109,6 @@ class Workload:
     def __len__(self) -> int:
         return len(self.job_id)
 
-    def kinds(self, throughputs: Throughputs) -> IntArray:
-        """Return the configuration of each job, an index into the tables of `throughputs`.
-
-        Raises
-        ------
-        InputError
-            The configuration of a job was not measured, or runs on no accelerator type; names the first such job.
-        """
-        out = np.empty(len(self), np.int64)
-        for i, (kind, size) in enumerate(zip(self.job_type, self.scale_factor, strict=True)):
-            try:
-                out[i] = throughputs.kind(kind, int(size))
-            except InputError as err:
-                raise InputError(f"{self.name}, job {self.job_id[i]}: {err}") from None
-        stuck = np.flatnonzero(~throughputs.solo[0, out].any(axis=1))
-        if len(stuck):
-            i = int(stuck[0])
-            what = f"{self.job_type[i]!r} with a scale factor of {self.scale_factor[i]}"
-            raise InputError(
-                f"{self.name}, job {self.job_id[i]}: {what} can never run, its throughput is 0 on every accelerator"
-            )
-        return out
-
     def first(self, jobs: int) -> Workload:
         """Keep the first `jobs` jobs."""
         kept = {c: getattr(self, c)[:jobs] for c in _COLUMNS}
@@ -158,19 +131,8 @@ def read_workload(path: str | Path, throughputs: Throughputs) -> Workload:
         Names file, line, column, value and what is expected; an unknown job type is refused.
     """
     path = Path(path)
-    rows, lines = read_rows(path, read_text(path), tabs=True)
-    header = FORMS.get(len(rows[0]))
-    if header is None:
-        raise InputError(f"{path}, line {lines[0]}: expected 7 or 10 columns with tabs between, got {len(rows[0])}")
-    table = make_table(path, header, rows, lines)
-    kinds = table.text("job_type")
-    known = set(throughputs.job_types)
-    unknown = np.array([k not in known for k in kinds])
-    refuse(unknown, kinds, "job_type", table.where, f"a job type of {throughputs.name}")
-    size = table.demand("scale_factor").astype(np.int64)
-    steps = table.number("total_steps", _STEPS, lambda v: (v > 0) & (v <= MAX_STEPS))
-    arrival = table.seconds("arrival_time")
-    weight, factor = _priorities(table)
+    table, columns = read_columns(path, throughputs.job_types, throughputs.name)
+    kinds, size, steps = columns["job_type"], columns["demand"].astype(np.int64), columns["steps"]
     speed = dict(zip(throughputs.configurations, throughputs.solo[0], strict=True))
     never = np.full(len(throughputs.types), np.nan)
     rates = np.array([speed.get((k, int(s)), never) for k, s in zip(kinds, size, strict=True)])
@@ -180,38 +142,27 @@ def read_workload(path: str | Path, throughputs: Throughputs) -> Workload:
         (np.isnan(rates).all(axis=1), "its job type was not measured with that scale factor"),
         (~(rates > 0).any(axis=1), "its job type runs on no accelerator with that scale factor"),
     )
-    kept = np.flatnonzero(reason == "")
-    out = np.flatnonzero(reason != "")
+    kept, out = np.flatnonzero(reason == ""), np.flatnonzero(reason != "")
     aside = pd.DataFrame({"job_id": [str(i) for i in out], "reason": reason[out]}, dtype=object)
     if len(kept) == 0:
         counts = ", ".join(f"{n} {r}" for r, n in aside["reason"].value_counts().items())
         raise InputError(f"{path}: none of the {len(table)} rows is a job that can be simulated ({counts})")
-    order = kept[np.argsort(arrival[kept], kind="stable")]
+    order = kept[np.argsort(columns["submit_time"][kept], kind="stable")]
     rate = np.where(rates[order, 0] > 0, rates[order, 0], rates[order].max(axis=1))
+    slo = columns.get("slo", np.full(len(table), np.nan))[order] * steps[order] / rate
     return Workload(
-        name=path.name.removesuffix(".gz").removesuffix(".trace").removesuffix(".tsv"),
+        name=tenant_of(path, ".trace", ".tsv"),
         job_id=tuple(str(i) for i in order),
         job_type=tuple(kinds[order]),
         scale_factor=size[order],
         total_steps=steps[order],
-        arrival_time=arrival[order],
-        weight=weight[order],
-        slo=factor[order] * steps[order] / rate,
+        arrival_time=columns["submit_time"][order],
+        weight=columns.get("weight", np.ones(len(table)))[order],
+        slo=np.where(np.isnan(slo), np.inf, slo),
         entity=np.zeros(len(order), np.int64),
         entity_weight=np.ones(1),
         excluded_jobs=aside,
     )
-
-
-def _priorities(table: Table) -> tuple[FloatArray, FloatArray]:
-    """Weights, and deadlines as multiples of the duration (inf for none)."""
-    if "SLO" not in table.columns:
-        return np.ones(len(table)), np.full(len(table), np.inf)
-    weight = table.number("priority", "a number above 0", lambda v: (v > 0) & np.isfinite(v))
-    factor = table.number(
-        "SLO", "a multiple of the duration, or below 0 for none", lambda v: (v != 0) & (v <= 1e9) & np.isfinite(v)
-    )
-    return weight, np.where(factor > 0, factor, np.inf)
 
 
 def _whole(values: Sequence[int] | IntArray, low: int, high: int) -> npt.NDArray[np.bool_]:

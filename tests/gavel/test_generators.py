@@ -26,7 +26,8 @@ def differ(a: Workload, b: Workload) -> list[str]:
 
 def hours(w: Workload) -> Any:
     """Time of each job alone on V100s [h]."""
-    return w.total_steps / COMPACT.solo[0, w.kinds(COMPACT), 0] / 3600
+    speed = [COMPACT.alone(kind, int(size))[0] for kind, size in zip(w.job_type, w.scale_factor, strict=True)]
+    return w.total_steps / np.array(speed) / 3600
 
 
 @pytest.fixture(scope="module")

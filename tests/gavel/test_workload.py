@@ -53,7 +53,6 @@ def test_a_workload() -> None:
     w = workload()
     assert len(w) == 3
     assert w.scale_factor.dtype == np.int64
-    assert w.kinds(COMPACT).tolist() == [COMPACT.kind("A3C", 1)] * 2 + [COMPACT.kind("LM (batch size 5)", 4)]
     with pytest.raises(ValueError, match="read-only"):
         w.total_steps[0] = 1
     two = w.first(2)
@@ -88,20 +87,6 @@ def test_bad_columns(column: str, value: Any, says: str) -> None:
     with pytest.raises(InputError) as caught:
         workload(**{column: value})
     assert str(caught.value).startswith(says)
-
-
-def test_jobs_that_cannot_run() -> None:
-    with pytest.raises(InputError, match=r"^w, job b: the compact table: unknown job type 'GPT'; known are ResNet-18"):
-        workload(job_type=("A3C", "GPT", "A3C")).kinds(COMPACT)
-    with pytest.raises(InputError, match=r"^w, job c: the compact table: 'A3C' was not measured on a gang of 4 GPUs"):
-        workload(job_type=("A3C", "A3C", "A3C")).kinds(COMPACT)
-    solo = COMPACT.solo.copy()
-    solo[:, COMPACT.kind("A3C", 1)] = 0
-    nowhere = dataclasses.replace(COMPACT, solo=solo)
-    with pytest.raises(
-        InputError, match=r"^w, job a: 'A3C' with a scale factor of 1 can never run, its throughput is 0"
-    ):
-        workload().kinds(nowhere)
 
 
 def test_seven_columns(tmp_path: Path) -> None:
@@ -178,7 +163,5 @@ def test_real_traces(shared: Path) -> None:
     # gangs of 7, 12, 16, 20, 24, 32 and 64 GPUs, and types that train on one GPU only
     reasons = {r for w in vcs for r in w.excluded_jobs["reason"]}
     assert reasons == {"its job type was not measured with that scale factor"}
-    for w in (*vcs, *jobs.values()):
-        w.kinds(measured)
     reference = read_workload(shared / "reference" / "gavel" / "multi.trace", measured)
     assert len(reference) == 524

@@ -20,7 +20,8 @@ COMPACT = Throughputs.compact()
 def hours(jobs: int, seed: int, *, multiple: bool) -> np.ndarray:
     """Time of each job alone on V100s [h], from its whole steps."""
     w = released_continuous(jobs, 4.0, COMPACT, multiple=multiple, seed=seed)
-    return np.asarray(w.total_steps / COMPACT.solo[0, w.kinds(COMPACT), 0] / 3600)
+    speed = [COMPACT.alone(kind, int(size))[0] for kind, size in zip(w.job_type, w.scale_factor, strict=True)]
+    return np.asarray(w.total_steps / np.array(speed) / 3600)
 
 
 def test_jobs_of_seed_0_are_those_of_the_authors() -> None:

@@ -30,6 +30,9 @@ FORMS: Final[dict[int, tuple[str, ...]]] = {
         "priority", "SLO", "arrival_time",
     ),
 }  # fmt: skip
+MAX_STEPS: Final = 1e15
+"""Largest number of steps that is accepted."""
+
 _ACCELERATOR: Final = "v100"
 _KEY: Final = re.compile(r"\((['\"])(?P<type>.+)\1, (?P<scale>\d{1,7})\)")
 
@@ -41,29 +44,53 @@ def read_gavel(paths: Sequence[Path], throughputs: str | Path | None) -> Rows:
     (throughput 0).
     """
     speeds = _speeds(_find(paths[0], throughputs))
-    return together(
-        [_jobs(_table(path), speeds, tenant_of(path, ".trace", ".tsv"), several=len(paths) > 1) for path in paths]
-    )
+    return together([_jobs(path, speeds, tenant_of(path, ".trace", ".tsv"), several=len(paths) > 1) for path in paths])
 
 
-def _table(path: Path) -> Table:
+def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, dict[str, Any]]:
+    """Read a trace as it stands.
+
+    Parameters
+    ----------
+    known : sequence of str
+        Job types; another one is refused.
+    source : str
+        Where they come from, for messages.
+
+    Returns
+    -------
+    tuple
+        The table, for places; and of every row `job_type`, `demand` [GPU], `submit_time` [s], `steps`, and where there
+        are 10 columns `weight` and `slo`, a multiple of the duration, NaN for none.
+    """
     rows, lines = read_rows(path, read_text(path), tabs=True)
     header = FORMS.get(len(rows[0]))
     if header is None:
         raise InputError(f"{path}, line {lines[0]}: expected 7 or 10 columns with tabs between, got {len(rows[0])}")
-    return make_table(path, header, rows, lines)
-
-
-def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, several: bool) -> Rows:
-    steps = table.number("total_steps", "a number of steps above 0 and at most 1e+15", lambda v: (v > 0) & (v <= 1e15))
-    demand = table.demand("scale_factor")
-    submit = table.seconds("arrival_time")
+    table = make_table(path, header, rows, lines)
     types = table.text("job_type")
-    unknown = ~np.isin(types.astype(str), [job_type for job_type, _ in speeds])
-    refuse(unknown, types, "job_type", table.where, "a job type of the throughputs table")
+    unknown = ~np.isin(types.astype(str), list(known))
+    refuse(unknown, types, "job_type", table.where, f"a job type of {source}")
+    expected = f"a number of steps above 0 and at most {MAX_STEPS:g}"
+    columns = {
+        "job_type": types,
+        "demand": table.demand("scale_factor"),
+        "submit_time": table.seconds("arrival_time"),
+        "steps": table.number("total_steps", expected, lambda v: (v > 0) & (v <= MAX_STEPS)),
+    }
+    if "SLO" in table.columns:
+        columns["weight"] = table.number("priority", *POSITIVE)
+        factor = table.number("SLO", "a multiple of the duration, or below 0 for none", _is_slo)
+        columns["slo"] = np.where(factor > 0, factor, np.nan)
+    return table, columns
+
+
+def _jobs(path: Path, speeds: dict[tuple[str, int], float], tenant: str, several: bool) -> Rows:
+    table, columns = read_columns(path, [job_type for job_type, _ in speeds], "the throughputs table")
+    types, demand, submit = columns["job_type"], columns["demand"], columns["submit_time"]
     speed = np.array([speeds.get((t, int(d)), np.nan) for t, d in zip(types, demand, strict=True)])
     runs = speed > 0
-    duration = np.divide(steps, speed, out=np.full(len(table), np.nan), where=runs)
+    duration = np.divide(columns["steps"], speed, out=np.full(len(table), np.nan), where=runs)
     refuse(
         runs & ~((duration > 0) & (duration <= MAX_TIME)), table.words("total_steps"), "total_steps", table.where,
         f"at most {MAX_TIME:g} s of work at the measured throughput",
@@ -81,10 +108,8 @@ def _jobs(table: Table, speeds: dict[tuple[str, int], float], tenant: str, sever
             (speed == 0, f"its job type cannot run on that many {_ACCELERATOR.upper()}s (throughput 0)"),
         ),
     }
-    if "SLO" in table.columns:
-        rows["weight"] = table.number("priority", *POSITIVE)
-        factor = table.number("SLO", "a multiple of the duration, or below 0 for none", _is_slo)
-        rows["deadline"] = submit + np.where(factor > 0, factor, np.nan) * duration
+    if "slo" in columns:
+        rows |= {"weight": columns["weight"], "deadline": submit + columns["slo"] * duration}
     return Rows(frame(rows), table.where)
 
 
