@@ -2,8 +2,6 @@
 
 The band of the gradient boosting is conformal [Romano2019]: models of the first three quarters of the history tell by
 how much its quantiles miss on the last quarter.
-
-[Romano2019] Romano, Patterson, Candès, Conformalized Quantile Regression, NeurIPS 2019.
 """
 
 from __future__ import annotations

@@ -15,9 +15,6 @@ every i < k, whichever machine it is. So lots can be placed exactly if they use 
 
 Departures. Rows of a bid are whole gangs on identical machines, not numbers of single GPUs on each machine. An app that
 wins nothing is worth something, so that the product has a maximum although not everybody can win.
-
-[Cole2013] R. Cole, V. Gkatzelis and G. Goel, Mechanism Design for Fair Division: Allocating Divisible Items without
-Payments, EC 2013.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Rung r trains n_r jobs until each has had `first * eta**r` epochs, or has converged; then the ceil(n_r / eta) jobs of
 the lowest last loss go on. The last job trains until it converges. A rung is over when its slowest job is done.
-
-[Jamieson2016] Jamieson and Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter Optimization, AISTATS.
 """
 
 from __future__ import annotations

@@ -64,6 +64,16 @@ def test_every_key_has_one_reference() -> None:
     assert cited == set(listed)
 
 
+def test_no_other_docstring_repeats_a_reference() -> None:
+    text = " ".join((astraea.__doc__ or "").split())
+    titles = re.findall(rf"{KEY} .*?[A-Za-z]{{3,}}\. ([A-Z][^.]+)\. ", text)
+    assert len(titles) > 10
+    for path in (ROOT / "astraea").rglob("*.py"):
+        if path != ROOT / "astraea" / "__init__.py":
+            docstring = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split())
+            assert [title for title in titles if title in docstring] == [], path
+
+
 def test_the_readme_has_the_references_of_the_papers_that_are_reproduced() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     text = " ".join((astraea.__doc__ or "").split())

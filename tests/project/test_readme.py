@@ -19,7 +19,11 @@ PYTHON = [text for kind, text in BLOCKS if kind == "python"]
 CSV = next(text for kind, text in BLOCKS if kind == "csv")
 
 
-@pytest.mark.parametrize("line", [x.split("#")[0].strip() for x in SHELL.splitlines() if x.startswith("astraea ")])
+COMMANDS = [x.split("#")[0].strip() for x in SHELL.splitlines() if x.startswith("astraea ")]
+COMMANDS += re.findall(r"`(astraea [a-z][^`]*)`", README)
+
+
+@pytest.mark.parametrize("line", COMMANDS)
 def test_every_command_parses(line: str) -> None:
     command: click.Command = app
     context, rest = None, shlex.split(line)[1:]

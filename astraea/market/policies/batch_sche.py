@@ -3,8 +3,6 @@
 [Zhang2020] knows neither tenants nor sharing, so [Wang2023] runs it for each tenant in its private cluster. Its batches
 at geometrically increasing times, posted prices and placements are those that Astraea is made of (§4.1); here Astraea
 itself runs on each private cluster, where there is nobody to share with.
-
-[Zhang2020] Zhang et al., Online Scheduling of Heterogeneous Distributed Machine Learning Jobs, MobiHoc 2020.
 """
 
 from __future__ import annotations

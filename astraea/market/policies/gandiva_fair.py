@@ -7,9 +7,6 @@ are filled by their number, so that a gang may spread where one server could hav
 [Chaudhary2020] divides the GPUs by time slices and migrates jobs to balance load. Jobs of this market are never
 preempted, so neither is here, and fairness is as coarse as jobs are long. Its trading between GPU generations needs
 several.
-
-[Chaudhary2020] Chaudhary et al., Balancing Efficiency and Fairness in Heterogeneous GPU Clusters for Deep Learning,
-EuroSys 2020.
 """
 
 from __future__ import annotations

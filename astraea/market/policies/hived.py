@@ -7,8 +7,6 @@ have no use for.
 
 [Zhao2020] takes an opportunistic job off its cells when their owner asks for them. Jobs of this market are never
 preempted; instead a tenant lends nothing while a job waits that could run in its virtual private cluster.
-
-[Zhao2020] Zhao et al., HiveD: Sharing a GPU Cluster for Deep Learning with Guarantees, OSDI 2020.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Jobs of 0 GPUs are CPU jobs. TIMEOUT and NODE_FAIL count as failed, as the publishers count them. A tenant's weight is
 the number of GPUs of its virtual cluster on the last day on which it had any. Times have no zone and become
 seconds from the earliest submission of a GPU job.
-
-[Hu2021] Hu et al., Characterization and Prediction of Deep Learning Workloads in Large-Scale GPU Datacenters, SC 2021.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ Choices, where the log leaves them open:
 - a job whose last attempt has no end was still running when the log was taken, so its duration is not known;
 - times are local and naive. On 2017-11-05 clocks went back from 2:00 to 1:00: an interval inside that hour that seems
   to end before it starts cannot be measured.
-
-[Jeon2019] Jeon et al., Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training Workloads, USENIX ATC 2019.
 """
 
 from __future__ import annotations
