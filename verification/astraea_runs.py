@@ -8,7 +8,7 @@ when it ended), `lease_expiry_cnt`, `preempt_cnt`, `submit_time` [s], `duration`
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +17,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy_api import Policy
+from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.arrays import FloatArray
@@ -38,16 +38,16 @@ class Preset(NamedTuple):
 
     policy: str
     parameters: dict[str, str]
-    skips: bool  # whether it had the flaw `engine.leases.pass_over_neighbours`, as all but the mended one
+    is_flawed: bool  # whether it removed jobs from a list while it walked it, as all but the mended one
 
 
 RUNS: Final = {
-    "astraea-repaired": Preset("astraea-released", {}, skips=False),
-    "astraea": Preset("astraea-released", {}, skips=True),
-    "tiresias": Preset("astraea-released", {"job_order": "2das"}, skips=True),
-    "themis": Preset("astraea-released", {"job_order": "themis"}, skips=True),
-    "fifo": Preset("astraea-released", {"job_order": "fifo"}, skips=True),
-    "yarn": Preset("yarn-cs", {}, skips=True),
+    "astraea-repaired": Preset("astraea-released", {}, is_flawed=False),
+    "astraea": Preset("astraea-released", {}, is_flawed=True),
+    "tiresias": Preset("astraea-released", {"job_order": "2das"}, is_flawed=True),
+    "themis": Preset("astraea-released", {"job_order": "themis"}, is_flawed=True),
+    "fifo": Preset("astraea-released", {"job_order": "fifo"}, is_flawed=True),
+    "yarn": Preset("yarn-cs", {}, is_flawed=True),
 }
 """Names of runs -> policy."""
 
@@ -66,9 +66,12 @@ class Reference:
     def policy(self) -> Policy:
         """The same here."""
         preset = RUNS[self.run]
-        chosen = get_policy(preset.policy)(**preset.parameters)
-        # the flaw is the engine's, for every policy that has a parameter of this name
-        return replace(chosen, parameters={**chosen.parameters, "skipped_neighbour": float(preset.skips)})
+        return get_policy(preset.policy)(**preset.parameters)
+
+    @property
+    def settings(self) -> Settings:
+        """Overheads are only counted in the released simulator, and most of its runs have the flaw."""
+        return Settings(checkpoint_overhead=0.0, restart_overhead=0.0, list_removal_flaw=RUNS[self.run].is_flawed)
 
 
 def references(folder: str | Path) -> list[Reference]:
@@ -112,9 +115,8 @@ def compare(reference: Reference) -> pd.DataFrame:
     """
     theirs = read_output(reference.output)
     trace = read_trace(reference.input, format="tiresias-csv", time_unit="s")
-    settings = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)  # only counted in the released simulator
     cluster = Cluster(reference.nodes)
-    result = simulate(trace, cluster, reference.policy, settings=settings, keep_log=True)
+    result = simulate(trace, cluster, reference.policy, settings=reference.settings, keep_log=True)
     assert result.grants is not None
     ours = result.jobs.assign(job_id=result.jobs["job_id"].astype(str)).set_index("job_id")
     check_jobs(reference, list(ours.index), theirs)
@@ -133,7 +135,7 @@ def compare(reference: Reference) -> pd.DataFrame:
             "duration": ours["duration"],
             "end_time": ours["end_time"],
             "their_end_time": theirs["end_time"],
-            "rho_job": released_rho(trace, result, settings.interval),
+            "rho_job": released_rho(trace, result, reference.settings.interval),
             "their_rho_job": theirs["fairness"],
             "lease_ends": ours["leases"] - 1 - lost.loc[ours.index],
             "their_lease_ends": theirs["lease_expiry_cnt"],

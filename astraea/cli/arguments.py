@@ -179,6 +179,8 @@ def first_seeds(text: str) -> list[int]:
 
 def value(text: str) -> float | str:
     """Read a number; what is none stays text, for placement and estimator."""
+    if text in ("true", "false"):
+        return text == "true"
     try:
         number = float(text.replace("_", "x"))  # float() would read 9_00 as 900
     except ValueError:

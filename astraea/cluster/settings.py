@@ -27,6 +27,8 @@ class Settings:
         Where policies that need running times get them: oracle, noisy, history or gradient-boosting.
     estimate_error : float
         Mean absolute percentage error of the estimator `noisy` (0.5 is 50 %), 0 for the others.
+    list_removal_flaw : bool
+        Whether some leases last a round longer, as in the simulator that ASTRAEA's authors released.
     """
 
     interval: float = 10.0
@@ -35,6 +37,7 @@ class Settings:
     placement: str = "consolidated"
     estimator: str = "oracle"
     estimate_error: float = 0.0
+    list_removal_flaw: bool = False
 
     def __post_init__(self) -> None:
         if self.placement not in PLACEMENTS:
@@ -43,8 +46,8 @@ class Settings:
             number(getattr(self, f.name), f.name, least=0, most=1e9, expected="a time from 0 to 1e9 s")
         if self.interval == 0:
             raise InputError("interval must be above 0 s, got 0")
-        from astraea.estimation.estimators import (
-            check,  # takes a second to import; `astraea policies` needs no estimator
-        )
+        if not isinstance(self.list_removal_flaw, bool):
+            raise InputError(f"list_removal_flaw must be true or false, got {self.list_removal_flaw!r}")
+        from astraea.estimation.estimators import check  # takes a second, which who only lists settings need not wait
 
         check(self.estimator, self.estimate_error)

@@ -12,11 +12,10 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import decisions, loop
-from astraea.cluster.engine.compilation import compiled_for
 from astraea.cluster.engine.placement import PLACEMENTS
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, Private, View, grown, new_state, quotas, whole
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy_api import Policy
+from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.tables import grant_log, job_table, timeline_table
 from astraea.core.checks import whole_number
@@ -87,7 +86,7 @@ def simulate(
         memory=policy.memory,
         lease_rounds=lease_rounds,
         interval=settings.interval,
-        skipped_neighbour=policy.parameters.get("skipped_neighbour", 0.0) > 0,
+        list_removal_flaw=settings.list_removal_flaw,
         checkpoint=settings.checkpoint_overhead,
         restart=settings.restart_overhead,
         placement=PLACEMENTS.index(settings.placement),
@@ -95,7 +94,7 @@ def simulate(
         keep_log=keep_log,
         revisit=attention(policy, settings) if skip_rounds else EVERY_ROUND,
     )
-    run, select = compiled_for(policy.select)
+    run, select = loop.compiled_for(policy.select)
     began = time.perf_counter()
     while (outcome := run(view, private, select)) in (loop.FULL, loop.PAUSED):
         if outcome == loop.FULL:
@@ -139,7 +138,7 @@ def rounds_of_lease(policy: Policy, settings: Settings) -> int:
 def attention(policy: Policy, settings: Settings) -> int:
     """At which rounds the policy is asked although nothing happened."""
     revisit = policy.revisit(policy.parameters)
-    # a grant that could not be placed leaves GPUs free, and the policy may answer otherwise the next time
+    # a grant that could not be placed leaves GPUs free, and the policy may decide otherwise the next time
     return max(revisit, WHILE_ONE_FITS) if settings.placement == "strict" else revisit
 
 

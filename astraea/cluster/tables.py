@@ -6,16 +6,20 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.engine.state import HOUR, Private, View
+from astraea.core.arrays import FloatArray
 from astraea.traces.trace import Trace
 
 KINDS = np.array(["start", "restart", "renewal"], dtype=object)
 
 
+def ratio(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Quotients; NaN where nothing is in the denominator, because the job was owed, or executed, nothing."""
+    return np.divide(a, b, out=np.full(len(a), np.nan), where=b > 0)
+
+
 def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
     """`Result.jobs`."""
     jct = x.job.end_time - trace.submit_time
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rho = np.where(x.job.fair_service > 0, s.job.attained_service / x.job.fair_service, np.nan)
     frame = trace.frame
     return pd.DataFrame(
         {
@@ -28,10 +32,10 @@ def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
             "duration": trace.duration,
             "jct": jct,
             "queueing_delay": jct - s.job.executed,
-            "slowdown": jct / s.job.executed,
+            "slowdown": ratio(jct, s.job.executed),
             "attained_service": s.job.attained_service,
             "fair_service": x.job.fair_service,
-            "rho_job": rho,
+            "rho_job": ratio(s.job.attained_service, x.job.fair_service),
             "leases": s.job.leases,
             "preemptions": x.job.preemptions,
             "overhead": x.job.overhead,

@@ -30,7 +30,7 @@ def average_jct(result: Result) -> float:
 
 
 def average_slowdown(result: Result) -> float:
-    """Mean of (pending + running) / running [1] ([Ye2022] §6.1.4)."""
+    """Mean of (pending + running) / running [1] ([Ye2022] §6.1.4), of the jobs that executed for some time."""
     return float(result.jobs["slowdown"].mean())
 
 

@@ -12,6 +12,9 @@ JOB_COLUMNS: Final = (
     "slowdown", "attained_service", "fair_service", "rho_job", "leases", "preemptions", "overhead",
 )  # fmt: skip
 
+GRANT_COLUMNS: Final = ("job_id", "demand", "start", "end")
+"""What every system says of a grant: who held how many GPUs, from when until when [s]."""
+
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -21,13 +24,16 @@ class Result:
     ----------
     jobs : DataFrame
         One row per simulated job in trace order: `JOB_COLUMNS` (times in s, service in GPU-s), `user`, and
-        `contention`, the average number of active jobs during its life.
+        `contention`, the average number of active jobs during its life. Undefined ratios are NaN: `rho_job` of a job
+        that was owed nothing, `slowdown` of one so short that it executed for no time.
     excluded_jobs : DataFrame, columns job_id, tenant, demand, duration, reason
         Jobs that no policy could ever run; not simulated.
     timeline : DataFrame, columns time, tenant, attained_service, fair_service, held, waiting
         At every whole hour: GPU-time since second 0 (Eqs. 9, 11), GPUs held, GPUs that pending jobs ask for.
-    grants : DataFrame or None, columns job_id, tenant, demand, start, end, kind, nodes
-        One row per lease; kind is start, restart or renewal. Only if asked for.
+    grants : DataFrame or None
+        One row for each time that a job, or an app, held GPUs without a break or under one lease: `GRANT_COLUMNS`, and
+        what only one system knows. `cluster`, only if asked for: tenant, kind (start, restart or renewal), nodes (how
+        many). `gavel`: part, 0.5 where the GPUs were shared. `themis`: is_local, whether they were on one machine.
     placements : DataFrame or None, columns grant, node, gpus
         Nodes of each grant that is no renewal (`grant` is its row in `grants`). Only if asked for.
     provenance : dict

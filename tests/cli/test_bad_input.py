@@ -108,8 +108,8 @@ SIMULATE: dict[str, tuple[list[str], list[str]]] = {
         ["policy astraea-released: job_order must be fairness or 2das or themis or fifo, got 'lifo'"],
     ),
     "word where true or false is expected": (
-        ["good.csv", *S, *RUN, "--policy", "astraea-released", "--param", "skipped_neighbour=maybe"],
-        ["skipped_neighbour must be false or true, got 'maybe'"],
+        ["good.csv", *S, *RUN, "--policy", "astraea-released", "--param", "list_removal_flaw=maybe"],
+        ["list_removal_flaw must be true or false, got 'maybe'"],
     ),
     "f outside its range": (
         ["good.csv", *S, *RUN, "--policy", "themis", "--param", "f=1.2"],

@@ -37,8 +37,8 @@ def workload(seed: int) -> pd.DataFrame:
 
 def ours(frame: pd.DataFrame, weights: dict[str, float], gpus: int, order: str, flawed: bool, **more: float) -> Result:
     """What the package makes of it."""
-    policy = get_policy("astraea-released")(job_order=order, skipped_neighbour=flawed, **more)
-    settings = Settings(checkpoint_overhead=0, restart_overhead=0)
+    policy = get_policy("astraea-released")(job_order=order, **more)
+    settings = Settings(checkpoint_overhead=0, restart_overhead=0, list_removal_flaw=flawed)
     trace = Trace.from_frame(frame, weights=weights)
     return simulate(trace, Cluster(gpus // 4, 4), policy, settings=settings, keep_log=True)
 
@@ -86,7 +86,7 @@ def test_the_job_behind_one_that_ends_is_a_round_late() -> None:
     """a0, a1 and a2 are launched in this order and end together: a1 is not looked at when a0 is removed."""
     rows = jobs("a0 1 0 30", "a1 1 0 30", "a2 1 0 30", "a3 1 10 20", "a4 1 10 20", "a5 1 10 20")
     mended = simulated(rows, 3, "astraea-released")
-    flawed = simulated(rows, 3, "astraea-released", skipped_neighbour=True)
+    flawed = simulated(rows, 3, "astraea-released", flawed=True)
     assert drawn(mended, 10) == ["a0 S==", "a1 S==", "a2 S==", "a3  ..S=", "a4  ..S=", "a5  ..S="]
     starts = dict(zip(flawed.jobs["job_id"], flawed.jobs["first_start_time"], strict=True))
     assert starts == {"a0": 0, "a1": 0, "a2": 0, "a3": 30, "a4": 30, "a5": 40}
@@ -98,7 +98,7 @@ def test_the_job_behind_one_that_ends_is_a_round_late() -> None:
 def test_the_lease_of_the_job_behind_goes_on_for_a_round() -> None:
     """At 30 s a0 and a2 leave the list and are launched again behind a1, so that at 70 s a1 stands behind a2."""
     rows = jobs("a0 1 0 90", "a1 1 0 90", "a2 1 0 90")
-    assert drawn(simulated(rows, 3, "astraea-released", lease_term=30, skipped_neighbour=True), 10) == [
+    assert drawn(simulated(rows, 3, "astraea-released", lease_term=30, flawed=True), 10) == [
         "a0 S==r==r==",
         "a1 S===r===r",  # not looked at when the lease of a0 ends, nor when that of a2 does
         "a2 S==r===r==",  # behind a0 at 60 s, and when a0 completes at 90 s

@@ -13,7 +13,8 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.core.result import JOB_COLUMNS
+from astraea.core.metrics import average_slowdown
+from astraea.core.result import GRANT_COLUMNS, JOB_COLUMNS
 from astraea.traces.trace import Trace
 
 FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
@@ -34,6 +35,16 @@ def test_a_job_is_seen_at_the_next_round_and_ends_at_its_exact_time() -> None:
     assert result.jobs["end_time"].tolist() == [12.5, 24, 31]
     assert result.jobs["queueing_delay"].tolist() == [0, 16.75, 10]
     assert tuple(result.jobs.columns[: len(JOB_COLUMNS)]) == JOB_COLUMNS
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_job_that_executes_for_no_time_has_no_slowdown() -> None:
+    """Two jobs of a duration that no clock can show: one starts at once, one waits for 10 s; both leave everything."""
+    result = simulate(trace_of(("a", 1, 0, 1e-320), ("a", 1, 5, 1e-320), ("a", 1, 10, 30)), Cluster(1, 1), "fifo")
+    assert result.jobs["jct"].tolist() == [0, 5, 40]
+    assert result.jobs["slowdown"].isna().tolist() == [True, True, False]
+    assert np.isfinite(result.jobs["contention"]).all()
+    assert average_slowdown(result) == pytest.approx(4 / 3)
 
 
 def test_overheads_are_charged_as_time_and_never_as_progress() -> None:
@@ -120,7 +131,8 @@ def test_bad_arguments_are_refused(change: dict[str, Any], message: str) -> None
 
 
 @pytest.mark.parametrize(
-    "values", [{"interval": 0}, {"interval": -1}, {"restart_overhead": np.nan}, {"placement": "near"}]
+    "values",
+    [{"interval": 0}, {"interval": -1}, {"restart_overhead": np.nan}, {"placement": "near"}, {"list_removal_flaw": 1}],
 )
 def test_bad_settings_are_refused(values: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"{next(iter(values))} must be"):
@@ -190,6 +202,7 @@ def test_the_log_grows_with_nine_thousand_leases() -> None:
     result = simulate(trace, Cluster(2, 2), policy_, settings=FREE, keep_log=True)
     assert result.grants is not None
     assert result.placements is not None
+    assert set(GRANT_COLUMNS) <= set(result.grants)
     assert len(result.grants) == result.jobs["leases"].sum() == 9000
     assert (result.placements.groupby("grant")["gpus"].sum() == 2).all()
     held = result.grants["demand"] * (result.grants["end"] - result.grants["start"])

@@ -9,7 +9,7 @@ import pytest
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import View
-from astraea.cluster.policy_api import Policy, all_candidates, fits, grant, place_on, policy, revoke
+from astraea.cluster.policy import Policy, all_candidates, fits, grant, place_on, policy, revoke
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import PolicyError
 from astraea.traces.trace import Trace
@@ -22,7 +22,7 @@ def trace_of(*jobs: tuple[Any, ...]) -> Trace:
 
 
 CELL = '''
-from astraea.cluster.policy_api import all_candidates, fits, grant, policy
+from astraea.cluster.policy import all_candidates, fits, grant, policy
 
 @policy("mine")
 def mine(s):

@@ -137,7 +137,7 @@ def test_the_simulator_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 HOME_MADE = """
 from astraea.core.compilation import compiled
-from astraea.cluster.policy_api import all_candidates, fits, grant, policy
+from astraea.cluster.policy import all_candidates, fits, grant, policy
 
 LIMIT = {limit}
 

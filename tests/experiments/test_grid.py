@@ -12,7 +12,7 @@ from small_runs import FOUR, content, forbid, same, tiny
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy_api import all_candidates, fits, grant, policy
+from astraea.cluster.policy import all_candidates, fits, grant, policy
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.metrics import summary

@@ -8,6 +8,7 @@ from gavel_small import Table, fixed, of, workload
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from astraea.core.result import GRANT_COLUMNS
 from astraea.gavel.rounds.mechanism import ROUNDS, Mechanism
 from astraea.gavel.simulate import simulate
 from verification.gavel_rounds import RELEASED_ROUNDS
@@ -93,6 +94,7 @@ def test_received_fractions_converge_to_the_allocation(mechanism: Mechanism) -> 
     end = result.jobs["end_time"].iloc[4]
     assert end < 1.2e5
     grants = result.grants
+    assert set(GRANT_COLUMNS) <= set(grants)
     held = (grants["end"].clip(upper=end) - grants["start"]).clip(lower=0).groupby(grants["job_id"]).sum() / end
     for j in range(4):
         assert held[f"j{j}"] == pytest.approx(sum(shares[j]), abs=0.02)

@@ -19,7 +19,7 @@ from workloads import Audit, audit, digest, key
 
 import astraea
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy_api import Policy
+from astraea.cluster.policy import Policy
 from astraea.traces.trace import Trace
 
 

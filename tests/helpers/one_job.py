@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.remaining_service import expect
+from astraea.cluster.engine.leases import expect
 from astraea.cluster.engine.state import View, new_state
-from astraea.cluster.policy_api import remaining_service, total_service
+from astraea.cluster.policy import remaining_service
 from astraea.estimation.estimates import Estimates
 from astraea.traces.trace import Trace
 
@@ -33,4 +33,4 @@ def left(e: Estimates, progress: float) -> tuple[float, float]:
     view.job[0].estimate, view.job[0].progress = e.median[0], progress
     view.job[0].spread_below, view.job[0].spread_above = e.spread_below[0], e.spread_above[0]
     expect(view, 0)
-    return float(total_service(view, 0)), float(remaining_service(view, 0))
+    return float(view.job[0].total_service), float(remaining_service(view, 0))

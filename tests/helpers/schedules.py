@@ -25,9 +25,11 @@ def jobs(*rows: str) -> list[dict[str, Any]]:
     return out
 
 
-def simulated(rows: list[dict[str, Any]], gpus: int, policy: str, **parameters: float) -> Result:
+def simulated(
+    rows: list[dict[str, Any]], gpus: int, policy: str, *, flawed: bool = False, **parameters: float
+) -> Result:
     """Run on one node, without overheads."""
-    settings = Settings(checkpoint_overhead=0, restart_overhead=0)
+    settings = Settings(checkpoint_overhead=0, restart_overhead=0, list_removal_flaw=flawed)
     trace = Trace.from_frame(pd.DataFrame(rows))
     result = simulate(trace, Cluster(1, gpus), get_policy(policy)(**parameters), settings=settings, keep_log=True)
     assert len(result.excluded_jobs) == 0

@@ -10,7 +10,7 @@ import pytest
 from themis_small import app, arbiter_of, ends, gangs, given, next_round, tables, workload
 
 from astraea.core.errors import InputError
-from astraea.core.result import Result
+from astraea.core.result import GRANT_COLUMNS, Result
 from astraea.themis.apps import Tuner, Workload
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.policies import POLICIES, get_policy
@@ -366,4 +366,5 @@ def test_the_jobs_of_a_rung_are_what_an_app_can_use() -> None:
     for policy in POLICIES:
         grants = simulate(w, get_policy(policy)).grants
         assert grants is not None
+        assert set(GRANT_COLUMNS) <= set(grants)
         assert list(grants["end"]) == [60.0, 60.0, 60.0, 120.0], policy

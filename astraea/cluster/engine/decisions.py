@@ -7,7 +7,7 @@ from typing import Final
 from astraea.cluster.engine import placement
 from astraea.cluster.engine.leases import lose, revoke_lease, start_lease
 from astraea.cluster.engine.queues import dequeue, put
-from astraea.cluster.engine.state import ASKING, PENDING, RUNNING, Private, View
+from astraea.cluster.engine.state import EXPIRED, PENDING, RUNNING, Private, View
 from astraea.core.compilation import inlined
 
 # the rules that a policy can break
@@ -21,37 +21,37 @@ MISPLACED: Final = 7  # chose nodes that do not exist, have too few free GPUs, o
 
 
 @inlined
-def answer_is_valid(s: View, x: Private) -> bool:
+def are_valid(s: View, x: Private) -> bool:
     """Check what the policy chose: real candidates, each once, within the GPUs that are there."""
     gpus = s.node_free.sum()
-    for k in range(s.clock[0].n_asking):
-        gpus += s.job[s.asking[k]].demand
+    for k in range(s.clock[0].n_expired):
+        gpus += s.job[s.expired[k]].demand
     for k in range(s.clock[0].n_revoked):
         j = s.revoked[k]
         if not 0 <= j < len(s.job) or s.job[j].status != RUNNING:
             x.engine[0].violation, x.engine[0].violator = NOT_RUNNING, j
             return False
-        s.job[j].picked = False
+        s.job[j].decided = False
     for k in range(s.clock[0].n_revoked):
-        if s.job[s.revoked[k]].picked:
+        if s.job[s.revoked[k]].decided:
             x.engine[0].violation, x.engine[0].violator = NOT_RUNNING, s.revoked[k]
             return False
-        s.job[s.revoked[k]].picked = True
+        s.job[s.revoked[k]].decided = True
         gpus += s.job[s.revoked[k]].demand
-    if s.clock[0].n_picks > s.clock[0].gpus:
-        x.engine[0].violation, x.engine[0].violator = OVER_CAPACITY, s.picks[s.clock[0].gpus]
+    if s.clock[0].n_granted > s.clock[0].gpus:
+        x.engine[0].violation, x.engine[0].violator = OVER_CAPACITY, s.granted[s.clock[0].gpus]
         return False
-    for k in range(s.clock[0].n_picks):
-        if 0 <= s.picks[k] < len(s.job):
-            s.job[s.picks[k]].picked = False
-    for k in range(s.clock[0].n_picks):
-        j = s.picks[k]
+    for k in range(s.clock[0].n_granted):
+        if 0 <= s.granted[k] < len(s.job):
+            s.job[s.granted[k]].decided = False
+    for k in range(s.clock[0].n_granted):
+        j = s.granted[k]
         code = 0
         if not 0 <= j < len(s.job):
             code = NOT_A_JOB
-        elif s.job[j].status != PENDING and s.job[j].status != ASKING:
+        elif s.job[j].status != PENDING and s.job[j].status != EXPIRED:
             code = NOT_A_CANDIDATE
-        elif s.job[j].picked:
+        elif s.job[j].decided:
             code = GRANTED_TWICE
         elif s.job[j].demand > gpus:
             code = OVER_CAPACITY
@@ -59,30 +59,30 @@ def answer_is_valid(s: View, x: Private) -> bool:
             x.engine[0].violation, x.engine[0].violator = code, j
             return False
         gpus -= s.job[j].demand
-        s.job[j].picked = True
+        s.job[j].decided = True
     return True
 
 
 @inlined
 def apply(s: View, x: Private) -> bool:
-    """Carry the answer out: revocations and preemptions first, then leases in order of selection.
+    """Carry the decisions out: revocations and preemptions first, then leases in order of selection.
 
     False if the nodes that the policy chose cannot be given.
     """
     time = s.clock[0].now
     for k in range(s.clock[0].n_revoked):
-        s.job[s.revoked[k]].picked = False
+        s.job[s.revoked[k]].decided = False
         revoke_lease(s, x, s.revoked[k], time)
-    for k in range(s.clock[0].n_asking):
-        j = s.asking[k]
-        if not s.job[j].picked:
+    for k in range(s.clock[0].n_expired):
+        j = s.expired[k]
+        if not s.job[j].decided:
             lose(s, x, j, time)
     choice, n_started = 0, 0
-    for k in range(s.clock[0].n_picks):
-        j = s.picks[k]
-        s.job[j].picked = False
+    for k in range(s.clock[0].n_granted):
+        j = s.granted[k]
+        s.job[j].decided = False
         s.open_gangs[s.job[j].demand] += 1
-        if s.job[j].status == ASKING:
+        if s.job[j].status == EXPIRED:
             start_lease(s, x, j, time)
         elif choice < s.clock[0].n_choices and s.choices[choice].job == j:
             choice = place_as_chosen(s, j, choice)
@@ -99,8 +99,8 @@ def apply(s: View, x: Private) -> bool:
     if choice < s.clock[0].n_choices:
         x.engine[0].violation, x.engine[0].violator = MISPLACED, s.choices[choice].job
         return False
-    s.clock[0].n_asking = 0
-    s.clock[0].n_picks = 0
+    s.clock[0].n_expired = 0
+    s.clock[0].n_granted = 0
     s.clock[0].n_revoked = 0
     s.clock[0].n_choices = 0
     for t in range(len(s.tenant)):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from astraea.cluster.engine import accounting, events, placement
-from astraea.cluster.engine.queues import enqueue_one, put
-from astraea.cluster.engine.remaining_service import expect
-from astraea.cluster.engine.state import ASKING, DONE, PENDING, RUNNING, Private, View
+from astraea.cluster.engine import accounting, placement
+from astraea.cluster.engine.queues import enqueue_one, push_event, put, remove_event
+from astraea.cluster.engine.state import DONE, EXPIRED, PENDING, RUNNING, Private, View
 from astraea.core.compilation import inlined
 
 
@@ -63,7 +62,9 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
     x.job[j].end_time = end
     x.job[j].fair_service = accounting.job_fair(s, j, time)
     life = time - s.job[j].submit_time
-    x.job[j].contention_mean = (accounting.contention_integral(s, time) - s.job[j].contention_at_submit) / life
+    x.job[j].contention_mean = s.clock[0].active_jobs
+    if life > 0:
+        x.job[j].contention_mean = (accounting.contention_integral(s, time) - s.job[j].contention_at_submit) / life
     accounting.change_active(s, j, -1, time)
     s.job[j].status = DONE
     x.engine[0].n_done += 1
@@ -79,9 +80,9 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
     x.job[j].overhead += overhead
     s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
     expect(s, j)
-    s.job[j].status = ASKING
-    put(s.asking, s.clock[0].n_asking, j)
-    s.clock[0].n_asking += 1
+    s.job[j].status = EXPIRED
+    put(s.expired, s.clock[0].n_expired, j)
+    s.clock[0].n_expired += 1
     s.clock[0].free += s.job[j].demand
 
 
@@ -98,7 +99,7 @@ def lose(s: View, x: Private, j: int, time: float) -> None:
 @inlined
 def start_lease(s: View, x: Private, j: int, time: float) -> None:
     """A lease for job `j`, which is placed."""
-    renewal = s.job[j].status == ASKING
+    renewal = s.job[j].status == EXPIRED
     x.job[j].cold = not renewal and s.job[j].leases > 0
     if s.job[j].leases == 0:
         x.job[j].first_start = time
@@ -120,7 +121,7 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].running_position = s.clock[0].n_running
     s.clock[0].n_running += 1
     accounting.change_held(s, s.job[j].tenant, s.job[j].demand, time)
-    events.push(x, j, min(finish_time(s, x, j), x.job[j].lease_end))
+    push_event(x, j, min(finish_time(s, x, j), x.job[j].lease_end))
 
 
 @inlined
@@ -142,7 +143,7 @@ def write_log(s: View, x: Private, j: int, time: float, kind: int) -> None:
 @inlined
 def revoke_lease(s: View, x: Private, j: int, time: float) -> None:
     """Job `j` loses its GPUs in the middle of a lease, and what it did since its last checkpoint."""
-    events.remove(x, j)
+    remove_event(x, j)
     charge(s, x, j, time, time)
     x.job[j].overhead += time - s.job[j].lease_start
     lose(s, x, j, time)
@@ -150,42 +151,24 @@ def revoke_lease(s: View, x: Private, j: int, time: float) -> None:
 
 
 @inlined
-def pass_over_neighbours(s: View, x: Private, round_time: float) -> None:
-    """Of two jobs launched one after the other that both end a lease or complete by this round, the second is late.
+def expect(s: View, j: int) -> None:
+    """Estimate the service of the whole job `j` again, after its progress has changed ([Ye2022] §6.1.5).
 
-    The simulator that ASTRAEA's authors released removes jobs from the list of running jobs, kept in the order in
-    which they were launched, while it walks it, so that the job behind a removed one is not looked at before the
-    next round. That job keeps its GPUs, and its lease, until then.
+    The estimate is a log-logistic distribution around its median m, with one shape below and one above it. Its
+    survival function is S(x) = 1 / (1 + (x / m)^(1 / spread)); expected is the median of what is left of it after
+    the service e that the job has had, S(x) = S(e) / 2, which is always above e: a job that outlives its estimate
+    never has nothing left. Without spread, and before any service, it is m.
     """
-    due = 0
-    while x.engine[0].heap_size > 0 and x.heap[0].time <= round_time:
-        s.asking[due] = x.heap[0].job
-        events.remove(x, s.asking[due])
-        due += 1
-    is_removed = False
-    for k in range(due):
-        least = k
-        for i in range(k + 1, due):
-            if s.job[s.asking[i]].launch < s.job[s.asking[least]].launch:
-                least = i
-        s.asking[k], s.asking[least] = s.asking[least], s.asking[k]
-        j = s.asking[k]
-        if is_removed and is_next_in_launch_order(s, s.asking[k - 1], j):
-            late = (x.engine[0].round_number + 1) * s.clock[0].interval
-            x.job[j].lease_end = max(x.job[j].lease_end, late)
-            events.push(x, j, late)
-            is_removed = False
-        else:
-            time = min(finish_time(s, x, j), x.job[j].lease_end)
-            was_passed_over = time <= (x.engine[0].round_number - 1) * s.clock[0].interval
-            events.push(x, j, round_time if was_passed_over else time)
-            is_removed = True
-
-
-@inlined
-def is_next_in_launch_order(s: View, i: int, j: int) -> bool:
-    """Whether no running job was launched between jobs `i` and `j`."""
-    for k in range(s.clock[0].n_running):
-        if s.job[i].launch < s.job[s.running[k]].launch < s.job[j].launch:
-            return False
-    return True
+    median, had = s.job[j].estimate, s.job[j].progress
+    above = s.job[j].spread_above
+    spread = s.job[j].spread_below if had < median else above
+    if np.isnan(median):  # the policy wants none
+        return
+    if had <= 0 or spread == 0:
+        s.job[j].total_service = max(median, had)
+        return
+    log_odds = np.log(had / median) / spread
+    if log_odds > 30:  # far out the distribution is a power law, and this its limit
+        s.job[j].total_service = had * 2**above
+    else:
+        s.job[j].total_service = max(median * (1 + 2 * np.exp(log_odds)) ** above, had)

@@ -11,19 +11,20 @@ was preempted starts its next lease with a cold restart.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
+import numba
 import numpy as np
+import pandas as pd
+from numba import types
 
-from astraea.cluster.engine import accounting, decisions, events, leases, queues
-from astraea.cluster.engine.state import (
-    EVERY_ROUND,
-    WHILE_ONE_FITS,
-    WHILE_ONE_WAITS,
-    Private,
-    View,
-)
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine import accounting, decisions, leases, queues
+from astraea.cluster.engine.list_removal_flaw import hold_back_neighbours
+from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View, new_state
 from astraea.core.compilation import inlined
+from astraea.traces.trace import Trace
 
 # what `run` returns
 FINISHED: Final = 0
@@ -52,7 +53,7 @@ def run(s: View, x: Private, select: Any) -> int:
         advance(s, x, round_time)
         if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
             select(s)
-            if not decisions.answer_is_valid(s, x):
+            if not decisions.are_valid(s, x):
                 return BROKEN
             if not decisions.apply(s, x) or is_stuck(s, x):
                 return BROKEN
@@ -63,7 +64,7 @@ def run(s: View, x: Private, select: Any) -> int:
 def next_round(s: View, x: Private) -> int:
     """Number of the next round in which a decision could differ from the last one.
 
-    Without an event the last round's answer stands, unless the order of the policy moves with time and what moved
+    Without an event the last round's decision stands, unless the order of the policy moves with time and what moved
     could be granted.
     """
     began = x.engine[0].round_number > 0 or x.engine[0].next_arrival > 0
@@ -115,8 +116,8 @@ def log_is_full(s: View, x: Private) -> bool:
 @inlined
 def advance(s: View, x: Private, round_time: float) -> None:
     """Everything that happens up to `round_time`, in order of time."""
-    if x.engine[0].skipped_neighbour:
-        leases.pass_over_neighbours(s, x, round_time)
+    if x.engine[0].list_removal_flaw:
+        hold_back_neighbours(s, x, round_time)
     while True:
         arrival, event = np.inf, np.inf
         if x.engine[0].next_arrival < len(s.job):
@@ -129,7 +130,7 @@ def advance(s: View, x: Private, round_time: float) -> None:
         accounting.record_hours(s, time)
         if event <= arrival:
             j = x.heap[0].job
-            events.remove(x, j)
+            queues.remove_event(x, j)
             if time < x.job[j].lease_end or leases.ends_with_its_lease(s, x, j):
                 leases.complete(s, x, j, time)
             else:
@@ -139,7 +140,7 @@ def advance(s: View, x: Private, round_time: float) -> None:
             x.engine[0].next_arrival += 1
     accounting.record_hours(s, round_time)
     s.clock[0].now = round_time
-    queues.enqueue(s, s.asking, s.clock[0].n_asking)
+    queues.enqueue(s, s.expired, s.clock[0].n_expired)
 
 
 @inlined
@@ -151,11 +152,33 @@ def is_stuck(s: View, x: Private) -> bool:
     x.engine[0].idle_rounds += 1
     if x.engine[0].idle_rounds <= PATIENCE:
         return False
-    x.engine[0].violation, x.engine[0].violator = decisions.STUCK, all_first(s)
+    first_submitted = s.queue[s.region[len(s.tenant)].start]
+    x.engine[0].violation, x.engine[0].violator = decisions.STUCK, first_submitted
     return True
 
 
-@inlined
-def all_first(s: View) -> int:
-    """The candidate that was submitted first."""
-    return s.queue[s.region[len(s.tenant)].start]
+@cache
+def _run_signature() -> Any:
+    """The loop's signature: state, private state, and a function of the state."""
+    tiny = Trace.from_frame(
+        pd.DataFrame({"job_id": ["0"], "tenant": ["t"], "demand": [1], "submit_time": [0.0], "duration": [1.0]})
+    )
+    view, private = new_state(
+        tiny, Cluster(1, 1), parameters=np.zeros(1), estimate=(np.zeros(1),) * 3, memory=(0, 0, 0), seed=0,
+        keep_log=False,
+    )  # fmt: skip
+    view_type = numba.typeof(view)
+    select_type = types.FunctionType(types.void(view_type))
+    return types.void(view_type), types.int64(view_type, numba.typeof(private), select_type)
+
+
+def compiled_for(select: Any) -> tuple[Any, Any]:
+    """Loop and policy, compiled for each other; the loop is compiled once for all policies."""
+    if numba.config.DISABLE_JIT:
+        return run, select
+    select_signature, run_signature = _run_signature()
+    if run_signature.args not in run.overloads:
+        run.compile(run_signature)
+        run.disable_compile()  # or it would be compiled again for the type of each policy's dispatcher
+    select.compile(select_signature)
+    return run, select

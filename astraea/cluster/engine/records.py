@@ -19,9 +19,9 @@ CLOCK: Final = np.dtype(
         ("active_jobs", float),  # submitted and not ended
         ("contention", float),  # integral of that number [job-s] ...
         ("contention_until", float),  # ... up to this time [s]
-        ("n_asking", int),
+        ("n_expired", int),
         ("n_running", int),
-        ("n_picks", int),
+        ("n_granted", int),
         ("n_revoked", int),
         ("n_choices", int),
         ("n_launched", int),  # leases granted so far
@@ -43,9 +43,9 @@ JOB: Final = np.dtype(
         ("estimate", float),  # median of the estimated service of the whole job [s], NaN for policies that use none
         ("spread_below", float),  # of that estimate below its median ...
         ("spread_above", float),  # ... and above
-        ("total_service", float),  # what is expected of it by now [s], see `engine.expectation`
-        ("status", int),  # FUTURE, PENDING, RUNNING, ASKING or DONE
-        ("picked", bool),  # granted or revoked at this round
+        ("total_service", float),  # what is expected of it by now [s], see `leases.expect`
+        ("status", int),  # 0 before its submission, then PENDING, RUNNING, EXPIRED or DONE
+        ("decided", bool),  # granted or revoked at this round
         ("attained_service", float),  # GPU-time of finished leases [GPU-s]
         ("executed", float),  # time of finished leases [s]
         ("progress", float),  # service done up to the last checkpoint [s]
@@ -117,7 +117,7 @@ ENGINE: Final = np.dtype(
         ("restart", float),  # [s]
         ("placement", int),
         ("keep_log", bool),
-        ("skipped_neighbour", bool),  # see `leases.pass_over_neighbours`
+        ("list_removal_flaw", bool),  # see `engine.list_removal_flaw`
         ("revisit", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
         ("random", np.uint64),  # state of the generator of random placement
         ("round_number", int),  # number of this round

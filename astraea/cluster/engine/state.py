@@ -37,10 +37,9 @@ if TYPE_CHECKING:  # for the annotations only: policies import this module, and 
     from astraea.traces.trace import Trace
 
 # status of a job
-FUTURE: Final = 0
 PENDING: Final = 1
 RUNNING: Final = 2
-ASKING: Final = 3
+EXPIRED: Final = 3
 """Its lease has ended at this round and it asks for renewal, still on its GPUs."""
 DONE: Final = 4
 
@@ -59,7 +58,7 @@ I = npt.NDArray[np.int64]  # noqa: E741
 
 
 class View(NamedTuple):
-    """What a policy may read, and the few arrays through which it answers."""
+    """What a policy may read, and the few arrays that hold its decisions."""
 
     clock: Records  #: (1,) of `CLOCK`
     parameters: F  #: the policy's parameters, in the order of its `Parameters`
@@ -69,7 +68,7 @@ class View(NamedTuple):
     region: Records  #: (T + 1,) of `REGION`: where in `queue` each tenant's candidates are; the last: everyone's
     queue: I  #: candidates, that is pending jobs and those that ask for renewal, in job order within a region
     open_gangs: I  #: (GPUs + 1,) candidates that have not been granted at this round, by demand
-    asking: I  #: candidates whose lease ended at this round, in job order
+    expired: I  #: candidates whose lease ended at this round, in job order
     running: I  #: jobs under a running lease, in no particular order
     memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
     tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
@@ -77,9 +76,9 @@ class View(NamedTuple):
     node_free: I  #: (nodes,) GPUs that no job holds, as the last round left them and completions since
     piece: Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
     timeline: Records  #: (hours, T) of `TIMELINE`
-    picks: I  #: the answer: jobs granted a lease, in order of selection
-    revoked: I  #: the answer: running jobs that lose their GPUs at this round
-    choices: Records  #: (GPUs,) of `CHOICE`, the answer: nodes for jobs that the policy places itself
+    granted: I  #: decisions: jobs granted a lease, in order of selection
+    revoked: I  #: decisions: running jobs that lose their GPUs at this round
+    choices: Records  #: (GPUs,) of `CHOICE`, decisions: nodes for jobs that the policy places itself
 
 
 class Private(NamedTuple):
@@ -141,7 +140,7 @@ def new_state(
         region=records(REGION, tenants + 1, start=np.concatenate([[0], np.cumsum(jobs_of)])),
         queue=np.zeros(2 * n, np.int64),
         open_gangs=np.zeros(m + 1, np.int64),
-        asking=np.zeros(m, np.int64),
+        expired=np.zeros(m, np.int64),
         running=np.zeros(m, np.int64),
         memory=np.zeros((memory[0], n)),
         tenant_memory=np.zeros((memory[1], tenants)),
@@ -149,7 +148,7 @@ def new_state(
         node_free=np.full(cluster.nodes, cluster.gpus_per_node, np.int64),
         piece=records(PIECE, m, next=np.arange(1, m + 1)),
         timeline=records(TIMELINE, (int(trace.span / HOUR) + 64, tenants)),
-        picks=np.zeros(m + 1, np.int64),
+        granted=np.zeros(m + 1, np.int64),
         revoked=np.zeros(m, np.int64),
         choices=records(CHOICE, m),
     )  # fmt: skip

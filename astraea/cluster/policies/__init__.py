@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from astraea.cluster.policies.allox import allox
-from astraea.cluster.policies.astraea import astraea
+from astraea.cluster.policies.astraea_refinements import astraea
 from astraea.cluster.policies.astraea_released import astraea_released
 from astraea.cluster.policies.fifo import fifo
 from astraea.cluster.policies.finish_time import finish_time_fairness
@@ -15,7 +15,7 @@ from astraea.cluster.policies.max_min import max_min
 from astraea.cluster.policies.themis import themis
 from astraea.cluster.policies.tiresias_l import tiresias_l
 from astraea.cluster.policies.yarn_cs import yarn_cs
-from astraea.cluster.policy_api import Policy
+from astraea.cluster.policy import Policy
 from astraea.core.errors import InputError
 
 _ALL: Final = (

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.state import AT_EVENTS, F, I, View
-from astraea.cluster.policy_api import (
+from astraea.cluster.policy import (
     attained_by_tenant,
     candidates,
     fits,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from astraea.cluster.engine.state import AT_EVENTS, View
-from astraea.cluster.policy_api import all_candidates, fits, grant, policy
+from astraea.cluster.policy import all_candidates, fits, grant, policy
 
 
 @policy("fifo", revisit=lambda _: AT_EVENTS)

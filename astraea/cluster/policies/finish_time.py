@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.state import View
-from astraea.cluster.policy_api import all_candidates, average_contention, fits, grant, level, policy, total_service
+from astraea.cluster.policy import all_candidates, average_contention, fits, grant, level, policy
 from astraea.core.compilation import inlined
 
 
@@ -41,7 +41,7 @@ def finish_time_fairness(s: View) -> None:
 @inlined
 def finish_time_ratio(s: View, j: int) -> float:
     """T / (T* N) of a candidate if it ran from now on ([Ye2022] §4.1.2)."""
-    service = total_service(s, j)
+    service = s.job[j].total_service
     shared = s.clock[0].now - s.job[j].submit_time + service - s.job[j].progress
     isolated = service * average_contention(s, j)
     return shared / isolated

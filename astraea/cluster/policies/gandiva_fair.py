@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.state import AT_EVENTS, F, I, View
-from astraea.cluster.policy_api import (
+from astraea.cluster.policy import (
     NO_JOB,
     all_candidates,
     attained_by_tenant,

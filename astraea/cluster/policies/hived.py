@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import ASKING, PENDING, WHILE_ONE_WAITS, View
+from astraea.cluster.engine.state import EXPIRED, PENDING, WHILE_ONE_WAITS, View
 from astraea.cluster.policies.hived_cells import Cells, lay_out, mark_job, rounded, take_cells
-from astraea.cluster.policy_api import (
+from astraea.cluster.policy import (
     NO_JOB,
     all_candidates,
     candidates,
@@ -72,8 +72,8 @@ def hived(s: View) -> None:
     renew(s, SPOT)  # those whose place no guaranteed job needs
     if some_job_waits(s) and not is_like_the_last(s):
         start_spot(s)
-    s.tenant_memory[LEFT, 0] = len(running(s)) + s.clock[0].n_picks - s.clock[0].n_revoked
-    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.clock[0].n_picks - evicted(s)
+    s.tenant_memory[LEFT, 0] = len(running(s)) + s.clock[0].n_granted - s.clock[0].n_revoked
+    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.clock[0].n_granted - evicted(s)
 
 
 @inlined
@@ -144,7 +144,7 @@ def make_room(s: View, cells: Cells, node: int, gpus: int) -> None:
     """Take spot jobs off a node until it has so many idle GPUs, and give these to a guaranteed job."""
     while cells.idle[node] < gpus:
         j = victim(s, node, gpus - cells.idle[node])
-        if s.job[j].status == ASKING:
+        if s.job[j].status == EXPIRED:
             s.memory[ROLE, j] = EVICTED
         else:
             revoke(s, j)
@@ -166,7 +166,7 @@ def victim(s: View, node: int, wanting: int) -> int:
         for j in jobs:
             held = spot_gpus(s, j, node)
             if held > 0:
-                lost = 0.0 if s.job[j].status == ASKING else s.clock[0].now - s.job[j].lease_start
+                lost = 0.0 if s.job[j].status == EXPIRED else s.clock[0].now - s.job[j].lease_start
                 key = (float(max(0, wanting - held)), float(s.job[j].demand), lost, float(-j))
                 if key < best_key:
                     best, best_key = j, key

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.state import AT_EVENTS, View
-from astraea.cluster.policy_api import NO_TENANT, candidates, fits, grant, in_use, level, policy, some_job_fits
+from astraea.cluster.policy import NO_TENANT, candidates, fits, grant, in_use, level, policy, some_job_fits
 
 
 class Parameters(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from astraea.cluster.engine.state import HOUR, View
-from astraea.cluster.policy_api import active_jobs, all_candidates, candidates, in_use, remaining_service, running
+from astraea.cluster.policy import all_candidates, candidates, in_use, remaining_service, running
 from astraea.core.compilation import inlined
 
 STARVATION: Final = 6 * HOUR
@@ -50,10 +50,19 @@ def open_round(s: View) -> None:
 
 
 @inlined
+def active_jobs(s: View, t: int) -> int:
+    """Jobs of tenant `t` that have been submitted and have not ended."""
+    jobs = 0
+    for c in range(s.tenant[t].first_class, s.tenant[t].end_class):
+        jobs += s.share[c].active
+    return jobs
+
+
+@inlined
 def close_round(s: View) -> None:
     """Note what this round leaves to be counted at the next."""
-    for k in range(s.clock[0].n_picks):
-        s.memory[WAITING, s.picks[k]] = -1.0
+    for k in range(s.clock[0].n_granted):
+        s.memory[WAITING, s.granted[k]] = -1.0
     for t in range(len(s.tenant)):
         s.tenant_memory[ACTIVE, t] = active_jobs(s, t)
         s.tenant_memory[HELD, t] = in_use(s, t)

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import ASKING, F, I, View
-from astraea.cluster.policy_api import (
+from astraea.cluster.engine.state import EXPIRED, F, I, View
+from astraea.cluster.policy import (
     RESOLUTION,
     all_candidates,
     average_contention,
@@ -38,7 +38,6 @@ from astraea.cluster.policy_api import (
     remaining_service,
     renewals,
     some_job_fits,
-    total_service,
     unpack,
 )
 from astraea.core.compilation import inlined
@@ -90,7 +89,7 @@ def worst_first(s: View, lease_term: float) -> tuple[I, F, F]:
 def isolated(s: View, j: int) -> float:
     """Estimated finish time of job `j` with 1/N of the cluster, N the average number of active jobs in its life [s]."""
     gpus = s.clock[0].gpus / average_contention(s, j)
-    return total_service(s, j) * max(1.0, s.job[j].demand / gpus)
+    return s.job[j].total_service * max(1.0, s.job[j].demand / gpus)
 
 
 @inlined
@@ -158,9 +157,9 @@ def give_leftovers(s: View, jobs: I) -> None:
     for j in jobs:
         if not (is_open(s, j) and fits(s, j)):
             continue
-        if s.job[j].status == ASKING and keeps_its_nodes(s, nodes, j):
+        if s.job[j].status == EXPIRED and keeps_its_nodes(s, nodes, j):
             grant(s, j)
-        elif s.job[j].status != ASKING and is_consolidated(nodes, s.job[j].demand, s.clock[0].gpus_per_node):
+        elif s.job[j].status != EXPIRED and is_consolidated(nodes, s.job[j].demand, s.clock[0].gpus_per_node):
             grant(s, j)
             take(nodes, s.job[j].demand)
     for j in jobs:
@@ -193,8 +192,8 @@ def free_nodes(s: View) -> I:
         while piece >= 0:
             nodes[s.piece[piece].node] += s.piece[piece].gpus
             piece = s.piece[piece].next
-    for j in s.picks[: s.clock[0].n_picks]:
-        if s.job[j].status != ASKING:
+    for j in s.granted[: s.clock[0].n_granted]:
+        if s.job[j].status != EXPIRED:
             take(nodes, s.job[j].demand)
     return nodes
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from astraea.cluster.engine.state import AT_EVENTS, PENDING, WHILE_ONE_FITS, View
-from astraea.cluster.policy_api import all_candidates, fits, grant, is_open, policy, unpack
+from astraea.cluster.policy import all_candidates, fits, grant, is_open, policy, unpack
 from astraea.core.compilation import inlined
 
 

@@ -6,7 +6,7 @@ It is also how Venus was run: Slurm, FIFO, one static partition per virtual clus
 from __future__ import annotations
 
 from astraea.cluster.engine.state import AT_EVENTS, View
-from astraea.cluster.policy_api import candidates, fits, grant, in_use, policy
+from astraea.cluster.policy import candidates, fits, grant, in_use, policy
 
 
 @policy("yarn-cs", revisit=lambda _: AT_EVENTS)

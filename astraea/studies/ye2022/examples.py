@@ -13,7 +13,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy_api import Policy
+from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
 from astraea.traces.trace import Trace

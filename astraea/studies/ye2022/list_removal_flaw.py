@@ -1,7 +1,7 @@
 """The skipped neighbour of the simulator that ASTRAEA's authors released: what it does to leases.
 
 That program walks the list of running jobs, in the order in which they were launched, and takes out those whose lease
-has ended; the job behind each of them is not looked at before the next round (`engine.leases.pass_over_neighbours`).
+has ended; the job behind each of them is not looked at before the next round (`engine.list_removal_flaw`).
 Leases that were in step drift apart.
 """
 
@@ -15,7 +15,6 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy_api import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
@@ -24,6 +23,9 @@ from astraea.traces.trace import Trace
 MINUTE: Final = 60.0
 
 NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
+"""As in the released simulator, but for its flaw."""
+
+FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)
 """As in the released simulator."""
 
 
@@ -56,8 +58,9 @@ def example(skipped: bool) -> Result:
     """
     jobs = {"job_id": ["A", "B", "C", "new"], "submit_time": [0.0, 0.0, 0.0, 930.0], "duration": [2700.0] * 3 + [600.0]}
     trace = Trace.from_frame(pd.DataFrame({**jobs, "tenant": "all", "demand": 1}), name="example")
-    policy = _released(skipped)(delay_threshold=0)
-    return simulate(trace, EXAMPLE, policy, settings=dataclasses.replace(NO_COST, interval=MINUTE), keep_log=True)
+    policy = get_policy("astraea-released")(delay_threshold=0)
+    settings = dataclasses.replace(FLAWED if skipped else NO_COST, interval=MINUTE)
+    return simulate(trace, EXAMPLE, policy, settings=settings, keep_log=True)
 
 
 def lease_ends_together(result: Result, lease_term: float = 900.0) -> float:
@@ -81,10 +84,7 @@ def synchrony(trace: Trace, cluster: Cluster, most_jobs: int = 5_000) -> pd.Data
         jobs = trace.head(most_jobs)
         jobs = whole_minutes(jobs) if minutes else jobs
         for skipped in (False, True):
-            result = simulate(jobs, cluster, _released(skipped), settings=NO_COST, keep_log=True)
+            settings = FLAWED if skipped else NO_COST
+            result = simulate(jobs, cluster, "astraea-released", settings=settings, keep_log=True)
             rows.append({"minutes": minutes, "skipped": skipped, "together": lease_ends_together(result)})
     return pd.DataFrame(rows)
-
-
-def _released(skipped: bool) -> Policy:
-    return get_policy("astraea-released")(skipped_neighbour=str(skipped).lower())

@@ -21,7 +21,7 @@ from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.studies.scales import seeds
 from astraea.studies.ye2022.evaluation import LARGE, Rows, grid_of, load_workload, run_of
-from astraea.studies.ye2022.list_removal_flaw import NO_COST, whole_minutes
+from astraea.studies.ye2022.list_removal_flaw import FLAWED, NO_COST, whole_minutes
 from astraea.studies.ye2022.tables import fairness_figures, long_form
 from astraea.traces.trace import Trace
 
@@ -51,7 +51,6 @@ class Variant(NamedTuple):
 
 
 WRITTEN, ALL_FOUR, RELEASED, SKIPPED = "as written", "all four options", "as released", "skipped neighbour"
-_SKIP: Final = {"skipped_neighbour": "true"}
 
 VARIANTS: Final = (
     Variant(WRITTEN, "astraea", {}),
@@ -61,7 +60,7 @@ VARIANTS: Final = (
     Variant("early leases", "astraea", {"early_lease": OPTIONS["early_lease"]}),
     Variant(ALL_FOUR, "astraea", OPTIONS),
     Variant(RELEASED, "astraea-released", {}),
-    Variant(SKIPPED, "astraea-released", _SKIP),
+    Variant(SKIPPED, "astraea-released", {}, Settings(list_removal_flaw=True)),
     Variant("no delay jobs", "astraea-released", {"delay_threshold": 0}),
     Variant("order 2das", "astraea-released", {"job_order": "2das"}),
     Variant("order themis", "astraea-released", {"job_order": "themis"}),
@@ -72,9 +71,9 @@ VARIANTS: Final = (
 FREE_VARIANTS: Final = (
     Variant(WRITTEN, "astraea", {}, NO_COST),
     Variant(RELEASED, "astraea-released", {}, NO_COST),
-    Variant(SKIPPED, "astraea-released", _SKIP, NO_COST),
+    Variant(SKIPPED, "astraea-released", {}, FLAWED),
     Variant(RELEASED, "astraea-released", {}, NO_COST, minutes=True),
-    Variant(SKIPPED, "astraea-released", _SKIP, NO_COST, minutes=True),
+    Variant(SKIPPED, "astraea-released", {}, FLAWED, minutes=True),
 )
 """Without overheads; the last two on whole minutes."""
 
@@ -90,7 +89,7 @@ def released_grid(trace: str, scale: str = "paper") -> Grid:
         rounded = whole_minutes(jobs)
         for v in (*VARIANTS, *FREE_VARIANTS) if seed == 0 or scale == "full" else VARIANTS:
             run = run_of(rounded if v.minutes else jobs, cluster, v.policy, settings=v.settings, **v.parameters)
-            yield run, {"variant": v.name, "overheads": v.settings != NO_COST, "minutes": v.minutes}
+            yield run, {"variant": v.name, "overheads": v.settings not in (NO_COST, FLAWED), "minutes": v.minutes}
 
     few = 2 if len(load_workload(trace, scale)[0]) > LARGE else 3
     found = grid_of(trace, scale, seeds(trace, scale)[: None if scale == "full" else few], runs_on)
@@ -104,12 +103,14 @@ def study_figures(result: Result) -> dict[str, Any]:
     -------
     dict
         Scalars by name (`first_wait` is the mean time from submission to the first lease, `longest_wait` the largest
-        sum of a job's waits), and arrays with one value per job: its tenant, its slowdown, `waited_loss` (rho_job
-        below 0.95 and a wait of a round or longer), `held` (GPUs that its tenant held at the last full hour before
-        its submission).
+        sum of a job's waits; of `astraea-released` also its `job_order`, and `skipped_neighbour`, whether the flaw of
+        the released simulator was in it), and arrays with one value per job: its tenant, its slowdown, `waited_loss`
+        (rho_job below 0.95 and a wait of a round or longer), `held` (GPUs that its tenant held at the last full hour
+        before its submission).
     """
-    jobs, figures = result.jobs, summary(result) | fairness_figures(result)
-    waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
+    jobs, figures, about = result.jobs, summary(result) | fairness_figures(result), result.provenance
+    is_released = result.policy == "astraea-released"
+    waited = jobs["queueing_delay"] >= float(about["interval"])
     return {
         **{name: figures[name] for name in FIGURES},
         "first_wait": float((jobs["first_start_time"] - jobs["submit_time"]).mean()),
@@ -120,6 +121,8 @@ def study_figures(result: Result) -> dict[str, Any]:
         "slowdown": jobs["slowdown"].to_numpy(),
         "loses": (waited & (jobs["rho_job"] < SHARING_LOSS)).to_numpy(),
         "held": held_at_submission(result),
+        "job_order": about["parameters"]["job_order"] if is_released else np.nan,
+        "skipped_neighbour": str(about["list_removal_flaw"]).lower() if is_released else np.nan,
     }
 
 

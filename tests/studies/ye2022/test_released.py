@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.plots import charts
 from astraea.plots.dot_plot import dot_plot
 from astraea.studies.ye2022.evaluation import load_workload, main_grid
 from astraea.studies.ye2022.list_removal_flaw import (
+    FLAWED,
     NO_COST,
     example,
     lease_ends_together,
@@ -55,7 +55,7 @@ def test_grid_has_every_variant_once_for_each_seed() -> None:
     usual = grid.index["variant"].isin([WRITTEN, RELEASED]) & grid.index["overheads"]
     assert all(run.key in known for run, is_usual in zip(grid.runs, usual, strict=True) if is_usual)
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
-        assert row.overheads == (run.settings != NO_COST) and row.scheduler == run.policy.name
+        assert row.overheads == (run.settings.restart_overhead > 0) and row.scheduler == run.policy.name
         assert row.minutes == (not (run.trace.submit_time % 60).any())
 
 
@@ -163,14 +163,14 @@ def test_staggering_does_what_the_skipped_neighbour_does(shared: Path) -> None:
     assert not (trace.submit_time % 60).any() and not (trace.duration % 60).any()
     loss = {}
     for name, jobs in (("minutes", trace), ("staggered", staggered(trace))):
-        for skipped in ("false", "true"):
-            policy = get_policy("astraea-released")(skipped_neighbour=skipped)
-            rho = simulate(jobs, Cluster(140), policy, settings=NO_COST).jobs["rho_job"]
+        for skipped in (False, True):
+            settings = FLAWED if skipped else NO_COST
+            rho = simulate(jobs, Cluster(140), "astraea-released", settings=settings).jobs["rho_job"]
             loss[name, skipped] = (rho < 0.95).mean()
-    flaw = loss["minutes", "false"] - loss["minutes", "true"]
+    flaw = loss["minutes", False] - loss["minutes", True]
     assert flaw > 0.035
-    assert loss["minutes", "false"] - loss["staggered", "false"] > 0.9 * flaw
-    assert loss["staggered", "false"] - loss["staggered", "true"] < 0.3 * flaw
+    assert loss["minutes", False] - loss["staggered", False] > 0.9 * flaw
+    assert loss["staggered", False] - loss["staggered", True] < 0.3 * flaw
 
 
 def test_dots_draw_means_and_seeds() -> None:

@@ -1,0 +1,119 @@
+"""The policy `astraea`: Algorithms 1 and 2 of [Ye2022] with the refinements that the paper names, each off at 0.
+
+With all of them off it is the plain reading, which needs no parameter but the lease term.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from astraea.cluster.engine.state import EXPIRED, HOUR, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
+from astraea.cluster.policies.astraea import allocate_job, reward_job, rho_tenant
+from astraea.cluster.policy import NO_JOB, fits, in_use, is_open, level, policy, revoke, running, some_job_fits, unpack
+from astraea.core.compilation import inlined
+
+# keys and rewards beyond every ratio, small enough that adding a ratio to them is exact
+IDLE: Final = 2.0**50
+STARVING: Final = 2.0**51
+
+
+class Parameters(NamedTuple):
+    """Parameters of ASTRAEA.
+
+    lease_term : s, length of a lease
+    tenant_window : s, tenants are compared over this past (from a whole hour on); 0 from the beginning
+    idle_guard : a tenant that uses less than this part of its quota goes first; 0 off
+    starvation : s, a job that has waited this long goes before all others of its tenant; 0 off
+    early_lease : s, a new job may take GPUs of jobs of its tenant that are less than this into a renewed lease; 0 off
+    renewal_bonus : added to the reward of a job that asks for renewal, per lease it has had; 0 off
+    deadline_bonus : added to the reward of a job whose deadline has not passed; 0 off
+    """
+
+    lease_term: float = 900.0
+    tenant_window: float = 0.0
+    idle_guard: float = 0.0
+    starvation: float = 0.0
+    early_lease: float = 0.0
+    renewal_bonus: float = 0.0
+    deadline_bonus: float = 0.0
+
+
+@policy("astraea", Parameters, revisit=lambda p: WHILE_ONE_WAITS if p["early_lease"] > 0 else WHILE_ONE_FITS)
+def astraea(s: View) -> None:
+    """ASTRAEA's AllocateJob ([Ye2022] Algorithm 1)."""
+    allocate_job(s, rho, reward, some_job_may_fit, makes_room)
+
+
+@inlined
+def rho(s: View, t: int) -> float:
+    """Fairness of a tenant over the window; one that uses little of its quota is below all others."""
+    p = unpack(Parameters, s.parameters)
+    begin = 0.0
+    if p.tenant_window > 0:
+        begin = np.floor(max(0.0, s.clock[0].now - p.tenant_window) / HOUR) * HOUR
+    key = level(rho_tenant(s, t, begin, p.lease_term))
+    is_idle = level(in_use(s, t) / s.tenant[t].quota) < level(p.idle_guard)
+    return key - IDLE if is_idle else key
+
+
+@inlined
+def reward(s: View, j: int) -> float:
+    """Algorithm 2, line 3, with §5.2.1's priorities; steps of 2**-30."""
+    p = unpack(Parameters, s.parameters)
+    if p.starvation > 0 and s.job[j].status == PENDING and s.clock[0].now - s.job[j].waiting_since >= p.starvation:
+        return STARVING  # all alike: first submitted, first served
+    bonus = 0.0
+    if s.job[j].status == EXPIRED:
+        bonus += p.renewal_bonus * s.job[j].leases
+    if s.job[j].deadline >= s.clock[0].now:
+        bonus += p.deadline_bonus
+    return reward_job(s, j, bonus)
+
+
+@inlined
+def some_job_may_fit(s: View) -> bool:
+    """Whether some candidate fits, or might after a revocation."""
+    return some_job_fits(s) or unpack(Parameters, s.parameters).early_lease > 0
+
+
+@inlined
+def makes_room(s: View, j: int) -> bool:
+    """Whether job `j` fits, if need be after leases of its tenant have been revoked."""
+    early_lease = unpack(Parameters, s.parameters).early_lease
+    if early_lease > 0 and s.job[j].leases == 0 and not fits(s, j):
+        take_early_leases(s, j, early_lease)
+    return fits(s, j)
+
+
+@inlined
+def take_early_leases(s: View, j: int, early_lease: float) -> None:
+    """Revoke leases of its tenant that were renewed a moment ago, the latest first, if that makes room for job `j`."""
+    t = s.job[j].tenant
+    room = s.clock[0].free
+    for k in running(s):
+        if is_early(s, t, k, early_lease):
+            room += s.job[k].demand
+    if room < s.job[j].demand:
+        return
+    while not fits(s, j):
+        youngest = NO_JOB
+        for k in running(s):
+            if is_early(s, t, k, early_lease) and (youngest == NO_JOB or is_younger(s, k, youngest)):
+                youngest = k
+        revoke(s, youngest)
+
+
+@inlined
+def is_younger(s: View, a: int, b: int) -> bool:
+    """Whether the lease of job `a` began after that of job `b`; of equals, the job submitted later."""
+    later = s.job[a].lease_start - s.job[b].lease_start
+    return later > 0 or (later == 0 and a > b)
+
+
+@inlined
+def is_early(s: View, t: int, k: int, early_lease: float) -> bool:
+    """Whether job `k` of tenant `t` was renewed less than `early_lease` ago, and still has its lease."""
+    renewed = s.job[k].tenant == t and s.job[k].streak > 1
+    return renewed and s.clock[0].now - s.job[k].lease_start < early_lease and is_open(s, k)
