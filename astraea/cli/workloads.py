@@ -79,5 +79,5 @@ def policies(for_program: bool) -> None:
 
 def _print_parameters(table: dict[str, Any]) -> None:
     for name, about in table.items():
-        default = about["default"]
+        default = str(about["default"]).lower() if isinstance(about["default"], bool) else about["default"]
         print(f"    {name:<20} {default if isinstance(default, str) else format(default, 'g'):>12}  {about['meaning']}")
