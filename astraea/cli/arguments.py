@@ -69,7 +69,8 @@ class Simulations:
         """Read the trace, or make one for each seed, and combine it with everything else; refuse what cannot be."""
         from astraea.cluster.cluster import Cluster
         from astraea.experiments.grid import grid
-        from astraea.traces.named import SYNTHETIC, named_trace
+        from astraea.traces.named import named_trace
+        from astraea.traces.synthetic import SYNTHETIC
 
         parameters = self.parameters
         rest = [Cluster(n, self.gpus_per_node) for n in self.nodes], self.policies, parameters

@@ -14,7 +14,7 @@ import astraea
 from astraea.core.files import write_atomically
 from astraea.reports.claims.evaluate import counts, evaluate, with_reasons
 from astraea.studies.scales import seeds
-from astraea.traces.named import SYNTHETIC
+from astraea.traces.synthetic import SYNTHETIC
 
 _MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
 _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from astraea.core.errors import InputError
-from astraea.traces.named import SYNTHETIC
+from astraea.traces.synthetic import SYNTHETIC
 
 SCALES: Final = ("small", "paper", "full")
 SEEDS: Final = {"small": 2, "paper": 5, "full": 5}

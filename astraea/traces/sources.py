@@ -61,8 +61,8 @@ def git_blob(path: Path) -> str:
 
 
 def _source(entry: dict[str, Any]) -> Source:
-    lists = {key: tuple(entry[key]) for key in ("holds", "keep") if key in entry}
-    return Source(**{**entry, **lists, "files": tuple(File(**file) for file in entry["files"])})
+    lists: dict[str, Any] = {key: tuple(entry[key]) for key in ("holds", "keep") if key in entry}
+    return Source(**(entry | lists | {"files": tuple(File(**file) for file in entry["files"])}))
 
 
 SOURCES: Final[Mapping[str, Source]] = MappingProxyType(

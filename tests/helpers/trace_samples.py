@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from astraea.traces.trace import Trace
 
 TIRESIAS = (
     "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n"
@@ -110,3 +113,9 @@ PHILLY: list[dict[str, Any]] = [
     philly_job("early", attempt("2017-10-07 00:59:00", "2017-10-07 01:02:00")),
     philly_job("clocks", attempt("2017-11-05 01:40:00", "2017-11-05 01:10:00"), submitted_time="2017-11-05 00:10:00"),
 ]
+
+
+def write_csv(trace: Trace, path: Path) -> str:
+    """Write a trace with all its columns, in seconds; gives the path as text."""
+    trace.frame.rename(columns={"demand": "num_gpu"}).to_csv(path, index=False)
+    return str(path)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trace_samples import write_csv
 
 from astraea.core.errors import InputError
 from astraea.core.files import write_atomically
@@ -164,7 +165,7 @@ def test_bad_tables(column: str, value: object, says: str) -> None:
 def test_own_columns_tell_format_and_unit(tmp_path: Path) -> None:
     """A CSV file with all columns of a trace is read in seconds, and every value is what it was."""
     whole = Trace.from_frame(table(), name="t", weights={"north": 3.0, "south": 1 / 3, "idle": 2.0})
-    whole.frame.rename(columns={"demand": "num_gpu"}).to_csv(tmp_path / "t.csv", index=False)
+    write_csv(whole, tmp_path / "t.csv")
     for known, unit in ((None, None), ("tiresias-csv", "s")):
         weights = dict(zip(whole.tenants, whole.tenant_weight, strict=True))
         again = read_trace(tmp_path / "t.csv", format=known, time_unit=unit, weights=weights)

@@ -82,6 +82,7 @@ class Workload:
         """Take what is known about a workload from the table of its name."""
         known = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
         times = {key: tuple(percent) for key, percent in known.pop("running_times").items()}
+        known |= {key: tuple(value) for key, value in known.items() if key in ("knots", "tilt")}
         return cls(
             name=name,
             start=pd.Timestamp(known.pop("start")),
@@ -90,7 +91,7 @@ class Workload:
             sizes=tuple(
                 Size(s["demand"], s["share"], times[s["running_times"]], tuple(s["states"])) for s in known.pop("sizes")
             ),
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in known.items()},
+            **known,
         )
 
     def generate(self, seed: int) -> Trace:

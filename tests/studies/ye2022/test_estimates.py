@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from trace_samples import write_csv
 
 from astraea.core.errors import InputError
 from astraea.estimation.estimators import LEARNED
@@ -26,8 +27,7 @@ def written(folder: Path, n: int, duration: float = 60.0) -> str:
             "duration": duration * rng.lognormal(0, 1, n),
         }
     )
-    Trace.from_frame(jobs, name="mine").to_parquet(folder / "mine.parquet")
-    return str(folder / "mine.parquet")
+    return write_csv(Trace.from_frame(jobs), folder / "mine.csv")
 
 
 def test_a_trace_with_a_history_stays_as_it_is() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from trace_samples import write_csv
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.errors import InputError
@@ -58,8 +59,8 @@ def test_grids() -> None:
 
 def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
-    trace(x=1).to_parquet(tmp_path / "four.parquet")
-    grid = evaluation.size_grid(str(tmp_path / "four.parquet"), "paper", ["astraea", "fifo"])
+    four = write_csv(trace(x=1), tmp_path / "four.csv")
+    grid = evaluation.size_grid(four, "paper", ["astraea", "fifo"])
     table = grid.table()
     assert list(table)[:5] == ["scheduler", "seed", "nodes", "nodes_percent", "set_aside_jobs"]
     assert len(table) == 2 * len(evaluation.SIZES) and table["average_jct"].gt(0).all()
