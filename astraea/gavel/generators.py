@@ -39,6 +39,9 @@ SIZE_SHARES: Final = (0.70, 0.10, 0.15, 0.05)
 SHORT_SHARE: Final = 0.8
 """Part of the jobs that take 10^1.5 to 10^3 minutes; the others take 10^3 to 10^4."""
 
+TIMESTEP: Final = 360.0
+"""Length of a round [s]."""
+
 COST_TYPES: Final = ("ResNet-50 (batch size 64)", "A3C")
 COST_DAYS: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 
@@ -107,28 +110,22 @@ def cost(rate_per_hour: float, throughputs: Throughputs, *, seed: int, jobs: int
     return _workload("cost", kinds, np.ones(jobs, np.int64), duration, arrival, throughputs, slo=slo)
 
 
-def hierarchical(throughputs: Throughputs, *, seed: int, timestep: float = 360.0) -> Workload:
+def hierarchical(throughputs: Throughputs, *, seed: int) -> Workload:
     """Workload of Figs 11 and 21: 18 jobs on one GPU each, one more every 4 timesteps, of entities of weight 1, 2, 3.
 
     The first six jobs belong to entity 0, the next six to entity 1, the last six to entity 2. Job types are drawn from
     all. Each job takes 1,000 timesteps alone on a V100, so that none ends while the figure looks.
 
-    Parameters
-    ----------
-    timestep : float
-        Length of a round [s].
-
     Raises
     ------
     InputError
-        The seed or the timestep is out of range.
+        The seed is out of range.
     """
     jobs = 18
-    number(timestep, "timestep", above=0, most=_DAY, expected=f"above 0 and at most {_DAY:g} s")
     kinds = _pick(_types(throughputs, 1), _streams(jobs, seed)["type"].random(jobs))
-    arrival = 4.0 * timestep * np.arange(jobs, dtype=np.float64)
+    arrival = 4.0 * TIMESTEP * np.arange(jobs, dtype=np.float64)
     size = np.ones(jobs, np.int64)
-    duration = np.full(jobs, 1000.0 * timestep)
+    duration = np.full(jobs, 1000.0 * TIMESTEP)
     entity, weights = np.repeat([0, 1, 2], 6), np.array([1.0, 2.0, 3.0])
     return _workload("hierarchical", kinds, size, duration, arrival, throughputs, entity=entity, entity_weight=weights)
 

@@ -13,24 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from astraea.core.errors import PolicyError
 from astraea.core.result import Result
 from astraea.gavel.policy_calls import PolicyCaller, Speeds, checked_workers
 from astraea.gavel.problem import Policy
 from astraea.gavel.record import Record
-from astraea.gavel.simulate import Options, checked_target, finished
+from astraea.gavel.simulate import Options, checked_target, finished, stranded
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 
 
 def simulate_ideal(
-    workload: Workload,
-    throughputs: Throughputs,
-    workers: Sequence[int],
-    policy: Policy,
-    options: Options | None = None,
-    **changes: Any,
-) -> Result:
+    workload: Workload, throughputs: Throughputs, workers: Sequence[int], policy: Policy,
+    options: Options | None = None, **changes: Any,
+) -> Result:  # fmt: skip
     """Run a workload as if each allocation were given exactly.
 
     Of the options, `solve_interval` and `until` count; by default the program is solved again whenever a job comes or
@@ -74,10 +69,7 @@ def simulate_ideal(
         if changed and len(jobs):
             until = min(until, max(solved_at + options.solve_interval, now))
         if not np.isfinite(until):
-            raise PolicyError(
-                f"policy {policy.name}, at {now:g} s: leaves job {workload.job_id[active[0]]!r} and {len(active) - 1} "
-                f"more waiting in an idle cluster for ever"
-            )
+            raise stranded(policy, workload, now, active)
         held[running] += use[running] * (until - now)
         left[running] = np.maximum(left[running] - rate[running] * (until - now), 0.0)
         over = running[ends <= until]

@@ -126,27 +126,26 @@ def timeline_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray,
         of = np.flatnonzero(w.entity == entity)
         rows = np.flatnonzero(np.isin(r.job, of))
         gang = w.scale_factor[r.job[rows]].astype(float)
-        time = np.concatenate([r.start[rows], r.stop[rows]])
-        held = Stepped.of_changes(time, np.concatenate([gang * r.part[rows], -gang * r.part[rows]]))
-        served = Stepped.of_changes(time, np.concatenate([gang, -gang]))
-        effective = Stepped.of_changes(time, np.concatenate([service[rows], -service[rows]]))
-        stop = np.minimum(r.end[of], r.now)
-        size = w.scale_factor[of].astype(float)
-        asked = Stepped.of_changes(np.concatenate([w.arrival_time[of], stop]), np.concatenate([size, -size]))
-        parts.append(
-            pd.DataFrame(
-                {
-                    "time": hours,
-                    "tenant": name,
-                    "attained_service": held.until(hours),
-                    "effective_service": effective.until(hours),
-                    "fair_service": _share(w, r, of, workers, entity)[0].until(hours) if len(of) else 0.0,
-                    "held": held.at(hours),
-                    "waiting": asked.at(hours) - served.at(hours),
-                }
-            )
+        held, served, effective = (
+            _between(r.start[rows], r.stop[rows], amount) for amount in (gang * r.part[rows], gang, service[rows])
         )
+        asked = _between(w.arrival_time[of], np.minimum(r.end[of], r.now), w.scale_factor[of].astype(float))
+        columns = {
+            "time": hours,
+            "tenant": name,
+            "attained_service": held.until(hours),
+            "effective_service": effective.until(hours),
+            "fair_service": _share(w, r, of, workers, entity)[0].until(hours) if len(of) else 0.0,
+            "held": held.at(hours),
+            "waiting": asked.at(hours) - served.at(hours),
+        }
+        parts.append(pd.DataFrame(columns))
     return pd.concat(parts).sort_values("time", kind="stable", ignore_index=True)
+
+
+def _between(start: FloatArray, stop: FloatArray, amount: FloatArray) -> Stepped:
+    """Sum of the amounts of those whose time it is."""
+    return Stepped.of_changes(np.concatenate([start, stop]), np.concatenate([amount, -amount]))
 
 
 def grant_table(w: Workload, r: Record) -> pd.DataFrame:

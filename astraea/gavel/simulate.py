@@ -67,16 +67,10 @@ class Options:
 
 
 def simulate(
-    workload: Workload,
-    throughputs: Throughputs,
-    workers: Sequence[int],
-    policy: Policy,
-    options: Options | None = None,
-    *,
-    mechanism: Mechanism = ROUNDS,
-    believed: Throughputs | None = None,
-    **changes: Any,
-) -> Result:
+    workload: Workload, throughputs: Throughputs, workers: Sequence[int], policy: Policy,
+    options: Options | None = None, *,
+    mechanism: Mechanism = ROUNDS, believed: Throughputs | None = None, **changes: Any,
+) -> Result:  # fmt: skip
     """Run a workload on a cluster of several accelerator types under a policy, in rounds.
 
     Parameters
@@ -116,14 +110,9 @@ def simulate(
     margin = options.solve_interval + options.round_length if mechanism.tells_early_deadlines else 0.0
     caller = PolicyCaller(policy, workload, speeds, throughputs.types, count, told, margin)
     rules = st.Rules(
-        float(options.round_length),
-        float(options.solve_interval),
-        float(options.preemption_overhead),
-        target,
-        not policy.leaves_idle,
-        policy.knows_speeds,
-        options.server_gpus,
-    )
+        float(options.round_length), float(options.solve_interval), float(options.preemption_overhead), target,
+        not policy.leaves_idle, policy.knows_speeds, options.server_gpus,
+    )  # fmt: skip
     s = st.new_state(
         workload.arrival_time, workload.total_steps, workload.scale_factor, speeds.alone, speeds.apart, count,
         options.server_gpus,
@@ -136,11 +125,7 @@ def simulate(
         elif outcome == st.LOG_FULL:
             s = s._replace(log=st.grown(s.log))
         else:
-            waiting = int(s.clock[0].active)
-            raise PolicyError(
-                f"policy {policy.name}, at {s.clock[0].now:g} s: leaves job {workload.job_id[s.active[0]]!r} and "
-                f"{waiting - 1} more waiting in an idle cluster for ever"
-            )
+            raise stranded(policy, workload, float(s.clock[0].now), s.active[: s.clock[0].active])
     seconds = time.perf_counter() - began
     logged = int(s.clock[0].logged)
     s.log.end[s.jobs.row[s.jobs.row >= 0]] = s.clock[0].now
@@ -195,6 +180,14 @@ def solved(s: st.State, caller: PolicyCaller, rules: st.Rules, speeds: Speeds) -
     members = np.ascontiguousarray(active[problem.pairs[given]])
     speed, share = speeds.shared(members), answer.paired[given]
     return s._replace(pairs=st.Pairs(members, np.ascontiguousarray(speed), np.ascontiguousarray(share), received))
+
+
+def stranded(policy: Policy, workload: Workload, now: float, active: Sequence[int] | IntArray) -> PolicyError:
+    """What to raise where nothing runs and nothing will come that changes it."""
+    return PolicyError(
+        f"policy {policy.name}, at {now:g} s: leaves job {workload.job_id[active[0]]!r} and {len(active) - 1} more "
+        f"waiting in an idle cluster for ever"
+    )
 
 
 def checked_target(workload: Workload, until: int | None) -> int:

@@ -111,7 +111,7 @@ def test_hierarchical() -> None:
     assert w.entity_weight.tolist() == [1, 2, 3]
     assert set(w.scale_factor) == {1}
     assert w.job_type != hierarchical(COMPACT, seed=3).job_type
-    assert hierarchical(COMPACT, seed=2, timestep=60.0).arrival_time[1] == 240
+    assert w.arrival_time[1] == 1440
 
 
 def test_from_trace() -> None:
@@ -160,7 +160,6 @@ def test_from_trace() -> None:
         ),
         (lambda: cost(float("nan"), COMPACT, seed=0), "rate_per_hour must be a number above 0, got nan"),
         (lambda: cost(1.0, COMPACT, seed=-1), "the seed must be a whole number of at least 0, got -1"),
-        (lambda: hierarchical(COMPACT, seed=0, timestep=0.0), "timestep must be above 0 and at most 86400 s, got 0.0"),
     ],
 )
 def test_bad_parameters(call: Callable[[], Any], says: str) -> None:

@@ -32,10 +32,7 @@ GAIN: Final = 1e-6
 
 
 def water_fill(
-    program: Program,
-    unit: FloatArray,
-    weigh: Callable[[BoolArray], FloatArray],
-    bottlenecks: Callable[[Program, FloatArray], BoolArray] | None = None,
+    program: Program, unit: FloatArray, weigh: Callable[[BoolArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray, float]:
     """Fill until every job is bottlenecked.
 
@@ -46,15 +43,12 @@ def water_fill(
         Throughput of each job that is a share of 1 [steps/s].
     weigh : callable
         Weights of all jobs, given which are bottlenecked; those of the bottlenecked are 0, and not all others are.
-    bottlenecks : callable, optional
-        Another `bottlenecked`, for comparison.
 
     Returns
     -------
     tuple
         Variables of the program; shares of the jobs, (n,); optimum of the first step.
     """
-    find = bottlenecks or bottlenecked
     stuck = np.zeros(unit.size, dtype=bool)
     level = np.zeros(unit.size)
     first = np.nan
@@ -64,7 +58,7 @@ def water_fill(
         first = least.value if np.isnan(first) else first
         level = least.reached / unit
         # a row with a price is a bottleneck for certain; one at least has a price, so this ends
-        stuck = stuck | (least.price * unit * weight > 1e-6) | find(program, unit * level)
+        stuck = stuck | (least.price * unit * weight > 1e-6) | bottlenecked(program, unit * level)
     return program.fill(unit * level), level, float(first)
 
 

@@ -150,26 +150,16 @@ def new_state(
     )  # fmt: skip
     clock = np.zeros(1, CLOCK).view(np.recarray)
     clock["now"], clock["at_boundary"] = arrival[0], True
-    return State(
-        jobs,
-        no_pairs(types),
-        Workers(kind, server, none(total), none(total), none(total), none(total)),
-        Slots(none(total), none(total), none(total), none(total), np.zeros(total)),
-        new_log(4 * total + 64),
-        np.zeros(n, np.int64),
-        clock,
-    )
+    on = Workers(kind, server, none(total), none(total), none(total), none(total))
+    slots = Slots(none(total), none(total), none(total), none(total), np.zeros(total))
+    rows = 4 * total + 64
+    log = Log(*(np.zeros(rows, dtype) for dtype in (np.int64, np.int64, float, float, float, float)))
+    return State(jobs, no_pairs(types), on, slots, log, np.zeros(n, np.int64), clock)
 
 
 def no_pairs(types: int) -> Pairs:
     """An empty list of pairs."""
     return Pairs(np.zeros((0, 2), np.int64), np.zeros((0, 2, types)), np.zeros((0, types)), np.zeros((0, types)))
-
-
-def new_log(rows: int) -> Log:
-    """Empty rows."""
-    job, kind = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-    return Log(job, kind, np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows))
 
 
 def grown(log: Log) -> Log:

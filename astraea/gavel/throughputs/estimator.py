@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
@@ -33,25 +33,13 @@ NOISE = 0.02
 """Standard deviation of a normalized throughput that is measured."""
 
 
-@dataclass(frozen=True, eq=False)
-class Match:
-    """The reference job that stands for a job.
-
-    Attributes
-    ----------
-    reference : str
-    distance : float
-        Root mean square difference of the two fingerprints.
-    fingerprint : array of float, shape (R, J)
-        Part of its speed that the job keeps beside each reference job on each type.
-    is_measured : array of bool, shape (R, J)
-        Which of these were profiled; the others were completed.
-    """
+class Match(NamedTuple):
+    """The reference job that stands for a job."""
 
     reference: str
-    distance: float
-    fingerprint: FloatArray
-    is_measured: npt.NDArray[np.bool_]
+    distance: float  # root mean square difference of the two fingerprints
+    fingerprint: FloatArray  # (R, J) part of its speed that the job keeps beside each reference job on each type
+    is_measured: BoolArray  # (R, J) which of these were profiled; the others were completed
 
 
 class Estimator:

@@ -154,8 +154,8 @@ class Throughputs:
         row: FloatArray = self.solo[0 if consolidated else 1, k]
         return row
 
-    def pair(self, first: tuple[str, int], second: tuple[str, int], *, consolidated: bool = True) -> FloatArray:
-        """Steps/s of two jobs on the same GPUs.
+    def pair(self, first: tuple[str, int], second: tuple[str, int]) -> FloatArray:
+        """Steps/s of two jobs on the same GPUs of consolidated gangs.
 
         Parameters
         ----------
@@ -173,21 +173,18 @@ class Throughputs:
             A configuration is unknown, or the two were never measured together.
         """
         a, b = (np.array([self.kind(*configuration)]) for configuration in (first, second))
-        rates: FloatArray = self.pairs(a, b, consolidated=consolidated)[0]
-        return rates
+        return np.asarray(self.pairs(a, b)[0])
 
-    def pairs(self, first: IntArray, second: IntArray, *, consolidated: bool = True) -> FloatArray:
+    def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
         """Do what `pair` does for P pairs at once, given by their numbers (`kind`).
 
         Returns
         -------
         array, shape (P, 2, J)
         """
-        side = 0 if consolidated else 1
         size = np.array([s for _, s in self.configurations])
-        unknown = np.flatnonzero((size[first] == size[second]) & ~self.measured[side, first, second])
+        unknown = np.flatnonzero((size[first] == size[second]) & ~self.measured[0, first, second])
         if len(unknown):
             a, b = (self.configurations[int(k[unknown[0]])] for k in (first, second))
             raise InputError(f"{self.name}: {a} and {b} were never measured on the same GPUs")
-        rates: FloatArray = self.shared[side, first, second]
-        return rates
+        return np.asarray(self.shared[0, first, second])

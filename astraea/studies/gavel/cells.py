@@ -61,15 +61,14 @@ def simulated(*arguments: Any) -> Result:
 
 
 def run_of(cell: Cell) -> Call:
-    """Make the run of a cell; it is likely to take longer where pairs are offered, and where a queue grows."""
-    seconds = 0.04 if get_policy(cell.policy).space_sharing else 0.006
+    """Make the run of a cell."""
     return Call(
         simulated,
         cell,
         {"workload": cell.workload.name, "workers": " + ".join(map(str, cell.workers)), "policy": cell.policy},
         code=("gavel",),
         large=(cell.workload, cell.throughputs),
-        expected=seconds * (cell.options.until or len(cell.workload)),
+        expected=get_policy(cell.policy).expected * (cell.options.until or len(cell.workload)),
         kept=READ,
     )
 
