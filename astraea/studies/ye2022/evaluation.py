@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -73,7 +72,8 @@ READ: Final[Kept] = {
 }  # fmt: skip
 """What notebooks 01 to 08 read of a run: `metrics.summary`, `metrics.tenant_windows` and their own measures.
 
-One for all, because a run that two of them share is computed once for both.
+One for all, because a run that two of them share is computed once for both; only of the many runs over lease terms and
+cluster sizes the summary is kept.
 """
 
 Rows = Iterable[tuple[Run, dict[str, Any]]]
@@ -127,12 +127,18 @@ def estimator_for(trace: Trace) -> str:
 
 
 def run_of(
-    trace: Trace, cluster: Cluster, scheduler: str, seed: int = 0, settings: Settings | None = None, **parameters: Any
+    trace: Trace,
+    cluster: Cluster,
+    scheduler: str,
+    seed: int = 0,
+    settings: Settings | None = None,
+    kept: Kept = READ,
+    **parameters: Any,
 ) -> Run:
-    """One run of the evaluation, of which `READ` is kept; estimates are those of `estimator_for`, unless given."""
+    """One run of the evaluation; estimates are those of `estimator_for`, unless settings are given."""
     policy = get_policy(scheduler)(**parameters)
     estimator = estimator_for(trace) if policy.needs_estimates else "oracle"
-    return Run(trace, cluster, policy, seed, settings or Settings(estimator=estimator), READ)
+    return Run(trace, cluster, policy, seed, settings or Settings(estimator=estimator), kept)
 
 
 def grid_of(trace: str, scale: str, seeds: Iterable[int], runs_on: Callable[[Trace, Cluster, int], Rows]) -> Grid:
@@ -159,7 +165,7 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
     terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
 
     def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
-        return [(run_of(jobs, cluster, "astraea", lease_term=term), {"lease_term": term}) for term in terms]
+        return [(run_of(jobs, cluster, "astraea", kept="summary", lease_term=t), {"lease_term": t}) for t in terms]
 
     return grid_of(trace, scale, seeds(trace, scale), runs_on)
 
@@ -168,7 +174,7 @@ def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHE
     """Every scheduler on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
 
     The jobs are the same at every size: those that the smallest cluster can run under static quotas. Except at the
-    scale `full`, large traces have three seeds. There are many of these runs, so that only their summary is kept.
+    scale `full`, large traces have three seeds.
     """
 
     def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
@@ -176,8 +182,8 @@ def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHE
         jobs, too_large = split_off_impossible(jobs, clusters[SIZES[0]])
         for percent, resized in clusters.items():
             for p in schedulers:
-                run = replace(run_of(jobs, resized, p), kept="summary")
-                yield run, {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
+                own = {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
+                yield run_of(jobs, resized, p, kept="summary"), own
 
     large = scale != "full" and len(load_workload(trace, scale)[0]) > LARGE
     return grid_of(trace, scale, seeds(trace, scale)[: 3 if large else None], runs_on)

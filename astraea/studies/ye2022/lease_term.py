@@ -164,7 +164,7 @@ def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:
         paid = {name: overheads * getattr(usual, name) for name in ("checkpoint_overhead", "restart_overhead")}
         settings, loaded = replace(usual, **paid), jobs if load == 1 else jobs.scale_load(load)
         for term in SWEPT_TERMS:
-            run = run_of(loaded, cluster, "astraea", settings=settings, lease_term=term)
+            run = run_of(loaded, cluster, "astraea", settings=settings, kept="summary", lease_term=term)
             case = {"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term}
             rows.append((run, case))
     return Grid.of(rows)
