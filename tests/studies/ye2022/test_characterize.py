@@ -81,7 +81,7 @@ def test_recorded_waiting_goes_before_the_simulated() -> None:
     told = make(demand=[1, 4], queueing_delay=[50.0, np.nan])
     jobs, source = pending(told, simulate(told, Cluster(1), "fifo"))
     assert source == "recorded"
-    assert jobs[["job_id", "pending_time", "slowdown"]].to_numpy().tolist() == [["0", 50.0, 1.5]]
+    assert jobs[["pending_time", "slowdown"]].to_numpy().tolist() == [[50.0, 1.5]]
     untold = make(demand=[8, 8])
     jobs, source = pending(untold, simulate(untold, Cluster(1), "fifo"))
     assert source == "simulated"
