@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numba import types
@@ -107,11 +107,7 @@ def policy(
     parameters: type | None = None,
     *,
     needs_estimates: bool | Callable[[Mapping[str, float]], bool] = False,
-    revisit: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS,
-    memory: tuple[int, int, int] = (0, 0, 0),
-    at_least: Mapping[str, float] | None = None,
-    at_most: Mapping[str, float] | None = None,
-    choices: Mapping[str, tuple[str, ...]] | None = None,
+    **declared: Any,
 ) -> Callable[[Callable[[View], None]], Policy]:
     """Make a `Policy` of a function `select(s)`.
 
@@ -122,10 +118,14 @@ def policy(
     parameters : NamedTuple class, optional
         Fields with defaults; the line ``name : unit, meaning`` of its docstring documents each. With a field
         `lease_term` the policy preempts at the end of leases; without, a job runs to its end.
+    needs_estimates : bool, or function of the parameters
+        Whether it reads `View.job.estimate`.
+    **declared
+        What else it declares: `revisit`, `memory`, `at_least`, `at_most` and `choices` of `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
     lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", parameters.__doc__ or "", re.M)) if parameters else {}
-    listed = {k: f" ({', '.join(allowed)})" for k, allowed in (choices or {}).items()}
+    listed = {k: f" ({', '.join(allowed)})" for k, allowed in declared.get("choices", {}).items()}
 
     def make(select: Callable[[View], None]) -> Policy:
         return Policy(
@@ -135,14 +135,19 @@ def policy(
             help={k: " ".join(lines.get(k, "").split()) + listed.get(k, "") for k in fields},
             source=" ".join((select.__doc__ or "").strip().split("\n\n")[0].split()),
             estimates=needs_estimates if callable(needs_estimates) else lambda _: needs_estimates,
-            revisit=revisit,
-            memory=memory,
-            at_least=at_least or {},
-            at_most=at_most or {},
-            choices=choices or {},
+            **declared,
         )
 
     return make
+
+
+class LeaseTerm(NamedTuple):
+    """Parameters of a policy that has leases and nothing else to set.
+
+    lease_term : s, length of a lease
+    """
+
+    lease_term: float = 900.0
 
 
 def unpack(cls: Any, values: Any) -> Any:

@@ -170,15 +170,7 @@ def violation_sentence(policy: Policy, trace: Trace, view: View, private: Privat
     """Which rule was broken, by which policy, with which job, and when."""
     code, j = int(private.engine[0].violation), int(private.engine[0].violator)
     job = f"job {trace.job_id[j]!r}" if 0 <= j < len(trace) else f"index {j}"
-    what = {
-        decisions.NOT_A_JOB: f"granted {job}, which is not a job",
-        decisions.NOT_A_CANDIDATE: f"granted {job}, which neither waits nor asks for renewal",
-        decisions.GRANTED_TWICE: f"granted {job} twice in one round",
-        decisions.OVER_CAPACITY: f"granted {job} more GPUs than are free",
-        decisions.NOT_RUNNING: f"revoked {job}, which is not under a running lease or was revoked already",
-        decisions.MISPLACED: f"chose nodes for {job} that do not have its gang free",
-        decisions.STUCK: f"leaves {job} and {int(view.region[-1].length) - 1} more waiting in an idle cluster for ever",
-    }[code]
+    what = decisions.BROKEN[code].format(job=job, others=int(view.region[-1].length) - 1)
     return f"policy {policy.name}, at {view.clock[0].now:g} s: {what}"
 
 

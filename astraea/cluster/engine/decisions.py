@@ -11,13 +11,31 @@ from astraea.cluster.engine.state import EXPIRED, PENDING, RUNNING, Private, Vie
 from astraea.core.compilation import inlined
 
 # the rules that a policy can break
-NOT_A_JOB: Final = 1  # granted an index that is no job
-NOT_A_CANDIDATE: Final = 2  # granted a job that neither waits nor asks for renewal
-GRANTED_TWICE: Final = 3  # in one round
-OVER_CAPACITY: Final = 4  # granted more GPUs than are free
-NOT_RUNNING: Final = 5  # revoked what is not under a running lease, or revoked it twice
-STUCK: Final = 6  # lets all jobs wait in an idle cluster
-MISPLACED: Final = 7  # chose nodes that do not exist, have too few free GPUs, or do not add up to the gang
+NOT_A_JOB: Final = 1
+NOT_A_CANDIDATE: Final = 2
+GRANTED_TWICE: Final = 3
+OVER_CAPACITY: Final = 4
+NOT_RUNNING: Final = 5
+STUCK: Final = 6
+MISPLACED: Final = 7
+
+BROKEN: Final = {
+    NOT_A_JOB: "granted {job}, which is not a job",
+    NOT_A_CANDIDATE: "granted {job}, which neither waits nor asks for renewal",
+    GRANTED_TWICE: "granted {job} twice in one round",
+    OVER_CAPACITY: "granted {job} more GPUs than are free",
+    NOT_RUNNING: "revoked {job}, which is not under a running lease or was revoked already",
+    MISPLACED: "chose nodes for {job} that do not have its gang free",
+    STUCK: "leaves {job} and {others} more waiting in an idle cluster for ever",
+}
+"""What a policy did that broke a rule."""
+
+
+@inlined
+def broken(x: Private, rule: int, j: int) -> bool:
+    """Note which rule was broken with which job; False."""
+    x.engine[0].violation, x.engine[0].violator = rule, j
+    return False
 
 
 @inlined
@@ -29,18 +47,15 @@ def are_valid(s: View, x: Private) -> bool:
     for k in range(s.clock[0].n_revoked):
         j = s.revoked[k]
         if not 0 <= j < len(s.job) or s.job[j].status != RUNNING:
-            x.engine[0].violation, x.engine[0].violator = NOT_RUNNING, j
-            return False
+            return broken(x, NOT_RUNNING, j)
         s.job[j].decided = False
     for k in range(s.clock[0].n_revoked):
         if s.job[s.revoked[k]].decided:
-            x.engine[0].violation, x.engine[0].violator = NOT_RUNNING, s.revoked[k]
-            return False
+            return broken(x, NOT_RUNNING, s.revoked[k])
         s.job[s.revoked[k]].decided = True
         gpus += s.job[s.revoked[k]].demand
     if s.clock[0].n_granted > s.clock[0].gpus:
-        x.engine[0].violation, x.engine[0].violator = OVER_CAPACITY, s.granted[s.clock[0].gpus]
-        return False
+        return broken(x, OVER_CAPACITY, s.granted[s.clock[0].gpus])
     for k in range(s.clock[0].n_granted):
         if 0 <= s.granted[k] < len(s.job):
             s.job[s.granted[k]].decided = False
@@ -56,8 +71,7 @@ def are_valid(s: View, x: Private) -> bool:
         elif s.job[j].demand > gpus:
             code = OVER_CAPACITY
         if code > 0:
-            x.engine[0].violation, x.engine[0].violator = code, j
-            return False
+            return broken(x, code, j)
         gpus -= s.job[j].demand
         s.job[j].decided = True
     return True
@@ -87,8 +101,7 @@ def apply(s: View, x: Private) -> bool:
         elif choice < s.clock[0].n_choices and s.choices[choice].job == j:
             choice = place_as_chosen(s, j, choice)
             if choice < 0:
-                x.engine[0].violation, x.engine[0].violator = MISPLACED, j
-                return False
+                return broken(x, MISPLACED, j)
             start_lease(s, x, j, time)
         elif placement.place(s, x, j, s.job[j].demand) > 0:
             start_lease(s, x, j, time)
@@ -97,8 +110,7 @@ def apply(s: View, x: Private) -> bool:
             n_started += 1
     dequeue(s, x.started, n_started)
     if choice < s.clock[0].n_choices:
-        x.engine[0].violation, x.engine[0].violator = MISPLACED, s.choices[choice].job
-        return False
+        return broken(x, MISPLACED, s.choices[choice].job)
     s.clock[0].n_expired = 0
     s.clock[0].n_granted = 0
     s.clock[0].n_revoked = 0

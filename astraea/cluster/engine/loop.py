@@ -153,8 +153,7 @@ def is_stuck(s: View, x: Private) -> bool:
     if x.engine[0].idle_rounds <= PATIENCE:
         return False
     first_submitted = s.queue[s.region[len(s.tenant)].start]
-    x.engine[0].violation, x.engine[0].violator = decisions.STUCK, first_submitted
-    return True
+    return not decisions.broken(x, decisions.STUCK, first_submitted)
 
 
 @cache

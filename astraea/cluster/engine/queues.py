@@ -69,11 +69,7 @@ def put(jobs: I, n: int, j: int) -> None:
 @inlined
 def insert_one(s: View, region: int, j: int) -> None:
     """Put job `j` in its place in a queue in job order."""
-    q = s.region[region].start + s.region[region].length
-    while q > s.region[region].start and s.queue[q - 1] > j:
-        s.queue[q] = s.queue[q - 1]
-        q -= 1
-    s.queue[q] = j
+    put(s.queue[s.region[region].start :], s.region[region].length, j)
     s.region[region].length += 1
 
 

@@ -10,171 +10,152 @@ Records = Any
 """A numpy record array: one record per item, fields by attribute."""
 
 
-CLOCK: Final = np.dtype(
-    [
-        ("now", float),  # time of this round [s]
-        ("interval", float),  # between rounds [s]
-        ("free", int),  # GPUs that are not under a running lease and not granted in this round [GPU]
-        ("gpus", int),  # GPUs of the cluster [GPU]
-        ("active_jobs", float),  # submitted and not ended
-        ("contention", float),  # integral of that number [job-s] ...
-        ("contention_until", float),  # ... up to this time [s]
-        ("n_expired", int),
-        ("n_running", int),
-        ("n_granted", int),
-        ("n_revoked", int),
-        ("n_choices", int),
-        ("n_launched", int),  # leases granted so far
-        ("gpus_per_node", int),
-        ("free_piece", int),
-        ("n_hours", int),
-    ],
-    align=True,
+def record(*fields: tuple[str, type]) -> np.dtype[Any]:
+    """The type of one record: name and type of each field."""
+    return np.dtype(list(fields), align=True)
+
+
+CLOCK: Final = record(
+    ("now", float),  # time of this round [s]
+    ("interval", float),  # between rounds [s]
+    ("free", int),  # GPUs that are not under a running lease and not granted in this round [GPU]
+    ("gpus", int),  # GPUs of the cluster [GPU]
+    ("active_jobs", float),  # submitted and not ended
+    ("contention", float),  # integral of that number [job-s] ...
+    ("contention_until", float),  # ... up to this time [s]
+    ("n_expired", int),
+    ("n_running", int),
+    ("n_granted", int),
+    ("n_revoked", int),
+    ("n_choices", int),
+    ("n_launched", int),  # leases granted so far
+    ("gpus_per_node", int),
+    ("free_piece", int),
+    ("n_hours", int),
 )
 
 
-JOB: Final = np.dtype(
-    [
-        ("tenant", int),
-        ("demand", int),  # [GPU]
-        ("submit_time", float),  # [s]
-        ("weight", float),
-        ("deadline", float),  # [s], NaN if none
-        ("estimate", float),  # median of the estimated service of the whole job [s], NaN for policies that use none
-        ("spread_below", float),  # of that estimate below its median ...
-        ("spread_above", float),  # ... and above
-        ("total_service", float),  # what is expected of it by now [s], see `leases.expect`
-        ("status", int),  # 0 before its submission, then PENDING, RUNNING, EXPIRED or DONE
-        ("decided", bool),  # granted or revoked at this round
-        ("attained_service", float),  # GPU-time of finished leases [GPU-s]
-        ("executed", float),  # time of finished leases [s]
-        ("progress", float),  # service done up to the last checkpoint [s]
-        ("leases", int),  # granted so far
-        ("streak", int),  # leases since the last (re)start; 1 is a lease that was no renewal
-        ("lease_start", float),  # when the running lease was granted [s]
-        ("launch", int),  # its number among all leases, in the order in which they were granted
-        ("waiting_since", float),  # submission, or when the job last lost its GPUs [s]
-        ("fair_class", int),  # its record in `View.share`
-        ("fair_at_submit", float),  # that record's integral at submission [GPU-s]
-        ("contention_at_submit", float),  # integral of active jobs at submission [job-s]
-        ("running_position", int),
-        ("first_piece", int),  # what it holds, in `View.piece`; -1 if nothing
-    ],
-    align=True,
+JOB: Final = record(
+    ("tenant", int),
+    ("demand", int),  # [GPU]
+    ("submit_time", float),  # [s]
+    ("weight", float),
+    ("deadline", float),  # [s], NaN if none
+    ("estimate", float),  # median of the estimated service of the whole job [s], NaN for policies that use none
+    ("spread_below", float),  # of that estimate below its median ...
+    ("spread_above", float),  # ... and above
+    ("total_service", float),  # what is expected of it by now [s], see `leases.expect`
+    ("status", int),  # 0 before its submission, then PENDING, RUNNING, EXPIRED or DONE
+    ("decided", bool),  # granted or revoked at this round
+    ("attained_service", float),  # GPU-time of finished leases [GPU-s]
+    ("executed", float),  # time of finished leases [s]
+    ("progress", float),  # service done up to the last checkpoint [s]
+    ("leases", int),  # granted so far
+    ("streak", int),  # leases since the last (re)start; 1 is a lease that was no renewal
+    ("lease_start", float),  # when the running lease was granted [s]
+    ("launch", int),  # its number among all leases, in the order in which they were granted
+    ("waiting_since", float),  # submission, or when the job last lost its GPUs [s]
+    ("fair_class", int),  # its record in `View.share`
+    ("fair_at_submit", float),  # that record's integral at submission [GPU-s]
+    ("contention_at_submit", float),  # integral of active jobs at submission [job-s]
+    ("running_position", int),
+    ("first_piece", int),  # what it holds, in `View.piece`; -1 if nothing
 )
 
 
-TENANT: Final = np.dtype(
-    [
-        ("quota", float),  # [Ye2022] Eq. 6 [GPU]
-        ("whole_quota", int),  # its floor, for admission [GPU]
-        ("weight", float),
-        ("held", int),  # GPUs under running leases [GPU]
-        ("granted", int),  # GPUs granted at this round [GPU]
-        ("revoked", int),  # GPUs whose lease was revoked at this round [GPU]
-        ("attained", float),  # GPU-time, Eq. 11 [GPU-s] ...
-        ("attained_until", float),  # ... up to this time [s]
-        ("demand", int),  # of its active jobs, Eq. 7 [GPU]
-        ("fair", float),  # fair GPU-time, Eq. 9 [GPU-s] ...
-        ("fair_until", float),  # ... up to this time [s]; the same for its classes
-        ("first_class", int),  # its records in `View.share`: from this one ...
-        ("end_class", int),  # ... up to this one, exclusive
-    ],
-    align=True,
+TENANT: Final = record(
+    ("quota", float),  # [Ye2022] Eq. 6 [GPU]
+    ("whole_quota", int),  # its floor, for admission [GPU]
+    ("weight", float),
+    ("held", int),  # GPUs under running leases [GPU]
+    ("granted", int),  # GPUs granted at this round [GPU]
+    ("revoked", int),  # GPUs whose lease was revoked at this round [GPU]
+    ("attained", float),  # GPU-time, Eq. 11 [GPU-s] ...
+    ("attained_until", float),  # ... up to this time [s]
+    ("demand", int),  # of its active jobs, Eq. 7 [GPU]
+    ("fair", float),  # fair GPU-time, Eq. 9 [GPU-s] ...
+    ("fair_until", float),  # ... up to this time [s]; the same for its classes
+    ("first_class", int),  # its records in `View.share`: from this one ...
+    ("end_class", int),  # ... up to this one, exclusive
 )
 
 
-SHARE: Final = np.dtype(
-    [
-        ("demand", int),  # [GPU]
-        ("weight", float),
-        ("active", int),  # jobs
-        ("rate", float),  # min(demand, fair share) now, the integrand of Eq. 14 [GPU]
-        ("fair", float),  # its integral up to the tenant's `fair_until` [GPU-s]
-    ],
-    align=True,
+SHARE: Final = record(
+    ("demand", int),  # [GPU]
+    ("weight", float),
+    ("active", int),  # jobs
+    ("rate", float),  # min(demand, fair share) now, the integrand of Eq. 14 [GPU]
+    ("fair", float),  # its integral up to the tenant's `fair_until` [GPU-s]
 )
 
 
-REGION: Final = np.dtype([("start", int), ("length", int)], align=True)
+REGION: Final = record(("start", int), ("length", int))
 
 
-TIMELINE: Final = np.dtype(
-    [
-        ("attained", float),  # GPU-time since second 0 [GPU-s]
-        ("fair", float),  # fair GPU-time since second 0 [GPU-s]
-        ("held", int),  # [GPU]
-        ("waiting", int),  # demand of pending jobs [GPU]
-    ],
-    align=True,
+TIMELINE: Final = record(
+    ("attained", float),  # GPU-time since second 0 [GPU-s]
+    ("fair", float),  # fair GPU-time since second 0 [GPU-s]
+    ("held", int),  # [GPU]
+    ("waiting", int),  # demand of pending jobs [GPU]
 )
 
 
-ENGINE: Final = np.dtype(
-    [
-        ("lease_rounds", int),  # length of a lease in rounds; 0 if the policy does not preempt
-        ("checkpoint", float),  # [s]
-        ("restart", float),  # [s]
-        ("placement", int),
-        ("keep_log", bool),
-        ("list_removal_flaw", bool),  # see `engine.list_removal_flaw`
-        ("revisit", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
-        ("random", np.uint64),  # state of the generator of random placement
-        ("round_number", int),  # number of this round
-        ("next_arrival", int),
-        ("n_done", int),
-        ("heap_size", int),
-        ("n_log", int),
-        ("n_place", int),
-        ("idle_rounds", int),  # in a row, with nothing running, arriving or granted
-        ("violation", int),  # rule that the policy broke ...
-        ("violator", int),  # ... and the job
-    ],
-    align=True,
+ENGINE: Final = record(
+    ("lease_rounds", int),  # length of a lease in rounds; 0 if the policy does not preempt
+    ("checkpoint", float),  # [s]
+    ("restart", float),  # [s]
+    ("placement", int),
+    ("keep_log", bool),
+    ("list_removal_flaw", bool),  # see `engine.list_removal_flaw`
+    ("revisit", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
+    ("random", np.uint64),  # state of the generator of random placement
+    ("round_number", int),  # number of this round
+    ("next_arrival", int),
+    ("n_done", int),
+    ("heap_size", int),
+    ("n_log", int),
+    ("n_place", int),
+    ("idle_rounds", int),  # in a row, with nothing running, arriving or granted
+    ("violation", int),  # rule that the policy broke ...
+    ("violator", int),  # ... and the job
 )
 
 
-PRIVATE_JOB: Final = np.dtype(
-    [
-        ("duration", float),  # [s]
-        ("sensitivity", float),
-        ("speed", float),  # in the running lease
-        ("lease_end", float),  # [s]
-        ("cold", bool),  # whether the running lease began with a restart
-        ("first_start", float),  # [s], NaN before
-        ("end_time", float),  # [s], NaN before
-        ("fair_service", float),  # [GPU-s]
-        ("contention_mean", float),  # average number of active jobs during its life
-        ("preemptions", int),
-        ("overhead", float),  # [s]
-        ("heap_position", int),
-        ("log_of", int),  # line of the running lease
-    ],
-    align=True,
+PRIVATE_JOB: Final = record(
+    ("duration", float),  # [s]
+    ("sensitivity", float),
+    ("speed", float),  # in the running lease
+    ("lease_end", float),  # [s]
+    ("cold", bool),  # whether the running lease began with a restart
+    ("first_start", float),  # [s], NaN before
+    ("end_time", float),  # [s], NaN before
+    ("fair_service", float),  # [GPU-s]
+    ("contention_mean", float),  # average number of active jobs during its life
+    ("preemptions", int),
+    ("overhead", float),  # [s]
+    ("heap_position", int),
+    ("log_of", int),  # line of the running lease
 )
 
 
-EVENT: Final = np.dtype([("time", float), ("job", int)], align=True)
+EVENT: Final = record(("time", float), ("job", int))
 """The end of a running job or of its lease, whichever comes first [s]."""
 
 
-PIECE: Final = np.dtype([("next", int), ("node", int), ("gpus", int)], align=True)
+PIECE: Final = record(("next", int), ("node", int), ("gpus", int))
 """What a job holds on one node, and the next piece of that job; -1 after the last."""
 
 
-CHOICE: Final = np.dtype([("job", int), ("node", int), ("gpus", int)], align=True)
+CHOICE: Final = record(("job", int), ("node", int), ("gpus", int))
 """Where a policy wants a gang, or a part of it."""
 
 
-LOG: Final = np.dtype(
-    [
-        ("time", float),  # [s]
-        ("end", float),  # [s]
-        ("job", int),
-        ("kind", int),  # 0 first start, 1 restart, 2 renewal
-        ("nodes", int),
-    ],
-    align=True,
+LOG: Final = record(
+    ("time", float),  # [s]
+    ("end", float),  # [s]
+    ("job", int),
+    ("kind", int),  # 0 first start, 1 restart, 2 renewal
+    ("nodes", int),
 )
 
 

@@ -26,22 +26,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.state import EVERY_ROUND, View
-from astraea.cluster.policies.released_accounting import (
-    NEW,
-    PER_JOB,
-    PER_TENANT,
-    STARVES,
-    UNCOUNTED,
-    UNFAIRNESS,
-    WAITING,
-    close_round,
-    fairness,
-    is_like_the_last,
-    note_unfairness,
-    open_round,
-    used_and_owed,
-    wait_last,
-)
+from astraea.cluster.policies import released_accounting as accounting
 from astraea.cluster.policy import (
     NO_JOB,
     NO_TENANT,
@@ -89,19 +74,19 @@ class Parameters(NamedTuple):
     Parameters,
     needs_estimates=lambda p: p["job_order"] == THEMIS,
     revisit=lambda _: EVERY_ROUND,
-    memory=(PER_JOB, PER_TENANT, 0),
+    memory=(accounting.PER_JOB, accounting.PER_TENANT, 0),
     choices={"job_order": ORDERS},
 )
 def astraea_released(s: View) -> None:
     """ASTRAEA as its authors released it ([Ye2022], released simulator)."""
     p = unpack(Parameters, s.parameters)
-    is_idle = not some_job_fits(s) and not (s.tenant_memory[NEW].max() > 0 and may_take_delay_jobs(s, p))
-    if is_idle and is_like_the_last(s) and (p.job_order != THEMIS or len(all_candidates(s)) == 0):
-        s.tenant_memory[UNCOUNTED, 0] += 1
+    is_idle = not some_job_fits(s) and not (s.tenant_memory[accounting.NEW].max() > 0 and may_take_delay_jobs(s, p))
+    if is_idle and accounting.is_like_the_last(s) and (p.job_order != THEMIS or len(all_candidates(s)) == 0):
+        s.tenant_memory[accounting.UNCOUNTED, 0] += 1
         return
-    open_round(s)
+    accounting.open_round(s)
     if p.job_order == THEMIS:
-        note_unfairness(s)
+        accounting.note_unfairness(s)
     if some_job_fits(s) or may_take_delay_jobs(s, p):
         keys = queue_keys(s, p)
         quota = count_gpus(s, p, keys.copy())  # pass A
@@ -113,9 +98,9 @@ def astraea_released(s: View) -> None:
                 if in_use(s, t) + s.job[j].demand > quota[t] or not fits(s, j):
                     break  # the tenant is done for this round
                 grant(s, j)
-                s.tenant_memory[NEW, t] -= s.job[j].leases == 0
+                s.tenant_memory[accounting.NEW, t] -= s.job[j].leases == 0
                 j = take_first(s, p, keys, t, s.clock[0].gpus)
-    close_round(s)
+    accounting.close_round(s)
 
 
 @inlined
@@ -125,14 +110,14 @@ def queue_keys(s: View, p: Parameters) -> np.ndarray:
     for t in range(len(s.tenant)):
         mine = of_tenant(s, keys, t)
         for k, j in enumerate(candidates(s, t)):
-            if s.clock[0].now >= s.memory[STARVES, j]:
+            if s.clock[0].now >= s.memory[accounting.STARVES, j]:
                 mine[k] = s.job[j].submit_time - FIRST
             elif p.job_order == FAIRNESS:
-                mine[k] = fairness(s, j)
+                mine[k] = accounting.fairness(s, j)
             elif p.job_order == TWO_DAS:
                 mine[k] = s.job[j].progress
             elif p.job_order == THEMIS:
-                mine[k] = -s.memory[UNFAIRNESS, j]
+                mine[k] = -s.memory[accounting.UNFAIRNESS, j]
             else:
                 mine[k] = s.job[j].submit_time
     return keys
@@ -166,7 +151,7 @@ def take_first(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> i
 def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
     """Whether job `a`, submitted after job `b` or together with it, stands before it if their keys are equal."""
     together = p.job_order == THEMIS or s.job[a].submit_time == s.job[b].submit_time
-    return together and s.memory[WAITING, a] < s.memory[WAITING, b]
+    return together and s.memory[accounting.WAITING, a] < s.memory[accounting.WAITING, b]
 
 
 @inlined
@@ -182,7 +167,7 @@ def count_gpus(s: View, p: Parameters, keys: np.ndarray) -> np.ndarray:
     is_closed = np.zeros(tenants, np.bool_)
     for t in range(tenants):
         quota[t] = in_use(s, t)
-        used[t], owed[t] = used_and_owed(s, t)
+        used[t], owed[t] = accounting.used_and_owed(s, t)
         if owed[t] > 0:
             served[t] = used[t] / owed[t]
         is_closed[t] = len(candidates(s, t)) == 0
@@ -220,7 +205,7 @@ def least_served(s: View, quota: np.ndarray, served: np.ndarray, is_closed: np.n
 def may_take_delay_jobs(s: View, p: Parameters) -> bool:
     """Whether a tenant with a new job has a running job that may be preempted for it."""
     for k in running(s):
-        if s.tenant_memory[NEW, s.job[k].tenant] > 0 and is_delay_job(s, p, k):
+        if s.tenant_memory[accounting.NEW, s.job[k].tenant] > 0 and is_delay_job(s, p, k):
             return True
     return False
 
@@ -236,7 +221,7 @@ def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> Non
         if best == NO_JOB:
             return
         revoke(s, best)
-        wait_last(s, best)
+        accounting.wait_last(s, best)
 
 
 @inlined
@@ -254,10 +239,10 @@ def is_delay_job(s: View, p: Parameters, k: int) -> bool:
 def goes_before(s: View, p: Parameters, a: int, b: int) -> bool:
     """Whether delay job `a` is preempted before delay job `b`."""
     if p.job_order == THEMIS:
-        if s.memory[UNFAIRNESS, a] != s.memory[UNFAIRNESS, b]:
-            return s.memory[UNFAIRNESS, a] < s.memory[UNFAIRNESS, b]
-    elif fairness(s, a) != fairness(s, b):
-        return fairness(s, a) > fairness(s, b)
+        if s.memory[accounting.UNFAIRNESS, a] != s.memory[accounting.UNFAIRNESS, b]:
+            return s.memory[accounting.UNFAIRNESS, a] < s.memory[accounting.UNFAIRNESS, b]
+    elif accounting.fairness(s, a) != accounting.fairness(s, b):
+        return accounting.fairness(s, a) > accounting.fairness(s, b)
     elif s.job[a].submit_time != s.job[b].submit_time:
         return s.job[a].submit_time > s.job[b].submit_time
     return s.job[a].launch < s.job[b].launch

@@ -8,25 +8,14 @@ this is the bare objective, minimize the largest ratio.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from astraea.cluster.engine.state import View
-from astraea.cluster.policy import all_candidates, average_contention, fits, grant, level, policy
+from astraea.cluster.policy import LeaseTerm, all_candidates, average_contention, fits, grant, level, policy
 from astraea.core.compilation import inlined
 
 
-class Parameters(NamedTuple):
-    """Parameters of finish-time fairness.
-
-    lease_term : s, length of a lease
-    """
-
-    lease_term: float = 900.0
-
-
-@policy("finish-time-fairness", Parameters, needs_estimates=True)
+@policy("finish-time-fairness", LeaseTerm, needs_estimates=True)
 def finish_time_fairness(s: View) -> None:
     """Minimize the largest finish-time ratio ([Ye2022] §4.1.2)."""
     jobs = all_candidates(s)

@@ -19,13 +19,14 @@ Departures: one stride over the whole cluster, where the original has one per se
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from astraea.cluster.engine.state import AT_EVENTS, F, I, View
 from astraea.cluster.policy import (
     NO_JOB,
+    LeaseTerm,
     all_candidates,
     attained_by_tenant,
     candidates,
@@ -40,16 +41,6 @@ from astraea.cluster.policy import (
 )
 from astraea.core.compilation import inlined
 
-
-class Parameters(NamedTuple):
-    """Parameters of Gandiva_fair.
-
-    lease_term : s, length of a lease
-    """
-
-    lease_term: float = 900.0
-
-
 # kept per job: its pass when it was submitted [leases of one GPU], and whether that is set
 START: Final = 0
 SEEN: Final = 1
@@ -63,12 +54,12 @@ TICKETS: Final = 4
 
 
 # No pass moves between two events: what a lease uses was counted when it was given.
-@policy("gandiva-fair", Parameters, revisit=lambda _: AT_EVENTS, memory=(2, 5, 0))
+@policy("gandiva-fair", LeaseTerm, revisit=lambda _: AT_EVENTS, memory=(2, 5, 0))
 def gandiva_fair(s: View) -> None:
     """Gang-aware stride (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5)."""
     if len(all_candidates(s)) == 0:
         return
-    p = unpack(Parameters, s.parameters)
+    p = unpack(LeaseTerm, s.parameters)
     waiting = np.array([len(candidates(s, t)) for t in range(len(s.tenant))])
     tenant_pass = passes(s, p.lease_term)
     start_tenants(s, tenant_pass, waiting)

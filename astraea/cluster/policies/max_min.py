@@ -6,24 +6,13 @@ tasks of one GPU that come and go; gangs that do not fit close their tenant for 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from astraea.cluster.engine.state import AT_EVENTS, View
-from astraea.cluster.policy import NO_TENANT, candidates, fits, grant, in_use, level, policy, some_job_fits
+from astraea.cluster.policy import NO_TENANT, LeaseTerm, candidates, fits, grant, in_use, level, policy, some_job_fits
 
 
-class Parameters(NamedTuple):
-    """Parameters of instantaneous max-min fairness.
-
-    lease_term : s, length of a lease
-    """
-
-    lease_term: float = 900.0
-
-
-@policy("max-min", Parameters, revisit=lambda _: AT_EVENTS)
+@policy("max-min", LeaseTerm, revisit=lambda _: AT_EVENTS)
 def max_min(s: View) -> None:
     """Maximize the smallest instantaneous share ([Ye2022] §4.1.1)."""
     position = np.zeros(len(s.tenant), np.int64)  # of the head of each tenant's queue
