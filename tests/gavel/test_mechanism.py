@@ -85,7 +85,7 @@ def test_a_pair_shares_workers_and_the_rest_goes_on_alone() -> None:
     assert result.timeline["attained_service"].iloc[-1] <= 175
 
 
-@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS], ids=str)
+@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS], ids=["rounds", "released"])
 def test_received_fractions_converge_to_the_allocation(mechanism: Mechanism) -> None:
     shares = {0: (0.9, 0.1), 1: (0.6, 0.3), 2: (0.3, 0.5), 3: (0.2, 0.1)}
     w = workload([("a", 1, 1e7, 0)] * 4 + [("b", 1, 2e5, 0)])

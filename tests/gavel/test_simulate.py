@@ -248,7 +248,7 @@ def test_bad_answers_get_a_sentence(function, sentence: str) -> None:
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS], ids=str)
+@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS], ids=["rounds", "released"])
 def test_a_policy_that_leaves_the_cluster_idle_is_named(mechanism: Mechanism) -> None:
     w = workload([("a", 1, 100, 5), ("a", 1, 100, 6)])
     nothing = of(lambda p: np.zeros((len(p.job), 3)), leaves_idle=True)
