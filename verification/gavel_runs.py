@@ -47,7 +47,10 @@ CLOSE: Final = 0.05
 """Relative difference of average JCT and makespan that counts as agreement: optima are seldom unique."""
 
 CLOSE_FIFO: Final = 0.01
-"""The same for FIFO, which solves no program."""
+"""The same for `FIFO`."""
+
+FIFO: Final = ("fifo", "fifo_perf")
+"""Policies that solve no program."""
 
 COLUMNS: Final = ("trace", "policy", "cluster", "jobs", "avg_jct_s", "makespan_s")
 
@@ -133,7 +136,7 @@ def verify_gavel(folder: str | Path, data: str | Path | None = None, *, traces: 
 def _row(run: Any, average: float, makespan: float) -> dict[str, Any]:
     off = average / run.avg_jct_s - 1
     late = makespan / run.makespan_s - 1
-    close = CLOSE_FIFO if str(run.policy).startswith("fifo") else CLOSE
+    close = CLOSE_FIFO if run.policy in FIFO else CLOSE
     return {
         "trace": run.trace,
         "policy": run.policy,

@@ -11,7 +11,7 @@ units, so that fair shares ([Ye2022] Eqs. 4, 8, 13, 14) are the same too, and bo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,36 +25,21 @@ from astraea.gavel.workload import Workload
 HOUR = 3600.0
 
 
-@dataclass(frozen=True, eq=False)
-class Record:
-    """What happened in a simulation: n jobs, J types; times in s, inf if it has not happened.
+class Record(NamedTuple):
+    """What happened in a simulation: n jobs, J types; times in s, inf if it has not happened."""
 
-    Attributes
-    ----------
-    first_start, end, overhead : array of float, shape (n,)
-    held : array of float, shape (n, J)
-        GPU-time [GPU-s]; of shared GPUs, half.
-    leases, preemptions : array of int, shape (n,)
-    job, start, stop, part : arrays, one row for each time that a job held workers without a break
-        `part` is 0.5 where they were shared.
-    steps : array of float
-        Done in each of these times.
-    now : float
-        When the simulation ended.
-    """
-
-    first_start: FloatArray
-    end: FloatArray
-    overhead: FloatArray
-    held: FloatArray
-    leases: IntArray
-    preemptions: IntArray
-    job: IntArray
+    first_start: FloatArray  # (n,)
+    end: FloatArray  # (n,)
+    overhead: FloatArray  # (n,)
+    held: FloatArray  # (n, J) GPU-time [GPU-s]; of shared GPUs, half
+    leases: IntArray  # (n,)
+    preemptions: IntArray  # (n,)
+    job: IntArray  # one row for each time that a job held workers without a break ...
     start: FloatArray
     stop: FloatArray
-    part: FloatArray
-    steps: FloatArray
-    now: float
+    part: FloatArray  # ... 0.5 where they were shared
+    steps: FloatArray  # done in each of these times
+    now: float  # when the simulation ended
 
 
 def job_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, types: tuple[str, ...]) -> pd.DataFrame:

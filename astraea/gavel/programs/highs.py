@@ -6,8 +6,7 @@ on what was solved before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import highspy
 import numpy as np
@@ -41,24 +40,13 @@ ANSWERS: Final = (
 """Statuses that another method would give as well; after any other one the interior point method is tried."""
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What HiGHS found.
-
-    Attributes
-    ----------
-    is_optimal : bool
-    message : str
-        HiGHS' own word for its status, or why it was not asked.
-    x : array of float, shape (variables,)
-    price : array of float, shape (rows,)
-        Dual value of each row, at least 0.
-    """
+class Solution(NamedTuple):
+    """What HiGHS found."""
 
     is_optimal: bool
-    message: str
-    x: FloatArray
-    price: FloatArray
+    message: str  # HiGHS' own word for its status, or why it was not asked
+    x: FloatArray  # (variables,)
+    price: FloatArray  # (rows,) dual value of each row, at least 0
 
 
 def maximize(

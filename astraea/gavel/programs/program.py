@@ -7,9 +7,8 @@ and gets back an optimum or a `PolicyError`. There is a variable only where a jo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -24,26 +23,13 @@ SLACK: Final = 1e-9
 """By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """What `Program.max_min` found.
+class Optimum(NamedTuple):
+    """What `Program.max_min` found; no allocation has ``price @ (throughput - floor) > value``."""
 
-    Attributes
-    ----------
-    x : array of float, shape (variables,)
-    value : float
-        Of the objective.
-    reached : array of float, shape (n,)
-        Throughput that every job has in all optima, up to rounding, and has in `x` exactly [steps/s].
-    price : array of float, shape (n,)
-        Dual value of each job's row, at least 0, with ``price @ need == 1``; no allocation has
-        ``price @ (throughput - floor) > value``.
-    """
-
-    x: FloatArray
-    value: float
-    reached: FloatArray
-    price: FloatArray
+    x: FloatArray  # (variables,)
+    value: float  # of the objective
+    reached: FloatArray  # (n,) throughput that every job has in all optima, up to rounding, and has in `x` [steps/s]
+    price: FloatArray  # (n,) dual value of each job's row, at least 0, with ``price @ need == 1``
 
 
 class Program:
