@@ -1,16 +1,8 @@
-"""Gavel's evaluation ([Narayanan2020] §7): which workloads, loads and policies are simulated, and what is measured.
+"""Gavel's evaluation ([Narayanan2020] §7): which workloads, loads and policies are simulated.
 
-Scales
-------
-small
-    A quarter of the cluster, 60 jobs, one seed, one load per figure or two.
-paper
-    36 GPUs of each type as in the paper, but 2,000 jobs of which the last 800 are measured, one seed, three loads, the
-    highest above what an agnostic policy can serve.
-full
-    The paper's: 5,000 jobs of which the last thousand is measured, three seeds, eight loads.
-
-Where an installed table of measured throughputs is named, that is used; the project's compact table otherwise.
+The scale ``full`` is the paper's, ``paper`` has its cluster and fewer jobs and loads, the highest of them above what an
+agnostic policy can serve, and ``small`` has a quarter of the cluster (`GAVEL_SCALES`). Where an installed table of
+measured throughputs is named, that is used; the project's compact table otherwise.
 """
 
 from __future__ import annotations

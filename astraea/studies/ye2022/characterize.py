@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
+from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import DAY, HOUR
 from astraea.core.result import Result
@@ -75,10 +76,8 @@ def running_time_distributions(trace: Trace) -> pd.DataFrame:
     DataFrame, columns demand, running_time [s], share [0, 1], service_time [GPU-s]
         Rows of the second kind have no `running_time`. Exact at the limits of Table 1.
     """
-    columns = {"demand": demand_class(trace.demand), "running_time": trace.duration, "service_time": trace.gpu_time}
-    jobs = pd.DataFrame(columns).sort_values("demand", kind="stable")
-    running = ecdf(jobs, "running_time", by="demand", at=list(RUNNING_TIMES.values()))
-    return pd.concat([running, ecdf(jobs, "service_time", by="demand")], ignore_index=True)
+    columns = {"running_time": trace.duration, "service_time": trace.gpu_time}
+    return _by_class(trace.demand, columns, {"running_time": list(RUNNING_TIMES.values())})
 
 
 def production_cluster(name: str, evaluated: Cluster) -> Cluster:
@@ -109,7 +108,7 @@ def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
 
     Returns
     -------
-    DataFrame, columns demand, demand_class, running_time, pending_time [s], slowdown
+    DataFrame, columns demand, running_time, pending_time [s], slowdown
         One row per job whose waiting is known.
     source : {"recorded", "simulated"}
     """
@@ -119,7 +118,6 @@ def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
     else:
         jobs = result.jobs[["demand", "duration", "queueing_delay"]]
     jobs = jobs.rename(columns={"duration": "running_time", "queueing_delay": "pending_time"})
-    jobs.insert(1, "demand_class", demand_class(jobs["demand"]))
     jobs["slowdown"] = (jobs["running_time"] + jobs["pending_time"]) / jobs["running_time"]
     return jobs, "recorded" if recorded.any() else "simulated"
 
@@ -132,9 +130,14 @@ def pending_distributions(jobs: pd.DataFrame) -> pd.DataFrame:
     DataFrame, columns demand, pending_time [s], share [0, 1], slowdown
         Rows of the second kind have no `pending_time`. Exact at 30 min and at a slowdown of 5.
     """
-    ranked = jobs.drop(columns="demand").rename(columns={"demand_class": "demand"}).sort_values("demand", kind="stable")
-    waits = ecdf(ranked, "pending_time", by="demand", at=[LONG_WAIT])
-    return pd.concat([waits, ecdf(ranked, "slowdown", by="demand", at=[LARGE_SLOWDOWN])], ignore_index=True)
+    columns = {name: jobs[name].to_numpy() for name in ("pending_time", "slowdown")}
+    return _by_class(jobs["demand"], columns, {"pending_time": [LONG_WAIT], "slowdown": [LARGE_SLOWDOWN]})
+
+
+def _by_class(demand: Any, columns: dict[str, FloatArray], at: dict[str, list[float]]) -> pd.DataFrame:
+    """Distribution functions of some columns by class of demand, one below the other."""
+    jobs = pd.DataFrame({"demand": demand_class(demand), **columns}).sort_values("demand", kind="stable")
+    return pd.concat([ecdf(jobs, name, by="demand", at=at.get(name, [])) for name in columns], ignore_index=True)
 
 
 def pending_table(jobs: pd.DataFrame) -> pd.DataFrame:

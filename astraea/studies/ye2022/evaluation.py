@@ -1,19 +1,10 @@
 """The evaluation of [Ye2022] §6: which workloads, clusters, schedulers, lease terms and sizes are simulated.
 
-A grid is named by the trace and the scale, so that everybody who asks for it finds the same results in the cache.
-
-Scales
-------
-small
-    The first two days of the trace, or its first 1,500 jobs where these are more; a cluster of as many GPUs as would
-    be busy on average if nobody had to wait; 2 seeds. A few seconds for each notebook.
-paper
-    The whole trace on the evaluation's cluster, 5 seeds.
-full
-    As `paper`, with every lease term.
-
-A real trace is one trace: one seed. Except at the scale `full`, lease terms below 900 s that give a trace more than
-`MOST_LEASES` leases are left out: the time that a simulation takes grows with their number.
+A grid is named by the trace and the scale, so that everybody who asks for it finds the same results in the cache. At
+the scale ``small`` a workload is the first two days of its trace, or its first 1,500 jobs where these are more, on a
+cluster of as many GPUs as would be busy on average if nobody had to wait; otherwise it is the whole trace on the
+evaluation's cluster. Except at the scale ``full``, lease terms below 900 s that give a trace more than `MOST_LEASES`
+leases are left out: the time that a simulation takes grows with their number.
 """
 
 from __future__ import annotations
