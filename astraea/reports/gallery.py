@@ -65,7 +65,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
             "# Figures",
             "",
             f"Made by `{command}`. Each picture is there as PNG and SVG, with the numbers behind it as CSV.",
-            "✓ holds, ≈ holds in direction, ✗ does not hold, – not yet: the rules are in `astraea/claims.py`.",
+            "✓ holds, ≈ holds in direction, ✗ does not hold, – not yet: the rules are in `astraea/reports/claims/`.",
             "",
             *(line for sentence in counts(claims) for line in (f"**{sentence}**", "")),
             *(line for entries in _shown(folder) for entry in entries for line in _section(folder, entry, claims)),

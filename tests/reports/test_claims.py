@@ -62,9 +62,10 @@ def test_every_statement_has_a_rule() -> None:
         ('table = "fig01"', "there is no rule ''; there are: absolutely_fair, "),
         ('rule = "lowestt", table = "fig13"', "there is no rule 'lowestt'; there are: absolutely_fair, "),
         ('rule = "lowest", column = "x"', "the table is missing"),
-        ('rule = "lowest", table = "fig13"', "rule lowest: column is missing; it takes: column"),
-        ('rule = "lowest", table = "fig13", colum = "x"', "rule lowest: it takes no colum; it takes: column"),
-        ('rule = "some_slow", table = "fig13", best = 1', "rule some_slow: it takes no best; it takes: nothing"),
+        ('rule = "lowest", table = "fig13"', "rule lowest: missing a required argument: 'column'; it takes: column"),
+        ('rule = "lowest", table = "fig13", colum = "x"', "rule lowest: missing a required argument: 'column';"),
+        ('rule = "lowest", table = "fig13", column = "x", a = 1', "rule lowest: got an unexpected keyword argument"),
+        ('rule = "some_slow", table = "fig13", best = 1', "rule some_slow: got an unexpected keyword argument 'best'"),
     ],
 )
 def test_what_a_statement_lacks_is_said(tmp_path: Path, entry: str, says: str) -> None:
@@ -283,23 +284,22 @@ def test_missing_column_is_named(tmp_path: Path) -> None:
         evaluate.evaluate(tmp_path)
 
 
-def test_notes_stand_in_the_table(tmp_path: Path) -> None:
+def test_notes_stand_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "claims.csv").write_bytes((ROOT / "data" / "claims.csv").read_bytes())
     (data / "claim_notes.csv").write_text("id,trace,note\nye.f13,venus,because\n")
-    table = evaluate.with_reasons(evaluate.evaluate(tmp_path, data), data).set_index(["id", "trace"])["note"]
+    monkeypatch.setattr(evaluate, "project_root", lambda needs: tmp_path)
+    table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index(["id", "trace"])["note"]
     assert table["ye.f13", "venus"] == "because"
     assert table["ye.f13", "philly"] == "fig13_philly.csv is not there"
     (tmp_path / "wang-properties_random.csv").write_text("property,instances,violations\nPareto efficiency,9,0\n")
     (data / "claim_notes.csv").write_text("id,trace,note\nwang.prop.pareto,random instances,so far\n")
-    table = evaluate.with_reasons(evaluate.evaluate(tmp_path, data), data).set_index("id")
+    table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index("id")
     assert table.loc["wang.prop.pareto", ["verdict", "note"]].tolist() == [HOLDS, "so far"]
     (data / "claim_notes.csv").write_text("id,trace,note\nye.f99,venus,because\n")
     with pytest.raises(InputError, match="there is no statement 'ye"):
-        evaluate.with_reasons(evaluate.evaluate(tmp_path, data), data)
-    with pytest.raises(InputError, match="there is no such file"):
-        evaluate.evaluate(tmp_path, tmp_path / "elsewhere")
+        evaluate.with_reasons(evaluate.evaluate(tmp_path))
 
 
 def test_counts(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ import pytest
 from judging import Judge
 
 from astraea.core.errors import InputError
+from astraea.reports.claims.evaluate import read_claims
 from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
+from astraea.reports.claims.statements import STATEMENTS
 from astraea.reports.gallery import write_gallery
 from astraea.studies.market.example import example_table
 
@@ -34,6 +36,10 @@ def test_worked_example(judge: Judge) -> None:
     found = judge(wang_example__example=table)
     mine = [id for id in found if id.startswith(("wang.eq8", "wang.ex."))]
     assert {found[id][0] for id in mine} == {HOLDS} and len(mine) == 8
+    printed = dict(zip(table["quantity"], table["paper"], strict=True))
+    stated = read_claims().set_index("id")["value"]
+    given = {id: STATEMENTS[id].judge.keywords["quantity"] for id in mine if id != "wang.ex.j22"}  # type: ignore[attr-defined]
+    assert {id: printed[quantity] for id, quantity in given.items()} == stated[list(given)].astype(float).to_dict()
     assert found["wang.ex.u2.income"][1] == "8" and found["wang.ex.j22"][1] == "runs in interval 5"
     off = judge(wang_example__example=table.assign(value=table["value"].where(table["paper"].notna(), 2.0) + 1e-6))
     assert {off[id][0] for id in mine if id != "wang.ex.j22"} == {OTHERWISE}

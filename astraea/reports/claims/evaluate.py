@@ -18,7 +18,7 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.files import project_root
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Missing, Source, Tables
+from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Missing, Source, reader
 from astraea.reports.claims.statements import STATEMENTS
 
 VERDICTS: Final = (HOLDS, DIRECTION, OTHERWISE, NOT_YET)
@@ -26,47 +26,24 @@ COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "ver
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
 
 
-def read_claims(folder: str | Path | None = None) -> pd.DataFrame:
+def read_claims() -> pd.DataFrame:
     """Every statement of the papers: the rows of `data/claims.csv`, all columns as text.
 
     Raises
     ------
     InputError
-        If the table is not there: it is part of a checkout, not of the installed package.
+        If there is no checkout: the table is no part of the installed package.
     """
-    path = _data(folder) / "claims.csv"
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
+    return _read("data/claims.csv")
 
 
-def read_notes(folder: str | Path | None = None) -> dict[tuple[str, str], str]:
-    """Why a statement does not hold, by (id, trace): the rows of `data/claim_notes.csv`.
-
-    Raises
-    ------
-    InputError
-        If a note is about a statement that does not exist.
-    """
-    path = _data(folder) / "claim_notes.csv"
-    if not path.is_file():
-        return {}
-    notes = pd.read_csv(path, dtype=str, keep_default_na=False)
-    unknown = sorted(set(notes["id"]) - set(read_claims(folder)["id"]))
-    if unknown:
-        raise InputError(f"{path}: there is no statement {unknown[0]!r} in claims.csv")
-    return {(row.id, row.trace): row.note for row in notes.itertuples()}  # type: ignore[misc]
-
-
-def evaluate(folder: str | Path, data: str | Path | None = None) -> pd.DataFrame:
+def evaluate(folder: str | Path) -> pd.DataFrame:
     """Measure every statement on the tables behind the figures.
 
     Parameters
     ----------
     folder : path
         With the files ``<id>_<trace>.csv``.
-    data : path, optional
-        Folder of `claims.csv` and `claim_notes.csv`; that of the checkout if not given.
 
     Returns
     -------
@@ -78,8 +55,10 @@ def evaluate(folder: str | Path, data: str | Path | None = None) -> pd.DataFrame
     InputError
         If a table lacks a column that it must have.
     """
-    claims = read_claims(data)
-    tables = Tables(Path(folder), {i: float(v) for i, v in zip(claims["id"], claims["value"], strict=True) if v})
+    claims = read_claims()
+    papers = {i: float(v) for i, v in zip(claims["id"], claims["value"], strict=True) if v}
+    folder = Path(folder)
+    read = reader(folder)
     rows = []
     for claim in claims.to_dict("records"):
         id, relation = claim["id"], claim["relation"]
@@ -91,25 +70,34 @@ def evaluate(folder: str | Path, data: str | Path | None = None) -> pd.DataFrame
             "statement": f"{claim['subject']}: {claim['metric']}",
             "paper": paper or relation,
         }
-        for trace in _traces(tables, id, claim["trace"], relation):
+        for trace in _traces(folder, id, claim["trace"], relation):
             measured, verdict, missing = "", NOT_YET, ""
             if id in STATEMENTS:
                 judge, table, on = STATEMENTS[id]
                 try:
-                    measured, verdict = judge(Source(tables, table, on or trace, id))
+                    measured, verdict = judge(Source(read, papers, table, on or trace, id))
                 except Missing as err:
                     missing = str(err)
             rows.append({**shown, "trace": trace, "measured": measured, "verdict": verdict, "note": missing})
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def with_reasons(table: pd.DataFrame, data: str | Path | None = None) -> pd.DataFrame:
+def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
     """Add to the table of `evaluate` what is known of why a statement does not hold, or of where it ends to hold.
 
-    The notes were found at the evaluation's size, so they belong into its gallery and not beside the small outputs of
-    the notebooks.
+    The notes, the rows of `data/claim_notes.csv`, were found at the evaluation's size, so they belong into its gallery
+    and not beside the small outputs of the notebooks.
+
+    Raises
+    ------
+    InputError
+        If a note is about a statement that does not exist.
     """
-    notes = read_notes(data)
+    found = _read("data/claim_notes.csv")
+    unknown = sorted(set(found["id"]) - set(read_claims()["id"]))
+    if unknown:
+        raise InputError(f"data/claim_notes.csv: there is no statement {unknown[0]!r} in claims.csv")
+    notes = found.set_index(["id", "trace"])["note"].to_dict()
     reasons = [
         notes.get((id, trace), "" if verdict == HOLDS else note)
         for id, trace, verdict, note in zip(table["id"], table["trace"], table["verdict"], table["note"], strict=True)
@@ -117,18 +105,20 @@ def with_reasons(table: pd.DataFrame, data: str | Path | None = None) -> pd.Data
     return table.assign(note=reasons)
 
 
-def _traces(tables: Tables, id: str, trace: str, relation: str) -> list[str]:
+def _read(name: str) -> pd.DataFrame:
+    return pd.read_csv(project_root(name) / name, dtype=str, keep_default_na=False)
+
+
+def _traces(folder: Path, id: str, trace: str, relation: str) -> list[str]:
     """Traces of the folder that a statement is checked on; the statement's own if there is none."""
     if id not in STATEMENTS or STATEMENTS[id].on:
         return [trace]
-    there = tables.traces(STATEMENTS[id].table)
+    table = STATEMENTS[id].table
+    there = sorted(path.stem.removeprefix(f"{table}_") for path in folder.glob(f"{table}_*.csv"))
     if relation not in _EVERYWHERE and trace != "both":
         there = [t for t in there if trace in t]
-    return there or (["venus", "philly"] if trace == "both" else [trace])
-
-
-def _data(folder: str | Path | None) -> Path:
-    return Path(folder) if folder is not None else project_root("data/claims.csv") / "data"
+    own = [t for t in ("venus", "philly") if t in there]
+    return [*own, *(t for t in there if t not in own)] or (["venus", "philly"] if trace == "both" else [trace])
 
 
 PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}

@@ -8,10 +8,10 @@ what is neither does not hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,8 @@ NOT_YET: Final = "not yet"
 
 Judged = tuple[str, str]
 """What was measured, as text, and the verdict."""
+
+Found = TypeVar("Found", "pd.Series[float]", pd.DataFrame)
 
 RULES: Final[dict[str, Callable[..., Judged]]] = {}
 """Every rule by its name."""
@@ -40,31 +42,24 @@ class Missing(Exception):
     """A table or a scheduler is not there."""
 
 
-class Tables:
-    """The tables of a folder, and the papers' values by statement."""
+def reader(folder: Path) -> Callable[[str], pd.DataFrame]:
+    """What reads a table of a folder by the name of its file, each once; it raises `Missing` for one not there."""
 
-    def __init__(self, folder: Path, paper: Mapping[str, float]) -> None:
-        self.folder = folder
-        self.paper = paper
-        self.read = cache(self._read)
-
-    def traces(self, table: str) -> list[str]:
-        """Names of the traces that have this table, those of the paper first."""
-        names = [p.stem.removeprefix(f"{table}_") for p in self.folder.glob(f"{table}_*.csv")]
-        return sorted(names, key=lambda t: (t not in ("venus", "philly"), t != "venus", t))
-
-    def _read(self, name: str) -> pd.DataFrame:
-        path = self.folder / name
-        if not path.is_file():
+    @cache
+    def read(name: str) -> pd.DataFrame:
+        if not (folder / name).is_file():
             raise Missing(f"{name} is not there")
-        return pd.read_csv(path, dtype={"demand": str, "job_id": str, "tenant": str, "scheduler": str})
+        return pd.read_csv(folder / name, dtype={"demand": str, "job_id": str, "tenant": str, "scheduler": str})
+
+    return read
 
 
 @dataclass(frozen=True)
 class Source:
-    """The table of one statement on one trace, and what the paper says."""
+    """The table of one statement on one trace, and what the papers say, by statement."""
 
-    tables: Tables
+    read: Callable[[str], pd.DataFrame]
+    papers: Mapping[str, float]
     table: str
     trace: str
     id: str
@@ -72,29 +67,27 @@ class Source:
     @property
     def paper(self) -> float:
         """The paper's value."""
-        return self.tables.paper[self.id]
+        return self.papers[self.id]
 
     @property
     def file(self) -> str:
         """Name of the table's file."""
         return f"{self.table}_{self.trace}.csv"
 
-    def on(self, trace: str, table: str = "") -> Source:
-        """The same statement on another trace, or another table."""
-        return replace(self, trace=trace, table=table or self.table)
-
     def __call__(self, *columns: str, **where: Any) -> pd.DataFrame:
-        """Rows that have a value in these columns, and in those of `where` this value or one of these.
+        """Rows that have a value in these columns, and in those of `where` this value.
 
-        Raises `Missing` if the table is not there, and `InputError` if it lacks a column.
+        Raises `Missing` if the table or such a row is not there, and `InputError` if the table lacks a column.
         """
-        frame = self.tables.read(self.file)
+        frame = self.read(self.file)
         lost = [c for c in (*where, *columns) if c not in frame]
         if lost:
             raise InputError(f"{self.file}: column {lost[0]!r} is missing; found {', '.join(map(str, frame.columns))}")
         frame = frame.dropna(subset=[*where, *columns], how="any")
-        for column, values in where.items():
-            frame = frame[frame[column].isin(values if isinstance(values, list) else [values])]
+        for column, value in where.items():
+            frame = frame[frame[column] == value]
+            if frame.empty:
+                raise self.lacks(value, column)
         return frame
 
     def means(self, column: str, *needed: Any, by: str = "scheduler", **where: Any) -> pd.Series[float]:
@@ -107,13 +100,23 @@ class Source:
             frame = frame[frame["jobs"] == frame["jobs"].max()]
         return self.having(frame.groupby(by)[column].mean(), *needed)
 
-    def having(self, found: pd.Series[float], *needed: Any) -> pd.Series[float]:
-        """Raise `Missing` for a scheduler that is not in the index."""
-        kinds = {"policy": "policies"}.get(str(found.index.name), f"{found.index.name}s").replace("_", " ")
+    def wide(self, column: str, *needed: Any, index: list[str], by: str = "scheduler", **where: Any) -> pd.DataFrame:
+        """Mean over seeds or trials: a row per value of `index`, ascending, and a column per scheduler."""
+        frame = self(by, *index, column, **where)
+        return self.having(frame.pivot_table(index=index, columns=by, values=column), *needed)
+
+    def having(self, found: Found, *needed: Any) -> Found:
+        """Raise `Missing` for a scheduler that is not among the names of a series, or of the columns of a table."""
+        names = found.columns if isinstance(found, pd.DataFrame) else found.index
         for name in needed:
-            if name not in found.index:
-                raise Missing(f"{name} is not among the {kinds} of {self.file}")
+            if name not in names:
+                raise self.lacks(name, str(names.name))
         return found
+
+    def lacks(self, name: Any, kind: str) -> Missing:
+        """What to raise for a scheduler, or something else of a column, that the table does not have."""
+        kinds = f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
+        return Missing(f"{name} is not among the {kinds.replace('_', ' ')} of {self.file}")
 
 
 def graded(holds: bool, in_direction: bool = False) -> str:
@@ -152,12 +155,6 @@ def reaches(best: float, paper: float) -> str:
     return graded(best >= 0.9 * paper, half_as_much(best, paper))
 
 
-def lowest_of(got: pd.Series[float], ours: str, others: Sequence[str]) -> Judged:
-    """``ordering``: one has a lower value than each other. In direction: than more than half of them."""
-    shown = ", ".join(f"{name} {got[name]:.3g}" for name in (ours, *others))
-    return shown, most([bool(got[ours] < got[name]) for name in others])
-
-
 def most(comparisons: Sequence[bool]) -> str:
     """``ordering``, ``all``, ``>``: all comparisons are as stated. In direction: more than half of them."""
     if not comparisons:
@@ -189,10 +186,7 @@ def mean_share(
     source: Source, *, where: Mapping[str, Any], column: str = "share", points: float | None = None
 ) -> Judged:
     """``=``: a share in some rows, mean over seeds."""
-    values = source(column, **where)[column]
-    if values.empty:
-        raise Missing("a row that is needed is not there")
-    return equal(source, 100 * float(values.mean()), "%", points)
+    return equal(source, 100 * float(source(column, **where)[column].mean()), "%", points)
 
 
 @rule
@@ -212,26 +206,66 @@ def bounded(source: Source, *, column: str, by: Sequence[str], base: float = 1.0
 
 
 @rule
+def lowest_of(source: Source, *, column: str, ours: str, others: Sequence[str], spread: bool = False) -> Judged:
+    """``ordering``: one has a lower mean over trials than each other, or mean variance within a trial with `spread`.
+
+    In direction: than more than half of them.
+    """
+    if spread:
+        trials = source("scheduler", "trial", column).groupby(["scheduler", "trial"])[column].var(ddof=0)
+        got = source.having(trials.groupby("scheduler").mean(), ours, *others)
+    else:
+        got = source.means(column, ours, *others)
+    shown = ", ".join(f"{name} {got[name]:.3g}" for name in (ours, *others))
+    return shown, most([bool(got[ours] < got[name]) for name in others])
+
+
+@rule
 def monotone(
     source: Source, *, by: str, column: str, rising: bool, every: bool = False, where: Mapping[str, Any] | None = None
 ) -> Judged:
     """``monotone``: the trend of means over seeds or trials as `by` grows; all of them are shown, or the ends."""
     frame = source(by, column, **(where or {}))
-    got = frame[np.isfinite(frame[by])].groupby(by)[column].mean().sort_index()
-    verdict = trend(got.tolist(), rising)
-    shown = [
-        f"{as_text(y, column)} at {'f = ' if by == 'f' else ''}{x:g}{'' if by == 'f' else ' s'}" for x, y in got.items()
-    ]
-    return ", ".join(shown if every else (shown[0], shown[-1])), verdict
+    got = frame[np.isfinite(frame[by])].groupby(by)[column].mean()
+    shown = [f"{as_text(y, column)} at {setting(x, by)}" for x, y in got.items()]
+    return ", ".join(shown if every else (shown[0], shown[-1])), trend(got.tolist(), rising)
+
+
+@rule
+def lowest_inside(source: Source, *, by: str, columns: list[str], low: float, high: float) -> Judged:
+    """``shape``: where the means over seeds or trials are lowest, between two values that are near the paper's.
+
+    Of several columns, each relative to its smallest value, the product counts: a trade-off needs one number. In
+    direction: the lowest point lies inside the range.
+    """
+    got = source(by, *columns).groupby(by)[columns].mean()
+    if len(got) < 3:
+        raise Missing(f"there are fewer than three values of {by}")
+    curve = got[columns[0]] if len(columns) == 1 else (got / got.min()).prod(axis=1)
+    best = float(curve.index[int(curve.argmin())])
+    if len(columns) == 1:
+        lowest, *ends = (as_text(y, columns[0]) for y in (curve.min(), curve.iloc[0], curve.iloc[-1]))
+        rest = " and ".join(f"{y} at {setting(x, by)}" for x, y in zip(curve.index[[0, -1]], ends, strict=True))
+    else:
+        lowest = f"{curve.min():.3f}"
+        rest = ", ".join(f"{y:.3f} at {x:g}" for x, y in curve.items() if x != best)
+    inside = got.index[0] < best < got.index[-1]
+    return f"lowest at {setting(best, by)} with {lowest}; {rest}", graded(inside and low <= best <= high, inside)
+
+
+@rule
+def printed_values(source: Source, *, quantity: str, tolerance: float = 0.0, unit: str | None = None) -> Judged:
+    """``=``: every value of a worked example that the paper prints, within a tolerance. In direction: within two."""
+    frame = source("paper", "value", quantity=quantity)
+    off = float((frame["value"] - frame["paper"]).abs().max())
+    shown = ", ".join(f"{v:.2f}" if unit is None else number(v, unit) for v in frame["value"])
+    return shown, graded(off <= tolerance + 1e-9, off <= 2 * tolerance)
 
 
 @rule
 def no_counter_example(source: Source, *, name: str, what: str) -> Judged:
     """``property``: no random instance has it violated."""
-    frame = source("property", "instances", "violations")
-    found = frame[frame["property"] == name]
-    if found.empty:
-        raise Missing(f"{name!r} is not among the properties of {source.file}")
+    found = source("instances", "violations", property=name)
     tried, failed = (int(found[column].iloc[0]) for column in ("instances", "violations"))
     if tried < 1:
         raise Missing("no instance was tried")
@@ -241,6 +275,11 @@ def no_counter_example(source: Source, *, name: str, what: str) -> Judged:
 def number(x: float, unit: str = "") -> str:
     """Write a value and its unit for a person."""
     return (f"{x:.3g} {unit}" if abs(x) < 100 else f"{x:.0f} {unit}").strip()
+
+
+def setting(x: float, by: str) -> str:
+    """Write for a person what f is, or how long a lease or a round is [s]."""
+    return f"f = {x:g}" if by == "f" else f"{x:g} s"
 
 
 def as_text(x: float, column: str) -> str:

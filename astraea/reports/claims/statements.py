@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from astraea.core.errors import InputError
-from astraea.reports.claims import mahajan2020, narayanan2020, wang2023, ye2022
+from astraea.reports.claims import narayanan2020, wang2023, ye2022  # noqa: F401  they add their rules to RULES
 from astraea.reports.claims.rules import RULES, Judged
 
 
@@ -40,17 +40,18 @@ def _statement(place: str, rule: str = "", table: str = "", on: str = "", **give
         raise InputError(f"{place}: there is no rule {rule!r}; there are: {', '.join(sorted(RULES))}")
     if not table:
         raise InputError(f"{place}: the table is missing")
-    takes = {name: p for name, p in inspect.signature(RULES[rule]).parameters.items() if p.kind is p.KEYWORD_ONLY}
-    wrong = [f"it takes no {name}" for name in given if name not in takes]
-    wrong += [f"{name} is missing" for name, p in takes.items() if p.default is p.empty and name not in given]
-    if wrong:
-        raise InputError(f"{place}: rule {rule}: {wrong[0]}; it takes: {', '.join(takes) or 'nothing'}")
+    signature = inspect.signature(RULES[rule])
+    try:
+        signature.bind(None, **given)
+    except TypeError as err:
+        takes = ", ".join([*signature.parameters][1:]) or "nothing"
+        raise InputError(f"{place}: rule {rule}: {err}; it takes: {takes}") from None
     return Statement(partial(RULES[rule], **given), table, on)
 
 
 STATEMENTS: Final[Mapping[str, Statement]] = {
     id: statement
-    for paper in (ye2022, narayanan2020, wang2023, mahajan2020)
-    for id, statement in read_statements(Path(str(paper.__file__)).with_suffix(".toml")).items()
+    for paper in ("ye2022", "narayanan2020", "wang2023", "mahajan2020")
+    for id, statement in read_statements(Path(__file__).with_name(f"{paper}.toml")).items()
 }
 """Every statement that is checked; one that is not here is "not yet"."""
