@@ -35,19 +35,18 @@ def fetch(names: tuple[str, ...], folder: Path | None) -> None:
     """Download workloads, check them and unpack them."""
     from astraea.traces import download
 
-    for name in names or download.names(small=True):
+    small = [name for name, source in download.SOURCES.items() if not source.size]
+    for name in names or small:
         print(download.fetch(name, folder or download.RAW))
 
 
 @data.command("list", cls=args.Command, short_help="what can be downloaded")
 def list_() -> None:
     """List the workloads that can be downloaded."""
-    from astraea.traces.download import names
-    from astraea.traces.sources import SOURCES
+    from astraea.traces.download import SOURCES
 
-    for name in names():
-        size = SOURCES[name].size
-        print(f"{name:<20} {SOURCES[name].title}{f' ({size / 1e9:.1f} GB)' if size else ''}")
+    for name, source in SOURCES.items():
+        print(f"{name:<20} {source.title}{f' ({source.size / 1e9:.1f} GB)' if source.size else ''}")
 
 
 @click.command(cls=args.Command, short_help="schedulers and their parameters")

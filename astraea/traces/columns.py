@@ -36,9 +36,6 @@ OPTIONAL: Final[dict[str, Any]] = {
 REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
 
 
-_DIGITS: Final = re.compile(r"(\d+)")
-
-
 Rule = tuple[str, Callable[[FloatArray], BoolArray]]
 """What is expected of a column of numbers, in words, and the test."""
 
@@ -68,15 +65,8 @@ _NUMBERS: Final[dict[str, Rule]] = {
 
 def rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
     """Position of each identifier in natural order: runs of digits count by their value."""
-    keys: list[tuple[Any, str]]
-    if all(i.isdecimal() for i in ids):
-        keys = [(int(i), i) for i in ids]
-    else:
-        keys = [([int(p) if p.isdecimal() else p for p in _DIGITS.split(i)], i) for i in ids]
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    rank = np.empty(len(keys), dtype=np.intp)
-    rank[order] = np.arange(len(keys))
-    return rank
+    keys = [([int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", i)], i) for i in ids]
+    return np.argsort(sorted(range(len(keys)), key=keys.__getitem__))
 
 
 def tenant_table(
@@ -90,7 +80,8 @@ def tenant_table(
         number(w, f"{name}: the weight of tenant {t!r}", above=0)
     for place, t in zip(where, tenant, strict=True):
         if t not in weights:
-            raise InputError(f"{place}: tenant {t!r} has no weight; known tenants: {', '.join(sorted(weights))}")
+            known = ", ".join(map(printable, sorted(weights)))
+            raise InputError(f"{place}: tenant {t!r} has no weight; those are named: {known}")
     names = tuple(sorted(weights))
     return names, np.array([float(weights[t]) for t in names])
 
@@ -107,28 +98,25 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[str
     if len(jobs) == 0:
         raise InputError(f"{name}: there is no job in it")
     out: dict[str, Any] = {}
-    for c in ("job_id", "tenant"):
-        out[c] = _text(jobs[c], c, where)
-    out["user"] = _text(jobs["user"], "user", where) if "user" in jobs else out["tenant"]
-    duplicate = pd.Series(out["job_id"]).duplicated().to_numpy()
-    refuse(duplicate, out["job_id"], "job_id", where, "unique")
+    for c in ("job_id", "tenant", "user", "state"):
+        out[c] = _text(jobs[c], c, where) if c in jobs else np.full(len(jobs), OPTIONAL[c], dtype=object)
+    if "user" not in jobs:
+        out["user"] = out["tenant"]
+    refuse(pd.Series(out["job_id"]).duplicated(), out["job_id"], "job_id", where, "unique")
+    refuse_others(out["state"], STATES, "state", where)
     for c, (expected, good) in _NUMBERS.items():
         raw = jobs[c] if c in jobs else pd.Series(np.full(len(jobs), OPTIONAL[c]))
         values = pd.to_numeric(raw, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         text = raw.notna().to_numpy() & np.isnan(values)
         refuse(text | ~good(values), raw.to_numpy(), c, where, expected)
         out[c] = values.astype(np.int64) if c == "demand" else values
-    state = _text(jobs["state"], "state", where) if "state" in jobs else np.full(len(jobs), "unknown", dtype=object)
-    refuse_others(state, STATES, "state", where)
-    out["state"] = state
     return out
 
 
 def _text(column: pd.Series, name: str, where: list[str]) -> npt.NDArray[np.object_]:
     """Values as non-empty strings."""
-    bad = column.isna().to_numpy()
     values = np.array([str(v).strip() for v in column], dtype=object)
-    refuse(bad | (values == ""), values, name, where, "a name")
+    refuse(column.isna() | (values == ""), values, name, where, "a name")
     return values
 
 

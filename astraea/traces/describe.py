@@ -28,11 +28,6 @@ def running_time_table(trace: Trace) -> pd.Series[float]:
     return pd.Series({label: _percent(trace.duration < limit) for label, limit in RUNNING_TIMES.items()})
 
 
-def state_shares(trace: Trace) -> pd.Series[float]:
-    """Share of jobs by how they ended, [Ye2022] §3.1 [%]."""
-    return pd.Series({state: _percent(trace.state == state) for state in STATES})
-
-
 def demand_shares(trace: Trace) -> pd.Series[float]:
     """Share of jobs by demand, [Ye2022] Fig 1 [%]."""
     return pd.Series({c: _percent((trace.demand >= a) & (trace.demand <= b)) for c, (a, b) in DEMANDS.items()})
@@ -40,19 +35,15 @@ def demand_shares(trace: Trace) -> pd.Series[float]:
 
 def service_shares(trace: Trace) -> pd.Series[float]:
     """Share of GPU service time (demand x duration) by demand, [Ye2022] Fig 2 [%]."""
-    total = trace.gpu_time.sum()
-    return pd.Series(
-        {
-            c: 100.0 * float(trace.gpu_time[(trace.demand >= a) & (trace.demand <= b)].sum() / total)
-            for c, (a, b) in {**DEMANDS, ">=8": (8, np.inf)}.items()
-        }
-    )
+    classes = {**DEMANDS, ">=8": (8, np.inf)}
+    sums = {c: trace.gpu_time[(trace.demand >= a) & (trace.demand <= b)].sum() for c, (a, b) in classes.items()}
+    return 100.0 * (pd.Series(sums) / trace.gpu_time.sum())
 
 
-def user_shares(trace: Trace, tops: tuple[int, ...] = (1, 5, 20)) -> pd.Series[float]:
+def user_shares(trace: Trace) -> pd.Series[float]:
     """Share of GPU service time of the top 1, 5, 20 % of users (at least one user each) [%]."""
     sums = pd.Series(trace.gpu_time).groupby(trace.user).sum().sort_values(ascending=False).to_numpy(dtype=np.float64)
-    heads = {p: sums[: max(1, round(len(sums) * p / 100))] for p in tops}
+    heads = {p: sums[: max(1, round(len(sums) * p / 100))] for p in (1, 5, 20)}
     return pd.Series({f"{p} %": 100.0 * float(head.sum() / sums.sum()) for p, head in heads.items()})
 
 
@@ -65,11 +56,6 @@ def hourly_arrivals(trace: Trace) -> FloatArray:
 
 def burstiness(counts: FloatArray) -> pd.Series[float]:
     """Variance over mean of hourly counts (Fano factor; a Poisson process has 1), and their autocorrelation.
-
-    Parameters
-    ----------
-    counts : float array, shape (hours,)
-        As `hourly_arrivals` gives them.
 
     Returns
     -------
@@ -117,7 +103,7 @@ def describe(trace: Trace) -> pd.DataFrame:
         ("demand, median", float(np.median(trace.demand)), "GPU"),
     ]
     rows += [(f"jobs running < {k}", v, "%") for k, v in running_time_table(trace).items()]
-    rows += [(f"jobs {k}", v, "%") for k, v in state_shares(trace).items()]
+    rows += [(f"jobs {state}", _percent(trace.state == state), "%") for state in STATES]  # [Ye2022] §3.1
     rows += [(f"jobs of demand {k}", v, "%") for k, v in demand_shares(trace).items()]
     rows += [(f"GPU-time of demand {k}", v, "%") for k, v in service_shares(trace).items()]
     single = trace.duration[trace.demand == 1]
@@ -144,9 +130,7 @@ def describe(trace: Trace) -> pd.DataFrame:
 
 def exclusion_reasons(trace: Trace) -> pd.Series[int]:
     """Count the rows set aside for each reason, most frequent first."""
-    counts = trace.excluded_jobs["reason"].value_counts().rename_axis("reason").reset_index()
-    counts = counts.sort_values(["count", "reason"], ascending=[False, True])
-    return pd.Series(counts["count"].to_numpy(), index=counts["reason"].tolist())
+    return trace.excluded_jobs["reason"].value_counts().sort_index().sort_values(ascending=False, kind="stable")
 
 
 def describe_text(trace: Trace) -> str:
@@ -171,7 +155,7 @@ def describe_text(trace: Trace) -> str:
 def _shown(value: float) -> str:
     if np.isnan(value):
         return "-"
-    return f"{value:.0f}" if value == round(value) else f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+    return f"{value:.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _percent(which: Any) -> float:

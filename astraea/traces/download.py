@@ -7,22 +7,26 @@ interrupted download therefore never stands where a reader would find it.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import shutil
 import stat
 import sys
 import tarfile
+import tomllib
 import zipfile
 import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 import pooch
 import requests
-from tqdm.auto import tqdm
 
 from astraea.core.errors import InputError
 from astraea.core.files import publishing
-from astraea.traces.sources import SOURCES, File, Source, git_blob
+from astraea.traces.readers.assemble import read_shares
+from astraea.traces.readers.table import read_text
 
 RAW: Final = Path("data/raw")
 """Where downloads go unless another folder is named."""
@@ -31,26 +35,71 @@ ATTEMPTS: Final = 3
 """How often a download that fails is tried before it is given up."""
 
 
-def names(*, small: bool = False) -> tuple[str, ...]:
-    """Names that `fetch` accepts; with `small`, only those that are no large download."""
-    return tuple(name for name, source in SOURCES.items() if not (small and source.size))
+@dataclass(frozen=True)
+class File:
+    """One file to download; a checksum is empty where the source publishes none."""
+
+    path: str
+    sha256: str = ""
+    git_blob: str = ""
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return PurePosixPath(self.path).name
+
+    def has_blob(self, path: Path) -> bool:
+        """Whether a file has the git object id that is published, if one is."""
+        if not self.git_blob:
+            return True
+        content = path.read_bytes()
+        return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == self.git_blob
 
 
-def fetch(name: str, folder: str | Path = RAW, progress: bool = True, *, base_url: str | None = None) -> Path:
-    """Download one workload, check it, and publish it as the folder `folder/name`.
+@dataclass(frozen=True)
+class Source:
+    """What can be fetched under one name; the head of ``sources.toml`` says what each field is."""
+
+    title: str
+    files: Sequence[File]
+    holds: Sequence[str]
+    keep: Sequence[str] = ()
+    host: str = "https://raw.githubusercontent.com"
+    size: int = 0
+    shares: str = ""
+    tenants: str = ""
+    workloads: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self, folder: Path) -> None:
+        """Raise `InputError` unless everything is in a finished folder and has the right form."""
+        missing = [name for name in self.holds if not (folder / name).is_file()]
+        if missing:
+            raise InputError(f"the download does not hold {', '.join(missing)}")
+        if self.shares:
+            named = read_shares(folder / self.shares)
+            if named is None or set(named) != set(read_text(folder / self.tenants).split()):
+                raise InputError(f"{self.shares}: the tenants must be those of {self.tenants}, each once")
+
+
+with Path(__file__).with_name("sources.toml").open("rb") as _file:
+    SOURCES: Final = {
+        name: Source(**(entry | {"files": [File(**file) for file in entry["files"]]}))
+        for name, entry in tomllib.load(_file).items()
+    }
+"""Everything that `fetch` knows, by name."""
+
+
+def fetch(name: str, folder: str | Path = RAW) -> Path:
+    """Download one workload, check it, and publish it as the folder `folder/name`; what comes is said on stderr.
 
     A workload that is there already, complete and unchanged, is not downloaded again.
 
     Parameters
     ----------
     name : str
-        One of `names()`.
+        One of `SOURCES`.
     folder : path
         Where the folder of the workload is to stand; made if it does not exist.
-    progress : bool
-        Show a progress bar and remarks on the standard error stream.
-    base_url : str, optional
-        Another server with the same paths.
 
     Returns
     -------
@@ -67,12 +116,12 @@ def fetch(name: str, folder: str | Path = RAW, progress: bool = True, *, base_ur
         raise InputError(f"unknown workload {name!r}; expected one of {', '.join(SOURCES)}")
     source, target = SOURCES[name], Path(folder) / name
     if _is_complete(source, target):
-        _say(progress, f"{name}: already in {target}")
+        print(f"{name}: already in {target}", file=sys.stderr)
         return target
     with publishing(target) as work:
-        _announce(name, source, work, progress)
+        _announce(name, source, work)
         for file in source.files:
-            path = _download(name, f"{(base_url or source.host).rstrip('/')}/{file.path}", file, work, progress)
+            path = _download(name, f"{source.host}/{file.path}", file, work)
             if source.keep:
                 unpack(path, work, source.keep)
                 path.unlink()
@@ -83,15 +132,15 @@ def fetch(name: str, folder: str | Path = RAW, progress: bool = True, *, base_ur
     return target
 
 
-def _download(name: str, url: str, file: File, folder: Path, progress: bool) -> Path:
+def _download(name: str, url: str, file: File, folder: Path) -> Path:
     """Download one file into `folder`, with its checksum checked; a download that fails is repeated."""
     pooch.get_logger().setLevel("WARNING")
     store = pooch.Pooch(
         folder, "", {file.name: file.sha256 or None}, urls={file.name: url}, retry_if_failed=ATTEMPTS - 1
     )
     try:
-        path = Path(store.fetch(file.name, downloader=pooch.HTTPDownloader(progressbar=progress, timeout=60)))
-        if not file.git_blob or git_blob(path) == file.git_blob:
+        path = Path(store.fetch(file.name, downloader=pooch.HTTPDownloader(progressbar=True, timeout=60)))
+        if file.has_blob(path):
             path.chmod(0o644)
             return path
         problem = f"the content of {url} does not match its git object id"
@@ -109,7 +158,7 @@ def _download(name: str, url: str, file: File, folder: Path, progress: bool) -> 
     raise InputError(f"{name}: {problem}; nothing was stored")
 
 
-def unpack(archive: Path, folder: Path, keep: tuple[str, ...]) -> None:
+def unpack(archive: Path, folder: Path, keep: Sequence[str]) -> None:
     """Take files out of a zip or tar archive, without its top folder.
 
     Parameters
@@ -118,7 +167,7 @@ def unpack(archive: Path, folder: Path, keep: tuple[str, ...]) -> None:
         The archive; the path of every member is checked, whether it is taken or not.
     folder : Path
         An existing folder; no member may lead out of it.
-    keep : tuple of str
+    keep : sequence of str
         Names of the files to take, in whatever folder of the archive they are.
 
     Raises
@@ -160,24 +209,19 @@ def _is_complete(source: Source, folder: Path) -> bool:
     except InputError:
         return False
     return bool(source.keep) or all(
-        (not file.sha256 or pooch.file_hash(str(folder / file.name)) == file.sha256)
-        and (not file.git_blob or git_blob(folder / file.name) == file.git_blob)
+        file.sha256 in ("", pooch.file_hash(str(folder / file.name))) and file.has_blob(folder / file.name)
         for file in source.files
     )
 
 
-def _announce(name: str, source: Source, folder: Path, progress: bool) -> None:
+def _announce(name: str, source: Source, folder: Path) -> None:
     """Say what comes, and refuse what the disk of `folder` cannot hold."""
     size = f", {source.size / 1e9:.2f} GB" if source.size else ""
-    _say(progress, f"{name}: {source.title}{size}")
+    print(f"{name}: {source.title}{size}", file=sys.stderr)
     for file in source.files:
         if not (file.sha256 or file.git_blob):
-            _say(progress, f"{name}: {file.name} has no published checksum; only its form is checked")
+            print(f"{name}: {file.name} has no published checksum; only its form is checked", file=sys.stderr)
     free = shutil.disk_usage(folder).free
     if free < source.size:
         raise InputError(f"{name}: needs {source.size / 1e9:.2f} GB, but its disk has only {free / 1e9:.2f} GB left")
 
-
-def _say(progress: bool, text: str) -> None:
-    if progress:
-        tqdm.write(text, file=sys.stderr)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from astraea.core.errors import InputError
-from astraea.traces.download import RAW
+from astraea.traces.download import RAW, SOURCES
 from astraea.traces.readers import read_trace
-from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC, synthesize
 from astraea.traces.trace import Trace
 
@@ -27,7 +26,6 @@ def named_trace(
     time_unit: str | None = None,
     weights: str | Path | None = None,
     seed: int = 0,
-    folder: str | Path = RAW,
 ) -> Trace:
     """Make or read the trace that a user named.
 
@@ -40,8 +38,6 @@ def named_trace(
         Of a path, as in `read_trace`; weights of a downloaded workload too.
     seed : int
         Of a synthetic trace.
-    folder : path
-        Where downloads are.
 
     Raises
     ------
@@ -56,22 +52,18 @@ def named_trace(
         if weights is not None:
             raise InputError(f"{text}: a synthetic trace has tenant weights of its own, so none can be given")
         return synthesize(text, seed)
-    path = workload_path(text, folder)
-    assert path is not None
-    if not is_fetched:
+    path = workload_path(text)
+    if path is None or not is_fetched:
         return read_trace(source, format=format, time_unit=time_unit, weights=weights)
     shares = FETCHED[text][2]
     own = path.parent / shares if shares else None
     return read_trace(path, weights=own if weights is None else weights, name=text)
 
 
-def workload_path(source: str | Path, folder: str | Path = RAW) -> Path | None:
-    """Where a real workload lies; None for a synthetic one.
+def workload_path(source: str | Path) -> Path | None:
+    """Where a real workload lies, `source` as in `named_trace`; downloads are looked for here and in the checkout.
 
-    Parameters
-    ----------
-    source, folder
-        As in `named_trace`; a relative folder is looked for here and in the checkout.
+    None for a synthetic one.
 
     Raises
     ------
@@ -90,6 +82,6 @@ def workload_path(source: str | Path, folder: str | Path = RAW) -> Path | None:
         )
     download, inside, _ = FETCHED[text]
     for root in (Path(), Path(__file__).resolve().parents[2]):
-        if (root / folder / download / inside).exists():
-            return (root / folder / download / inside).resolve()
+        if (root / RAW / download / inside).exists():
+            return (root / RAW / download / inside).resolve()
     raise InputError(f"{text}: not downloaded yet; run: astraea data fetch {download}")

@@ -22,6 +22,11 @@ from astraea.core.errors import InputError
 from astraea.traces.columns import OPTIONAL, REQUIRED, checked_columns, rank, tenant_table
 
 
+def no_excluded_jobs() -> pd.DataFrame:
+    """An empty table of jobs that were set aside."""
+    return pd.DataFrame(columns=["job_id", "reason"], dtype=object)
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """Jobs in order of `(submit_time, job_id)`, and the tenants they belong to.
@@ -80,7 +85,7 @@ class Trace:
     tenant_weight: FloatArray
     origin: pd.Timestamp | None = None
     history: Trace | None = None
-    excluded_jobs: pd.DataFrame = field(default_factory=lambda: no_excluded_jobs())
+    excluded_jobs: pd.DataFrame = field(default_factory=no_excluded_jobs)
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
@@ -131,11 +136,9 @@ class Trace:
         ids = columns["job_id"]
         order = np.lexsort((rank(ids), columns["submit_time"]))
         names, weight = tenant_table(columns["tenant"], weights, where, name)
-        index = {t: i for i, t in enumerate(names)}
-        tenant = np.array([index[t] for t in columns["tenant"]], dtype=np.int64)
         return cls(
             name=name,
-            tenant=tenant[order],
+            tenant=_positions(columns["tenant"], names)[order],
             tenants=names,
             tenant_weight=weight,
             origin=origin,
@@ -147,10 +150,8 @@ class Trace:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """One row per job, tenants by name; a copy, in trace order."""
-        data: dict[str, Any] = {"job_id": self.job_id, "tenant": np.array(self.tenants, dtype=object)[self.tenant]}
-        for c in (*REQUIRED[2:], *OPTIONAL):
-            data[c] = getattr(self, c)
-        return pd.DataFrame(data)
+        columns = {c: getattr(self, c) for c in (*REQUIRED, *OPTIONAL)}
+        return pd.DataFrame(columns | {"tenant": np.array(self.tenants, dtype=object)[self.tenant]})
 
     @property
     def span(self) -> float:
@@ -168,17 +169,9 @@ class Trace:
         h = hashlib.sha256()
         for text in ("\x1f".join(self.job_id), "\x1f".join(self.tenants), "\x1f".join(self.user)):
             h.update(text.encode())
-        for a in (
-            self.tenant,
-            self.demand,
-            self.submit_time,
-            self.duration,
-            self.weight,
-            self.sensitivity,
-            self.deadline,
-            self.tenant_weight,
-        ):
-            h.update(np.ascontiguousarray(a).astype("<f8" if a.dtype.kind == "f" else "<i8").tobytes())
+        numbers = "tenant", "demand", "submit_time", "duration", "weight", "sensitivity", "deadline", "tenant_weight"
+        for a in (getattr(self, column) for column in numbers):
+            h.update(a.astype("<f8" if a.dtype.kind == "f" else "<i8").tobytes())
         if self.history is not None:
             h.update(self.history.digest.encode())
         return h.hexdigest()
@@ -226,12 +219,13 @@ class Trace:
 
     def with_weights(self, weights: dict[str, float]) -> Trace:
         """The same jobs under other tenant weights; every tenant of the trace must be named."""
-        names, weight = tenant_table(np.array(self.tenants, dtype=object), weights, list(self.tenants), self.name)
-        index = {t: i for i, t in enumerate(names)}
-        move = np.array([index[t] for t in self.tenants], dtype=np.int64)
-        return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=move[self.tenant])
+        before = np.array(self.tenants, dtype=object)
+        names, weight = tenant_table(before, weights, list(self.tenants), self.name)
+        tenant = _positions(before, names)[self.tenant]
+        return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=tenant)
 
 
-def no_excluded_jobs() -> pd.DataFrame:
-    """An empty table of jobs that were set aside."""
-    return pd.DataFrame({"job_id": pd.Series(dtype=object), "reason": pd.Series(dtype=object)})
+def _positions(tenant: npt.NDArray[np.object_], names: tuple[str, ...]) -> IntArray:
+    """Index of each tenant into `names`."""
+    return pd.Index(names, dtype=object).get_indexer(tenant).astype(np.int64)
+

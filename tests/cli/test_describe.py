@@ -23,7 +23,7 @@ from astraea.cluster.policies import POLICIES
 from astraea.cluster.settings import Settings
 from astraea.experiments.cache import read_entry
 from astraea.experiments.parallel import Place, computing
-from astraea.traces.download import names
+from astraea.traces.download import SOURCES
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_data_lists_and_fetches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["data", "list"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(names())
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(SOURCES)
     fetched: list[str] = []
 
     def fetch(name: str, folder: Path) -> Path:
@@ -70,7 +70,7 @@ def test_data_lists_and_fetches(
     assert main(["data", "fetch", "helios", "--folder", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'helios'}\n"
     assert main(["data", "fetch"]) == 0
-    assert fetched == ["helios", *names(small=True)]
+    assert fetched == ["helios", *(name for name in SOURCES if name != "philly")]
 
 
 def module(monkeypatch: pytest.MonkeyPatch, name: str, **functions: Any) -> None:

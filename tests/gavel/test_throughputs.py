@@ -14,7 +14,7 @@ import pytest
 
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.traces.sources import SOURCES
+from astraea.traces.download import SOURCES
 
 A1, A2, B1 = "('A', 1)", "('A', 2)", "('B', 1)"
 TABLE: dict[str, Any] = {

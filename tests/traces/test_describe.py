@@ -16,7 +16,6 @@ from astraea.traces.describe import (
     offered_load,
     running_time_table,
     service_shares,
-    state_shares,
     user_shares,
 )
 from astraea.traces.trace import Trace
@@ -50,7 +49,9 @@ def test_table_1(trace: Trace) -> None:
 
 
 def test_states_and_demands(trace: Trace) -> None:
-    assert state_shares(trace).to_dict() == {"completed": 50.0, "cancelled": 30.0, "failed": 20.0, "unknown": 0.0}
+    value = describe(trace).set_index("statistic")["value"]
+    ends = {"completed": 50.0, "cancelled": 30.0, "failed": 20.0, "unknown": 0.0}
+    assert {state: value[f"jobs {state}"] for state in ends} == ends
     shares = demand_shares(trace)
     assert shares.to_dict() == {"1": 40.0, "2": 10.0, "3": 0.0, "4": 10.0, "5-7": 10.0, "8": 20.0, ">8": 10.0}
 

@@ -19,9 +19,8 @@ import pytest
 
 from astraea.core.errors import InputError
 from astraea.traces import download as fetching
-from astraea.traces.download import fetch, names, unpack
+from astraea.traces.download import SOURCES, File, Source, fetch, unpack
 from astraea.traces.named import FETCHED
-from astraea.traces.sources import SOURCES, File, Source, git_blob
 
 LOG = b"job_id,user\n1,a\n"
 SHARES = {"shares": "share-production.csv", "tenants": "name-production.lst"}
@@ -70,11 +69,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 @pytest.fixture
-def source(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Make one more name known, `mine`."""
+def source(monkeypatch: pytest.MonkeyPatch, server: Server) -> Callable[..., None]:
+    """Make one more name known, `mine`, at home on the server."""
 
     def add(*files: File, **options: Any) -> None:
-        options.setdefault("holds", tuple(file.name for file in files))
+        options = {"holds": [file.name for file in files], "host": server.url} | options
         mine = Source(title="a test", files=files, **options)
         monkeypatch.setattr(fetching, "SOURCES", {**SOURCES, "mine": mine})
 
@@ -111,11 +110,11 @@ def test_good_file_is_published_and_not_fetched_again(
 ) -> None:
     source(File("a/log.csv", sha256=sha256(LOG)))
     server.give("a/log.csv", LOG)
-    path = fetch("mine", tmp_path / "raw", base_url=server.url)
+    path = fetch("mine", tmp_path / "raw")
     assert path == tmp_path / "raw" / "mine"
     assert (path / "log.csv").read_bytes() == LOG
     assert os.access(path / "log.csv", os.R_OK) and (path / "log.csv").stat().st_mode & 0o777 == 0o644
-    assert fetch("mine", tmp_path / "raw", base_url=server.url) == path
+    assert fetch("mine", tmp_path / "raw") == path
     assert server.asked == ["/a/log.csv"]
     shown = capsys.readouterr().err
     assert "mine: a test" in shown and "100%" in shown and f"mine: already in {path}" in shown
@@ -125,9 +124,9 @@ def test_good_file_is_published_and_not_fetched_again(
 def test_damaged_file_is_fetched_again(server: Server, source: Callable[..., None], tmp_path: Path) -> None:
     source(File("log.csv", sha256=sha256(LOG)))
     server.give("log.csv", LOG)
-    path = fetch("mine", tmp_path, progress=False, base_url=server.url)
+    path = fetch("mine", tmp_path)
     (path / "log.csv").write_bytes(LOG[:5])
-    fetch("mine", tmp_path, progress=False, base_url=server.url)
+    fetch("mine", tmp_path)
     assert (path / "log.csv").read_bytes() == LOG
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
 
@@ -138,7 +137,7 @@ def test_truncated_body_is_repeated(
 ) -> None:
     source(File("log.csv", **checksum))
     server.give("log.csv", LOG[:7], LOG, announced=len(LOG))
-    path = fetch("mine", tmp_path, progress=False, base_url=server.url)
+    path = fetch("mine", tmp_path)
     assert (path / "log.csv").read_bytes() == LOG
     assert len(server.asked) == 2
 
@@ -150,7 +149,7 @@ def test_body_that_stays_truncated(
     source(File("log.csv", **checksum))
     server.give("log.csv", LOG[:7], announced=len(LOG))
     with pytest.raises(InputError, match=r"^mine: the download of http.*/log.csv broke off; nothing was stored$"):
-        fetch("mine", tmp_path, progress=False, base_url=server.url)
+        fetch("mine", tmp_path)
     assert len(server.asked) == fetching.ATTEMPTS
     assert nothing_left(tmp_path)
 
@@ -166,17 +165,18 @@ def test_wrong_content(server: Server, source: Callable[..., None], tmp_path: Pa
     source(file)
     server.give("log.csv", LOG + b"2,b\n")
     with pytest.raises(InputError, match=f"the content of .*/log.csv does not match its {kind}; nothing was stored"):
-        fetch("mine", tmp_path, progress=False, base_url=server.url)
+        fetch("mine", tmp_path)
     assert nothing_left(tmp_path)
 
 
 def test_git_object_id(server: Server, source: Callable[..., None], tmp_path: Path) -> None:
     content = b"hello\n"
     (tmp_path / "hello").write_bytes(content)
-    assert git_blob(tmp_path / "hello") == "ce013625030ba8dba906f756967f9e9ca394464a"  # git hash-object
-    source(File("log.csv", git_blob=git_blob(tmp_path / "hello")))
+    file = File("log.csv", git_blob="ce013625030ba8dba906f756967f9e9ca394464a")  # git hash-object
+    assert file.has_blob(tmp_path / "hello")
+    source(file)
     server.give("log.csv", content)
-    assert (fetch("mine", tmp_path, progress=False, base_url=server.url) / "log.csv").read_bytes() == content
+    assert (fetch("mine", tmp_path) / "log.csv").read_bytes() == content
 
 
 @pytest.mark.parametrize("status", [404, 503])
@@ -184,15 +184,15 @@ def test_server_refuses(server: Server, source: Callable[..., None], tmp_path: P
     source(File("log.csv", sha256=sha256(LOG)))
     server.give("log.csv", b"", status=status)
     with pytest.raises(InputError, match=f"^mine: the server answers {status} for http.*/log.csv; nothing was stored$"):
-        fetch("mine", tmp_path, progress=False, base_url=server.url)
+        fetch("mine", tmp_path)
     assert len(server.asked) == fetching.ATTEMPTS
     assert nothing_left(tmp_path)
 
 
 def test_no_network(server: Server, source: Callable[..., None], tmp_path: Path) -> None:
-    source(File("log.csv", sha256=sha256(LOG)))
+    source(File("log.csv", sha256=sha256(LOG)), host="http://127.0.0.1:9")
     with pytest.raises(InputError, match=r"^mine: cannot reach http://127\.0\.0\.1:9/log\.csv; check the network"):
-        fetch("mine", tmp_path, progress=False, base_url="http://127.0.0.1:9")
+        fetch("mine", tmp_path)
     assert nothing_left(tmp_path)
 
 
@@ -200,7 +200,7 @@ def test_zip_is_unpacked_without_its_top_folder(server: Server, source: Callable
     archive = zipped(**{"data/Venus/log.csv": LOG, "data/Earth/log.csv": b"", "__MACOSX/data/._log.csv": b"x"})
     source(File("data.zip", sha256=sha256(archive)), holds=("Venus/log.csv",), keep=("log.csv",))
     server.give("data.zip", archive)
-    path = fetch("mine", tmp_path, progress=False, base_url=server.url)
+    path = fetch("mine", tmp_path)
     assert sorted(p.relative_to(path).as_posix() for p in path.rglob("*.csv")) == ["Earth/log.csv", "Venus/log.csv"]
     assert (path / "Venus" / "log.csv").read_bytes() == LOG
     assert sorted(p.name for p in path.iterdir()) == ["Earth", "Venus"]
@@ -210,10 +210,10 @@ def test_incomplete_folders_are_replaced(server: Server, source: Callable[..., N
     archive = zipped(**{"data/Venus/log.csv": LOG, "data/Venus/sizes.csv": LOG})
     source(File("data.zip", sha256=sha256(archive)), holds=("Venus/log.csv",), keep=("log.csv", "sizes.csv"))
     server.give("data.zip", archive)
-    venus = fetch("mine", tmp_path, progress=False, base_url=server.url) / "Venus"
+    venus = fetch("mine", tmp_path) / "Venus"
     (venus / "log.csv").unlink()
     (venus / "sizes.csv").write_bytes(b"")
-    fetch("mine", tmp_path, progress=False, base_url=server.url)
+    fetch("mine", tmp_path)
     assert {p.name: p.read_bytes() for p in venus.iterdir()} == {"log.csv": LOG, "sizes.csv": LOG}
 
 
@@ -262,7 +262,7 @@ def test_hostile_archive(server: Server, source: Callable[..., None], tmp_path: 
     source(File("data.zip", sha256=sha256(content)), holds=("log.csv",), keep=("log.csv", "evil"))
     server.give("data.zip", content)
     with pytest.raises(InputError, match=message):
-        fetch("mine", tmp_path / "raw", progress=False, base_url=server.url)
+        fetch("mine", tmp_path / "raw")
     assert nothing_left(tmp_path)
 
 
@@ -289,14 +289,14 @@ def test_disk_becomes_full(
     server.give("log.csv", LOG)
     monkeypatch.setattr(Path, "rename", full)
     with pytest.raises(InputError, match=r"mine: no space left on the disk; free some and try again$"):
-        fetch("mine", tmp_path, progress=False, base_url=server.url)
+        fetch("mine", tmp_path)
     assert nothing_left(tmp_path)
 
 
 def test_folder_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"file/raw/philly-vcs: .*/file is not a folder$"):
-        fetch("philly-vcs", tmp_path / "file" / "raw", progress=False)
+        fetch("philly-vcs", tmp_path / "file" / "raw")
 
 
 def test_interrupt_leaves_nothing(
@@ -309,7 +309,7 @@ def test_interrupt_leaves_nothing(
     monkeypatch.setattr(Source, "check", interrupt)
     server.give("log.csv", LOG)
     with pytest.raises(KeyboardInterrupt):
-        fetch("mine", tmp_path, progress=False, base_url=server.url)
+        fetch("mine", tmp_path)
     assert nothing_left(tmp_path)
 
 
@@ -319,7 +319,7 @@ def test_missing_checksum_is_said(
     source(*(File(name) for name in SHARES.values()), **SHARES)
     server.give("share-production.csv", b"name,share\na,3\nb,12\n")
     server.give("name-production.lst", b"b\na\n")
-    fetch("mine", tmp_path, base_url=server.url)
+    fetch("mine", tmp_path)
     shown = capsys.readouterr().err
     assert "mine: share-production.csv has no published checksum; only its form is checked" in shown
     assert "mine: name-production.lst has no published checksum; only its form is checked" in shown
@@ -337,7 +337,7 @@ def test_missing_checksum_is_said(
         (b"name,share\na,3\nb,-1\n", b"a\nb\n", 'line 3: share must be a number above 0, got "-1"'),
         (b"name,share\na,3,4\n", b"a\n", "share-production.csv, line 2: expected 2 columns, got 3"),
         (b"name,share\na,3\n", b"a\nb\n", "share-production.csv: the tenants must be those of name-production.lst"),
-        (b"name,share\na,3\na,3\n", b"a\n", "line 3: name must be unique, got 'a' a second time"),
+        (b"name,share\na,3\na,3\n", b"a\n", 'line 3: name must be unique, got "a"'),
         (b"name,share\n\xff,3\n", b"a\n", "share-production.csv: not a text file, byte 11 is not UTF-8"),
     ],
 )
@@ -348,13 +348,12 @@ def test_form_of_the_shares(
     for name, content in zip(SHARES.values(), (shares, tenants), strict=True):
         server.give(name, content)
     with pytest.raises(InputError, match=f"^mine: (share-production.csv, )?{message}.*; nothing was stored$"):
-        fetch("mine", tmp_path, progress=False, base_url=server.url)
+        fetch("mine", tmp_path)
     assert nothing_left(tmp_path)
 
 
 def test_every_source_is_well_formed() -> None:
-    assert names() == tuple(SOURCES)
-    assert set(names()) - set(names(small=True)) == {"philly"}
+    assert {name for name, source in SOURCES.items() if source.size} == {"philly"}
     for source in SOURCES.values():
         assert source.holds and source.host.startswith("https://")
         assert not source.keep or (len(source.files) == 1 and source.files[0].sha256)

@@ -12,8 +12,7 @@ from typing import Final
 
 from astraea.core.errors import InputError
 from astraea.traces.readers import gavel, helios, philly, tiresias_csv
-from astraea.traces.readers.assemble import assemble
-from astraea.traces.readers.shares import read_shares
+from astraea.traces.readers.assemble import assemble, read_shares
 from astraea.traces.readers.table import read_text
 from astraea.traces.trace import Trace
 

@@ -16,7 +16,6 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.traces.columns import refuse, refuse_others
 from astraea.traces.readers.assemble import NO_TIME, Rows, frame, reasons
-from astraea.traces.readers.shares import Shares
 from astraea.traces.readers.table import read_table, to_seconds
 
 LOG: Final = "cluster_log.csv"
@@ -35,11 +34,11 @@ _STATES: Final = {
 _SUSPENDED: Final = "SUSPENDED"
 
 
-def read_helios(path: Path, shares: Shares | None) -> tuple[Rows, Shares]:
+def read_helios(path: Path, weights: dict[str, float] | None) -> tuple[Rows, dict[str, float]]:
     """Read a folder of one Helios cluster, or its `cluster_log.csv`, and the sizes of its virtual clusters.
 
     Set aside: CPU jobs, jobs that never started or never ended, jobs of 0 s, and jobs of a virtual cluster that
-    never had GPUs. `queueing_delay` is the recorded `queue`. `shares` replaces the sizes of the virtual clusters.
+    never had GPUs. `queueing_delay` is the recorded `queue`. `weights` replace the sizes of the virtual clusters.
     """
     log = path / LOG if path.is_dir() else path
     table = read_table(log)
@@ -62,8 +61,8 @@ def read_helios(path: Path, shares: Shares | None) -> tuple[Rows, Shares]:
     duration[ran] = finished.seconds("duration")
     queue[ran] = finished.seconds("queue")
     vc = jobs.text("vc")
-    chosen = Shares(_sizes(log.parent / SIZES), str(log.parent / SIZES)) if shares is None else shares
-    homeless = np.array([v not in chosen.weight for v in vc]) if shares is None else np.zeros(len(jobs), dtype=np.bool_)
+    chosen = _sizes(log.parent / SIZES) if weights is None else weights
+    homeless = np.array([weights is None and v not in chosen for v in vc])
     origin = pd.Timestamp(submit.min())
     rows = frame(
         {
