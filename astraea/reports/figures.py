@@ -183,28 +183,27 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
     for task in tasks:
         shutil.rmtree(task.staging, ignore_errors=True)
         task.staging.mkdir(parents=True)
-    calls = [(k, task.notebook, task.executed, task.parameters) for k, task in enumerate(tasks)]
-    outcomes: dict[int, Outcome] = {}
+    calls = [(task.notebook, task.executed, task.parameters) for task in tasks]
+    waiting = {task.executed: task for task in tasks}
+    outcomes: dict[Path, Outcome] = {}
     jobs = computing.place.processes
     # the notebooks run here, wherever their simulations do
     with (
         computing(jobs),
-        contextlib.closing(parallel_stream(_run_one, calls)) as results,
+        contextlib.closing(parallel_stream(notebooks.run, calls)) as results,
         tqdm(total=len(tasks), unit="notebook", desc="notebooks", disable=not tasks) as bar,
     ):
-        while len(outcomes) < len(tasks):
-            waiting = [task.name for k, task in enumerate(tasks) if k not in outcomes]
-            bar.set_postfix_str(f"running {', '.join(waiting[:jobs])}; {len(waiting[jobs:])} more to come")
-            k, outcomes[k] = next(results)
-            if not outcomes[k].error:
-                _publish(tasks[k])
+        while waiting:
+            names = [task.name for task in waiting.values()]
+            bar.set_postfix_str(f"running {', '.join(names[:jobs])}; {len(names[jobs:])} more to come")
+            outcome = next(results)
+            outcomes[outcome.executed] = outcome
+            task = waiting.pop(outcome.executed)
+            if not outcome.error:
+                _publish(task)
             bar.update()
         bar.set_postfix_str("")
-    return [outcomes[k] for k in range(len(tasks))]
-
-
-def _run_one(k: int, source: Path, output: Path, parameters: dict[str, Any]) -> tuple[int, Outcome]:
-    return k, notebooks.run(source, output, parameters)
+    return [outcomes[task.executed] for task in tasks]
 
 
 def _publish(task: Task) -> None:

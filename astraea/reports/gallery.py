@@ -60,6 +60,8 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     claims = evaluate(folder)
     if scale != "small":
         claims = with_reasons(claims)
+    sentences = counts(claims)
+    claims["verdict"] = claims["verdict"].map(lambda verdict: f"{_MARKS[verdict]} {verdict}")
     page = "\n".join(
         [
             "# Figures",
@@ -67,12 +69,12 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
             f"Made by `{command}`. Each picture is there as PNG and SVG, with the numbers behind it as CSV.",
             "✓ holds, ≈ holds in direction, ✗ does not hold, – not yet: the rules are in `astraea/reports/claims/`.",
             "",
-            *(line for sentence in counts(claims) for line in (f"**{sentence}**", "")),
-            *(line for entries in _shown(folder) for entry in entries for line in _section(folder, entry, claims)),
+            *(line for sentence in sentences for line in (f"**{sentence}**", "")),
+            *(line for entry in _shown(folder) for line in _section(folder, entry, claims)),
             *_further(folder),
             "## All statements",
             "",
-            *markdown(claims.assign(verdict=claims["verdict"].map(_marked))),
+            *markdown(claims),
             "",
             "## Provenance",
             "",
@@ -85,13 +87,11 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     return path
 
 
-def _shown(folder: Path) -> list[tuple[Entry, ...]]:
+def _shown(folder: Path) -> list[Entry]:
     """The figures of the first paper, and those of each other one of which there is anything."""
     first, *others = PAPERS.values()
-    return [
-        first,
-        *(entries for entries in others if any(path for e in entries for path in folder.glob(f"{e.id}*_*.csv"))),
-    ]
+    there = [entries for entries in others if any(path for e in entries for path in folder.glob(f"{e.id}*_*.csv"))]
+    return [entry for entries in (first, *there) for entry in entries]
 
 
 def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
@@ -105,13 +105,8 @@ def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
     lines += [line for path in tables for line in (f"`{path.name}`", "", *markdown(write(pd.read_csv(path))), "")]
     if not pictures and not tables:
         lines += ["Not there yet.", ""]
-    mine = claims[claims["id"].str.startswith(entry.claims)] if entry.claims else claims.iloc[:0]
-    if mine.empty:
-        return lines
-    shown = mine.assign(verdict=mine["verdict"].map(_marked))[
-        ["trace", "statement", "paper", "measured", "verdict", "note"]
-    ]
-    return [*lines, *markdown(shown), ""]
+    mine = claims[claims["id"].str.startswith(entry.claims)]
+    return lines if mine.empty else [*lines, *markdown(mine.drop(columns=["id", "where"])), ""]
 
 
 def _picture(path: Path) -> str:
@@ -152,10 +147,6 @@ def _trace_order(path: Path) -> tuple[int, str]:
     return (SYNTHETIC.index(trace) if trace in SYNTHETIC else len(SYNTHETIC), trace)
 
 
-def _marked(verdict: str) -> str:
-    return f"{_MARKS[verdict]} {verdict}"
-
-
 def markdown(frame: pd.DataFrame) -> list[str]:
     """A table in Markdown, line by line."""
     rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.astype(str).to_numpy().tolist()]
@@ -163,22 +154,18 @@ def markdown(frame: pd.DataFrame) -> list[str]:
 
 
 def _provenance(folder: Path, scale: str) -> str:
-    """What somebody needs to get the same bytes again."""
+    """What somebody needs to get the same bytes again, and which traces beside the synthetic ones are real."""
     n = len(seeds(SYNTHETIC[0], scale))
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
-    return (
+    text = (
         f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{scale}`: {n} seeds of "
-        f"a synthetic trace (0 to {n - 1}), one run of a real one.{_kept(folder)}"
+        f"a synthetic trace (0 to {n - 1}), one run of a real one."
     )
-
-
-def _kept(folder: Path) -> str:
-    """Which traces of a page with the synthetic ones are real: their files were put there by hand."""
     traces = {path.stem.partition("_")[2] for path in folder.glob("fig01_*.csv")}
     real = sorted(traces - set(SYNTHETIC))
     if not real or len(real) == len(traces):
-        return ""
-    return (
-        f" Of {' and '.join(real)}, a real workload, the figures are copies of what `make figures TRACE=` made of it; "
-        "its rows are measured on them like all others."
+        return text
+    return (  # their files were put there by hand
+        f"{text} Of {' and '.join(real)}, a real workload, the figures are copies of what `make figures TRACE=` made "
+        "of it; its rows are measured on them like all others."
     )

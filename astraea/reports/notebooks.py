@@ -23,8 +23,9 @@ PACKAGE: Final = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: the time it took [s], and what went wrong in a sentence, or nothing."""
+    """How a run ended: the executed notebook, the time [s], and what went wrong in a sentence, or nothing."""
 
+    executed: Path
     seconds: float
     error: str = ""
 
@@ -109,7 +110,7 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
         error = f"cell {_source_cell(output, err.cell_index)}: {err.ename}: {_first_line(err.evalue)}"
     except Exception as err:
         error = f"{type(err).__name__}: {_first_line(str(err))}"
-    return Outcome(time.perf_counter() - began, error)
+    return Outcome(output, time.perf_counter() - began, error)
 
 
 def _source_cell(executed: Path, index: int) -> int:

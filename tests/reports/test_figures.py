@@ -63,7 +63,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         done.append(output.stem)
         name = f"extra_{parameters['TRACE']}.csv".replace("/", "-")
         Path(str(parameters["OUT"]), name).write_text(f"{parameters['SCALE']}\n")
-        return notebooks.Outcome(0.5)
+        return notebooks.Outcome(output, 0.5)
 
     monkeypatch.setattr(notebooks, "run", run)
     return done

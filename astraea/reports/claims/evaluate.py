@@ -11,19 +11,68 @@ A statement about ``venus`` with a value is checked on traces of Venus (whose na
 
 from __future__ import annotations
 
+import inspect
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.files import project_root
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Missing, Source, reader
-from astraea.reports.claims.statements import STATEMENTS
+from astraea.reports.claims import narayanan2020, wang2023, ye2022  # noqa: F401  they add their rules to RULES
+from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, RULES, Judged, Missing, Source, reader
 
-VERDICTS: Final = (HOLDS, DIRECTION, OTHERWISE, NOT_YET)
 COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
+_VERDICTS: Final = {HOLDS: "hold", DIRECTION: "hold in direction", OTHERWISE: "do not hold", NOT_YET: "not yet"}
+_PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
+"""How the identifiers of a paper's statements begin."""
+
+
+class Statement(NamedTuple):
+    """How a statement is checked: the rule, the table, and the trace `on` which, if not on each that is there."""
+
+    judge: Callable[..., Judged]
+    table: str
+    on: str
+
+
+def read_statements(path: Path) -> dict[str, Statement]:
+    """Statements of one paper, by identifier.
+
+    Raises
+    ------
+    InputError
+        If a statement names a rule that does not exist, or does not give a rule what it takes.
+    """
+    with path.open("rb") as file:
+        entries = tomllib.load(file)
+    return {id: _statement(f"{path.name}, {id}", **entry) for id, entry in entries.items()}
+
+
+def _statement(place: str, rule: str = "", table: str = "", on: str = "", **given: object) -> Statement:
+    if rule not in RULES:
+        raise InputError(f"{place}: there is no rule {rule!r}; there are: {', '.join(sorted(RULES))}")
+    if not table:
+        raise InputError(f"{place}: the table is missing")
+    signature = inspect.signature(RULES[rule])
+    try:
+        signature.bind(None, **given)
+    except TypeError as err:
+        takes = ", ".join([*signature.parameters][1:]) or "nothing"
+        raise InputError(f"{place}: rule {rule}: {err}; it takes: {takes}") from None
+    return Statement(partial(RULES[rule], **given), table, on)
+
+
+STATEMENTS: Final[Mapping[str, Statement]] = {
+    id: statement
+    for paper in ("ye2022", "narayanan2020", "wang2023", "mahajan2020")
+    for id, statement in read_statements(Path(__file__).with_name(f"{paper}.toml")).items()
+}
+"""Every statement that is checked; one that is not here is "not yet"."""
 
 
 def read_claims() -> pd.DataFrame:
@@ -121,18 +170,13 @@ def _traces(folder: Path, id: str, trace: str, relation: str) -> list[str]:
     return [*own, *(t for t in there if t not in own)] or (["venus", "philly"] if trace == "both" else [trace])
 
 
-PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
-"""How the identifiers of a paper's statements begin."""
-
-
 def counts(table: pd.DataFrame) -> list[str]:
     """How many statements of each paper got which verdict, in sentences; none for a paper of which nothing is there."""
-    words = {HOLDS: "hold", DIRECTION: "hold in direction", OTHERWISE: "do not hold", NOT_YET: "not yet"}
     sentences = []
-    for prefix, paper in PAPERS.items():
+    for prefix, paper in _PAPERS.items():
         mine = table[table["id"].str.startswith(prefix)]
         found = mine["verdict"].value_counts()
         if set(found.index) - {NOT_YET}:
-            parts = ", ".join(f"{found[v]} {words[v]}" for v in VERDICTS if v in found)
+            parts = ", ".join(f"{found[verdict]} {words}" for verdict, words in _VERDICTS.items() if verdict in found)
             sentences.append(f"{paper}: {len(mine)} checks of {mine['id'].nunique()} statements, {parts}.")
     return sentences
