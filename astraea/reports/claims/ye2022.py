@@ -156,14 +156,14 @@ def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
 def largest_over_ours(source: Source, *, column: str) -> Judged:
     """``=``: the largest value of the others that are there over ASTRAEA's."""
     got = source.means(column, "astraea")
-    return equal(source, float(got[_others(got)].max() / got["astraea"]), "x")
+    return equal(source, float(got.reindex(SEVEN[1:]).max() / got["astraea"]), "x")
 
 
 @rule
 def lowest(source: Source, *, column: str) -> Judged:
     """``ordering``: ASTRAEA has the lowest value of all seven schedulers; "not yet" if not all are there to tell."""
     got = source.means(column, "astraea")
-    others = _others(got)
+    others = [n for n in SEVEN[1:] if n in got]
     shown = ", ".join(f"{n} {as_text(got[n], column)}" for n in ("astraea", *others))
     return _of_seven(shown, most([bool(got["astraea"] < got[n]) for n in others]), others)
 
@@ -180,15 +180,10 @@ def larger_lead(source: Source, *, column: str, other: str) -> Judged:
     return _of_seven(shown, graded(ratio[source.trace] > ratio[other]), others)
 
 
-def _others(got: pd.Series[float]) -> list[str]:
-    """The other six, as far as they are there."""
-    return [n for n in SEVEN[1:] if n in got]
-
-
 def _of_seven(shown: str, verdict: str, others: Sequence[str]) -> Judged:
     """What is true of those that are there is not yet true of all seven; what is false of them is false."""
-    complete = len(others) == len(SEVEN) - 1
-    return f"{shown} ({len(others) + 1} of 7 there)", verdict if complete or verdict != HOLDS else NOT_YET
+    there = len(others) + 1
+    return f"{shown} ({there} of 7 there)", NOT_YET if there < len(SEVEN) and verdict == HOLDS else verdict
 
 
 @rule
