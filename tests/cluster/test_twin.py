@@ -149,8 +149,14 @@ def test_engine_and_twin_agree_exactly(variant: str) -> None:
         # the schedule: exactly
         ours, theirs = grants_of(result), expected["grants"]
         assert sorted(ours) == sorted((g.time, g.job, g.renewed, g.nodes) for g in theirs)
-        for column, key in (("first_start_time", "first_start"), ("end_time", "end_time"), ("overhead", "overhead"),
-                            ("leases", "leases"), ("preemptions", "preemptions"), ("attained_service", "attained")):
+        for column, key in (
+            ("first_start_time", "first_start"),
+            ("end_time", "end_time"),
+            ("overhead", "overhead"),
+            ("leases", "leases"),
+            ("preemptions", "preemptions"),
+            ("attained_service", "attained"),
+        ):
             assert rows[column].tolist() == [float(expected[key][j]) for j in kept], column
 
         # the fairness integrals: to the last digits of a float
