@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from astraea.core.arrays import IntArray
-from astraea.market.model import NEARLY, Market
-from astraea.market.schedule import Plan, Schedule
+from astraea.market.model import NEARLY, Market, Plan, Schedule
 
 
 def violations(market: Market, plan: Plan) -> list[str]:

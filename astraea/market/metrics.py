@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from astraea.market.schedule import Plan
+from astraea.market.model import Plan
 
 
 def revenues(plan: Plan) -> FloatArray:
@@ -22,11 +21,6 @@ def revenues(plan: Plan) -> FloatArray:
 def total_revenue(plan: Plan) -> float:
     """Objective of problem (3)."""
     return float(revenues(plan).sum())
-
-
-def revenue_per_job(plan: Plan) -> float:
-    """Total revenue over the number of all jobs, also those that never run (Table 2)."""
-    return total_revenue(plan) / len(plan.market.jobs)
 
 
 def gains(plan: Plan) -> FloatArray:
@@ -77,12 +71,3 @@ def utilization(plan: Plan) -> FloatArray:
         change[s.start] += s.workers.sum()
         change[s.end] -= s.workers.sum()
     return np.asarray(np.cumsum(change)[:-1] / plan.market.workers.sum())
-
-
-def ideal_and_cost(plan: Plan) -> pd.DataFrame:
-    """Ideal revenue and resource cost of each admitted job, in order of admission (Fig 12).
-
-    Columns `job_id`, `ideal`, `cost`. Jobs within their tenant's share pay nothing.
-    """
-    rows = [(plan.market.jobs.job_id[s.job], s.ideal, s.cost) for s in plan.schedules]
-    return pd.DataFrame(rows, columns=["job_id", "ideal", "cost"])

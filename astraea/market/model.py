@@ -1,4 +1,4 @@
-"""Tenants, servers and jobs of a market of workers and parameter servers ([Wang2023] §3.1).
+"""Tenants, servers and jobs of a market of workers and parameter servers, and plans for it ([Wang2023] §3.1).
 
 Time is in slots of one hour; slot t is the time (t - 1, t], so a job that starts after time a and takes d slots
 occupies slots a + 1 to a + d and completes at time a + d.
@@ -7,7 +7,7 @@ occupies slots a + 1 to a + d and completes at time a + d.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 
@@ -160,29 +160,29 @@ def checked(market: Market) -> Market:
         raise InputError(f"{where}: there is no job in it")
     if len(set(jobs.job_id)) < len(jobs):
         raise InputError(f"{where}: job_id must be unique, got {len(jobs)} jobs with {len(set(jobs.job_id))} names")
-    if jobs.utility not in ("linear", "convex"):
+    if jobs.utility not in get_args(Utility):
         raise InputError(f"{where}: utility must be 'linear' or 'convex', got {jobs.utility!r}")
     servers, tenants = range(np.size(market.workers)), range(np.size(market.worker_quota))
     last = len(tenants) - 1
     units = (0, np.inf, True, "a whole number of at least 0")
     count = (1, np.inf, True, "a whole number of at least 1")
-    for of, name, owner, owners, least, most, whole, expected in (
-        (market, "workers", "server", servers, *units),
-        (market, "ps", "server", servers, *units),
-        (market, "worker_quota", "tenant", tenants, *units),
-        (market, "ps_quota", "tenant", tenants, *units),
-        (jobs, "tenant", "job", jobs.job_id, 0, last, True, f"a whole number from 0 to {last}"),
-        (jobs, "arrival", "job", jobs.job_id, 0, LATEST, True, f"a whole number of slots from 0 to {LATEST}"),
-        (jobs, "epochs", "job", jobs.job_id, *count),
-        (jobs, "chunks", "job", jobs.job_id, *count),
-        (jobs, "batches", "job", jobs.job_id, *count),
-        (jobs, "train", "job", jobs.job_id, TINY, np.inf, False, "a time above 0"),
-        (jobs, "update", "job", jobs.job_id, 0, np.inf, False, "a time of at least 0"),
-        (jobs, "size", "job", jobs.job_id, 0, np.inf, False, "a size of at least 0"),
-        (jobs, "slope", "job", jobs.job_id, -np.inf, -TINY, False, "below 0: a job that ends later is worth less"),
-        (jobs, "height", "job", jobs.job_id, TINY, np.inf, False, "above 0"),
+    for name, owner, owners, least, most, whole, expected in (
+        ("workers", "server", servers, *units),
+        ("ps", "server", servers, *units),
+        ("worker_quota", "tenant", tenants, *units),
+        ("ps_quota", "tenant", tenants, *units),
+        ("tenant", "job", jobs.job_id, 0, last, True, f"a whole number from 0 to {last}"),
+        ("arrival", "job", jobs.job_id, 0, LATEST, True, f"a whole number of slots from 0 to {LATEST}"),
+        ("epochs", "job", jobs.job_id, *count),
+        ("chunks", "job", jobs.job_id, *count),
+        ("batches", "job", jobs.job_id, *count),
+        ("train", "job", jobs.job_id, TINY, np.inf, False, "a time above 0"),
+        ("update", "job", jobs.job_id, 0, np.inf, False, "a time of at least 0"),
+        ("size", "job", jobs.job_id, 0, np.inf, False, "a size of at least 0"),
+        ("slope", "job", jobs.job_id, -np.inf, -TINY, False, "below 0: a job that ends later is worth less"),
+        ("height", "job", jobs.job_id, TINY, np.inf, False, "above 0"),
     ):
-        values = np.asarray(getattr(of, name), np.float64)
+        values = np.asarray(getattr(jobs if owner == "job" else market, name), np.float64)
         if values.shape != (len(owners),):
             raise InputError(f"{where}: {name} must have {len(owners)} values, one a {owner}, got shape {values.shape}")
         good = np.isfinite(values) & (values >= least) & (values <= most) & ((np.floor(values) == values) | (not whole))
@@ -199,3 +199,51 @@ def checked(market: Market) -> Market:
             "or parameter servers with the bandwidth of a worker on another server"
         )
     return market
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """One job's workers and parameter servers, from its start to its completion without a break.
+
+    Attributes
+    ----------
+    job : int
+    start, end : int
+        t- and t+: slots start + 1 to end are used; `end` is the completion time [slot].
+    server, workers, ps : array of int, shape (k,)
+        Servers that it uses, and y and z on each.
+    cost : float
+        c_jw + c_jp, what is paid for all slots together; 0 within the own share.
+    is_shared : bool
+        Whether it runs on unused resources of all tenants (J_2) and pays for them.
+    ideal : float
+        Ideal revenue, f_j of the time since the beginning of its round (Definition 1); NaN where there are no rounds.
+    """
+
+    job: int
+    start: int
+    end: int
+    server: IntArray
+    workers: IntArray
+    ps: IntArray
+    cost: float = 0.0
+    is_shared: bool = False
+    ideal: float = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Schedules of the jobs that run, in the order in which they were admitted, and who earns from whom.
+
+    Attributes
+    ----------
+    market : Market
+    schedules : tuple of Schedule
+        At most one of each job; jobs without one never run.
+    income : array of float, shape (U, U)
+        ``income[u, v]`` is what tenant u earns from jobs of tenant v (Eq. 2, all slots); a tenant may pay itself.
+    """
+
+    market: Market
+    schedules: tuple[Schedule, ...]
+    income: FloatArray

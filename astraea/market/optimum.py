@@ -15,10 +15,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from astraea.core.arrays import BoolArray, FloatArray, IntArray
-from astraea.core.errors import InputError, PolicyError
-from astraea.market.model import NEARLY, Market, checked
-from astraea.market.schedule import Plan, Schedule
+from astraea.core.checks import number, whole_number
+from astraea.core.errors import PolicyError
+from astraea.market.model import NEARLY, Market, Plan, Schedule, checked
 
 CLOSE: Final = 1e-6
 """Part of the bound by which a plan may be below it and still be called optimal."""
@@ -30,21 +29,6 @@ TIME_LIMIT: Final = 1
 """scipy's status for a program that ran out of time."""
 
 INFEASIBLE: Final = 2
-
-
-class Optimum(NamedTuple):
-    """What is known of the optimum.
-
-    Attributes
-    ----------
-    bound : float
-        No plan that ends by the horizon earns more.
-    plan : Plan or None
-        Earns the bound, so it is optimal; None if none was found that does.
-    """
-
-    bound: float
-    plan: Plan | None
 
 
 class Choice(NamedTuple):
@@ -62,7 +46,7 @@ class Choice(NamedTuple):
     value: float
 
 
-def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> Optimum:
+def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> tuple[float, Plan | None]:
     """Find the plan with the largest total revenue, with all arrivals known.
 
     Parameters
@@ -73,6 +57,13 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> Optimu
     time_limit : float
         Of all programs together [s]. When it is over, the bound stands but no plan is given.
 
+    Returns
+    -------
+    bound : float
+        No plan that ends by the horizon earns more.
+    plan : Plan or None
+        Earns the bound, so it is optimal; None if none was found that does.
+
     Raises
     ------
     InputError
@@ -80,14 +71,13 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> Optimu
     PolicyError
         HiGHS failed.
     """
-    if horizon < 1:
-        raise InputError(f"the horizon must be at least 1 slot, got {horizon}")
-    if not time_limit > 0:
-        raise InputError(f"the time limit must be above 0 s, got {time_limit}")
+    whole_number(horizon, "the horizon", 1, expected="at least 1 slot")
+    number(time_limit, "the time limit", above=0, expected="above 0 s")
     until = time.perf_counter() + time_limit
     choices = [c for job in range(len(checked(market).jobs)) for c in choices_of(market, job, horizon)]
+    unpaid = np.zeros((len(market.worker_quota),) * 2)
     if not choices:
-        return Optimum(0.0, _plan(market, []))
+        return 0.0, Plan(market, (), unpaid)
     program = _capacity(market, choices, horizon)
     bound = sum(max(c.value for c in choices if c.job == job) for job in {c.job for c in choices})
     for _ in range(EXCLUDED + 1):
@@ -99,16 +89,13 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> Optimu
         chosen = np.flatnonzero(found.x[: len(choices)] > 0.5)
         schedules = _servers(market, [choices[i] for i in chosen], until)
         if schedules:
-            return Optimum(bound, _plan(market, schedules))
+            return bound, Plan(market, tuple(schedules), unpaid)
         if schedules is None:
             break
-        program = program.without(chosen)
-    return Optimum(bound, None)
-
-
-def _plan(market: Market, schedules: list[Schedule]) -> Plan:
-    users = len(market.worker_quota)
-    return Plan(market, tuple(schedules), np.zeros((users, users)), "optimum")
+        excluded = np.zeros((1, len(program["c"])))
+        excluded[0, chosen] = 1.0
+        program["constraints"].append(LinearConstraint(excluded, -np.inf, len(chosen) - 1.0))
+    return bound, None
 
 
 def choices_of(market: Market, job: int, horizon: int) -> list[Choice]:
@@ -150,26 +137,8 @@ def _least_ps(market: Market, size: int, is_central: bool) -> int | None:
     return int(ps[fits].min()) if fits.any() else None
 
 
-class _Program(NamedTuple):
-    """Minimize cost x under low <= matrix x <= high and 0 <= x <= most, x whole where `is_whole`."""
-
-    cost: FloatArray
-    matrix: Any
-    low: FloatArray
-    high: FloatArray
-    most: FloatArray
-    is_whole: BoolArray
-
-    def without(self, chosen: IntArray) -> _Program:
-        """The same, but not all of these variables at 1."""
-        row = np.zeros((1, len(self.cost)))
-        row[0, chosen] = 1.0
-        high = np.append(self.high, len(chosen) - 1.0)
-        return self._replace(matrix=sparse.vstack([self.matrix, row]), low=np.append(self.low, -np.inf), high=high)
-
-
-def _capacity(market: Market, choices: list[Choice], horizon: int) -> _Program:
-    """Choices under what all servers have together, each resource's use carried from slot to slot."""
+def _capacity(market: Market, choices: list[Choice], horizon: int) -> dict[str, Any]:
+    """Choices under what all servers have together, each resource's use carried from slot to slot, for `milp`."""
     n, jobs = len(choices), len(market.jobs)
     start, end = np.array([c.start for c in choices]), np.array([c.end for c in choices])
     column, last = np.arange(n), end < horizon
@@ -188,14 +157,13 @@ def _capacity(market: Market, choices: list[Choice], horizon: int) -> _Program:
     ]
     capacity = np.repeat([float(market.workers.sum()), float(market.ps.sum())], horizon)
     none = np.zeros(2 * horizon)
-    return _Program(
-        cost=np.concatenate([[-c.value for c in choices], none]),
-        matrix=sparse.block_array(blocks),
-        low=np.concatenate([none, np.full(jobs, -np.inf)]),
-        high=np.concatenate([none, np.ones(jobs)]),
-        most=np.concatenate([np.ones(n), capacity]),
-        is_whole=np.arange(n + 2 * horizon) < n,
-    )
+    low, high = np.append(none, np.full(jobs, -np.inf)), np.append(none, np.ones(jobs))
+    return {
+        "c": np.concatenate([[-c.value for c in choices], none]),
+        "integrality": np.arange(n + 2 * horizon) < n,
+        "bounds": Bounds(0.0, np.append(np.ones(n), capacity)),
+        "constraints": [LinearConstraint(sparse.block_array(blocks, format="csr"), low, high)],
+    }
 
 
 def _servers(market: Market, choices: list[Choice], until: float) -> list[Schedule] | None:
@@ -211,7 +179,7 @@ def _servers(market: Market, choices: list[Choice], until: float) -> list[Schedu
     # where the host is, everything else must be in reach; elsewhere the row says nothing
     feed, gang = sparse.diags_array(np.repeat(ratio, s)), sparse.diags_array(np.repeat(size, s))
     any_ = np.full(n * s, np.inf)
-    rows: list[tuple[list[Any], Any, Any]] = [
+    rows: list[Any] = [
         ([each, None, None], size, size),
         ([None, None, each], np.ones(n), np.ones(n)),
         ([None, unit, -sparse.diags_array(ps)], -any_, np.zeros(n * s)),
@@ -223,28 +191,23 @@ def _servers(market: Market, choices: list[Choice], until: float) -> list[Schedu
         held = sparse.kron(runs, sparse.eye(s))
         rows += [([held, None, None], -any_[:s], market.workers), ([None, held, None], -any_[:s], market.ps)]
     blocks, low, high = zip(*rows, strict=True)
-    most = np.concatenate([np.tile(market.workers, n), ps, np.ones(n * s)])
-    matrix, whole = sparse.block_array(blocks), np.ones(3 * n * s, np.bool_)
-    found = _solve(
-        _Program(np.zeros(3 * n * s), matrix, np.concatenate(low), np.concatenate(high), most, whole), until
-    )
+    limits = LinearConstraint(sparse.block_array(blocks, format="csr"), np.concatenate(low), np.concatenate(high))
+    bounds = Bounds(0.0, np.concatenate([np.tile(market.workers, n), ps, np.ones(n * s)]))
+    program = {"c": np.zeros(3 * n * s), "integrality": np.ones(3 * n * s), "bounds": bounds, "constraints": limits}
+    found = _solve(program, until)
     if found.x is None:
         return [] if found.status == INFEASIBLE else None
-    x = np.rint(found.x).astype(np.int64).reshape(3, n, s)
-    return [_schedule(c, x[0, i], x[1, i]) for i, c in enumerate(choices)]
-
-
-def _schedule(choice: Choice, workers: IntArray, ps: IntArray) -> Schedule:
-    server = np.flatnonzero((workers > 0) | (ps > 0))
+    put = np.rint(found.x).astype(np.int64).reshape(3, n, s)[:2]
+    used = [np.flatnonzero(put[:, i].any(axis=0)) for i in range(n)]
     # own shares do not bind the optimum
-    return Schedule(choice.job, choice.start, choice.end, server, workers[server], ps[server], is_shared=True)
+    return [
+        Schedule(c.job, c.start, c.end, used[i], *put[:, i, used[i]], is_shared=True) for i, c in enumerate(choices)
+    ]
 
 
-def _solve(program: _Program, until: float) -> Any:
-    options = {"time_limit": max(until - time.perf_counter(), 0.01), "mip_rel_gap": CLOSE}
-    rows = LinearConstraint(sparse.csr_array(program.matrix), program.low, program.high)
-    bounds = Bounds(0.0, program.most)
-    found = milp(program.cost, integrality=program.is_whole, bounds=bounds, constraints=rows, options=options)
+def _solve(program: dict[str, Any], until: float) -> Any:
+    """Answer of HiGHS to a program in the words of `milp`."""
+    found = milp(**program, options={"time_limit": max(until - time.perf_counter(), 0.01), "mip_rel_gap": CLOSE})
     if found.status not in (0, TIME_LIMIT, INFEASIBLE):
         raise PolicyError(f"optimum: HiGHS stopped with {found.message!r}")
     return found

@@ -87,10 +87,9 @@ def sample_market(
     for name, value in {"jobs": jobs, "servers": servers, "tenants": tenants}.items():
         whole_number(value, f"the number of {name}", 1)
     seed = whole_number(seed, "the seed")
-    if utility not in get_args(Utility):
-        raise InputError(f"utility must be linear or convex, got {utility!r}")
-    if chunks not in get_args(Chunks):
-        raise InputError(f"chunks must be drawn or requested, got {chunks!r}")
+    for name, word, known in (("utility", utility, Utility), ("chunks", chunks, Chunks)):
+        if word not in get_args(known):
+            raise InputError(f"{name} must be {' or '.join(get_args(known))}, got {word!r}")
     if tenants > len(trace.tenants):
         raise InputError(f"{trace.name}: it has {len(trace.tenants)} tenants, so {tenants} cannot be taken")
     chosen = np.sort(np.argsort(-trace.tenant_weight, kind="stable")[:tenants])

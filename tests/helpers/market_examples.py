@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from astraea.market.constraints import violations
-from astraea.market.model import SLOT, Jobs, Market
-from astraea.market.schedule import Plan
+from astraea.market.model import SLOT, Jobs, Market, Plan
 
 
 def market(

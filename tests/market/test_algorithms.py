@@ -15,7 +15,7 @@ from astraea.market.constraints import violations
 from astraea.market.model import Market
 from astraea.market.policies.astraea.batches import astraea_market, rounds_needed
 from astraea.market.policies.astraea.capacity import Round, empty_round, least, occupy, take
-from astraea.market.policies.astraea.empty_cluster import demand, greatest_revenue
+from astraea.market.policies.astraea.empty_cluster import demand
 from astraea.market.policies.astraea.max_revenue import best_schedule
 from astraea.market.policies.astraea.placement import NOWHERE
 from astraea.market.policies.astraea.prices import Theta, feasible_theta, price
@@ -31,13 +31,13 @@ def test_every_plan(m: Market, theta: tuple[float, float] | None, rounds: int) -
     assert violations(m, plan) == []
     paid = np.zeros(len(m.worker_quota))
     for s in plan.schedules:
-        assert s.ideal > s.worker_cost + s.ps_cost >= 0  # admission control, Fig 12
-        assert s.is_shared or s.worker_cost == s.ps_cost == 0
-        paid[m.jobs.tenant[s.job]] += s.worker_cost + s.ps_cost
+        assert s.ideal > s.cost >= 0  # admission control, Fig 12
+        assert s.is_shared or s.cost == 0
+        paid[m.jobs.tenant[s.job]] += s.cost
     assert plan.income.sum(axis=0) == pytest.approx(paid)
     assert (plan.income >= 0).all()
     # all run in the end that are worth anything alone on the empty cluster
-    worth = {j for j in range(len(m.jobs)) if greatest_revenue(m, demand(m, j)) > 0}
+    worth = {j for j in range(len(m.jobs)) if demand(m, j).revenue > 0}
     assert {s.job for s in plan.schedules} == worth
     # within an interval (lambda tau, 2 lambda tau] and a round of tau slots
     for s in plan.schedules:
@@ -55,8 +55,8 @@ def naive_best(m: Market, r: Round, job: int, whose: int, ideal: np.ndarray) -> 
             b = a + int(m.duration(job, w)[is_central])
             if b > slots:
                 continue
-            free_w, free_p = r.workers[0, a:b].min(axis=0), r.ps[0, a:b].min(axis=0)
-            own_w, own_p = r.own_workers[0, a:b, whose].min(), r.own_ps[0, a:b, whose].min()
+            free_w, free_p = r.free[0][0, a:b].min(axis=0), r.free[1][0, a:b].min(axis=0)
+            own_w, own_p = r.own[0][0, a:b, whose].min(), r.own[1][0, a:b, whose].min()
             if own_w < w:
                 continue
             for s in range(len(free_w)):
@@ -65,7 +65,7 @@ def naive_best(m: Market, r: Round, job: int, whose: int, ideal: np.ndarray) -> 
                         continue
                     ps = max(1, math.ceil((w - local) * m.worker_bandwidth / m.ps_bandwidth))
                     if ps <= min(free_p[s], own_p):
-                        paid = w * np.diff(r.worker_sum)[a:b].sum() + ps * np.diff(r.ps_sum)[a:b].sum()
+                        paid = w * np.diff(r.sums[0])[a:b].sum() + ps * np.diff(r.sums[1])[a:b].sum()
                         best = max(best, ideal[b] - paid)
     return best
 
@@ -81,7 +81,7 @@ def test_lemma_2_optimal_schedule(m: Market, data: st.DataObject) -> None:
         b = data.draw(st.integers(a + 1, slots))
         s = data.draw(st.integers(0, len(m.workers) - 1))
         used = np.zeros(len(m.workers), np.int64)
-        used[s] = min(1, least(r.workers, a, b, s), least(r.ps, a, b, s))
+        used[s] = min(1, least(r.free[0], a, b, s), least(r.free[1], a, b, s))
         occupy(r, a, b, everyone, used, used)
     for job in range(len(m.jobs)):
         ideal = m.jobs.ideal(job, slots)
@@ -116,8 +116,8 @@ def test_maximal_prices_keep_every_job_out() -> None:
     theta = feasible_theta(m)
     assert price(4, 4, theta.worker) == theta.worker - 1 == 23  # one worker for four slots, worth 100 - 8
     full = empty_round(m, 16, theta)
-    full.worker_sum[:] = np.arange(17) * (theta.worker - 1)
-    full.ps_sum[:] = np.arange(17) * (theta.ps - 1)
+    full.sums[0][:] = np.arange(17) * (theta.worker - 1)
+    full.sums[1][:] = np.arange(17) * (theta.ps - 1)
     for job in range(2):
         assert best_schedule(full, 1, m.jobs.ideal(job, 16), demand(m, job)).server == NOWHERE
     assert feasible_theta(m, 0.8).worker - 1 == pytest.approx(0.8 * (theta.worker - 1))
@@ -128,5 +128,5 @@ def test_lambda_of_lemma_1() -> None:
     theta = Theta(math.e, math.e)
     # sigma is 4, (98 + 49) / 49 = 3 and each round leaves at most 3/4
     demands = [demand(m, job) for job in range(2)]
-    assert rounds_needed(m, demands, theta) == math.ceil(math.log(3) / math.log(4 / 3)) + 1 == 5
-    assert rounds_needed(m, demands, Theta(1.1, 1.1)) == 1
+    assert rounds_needed(demands, theta) == math.ceil(math.log(3) / math.log(4 / 3)) + 1 == 5
+    assert rounds_needed(demands, Theta(1.1, 1.1)) == 1

@@ -12,12 +12,11 @@ from market_examples import check, market, spans
 
 from astraea.core.errors import InputError
 from astraea.market.metrics import total_revenue
-from astraea.market.model import Market
+from astraea.market.model import Market, Plan
 from astraea.market.policies.batch_sche import batch_sche
 from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
 from astraea.market.policies.list_scheduling import empty_cluster, gangs, place
-from astraea.market.schedule import Plan
 from astraea.market.workload import sample_market
 from astraea.traces.synthetic import synthesize
 
@@ -34,11 +33,11 @@ def test_parameter_servers_go_where_they_can_feed_the_gang() -> None:
     m = market([1], [9], servers=3, workers=4, reach=2.0)
     order = np.arange(3)
     state, free, ps = empty_cluster(m), np.array([2, 4, 3]), np.ones(3, np.int64)
-    put = place(state._replace(gang=np.array([5])), 0, free, ps, order, order)
+    put = place(state._replace(gang=np.array([5])), 0, free, ps, order)
     assert put is not None
     assert put.server.tolist() == [0, 1] and put.workers.tolist() == [2, 3]
     assert put.ps.tolist() == [0, 1]  # server 0 has only two workers of its own
-    assert place(state._replace(gang=np.array([10])), 0, free, ps, order, order) is None
+    assert place(state._replace(gang=np.array([10])), 0, free, ps, order) is None
 
 
 def test_gandiva_fair_takes_turns_by_share() -> None:

@@ -11,14 +11,14 @@ from market_small import with_jobs
 
 from astraea.market.constraints import violations
 from astraea.market.example import worked_example
-from astraea.market.schedule import Plan, Schedule
+from astraea.market.model import Plan, Schedule
 
 M = worked_example()
 GOOD = Schedule(1, 8, 12, np.array([2, 3]), np.array([2, 1]), np.array([1, 0]), is_shared=True)
 
 
 def of(*schedules: Schedule, market: Any = M) -> list[str]:
-    return violations(market, Plan(market, schedules, np.zeros((2, 2)), "test"))
+    return violations(market, Plan(market, schedules, np.zeros((2, 2))))
 
 
 def but(**changes: Any) -> Schedule:

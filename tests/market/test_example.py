@@ -7,7 +7,7 @@ import pytest
 
 from astraea.market.constraints import violations
 from astraea.market.example import ROUNDS, THETA, worked_example
-from astraea.market.model import Market
+from astraea.market.model import Market, Plan, Schedule
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.astraea.capacity import Round, empty_round, occupy
 from astraea.market.policies.astraea.empty_cluster import demand
@@ -15,7 +15,6 @@ from astraea.market.policies.astraea.max_revenue import best_schedule
 from astraea.market.policies.astraea.placement import cost, min_cost_d, spread
 from astraea.market.policies.astraea.prices import price
 from astraea.market.policies.astraea.round import division
-from astraea.market.schedule import Plan, Schedule
 
 J11, J12, J21, J22 = range(4)
 S1, S2, S3, S4 = range(4)
@@ -59,7 +58,7 @@ def test_first_job_distributed(m: Market, r: Round) -> None:
     assert cost(r, 0, 4, 2, 1) == 0
     assert m.jobs.value(J11, 4) == 92
     put(r, 0, 4, 0, [1, 1, 0, 0], [1, 0, 0, 0])
-    assert np.diff(r.worker_sum).tolist() == np.diff(r.ps_sum).tolist() == [1, 1, 1, 1]
+    assert np.diff(r.sums[0]).tolist() == np.diff(r.sums[1]).tolist() == [1, 1, 1, 1]
     # then j21 likewise, for 4 x 2 x 1 + 4 x 1 x 1; the text has it on s3 and s4, but line 16 starts with the servers
     # that have fewest free workers, which are s1 and s2
     assert min_cost_d(r, 0, 4, 2, 2, needed) == (S2, 1)
@@ -70,7 +69,7 @@ def test_first_job_distributed(m: Market, r: Round) -> None:
 def test_own_shares(m: Market, r: Round) -> None:
     assert chosen(m, r, J11, 0) == (0, 2, 2, 1, S1, True, 96.0)
     put(r, 0, 2, 0, [2, 0, 0, 0], [1, 0, 0, 0])
-    assert np.diff(r.worker_sum).tolist() == np.diff(r.ps_sum).tolist() == [1, 1, 0, 0]
+    assert np.diff(r.sums[0]).tolist() == np.diff(r.sums[1]).tolist() == [1, 1, 0, 0]
     start, end, workers, ps, _, is_central, income = chosen(m, r, J21, 1)
     # "any server" of line 7: the text takes s2; s1 is free again and as good
     assert (start, end, workers, ps, is_central, income) == (2, 4, 2, 1, True, 92.0)
@@ -111,7 +110,6 @@ def test_schedule_of_the_paper_is_feasible(m: Market) -> None:
             s(J12, 8, 12, [S3, S4], [2, 1], [1, 0], is_shared=True),
         ),
         np.zeros((2, 2)),
-        "paper",
     )
     assert violations(m, plan) == []
 

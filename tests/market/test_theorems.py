@@ -14,14 +14,13 @@ from market_examples import spans
 from market_small import market, markets, with_jobs
 
 from astraea.market.constraints import violations
-from astraea.market.model import Market
+from astraea.market.model import Market, Plan
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.astraea.capacity import empty_round, occupy
 from astraea.market.policies.astraea.empty_cluster import demand
 from astraea.market.policies.astraea.max_revenue import best_schedule
 from astraea.market.policies.astraea.placement import NOWHERE, spread
 from astraea.market.policies.astraea.prices import Theta
-from astraea.market.schedule import Plan
 
 THETA = Theta(16.0, 16.0)
 TWO = market([{"tenant": t, "arrival": 3, "chunks": 2, "epochs": 2} for t in (0, 1)], [2, 2], [1, 1], [(2, 1), (2, 1)])
@@ -33,7 +32,7 @@ def gains(truth: Market, plan: Plan) -> np.ndarray:
     g = plan.income.sum(axis=1)
     for s in plan.schedules:
         j = truth.jobs
-        g[j.tenant[s.job]] += float(j.value(s.job, s.end - j.arrival[s.job])) - s.worker_cost - s.ps_cost
+        g[j.tenant[s.job]] += float(j.value(s.job, s.end - j.arrival[s.job])) - s.cost
     return g
 
 

@@ -7,15 +7,14 @@ itself runs on each private cluster, where there is nobody to share with.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from astraea.core.arrays import IntArray
-from astraea.market.model import Jobs, Market, checked
+from astraea.market.model import Jobs, Market, Plan, Schedule, checked
 from astraea.market.policies.astraea.batches import astraea_market
-from astraea.market.schedule import Plan, Schedule
 
 
 def batch_sche(market: Market, *, theta: tuple[float, float] | None = None, rounds: int | None = None) -> Plan:
@@ -53,10 +52,9 @@ def batch_sche(market: Market, *, theta: tuple[float, float] | None = None, roun
             continue
         for s in astraea_market(alone, theta=theta, rounds=rounds).schedules:
             # what a tenant alone would pay, it would pay to itself
-            free: dict[str, Any] = {"worker_cost": 0.0, "ps_cost": 0.0, "is_shared": False}
-            schedules.append(replace(s, job=int(jobs[s.job]), server=servers[s.server], **free))
+            schedules.append(replace(s, job=int(jobs[s.job]), server=servers[s.server], cost=0.0, is_shared=False))
     schedules.sort(key=lambda s: s.start)
-    return Plan(market, tuple(schedules), np.zeros((tenants, tenants)), "batch-sche")
+    return Plan(market, tuple(schedules), np.zeros((tenants, tenants)))
 
 
 def _parts(units: IntArray, quota: IntArray) -> IntArray:
@@ -68,6 +66,5 @@ def _parts(units: IntArray, quota: IntArray) -> IntArray:
 
 
 def _jobs_of(jobs: Jobs, rows: IntArray) -> Jobs:
-    columns: dict[str, Any] = {f.name: getattr(jobs, f.name) for f in fields(jobs)}
-    arrays: dict[str, Any] = {name: v[rows] for name, v in columns.items() if isinstance(v, np.ndarray)}
+    arrays: dict[str, Any] = {name: v[rows] for name, v in vars(jobs).items() if isinstance(v, np.ndarray)}
     return replace(jobs, job_id=tuple(jobs.job_id[i] for i in rows), **arrays | {"tenant": np.zeros_like(rows)})

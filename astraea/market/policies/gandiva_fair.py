@@ -15,9 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from astraea.market.model import Market, checked
+from astraea.market.model import Market, Plan, Schedule, checked
 from astraea.market.policies.list_scheduling import State, dispatch, first_that_fits, place
-from astraea.market.schedule import Plan, Schedule
 
 
 def gandiva_fair(market: Market) -> Plan:
@@ -31,10 +30,10 @@ def gandiva_fair(market: Market) -> Plan:
 
 def _choose(state: State) -> Schedule | None:
     market = state.market
-    held, held_ps = state.own + state.shared, state.own_ps + state.shared_ps
+    held, held_ps = state.used.sum(axis=0), state.used_ps.sum(axis=0)
     servers = np.arange(len(state.workers))
     for tenant in np.argsort(held / np.maximum(market.worker_quota, 0.5), kind="stable"):
-        start = first_that_fits(state, tenant, lambda job: place(state, job, state.workers, state.ps, servers, servers))
+        start = first_that_fits(state, tenant, lambda job: place(state, job, state.workers, state.ps, servers))
         if start:
             is_over = held[tenant] + start.workers.sum() > market.worker_quota[tenant]
             is_over_ps = held_ps[tenant] + start.ps.sum() > market.ps_quota[tenant]

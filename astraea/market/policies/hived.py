@@ -16,9 +16,8 @@ from functools import partial
 import numpy as np
 
 from astraea.core.arrays import BoolArray, IntArray
-from astraea.market.model import Market, checked
+from astraea.market.model import Market, Plan, Schedule, checked
 from astraea.market.policies.list_scheduling import State, dispatch, empty_cluster, first_that_fits, place
-from astraea.market.schedule import Plan, Schedule
 
 
 def hived(market: Market) -> Plan:
@@ -49,21 +48,21 @@ def _choose(fits: BoolArray, state: State) -> Schedule | None:
 def _guaranteed(state: State, job: int) -> Schedule | None:
     """Within the tenant's virtual private cluster."""
     market, tenant = state.market, state.market.jobs.tenant[job]
-    if state.own[tenant] + state.gang[job] > market.worker_quota[tenant]:
+    if state.used[0, tenant] + state.gang[job] > market.worker_quota[tenant]:
         return None
     put = _fewest_servers(state, job, state.workers, state.ps, is_shared=False)
-    return put if put and state.own_ps[tenant] + put.ps.sum() <= market.ps_quota[tenant] else None
+    return put if put and state.used_ps[0, tenant] + put.ps.sum() <= market.ps_quota[tenant] else None
 
 
 def _opportunistic(state: State, lends: BoolArray, job: int) -> Schedule | None:
     """On whole idle servers, as many as tenants that lend have no use for."""
     market = state.market
-    spare, spare_ps = market.worker_quota - state.own, market.ps_quota - state.own_ps
-    if state.gang[job] > spare[lends].sum() - state.shared.sum():
+    spare, spare_ps = market.worker_quota - state.used[0], market.ps_quota - state.used_ps[0]
+    if state.gang[job] > spare[lends].sum() - state.used[1].sum():
         return None
     idle = (state.workers == market.workers) & (state.ps == market.ps)
     put = _fewest_servers(state, job, np.where(idle, state.workers, 0), np.where(idle, state.ps, 0), is_shared=True)
-    return put if put and put.ps.sum() <= spare_ps[lends].sum() - state.shared_ps.sum() else None
+    return put if put and put.ps.sum() <= spare_ps[lends].sum() - state.used_ps[1].sum() else None
 
 
 def _fewest_servers(state: State, job: int, workers: IntArray, ps: IntArray, *, is_shared: bool) -> Schedule | None:
@@ -72,6 +71,5 @@ def _fewest_servers(state: State, job: int, workers: IntArray, ps: IntArray, *, 
     if len(whole):
         best = whole[np.argmin(workers[whole])]
         only = np.where(np.arange(len(workers)) == best, workers, 0)
-        return place(state, job, only, ps, whole, whole, is_shared)
-    emptiest = np.argsort(-workers, kind="stable")
-    return place(state, job, workers, ps, emptiest, emptiest, is_shared)
+        return place(state, job, only, ps, whole, is_shared)
+    return place(state, job, workers, ps, np.argsort(-workers, kind="stable"), is_shared)

@@ -13,8 +13,7 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.errors import PolicyError
-from astraea.market.model import Market
-from astraea.market.schedule import Plan, Schedule
+from astraea.market.model import Market, Plan, Schedule
 
 
 class State(NamedTuple):
@@ -31,8 +30,8 @@ class State(NamedTuple):
         Jobs of each tenant that arrived and wait, first come first.
     workers, ps : array of int, shape (S,)
         Free ones.
-    own, own_ps, shared, shared_ps : array of int, shape (U,)
-        Workers and parameter servers in use by jobs of each tenant, those started as shared apart.
+    used, used_ps : array of int, shape (2, U)
+        Workers and parameter servers in use by jobs of each tenant; in row 1 by those that were started as shared.
     """
 
     market: Market
@@ -41,27 +40,23 @@ class State(NamedTuple):
     waiting: tuple[list[int], ...]
     workers: IntArray
     ps: IntArray
-    own: IntArray
-    own_ps: IntArray
-    shared: IntArray
-    shared_ps: IntArray
+    used: IntArray
+    used_ps: IntArray
 
     def hold(self, schedule: Schedule, sign: int) -> None:
         """Take (1) or give back (-1) what a job uses."""
         self.workers[schedule.server] -= sign * schedule.workers
         self.ps[schedule.server] -= sign * schedule.ps
-        tenant = self.market.jobs.tenant[schedule.job]
-        used, used_ps = (self.shared, self.shared_ps) if schedule.is_shared else (self.own, self.own_ps)
-        used[tenant] += sign * int(schedule.workers.sum())
-        used_ps[tenant] += sign * int(schedule.ps.sum())
+        whose = int(schedule.is_shared), self.market.jobs.tenant[schedule.job]
+        self.used[whose] += sign * schedule.workers.sum()
+        self.used_ps[whose] += sign * schedule.ps.sum()
 
 
 def empty_cluster(market: Market) -> State:
     """Time 0, before any job arrives."""
-    users = len(market.worker_quota)
-    zeros = (np.zeros(users, np.int64) for _ in range(4))
-    waiting: tuple[list[int], ...] = tuple([] for _ in range(users))
-    return State(market, 0, gangs(market), waiting, market.workers.copy(), market.ps.copy(), *zeros)
+    used, used_ps = np.zeros((2, 2, len(market.worker_quota)), np.int64)
+    waiting: tuple[list[int], ...] = tuple([] for _ in market.worker_quota)
+    return State(market, 0, gangs(market), waiting, market.workers.copy(), market.ps.copy(), used, used_ps)
 
 
 def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | None]) -> Plan:
@@ -94,7 +89,7 @@ def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | Non
         if not running and any(waiting):
             job = next(queue[0] for queue in waiting if queue)
             raise PolicyError(f"{name}: at time {now}, job {jobs.job_id[job]!r} waits and nothing runs")
-    return Plan(market, tuple(done), np.zeros((len(waiting), len(waiting))), name)
+    return Plan(market, tuple(done), np.zeros((len(waiting), len(waiting))))
 
 
 def first_that_fits(state: State, tenant: int, put: Callable[[int], Schedule | None]) -> Schedule | None:
@@ -123,7 +118,7 @@ def reach(market: Market, ps: IntArray) -> IntArray:
 
 
 def place(
-    state: State, job: int, workers: IntArray, ps: IntArray, hosts: IntArray, order: IntArray, is_shared: bool = False
+    state: State, job: int, workers: IntArray, ps: IntArray, order: IntArray, is_shared: bool = False
 ) -> Schedule | None:
     """Start a gang on free workers and parameter servers.
 
@@ -131,8 +126,8 @@ def place(
     ----------
     workers, ps : array of int, shape (S,)
         Free ones that it may use.
-    hosts, order : array of int, shape (S,)
-        Servers in the order in which they are tried for the parameter servers, and in which they give workers.
+    order : array of int, shape (k,)
+        Servers in the order in which they are tried for the parameter servers and give workers.
 
     Returns
     -------
@@ -143,10 +138,9 @@ def place(
     if workers.sum() < size:
         return None
     near = np.maximum(size - reach(market, ps), 0)
-    can = hosts[((ps > 0) & (near <= workers))[hosts]]
-    if len(can) == 0:
+    host = next((int(s) for s in order if ps[s] > 0 and near[s] <= workers[s]), None)
+    if host is None:
         return None
-    host = int(can[0])
     taken = np.zeros_like(workers)
     taken[host] = near[host]
     left = size - int(near[host])

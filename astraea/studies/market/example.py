@@ -43,7 +43,7 @@ def example_table() -> pd.DataFrame:
     second = best_schedule(own, 1, market.jobs.ideal(J21, SLOTS), demand(market, J21)).income
     occupy(own, 2, 4, 1, np.array([0, 2, 0, 0]), np.array([0, 1, 0, 0]))  # j21 as in the paper
     paid = float(cost(own, 0, 4, 3, 1))
-    per_slot = np.array([3.0 * np.diff(own.worker_sum), np.diff(own.ps_sum)])
+    per_slot = np.diff(own.sums) * [[3.0], [1.0]]
     late = next(s for s in astraea_market(market, theta=THETA, rounds=ROUNDS).schedules if s.job == J22)
     occupy(distributed, 0, 4, 0, put, ps * np.eye(4, dtype=np.int64)[server])
     rows = [
@@ -82,7 +82,7 @@ def price_steps() -> pd.DataFrame:
     r = empty_round(market, 1, THETA)
     rows = []
     for job, name in enumerate(market.jobs.job_id):
-        workers, ps = (8 - int(left[0, 0, r.everyone]) for left in (r.own_workers, r.own_ps))
+        workers, ps = (8 - int(left[0, 0, r.everyone]) for left in r.own)
         ideal = market.jobs.ideal(job, 1)
         paid = float(cost(r, 0, 1, 1, 1))
         admitted = bool(max_ideal_revenue(r, [(demand(market, job), ideal)], is_shared=True))

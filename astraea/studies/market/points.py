@@ -8,6 +8,7 @@ trials, `full` 20 and more random markets, `small` 2 of some tens of jobs.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from typing import Final, NamedTuple
 
 from astraea.experiments.grid import Grid
@@ -98,33 +99,30 @@ def points(size: MarketScale) -> dict[str, list[Point]]:
 def plans(trace: str, scale: str, *figures: str) -> Grid:
     """The plans of some figures; columns of `Point`, trial."""
     size = at_scale(MARKET_SCALES, scale)
-    rows = []
+    calls = []
     for p in (p for figure in figures for p in points(size)[figure]):
         for trial in range(size.trials):
             market = market_of(trace, scale, trial, p.jobs, p.servers, p.tenants, p.utility)
-            row = {**p._asdict(), "trial": trial}
-            rows.append((Call(plan_numbers, (market, p.scheduler, p.percent), row, ("market",), (market,)), row))
-    return Grid.of(rows)
+            columns = {**p._asdict(), "trial": trial}
+            calls.append(Call(plan_numbers, (market, p.scheduler, p.percent), columns, ("market",), (market,)))
+    return Grid.of((call, call.columns) for call in calls)
 
 
 def optima(trace: str, scale: str) -> Grid:
     """Small markets of two tenants, of which the optimum can be computed; columns jobs, servers, trial."""
     size = at_scale(MARKET_SCALES, scale)
-    rows = []
-    for jobs in size.small_jobs:
-        for servers in size.small_servers:
-            for trial in range(size.trials):
-                market = market_of(trace, scale, trial, jobs, servers, tenants=2)
-                row = {"jobs": jobs, "servers": servers, "trial": trial}
-                rows.append((Call(ratios, (market,), row, ("market",), (market,), expected=5.0), row))
-    return Grid.of(rows)
+    calls = []
+    for jobs, servers, trial in product(size.small_jobs, size.small_servers, range(size.trials)):
+        market = market_of(trace, scale, trial, jobs, servers, tenants=2)
+        columns = {"jobs": jobs, "servers": servers, "trial": trial}
+        calls.append(Call(ratios, (market,), columns, ("market",), (market,), expected=5.0))
+    return Grid.of((call, call.columns) for call in calls)
 
 
 def searches(scale: str) -> Grid:
     """The search for counter-examples among random markets, some at a time; columns first, last."""
     instances = at_scale(MARKET_SCALES, scale).instances
-    spans = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
-    rows = [dict(zip(("first", "last"), span, strict=True)) for span in spans]
+    rows = [{"first": first, "last": min(first + CHUNK, instances)} for first in range(0, instances, CHUNK)]
     return Grid.of((Call(counter_examples, (*row.values(),), row, ("market",)), row) for row in rows)
 
 
@@ -140,7 +138,5 @@ def market_of(
     trace: str, scale: str, trial: int, jobs: int, servers: int, tenants: int = 14, utility: Utility = "linear"
 ) -> Market:
     """A market drawn from a trace, with D_j as requested."""
-    jobs_of = load_workload(trace, scale)[0]
-    return sample_market(
-        jobs_of, jobs=jobs, servers=servers, tenants=tenants, utility=utility, seed=trial, chunks="requested"
-    )
+    size = {"jobs": jobs, "servers": servers, "tenants": tenants}
+    return sample_market(load_workload(trace, scale)[0], **size, utility=utility, seed=trial, chunks="requested")

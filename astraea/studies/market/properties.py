@@ -23,10 +23,9 @@ import pandas as pd
 from astraea.market.constraints import violations
 from astraea.market.example import small_market
 from astraea.market.metrics import gains
-from astraea.market.model import Market
+from astraea.market.model import Market, Plan, Schedule
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.batch_sche import batch_sche
-from astraea.market.schedule import Plan, Schedule
 
 THETA: Final = (16.0, 16.0)
 ARRIVAL: Final = 3

@@ -12,29 +12,17 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Final
 
-import numpy as np
 import pandas as pd
 
-from astraea.market.example import ROUNDS as EXAMPLE_ROUNDS
-from astraea.market.example import THETA as EXAMPLE_THETA
 from astraea.market.example import worked_example
-from astraea.market.metrics import (
-    ideal_and_cost,
-    makespan,
-    performance_ratio,
-    revenue_fairness,
-    revenue_per_job,
-    total_revenue,
-    utilization,
-)
-from astraea.market.model import SLOT, Market
+from astraea.market.metrics import makespan, performance_ratio, revenue_fairness, total_revenue, utilization
+from astraea.market.model import SLOT, Market, Plan
 from astraea.market.optimum import optimum
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.astraea.prices import Theta, feasible_theta
 from astraea.market.policies.batch_sche import batch_sche
 from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
-from astraea.market.schedule import Plan
 
 THETA: Final = Theta(1.02, 1.02)
 ROUNDS: Final = 1
@@ -68,37 +56,35 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
     Returns
     -------
     DataFrame, columns quantity, item, value
-        `item` is a text. Once, with no item: revenue, revenue_per_job, makespan [s], shared (jobs that run outside
-        their tenant's share), and seconds_per_job [s], which depends on the machine. For each tenant: alpha. For each
-        admitted job, in order of admission: ideal, cost. For each hour until the makespan: utilization.
+        `item` is a text. Once, with no item: revenue, revenue_per_job (of all jobs, also those that never run),
+        makespan [s], shared (jobs that run outside their tenant's share), and seconds_per_job [s], which depends on the
+        machine. For each tenant: alpha. For each admitted job, in order of admission: ideal revenue and resource cost.
+        For each hour until the makespan: utilization.
     """
     _warm()
     make = planner(market, scheduler, percent)
     began = time.perf_counter()
     plan = make(market)
     seconds = time.perf_counter() - began
-    once = {
-        "revenue": total_revenue(plan),
-        "revenue_per_job": revenue_per_job(plan),
-        "makespan": makespan(plan) * SLOT,
-        "shared": float(sum(s.is_shared for s in plan.schedules)),
-        "seconds_per_job": seconds / len(market.jobs),
-    }
-    admitted = ideal_and_cost(plan)
-    alpha, used = revenue_fairness(plan), utilization(plan)
-    parts = [
-        pd.DataFrame({"quantity": list(once), "item": "", "value": list(once.values())}),
-        pd.DataFrame({"quantity": "alpha", "item": np.arange(len(alpha)).astype(str), "value": alpha}),
-        *(pd.DataFrame({"quantity": q, "item": admitted["job_id"], "value": admitted[q]}) for q in ("ideal", "cost")),
-        pd.DataFrame({"quantity": "utilization", "item": np.arange(1, len(used) + 1).astype(str), "value": used}),
+    ids, n, admitted = market.jobs.job_id, len(market.jobs), plan.schedules
+    rows = [
+        ("revenue", "", total_revenue(plan)),
+        ("revenue_per_job", "", total_revenue(plan) / n),
+        ("makespan", "", makespan(plan) * SLOT),
+        ("shared", "", float(sum(s.is_shared for s in admitted))),
+        ("seconds_per_job", "", seconds / n),
+        *(("alpha", str(tenant), alpha) for tenant, alpha in enumerate(revenue_fairness(plan))),
+        *(("ideal", ids[s.job], s.ideal) for s in admitted),
+        *(("cost", ids[s.job], s.cost) for s in admitted),
+        *(("utilization", str(hour), used) for hour, used in enumerate(utilization(plan), 1)),
     ]
-    return pd.concat([part.astype({"item": object}) for part in parts if len(part)], ignore_index=True)
+    return pd.DataFrame(rows, columns=["quantity", "item", "value"])
 
 
 @cache
 def _warm() -> None:
     """Load the compiled functions, so that the first plan of a process is not measured with them."""
-    astraea_market(worked_example(), theta=EXAMPLE_THETA, rounds=EXAMPLE_ROUNDS)
+    astraea_market(worked_example(), theta=THETA, rounds=ROUNDS)
 
 
 def ratios(market: Market) -> pd.DataFrame:
@@ -115,6 +101,6 @@ def ratios(market: Market) -> pd.DataFrame:
     """
     plans = {name: planner(market, name)(market) for name in SCHEDULERS}
     horizon = max(makespan(plan) for name, plan in plans.items() if name != "batch-sche")
-    best = optimum(market, horizon=horizon, time_limit=TIME_LIMIT)
-    ratio = [performance_ratio(plan, best.bound) for plan in plans.values()]
-    return pd.DataFrame({"scheduler": list(plans), "ratio": ratio, "is_exact": best.plan is not None})
+    bound, plan = optimum(market, horizon=horizon, time_limit=TIME_LIMIT)
+    ratio = [performance_ratio(theirs, bound) for theirs in plans.values()]
+    return pd.DataFrame({"scheduler": list(plans), "ratio": ratio, "is_exact": plan is not None})

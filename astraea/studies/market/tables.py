@@ -7,7 +7,7 @@ Every table takes the name of a trace (as `traces.named.named_trace`) and a scal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,6 @@ import pandas as pd
 from astraea.studies.market.points import MARKET_SCALES, optima, plans, searches
 from astraea.studies.market.properties import PROPERTIES
 from astraea.studies.scales import at_scale
-
-LOADS: Final = ("moderate", "high")
-"""Of Fig 11: the fewest and the most jobs of Fig 4."""
-
-ONCE: Final = ("revenue", "revenue_per_job", "makespan", "shared", "seconds_per_job")
-"""Quantities that a plan has once."""
 
 
 def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -30,14 +24,16 @@ def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     -------
     DataFrame, columns varied (jobs, servers), value, utility, scheduler, trial, revenue, revenue_per_job, makespan
     [s], shared, seconds_per_job [s]
-        `shared` jobs run outside their tenant's share. The last column depends on the machine.
+        As of `runs.plan_numbers`.
     """
     found = plans(trace, scale, "Fig 4").table(_once).astype({"shared": np.int64})
     parts = [
         found[(found["jobs"] == at[0]) & (found["servers"] == at[1])].assign(varied=varied, value=n)
         for varied, n, at in at_scale(MARKET_SCALES, scale).axes
     ]
-    return pd.concat(parts, ignore_index=True)[["varied", "value", "utility", "scheduler", "trial", *ONCE]]
+    columns = ["varied", "value", "utility", "scheduler", "trial"]
+    columns += ["revenue", "revenue_per_job", "makespan", "shared", "seconds_per_job"]
+    return pd.concat(parts, ignore_index=True)[columns]
 
 
 def ratio_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -46,7 +42,7 @@ def ratio_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     Returns
     -------
     DataFrame, columns jobs, servers, scheduler, trial, ratio, is_exact
-        `is_exact` where the optimum was found, not only a bound of it (`runs.ratios`).
+        As of `runs.ratios`.
     """
     found = optima(trace, scale).table(lambda table: table)
     return found[["jobs", "servers", "scheduler", "trial", "ratio", "is_exact"]]
@@ -58,7 +54,7 @@ def fairness_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     Returns
     -------
     DataFrame, columns scheduler, trial, tenant, alpha
-        `alpha` is NaN for a tenant that brought in nothing, and for all where the total revenue is not above 0.
+        As of `metrics.revenue_fairness`.
     """
     return _each(trace, scale, "Figs 7 and 13", "tenant", ["alpha"]).astype({"tenant": np.int64})
 
@@ -77,7 +73,7 @@ def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 11: revenue with maximal prices that are wrong by some percent.
 
     The actual value is that of §4.4 (`feasible_theta`) with lambda 1, since prices up to 0.02 make no difference, and
-    the percentage is that of the price theta - 1.
+    the percentage is that of the price theta - 1. Moderate and high load are the fewest and the most jobs of Fig 4.
 
     Returns
     -------
@@ -85,7 +81,7 @@ def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """
     jobs = at_scale(MARKET_SCALES, scale).jobs
     found = plans(trace, scale, "Fig 11").table(_once)
-    found["load"] = found["jobs"].map(dict(zip((jobs[0], jobs[-1]), LOADS, strict=True)))
+    found["load"] = found["jobs"].map({jobs[0]: "moderate", jobs[-1]: "high"})
     return found[["load", "percent", "trial", "revenue"]]
 
 
@@ -155,9 +151,9 @@ def _each(trace: str, scale: str, figure: str, item: str, quantities: Sequence[s
     return plans(trace, scale, figure).table(listed)[["scheduler", "trial", item, *quantities]]
 
 
-def _once(numbers: pd.DataFrame) -> dict[str, Any]:
+def _once(numbers: pd.DataFrame) -> dict[Any, Any]:
     """What a plan has once, as a row."""
-    return {name: float(_of(numbers, name).iloc[0]) for name in ONCE}
+    return numbers[numbers["item"] == ""].set_index("quantity")["value"].to_dict()
 
 
 def _of(numbers: pd.DataFrame, quantity: str) -> pd.Series[float]:

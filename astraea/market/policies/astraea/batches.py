@@ -10,34 +10,27 @@ import numpy as np
 
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
-from astraea.market.model import NEARLY, Market, checked
-from astraea.market.policies.astraea.empty_cluster import Demand, demand, greatest_revenue
-from astraea.market.policies.astraea.prices import Theta, checked_theta, feasible_theta
+from astraea.market.model import NEARLY, Market, Plan, Schedule, checked
+from astraea.market.policies.astraea.empty_cluster import Demand, demand
+from astraea.market.policies.astraea.prices import checked_theta, feasible_theta
 from astraea.market.policies.astraea.round import schedule_batch
-from astraea.market.schedule import Plan, Schedule
 from astraea.traces.columns import rank
 
 FAR: Final = 2**50
 """Latest time that is exact in a float and leaves room for a round [slot]."""
 
 
-def rounds_needed(market: Market, demands: Iterable[Demand], theta: tuple[float, float]) -> int:
+def rounds_needed(demands: Iterable[Demand], theta: tuple[float, float]) -> int:
     """Rounds after which what is left is worth less than the cheapest job (lambda of Lemma 1).
 
     f of all jobs is the sum of their greatest revenues and f_min the least of them, of the jobs with any. sigma, the
     approximation ratio of A_maxIrev, is 2 (log theta_w + log theta_p) (Lemma 3), with natural logarithms, at least 1.
     """
-    revenue = np.array([greatest_revenue(market, d) for d in demands])
-    revenue = revenue[revenue > 0]
+    revenue = np.array([d.revenue for d in demands if d.revenue > 0])
     sigma = max(2.0 * (math.log(theta[0]) + math.log(theta[1])), 1.0)
     if sigma == 1.0 or len(revenue) == 0:
         return 1
     return math.ceil(math.log(revenue.sum() / revenue.min()) / -math.log1p(-1.0 / sigma)) + 1
-
-
-def is_worth_running(market: Market, d: Demand) -> bool:
-    """Whether the empty cluster would admit it: more than rounding lies between its greatest revenue and nothing."""
-    return greatest_revenue(market, d) > 2 * NEARLY * abs(float(market.jobs.value(d.job, 1.0)))
 
 
 def astraea_market(market: Market, *, theta: tuple[float, float] | None = None, rounds: int | None = None) -> Plan:
@@ -67,9 +60,10 @@ def astraea_market(market: Market, *, theta: tuple[float, float] | None = None, 
     jobs = checked(market).jobs
     theta = feasible_theta(market) if theta is None else checked_theta(theta)
     demands = [demand(market, job) for job in range(len(jobs))]
-    lam = whole_number(rounds_needed(market, demands, theta) if rounds is None else rounds, "rounds: lambda", 1)
+    lam = whole_number(rounds_needed(demands, theta) if rounds is None else rounds, "rounds: lambda", 1)
     order = np.lexsort((rank(np.array(jobs.job_id, dtype=object)), jobs.arrival))
-    left = [demands[job] for job in order if is_worth_running(market, demands[job])]
+    # more than rounding between its greatest revenue and nothing
+    left = [demands[j] for j in order if demands[j].revenue > 2 * NEARLY * abs(jobs.value(j, 1.0))]
     schedules: list[Schedule] = []
     income = np.zeros((len(market.worker_quota), len(market.worker_quota)))
     tau = 1
@@ -81,9 +75,9 @@ def astraea_market(market: Market, *, theta: tuple[float, float] | None = None, 
                 f"{jobs.job_id[left[0].job]!r} the first, are left for ({lam * tau}, {2 * lam * tau}]"
             )
         batch = [d for d in left if jobs.arrival[d.job] <= tau]
-        admitted, paid = schedule_batch(market, batch, tau, lam, Theta(*theta))
+        admitted, paid = schedule_batch(market, batch, tau, lam, theta)
         schedules += admitted
         income += paid
         done = {s.job for s in admitted}
         left = [d for d in left if d.job not in done]
-    return Plan(market, tuple(schedules), income, "astraea-market")
+    return Plan(market, tuple(schedules), income)

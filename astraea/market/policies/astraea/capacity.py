@@ -17,57 +17,48 @@ Table = npt.NDArray[np.int32]
 
 
 class Round(NamedTuple):
-    """One round of D slots, of which nothing outlasts the end.
+    """One round of D slots, of which nothing outlasts the end; of workers first, then of parameter servers.
 
     Attributes
     ----------
-    workers, ps : Table
+    free : two Tables
         C_sw - h_sw(t) and C_sp - h_sp(t), free on each server.
-    own_workers, own_ps : Table
+    own : two Tables
         Columns 0 to U - 1: what own-share jobs leave of each quota; column U: a_w(t) and a_p(t), unused by all.
-    worker_sum, ps_sum : array of float, shape (D + 1,)
-        Sum of eta_w and eta_p over the first t slots.
-    worker_price, ps_price : array of float
+    sums : array of float, shape (2, D + 1)
+        Sums of eta_w and eta_p over the first t slots.
+    prices : two arrays of float
         Price at each number of units in use (Eq. 8).
     """
 
-    workers: Table
-    ps: Table
-    own_workers: Table
-    own_ps: Table
-    worker_sum: FloatArray
-    ps_sum: FloatArray
-    worker_price: FloatArray
-    ps_price: FloatArray
+    free: tuple[Table, Table]
+    own: tuple[Table, Table]
+    sums: FloatArray
+    prices: tuple[FloatArray, FloatArray]
 
     @property
     def everyone(self) -> int:
         """Column of what is unused by all."""
-        return self.own_workers.shape[2] - 1
+        return self.own[0].shape[2] - 1
 
     @property
     def unused(self) -> IntArray:
         """Workers and parameter servers that own-share jobs leave of each quota, shape (2, D, U)."""
-        return np.stack([self.own_workers[0, :, :-1], self.own_ps[0, :, :-1]]).astype(np.int64)
+        return np.stack([table[0, :, :-1] for table in self.own]).astype(np.int64)
 
 
 def empty_round(market: Market, slots: int, theta: Theta) -> Round:
     """A round in which nothing runs yet."""
-    levels = slots.bit_length()
 
     def table(columns: IntArray) -> Table:
-        return np.tile(columns.astype(np.int32), (levels, slots, 1))
+        return np.tile(columns.astype(np.int32), (slots.bit_length(), slots, 1))
 
     all_w, all_p = int(market.workers.sum()), int(market.ps.sum())
     return Round(
-        workers=table(market.workers),
-        ps=table(market.ps),
-        own_workers=table(np.append(market.worker_quota, all_w)),
-        own_ps=table(np.append(market.ps_quota, all_p)),
-        worker_sum=np.zeros(slots + 1),
-        ps_sum=np.zeros(slots + 1),
-        worker_price=price(np.arange(all_w + 1), all_w, theta.worker),
-        ps_price=price(np.arange(all_p + 1), all_p, theta.ps),
+        free=(table(market.workers), table(market.ps)),
+        own=(table(np.append(market.worker_quota, all_w)), table(np.append(market.ps_quota, all_p))),
+        sums=np.zeros((2, slots + 1)),
+        prices=(price(np.arange(all_w + 1), all_w, theta.worker), price(np.arange(all_p + 1), all_p, theta.ps)),
     )
 
 
@@ -112,18 +103,13 @@ def occupy(r: Round, a: int, b: int, tenant: int, workers: IntArray, ps: IntArra
 
     `tenant` is whose quota it uses, the last column, which is always charged, if it is all tenants'.
     """
-    for s in range(workers.shape[0]):
-        if workers[s] > 0:
-            take(r.workers, a, b, s, workers[s])
-        if ps[s] > 0:
-            take(r.ps, a, b, s, ps[s])
-    everyone = r.own_workers.shape[2] - 1
-    take(r.own_workers, a, b, everyone, workers.sum())
-    take(r.own_ps, a, b, everyone, ps.sum())
-    if tenant != everyone:
-        take(r.own_workers, a, b, tenant, workers.sum())
-        take(r.own_ps, a, b, tenant, ps.sum())
-    all_w, all_p = r.worker_price.shape[0] - 1, r.ps_price.shape[0] - 1
-    for t in range(a, r.own_workers.shape[1]):
-        r.worker_sum[t + 1] = r.worker_sum[t] + r.worker_price[all_w - r.own_workers[0, t, everyone]]
-        r.ps_sum[t + 1] = r.ps_sum[t] + r.ps_price[all_p - r.own_ps[0, t, everyone]]
+    everyone = r.own[0].shape[2] - 1
+    for k, units in enumerate((workers, ps)):
+        for s in np.flatnonzero(units):
+            take(r.free[k], a, b, s, units[s])
+        take(r.own[k], a, b, everyone, units.sum())
+        if tenant != everyone:
+            take(r.own[k], a, b, tenant, units.sum())
+        total = r.prices[k].shape[0] - 1
+        for t in range(a, r.own[k].shape[1]):
+            r.sums[k, t + 1] = r.sums[k, t] + r.prices[k][total - r.own[k][0, t, everyone]]

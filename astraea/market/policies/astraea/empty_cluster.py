@@ -23,6 +23,8 @@ class Demand(NamedTuple):
         Slots with 0, 1, ..., D_j workers; `NEVER` where not even the empty cluster can place so many, and for 0.
     shortest : int
         Least of them.
+    revenue : float
+        Greatest revenue: f_j of the shortest time.
     needed : array of int, shape (D_j + 1,)
         Fewest parameter servers for 0, 1, ..., D_j workers on other servers.
     fewest : array of int, shape (D_j + 1,)
@@ -34,6 +36,7 @@ class Demand(NamedTuple):
     distributed: IntArray
     central: IntArray
     shortest: int
+    revenue: float
     needed: IntArray
     fewest: IntArray
 
@@ -43,7 +46,7 @@ def demand(market: Market, job: int) -> Demand:
 
     Distributed, a server keeps all parameter servers and as many workers as it can but one, as in Algorithm 4.
     """
-    most = int(market.jobs.chunks[job])
+    jobs, most = market.jobs, int(market.jobs.chunks[job])
     workers = np.arange(1, most + 1)
     needed = market.ps_needed(most)
     near = np.minimum(workers[:, None] - 1, market.workers)
@@ -54,9 +57,6 @@ def demand(market: Market, job: int) -> Demand:
     slots[:, 1:] = np.where([fits.any(axis=1), fits_whole.any(axis=1)], market.duration(job, workers).T, NEVER)
     gang = np.arange(most + 1)
     fewest = needed[gang - np.clip(gang - 1, 0, int(market.workers.max()))]
-    return Demand(job, int(market.jobs.tenant[job]), slots[0], slots[1], int(slots.min()), needed, fewest)
-
-
-def greatest_revenue(market: Market, d: Demand) -> float:
-    """f_j of the shortest time in which the job can be done on the empty cluster."""
-    return float(market.jobs.value(d.job, float(d.shortest)))
+    shortest = int(slots.min())
+    revenue = float(jobs.value(job, shortest))
+    return Demand(job, int(jobs.tenant[job]), slots[0], slots[1], shortest, revenue, needed, fewest)

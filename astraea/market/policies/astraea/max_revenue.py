@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import FloatArray
 from astraea.core.compilation import compiled
-from astraea.market.model import NEARLY
+from astraea.market.model import NEARLY, Schedule
 from astraea.market.policies.astraea.capacity import Round, least, occupy
 from astraea.market.policies.astraea.empty_cluster import Demand
 from astraea.market.policies.astraea.placement import NOWHERE, cost, min_cost_c, min_cost_d, spread
@@ -25,15 +25,6 @@ class Choice(NamedTuple):
     server: int
     is_central: bool
     income: float
-
-
-class Admitted(NamedTuple):
-    """A choice, where its workers stand, and what both resources cost in each slot, shape (2, slots)."""
-
-    demand: Demand
-    choice: Choice
-    workers: IntArray
-    cost: FloatArray
 
 
 @compiled
@@ -65,8 +56,8 @@ def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
             income = ideal[b] - cost(r, a, b, workers, 1) if b <= slots else best
             if (
                 income > best + margin
-                and least(r.own_workers, a, b, whose) >= workers
-                and least(r.own_ps, a, b, whose) >= 1
+                and least(r.own[0], a, b, whose) >= workers
+                and least(r.own[1], a, b, whose) >= 1
             ):
                 server = min_cost_c(r, a, b, workers)
                 if server != NOWHERE:
@@ -76,8 +67,8 @@ def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
             if b > slots:
                 continue
             income = ideal[b] - cost(r, a, b, workers, d.fewest[workers])
-            if income > best + margin and least(r.own_workers, a, b, whose) >= workers:
-                server, ps = min_cost_d(r, a, b, workers, least(r.own_ps, a, b, whose), d.needed)
+            if income > best + margin and least(r.own[0], a, b, whose) >= workers:
+                server, ps = min_cost_d(r, a, b, workers, least(r.own[1], a, b, whose), d.needed)
                 if server != NOWHERE:
                     income = ideal[b] - cost(r, a, b, workers, ps)
                     if income > best + margin:
@@ -86,7 +77,9 @@ def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
     return found
 
 
-def max_ideal_revenue(r: Round, jobs: Iterable[tuple[Demand, FloatArray]], is_shared: bool) -> list[Admitted]:
+def max_ideal_revenue(
+    r: Round, jobs: Iterable[tuple[Demand, FloatArray]], is_shared: bool
+) -> list[tuple[Schedule, FloatArray]]:
     """Jobs that are admitted, in the order given: by arrival, then by name.
 
     Parameters
@@ -96,6 +89,12 @@ def max_ideal_revenue(r: Round, jobs: Iterable[tuple[Demand, FloatArray]], is_sh
     is_shared : bool
         Whether jobs may use what all tenants leave unused, instead of their tenant's own share. With a_w(t) = 0,
         max{q - used, a_w(t)} of lines 4 and 8 is the own share; afterwards a_w(t) is never the smaller of the two.
+
+    Returns
+    -------
+    list of (Schedule, array of float, shape (2, slots))
+        Slots count from the beginning of the round. At the posted prices, workers and parameter servers cost so much in
+        each slot; what lies within the own share is free (§3.2).
     """
     out = []
     for d, ideal in jobs:
@@ -104,10 +103,11 @@ def max_ideal_revenue(r: Round, jobs: Iterable[tuple[Demand, FloatArray]], is_sh
         if c.server == NOWHERE:
             continue
         workers = spread(r, c.start, c.end, c.workers, c.server, c.is_central)
-        ps = np.zeros_like(workers)
-        ps[c.server] = c.ps
-        span = slice(c.start, c.end + 1)
-        paid = np.stack([c.workers * np.diff(r.worker_sum[span]), c.ps * np.diff(r.ps_sum[span])])
+        ps = np.where(np.arange(len(workers)) == c.server, c.ps, 0)
+        price = np.diff(r.sums[:, c.start : c.end + 1]) * [[c.workers], [c.ps]]
         occupy(r, c.start, c.end, whose, workers, ps)
-        out.append(Admitted(d, c, workers, paid))
+        server = np.flatnonzero(workers + ps)
+        paid = float(price.sum(axis=1).sum()) if is_shared else 0.0
+        put = Schedule(d.job, c.start, c.end, server, workers[server], ps[server], paid, is_shared, float(ideal[c.end]))
+        out.append((put, price))
     return out

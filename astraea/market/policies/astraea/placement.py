@@ -24,7 +24,7 @@ def cost(r: Round, a: int, b: int, workers: int, ps: int) -> float:
 
     Algorithm 5, line 12, charges the price of the first slot for all of them; it is meant for constant prices.
     """
-    return workers * (r.worker_sum[b] - r.worker_sum[a]) + ps * (r.ps_sum[b] - r.ps_sum[a])
+    return workers * (r.sums[0, b] - r.sums[0, a]) + ps * (r.sums[1, b] - r.sums[1, a])
 
 
 @compiled
@@ -44,12 +44,10 @@ def min_cost_d(r: Round, a: int, b: int, workers: int, own_ps: int, needed: IntA
     Returns
     -------
     server, ps : int
-        `NOWHERE` and 0 if there is no such placement.
+        `NOWHERE` if there is no such placement.
     """
-    free, free_ps = window(r.workers, a, b), window(r.ps, a, b)
+    free, free_ps = window(r.free[0], a, b), window(r.free[1], a, b)
     total = free.sum()
-    if total < workers:
-        return NOWHERE, 0
     best, fewest, tightest = NOWHERE, own_ps + 1, 0
     for s in range(free.shape[0]):
         if free_ps[s] == 0:
@@ -60,15 +58,13 @@ def min_cost_d(r: Round, a: int, b: int, workers: int, own_ps: int, needed: IntA
             continue
         if ps < fewest or (ps == fewest and best != NOWHERE and free[s] < tightest):
             best, fewest, tightest = s, ps, free[s]
-    if best == NOWHERE:
-        return NOWHERE, 0
     return best, fewest
 
 
 @compiled
 def min_cost_c(r: Round, a: int, b: int, workers: int) -> int:
     """Server for all workers and one parameter server, or `NOWHERE` (Algorithm 5, lines 7-11)."""
-    free, free_ps = window(r.workers, a, b), window(r.ps, a, b)
+    free, free_ps = window(r.free[0], a, b), window(r.free[1], a, b)
     best = NOWHERE
     for s in range(free.shape[0]):
         if free[s] >= workers and free_ps[s] >= 1 and (best == NOWHERE or free[s] < free[best]):
@@ -79,7 +75,7 @@ def min_cost_c(r: Round, a: int, b: int, workers: int) -> int:
 @compiled
 def spread(r: Round, a: int, b: int, workers: int, server: int, is_central: bool) -> IntArray:
     """Workers on each server; the rest where fewest are free, so that whole servers stay free (lines 16-20)."""
-    free = window(r.workers, a, b)
+    free = window(r.free[0], a, b)
     out = np.zeros(free.shape[0], np.int64)
     out[server] = workers if is_central else min(workers - 1, free[server])
     rest = workers - out[server]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.market.model import Market
+from astraea.market.model import Market, Schedule
 from astraea.market.policies.astraea.capacity import empty_round
 from astraea.market.policies.astraea.empty_cluster import Demand
-from astraea.market.policies.astraea.max_revenue import Admitted, max_ideal_revenue
+from astraea.market.policies.astraea.max_revenue import max_ideal_revenue
 from astraea.market.policies.astraea.prices import Theta
-from astraea.market.schedule import Schedule
 
 
 def schedule_batch(
@@ -36,14 +37,13 @@ def schedule_batch(
         begin = (rounds + i) * tau
         r = empty_round(market, slots, theta)
         own = max_ideal_revenue(r, [(d, ideal[d.job]) for d in batch], is_shared=False)
-        done = {a.demand.job for a in own}
+        done = {s.job for s, _ in own}
         paying = max_ideal_revenue(r, [(d, ideal[d.job]) for d in batch if d.job not in done], is_shared=True)
         unused = r.unused
-        for a in paying:
-            income[:, a.demand.tenant] += division(unused[:, a.choice.start : a.choice.end], a.cost)
-        done |= {a.demand.job for a in paying}
-        out += [_schedule(a, begin, ideal[a.demand.job], is_shared=False) for a in own]
-        out += [_schedule(a, begin, ideal[a.demand.job], is_shared=True) for a in paying]
+        for s, cost in paying:
+            income[:, market.jobs.tenant[s.job]] += division(unused[:, s.start : s.end], cost)
+        done |= {s.job for s, _ in paying}
+        out += [replace(s, start=begin + s.start, end=begin + s.end) for s, _ in own + paying]
         batch = [d for d in batch if d.job not in done]
         if not batch or not done:
             break
@@ -75,21 +75,3 @@ def division(unused: IntArray, cost: FloatArray) -> FloatArray:
         raise ValueError("a job pays for resources in a slot in which no tenant left any unused")
     per_unit = cost / total.clip(1)
     return (unused * per_unit[:, :, None]).sum(axis=(0, 1))
-
-
-def _schedule(a: Admitted, begin: int, ideal: FloatArray, *, is_shared: bool) -> Schedule:
-    """The same in slots since time 0; what lies within the own share costs nothing (§3.2)."""
-    server = np.flatnonzero((a.workers > 0) | (np.arange(len(a.workers)) == a.choice.server))
-    worker_cost, ps_cost = a.cost.sum(axis=1) if is_shared else (0.0, 0.0)
-    return Schedule(
-        job=a.demand.job,
-        start=begin + a.choice.start,
-        end=begin + a.choice.end,
-        server=server,
-        workers=a.workers[server],
-        ps=np.where(server == a.choice.server, a.choice.ps, 0),
-        worker_cost=float(worker_cost),
-        ps_cost=float(ps_cost),
-        is_shared=is_shared,
-        ideal=float(ideal[a.choice.end]),
-    )
