@@ -21,19 +21,14 @@ PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
 @cache
-def digest(*places: str) -> str:
+def digest(*places: str, root: Path = PACKAGE) -> str:
     """SHA-256 over names and contents of every Python file and table of data in some folders and files of the package.
 
     Parameters
     ----------
     *places : str
-        Paths relative to the package, such as ``core`` or ``traces/trace.py``.
+        Paths relative to the package, or to `root`, such as ``core`` or ``traces/trace.py``.
     """
-    return digest_below(PACKAGE, *places)
-
-
-def digest_below(root: Path, *places: str) -> str:
-    """As `digest`, relative to another folder, and read anew at each call."""
     files = {root / place for place in places if place.endswith(".py")}
     for place in places:
         if not place.endswith(".py"):
@@ -77,7 +72,7 @@ def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
         room = path.relative_to(PACKAGE).parts[0]
         key = digest("core", room)
     elif path.is_relative_to(PACKAGE.parent / "verification"):
-        room, key = "verification", digest_below(PACKAGE.parent, "verification", "astraea/core", "astraea/gavel")
+        room, key = "verification", digest("verification", "astraea/core", "astraea/gavel", root=PACKAGE.parent)
     else:
         return numba.njit(**options)(function)
     home = _home()

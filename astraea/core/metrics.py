@@ -29,11 +29,6 @@ def average_jct(result: Result) -> float:
     return float(result.jobs["jct"].mean())
 
 
-def average_slowdown(result: Result) -> float:
-    """Mean of (pending + running) / running [1] ([Ye2022] §6.1.4), of the jobs that executed for some time."""
-    return float(result.jobs["slowdown"].mean())
-
-
 def sharing_loss(result: Result, threshold: float = SHARING_LOSS) -> float:
     """Share of jobs with rho_job < threshold, among those that are owed something ([Ye2022] §6.3); in [0, 1]."""
     rho = result.jobs["rho_job"].dropna()
@@ -86,45 +81,29 @@ def tenant_sharing_loss(result: Result, threshold: float = 1.0, window: float = 
     return float((rho < threshold - SLACK).mean()) if len(rho) else float("nan")
 
 
-def finish_time_fairness(result: Result) -> pd.Series:
-    """T_shared / T_isolated of every job [Mahajan2020]; 1 and below is fair.
-
-    T_isolated is the time with 1/N of the cluster, N the average number of active jobs during the job's life: the
-    duration, stretched by demand / (GPUs / N) where the gang is larger than that.
-    """
-    jobs = result.jobs
-    stretch = np.maximum(1.0, jobs["demand"] * jobs["contention"] / result.gpus)
-    return (jobs["jct"] / (jobs["duration"] * stretch)).rename("finish_time_fairness")
-
-
-def utilization(result: Result) -> float:
-    """GPU-time held over the GPU-time that the cluster has until the last job ends; in [0, 1]."""
-    return float(result.jobs["attained_service"].sum() / (result.gpus * result.makespan))
-
-
-def overhead_share(result: Result) -> float:
-    """Checkpoints and restarts as a share of the average JCT ([Ye2022] §6.4); in [0, 1]."""
-    return float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
-
-
 def summary(result: Result) -> dict[str, Any]:
-    """The figures of a run by name; times in s, shares in [0, 1], GPU-time in GPU-s."""
-    aside = result.excluded_jobs
+    """The figures of a run by name; times in s, shares in [0, 1], GPU-time in GPU-s.
+
+    `average_slowdown` is the mean of (pending + running) / running of the jobs that executed for some time ([Ye2022]
+    §6.1.4); `utilization` is GPU-time held over what the cluster has until the last job ends; `overhead_share` is
+    checkpoints and restarts as a share of the average JCT ([Ye2022] §6.4).
+    """
+    jobs, aside = result.jobs, result.excluded_jobs
     return {
         "policy": result.policy,
-        "jobs": len(result.jobs),
+        "jobs": len(jobs),
         "set_aside_jobs": len(aside),
         "set_aside_gpu_time": float((aside["demand"] * aside["duration"]).sum()),
         "average_jct": average_jct(result),
-        "median_jct": float(result.jobs["jct"].median()),
-        "average_slowdown": average_slowdown(result),
-        "average_queueing_delay": float(result.jobs["queueing_delay"].mean()),
+        "median_jct": float(jobs["jct"].median()),
+        "average_slowdown": float(jobs["slowdown"].mean()),
+        "average_queueing_delay": float(jobs["queueing_delay"].mean()),
         "sharing_loss": sharing_loss(result),
-        "undefined_jobs": int(result.jobs["rho_job"].isna().sum()),
+        "undefined_jobs": int(jobs["rho_job"].isna().sum()),
         "tenant_sharing_loss": tenant_sharing_loss(result),
         "makespan": result.makespan,
-        "utilization": utilization(result),
-        "overhead_share": overhead_share(result),
-        "leases": int(result.jobs["leases"].sum()),
-        "preemptions": int(result.jobs["preemptions"].sum()),
+        "utilization": float(jobs["attained_service"].sum() / (result.gpus * result.makespan)),
+        "overhead_share": float(jobs["overhead"].mean() / jobs["jct"].mean()),
+        "leases": int(jobs["leases"].sum()),
+        "preemptions": int(jobs["preemptions"].sum()),
     }

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit  # Student's t; scipy.stats takes two seconds to import
-
-CONFIDENCE: Final = 0.95
-"""Of the intervals around a mean over seeds."""
 
 QUANTILES: Final = {0.05: "low", 0.25: "q1", 0.5: "median", 0.75: "q3", 0.95: "high"}
 """Quantile -> column of a five-number summary; the whiskers of a box end at the first and the last."""
@@ -61,12 +58,12 @@ def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> p
     keys = [by] if isinstance(by, str) else list(by)
     table = frame.groupby(keys, sort=False, observed=True)[value].agg(["mean", "std", "count"]).reset_index()
     n = table["count"].to_numpy()
-    half = stdtrit(np.maximum(n - 1, 1), 0.5 + CONFIDENCE / 2) * table["std"] / np.sqrt(n)
+    half = stdtrit(np.maximum(n - 1, 1), 0.975) * table["std"] / np.sqrt(n)
     return table[keys].assign(mean=table["mean"], low=table["mean"] - half, high=table["mean"] + half, n=n)
 
 
 def compared(
-    frame: pd.DataFrame, value: str, reference: str = "astraea", pair: str | Sequence[str] = "seed"
+    frame: pd.DataFrame, value: str, reference: str = "astraea", pair: str | list[str] = "seed"
 ) -> pd.DataFrame:
     """Compare schedulers with one of them, seed by seed, so that what seeds differ in cancels.
 
@@ -84,8 +81,7 @@ def compared(
         three pairs), in how many of the `n` pairs it is lower, and ``lower``, ``higher``, ``not shown to differ`` or
         ``too few to tell``.
     """
-    pairs = [pair] if isinstance(pair, str) else list(pair)
-    wide = frame.pivot_table(index=pairs, columns="scheduler", values=value)
+    wide = frame.pivot_table(index=pair, columns="scheduler", values=value)
     logs = wide.div(wide[reference], axis=0).drop(columns=reference).apply(np.log)
     long = logs.melt(value_name="log", ignore_index=False).dropna()
     table = mean_interval(long, "scheduler", "log").set_index("scheduler")
@@ -119,30 +115,3 @@ def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.Da
     groups = frame.dropna(subset=[value]).groupby(keys, sort=False, observed=True)[value]
     columns = {name: groups.quantile(q) for q, name in QUANTILES.items()}
     return pd.DataFrame({**columns, "n": groups.size()}).reset_index()
-
-
-def gpu_rows(grants: pd.DataFrame, gpus: int) -> pd.DataFrame:
-    """Blocks of neighbouring GPUs that each lease holds, for a picture.
-
-    Renewed jobs keep their GPUs; the others get the lowest free ones, in one block if there is one.
-
-    Returns
-    -------
-    DataFrame, columns job_id, demand, start, end [s], first_gpu, gpus
-        One row per block, in order of time.
-    """
-    free_at = np.zeros(gpus)
-    held: dict[str, Any] = {}
-    rows = []
-    table = grants.assign(new=grants["kind"] != "renewal").sort_values(["start", "new"], kind="stable")
-    lease: Any
-    for lease in table.itertuples():
-        if lease.new or lease.job_id not in held:
-            free = np.flatnonzero(free_at <= lease.start + 1e-9)
-            blocks = [b for b in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1) if len(b) >= lease.demand]
-            held[lease.job_id] = (blocks[0] if blocks else free)[: lease.demand]
-        own = held[lease.job_id]
-        free_at[own] = lease.end
-        for block in np.split(own, np.flatnonzero(np.diff(own) > 1) + 1):
-            rows.append((lease.job_id, lease.demand, lease.start, lease.end, block[0], len(block)))
-    return pd.DataFrame(rows, columns=["job_id", "demand", "start", "end", "first_gpu", "gpus"])

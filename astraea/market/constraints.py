@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from astraea.core.arrays import IntArray
 from astraea.market.model import NEARLY, Market, Plan, Schedule
 
 
@@ -27,6 +26,7 @@ def violations(market: Market, plan: Plan) -> list[str]:
             out.append(f"(5c) job {ids[s.job]!r}: it must have one schedule at most, got another")
         seen.add(s.job)
         out += _of_job(market, s)
+    times = np.unique([t for s in sound for t in (s.start, s.end)])
     for all_, each, unit, name, quota, capacity in (
         ("(3a)", "(3c)", "workers", "workers", market.worker_quota, market.workers),
         ("(3b)", "(3d)", "parameter servers", "ps", market.ps_quota, market.ps),
@@ -35,8 +35,15 @@ def violations(market: Market, plan: Plan) -> list[str]:
         places += [f"{all_} own share of tenant {u}" for u in range(len(quota))]
         places += [f"{each} server {k}" for k in range(len(capacity))]
         allowed = np.concatenate([[quota.sum()], quota, capacity])
-        used = [_use(market, s, getattr(s, name)) for s in sound]
-        out += _beyond(sound, used, allowed, places, unit)
+        used = np.zeros((len(times), len(places)), np.int64)
+        for s in sound:
+            runs, units = (s.start <= times) & (times < s.end), getattr(s, name)
+            used[runs, 0] += units.sum()
+            used[runs, 1 + market.jobs.tenant[s.job]] += 0 if s.is_shared else units.sum()
+            used[np.ix_(runs, 1 + len(quota) + s.server)] += units
+        for c in np.flatnonzero((used > allowed).any(axis=0)):
+            first = int(np.argmax(used[:, c] > allowed[c]))
+            out.append(f"{places[c]}, slot {times[first] + 1}: {used[first, c]} {unit}, allowed {allowed[c]}")
     return out
 
 
@@ -90,30 +97,4 @@ def _of_job(market: Market, s: Schedule) -> list[str]:
         )
     if s.start < jobs.arrival[j]:
         out.append(f"(3l) {where}: it starts at {s.start}, before it arrives at {jobs.arrival[j]}")
-    return out
-
-
-def _use(market: Market, s: Schedule, units: IntArray) -> IntArray:
-    """What a job uses of all tenants' quotas, of each tenant's if within it, and on each server, shape (1 + U + S,)."""
-    own = np.zeros(len(market.worker_quota), np.int64)
-    own[market.jobs.tenant[s.job]] = 0 if s.is_shared else units.sum()
-    on = np.zeros(len(market.workers), np.int64)
-    on[s.server] = units
-    return np.concatenate([[units.sum()], own, on])
-
-
-def _beyond(
-    schedules: list[Schedule], used: list[IntArray], allowed: IntArray, places: list[str], unit: str
-) -> list[str]:
-    """First slot in which each place is used beyond what is allowed, by sums over starts and ends."""
-    times = np.unique([t for s in schedules for t in (s.start, s.end)])
-    change = np.zeros((len(times), len(allowed)), np.int64)
-    for s, use in zip(schedules, used, strict=True):
-        change[np.searchsorted(times, s.start)] += use
-        change[np.searchsorted(times, s.end)] -= use
-    at = np.cumsum(change, axis=0)
-    out = []
-    for c in np.flatnonzero((at > allowed).any(axis=0)):
-        k = int(np.argmax(at[:, c] > allowed[c]))
-        out.append(f"{places[c]}, slot {times[k] + 1}: {at[k, c]} {unit}, allowed {allowed[c]}")
     return out

@@ -108,23 +108,18 @@ def choices_of(market: Market, job: int, horizon: int) -> list[Choice]:
     size = np.arange(1, most + 1)
     duration = market.duration(job, size)
     arrival = int(market.jobs.arrival[job])
-    out: list[Choice] = []
-    distributed = set()
+    gangs: dict[tuple[int, int], tuple[bool, int]] = {}
     for is_central in (False, True):
         slots = duration[:, int(is_central)]
         for w in size[np.concatenate([[True], slots[1:] < slots[:-1]])].tolist():
-            d, ps = int(slots[w - 1]), _least_ps(market, w, is_central)
-            if ps is None or (is_central and (d, w) in distributed):  # as fast wherever it is
-                continue
-            if not is_central:
-                distributed.add((d, w))
-            start = np.arange(arrival, horizon - d + 1)
-            worth = market.jobs.value(job, (start + d - arrival).astype(np.float64))
-            out += [
-                Choice(job, int(a), int(a) + d, w, is_central, ps, float(v))
-                for a, v in zip(start[worth > 0], worth[worth > 0], strict=True)
-            ]
-    return out
+            if (ps := _least_ps(market, w, is_central)) is not None:
+                gangs.setdefault((int(slots[w - 1]), w), (is_central, ps))  # distributed if as fast wherever it is
+    return [
+        Choice(job, a, a + d, w, is_central, ps, value)
+        for (d, w), (is_central, ps) in gangs.items()
+        for a in range(arrival, horizon - d + 1)
+        if (value := float(market.jobs.value(job, a + d - arrival))) > 0
+    ]
 
 
 def _least_ps(market: Market, size: int, is_central: bool) -> int | None:
@@ -197,11 +192,12 @@ def _servers(market: Market, choices: list[Choice], until: float) -> list[Schedu
     found = _solve(program, until)
     if found.x is None:
         return [] if found.status == INFEASIBLE else None
-    put = np.rint(found.x).astype(np.int64).reshape(3, n, s)[:2]
-    used = [np.flatnonzero(put[:, i].any(axis=0)) for i in range(n)]
+    x = np.rint(found.x).astype(np.int64).reshape(3, n, s)
+    used = [np.flatnonzero(x[:2, i].any(axis=0)) for i in range(n)]
     # own shares do not bind the optimum
     return [
-        Schedule(c.job, c.start, c.end, used[i], *put[:, i, used[i]], is_shared=True) for i, c in enumerate(choices)
+        Schedule(c.job, c.start, c.end, used[i], x[0, i, used[i]], x[1, i, used[i]], is_shared=True)
+        for i, c in enumerate(choices)
     ]
 
 

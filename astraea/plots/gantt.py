@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from astraea.core.statistics import gpu_rows
+from astraea.core.arrays import IntArray
 from astraea.plots.axes import name_axis
 from astraea.plots.style import OTHERS, style
 
@@ -23,8 +23,7 @@ def gantt(
     Parameters
     ----------
     grants : DataFrame, columns job_id, demand, start, end, kind
-        As `Result.grants`. Renewed jobs keep their GPUs; the others get the lowest free ones, in one block if there is
-        one (which GPU it was is not part of a result).
+        As `Result.grants`; on which GPUs, `gpu_rows` makes up.
     gpus : int
         GPUs of the cluster [GPU].
     rows : {"gpu", "job"}
@@ -54,3 +53,34 @@ def gantt(
         name_axis(ax.xaxis, "time")
         ax.set_ylabel("GPU" if rows == "gpu" else "Job")
     return ax
+
+
+def gpu_rows(grants: pd.DataFrame, gpus: int) -> pd.DataFrame:
+    """Blocks of neighbouring GPUs that each lease may have held; which they were is not part of a result.
+
+    Renewed jobs keep their GPUs; the others get the lowest free ones, in one block if there is one.
+
+    Returns
+    -------
+    DataFrame, columns job_id, demand, start, end [s], first_gpu, gpus
+        One row per block, in order of time.
+    """
+    free_at = np.zeros(gpus)
+    held: dict[str, Any] = {}
+    rows = []
+    table = grants.assign(new=grants["kind"] != "renewal").sort_values(["start", "new"], kind="stable")
+    lease: Any
+    for lease in table.itertuples():
+        if lease.new or lease.job_id not in held:
+            free = np.flatnonzero(free_at <= lease.start + 1e-9)
+            blocks = [b for b in _blocks(free) if len(b) >= lease.demand]
+            held[lease.job_id] = (blocks[0] if blocks else free)[: lease.demand]
+        free_at[held[lease.job_id]] = lease.end
+        for block in _blocks(held[lease.job_id]):
+            rows.append((lease.job_id, lease.demand, lease.start, lease.end, block[0], len(block)))
+    return pd.DataFrame(rows, columns=["job_id", "demand", "start", "end", "first_gpu", "gpus"])
+
+
+def _blocks(gpus: IntArray) -> list[IntArray]:
+    """Runs of neighbours among GPUs in ascending order."""
+    return np.split(gpus, np.flatnonzero(np.diff(gpus) > 1) + 1)

@@ -13,7 +13,7 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.core.metrics import average_slowdown
+from astraea.core.metrics import summary
 from astraea.core.result import GRANT_COLUMNS, JOB_COLUMNS
 from astraea.traces.trace import Trace
 
@@ -44,7 +44,7 @@ def test_a_job_that_executes_for_no_time_has_no_slowdown() -> None:
     assert result.jobs["jct"].tolist() == [1e-320, 5, 40]
     assert result.jobs["slowdown"].isna().tolist() == [False, True, False]
     assert np.isfinite(result.jobs["contention"]).all()
-    assert average_slowdown(result) == pytest.approx((1 + 4 / 3) / 2)
+    assert summary(result)["average_slowdown"] == pytest.approx((1 + 4 / 3) / 2)
 
 
 def test_overheads_are_charged_as_time_and_never_as_progress() -> None:

@@ -16,9 +16,10 @@ from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
-from astraea.core.statistics import compared, crossing, gpu_rows
+from astraea.core.statistics import compared, crossing
 from astraea.plots import charts
 from astraea.plots.axes import WORDS
+from astraea.plots.gantt import gpu_rows
 from astraea.plots.style import LOOKS, Look
 from astraea.studies.ye2022.evaluation import SCHEDULERS
 
