@@ -6,10 +6,9 @@ from gavel_programs import RUNS, seconds
 
 from astraea.market.model import Market
 from astraea.market.policies.astraea.batches import astraea_market
-from astraea.market.policies.astraea.capacity import empty_round
+from astraea.market.policies.astraea.capacity import Theta, empty_round
 from astraea.market.policies.astraea.empty_cluster import demand
 from astraea.market.policies.astraea.max_revenue import best_schedule, max_ideal_revenue
-from astraea.market.policies.astraea.prices import Theta
 from astraea.market.workload import sample_market
 from astraea.traces.synthetic import synthesize
 

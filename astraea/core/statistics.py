@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit  # Student's t; scipy.stats takes two seconds to import
-
-QUANTILES: Final = {0.05: "low", 0.25: "q1", 0.5: "median", 0.75: "q3", 0.95: "high"}
-"""Quantile -> column of a five-number summary; the whiskers of a box end at the first and the last."""
 
 
 def ecdf(
@@ -105,7 +101,7 @@ def crossing(curve: pd.Series[float], level: float) -> float:
 
 
 def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.DataFrame:
-    """Five-number summary of each class: 5 %, 25 %, 50 %, 75 %, 95 % quantile, and the number of values.
+    """Five-number summary of each class: 5 % (end of a whisker), 25 %, 50 %, 75 %, 95 % quantile; number of values.
 
     Returns
     -------
@@ -113,5 +109,6 @@ def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.Da
     """
     keys = [by] if isinstance(by, str) else list(by)
     groups = frame.dropna(subset=[value]).groupby(keys, sort=False, observed=True)[value]
-    columns = {name: groups.quantile(q) for q, name in QUANTILES.items()}
+    quantiles = {"low": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "high": 0.95}
+    columns = {name: groups.quantile(q) for name, q in quantiles.items()}
     return pd.DataFrame({**columns, "n": groups.size()}).reset_index()

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from astraea.market.model import SLOT, Jobs, Market
-from astraea.market.policies.astraea.prices import Theta
+from astraea.market.policies.astraea.capacity import Theta
 
 THETA: Final = Theta(16.0, 16.0)
 ROUNDS: Final = 2

@@ -125,10 +125,8 @@ def choices_of(market: Market, job: int, horizon: int) -> list[Choice]:
 def _least_ps(market: Market, size: int, is_central: bool) -> int | None:
     """Fewest parameter servers that any one server could feed the gang with (3i); None if none can."""
     far = np.maximum(size - market.workers, 0)
-    if is_central:
-        return 1 if bool(((far == 0) & (market.ps > 0)).any()) else None
     ps = market.ps_needed(size)[far]
-    fits = ps <= market.ps
+    fits = (ps <= market.ps) & ((far == 0) | (not is_central))
     return int(ps[fits].min()) if fits.any() else None
 
 

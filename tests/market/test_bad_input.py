@@ -13,7 +13,7 @@ from astraea.core.errors import InputError
 from astraea.market.example import worked_example
 from astraea.market.model import Market, checked
 from astraea.market.policies.astraea.batches import astraea_market
-from astraea.market.policies.astraea.prices import feasible_theta
+from astraea.market.policies.astraea.empty_cluster import feasible_theta
 
 M = worked_example()
 

@@ -21,17 +21,8 @@ def batch_sche(market: Market, *, theta: tuple[float, float] | None = None, roun
     """Plans of all private clusters together; no job is shared and nobody pays.
 
     Tenants take workers and parameter servers in the order of the servers, each as many as its quota, so that no more
-    servers are divided than must be. Jobs of a tenant that has no worker or no parameter server never run.
-
-    Parameters
-    ----------
-    market, theta, rounds
-        As in `astraea_market`; by default theta and lambda are those of each private cluster.
-
-    Raises
-    ------
-    InputError
-        As `astraea_market`.
+    servers are divided than must be. Jobs of a tenant that has no worker or no parameter server never run. Parameters
+    and errors are those of `astraea_market`; by default theta and lambda are those of each private cluster.
     """
     tenants = len(checked(market).worker_quota)
     workers, ps = _parts(market.workers, market.worker_quota), _parts(market.ps, market.ps_quota)

@@ -19,7 +19,8 @@ from astraea.market.metrics import makespan, performance_ratio, revenue_fairness
 from astraea.market.model import SLOT, Market, Plan
 from astraea.market.optimum import optimum
 from astraea.market.policies.astraea.batches import astraea_market
-from astraea.market.policies.astraea.prices import Theta, feasible_theta
+from astraea.market.policies.astraea.capacity import Theta
+from astraea.market.policies.astraea.empty_cluster import feasible_theta
 from astraea.market.policies.batch_sche import batch_sche
 from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived

@@ -17,7 +17,7 @@ from astraea.market.constraints import violations
 from astraea.market.metrics import gains, revenue_fairness, shares, total_revenue
 from astraea.market.model import SLOT
 from astraea.market.policies.astraea.batches import astraea_market
-from astraea.market.policies.astraea.prices import feasible_theta
+from astraea.market.policies.astraea.empty_cluster import feasible_theta
 from astraea.market.policies.hived import hived
 from astraea.studies.market import tables
 from astraea.studies.market.example import example_table, price_steps

@@ -11,8 +11,7 @@ import numpy as np
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.market.model import NEARLY, Market, Plan, Schedule, checked
-from astraea.market.policies.astraea.empty_cluster import Demand, demand
-from astraea.market.policies.astraea.prices import checked_theta, feasible_theta
+from astraea.market.policies.astraea.empty_cluster import Demand, checked_theta, demand, feasible_theta
 from astraea.market.policies.astraea.round import schedule_batch
 from astraea.traces.columns import rank
 

@@ -1,4 +1,4 @@
-"""What is left of servers and quotas in one round, and the prices that follow from it; compiled."""
+"""What is left of servers and quotas in one round, and the posted prices that follow from it (§4.4); compiled."""
 
 from __future__ import annotations
 
@@ -10,10 +10,21 @@ import numpy.typing as npt
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from astraea.market.model import Market
-from astraea.market.policies.astraea.prices import Theta, price
 
 Table = npt.NDArray[np.int32]
 """Least value in slots t + 1, ..., t + 2**k of a column, shape (levels, slots, columns)."""
+
+
+class Theta(NamedTuple):
+    """Bases of the price functions: theta - 1 is the price of a unit when all of them are in use."""
+
+    worker: float
+    ps: float
+
+
+def price(used: IntArray | int, total: int, theta: float) -> FloatArray:
+    """Price of one unit for one slot, theta ** (used / total) - 1 (Eq. 8); `total` units on all servers."""
+    return np.asarray(theta ** (np.asarray(used, np.float64) / max(total, 1)) - 1.0)
 
 
 class Round(NamedTuple):

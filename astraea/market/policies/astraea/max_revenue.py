@@ -54,11 +54,7 @@ def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
             b = a + d.central[workers]
             # too many workers for one server may do distributed
             income = ideal[b] - cost(r, a, b, workers, 1) if b <= slots else best
-            if (
-                income > best + margin
-                and least(r.own[0], a, b, whose) >= workers
-                and least(r.own[1], a, b, whose) >= 1
-            ):
+            if income > best + margin and least(r.own[0], a, b, whose) >= workers and least(r.own[1], a, b, whose) >= 1:
                 server = min_cost_c(r, a, b, workers)
                 if server != NOWHERE:
                     best = income

@@ -8,10 +8,9 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.market.model import Market, Schedule
-from astraea.market.policies.astraea.capacity import empty_round
+from astraea.market.policies.astraea.capacity import Theta, empty_round
 from astraea.market.policies.astraea.empty_cluster import Demand
 from astraea.market.policies.astraea.max_revenue import max_ideal_revenue
-from astraea.market.policies.astraea.prices import Theta
 
 
 def schedule_batch(
