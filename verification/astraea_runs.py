@@ -24,7 +24,7 @@ from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
-from astraea.experiments.parallel import parallel_map
+from astraea.experiments.parallel import parallel_stream
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 
@@ -245,4 +245,4 @@ def rho_quantiles(jobs: pd.DataFrame) -> pd.DataFrame:
 
 def verify(folder: str | Path) -> list[pd.DataFrame]:
     """`compare` all runs of a folder, in parallel; in their order."""
-    return parallel_map(compare, [(reference,) for reference in references(folder)])
+    return list(parallel_stream(compare, [(reference,) for reference in references(folder)], ordered=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
 from astraea.experiments.archive import Value
-from astraea.experiments.cache import Work, measured
-from astraea.experiments.run import Run
+from astraea.experiments.cache import measured
+from astraea.experiments.run import Run, Work
 from astraea.traces.trace import Trace
 
 
@@ -110,16 +110,15 @@ def grid(
     variants = [
         (policy(**_only(point, policy.parameters)), Settings(**_only(point, of_settings)))
         for policy in chosen
-        for point in _points({k: v for k, v in given.items() if k in of_settings or k in policy.parameters})
+        for point in points({k: v for k, v in given.items() if k in of_settings or k in policy.parameters})
     ]
     cells = itertools.product(traces, clusters, variants, seeds)
     return [Run(trace, cluster, policy, seed, settings) for trace, cluster, (policy, settings), seed in cells]
 
 
-def _points(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """Every combination of values."""
-    for values in itertools.product(*axes.values()):
-        yield dict(zip(axes, values, strict=True))
+def points(axes: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """Every combination of values, the last axis changing fastest."""
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
 def _only(point: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -131,13 +130,7 @@ def run_grid(runs: Sequence[Work], *, cache: str | Path | None = None, progress:
     return measured(runs, lambda result: result, cache=cache, progress=progress)
 
 
-def grid_table(
-    runs: Sequence[Work],
-    *,
-    measure: Callable[[Any], Mapping[str, Any]] = summary,
-    cache: str | Path | None = None,
-    progress: bool = True,
-) -> pd.DataFrame:
-    """One row per run: what distinguishes it, and what is measured of its result; parameters as in `measured`."""
-    rows = measured(runs, measure, cache=cache, progress=progress)
+def grid_table(runs: Sequence[Work], *, cache: str | Path | None = None, progress: bool = True) -> pd.DataFrame:
+    """One row per run: what distinguishes it, and the summary of its result; parameters as in `measured`."""
+    rows = measured(runs, summary, cache=cache, progress=progress)
     return pd.DataFrame([{**run.columns, **row} for run, row in zip(runs, rows, strict=True)])

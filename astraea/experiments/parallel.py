@@ -74,9 +74,9 @@ class computing:
 
 
 def parallel_stream(
-    function: Callable[..., T], calls: Sequence[tuple[Any, ...]], common: Iterable[Any] = ()
+    function: Callable[..., T], calls: Sequence[tuple[Any, ...]], common: Iterable[Any] = (), *, ordered: bool = False
 ) -> Generator[T]:
-    """Results of `function(*call)` for all calls, each as soon as it is there.
+    """Results of `function(*call)` for all calls, each as soon as it is there, or in the order of the calls.
 
     Closing the generator, or an exception such as Ctrl-C, ends the workers.
 
@@ -90,53 +90,34 @@ def parallel_stream(
     InputError
         If the Dask cluster cannot be used, or a worker was killed.
     """
-    with _configured(computing.place, len(calls), common) as parallel:
+    with _configured(len(calls), common, "generator" if ordered else "generator_unordered") as parallel:
         results = parallel(joblib.delayed(function)(*call) for call in calls)
-        with _quietly_closed(results):
-            try:
-                for result in results:  # noqa: UP028  `yield from` would close the results before we do
-                    yield result
-            except TerminatedWorkerError:
-                raise InputError(
-                    "a worker process was killed, perhaps for lack of memory; try fewer jobs (what is finished is kept)"
-                ) from None
-
-
-def parallel_map(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Results in the order of the calls."""
-    found = dict(parallel_stream(_numbered, [(i, function, *call) for i, call in enumerate(calls)]))
-    return [found[i] for i in range(len(calls))]
-
-
-def _numbered(number: int, function: Callable[..., Any], *call: Any) -> tuple[int, Any]:
-    return number, function(*call)
+        try:
+            for result in results:  # noqa: UP028  `yield from` would close the results before we do
+                yield result
+        except TerminatedWorkerError:
+            raise InputError(
+                "a worker process was killed, perhaps for lack of memory; try fewer jobs (what is finished is kept)"
+            ) from None
+        finally:
+            with warnings.catch_warnings():  # joblib would warn that tasks were cancelled, which was the wish
+                warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
+                results.close()
 
 
 @contextmanager
-def _quietly_closed(results: Generator[Any]) -> Iterator[None]:
-    """Close the generator in the end; joblib would warn that tasks were cancelled, which was the wish."""
-    try:
-        yield
-    finally:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
-            results.close()
-
-
-@contextmanager
-def _configured(place: Place, calls: int, common: Iterable[Any]) -> Iterator[joblib.Parallel]:
-    """Make the `joblib.Parallel` of a place."""
+def _configured(calls: int, common: Iterable[Any], return_as: str) -> Iterator[joblib.Parallel]:
+    """Make the `joblib.Parallel` of the place that was chosen."""
+    place = computing.place
     if place.backend == "dask":
         with _dask_client(str(place.scheduler)), joblib.parallel_config("dask", scatter=list(common)):
-            parallel = joblib.Parallel(return_as="generator_unordered")
-            with _dask_sentences():
-                yield parallel
+            yield joblib.Parallel(return_as=return_as)
         return
     # one thread per process, since the parallelism is over runs; Ctrl-C is the caller's to handle
     jobs = max(1, min(place.processes, calls))
     options: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": ignore_interrupts} if jobs > 1 else {}
     with joblib.parallel_config("loky", n_jobs=jobs, **options):
-        parallel = joblib.Parallel(return_as="generator_unordered")
+        parallel = joblib.Parallel(return_as=return_as)
     yield parallel
 
 
@@ -146,10 +127,10 @@ def ignore_interrupts() -> None:
 
 
 @contextmanager
-def _dask_client(scheduler: str) -> Iterator[Any]:
-    """Connect to a scheduler that has workers, or say why not."""
+def _dask_client(scheduler: str) -> Iterator[None]:
+    """Connect to a scheduler that has workers; say in a sentence what goes wrong with it or with them."""
     try:
-        from distributed import Client
+        from distributed import Client, KilledWorker
     except ImportError:
         raise InputError("the dask backend needs more packages: pip install 'astraea[dask]'") from None
     try:
@@ -161,17 +142,9 @@ def _dask_client(scheduler: str) -> Iterator[Any]:
             client.wait_for_workers(1, timeout=DASK_TIMEOUT)
         except TimeoutError:
             raise InputError(f"the Dask scheduler at {scheduler} has no workers") from None
-        yield client
-
-
-@contextmanager
-def _dask_sentences() -> Iterator[None]:
-    """Say in a sentence what goes wrong with workers that are not ours."""
-    from distributed import KilledWorker
-
-    try:
-        yield
-    except ImportError as err:
-        raise InputError(f"the Dask workers lack a package: {err}") from None
-    except KilledWorker:
-        raise InputError("a Dask worker was killed again and again, perhaps for lack of memory") from None
+        try:
+            yield
+        except ImportError as err:
+            raise InputError(f"the Dask workers lack a package: {err}") from None
+        except KilledWorker:
+            raise InputError("a Dask worker was killed again and again, perhaps for lack of memory") from None

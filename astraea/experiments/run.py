@@ -54,9 +54,6 @@ class Run:
             object.__setattr__(self, "policy", get_policy(self.policy))
         object.__setattr__(self, "seed", whole_number(self.seed, "seed"))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return restored, (self.trace, self.cluster, portable(self.policy), self.seed, self.settings, self.kept)
-
     @property
     def key(self) -> str:
         """Name of its result in a cache: equal keys mean equal results.
@@ -96,8 +93,13 @@ class Run:
 
     @property
     def call(self) -> tuple[Any, ...]:
-        """Function that gives its result, and the arguments."""
-        return simulated, self.trace, self.cluster, portable(self.policy), self.seed, self.settings
+        """Function that gives its result, and the arguments.
+
+        One of the package's policies is named instead of sent, so that a worker finds it compiled on its disk.
+        """
+        known = is_registered(self.policy)
+        policy = (self.policy.name, dict(self.policy.parameters)) if known else self.policy
+        return simulated, self.trace, self.cluster, policy, self.seed, self.settings
 
     @property
     def large(self) -> tuple[Any, ...]:
@@ -183,34 +185,22 @@ class Call:
         return ", ".join(f"{name} {value}" for name, value in self.columns.items())
 
 
+Work = Run | Call
+"""What a grid is made of."""
+
+
 def is_registered(policy: Policy) -> bool:
     """Whether it is one of the package's schedulers, perhaps with other parameters."""
     known = POLICIES.get(policy.name)
     return known is not None and replace(known, parameters=policy.parameters) == policy
 
 
-def portable(policy: Policy) -> Policy | tuple[str, dict[str, float]]:
-    """Name one of the package's schedulers instead of sending it, so that a worker finds it compiled on its disk."""
-    return (policy.name, dict(policy.parameters)) if is_registered(policy) else policy
-
-
-def restored(
-    trace: Trace,
-    cluster: Cluster,
-    policy: Policy | tuple[str, dict[str, float]],
-    seed: int,
-    settings: Settings,
-    kept: Kept | None = None,
-) -> Run:
-    """Make the run again in another process, from the policy that `portable` gave."""
+def simulated(
+    trace: Trace, cluster: Cluster, policy: Policy | tuple[str, dict[str, float]], seed: int, settings: Settings
+) -> Result:
+    """Simulate a run given in parts, perhaps in another process; the policy as in `Run.call`."""
     chosen = get_policy(policy[0])(**policy[1]) if isinstance(policy, tuple) else policy
-    return Run(trace, cluster, chosen, seed, settings, kept)
-
-
-def simulated(trace: Trace, cluster: Cluster, policy: Any, seed: int, settings: Settings) -> Result:
-    """Simulate a run given in parts, perhaps in another process."""
-    run = restored(trace, cluster, policy, seed, settings)
-    return simulate(run.trace, run.cluster, run.policy, run.seed, settings=run.settings)
+    return simulate(trace, cluster, chosen, seed, settings=settings)
 
 
 def policy_source(policy: Policy) -> list[str]:
@@ -242,11 +232,11 @@ def _text(function: FunctionType) -> str:
     try:
         return inspect.getsource(function)
     except (OSError, TypeError):
-        return repr([(c.co_code, c.co_names, c.co_varnames, _constants(c)) for c in _codes(function.__code__)])
-
-
-def _constants(code: CodeType) -> list[Any]:
-    return [c for c in code.co_consts if not isinstance(c, CodeType)]
+        parts = [
+            (code.co_code, code.co_names, code.co_varnames, [c for c in code.co_consts if not isinstance(c, CodeType)])
+            for code in _codes(function.__code__)
+        ]
+        return repr(parts)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

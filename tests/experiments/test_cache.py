@@ -30,9 +30,13 @@ from astraea.experiments.grid import grid, run_grid
 from astraea.experiments.run import Run
 
 
+def small_grid() -> list[Run]:
+    return grid([tiny()], [FOUR], ["astraea", "tiresias-l", "fifo"], {"lease_term": [100, 300]})
+
+
 @pytest.fixture(scope="module")
 def runs() -> list[Run]:
-    return grid([tiny()], [FOUR], ["astraea", "tiresias-l", "fifo"], {"lease_term": [100, 300]})
+    return small_grid()
 
 
 @pytest.mark.parametrize("keep_log", [False, True])
@@ -124,8 +128,10 @@ def test_whatever_decides_a_result_is_in_its_key(change: str) -> None:
 
 @pytest.mark.slow
 def test_a_key_is_the_same_in_every_process(runs: list[Run]) -> None:
-    keys = joblib.Parallel(n_jobs=2)(joblib.delayed(getattr)(run, "key") for run in runs)
-    assert keys == [run.key for run in runs]
+    code = "import runpy, sys; print(*[run.key for run in runpy.run_path(sys.argv[1])['small_grid']()])"
+    call = [sys.executable, "-c", code, __file__]
+    done = subprocess.run(call, env={**os.environ, "PYTHONPATH": f"{HELPERS}{os.pathsep}{ROOT}"}, capture_output=True)
+    assert done.stdout.decode().split() == [run.key for run in runs]
 
 
 def test_the_simulator_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,10 +171,13 @@ def test_the_text_of_a_home_made_policy_is_in_its_key() -> None:
     assert len(keys) == 3
 
 
+def small_results(folder: Path) -> list[Any]:
+    return run_grid(small_grid(), cache=folder, progress=False)
+
+
 @pytest.mark.slow
 def test_several_grids_share_a_cache(runs: list[Run], tmp_path: Path) -> None:
-    options = {"cache": tmp_path, "progress": False}
-    both = joblib.Parallel(n_jobs=2)(joblib.delayed(run_grid)(runs, **options) for _ in range(4))
+    both = joblib.Parallel(n_jobs=2)(joblib.delayed(small_results)(tmp_path) for _ in range(4))
     for results in both[1:]:
         for a, b in zip(both[0], results, strict=True):
             same(a, b)

@@ -7,7 +7,6 @@ Measured are figures of `themis.metrics.rho_summary`, and one row stands for one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import product
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ import pandas as pd
 
 from astraea.core.result import Result
 from astraea.experiments.cache import measured
-from astraea.experiments.grid import Grid, run_grid
+from astraea.experiments.grid import Grid, points, run_grid
 from astraea.experiments.run import Call
 from astraea.studies.themis.app import foresight
 from astraea.studies.themis.auctions import PROPERTIES, failures
@@ -68,9 +67,7 @@ SWEEPS: Final = {
 def sweep_grid(name: str, scale: str = "paper") -> Grid:
     """Runs of one of `SWEEPS`; a column for each axis."""
     size = themis_scale(scale)
-    axes = SWEEPS[name].axes(size)
-    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    return Grid.of((run_of(cell_of(size, **point)), point) for point in points)
+    return Grid.of((run_of(cell_of(size, **point)), point) for point in points(SWEEPS[name].axes(size)))
 
 
 def sweep_table(name: str, scale: str = "paper") -> pd.DataFrame:
@@ -98,9 +95,9 @@ def lies_grid(scale: str = "paper") -> Grid:
     liars = [int(i) for i in (np.arange(size.liars) + 0.5) * size.lying_apps / size.liars]
     mechanisms: list[dict[str, Any]] = [{"scheduler": "strawman"}, *({"f": f} for f in size.few_fs)]
     lies = [{"factor": 1.0, "liar": 0}, *({"factor": k, "liar": i} for k in size.factors for i in liars)]
-    points = [{"scheduler": "themis", **mechanism, **lie} for mechanism in mechanisms for lie in lies]
+    cases = [{"scheduler": "themis", **mechanism, **lie} for mechanism in mechanisms for lie in lies]
     smaller = size._replace(apps=size.lying_apps)
-    return Grid.of((run_of(cell_of(smaller, **point)), point) for point in points)
+    return Grid.of((run_of(cell_of(smaller, **case)), case) for case in cases)
 
 
 def lies_table(scale: str = "paper") -> pd.DataFrame:
