@@ -59,31 +59,31 @@ class Arbiter:
 
     def arrive(self, agent: Agent) -> None:
         """An app comes."""
-        self._count(self.now)
+        self._count()
         self._at_arrival[agent.index] = (self._app_seconds, self._share_seconds)
         self.agents.append(agent)
 
     def leave(self, agent: Agent) -> None:
         """An app is done."""
-        self._count(self.now)
+        self._count()
         self.agents.remove(agent)
 
-    def _count(self, time: float) -> None:
-        """Integrals of the number N of active apps and of 1/N of the GPUs, up to this time."""
+    def _count(self) -> None:
+        """Integrals of the number N of active apps and of 1/N of the GPUs, up to now."""
         if self.agents:
-            self._app_seconds += len(self.agents) * (time - self._active_until)
-            self._share_seconds += self.gpus / len(self.agents) * (time - self._active_until)
-        self._active_until = time
+            self._app_seconds += len(self.agents) * (self.now - self._active_until)
+            self._share_seconds += self.gpus / len(self.agents) * (self.now - self._active_until)
+        self._active_until = self.now
 
     def contention(self, agent: Agent) -> float:
         """N: average number of active apps in the app's life so far."""
-        self._count(self.now)
+        self._count()
         lived = self.now - agent.app.arrival
         return (self._app_seconds - self._at_arrival[agent.index][0]) / lived if lived > 0 else float(len(self.agents))
 
     def owed(self, agent: Agent) -> float:
         """GPU-time of 1/N of the cluster in the app's life so far [GPU-s] ([Ye2022] Eq. 16 with equal quotas)."""
-        self._count(self.now)
+        self._count()
         return self._share_seconds - self._at_arrival[agent.index][1]
 
     def take_back(self, agent: Agent, lot: Lot) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
+from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
 from astraea.experiments.cache import measured
 from astraea.experiments.grid import Grid, points, run_grid
@@ -21,11 +22,15 @@ from astraea.studies.themis.auctions import PROPERTIES, failures
 from astraea.studies.themis.runs import APP_COLUMNS, cell_of, run_of, workload_of
 from astraea.studies.themis.scales import ThemisScale, themis_scale
 from astraea.studies.themis.variants import VARIANTS
-from astraea.themis.metrics import rho_summary
+from astraea.themis.metrics import LATE, rho_summary
 from astraea.themis.policies import POLICIES
 
 CHUNK: Final = 100
 """Random auctions of one call."""
+
+CASES: Final = ("neither", "late only", "lacks GPU-time only", "both")
+PLACED: Final = {0.75: "below 0.75", 0.9: "0.75 to 0.9", 1.0: "0.9 to 1", np.inf: "1"}
+"""Upper end of a placement score, not included -> what the group is called."""
 
 
 class Sweep(NamedTuple):
@@ -83,6 +88,33 @@ def sweep_table(name: str, scale: str = "paper") -> pd.DataFrame:
 def app_table(scale: str = "paper") -> pd.DataFrame:
     """The runs of the comparison app by app: columns scheduler, trial, and `APP_COLUMNS`."""
     return sweep_grid("comparison", scale).table(lambda result: result.jobs[list(APP_COLUMNS)])
+
+
+def quadrants(apps: pd.DataFrame) -> pd.DataFrame:
+    """Share of the apps (a row of `app_table` each) of each scheduler in each of `CASES`; rows add up to 1.
+
+    An app is late if it finishes later than its share of the cluster would have let it, by more than what [Ye2022] §6.3
+    allows in GPU-time: rho = T_shared / T_isolated above 1 / 0.95. It lacks GPU-time if its rho_job is below 0.95.
+    """
+    case = (apps["finish_time_fairness"] > LATE) + 2 * (apps["rho_job"] < SHARING_LOSS)
+    named = case.astype(int).map(dict(enumerate(CASES)))
+    table = pd.crosstab(apps["scheduler"], named, normalize="index")
+    return table.reindex(columns=list(CASES), fill_value=0.0)
+
+
+def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
+    """What becomes of apps (a row of `app_table` each) by how well their gangs were placed.
+
+    Returns
+    -------
+    DataFrame, columns scheduler, placement (text), apps, finish_time_fairness, rho_job, late
+        Means; `late` is the share of late apps. Groups without apps are left out.
+    """
+    group = pd.cut(apps["placement"].round(9), [-np.inf, *PLACED], right=False, labels=list(PLACED.values()))
+    frame = apps.assign(late=(apps["finish_time_fairness"] > LATE).astype(float))
+    averages = {name: (name, "mean") for name in ("finish_time_fairness", "rho_job", "late")}
+    means = frame.groupby(["scheduler", group], observed=True).agg(apps=("late", "size"), **averages)
+    return means.reset_index().astype({"placement": str})
 
 
 def lies_grid(scale: str = "paper") -> Grid:

@@ -10,12 +10,8 @@ from typing import Any, Final
 from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.themis.policies.astraea import astraea
-from astraea.themis.policies.gandiva import gandiva
-from astraea.themis.policies.optimus import optimus
-from astraea.themis.policies.slaq import slaq
-from astraea.themis.policies.strawman import strawman
+from astraea.themis.policies.baselines import gandiva, optimus, slaq, strawman, tiresias
 from astraea.themis.policies.themis import themis
-from astraea.themis.policies.tiresias import tiresias
 from astraea.themis.policy import Policy
 
 POLICIES: Final[dict[str, Callable[..., None]]] = {

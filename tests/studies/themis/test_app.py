@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from astraea.studies.themis.app import foresight, held_table, loss_table
-from astraea.studies.themis.fairness import CASES, by_placement, quadrants
+from astraea.studies.themis.tables import CASES, by_placement, quadrants
 from astraea.themis.apps import App, Tuner, Workload
 from astraea.themis.policies import get_policy
 from astraea.themis.simulate import simulate
