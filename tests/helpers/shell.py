@@ -82,7 +82,7 @@ def clean(folder: Path) -> None:
     """Nothing new stands there, not even something hidden."""
     assert not (folder / "out").exists()
     assert not list(folder.glob(".astraea-*"))
-    assert not list(folder.rglob(".in-flight-*"))
+    assert not list(folder.rglob(".*.zip.*"))
 
 
 RUN = ["--nodes", "1", "--gpus-per-node", "8"]
