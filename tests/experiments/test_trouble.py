@@ -13,7 +13,6 @@ from shell import GOOD, RUN, S, clean, refused, write_files
 
 from astraea.cli.main import main
 from astraea.core.errors import PolicyError
-from astraea.experiments import cache
 
 
 @pytest.fixture
@@ -139,7 +138,7 @@ def test_trouble_in_a_sweep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     argv = ["sweep", *CELL, "--param", "lease_term=60,70", "--jobs", "1", "--out", "out"]
-    monkeypatch.setattr(cache.os, "replace", trouble)
+    monkeypatch.setattr("os.replace", trouble)
     says = "interrupted" if code == 130 else "cannot be written"
     refused(argv, capsys, says, code=code)
     monkeypatch.undo()
