@@ -138,20 +138,20 @@ def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 
     return pd.DataFrame(rows, columns=["estimator", "day", "jobs", "log-MAE", "coverage"])
 
 
-def joint_density(estimates: Mapping[str, Estimates], trace: Trace, per_decade: int = 6) -> pd.DataFrame:
+def joint_density(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFrame:
     """Share of the jobs in each cell of true running time and estimate, cells even in the logarithm.
 
     Returns
     -------
     DataFrame, columns estimator, truth, estimate, share
-        Cells with a job; `truth` and `estimate` are the lower edges [s], each cell a factor 10^(1 / `per_decade`) wide.
+        Cells with a job; `truth` and `estimate` are the lower edges [s], each cell a factor 10^(1/6) wide.
     """
     parts = []
-    truth = np.floor(per_decade * np.log10(trace.duration))
+    truth = np.floor(6 * np.log10(trace.duration))
     for name, e in estimates.items():
-        cells = pd.DataFrame({"truth": truth, "estimate": np.floor(per_decade * np.log10(e.median))})
+        cells = pd.DataFrame({"truth": truth, "estimate": np.floor(6 * np.log10(e.median))})
         counts = cells.value_counts(sort=False).sort_index().rename("share").reset_index()
-        edges = 10 ** (counts[["truth", "estimate"]] / per_decade)
+        edges = 10 ** (counts[["truth", "estimate"]] / 6)
         parts.append(edges.assign(share=counts["share"] / len(trace)).assign(estimator=name))
     return pd.concat(parts, ignore_index=True)[["estimator", "truth", "estimate", "share"]]
 

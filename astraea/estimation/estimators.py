@@ -23,12 +23,12 @@ from astraea.core.checks import number
 from astraea.core.compilation import digest
 from astraea.core.errors import InputError
 from astraea.estimation.estimates import HIGH, Estimates
-from astraea.estimation.models import Estimator, GradientBoosting, History
+from astraea.estimation.models import GradientBoosting, History
 from astraea.traces.trace import Trace
 
 T = TypeVar("T")
 
-LEARNED: Final[dict[str, Callable[[Trace], Estimator]]] = {"history": History, "gradient-boosting": GradientBoosting}
+LEARNED: Final = {"history": History, "gradient-boosting": GradientBoosting}
 """Estimators that need a history."""
 
 ESTIMATORS: Final = ("oracle", "noisy", *LEARNED)
@@ -41,7 +41,7 @@ _STREAM: Final = 7
 """Of the noise's random numbers, so that they have nothing in common with a synthetic trace of the same seed."""
 
 _KEPT: Final = 8
-_fitted: dict[tuple[Any, ...], Estimator] = {}
+_fitted: dict[tuple[Any, ...], History | GradientBoosting] = {}
 _estimated: dict[tuple[Any, ...], Estimates] = {}
 """The last `_KEPT` of each: the runs of a grid share them, and workloads that differ in the jobs share what was learned
 from one history."""
@@ -124,11 +124,9 @@ def identity(trace: Trace, name: str) -> dict[str, str]:
 
 def further_digest(trace: Trace) -> str:
     """SHA-256 of what estimators read of a trace and a simulation does not: dates, states and waits of its history."""
-    h = hashlib.sha256()
-    for part in (trace, trace.history):
-        if part is not None:
-            h.update(f"{part.origin}\x1f".encode())
+    h = hashlib.sha256(f"{trace.origin}\x1f".encode())
     if trace.history is not None:
+        h.update(f"{trace.history.origin}\x1f".encode())
         h.update("\x1f".join(trace.history.state).encode())
         h.update(trace.history.queueing_delay.astype("<f8").tobytes())
     return h.hexdigest()

@@ -47,6 +47,11 @@ class Past:
         history, which is before it.
     origin : Timestamp or None
         Date of the history's second 0.
+
+    Raises
+    ------
+    InputError
+        If the trace has no history, or none of its jobs had ended by second 0.
     """
 
     def __init__(self, trace: Trace, estimator: str) -> None:

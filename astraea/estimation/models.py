@@ -6,7 +6,7 @@ how much its quantiles miss on the last quarter.
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -37,23 +37,11 @@ MODEL: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-class Estimator(Protocol):
-    """What was learned from the history of a trace."""
-
-    def predict(self, trace: Trace) -> Estimates:
-        """Estimate the jobs of the trace."""
-
-
 class History:
     """Median of the last jobs of the same user with the same demand, or of the next in `LEVELS`.
 
     The median of running times is that of their logarithms. The spread comes from the errors that the same rule makes
     on the history of the trace, by level.
-
-    Raises
-    ------
-    InputError
-        If the trace has no history, or none of its jobs had ended by second 0.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -88,17 +76,12 @@ class GradientBoosting:
     ----------
     features : tuple of str
         Names of what it sees of a job.
-
-    Raises
-    ------
-    InputError
-        If the trace has no history, or none of its jobs had ended by second 0.
     """
 
     def __init__(self, trace: Trace) -> None:
         self._past = past = Past(trace, "gradient-boosting")
         jobs, y = past.jobs.tail(MOST), past.log_duration[-MOST:]
-        x = self._features(past, jobs)
+        x = self._features(jobs)
         # hold the last quarter out to see how far the outer quantiles are off
         split = jobs["submit_time"].quantile(0.75)
         early, late = (jobs["end"] < split).to_numpy(), (jobs["submit_time"] >= split).to_numpy()
@@ -112,7 +95,7 @@ class GradientBoosting:
 
     def predict(self, trace: Trace) -> Estimates:
         """Estimate the jobs of the trace whose history was learned from."""
-        x = self._features(self._past, self._past.present(trace))
+        x = self._features(self._past.present(trace))
         # separate models may cross: the middle one of three is the median
         return _estimates(*np.sort([model.predict(x) + self._shift[p] for p, model in self._models.items()], axis=0))
 
@@ -128,7 +111,7 @@ class GradientBoosting:
 
         rows = np.unique(np.linspace(0, len(trace) - 1, SHUFFLED).astype(np.int64))
         found = permutation_importance(
-            self._models[0.5], self._features(self._past, self._past.present(trace).iloc[rows]),
+            self._models[0.5], self._features(self._past.present(trace).iloc[rows]),
             np.log(trace.duration[rows]), scoring="neg_mean_absolute_error", n_repeats=repeats, random_state=0,
         )  # fmt: skip
         table = pd.DataFrame(
@@ -136,8 +119,9 @@ class GradientBoosting:
         )
         return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
-    def _features(self, past: Past, jobs: pd.DataFrame) -> pd.DataFrame:
+    def _features(self, jobs: pd.DataFrame) -> pd.DataFrame:
         """What the models see of each job."""
+        past = self._past
         columns: dict[str, Any] = {c: past.number(jobs[c], c) for c in ("tenant", "user")}
         columns["demand"] = jobs["demand"].to_numpy(dtype=np.float64)
         if past.origin is not None:

@@ -144,16 +144,16 @@ def boxes(table: pd.DataFrame, value: str, by: str, ax: Axes, *, scheduler: str 
     return ax
 
 
-def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes, *, x: str = "time") -> Axes:
+def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes) -> Axes:
     """One stepped line per class over time [s]."""
     with style():
         for k, (name, part) in enumerate(_classes(frame, by)):
-            ax.step(part[x], part[y], where="post", **_line(look(name, k), 0.7))
-        finite = frame.loc[np.isfinite(frame[x]), x]
+            ax.step(part["time"], part[y], where="post", **_line(look(name, k), 0.7))
+        finite = frame.loc[np.isfinite(frame["time"]), "time"]
         if len(finite):
             ax.set_xlim(finite.min(), finite.max())
         ax.set_ylim(bottom=0)
-        name_axis(ax.xaxis, x)
+        name_axis(ax.xaxis, "time")
         name_axis(ax.yaxis, y)
     return ax
 

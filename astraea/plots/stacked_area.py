@@ -19,15 +19,12 @@ LIGHTER: Final = 0.12
 """How much further towards white each job is than the one before, for six jobs."""
 
 
-def stacked_area(frame: pd.DataFrame, ax: Axes, *, x: str = "timestep", y: str = "share") -> Axes:
-    """Stack `y` of every job over `x`, jobs in order, each value holding until the next `x`.
+def stacked_area(frame: pd.DataFrame, ax: Axes) -> Axes:
+    """Stack the shares of jobs over time, jobs in order, each value holding until the next time step.
 
-    Parameters
-    ----------
-    frame : DataFrame, columns job, entity, `x`, `y`
-        A job that is not there has no row.
+    The columns of `frame` are job, entity, timestep, share; a job that is not there has no row.
     """
-    wide = frame.pivot_table(index=x, columns="job", values=y).fillna(0.0)
+    wide = frame.pivot_table(index="timestep", columns="job", values="share").fillna(0.0)
     entity = frame.groupby("job")["entity"].first()
     at = wide.index.to_numpy(dtype=float)
     step = at[-1] - at[-2] if len(at) > 1 else 1.0
@@ -44,8 +41,8 @@ def stacked_area(frame: pd.DataFrame, ax: Axes, *, x: str = "timestep", y: str =
         ax.set_xlim(edges[0], edges[-1])
         ax.set_ylim(0, float(values.sum(axis=0).max()))
         ax.grid(visible=False)
-        name_axis(ax.xaxis, x)
-        name_axis(ax.yaxis, y)
+        name_axis(ax.xaxis, "timestep")
+        name_axis(ax.yaxis, "share")
     return ax
 
 

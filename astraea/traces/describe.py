@@ -37,7 +37,7 @@ def service_shares(trace: Trace) -> pd.Series[float]:
     """Share of GPU service time (demand x duration) by demand, [Ye2022] Fig 2 [%]."""
     classes = {**DEMANDS, ">=8": (8, np.inf)}
     sums = {c: trace.gpu_time[(trace.demand >= a) & (trace.demand <= b)].sum() for c, (a, b) in classes.items()}
-    return 100.0 * (pd.Series(sums) / trace.gpu_time.sum())
+    return pd.Series({c: 100.0 * float(one / trace.gpu_time.sum()) for c, one in sums.items()})
 
 
 def user_shares(trace: Trace) -> pd.Series[float]:

@@ -227,5 +227,5 @@ class Trace:
 
 def _positions(tenant: npt.NDArray[np.object_], names: tuple[str, ...]) -> IntArray:
     """Index of each tenant into `names`."""
-    return pd.Index(names, dtype=object).get_indexer(tenant).astype(np.int64)
+    return pd.Index(names, dtype=object).get_indexer(pd.Index(tenant)).astype(np.int64)
 

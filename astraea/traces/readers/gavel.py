@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray
 from astraea.core.checks import is_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, POSITIVE, printable, refuse
@@ -43,7 +42,7 @@ def read_gavel(paths: Sequence[Path], throughputs: str | Path | None) -> Rows:
     Set aside: jobs of 0 GPUs, and jobs whose type was never measured with that scale factor or cannot run with it
     (throughput 0).
     """
-    speeds = _speeds(_find(paths[0], throughputs))
+    speeds = _speeds(paths[0].parent / THROUGHPUTS if throughputs is None else Path(throughputs))
     return together([_jobs(path, speeds, tenant_of(path, ".trace", ".tsv"), several=len(paths) > 1) for path in paths])
 
 
@@ -80,7 +79,8 @@ def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, 
     }
     if "SLO" in table.columns:
         columns["weight"] = table.number("priority", *POSITIVE)
-        factor = table.number("SLO", "a multiple of the duration, or below 0 for none", _is_slo)
+        expected = "a multiple of the duration, or below 0 for none"
+        factor = table.number("SLO", expected, lambda v: (v != 0) & (v <= 1e9) & np.isfinite(v))
         columns["slo"] = np.where(factor > 0, factor, np.nan)
     return table, columns
 
@@ -113,20 +113,11 @@ def _jobs(path: Path, speeds: dict[tuple[str, int], float], tenant: str, several
     return Rows(frame(rows), table.where)
 
 
-def _is_slo(values: FloatArray) -> Any:
-    return (values != 0) & (values <= 1e9) & np.isfinite(values)
-
-
-def _find(trace: Path, given: str | Path | None) -> Path:
-    path = trace.parent / THROUGHPUTS if given is None else Path(given)
+def _speeds(path: Path) -> dict[tuple[str, int], float]:
+    """Steps/s of (job type, scale factor) alone on V100s."""
     if not path.is_file():
         hint = "get it with `astraea data fetch gavel-throughputs` and give its path as throughputs"
         raise InputError(f"{path}: there is no table of throughputs, which turns steps into seconds; {hint}")
-    return path
-
-
-def _speeds(path: Path) -> dict[tuple[str, int], float]:
-    """Steps/s of (job type, scale factor) alone on V100s."""
     data = read_json(path)
     entries = data.get(_ACCELERATOR) if isinstance(data, dict) else None
     if not isinstance(entries, dict) or not entries:

@@ -123,7 +123,10 @@ def _attempts(entries: list[dict[str, Any]], where: list[str]) -> tuple[pd.DataF
                     raise InputError(f"{where[i]}: {key} must be a time YYYY-MM-DD HH:MM:SS, got {printable(value)}")
                 column.append(value or "")
             if gpus[i] == 0:
-                gpus[i] = sum(_gpus(d, where[i]) for d in _list(attempt, "detail", where[i]))
+                for detail in _list(attempt, "detail", where[i]):
+                    if not isinstance(listed := detail.get("gpus"), list):
+                        raise InputError(f"{where[i]}: gpus must be a list of GPUs, got {printable(listed)}")
+                    gpus[i] += len(listed)
     refuse(gpus > MAX_DEMAND, gpus.astype(object), "gpus", where, f"a list of at most {MAX_DEMAND} GPUs")
     return pd.DataFrame({"job": np.array(jobs, dtype=np.int64), **times}), gpus
 
@@ -143,10 +146,3 @@ def _list(item: dict[str, Any], key: str, place: str) -> list[dict[str, Any]]:
     if not (isinstance(value, list) and all(isinstance(v, dict) for v in value)):
         raise InputError(f"{place}: {key} must be a list of objects, got {printable(value)}")
     return value
-
-
-def _gpus(detail: dict[str, Any], place: str) -> int:
-    value = detail.get("gpus")
-    if not isinstance(value, list):
-        raise InputError(f"{place}: gpus must be a list of GPUs, got {printable(value)}")
-    return len(value)

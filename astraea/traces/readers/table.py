@@ -23,9 +23,11 @@ from astraea.traces.columns import MAX_TIME, TIME, gpus, printable, refuse
 
 #: how public logs write a time that does not exist
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
-DATE_FORM: Final = "%Y-%m-%d %H:%M:%S"
 
 DateArray = npt.NDArray[np.datetime64]
+
+Unit = tuple[float, float]
+"""Of time: (multiply, divide) to get seconds."""
 
 
 def read_text(path: Path) -> str:
@@ -87,11 +89,7 @@ class Table:
 
     def words(self, column: str) -> TextArray:
         """Read a column of text without the blanks around it."""
-        values = self.columns[column]
-        joined = "".join(values)
-        if joined.isascii() and not any(blank in joined for blank in " \t\r\n\v\f"):
-            return values
-        return np.array([v.strip() for v in values], dtype=object)
+        return np.array([v.strip() for v in self.columns[column]], dtype=object)
 
     def text(self, column: str) -> TextArray:
         """Read a column of names; empty ones are refused."""
@@ -104,7 +102,7 @@ class Table:
     ) -> FloatArray:
         """Read a column of numbers that are all `good`; `empty`, if given, is what an empty field means."""
         raw = self.words(column)
-        values = _numbers(raw)
+        values = np.array([_number(v) for v in raw], dtype=np.float64)
         accepted = good(values) & ~np.isnan(values)
         if empty is not None:
             blank = raw == ""
@@ -117,10 +115,9 @@ class Table:
         """Read a column of GPU counts, 0 included."""
         return self.number(column, *gpus(0), empty=empty)
 
-    def seconds(
-        self, column: str, *, multiply: float = 1.0, divide: float = 1.0, empty: float | None = None
-    ) -> FloatArray:
-        """Read a column of times of at least 0 and turn it into seconds: values x multiply / divide."""
+    def seconds(self, column: str, unit: Unit = (1.0, 1.0), *, empty: float | None = None) -> FloatArray:
+        """Read a column of times of at least 0 and turn it into seconds."""
+        multiply, divide = unit
         most = MAX_TIME * divide / multiply
         return self.number(column, TIME[0], lambda v: (v >= 0) & (v <= most), empty=empty) * multiply / divide
 
@@ -129,18 +126,8 @@ class Table:
         return parse_dates(self.words(column), column, self.where)
 
 
-def _numbers(raw: TextArray) -> FloatArray:
-    """Read text as numbers, exactly rounded; NaN where it is no number."""
-    if "_" not in "".join(raw):
-        try:
-            return raw.astype(np.float64)
-        except ValueError:
-            pass
-    return np.array([_number(v) for v in raw], dtype=np.float64)
-
-
 def _number(text: str) -> float:
-    """Read a number; Python takes 1_000 for one, but no log means it."""
+    """Read a number, exactly rounded, NaN where it is none; Python takes 1_000 for one, but no log means it."""
     try:
         return float("nan" if "_" in text else text)
     except ValueError:
@@ -150,7 +137,7 @@ def _number(text: str) -> float:
 def parse_dates(values: TextArray, column: str, where: list[str]) -> DateArray:
     """Read ``YYYY-MM-DD HH:MM:SS`` as naive times; NaT where the log says that there is none."""
     series = pd.Series(values, dtype=object)
-    times = pd.to_datetime(series, format=DATE_FORM, errors="coerce")
+    times = pd.to_datetime(series, format="%Y-%m-%d %H:%M:%S", errors="coerce")
     absent = series.isin(NO_DATE)
     refuse((times.isna() & ~absent).to_numpy(), values, column, where, "a time YYYY-MM-DD HH:MM:SS")
     return times.to_numpy(dtype="datetime64[s]")

@@ -22,27 +22,22 @@ from astraea.core.arrays import FloatArray, TextArray
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, OPTIONAL, POSITIVE, SPEED, STATES, refuse_others
 from astraea.traces.readers.assemble import NO_GPU, NO_TIME, Rows, frame, reasons, tenant_of, together
-from astraea.traces.readers.table import Table, read_table
+from astraea.traces.readers.table import Table, Unit, read_table
 
 REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
 
-#: unit -> (multiply, divide) to get seconds
-UNITS: Final[dict[str, tuple[float, float]]] = {"ms": (1.0, 1000.0), "s": (1.0, 1.0), "min": (60.0, 1.0)}
+UNITS: Final[dict[str, Unit]] = {"ms": (1.0, 1000.0), "s": (1.0, 1.0), "min": (60.0, 1.0)}
 
 _COMMON: Final = ("job_id", "num_gpu", "submit_time", "iterations", "model_name", "duration", "interval")
-_MURI: Final = (
-    *_COMMON, "batch_size", "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2", "priority",
-)  # fmt: skip
-_CHRONUS: Final = (*_COMMON, "user", "expect_time_list", "expect_value_list", "best_effort", "job_type")
-_ASTRAEA: Final = (*_COMMON, "user", "expect_time")
-
-#: a header that only one member of the family has tells the unit
+#: a header that only one member of the family has tells the unit: Muri's, Chronus's, ASTRAEA's, that of a whole `Trace`
 _TOLD: Final = {
-    frozenset(_MURI): "ms",
-    frozenset(_CHRONUS): "min",
-    frozenset(_ASTRAEA): "s",
-    frozenset({"tenant", *REQUIRED, *OPTIONAL}): "s",  # that of a whole `Trace`
-}
+    frozenset({
+        *_COMMON, "batch_size", "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2", "priority",
+    }): "ms",
+    frozenset({*_COMMON, "user", "expect_time_list", "expect_value_list", "best_effort", "job_type"}): "min",
+    frozenset({*_COMMON, "user", "expect_time"}): "s",
+    frozenset({"tenant", *REQUIRED, *OPTIONAL}): "s",
+}  # fmt: skip
 
 
 def read_tiresias_csv(paths: Sequence[Path], time_unit: str | None) -> Rows:
@@ -56,26 +51,18 @@ def read_tiresias_csv(paths: Sequence[Path], time_unit: str | None) -> Rows:
     )
 
 
-def _unit(table: Table, given: str | None) -> str:
-    """Return the unit of time: what the caller said, else what the header tells."""
-    if given is not None:
-        return given
-    told = _TOLD.get(frozenset(table.columns))
+def _jobs(table: Table, time_unit: str | None, tenant: str | None) -> Rows:
+    """Read the rows of one file; `tenant` is set when the file is one tenant of several."""
+    table.require(REQUIRED)
+    told = time_unit or _TOLD.get(frozenset(table.columns))
     if told is None:
         raise InputError(
             f"{table.path}: the columns do not tell the unit of submit_time and duration; "
             f"give the time unit, one of {', '.join(UNITS)}"
         )
-    return told
-
-
-def _jobs(table: Table, time_unit: str | None, tenant: str | None) -> Rows:
-    """Read the rows of one file; `tenant` is set when the file is one tenant of several."""
-    table.require(REQUIRED)
-    multiply, divide = UNITS[_unit(table, time_unit)]
+    unit = UNITS[told]
     demand = table.demand("num_gpu")
-    submit = table.seconds("submit_time", multiply=multiply, divide=divide)
-    duration = table.seconds("duration", multiply=multiply, divide=divide)
+    submit, duration = table.seconds("submit_time", unit), table.seconds("duration", unit)
     ids = table.text("job_id")
     people: TextArray | None = table.text("user") if "user" in table.columns else None
     if tenant is not None:
@@ -97,14 +84,15 @@ def _jobs(table: Table, time_unit: str | None, tenant: str | None) -> Rows:
         "demand": demand,
         "submit_time": submit,
         "duration": duration,
-        "deadline": _deadline(table, submit, multiply, divide),
+        "deadline": _deadline(table, submit, unit),
         "reason": reasons(len(table), (demand == 0, NO_GPU), (duration == 0, NO_TIME)),
     }
-    return Rows(frame(rows | _extras(table, multiply, divide)), table.where)
+    return Rows(frame(rows | _extras(table, unit)), table.where)
 
 
-def _deadline(table: Table, submit: FloatArray, multiply: float, divide: float) -> FloatArray:
+def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:
     """Latest end on the trace's clock [s]; NaN if there is none."""
+    multiply, divide = unit
 
     def finite(values: FloatArray) -> object:
         return np.abs(values) <= MAX_TIME * divide / multiply
@@ -126,14 +114,14 @@ def _deadline(table: Table, submit: FloatArray, multiply: float, divide: float) 
     return submit + np.where(wanted > 0, wanted, np.nan) * multiply / divide
 
 
-def _extras(table: Table, multiply: float, divide: float) -> dict[str, object]:
+def _extras(table: Table, unit: Unit) -> dict[str, object]:
     """Those of the optional columns of `Trace` that the file has."""
     out: dict[str, object] = {}
     for column, rule in (("weight", POSITIVE), ("sensitivity", SPEED)):
         if column in table.columns:
             out[column] = table.number(column, *rule, empty=1.0)
     if "queueing_delay" in table.columns:
-        out["queueing_delay"] = table.seconds("queueing_delay", multiply=multiply, divide=divide, empty=np.nan)
+        out["queueing_delay"] = table.seconds("queueing_delay", unit, empty=np.nan)
     if "state" in table.columns:
         state = table.words("state")
         state = np.where(state == "", STATES[0], state).astype(object)

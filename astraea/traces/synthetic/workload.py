@@ -24,24 +24,6 @@ TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
 
 
 @dataclass(frozen=True)
-class Tenant:
-    """A virtual cluster.
-
-    `weight` is its contribution to the cluster, [Ye2022] Eq. 6; `load` is the GPU-time that it asks for relative to its
-    quota, where only ratios between tenants matter; `taste` is its inclination to large gangs: a gang of d GPUs is
-    `d**taste` times as likely as among all jobs; `users` people submit; `swing` is the size of a fortnightly wave in
-    its activity (`arrivals.activity`).
-    """
-
-    name: str
-    weight: float
-    load: float
-    taste: float
-    users: int
-    swing: float = 0.0
-
-
-@dataclass(frozen=True)
 class Size:
     """Jobs with the same gang size: their share of all jobs [%], their running times, their ends.
 
@@ -63,6 +45,11 @@ class Workload:
     is the Monday on which the evaluated window begins; every gang fits its tenant's quota of `gpus` GPUs, and users
     queued in a cluster of `home_gpus`; `jobs` are submitted in the window and `history_jobs` before; log(running time)
     is uniform between `knots` [s]; `tilt` says whether cancelled and failed jobs tend to be long (`jobs.end_states`).
+
+    Of each of the `tenants`, a row, `weight` is its contribution to the cluster, [Ye2022] Eq. 6; `load` is the GPU-time
+    that it asks for relative to its quota, where only ratios between tenants matter; `taste` is its inclination to
+    large gangs: a gang of d GPUs is `d**taste` times as likely as among all jobs; `users` people submit; `swing` is
+    the size of a fortnightly wave in its activity (`arrivals.activity`).
     """
 
     name: str
@@ -72,7 +59,7 @@ class Workload:
     home_gpus: int
     jobs: int
     history_jobs: int
-    tenants: tuple[Tenant, ...]
+    tenants: pd.DataFrame
     sizes: tuple[Size, ...]
     knots: tuple[float, ...]
     tilt: tuple[float, float]
@@ -81,13 +68,14 @@ class Workload:
     def load(cls, name: str) -> Self:
         """Take what is known about a workload from the table of its name."""
         known = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+        tenants = known.pop("tenants")
         times = {key: tuple(percent) for key, percent in known.pop("running_times").items()}
         known |= {key: tuple(value) for key, value in known.items() if key in ("knots", "tilt")}
         return cls(
             name=name,
             start=pd.Timestamp(known.pop("start")),
             history_jobs=HISTORY_DAYS * known.pop("history_jobs_a_day"),
-            tenants=tuple(Tenant(tenant, **about) for tenant, about in known.pop("tenants").items()),
+            tenants=pd.DataFrame({"swing": 0.0} | about for about in tenants.values()).set_index(pd.Index(tenants)),
             sizes=tuple(
                 Size(s["demand"], s["share"], times[s["running_times"]], tuple(s["states"])) for s in known.pop("sizes")
             ),
@@ -99,29 +87,29 @@ class Workload:
         rng = np.random.default_rng([self.stream, seed])
         days = HISTORY_DAYS + WINDOW_DAYS
         rate = arrivals.intensity(rng, days)
-        active = arrivals.activity(rng, days, np.array([t.swing for t in self.tenants]))
-        users = draw.Users(rng, np.array([t.users for t in self.tenants]), len(self.sizes))
+        active = arrivals.activity(rng, days, self.tenants["swing"].to_numpy())
+        users = draw.Users(rng, self.tenants["users"].to_numpy(), len(self.sizes))
         bins = HISTORY_DAYS * DAY // arrivals.BIN
         past = self._jobs(rng, users, rate[:bins], active[:HISTORY_DAYS], self.history_jobs)
         present = self._jobs(rng, users, rate[bins:], active[HISTORY_DAYS:], self.jobs)
         present = self._after_a_look(present)
         present["submit_time"] += HISTORY_DAYS * DAY
         jobs = pd.concat([past, present], ignore_index=True)
-        names = np.array([t.name for t in self.tenants], dtype=object)[jobs["tenant"]]
+        names = self.tenants.index.to_numpy(dtype=object)[jobs["tenant"]]
         jobs["user"] = names + "-" + jobs["user"].astype(str)
         jobs["tenant"] = names
         jobs["job_id"] = np.arange(1, len(jobs) + 1)
         trace = Trace.from_frame(
             jobs.astype({c: object for c in ("tenant", "user", "state")}),
             name=self.name,
-            weights={t.name: t.weight for t in self.tenants},
+            weights=self.tenants["weight"].to_dict(),
             origin=self.start - pd.Timedelta(days=HISTORY_DAYS),
         )
         return trace.window(HISTORY_DAYS * DAY, days * DAY)
 
     def quota(self, gpus: int) -> FloatArray:
         """Quota of each tenant in a cluster of `gpus` GPUs, [Ye2022] Eq. 6 [GPU]."""
-        weight = np.array([t.weight for t in self.tenants])
+        weight = self.tenants["weight"].to_numpy()
         quota: FloatArray = gpus * weight / weight.sum()
         return quota
 
@@ -196,11 +184,11 @@ class Workload:
     def _matrix(self, n: int) -> IntArray:
         """Jobs of each tenant with each gang size, shape (tenants, sizes), `n` in all."""
         demand = np.array([s.demand for s in self.sizes])
-        counts = draw.exact_counts(np.array([s.share for s in self.sizes]), n)
         middle = (np.arange(10_000) + 0.5) / 10_000
         mean = np.array([draw.quantiles(middle, self.knots, s.percent).mean() for s in self.sizes])
         quota = self.quota(self.gpus)
-        load = np.array([t.load for t in self.tenants]) * quota
+        load = self.tenants["load"].to_numpy() * quota
         share = np.array([s.share for s in self.sizes])
-        taste = share * demand[None, :] ** np.array([t.taste for t in self.tenants])[:, None]
+        counts = draw.exact_counts(share, n)
+        taste = share * demand[None, :] ** self.tenants["taste"].to_numpy()[:, None]
         return draw.demand_matrix(counts, demand * mean, load, taste, demand[None, :] <= np.floor(quota)[:, None])
