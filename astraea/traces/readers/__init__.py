@@ -61,7 +61,6 @@ def read_trace(
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder")
-    title = name or _title(path)
     if format is not None and format not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if time_unit is not None and time_unit not in TIME_UNITS:
@@ -80,13 +79,9 @@ def read_trace(
         rows = gavel.read_gavel(_tenant_files(path, _ENDINGS[chosen]), throughputs)
     else:
         rows = tiresias_csv.read_tiresias_csv(_tenant_files(path, _ENDINGS[chosen]), time_unit)
-    return assemble(rows, title, shares)
-
-
-def _title(path: Path) -> str:
-    """Name a trace after its file, without the endings, or its folder."""
     whole = path.resolve().name
-    return (whole if path.is_dir() else Path(whole.removesuffix(".gz")).stem) or "trace"
+    own = whole if path.is_dir() else Path(whole.removesuffix(".gz")).stem
+    return assemble(rows, name or own or "trace", shares)
 
 
 def _tenant_files(path: Path, endings: tuple[str, ...]) -> list[Path]:

@@ -121,10 +121,6 @@ class Table:
         most = MAX_TIME * divide / multiply
         return self.number(column, TIME[0], lambda v: (v >= 0) & (v <= most), empty=empty) * multiply / divide
 
-    def dates(self, column: str) -> DateArray:
-        """Read a column of dates with times; NaT where the log has none."""
-        return parse_dates(self.words(column), column, self.where)
-
 
 def _number(text: str) -> float:
     """Read a number, exactly rounded, NaN where it is none; Python takes 1_000 for one, but no log means it."""

@@ -102,7 +102,7 @@ class Workload:
         trace = Trace.from_frame(
             jobs.astype({c: object for c in ("tenant", "user", "state")}),
             name=self.name,
-            weights=self.tenants["weight"].to_dict(),
+            weights={str(t): float(w) for t, w in self.tenants["weight"].items()},
             origin=self.start - pd.Timedelta(days=HISTORY_DAYS),
         )
         return trace.window(HISTORY_DAYS * DAY, days * DAY)
