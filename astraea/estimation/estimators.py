@@ -28,7 +28,9 @@ from astraea.traces.trace import Trace
 
 T = TypeVar("T")
 
-LEARNED: Final = {"history": History, "gradient-boosting": GradientBoosting}
+LEARNED: Final[dict[str, type[History | GradientBoosting]]] = {
+    "history": History, "gradient-boosting": GradientBoosting,
+}  # fmt: skip
 """Estimators that need a history."""
 
 ESTIMATORS: Final = ("oracle", "noisy", *LEARNED)
