@@ -65,9 +65,9 @@ def reward(s: View, j: int) -> float:
     if p.starvation > 0 and s.job[j].status == PENDING and s.clock[0].now - s.job[j].waiting_since >= p.starvation:
         return STARVING  # all alike: first submitted, first served
     bonus = 0.0
-    if s.job[j].status == EXPIRED:
+    if p.renewal_bonus > 0 and s.job[j].status == EXPIRED:
         bonus += p.renewal_bonus * s.job[j].leases
-    if s.job[j].deadline >= s.clock[0].now:
+    if p.deadline_bonus > 0 and s.job[j].deadline >= s.clock[0].now:
         bonus += p.deadline_bonus
     return reward_job(s, j, bonus)
 
