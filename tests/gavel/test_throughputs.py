@@ -144,7 +144,7 @@ def test_missing_file_says_how_to_get_it(tmp_path: Path) -> None:
 
 def test_what_is_fetched_is_what_is_read(shared: Path, measured: Throughputs) -> None:
     source = SOURCES["gavel-throughputs"]
-    assert source.holds == (Path(measured.name).name,)
+    assert list(source.holds) == [Path(measured.name).name]
     assert source.files[0].path.startswith("stanford-futuredata/gavel/")
     assert len(measured.job_types) == 26
     assert len(measured.configurations) == 83

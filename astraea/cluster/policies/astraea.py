@@ -10,11 +10,11 @@ What the paper names as refinements is handed in by `astraea_refinements`, which
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from astraea.cluster.engine.state import I, View
+from astraea.cluster.engine.state import View
 from astraea.cluster.policy import NO_JOB, NO_TENANT, attained_by_tenant, candidates, grant, is_open, level, rho_job
 from astraea.core.compilation import inlined
 
@@ -25,23 +25,24 @@ NEW: Final = 2.0**50
 @inlined
 def allocate_job(
     s: View,
-    rho: Callable[[View, int], float],
-    reward: Callable[[View, int], float],
-    some_job_fits: Callable[[View], bool],
-    fits: Callable[[View, int], bool],
+    p: Any,
+    rho: Callable[[View, Any, int], float],
+    reward: Callable[[View, Any, int], float],
+    some_job_fits: Callable[[View, Any], bool],
+    fits: Callable[[View, Any, int], bool],
 ) -> None:
-    """AllocateJob ([Ye2022] Algorithm 1); `rho` of a tenant and `reward` of a job are read when they are needed."""
+    """AllocateJob ([Ye2022] Algorithm 1); what is handed in knows the parameters `p`."""
     is_closed = np.zeros(len(s.tenant), np.bool_)
     # line 4: while some pending job fits
-    while some_job_fits(s):
+    while some_job_fits(s, p):
         # Phase 1: tenant selection (line 5)
-        t = select_tenant(s, rho, is_closed)
+        t = select_tenant(s, p, rho, is_closed)
         if t == NO_TENANT:
             break
         # Phase 2: job selection (lines 6, 7)
-        j = select_job(s, candidates(s, t), reward)
+        j = select_job(s, p, t, reward)
         # lines 8-10: if its gang is there
-        if j != NO_JOB and fits(s, j):
+        if j != NO_JOB and fits(s, p, j):
             # lines 11-15: a lease, and less is free; what is granted counts in the tenant's rho at once
             grant(s, j)
         else:
@@ -50,24 +51,24 @@ def allocate_job(
 
 
 @inlined
-def select_tenant(s: View, rho: Callable[[View, int], float], is_closed: np.ndarray) -> int:
+def select_tenant(s: View, p: Any, rho: Callable[[View, Any, int], float], is_closed: np.ndarray) -> int:
     """Algorithm 1, line 5: the tenant with the smallest `rho` of those that have pending jobs and are not closed."""
     best, least = NO_TENANT, np.inf
     for t in range(len(s.tenant)):
         if not is_closed[t] and len(candidates(s, t)) > 0:
-            rho_of_tenant = rho(s, t)
+            rho_of_tenant = rho(s, p, t)
             if rho_of_tenant < least:
                 best, least = t, rho_of_tenant
     return best
 
 
 @inlined
-def select_job(s: View, jobs: I, reward: Callable[[View, int], float]) -> int:
+def select_job(s: View, p: Any, t: int, reward: Callable[[View, Any, int], float]) -> int:
     """SelectJob ([Ye2022] Algorithm 2): the job with the largest reward, the first submitted of equals."""
     best, most = NO_JOB, -np.inf
-    for j in jobs:  # line 2
+    for j in candidates(s, t):  # line 2
         if is_open(s, j):  # line 13 of Algorithm 1: those granted have left the list
-            reward_of_job = reward(s, j)  # line 3
+            reward_of_job = reward(s, p, j)  # line 3
             if reward_of_job > most:  # line 4
                 best, most = j, reward_of_job
     return best  # line 5

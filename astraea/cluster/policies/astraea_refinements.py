@@ -43,13 +43,12 @@ class Parameters(NamedTuple):
 @policy("astraea", Parameters, revisit=lambda p: WHILE_ONE_WAITS if p["early_lease"] > 0 else WHILE_ONE_FITS)
 def astraea(s: View) -> None:
     """ASTRAEA's AllocateJob ([Ye2022] Algorithm 1)."""
-    allocate_job(s, rho, reward, some_job_may_fit, makes_room)
+    allocate_job(s, unpack(Parameters, s.parameters), rho, reward, some_job_may_fit, makes_room)
 
 
 @inlined
-def rho(s: View, t: int) -> float:
+def rho(s: View, p: Parameters, t: int) -> float:
     """Fairness of a tenant over the window; one that uses little of its quota is below all others."""
-    p = unpack(Parameters, s.parameters)
     begin = 0.0
     if p.tenant_window > 0:
         begin = np.floor(max(0.0, s.clock[0].now - p.tenant_window) / HOUR) * HOUR
@@ -59,9 +58,8 @@ def rho(s: View, t: int) -> float:
 
 
 @inlined
-def reward(s: View, j: int) -> float:
+def reward(s: View, p: Parameters, j: int) -> float:
     """Algorithm 2, line 3, with §5.2.1's priorities; steps of 2**-30."""
-    p = unpack(Parameters, s.parameters)
     if p.starvation > 0 and s.job[j].status == PENDING and s.clock[0].now - s.job[j].waiting_since >= p.starvation:
         return STARVING  # all alike: first submitted, first served
     bonus = 0.0
@@ -73,17 +71,16 @@ def reward(s: View, j: int) -> float:
 
 
 @inlined
-def some_job_may_fit(s: View) -> bool:
+def some_job_may_fit(s: View, p: Parameters) -> bool:
     """Whether some candidate fits, or might after a revocation."""
-    return some_job_fits(s) or unpack(Parameters, s.parameters).early_lease > 0
+    return some_job_fits(s) or p.early_lease > 0
 
 
 @inlined
-def makes_room(s: View, j: int) -> bool:
+def makes_room(s: View, p: Parameters, j: int) -> bool:
     """Whether job `j` fits, if need be after leases of its tenant have been revoked."""
-    early_lease = unpack(Parameters, s.parameters).early_lease
-    if early_lease > 0 and s.job[j].leases == 0 and not fits(s, j):
-        take_early_leases(s, j, early_lease)
+    if p.early_lease > 0 and s.job[j].leases == 0 and not fits(s, j):
+        take_early_leases(s, j, p.early_lease)
     return fits(s, j)
 
 

@@ -98,3 +98,11 @@ def solved_within(source: Source, *, policy: str, jobs: int) -> Judged:
     if most < jobs:
         raise Missing(f"measured: {shown}")
     return shown, graded(seconds < source.paper)
+
+
+@rule
+def missed_deadlines(source: Source, *, policy: str) -> Judged:
+    """``=``: the share of deadlines that a policy misses; in direction from half to twice the paper's."""
+    share = 100 * float(source.means("missed", policy, by="policy")[policy])
+    near = abs(share - source.paper) <= source.paper / 10
+    return number(share, "%"), graded(near, source.paper / 2 <= share <= 2 * source.paper)
