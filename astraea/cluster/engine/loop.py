@@ -23,7 +23,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import accounting, decisions, leases, queues
 from astraea.cluster.engine.list_removal_flaw import hold_back_neighbours
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View, new_state
-from astraea.core.compilation import inlined
+from astraea.core.compilation import borrowed, inlined
 from astraea.traces.trace import Trace
 
 # what `run` returns
@@ -42,6 +42,7 @@ PATIENCE: Final = 100_000
 @inlined
 def run(s: View, x: Private, select: Any) -> int:
     """Simulate until every job is done; FINISHED, PAUSED or FULL (call again), or BROKEN."""
+    s, x = borrowed(s), borrowed(x)
     for _ in range(ROUNDS):
         if x.engine[0].n_done == len(s.job):
             return FINISHED
