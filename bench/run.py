@@ -103,8 +103,8 @@ def one_simulation(policy: str, jobs: int | None = None) -> None:
 def first_compilation(policies: tuple[str, ...]) -> float:
     """Time of a process with an empty cache that compiles the engine and some policies [s]."""
     code = (
-        "from astraea.cluster.policies import POLICIES\nfrom astraea.cluster.engine.loop import compiled_for\n"
-        f"for name in {policies}: compiled_for(POLICIES[name].select)"
+        "import astraea\nworkload = astraea.synthesize('venus').head(1), astraea.Cluster(100)\n"
+        f"for name in {policies}: astraea.simulate(*workload, name)"
     )
     with tempfile.TemporaryDirectory() as empty:
         began = time.perf_counter()

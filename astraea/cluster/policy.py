@@ -16,6 +16,7 @@ from numba import types
 from numba.extending import overload
 
 from astraea.cluster.engine.accounting import contention_integral, job_fair, tenant_alloc
+from astraea.cluster.engine.queues import some_job_fits as some_job_fits
 from astraea.cluster.engine.state import HOUR, WHILE_ONE_FITS, I, View
 from astraea.core.checks import number
 from astraea.core.compilation import inlined
@@ -44,8 +45,8 @@ class Policy:
         At which rounds its decision could differ from the last one although nothing happened: `AT_EVENTS` at none,
         `WHILE_ONE_FITS` (safe for all that revoke nothing) while a gang that waits is no larger than what is free,
         `WHILE_ONE_WAITS` at every one.
-    memory : tuple of three int
-        Numbers kept per job, per tenant and per node.
+    memory : tuple of two int
+        Numbers kept per job and per tenant.
     at_least : mapping of str to float
         Smallest value of a parameter where that is not 0.
     at_most : mapping of str to float
@@ -61,7 +62,7 @@ class Policy:
     source: str = ""
     estimates: Callable[[Mapping[str, float]], bool] = lambda _: False
     revisit: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
-    memory: tuple[int, int, int] = (0, 0, 0)
+    memory: tuple[int, int] = (0, 0)
     at_least: Mapping[str, float] = field(default_factory=dict)
     at_most: Mapping[str, float] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -206,15 +207,6 @@ def is_open(s: View, j: int) -> bool:
 def fits(s: View, j: int) -> bool:
     """Whether the gang of job `j` is no larger than what is free."""
     return s.job[j].demand <= s.clock[0].free
-
-
-@inlined
-def some_job_fits(s: View) -> bool:
-    """Whether the gang of any candidate that has not been granted is no larger than what is free."""
-    for gpus in range(1, s.clock[0].free + 1):
-        if s.open_gangs[gpus] > 0:
-            return True
-    return False
 
 
 @inlined

@@ -94,7 +94,7 @@ def simulate(
         keep_log=keep_log,
         revisit=attention(policy, settings) if skip_rounds else EVERY_ROUND,
     )
-    run, select = loop.compiled_for(policy.select)
+    run, select = loop.compiled_for(policy.select, view, private)
     began = time.perf_counter()
     while (outcome := run(view, private, select)) in (loop.FULL, loop.PAUSED):
         if outcome == loop.FULL:

@@ -20,7 +20,7 @@ def state(free: list[int], kind: str, per_node: int = 4) -> tuple[View, Private]
     jobs = pd.DataFrame({"job_id": [0, 1], "tenant": "t", "demand": 1, "submit_time": 0.0, "duration": 1.0})
     s, x = new_state(
         Trace.from_frame(jobs), Cluster(len(free), per_node), parameters=np.zeros(1), estimate=(np.zeros(2),) * 3,
-        memory=(0, 0, 0), seed=0, keep_log=False, placement=PLACEMENTS.index(kind),
+        memory=(0, 0), seed=0, keep_log=False, placement=PLACEMENTS.index(kind),
     )  # fmt: skip
     s.node_free[:] = free
     return s, x

@@ -23,7 +23,7 @@ def state_of_one_job() -> View:
     )
     nothing = (np.zeros(1),) * 3
     return new_state(
-        trace, Cluster(1, 1), parameters=np.zeros(1), estimate=nothing, memory=(0, 0, 0), seed=0, keep_log=False
+        trace, Cluster(1, 1), parameters=np.zeros(1), estimate=nothing, memory=(0, 0), seed=0, keep_log=False
     )[0]
 
 

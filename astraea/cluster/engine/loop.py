@@ -11,20 +11,16 @@ was preempted starts its next lease with a cold restart.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Final
 
 import numba
 import numpy as np
-import pandas as pd
 from numba import types
 
-from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import accounting, decisions, leases, queues
 from astraea.cluster.engine.list_removal_flaw import hold_back_neighbours
-from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View, new_state
+from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View
 from astraea.core.compilation import borrowed, inlined
-from astraea.traces.trace import Trace
 
 # what `run` returns
 FINISHED: Final = 0
@@ -100,11 +96,7 @@ def looks_again(s: View, x: Private) -> bool:
     waits = s.region[len(s.tenant)].length > 0
     if revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits):
         return True
-    if revisit == WHILE_ONE_FITS and waits:
-        for gpus in range(1, s.clock[0].free + 1):
-            if s.open_gangs[gpus] > 0:
-                return True
-    return False
+    return revisit == WHILE_ONE_FITS and waits and queues.some_job_fits(s)
 
 
 @inlined
@@ -157,28 +149,15 @@ def is_stuck(s: View, x: Private) -> bool:
     return not decisions.broken(x, decisions.STUCK, first_submitted)
 
 
-@cache
-def _run_signature() -> Any:
-    """The loop's signature: state, private state, and a function of the state."""
-    tiny = Trace.from_frame(
-        pd.DataFrame({"job_id": ["0"], "tenant": ["t"], "demand": [1], "submit_time": [0.0], "duration": [1.0]})
-    )
-    view, private = new_state(
-        tiny, Cluster(1, 1), parameters=np.zeros(1), estimate=(np.zeros(1),) * 3, memory=(0, 0, 0), seed=0,
-        keep_log=False,
-    )  # fmt: skip
-    view_type = numba.typeof(view)
-    select_type = types.FunctionType(types.void(view_type))
-    return types.void(view_type), types.int64(view_type, numba.typeof(private), select_type)
-
-
-def compiled_for(select: Any) -> tuple[Any, Any]:
-    """Loop and policy, compiled for each other; the loop is compiled once for all policies."""
+def compiled_for(select: Any, s: View, x: Private) -> tuple[Any, Any]:
+    """Loop and policy, compiled for each other and for such a state; the loop is compiled once for all policies."""
     if numba.config.DISABLE_JIT:
         return run, select
-    select_signature, run_signature = _run_signature()
+    view_type = numba.typeof(s)
+    select_type = types.FunctionType(types.void(view_type))
+    run_signature = types.int64(view_type, numba.typeof(x), select_type)
     if run_signature.args not in run.overloads:
         run.compile(run_signature)
         run.disable_compile()  # or it would be compiled again for the type of each policy's dispatcher
-    select.compile(select_signature)
+    select.compile(types.void(view_type))
     return run, select

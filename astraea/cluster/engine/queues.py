@@ -58,6 +58,15 @@ def dequeue(s: View, jobs: I, n: int) -> None:
 
 
 @inlined
+def some_job_fits(s: View) -> bool:
+    """Whether the gang of any candidate that has not been granted is no larger than what is free."""
+    for gpus in range(1, s.clock[0].free + 1):
+        if s.open_gangs[gpus] > 0:
+            return True
+    return False
+
+
+@inlined
 def put(jobs: I, n: int, j: int) -> None:
     """Put job `j` in its place among the first `n` of a list in job order."""
     while n > 0 and jobs[n - 1] > j:

@@ -72,7 +72,6 @@ class View(NamedTuple):
     running: I  #: jobs under a running lease, in no particular order
     memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
     tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
-    node_memory: F  #: (k, nodes) numbers that a policy keeps per node
     node_free: I  #: (nodes,) GPUs that no job holds, as the last round left them and completions since
     piece: Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
     timeline: Records  #: (hours, T) of `TIMELINE`
@@ -108,7 +107,7 @@ def new_state(
     *,
     parameters: F,
     estimate: tuple[F, F, F],
-    memory: tuple[int, int, int],
+    memory: tuple[int, int],
     seed: int,
     keep_log: bool,
     interval: float = 10.0,
@@ -144,7 +143,6 @@ def new_state(
         running=np.zeros(m, np.int64),
         memory=np.zeros((memory[0], n)),
         tenant_memory=np.zeros((memory[1], tenants)),
-        node_memory=np.zeros((memory[2], cluster.nodes)),
         node_free=np.full(cluster.nodes, cluster.gpus_per_node, np.int64),
         piece=records(PIECE, m, next=np.arange(1, m + 1)),
         timeline=records(TIMELINE, (int(trace.span / HOUR) + 64, tenants)),

@@ -74,7 +74,7 @@ class Parameters(NamedTuple):
     Parameters,
     needs_estimates=lambda p: p["job_order"] == THEMIS,
     revisit=lambda _: EVERY_ROUND,
-    memory=(accounting.PER_JOB, accounting.PER_TENANT, 0),
+    memory=(accounting.PER_JOB, accounting.PER_TENANT),
     choices={"job_order": ORDERS},
 )
 def astraea_released(s: View) -> None:

@@ -54,7 +54,7 @@ TICKETS: Final = 4
 
 
 # No pass moves between two events: what a lease uses was counted when it was given.
-@policy("gandiva-fair", LeaseTerm, revisit=lambda _: AT_EVENTS, memory=(2, 5, 0))
+@policy("gandiva-fair", LeaseTerm, revisit=lambda _: AT_EVENTS, memory=(2, 5))
 def gandiva_fair(s: View) -> None:
     """Gang-aware stride (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5)."""
     if len(all_candidates(s)) == 0:

@@ -42,7 +42,7 @@ EXECUTED = 1
     "tiresias-l",
     Parameters,
     revisit=lambda p: WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS,
-    memory=(2, 0, 0),
+    memory=(2, 0),
     at_least={"queues": 1, "growth": 1},
 )
 def tiresias_l(s: View) -> None:
