@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numba
 import pooch
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
@@ -91,7 +92,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def borrowed(state: Any) -> Any:
-    """The same tuple of arrays, not counted as used: whoever called the compiled function keeps them alive.
+    """The same tuple of arrays, or of such tuples, not counted as used: who called the function keeps them alive.
 
     numba counts the users of every array that is handed to a function, one by one. For a state of some twenty arrays
     that costs more than what a short function does with it.
@@ -100,16 +101,18 @@ def borrowed(state: Any) -> Any:
 
 
 @intrinsic
-def _without_counters(typing: Any, state: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        arrays = []
-        for kind, value in zip(state, cgutils.unpack_tuple(builder, arguments[0]), strict=True):
-            array = context.make_array(kind)(context, builder, value=value)
+def _without_counters(context: Any, state: Any) -> Any:
+    def uncounted(target: Any, builder: Any, kind: Any, value: Any) -> Any:
+        if isinstance(kind, types.BaseTuple):
+            parts = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
+            return target.make_tuple(builder, kind, [uncounted(target, builder, k, part) for k, part in parts])
+        if isinstance(kind, types.Array):
+            array = target.make_array(kind)(target, builder, value=value)
             array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            arrays.append(array._getvalue())
-        return context.make_tuple(builder, signature.return_type, arrays)
+            return array._getvalue()
+        return value
 
-    return state(state), generate
+    return state(state), lambda target, builder, _, arguments: uncounted(target, builder, state, arguments[0])
 
 
 @overload(borrowed)

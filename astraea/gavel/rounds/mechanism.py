@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import IntArray
-from astraea.core.compilation import compiled
+from astraea.core.compilation import borrowed, compiled
 from astraea.gavel.rounds.placement import is_together, place
 from astraea.gavel.rounds.selection import candidates, chosen, descending
 from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
@@ -24,6 +24,7 @@ from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, Stat
 @compiled
 def run(s: State, rules: Rules) -> int:
     """Run until the program must be solved, the log is full, or the jobs have ended; says which."""
+    s = borrowed(s)
     while True:
         if s.clock[0].ended >= rules.target:
             end_leases(s)
