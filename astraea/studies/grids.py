@@ -17,8 +17,7 @@ from astraea.studies.ye2022.characterize import production_grid
 from astraea.studies.ye2022.estimates import estimate_grid
 from astraea.studies.ye2022.evaluation import lease_grid, load_workload, main_grid, size_grid
 from astraea.studies.ye2022.lease_term import sensitivity_grid
-from astraea.studies.ye2022.over_claiming import over_claiming_grid
-from astraea.studies.ye2022.paid_share import paid_share_grid
+from astraea.studies.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from astraea.studies.ye2022.released import released_grid
 
 

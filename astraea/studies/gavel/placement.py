@@ -88,4 +88,3 @@ def by_gang(first: int) -> Callable[[Result], dict[str, Any]]:
         return {name: float(part["jct"].mean()) for name, part in parts.items()}
 
     return measure
-

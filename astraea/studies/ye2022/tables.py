@@ -21,8 +21,8 @@ EFFICIENCY: Final = (
 LARGE_GANG: Final = 8
 """GPUs from which on a gang counts as large: a whole node."""
 
-TENANT_LEVELS: Final = (1.0, 0.99, 0.95)
-"""Below which values of rho_tenant cases are counted."""
+TENANT_LEVELS: Final = {"tenant_sharing_loss": 1.0, "tenant_below_99": 0.99, "tenant_below_95": 0.95}
+"""Figure -> the rho_tenant below which a case counts."""
 
 
 def fairness_figures(result: Result) -> dict[str, Any]:
@@ -41,15 +41,13 @@ def fairness_figures(result: Result) -> dict[str, Any]:
     loses = jobs["rho_job"] < SHARING_LOSS
     waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
     cases = tenant_windows(result).dropna(subset=["rho_tenant"])
-    rho = cases["rho_tenant"].to_numpy()
-    below = [float((rho < level - SLACK).mean()) if len(rho) else float("nan") for level in TENANT_LEVELS]
     return {
         "sharing_loss": sharing_loss(result),
-        "waited_loss": float((loses & waited).mean()) if len(jobs) else float("nan"),
-        **dict(zip(("tenant_sharing_loss", "tenant_below_99", "tenant_below_95"), below, strict=True)),
+        "waited_loss": float((loses & waited).mean()),
+        **{name: float((cases["rho_tenant"] < level - SLACK).mean()) for name, level in TENANT_LEVELS.items()},
         "rho_job": jobs["rho_job"].to_numpy(),
         "tenant": cases["tenant"].to_numpy(),
-        "rho_tenant": rho,
+        "rho_tenant": cases["rho_tenant"].to_numpy(),
     }
 
 
@@ -156,8 +154,8 @@ def _plus_minus(mean: float, half: float, digits: int) -> str:
     return f"{text} ± {half:.{decimals}f}" if np.isfinite(half) else text
 
 
-def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str], reference: str = "astraea") -> pd.DataFrame:
-    """Mean over seeds of each scheduler over that of `reference`; NaN where that is 0.
+def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Mean over seeds of each scheduler over that of ASTRAEA; NaN where that is 0.
 
     Parameters
     ----------
@@ -165,10 +163,10 @@ def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str], reference: st
         Column -> its heading.
     """
     means = frame.groupby("scheduler", sort=False)[list(columns)].mean()
-    return means.div(means.loc[reference].replace(0.0, np.nan), axis=1).rename(columns=dict(columns)).drop(reference)
+    return means.div(means.loc["astraea"].replace(0.0, np.nan), axis=1).rename(columns=dict(columns)).drop("astraea")
 
 
-def relative_to(frame: pd.DataFrame, x: str, y: str, reference: float, by: str = "seed") -> pd.DataFrame:
+def relative_to(frame: pd.DataFrame, x: str, y: str, reference: float | str, by: str = "seed") -> pd.DataFrame:
     """`y` over its value at `x` = `reference`, within each seed, so that what seeds differ in cancels.
 
     Returns
