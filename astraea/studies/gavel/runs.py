@@ -3,6 +3,21 @@
 The scale ``full`` is the paper's, ``paper`` has its cluster and fewer jobs and loads, the highest of them above what an
 agnostic policy can serve, and ``small`` has a quarter of the cluster (`GAVEL_SCALES`). Where an installed table of
 measured throughputs is named, that is used; the project's compact table otherwise.
+
+Placement sensitivity is what gangs lose on several servers, and what policies gain that take it into account.
+[Narayanan2020] §3.1 has two settings, "consolidated" (as many GPUs on the same server as possible) and
+"unconsolidated" (each GPU on a server of its own), and makes them two worker types. Two clusters show what that does:
+
+servers
+    All GPUs stand in servers of equal size, and the mechanism places large gangs first, on few servers (§5). A server
+    that serves gangs of 1, 2, 4 and 8 in that order is never cut badly at the start of a round, so only what happens
+    inside rounds can spread a gang. The difference to servers of one GPU, where placement is not modelled and every
+    gang has its consolidated speed, is more than any policy could gain.
+mixed
+    Half of the GPUs of each type are in large servers, half stand alone. Here the worker types have GPUs of their own
+    (`Throughputs.by_placement`), and a policy decides who gets which. LAS het. is told the truth ("aware"), that
+    placement does not matter ("blind"), or that gangs cannot be unconsolidated ("strict", the rule of thumb of
+    schedulers that wait for a consolidated place). Leftover GPUs go to the fastest of those that wait in all three.
 """
 
 from __future__ import annotations
@@ -14,35 +29,28 @@ from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from astraea.experiments.grid import Grid
-from astraea.gavel.generators import continuous, cost, static
+from astraea.gavel.generators import SIZES, continuous, cost, static
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.studies.gavel.cells import Cell, grid_of
+from astraea.studies.gavel.cells import grid_of
 from astraea.studies.scales import at_scale
 
 
 class Scale(NamedTuple):
-    """How much of the evaluation is simulated.
+    """How much of the evaluation is simulated."""
 
-    Attributes
-    ----------
-    workers : GPUs of each type [GPU]
-    jobs, first : jobs of a continuous trace, and the first one that is measured
-    single, multiple : rates of arrival [1/h]
-    static : numbers of jobs of a static trace
-    seeds : how many
-    """
-
-    workers: int
-    jobs: int
-    first: int
-    single: tuple[float, ...]
-    multiple: tuple[float, ...]
-    static: tuple[int, ...]
-    seeds: int
+    workers: int  # GPUs of each type [GPU]
+    jobs: int  # of a continuous trace
+    first: int  # the first job of it that is measured
+    single: tuple[float, ...]  # rates of arrival of jobs on one GPU [1/h]
+    multiple: tuple[float, ...]  # the same of gangs
+    static: tuple[int, ...]  # numbers of jobs of a static trace
+    seeds: int  # how many
 
     @property
     def cluster(self) -> tuple[int, int, int]:
@@ -76,6 +84,12 @@ ESTIMATED_JOBS: Final = {"small": 60, "paper": 200, "full": 200}
 
 FRACTION: Final = 0.3
 """Part of the co-location measurements that is made of a new job in Fig 14."""
+
+SERVERS: Final = (1, 4, 8)
+"""GPUs of a server; with one, placement is not modelled."""
+
+TOLD: Final = ("blind", "strict", "aware")
+"""What LAS het. is told of placement on the mixed cluster."""
 
 
 def scale_of(scale: str) -> Scale:
@@ -116,63 +130,49 @@ def load_grid(figure: str, scale: str = "paper", table: str = "") -> Grid:
     size, throughputs = scale_of(scale), throughputs_of(table)
     trace, policies = FIGURES[figure]
     multiple = trace == "continuous-multiple"
-    drawn = workloads(
-        size, throughputs, size.multiple if multiple else size.single,
-        multiple=multiple, priorities=figure == "gavel20",
-    )  # fmt: skip
+    rates = size.multiple if multiple else size.single
+    drawn = workloads(size, throughputs, rates, multiple=multiple, priorities=figure == "gavel20")
     return grid_of(
-        (Cell(jobs, throughputs, size.cluster, p, Options(until=size.jobs)), {"figure": figure, "policy": p, **row})
-        for row, jobs in drawn
-        for p in policies
+        drawn, throughputs, size.cluster, {p: (p, Options(until=size.jobs)) for p in policies}, figure=figure
     )
 
 
 def makespan_grid(scale: str = "paper", table: str = "") -> Grid:
     """Fig 19: all jobs are there at time 0; columns policy, jobs, seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
-    return grid_of(
-        (Cell(jobs, throughputs, size.cluster, policy), {"policy": policy, "jobs": n, "seed": seed})
+    drawn = (
+        ({"jobs": n, "seed": seed}, static(n, throughputs, multiple=True, seed=seed))
         for n in size.static
         for seed in range(size.seeds)
-        for jobs in [static(n, throughputs, multiple=True, seed=seed)]
-        for policy in ("fifo", "gandiva", "makespan", "makespan-het", "makespan-het-ss")
     )
+    policies = ("fifo", "gandiva", "makespan", "makespan-het", "makespan-het-ss")
+    return grid_of(drawn, throughputs, size.cluster, {p: (p,) for p in policies})
 
 
 def cost_grid(scale: str = "paper", table: str = "") -> Grid:
     """§7.3: 500 jobs with deadlines under the cost policies, on so many GPUs that none waits; columns policy, seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
     n = 40 if scale == "small" else 500
-    return grid_of(
-        (Cell(jobs, throughputs, (n,) * 3, policy), {"policy": policy, "seed": seed})
-        for seed in range(size.seeds)
-        for jobs in [cost(2.0, throughputs, seed=seed, jobs=n)]
-        for policy in ("max-throughput", "min-cost", "min-cost-slo")
-    )
+    drawn = (({"seed": seed}, cost(2.0, throughputs, seed=seed, jobs=n)) for seed in range(size.seeds))
+    return grid_of(drawn, throughputs, (n,) * 3, {p: (p,) for p in ("max-throughput", "min-cost", "min-cost-slo")})
 
 
 def rounds_grid(scale: str = "paper", table: str = "") -> Grid:
     """Fig 13a: LAS het. with longer rounds, without overhead; columns policy, round_length [s], seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
-    rows = []
-    for row, jobs in workloads(size, throughputs, [size.single[len(size.single) // 2]]):
-        for length in ROUNDS:
-            options = Options(round_length=length, preemption_overhead=0.0, until=size.jobs)
-            cell = Cell(jobs, throughputs, size.cluster, "las-het", options)
-            rows.append((cell, {"policy": "las-het", "round_length": length, "seed": row["seed"]}))
-    return grid_of(rows)
+    usual = Options(preemption_overhead=0.0, until=size.jobs)
+    drawn = workloads(size, throughputs, [size.single[len(size.single) // 2]])
+    by_seed = (({"seed": row["seed"]}, jobs) for row, jobs in drawn)
+    cases = {length: ("las-het", replace(usual, round_length=length)) for length in ROUNDS}
+    return grid_of(by_seed, throughputs, size.cluster, cases, "round_length", policy="las-het")
 
 
 def ideal_grid(scale: str = "paper", table: str = "") -> Grid:
     """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly; columns policy, load, seed."""
     size, throughputs = scale_of(scale), throughputs_of(table)
     rounds = Options(preemption_overhead=0.0, until=size.jobs)
-    cases = {"rounds": (rounds, False), "ideal": (replace(rounds, solve_interval=0.0), True)}
-    return grid_of(
-        (Cell(jobs, throughputs, size.cluster, "las-het", *case), {"policy": name, **row})
-        for row, jobs in workloads(size, throughputs, size.single)
-        for name, case in cases.items()
-    )
+    cases = {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
+    return grid_of(workloads(size, throughputs, size.single), throughputs, size.cluster, cases)
 
 
 def estimates_grid(scale: str = "paper", table: str = "") -> Grid:
@@ -184,21 +184,50 @@ def estimates_grid(scale: str = "paper", table: str = "") -> Grid:
     size, throughputs = scale_of(scale), throughputs_of(table)
     n, factor = ESTIMATED_JOBS[scale], 12 / (3 * size.workers)
     kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
-    rows = []
+    grids = []
     for row, jobs in workloads(size, throughputs, [rate * factor for rate in size.single], jobs=n):
         known, new = (
             Estimator(throughputs, k, fraction=FRACTION, seed=row["seed"]).throughputs() for k in (kinds, kinds[::2])
         )
-        for name, policy, believed in (
-            ("oracle", "las-het-ss", None), ("estimated", "las-het-ss", new),
-            ("estimated-known", "las-het-ss", known), ("none", "las-het", None),
-        ):  # fmt: skip
-            cell = Cell(jobs, throughputs, (4, 4, 4), policy, Options(until=n), believed=believed)
-            rows.append((cell, {"policy": name, **row}))
-    return grid_of(rows)
+        pairs = ("las-het-ss", Options(until=n), False)
+        cases = {
+            "oracle": pairs, "estimated": (*pairs, new), "estimated-known": (*pairs, known),
+            "none": ("las-het", Options(until=n)),
+        }  # fmt: skip
+        grids.append(grid_of([(row, jobs)], throughputs, (4, 4, 4), cases))
+    return reduce(add, grids)
 
 
-def gavel_grid(_: str, scale: str = "paper") -> Grid:
+def servers_grid(scale: str = "paper", table: str = "") -> Grid:
+    """LAS het. on servers of several sizes; columns policy, server_gpus, jobs_per_hour, seed."""
+    size, throughputs = scale_of(scale), throughputs_of(table)
+    drawn = workloads(size, throughputs, size.multiple, multiple=True)
+    cases = {gpus: ("las-het", Options(until=size.jobs, server_gpus=gpus)) for gpus in SERVERS}
+    return grid_of(drawn, throughputs, size.cluster, cases, "server_gpus", policy="las-het")
+
+
+def mixed_grid(scale: str = "paper", table: str = "") -> Grid:
+    """LAS het. on the mixed cluster; columns policy, told, jobs_per_hour, seed."""
+    size, throughputs = scale_of(scale), throughputs_of(table)
+    workers = (max(size.workers // 2, max(SIZES)),) * 6  # the largest gang must be able to run
+    drawn = workloads(size, throughputs, size.multiple, multiple=True)
+    told = {name: None if name == "aware" else belief(throughputs, name) for name in TOLD}
+    cases = {name: ("las-het", Options(until=size.jobs), False, believed) for name, believed in told.items()}
+    return grid_of(drawn, throughputs.by_placement(), workers, cases, "told", policy="las-het")
+
+
+def belief(throughputs: Throughputs, told: str) -> Throughputs:
+    """What LAS het. is told on the mixed cluster, one of `TOLD`."""
+    together, apart = throughputs.solo
+    if told == "blind":
+        apart = together
+    elif told == "strict":
+        gang = np.array([size > 1 for _, size in throughputs.configurations])
+        apart = np.where(gang[:, None], 0.0, apart)
+    return replace(throughputs, solo=np.stack([together, apart])).by_placement()
+
+
+def gavel_grid(scale: str = "paper") -> Grid:
     """Every simulation of this module."""
-    made = (make(scale) for make in (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid))
-    return reduce(add, made, reduce(add, (load_grid(figure, scale) for figure in FIGURES)))
+    others = (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid, servers_grid, mixed_grid)
+    return reduce(add, (*(load_grid(figure, scale) for figure in FIGURES), *(make(scale) for make in others)))

@@ -11,7 +11,6 @@ import pandas as pd
 
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
-from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
 from astraea.gavel.generators import HIGH_PRIORITY
 from astraea.gavel.policy_calls import PRICES
@@ -64,9 +63,16 @@ def steady_and_lists(first: int) -> Callable[[Result], dict[str, Any]]:
     return lambda result: steady(first)(result) | {c: result.jobs[c].to_numpy()[first:] for c in LISTS}
 
 
-def batch(result: Result) -> dict[str, Any]:
-    """Makespan [s] of a static trace."""
-    return {"makespan": result.makespan}
+def by_gang(first: int) -> Callable[[Result], dict[str, Any]]:
+    """Average JCT [s] of the jobs from `first` on: of all, of gangs, and of jobs on one GPU."""
+
+    def measure(result: Result) -> dict[str, Any]:
+        jobs = result.jobs.iloc[first:]
+        gang = jobs["demand"] > 1
+        parts = {"average_jct": jobs, "gang_jct": jobs[gang], "single_jct": jobs[~gang]}
+        return {name: float(part["jct"].mean()) for name, part in parts.items()}
+
+    return measure
 
 
 def bill(result: Result) -> dict[str, Any]:
@@ -89,11 +95,6 @@ def load_figures(grid: Grid, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     return table.drop(columns=list(LISTS)), jobs.astype(dict.fromkeys(LISTS, float))
 
 
-def with_distribution(table: pd.DataFrame, jobs: pd.DataFrame, value: str) -> pd.DataFrame:
-    """The table behind a picture of two panels: runs, and below them the points of the distribution function."""
-    return pd.concat([table, ecdf(jobs, value, "policy")], ignore_index=True)
-
-
 def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequence[str]) -> pd.DataFrame:
     """How many times smaller a figure is than under a baseline, between means over seeds.
 
@@ -105,9 +106,7 @@ def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequen
     return pd.DataFrame({name: wide[baseline] / wide[name] for name in policies})
 
 
-def estimate_errors(
-    throughputs: Throughputs, fractions: Sequence[float], every: Sequence[int], *, seed: int = 0
-) -> pd.DataFrame:
+def estimate_errors(throughputs: Throughputs, fractions: Sequence[float], every: Sequence[int]) -> pd.DataFrame:
     """How well pairs that were never measured are estimated ([Narayanan2020] §3.3).
 
     Parameters
@@ -127,7 +126,7 @@ def estimate_errors(
     for k in every:
         for fraction in fractions:
             kinds = [kind for kind, size in throughputs.configurations if size == 1]
-            found = Estimator(throughputs, kinds[::k], fraction=fraction, seed=seed).accuracy()
+            found = Estimator(throughputs, kinds[::k], fraction=fraction, seed=0).accuracy()
             new = found[~found["is_reference"]] if k > 1 else found
             rows.append((len(kinds[::k]), fraction, float(new["error"].mean())))
     return pd.DataFrame(rows, columns=["references", "fraction", "error"])

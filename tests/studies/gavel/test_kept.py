@@ -12,7 +12,7 @@ import pytest
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import Result
 from astraea.experiments.archive import pack, reduced, unpack
-from astraea.studies.gavel import physical, placement, runs, tables, tenants
+from astraea.studies.gavel import physical, runs, tables, tenants
 from astraea.studies.gavel.cells import READ
 
 
@@ -30,8 +30,8 @@ def results() -> tuple[Result, Result]:
 @pytest.mark.parametrize(
     "measure",
     [
-        summary, tenant_windows, tables.steady(5), tables.steady_and_lists(5), tables.batch, tables.bill,
-        tenants.both_papers, placement.by_gang(5), physical.objectives,
+        summary, tenant_windows, tables.steady(5), tables.steady_and_lists(5), tables.by_gang(5), tables.bill,
+        tenants.both_papers, physical.objectives,
     ],
 )  # fmt: skip
 def test_a_measure_of_what_is_kept(measure: Callable[[Result], Any], results: tuple[Result, Result]) -> None:

@@ -9,8 +9,8 @@ from gavel_small import workload
 from astraea.gavel.policies import POLICIES, get_policy
 from astraea.gavel.simulate import simulate
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.studies.gavel.placement import SERVERS, TOLD, belief, by_gang, mixed_grid, servers_grid
-from astraea.studies.gavel.runs import scale_of
+from astraea.studies.gavel.runs import SERVERS, TOLD, belief, mixed_grid, scale_of, servers_grid
+from astraea.studies.gavel.tables import by_gang
 
 #: gangs of two: "close" needs a server of its own, "loose" does not; each is also there on one GPU
 TWO = Throughputs(

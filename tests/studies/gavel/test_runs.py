@@ -101,7 +101,6 @@ def test_measures() -> None:
         "average_jct": 3, "average_ftf": 1.5, "sharing_loss": 0.25, "high_jct": 3.5, "low_jct": 2.5
     }  # fmt: skip
     assert list(got["jct"]) == [1, 2, 3, 6]
-    assert tables.batch(shown(jobs)) == {"makespan": 40}
     decided = shown(jobs.dropna())
     assert tables.bill(decided) == {"cost": 11, "missed": 0.25}
 
@@ -121,10 +120,7 @@ def test_figures_of_load() -> None:
     table, jobs = tables.load_figures(Answered([], index), 0)
     assert len(table) == 4 and not set(tables.LISTS) & set(table)
     assert set(jobs["jobs_per_hour"]) == {2.0} and len(jobs) == 6
-    behind = tables.with_distribution(table, jobs, "jct")
-    assert behind["average_jct"].notna().sum() == 4
-    points = behind[behind["share"].notna()]
-    assert points.loc[points["policy"] == "las", "jct"].tolist() == [2, 3, 4]
+    assert jobs.loc[jobs["policy"] == "las", "jct"].tolist() == [2, 3, 4]
     assert tables.times_less(table, "average_jct", "las", ["las-het"])["las-het"].tolist() == [2, 3]
 
 
@@ -181,7 +177,7 @@ def test_solve_times_have_a_row_each(throughputs: Throughputs) -> None:
 
 
 def test_crowd_offers_pairs_only_where_asked(throughputs: Throughputs) -> None:
-    alone, shared = (policies.crowd(throughputs, 12, pairs=p, seed=0) for p in (False, True))
+    alone, shared = (policies.crowd(throughputs, 12, pairs=p) for p in (False, True))
     assert len(alone.pairs) == 0 < len(shared.pairs) <= 66
     assert shared.pair_throughput.shape == (len(shared.pairs), 2, 3)
     assert alone.workers.tolist() == [3, 3, 3] and np.bincount(alone.entity).tolist() == [4, 4, 4]
