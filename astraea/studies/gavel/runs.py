@@ -51,18 +51,15 @@ class Scale(NamedTuple):
     multiple: tuple[float, ...]  # the same of gangs
     static: tuple[int, ...]  # numbers of jobs of a static trace
     seeds: int  # how many
-
-    @property
-    def cluster(self) -> tuple[int, int, int]:
-        """GPUs of each type [GPU]."""
-        return self.workers, self.workers, self.workers
+    cost: int  # jobs with a deadline
+    estimated: int  # jobs that must end in Fig 14; the second half of them is measured
 
 
 GAVEL_SCALES: Final[dict[str, Scale]] = {
-    "small": Scale(9, 60, 20, (1.0, 2.0), (0.5, 1.0), (30,), 1),
-    "paper": Scale(36, 2000, 1200, (2.0, 4.4, 5.8), (1.0, 2.0, 2.8), (100, 300), 1),
+    "small": Scale(9, 60, 20, (1.0, 2.0), (0.5, 1.0), (30,), 1, 40, 60),
+    "paper": Scale(36, 2000, 1200, (2.0, 4.4, 5.8), (1.0, 2.0, 2.8), (100, 300), 1, 500, 200),
     "full": Scale(36, 5000, 4000, (0.4, 1.2, 2.0, 2.8, 3.6, 4.4, 5.2, 6.0), (0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2),
-                  (100, 300, 500, 700), 3),
+                  (100, 300, 500, 700), 3, 500, 200),
 }  # fmt: skip
 
 FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -78,9 +75,6 @@ FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 
 ROUNDS: Final = (360.0, 720.0, 1440.0, 2880.0)
 """Lengths of a round in Fig 13a [s]."""
-
-ESTIMATED_JOBS: Final = {"small": 60, "paper": 200, "full": 200}
-"""Jobs that must end in Fig 14; the second half of them is measured."""
 
 FRACTION: Final = 0.3
 """Part of the co-location measurements that is made of a new job in Fig 14."""
@@ -125,64 +119,59 @@ def workloads(
             yield {"jobs_per_hour": rate, "seed": seed}, drawn
 
 
-def load_grid(figure: str, scale: str = "paper", table: str = "") -> Grid:
+def load_grid(figure: str, size: Scale, throughputs: Throughputs) -> Grid:
     """Runs of a figure of average JCT over load; columns figure, policy, jobs_per_hour, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
     trace, policies = FIGURES[figure]
     multiple = trace == "continuous-multiple"
     rates = size.multiple if multiple else size.single
     drawn = workloads(size, throughputs, rates, multiple=multiple, priorities=figure == "gavel20")
     return grid_of(
-        drawn, throughputs, size.cluster, {p: (p, Options(until=size.jobs)) for p in policies}, figure=figure
+        drawn, throughputs, (size.workers,) * 3, {p: (p, Options(until=size.jobs)) for p in policies}, figure=figure
     )
 
 
-def makespan_grid(scale: str = "paper", table: str = "") -> Grid:
+def makespan_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 19: all jobs are there at time 0; columns policy, jobs, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
     drawn = (
         ({"jobs": n, "seed": seed}, static(n, throughputs, multiple=True, seed=seed))
         for n in size.static
         for seed in range(size.seeds)
     )
     policies = ("fifo", "gandiva", "makespan", "makespan-het", "makespan-het-ss")
-    return grid_of(drawn, throughputs, size.cluster, {p: (p,) for p in policies})
+    return grid_of(drawn, throughputs, (size.workers,) * 3, {p: (p,) for p in policies})
 
 
-def cost_grid(scale: str = "paper", table: str = "") -> Grid:
+def cost_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """§7.3: 500 jobs with deadlines under the cost policies, on so many GPUs that none waits; columns policy, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
-    n = 40 if scale == "small" else 500
-    drawn = (({"seed": seed}, cost(2.0, throughputs, seed=seed, jobs=n)) for seed in range(size.seeds))
-    return grid_of(drawn, throughputs, (n,) * 3, {p: (p,) for p in ("max-throughput", "min-cost", "min-cost-slo")})
+    drawn = (({"seed": seed}, cost(2.0, throughputs, seed=seed, jobs=size.cost)) for seed in range(size.seeds))
+    return grid_of(
+        drawn, throughputs, (size.cost,) * 3, {p: (p,) for p in ("max-throughput", "min-cost", "min-cost-slo")}
+    )
 
 
-def rounds_grid(scale: str = "paper", table: str = "") -> Grid:
+def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13a: LAS het. with longer rounds, without overhead; columns policy, round_length [s], seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
     usual = Options(preemption_overhead=0.0, until=size.jobs)
     drawn = workloads(size, throughputs, [size.single[len(size.single) // 2]])
     by_seed = (({"seed": row["seed"]}, jobs) for row, jobs in drawn)
     cases = {length: ("las-het", replace(usual, round_length=length)) for length in ROUNDS}
-    return grid_of(by_seed, throughputs, size.cluster, cases, "round_length", policy="las-het")
+    return grid_of(by_seed, throughputs, (size.workers,) * 3, cases, "round_length", policy="las-het")
 
 
-def ideal_grid(scale: str = "paper", table: str = "") -> Grid:
+def ideal_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly; columns policy, load, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
     rounds = Options(preemption_overhead=0.0, until=size.jobs)
     cases = {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
-    return grid_of(workloads(size, throughputs, size.single), throughputs, size.cluster, cases)
+    return grid_of(workloads(size, throughputs, size.single), throughputs, (size.workers,) * 3, cases)
 
 
-def estimates_grid(scale: str = "paper", table: str = "") -> Grid:
+def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 14: LAS het. on 12 GPUs with measured, with estimated throughputs of pairs, and without space sharing.
 
     Every other job type is a reference (`estimated`), so that half of the jobs are of types never seen; or all are
     (`estimated-known`).
     """
-    size, throughputs = scale_of(scale), throughputs_of(table)
-    n, factor = ESTIMATED_JOBS[scale], 12 / (3 * size.workers)
+    n, factor = size.estimated, 12 / (3 * size.workers)
     kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
     grids = []
     for row, jobs in workloads(size, throughputs, [rate * factor for rate in size.single], jobs=n):
@@ -198,17 +187,15 @@ def estimates_grid(scale: str = "paper", table: str = "") -> Grid:
     return reduce(add, grids)
 
 
-def servers_grid(scale: str = "paper", table: str = "") -> Grid:
+def servers_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on servers of several sizes; columns policy, server_gpus, jobs_per_hour, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
     drawn = workloads(size, throughputs, size.multiple, multiple=True)
     cases = {gpus: ("las-het", Options(until=size.jobs, server_gpus=gpus)) for gpus in SERVERS}
-    return grid_of(drawn, throughputs, size.cluster, cases, "server_gpus", policy="las-het")
+    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, "server_gpus", policy="las-het")
 
 
-def mixed_grid(scale: str = "paper", table: str = "") -> Grid:
+def mixed_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on the mixed cluster; columns policy, told, jobs_per_hour, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
     workers = (max(size.workers // 2, max(SIZES)),) * 6  # the largest gang must be able to run
     drawn = workloads(size, throughputs, size.multiple, multiple=True)
     told = {name: None if name == "aware" else belief(throughputs, name) for name in TOLD}
@@ -229,5 +216,8 @@ def belief(throughputs: Throughputs, told: str) -> Throughputs:
 
 def gavel_grid(scale: str = "paper") -> Grid:
     """Every simulation of this module."""
+    evaluation = scale_of(scale), throughputs_of()
     others = (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid, servers_grid, mixed_grid)
-    return reduce(add, (*(load_grid(figure, scale) for figure in FIGURES), *(make(scale) for make in others)))
+    return reduce(
+        add, [*(load_grid(figure, *evaluation) for figure in FIGURES), *(make(*evaluation) for make in others)]
+    )

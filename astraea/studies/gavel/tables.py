@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,38 +41,23 @@ def speeds(throughputs: Throughputs) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(kinds, name="job type"))
 
 
-def steady(first: int) -> Callable[[Result], dict[str, Any]]:
-    """What is measured of the jobs from `first` on: JCT [s], finish-time fairness, sharing loss; JCT by priority."""
-
-    def measure(result: Result) -> dict[str, Any]:
-        jobs = result.jobs.iloc[first:]
-        high = jobs["weight"] == HIGH_PRIORITY
-        return {
-            "average_jct": float(jobs["jct"].mean()),
-            "average_ftf": float(jobs["finish_time_fairness"].mean()),
-            "sharing_loss": float((jobs["rho_job"] < SHARING_LOSS).mean()),
-            "high_jct": float(jobs.loc[high, "jct"].mean()),
-            "low_jct": float(jobs.loc[~high, "jct"].mean()),
-        }
-
-    return measure
+def steady(jobs: pd.DataFrame) -> dict[str, Any]:
+    """What is measured of jobs in the steady state: JCT [s], finish-time fairness, sharing loss; JCT by priority."""
+    high = jobs["weight"] == HIGH_PRIORITY
+    return {
+        "average_jct": float(jobs["jct"].mean()),
+        "average_ftf": float(jobs["finish_time_fairness"].mean()),
+        "sharing_loss": float((jobs["rho_job"] < SHARING_LOSS).mean()),
+        "high_jct": float(jobs.loc[high, "jct"].mean()),
+        "low_jct": float(jobs.loc[~high, "jct"].mean()),
+    }
 
 
-def steady_and_lists(first: int) -> Callable[[Result], dict[str, Any]]:
-    """`steady`, and `LISTS` of every measured job, those from `first` on."""
-    return lambda result: steady(first)(result) | {c: result.jobs[c].to_numpy()[first:] for c in LISTS}
-
-
-def by_gang(first: int) -> Callable[[Result], dict[str, Any]]:
-    """Average JCT [s] of the jobs from `first` on: of all, of gangs, and of jobs on one GPU."""
-
-    def measure(result: Result) -> dict[str, Any]:
-        jobs = result.jobs.iloc[first:]
-        gang = jobs["demand"] > 1
-        parts = {"average_jct": jobs, "gang_jct": jobs[gang], "single_jct": jobs[~gang]}
-        return {name: float(part["jct"].mean()) for name, part in parts.items()}
-
-    return measure
+def by_gang(jobs: pd.DataFrame) -> dict[str, Any]:
+    """Average JCT [s]: of all, of gangs, and of jobs on one GPU."""
+    gang = jobs["demand"] > 1
+    parts = {"average_jct": jobs, "gang_jct": jobs[gang], "single_jct": jobs[~gang]}
+    return {name: float(part["jct"].mean()) for name, part in parts.items()}
 
 
 def bill(result: Result) -> dict[str, Any]:
@@ -89,7 +74,12 @@ def load_figures(grid: Grid, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     tuple of DataFrame
         One row per run; and one row per measured job of the runs with the highest rate of arrival.
     """
-    table = grid.table(steady_and_lists(first))
+
+    def measure(result: Result) -> dict[str, Any]:
+        jobs = result.jobs.iloc[first:]
+        return steady(jobs) | {name: jobs[name].to_numpy() for name in LISTS}
+
+    table = grid.table(measure)
     high = table[table["jobs_per_hour"] == table["jobs_per_hour"].max()]
     jobs = high[["policy", "jobs_per_hour", "seed", *LISTS]].explode(list(LISTS), ignore_index=True)
     return table.drop(columns=list(LISTS)), jobs.astype(dict.fromkeys(LISTS, float))

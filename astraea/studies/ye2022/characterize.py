@@ -11,8 +11,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import FloatArray
-from astraea.core.errors import InputError
-from astraea.core.metrics import HOUR
+from astraea.core.metrics import HOUR, tenant_windows
 from astraea.core.result import Result
 from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
@@ -170,22 +169,14 @@ def tenant_utilization(trace: Trace, result: Result, step: float = HOUR) -> pd.D
         static quotas utilization is at most 1.
         A tenant whose quota is less than one GPU is left out: it has no cluster of its own.
     """
-    if step < HOUR or step % HOUR:
-        raise InputError(f"step must be a whole number of hours in seconds, at least 3600, got {step:g}")
-    quota = np.floor(result.gpus * trace.tenant_weight / trace.tenant_weight.sum())
-    held = result.timeline.pivot_table(index="time", columns="tenant", values="attained_service")[list(trace.tenants)]
-    end = min(round(trace.span / step) * step, held.index[-1])
-    at = held.loc[np.arange(0.0, end + 1, step)].to_numpy()
-    own = np.flatnonzero(quota >= 1)
-    share = np.diff(at, axis=0)[:, own] / (quota[own] * step)
-    names = np.array(trace.tenants, dtype=object)[own]
-    return pd.DataFrame(
-        {
-            "time": np.repeat(np.arange(len(share)) * step, len(own)),
-            "tenant": np.tile(names, len(share)),
-            "utilization": share.ravel(),
-        }
+    quota = pd.Series(np.floor(result.gpus * trace.tenant_weight / trace.tenant_weight.sum()), trace.tenants)
+    periods = tenant_windows(result, step, step)
+    periods = periods[periods["window_start"] < round(trace.span / step) * step].rename(
+        columns={"window_start": "time"}
     )
+    share = periods["attained_service"] / (periods["tenant"].map(quota) * step)
+    own = periods.assign(utilization=share)[(periods["tenant"].map(quota) >= 1).to_numpy()]
+    return own[["time", "tenant", "utilization"]].reset_index(drop=True)
 
 
 class Swap(NamedTuple):

@@ -19,6 +19,8 @@ from astraea.plots.stacked_area import shade, stacked_area
 from astraea.plots.style import LOOKS
 from astraea.studies.gavel import policies, runs, tables
 
+SMALL = runs.scale_of("small"), runs.throughputs_of()
+
 
 @pytest.fixture(scope="module")
 def throughputs() -> Throughputs:
@@ -32,7 +34,7 @@ def shown(jobs: pd.DataFrame) -> Result:
 @pytest.mark.parametrize("figure", runs.FIGURES)
 def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
     size, (trace, policies) = runs.scale_of("small"), runs.FIGURES[figure]
-    grid = runs.load_grid(figure, "small")
+    grid = runs.load_grid(figure, *SMALL)
     rates = size.multiple if trace.endswith("multiple") else size.single
     assert set(grid.index) == {"figure", "policy", "jobs_per_hour", "seed"}
     assert len(grid.runs) == len(grid.index) == len(policies) * len(rates) * size.seeds
@@ -47,12 +49,12 @@ def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
 
 def test_every_gang_of_every_grid_fits_its_cluster() -> None:
     for figure in runs.FIGURES:
-        for run in runs.load_grid(figure, "small").runs:
+        for run in runs.load_grid(figure, *SMALL).runs:
             assert run.arguments.workload.scale_factor.max() <= max(run.arguments.workers)
 
 
 def test_load_is_the_only_thing_that_a_rate_changes() -> None:
-    slow, fast = runs.load_grid("gavel10", "small").runs[:: len(runs.FIGURES["gavel10"][1])][:2]
+    slow, fast = runs.load_grid("gavel10", *SMALL).runs[:: len(runs.FIGURES["gavel10"][1])][:2]
     assert slow.arguments.workload.job_type == fast.arguments.workload.job_type
     np.testing.assert_array_equal(slow.arguments.workload.total_steps, fast.arguments.workload.total_steps)
     assert slow.arguments.workload.arrival_time[-1] > fast.arguments.workload.arrival_time[-1]
@@ -60,25 +62,25 @@ def test_load_is_the_only_thing_that_a_rate_changes() -> None:
 
 def test_further_grids() -> None:
     size = runs.scale_of("small")
-    batch = runs.makespan_grid("small")
+    batch = runs.makespan_grid(*SMALL)
     assert set(batch.index["jobs"]) == set(size.static)
     assert all((run.arguments.workload.arrival_time == 0).all() for run in batch.runs)
     assert {"fifo", "gandiva", "makespan-het", "makespan-het-ss"} <= set(batch.index["policy"])
-    bills = runs.cost_grid("small")
+    bills = runs.cost_grid(*SMALL)
     assert list(bills.index["policy"]) == ["max-throughput", "min-cost", "min-cost-slo"] * size.seeds
     assert all(np.isfinite(run.arguments.workload.slo).all() for run in bills.runs)
     assert all(min(run.arguments.workers) >= len(run.arguments.workload) for run in bills.runs)
-    rounds = runs.rounds_grid("small")
+    rounds = runs.rounds_grid(*SMALL)
     assert sorted(set(rounds.index["round_length"])) == list(runs.ROUNDS)
     assert {run.arguments.options.round_length for run in rounds.runs} == set(runs.ROUNDS)
     assert {run.arguments.options.preemption_overhead for run in rounds.runs} == {0.0}
 
 
 def test_ideal_and_estimates() -> None:
-    ideal = runs.ideal_grid("small")
+    ideal = runs.ideal_grid(*SMALL)
     assert set(ideal.index["policy"]) == {"rounds", "ideal"}
     assert len({run.key for run in ideal.runs}) == len(ideal.runs)
-    estimates = runs.estimates_grid("small")
+    estimates = runs.estimates_grid(*SMALL)
     assert set(estimates.index["policy"]) == {"oracle", "estimated", "estimated-known", "none"}
     assert {run.arguments.workers for run in estimates.runs} == {(4, 4, 4)}
     assert len({run.key for run in estimates.runs}) == len(estimates.runs)
@@ -86,7 +88,7 @@ def test_ideal_and_estimates() -> None:
 
 def test_a_scale_that_does_not_exist() -> None:
     with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'tiny'"):
-        runs.load_grid("gavel08", "tiny")
+        runs.scale_of("tiny")
 
 
 def test_measures() -> None:
@@ -95,12 +97,9 @@ def test_measures() -> None:
          "weight": [1.0, 5, 1, 1, 5], "cost": [1.0, 2, 3, 4, 5], "end_time": [9.0, 9, 9, 9, 40],
          "slo_met": pd.array([True, True, False, None, True], "boolean")}
     )  # fmt: skip
-    got = tables.steady_and_lists(1)(shown(jobs))
-    numbers = {k: v for k, v in got.items() if k not in tables.LISTS}
-    assert numbers == {
+    assert tables.steady(jobs.iloc[1:]) == {
         "average_jct": 3, "average_ftf": 1.5, "sharing_loss": 0.25, "high_jct": 3.5, "low_jct": 2.5
     }  # fmt: skip
-    assert list(got["jct"]) == [1, 2, 3, 6]
     decided = shown(jobs.dropna())
     assert tables.bill(decided) == {"cost": 11, "missed": 0.25}
 
