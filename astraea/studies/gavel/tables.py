@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,6 @@ from astraea.gavel.policy_calls import PRICES
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.studies.gavel.runs import GAVEL_SCALES, scale_of
-
-LISTS: Final = ("jct", "finish_time_fairness")
-"""What is kept of every job, for distributions."""
 
 
 def speeds(throughputs: Throughputs) -> pd.DataFrame:
@@ -74,15 +71,9 @@ def load_figures(grid: Grid, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     tuple of DataFrame
         One row per run; and one row per measured job of the runs with the highest rate of arrival.
     """
-
-    def measure(result: Result) -> dict[str, Any]:
-        jobs = result.jobs.iloc[first:]
-        return steady(jobs) | {name: jobs[name].to_numpy() for name in LISTS}
-
-    table = grid.table(measure)
-    high = table[table["jobs_per_hour"] == table["jobs_per_hour"].max()]
-    jobs = high[["policy", "jobs_per_hour", "seed", *LISTS]].explode(list(LISTS), ignore_index=True)
-    return table.drop(columns=list(LISTS)), jobs.astype(dict.fromkeys(LISTS, float))
+    jobs = grid.table(lambda result: result.jobs.iloc[first:][["jct", "finish_time_fairness"]])
+    high = jobs["jobs_per_hour"] == jobs["jobs_per_hour"].max()
+    return grid.table(lambda result: steady(result.jobs.iloc[first:])), jobs[high]
 
 
 def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequence[str]) -> pd.DataFrame:

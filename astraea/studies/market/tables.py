@@ -10,7 +10,6 @@ Every table takes the name of a trace (as `traces.named.named_trace`) and a scal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Any, Final, NamedTuple
@@ -172,7 +171,7 @@ def fairness_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     DataFrame, columns scheduler, trial, tenant, alpha
         As of `metrics.revenue_fairness`.
     """
-    return _each(trace, scale, "Figs 7 and 13", "tenant", ["alpha"]).astype({"tenant": np.int64})
+    return _each(trace, scale, "Figs 7 and 13", "tenant", "alpha").astype({"tenant": np.int64})
 
 
 def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -208,7 +207,7 @@ def admission_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame
     -------
     DataFrame, columns scheduler, trial, job_id, ideal, cost
     """
-    return _each(trace, scale, "Fig 12", "job_id", ["ideal", "cost"])
+    return _each(trace, scale, "Fig 12", "job_id", "ideal", "cost")
 
 
 def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -219,7 +218,7 @@ def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFra
     DataFrame, columns scheduler, trial, hour, utilization
         0 after a scheduler's makespan; what BatchSche has after the last of the others is left out.
     """
-    found = _each(trace, scale, "Figs 7 and 13", "hour", ["utilization"]).astype({"hour": np.int64})
+    found = _each(trace, scale, "Figs 7 and 13", "hour", "utilization").astype({"hour": np.int64})
     last = int(found.loc[found["scheduler"] != "batch-sche", "hour"].max())
     keys = ["scheduler", "trial"]
     every = found[keys].drop_duplicates().merge(pd.DataFrame({"hour": range(1, last + 1)}), how="cross")
@@ -235,7 +234,7 @@ def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
         Variance of revenue fairness over tenants, NaN where there is none (`fairness_table`).
     """
     found = plans(trace, scale, "Table 2").table(
-        lambda numbers: _once(numbers) | {"variance": _of(numbers, "alpha").var(ddof=0)}
+        lambda numbers: _once(numbers) | {"variance": numbers.loc[numbers["tenant"].notna(), "alpha"].var(ddof=0)}
     )
     return found[["tenants", "trial", "revenue_per_job", "variance"]]
 
@@ -257,21 +256,12 @@ def properties_table(scale: str = "paper") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["property", "instances", "violations", "counter_example"])
 
 
-def _each(trace: str, scale: str, figure: str, item: str, quantities: Sequence[str]) -> pd.DataFrame:
+def _each(trace: str, scale: str, figure: str, item: str, *quantities: str) -> pd.DataFrame:
     """Quantities that the plans have of every item; columns scheduler, trial, `item`, and these."""
-
-    def listed(numbers: pd.DataFrame) -> pd.DataFrame:
-        items = numbers.loc[numbers["quantity"] == quantities[0], "item"].to_numpy()
-        return pd.DataFrame({item: items, **{q: _of(numbers, q).to_numpy() for q in quantities}})
-
-    return plans(trace, scale, figure).table(listed)[["scheduler", "trial", item, *quantities]]
+    found = plans(trace, scale, figure).table(lambda numbers: numbers[[item, *quantities]].dropna(subset=item))
+    return found[["scheduler", "trial", item, *quantities]]
 
 
 def _once(numbers: pd.DataFrame) -> dict[Any, Any]:
     """What a plan has once, as a row."""
-    return numbers[numbers["item"] == ""].set_index("quantity")["value"].to_dict()
-
-
-def _of(numbers: pd.DataFrame, quantity: str) -> pd.Series[float]:
-    """Values of one quantity."""
-    return numbers.loc[numbers["quantity"] == quantity, "value"]
+    return numbers.iloc[0].dropna().to_dict()

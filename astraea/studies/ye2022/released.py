@@ -27,7 +27,7 @@ from astraea.core.metrics import DAY, HOUR, SHARING_LOSS, summary
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.studies.ye2022.evaluation import few_seeds, grid_of, run_of, workloads
-from astraea.studies.ye2022.tables import fairness_figures, long_form, relative_to
+from astraea.studies.ye2022.tables import fairness_figures, relative_to
 from astraea.traces.trace import Trace
 
 OPTIONS: Final[dict[str, float]] = {
@@ -119,31 +119,32 @@ def whole_minutes(trace: Trace) -> Trace:
 def study_figures(result: Result) -> dict[str, Any]:
     """Efficiency and fairness of one run; times in s, shares in [0, 1].
 
-    Returns
-    -------
-    dict
-        Scalars by name (`first_wait` is the mean time from submission to the first lease, `longest_wait` the largest
-        sum of a job's waits; of `astraea-released` also its `job_order`, and `skipped_neighbour`, whether the flaw of
-        the released simulator was in it), and arrays with one value per job: its tenant, its slowdown, `waited_loss`
-        (rho_job below 0.95 and a wait of a round or longer), `held` (GPUs that its tenant held at the last full hour
-        before its submission).
+    `first_wait` is the mean time from submission to the first lease, `longest_wait` the largest sum of a job's waits;
+    of `astraea-released` also its `job_order`, and `skipped_neighbour`, whether its flaw was in it.
     """
     jobs, figures, about = result.jobs, summary(result) | fairness_figures(result), result.provenance
     is_released = result.policy == "astraea-released"
-    waited = jobs["queueing_delay"] >= float(about["interval"])
     return {
         **{name: figures[name] for name in FIGURES},
         "first_wait": float((jobs["first_start_time"] - jobs["submit_time"]).mean()),
         "longest_wait": float(jobs["queueing_delay"].max()),
         "overhead_share": figures["overhead_share"],
         "preemptions_per_job": float(jobs["preemptions"].mean()),
-        "tenant": jobs["tenant"].to_numpy(),
-        "slowdown": jobs["slowdown"].to_numpy(),
-        "loses": (waited & (jobs["rho_job"] < SHARING_LOSS)).to_numpy(),
-        "held": held_at_submission(result),
         "job_order": about["parameters"]["job_order"] if is_released else np.nan,
         "skipped_neighbour": str(about["list_removal_flaw"]).lower() if is_released else np.nan,
     }
+
+
+def job_figures(result: Result) -> pd.DataFrame:
+    """One row per job: columns tenant, slowdown, loses, held.
+
+    `loses` if it has waited_loss (rho_job below 0.95 and a wait of a round or longer), `held` are the GPUs that its
+    tenant held at the last full hour before its submission [GPU].
+    """
+    jobs = result.jobs
+    waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
+    loses = waited & (jobs["rho_job"] < SHARING_LOSS)
+    return jobs[["tenant", "slowdown"]].assign(loses=loses, held=held_at_submission(result))
 
 
 def held_at_submission(result: Result) -> np.ndarray:
@@ -196,10 +197,10 @@ HELD_BANDS: Final = {"below 20 %": (-np.inf, 0.2), "20 to 100 %": (0.2, 1.0), "1
 LOAD_BANDS: Final = {"below 100 %": (-np.inf, 1.0), "100 % and more": (1.0, np.inf)}
 
 
-def job_groups(table: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
+def job_groups(jobs: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
     """Slowdown and losses of the jobs, by what their tenants hold and ask for.
 
-    `table` is measured with `study_figures`; `loads` is `tenant_loads` of every seed, with the column seed.
+    `jobs` are measured with `job_figures`; `loads` is `tenant_loads` of every seed, with the column seed.
 
     Returns
     -------
@@ -208,7 +209,6 @@ def job_groups(table: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
         `slowdown` the mean, `loses` the share of its jobs with waited_loss. Means over the jobs of all seeds. ``held``
         is what the tenant held before the submission over its quota.
     """
-    jobs = long_form(table, ["variant", "seed"], ["tenant", "slowdown", "loses", "held"])
     jobs = jobs.merge(loads, on=["seed", "tenant"], validate="many_to_one")
     jobs["held"] /= jobs["quota"]
     rows = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -33,21 +33,17 @@ def fairness_figures(result: Result) -> dict[str, Any]:
     dict
         sharing_loss : share of jobs with rho_job < 0.95.
         waited_loss : share of all jobs that have rho_job < 0.95 and waited a scheduling round or longer.
-        tenant_sharing_loss, tenant_below_99, tenant_below_95 : share of cases with rho_tenant below 1, 0.99, 0.95.
-        rho_job : array, one value per job.
-        tenant, rho_tenant : arrays, one value per (tenant, window) case that is owed something.
+        tenant_sharing_loss, tenant_below_99, tenant_below_95 : share of (tenant, window) cases with rho_tenant below 1,
+            0.99, 0.95, of those that are owed something.
     """
     jobs = result.jobs.dropna(subset=["rho_job"])
     loses = jobs["rho_job"] < SHARING_LOSS
     waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
-    cases = tenant_windows(result).dropna(subset=["rho_tenant"])
+    rho = tenant_windows(result)["rho_tenant"].dropna()
     return {
         "sharing_loss": sharing_loss(result),
         "waited_loss": float((loses & waited).mean()),
-        **{name: float((cases["rho_tenant"] < level - SLACK).mean()) for name, level in TENANT_LEVELS.items()},
-        "rho_job": jobs["rho_job"].to_numpy(),
-        "tenant": cases["tenant"].to_numpy(),
-        "rho_tenant": cases["rho_tenant"].to_numpy(),
+        **{name: float((rho < level - SLACK).mean()) for name, level in TENANT_LEVELS.items()},
     }
 
 
@@ -60,8 +56,7 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
         Scalars by name; times in s, shares in [0, 1]. `busy_utilization` is that until the last submission, as the
         whole includes the days in which a few long jobs run out. `slowdown_one_node` is the average over jobs that one
         node can hold, `slowdown_more_nodes` over the others (NaN without one), `slowdown_other_99` over all but the
-        slowest hundredth, and `slowdown_slowest_share` is the part of that hundredth in the sum. `slowdown` is an
-        array, one value per job.
+        slowest hundredth, and `slowdown_slowest_share` is the part of that hundredth in the sum.
     """
     jobs, figures = result.jobs, summary(result)
     rising = np.sort(jobs["slowdown"].to_numpy())
@@ -77,7 +72,6 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
         "busy_utilization": busy_utilization(result),
         "leases_per_job": float(jobs["leases"].mean()),
         "preemptions_per_job": float(jobs["preemptions"].mean()),
-        "slowdown": jobs["slowdown"].to_numpy(),
     }
 
 
@@ -117,13 +111,6 @@ def cluster_timeline(result: Result) -> pd.DataFrame:
     """Sums over all tenants at every whole hour: columns time [s], attained_service [GPU-s], held, waiting [GPU]."""
     columns = ["attained_service", "held", "waiting"]
     return result.timeline.groupby("time", sort=True)[columns].sum().reset_index()
-
-
-def long_form(table: pd.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """One row per element of the arrays in `columns` (equally long in a row), with the `keys` of its row repeated."""
-    lengths = table[columns[0]].map(len).to_numpy()
-    spread = {key: np.repeat(table[key].to_numpy(), lengths) for key in keys}
-    return pd.DataFrame({**spread, **{column: np.concatenate(table[column].tolist()) for column in columns}})
 
 
 def plus_minus(frame: pd.DataFrame, by: str, columns: Mapping[str, tuple[str, float]], digits: int = 3) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -104,22 +104,19 @@ def test_measures() -> None:
     assert tables.bill(decided) == {"cost": 11, "missed": 0.25}
 
 
-class Answered(Grid):
-    """A grid whose results are given."""
-
-    def table(self, measure: Any = None, **_: Any) -> pd.DataFrame:
-        lists = {name: [np.arange(3.0) + k for k in range(len(self.index))] for name in tables.LISTS}
-        return self.index.assign(average_jct=[4.0, 2.0, 9.0, 3.0], **lists)
-
-
-def test_figures_of_load() -> None:
+def test_figures_of_load(monkeypatch: pytest.MonkeyPatch) -> None:
     index = pd.DataFrame(
         {"policy": ["las", "las-het"] * 2, "jobs_per_hour": [1.0, 1, 2, 2], "seed": 0, "figure": "gavel08"}
     )
-    table, jobs = tables.load_figures(Answered([], index), 0)
-    assert len(table) == 4 and not set(tables.LISTS) & set(table)
-    assert set(jobs["jobs_per_hour"]) == {2.0} and len(jobs) == 6
-    assert jobs.loc[jobs["policy"] == "las", "jct"].tolist() == [2, 3, 4]
+    results = [
+        shown(pd.DataFrame({"jct": [99.0, jct, jct + 1], "finish_time_fairness": 1.0, "rho_job": 1.0, "weight": 1.0}))
+        for jct in (3.5, 1.5, 8.5, 2.5)
+    ]
+    monkeypatch.setattr("astraea.experiments.grid.measured", lambda _, measure, **__: [measure(r) for r in results])
+    table, jobs = tables.load_figures(Grid([SimpleNamespace(columns={})] * 4, index), 1)
+    assert table["average_jct"].tolist() == [4, 2, 9, 3]
+    assert set(jobs["jobs_per_hour"]) == {2.0} and len(jobs) == 4
+    assert jobs.loc[jobs["policy"] == "las", "jct"].tolist() == [8.5, 9.5]
     assert tables.times_less(table, "average_jct", "las", ["las-het"])["las-het"].tolist() == [2, 3]
 
 

@@ -53,7 +53,7 @@ def equal(a: Any, b: Any) -> None:
     [
         summary, tenant_windows, tables.fairness_figures, tables.efficiency_figures, tables.longest_waits,
         tables.cluster_timeline, one_tenant.tenant_figures, one_tenant.hourly_service, burst.burst_figures,
-        released.study_figures,
+        released.study_figures, released.job_figures,
     ],
 )  # fmt: skip
 def test_a_measure_of_what_is_kept(measure: Callable[[Result], Any], results: tuple[Result, Result]) -> None:
