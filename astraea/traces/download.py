@@ -224,3 +224,4 @@ def _announce(name: str, source: Source, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < source.size:
         raise InputError(f"{name}: needs {source.size / 1e9:.2f} GB, but its disk has only {free / 1e9:.2f} GB left")
+

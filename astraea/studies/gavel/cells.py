@@ -52,40 +52,21 @@ def simulated(*arguments: Any) -> Result:
 
 
 def grid_of(
-    drawn: Iterable[tuple[Mapping[str, Any], Workload]],
-    throughputs: Throughputs,
-    workers: tuple[int, ...],
-    cases: Mapping[Any, tuple[Any, ...]],
-    column: str = "policy",
-    **same: Any,
-) -> Grid:
+    drawn: Iterable[tuple[Mapping[str, Any], Workload]], throughputs: Throughputs, workers: tuple[int, ...],
+    cases: Mapping[Any, tuple[Any, ...]], column: str = "policy", **same: Any,
+) -> Grid:  # fmt: skip
     """Every case on every workload, the case changing fastest.
 
-    Parameters
-    ----------
-    drawn : iterable of (mapping, Workload)
-        What distinguishes each workload, as a row of the index, and its jobs.
-    throughputs, workers
-        Of all cells.
-    cases : mapping of name to tuple
-        The further fields of a `Cell`: policy, options, is_ideal, believed.
-    column : str
-        Of the index: the name of the case.
-    **same
-        Further columns, which stand first.
+    `drawn` has what distinguishes each workload, as a row of the index, and its jobs. A case is the further fields of a
+    `Cell` (policy, options, is_ideal, believed), under the name that it has in the `column` of the index. Columns that
+    are the `same` in all rows stand first.
     """
     made = []
     for row, jobs in drawn:
         for name, case in cases.items():
             cell = Cell(jobs, throughputs, workers, *case)
-            call = Call(
-                simulated,
-                cell,
-                {"workload": jobs.name, "workers": " + ".join(map(str, workers)), "policy": cell.policy},
-                code=("gavel",),
-                large=(jobs, throughputs),
-                expected=get_policy(cell.policy).expected * (cell.options.until or len(jobs)),
-                kept=READ,
-            )
+            columns = {"workload": jobs.name, "workers": " + ".join(map(str, workers)), "policy": cell.policy}
+            seconds = get_policy(cell.policy).expected * (cell.options.until or len(jobs))
+            call = Call(simulated, cell, columns, ("gavel",), (jobs, throughputs), seconds, READ)
             made.append((call, {**same, column: name, **row}))
     return Grid.of(made)

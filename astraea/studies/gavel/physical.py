@@ -98,10 +98,7 @@ def physical(trace: str, throughputs: Throughputs, *, seed: int) -> Workload:
 def table3_grid(scale: str = "paper", table: str = "", folder: str = "") -> Grid:
     """Both policies on both traces, drawn and, where their folder is named, the authors'; jobs in the column `jobs`.
 
-    Raises
-    ------
-    InputError
-        If there is no such folder, a file of it cannot be read, or the job types of a file are not known.
+    `InputError` if there is no such folder, a file of it cannot be read, or the job types of a file are not known.
     """
     throughputs = throughputs_of(table)
     if folder and not Path(folder).is_dir():

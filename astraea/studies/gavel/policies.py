@@ -46,16 +46,9 @@ PAIR_GAIN: Final = 1.1
 
 
 def moment(throughput: npt.ArrayLike, workers: npt.ArrayLike, **columns: Any) -> Problem:
-    """Jobs that have just arrived, on one GPU each, equal in all that is not given.
+    """Jobs that have just arrived, on one GPU each, equal in all that is not given; `columns` as in `Problem`.
 
-    Parameters
-    ----------
-    throughput : array of float, shape (n, J)
-        [steps/s].
-    workers : array of int, shape (J,)
-        [GPU].
-    **columns
-        Other attributes of `Problem`.
+    `throughput` has the shape (n, J) [steps/s], `workers` (J,) [GPU].
     """
     speed = np.asarray(throughput, np.float64)
     n, types = speed.shape
@@ -133,11 +126,10 @@ def worked_examples() -> pd.DataFrame:
         `quantity` is "LAS het. allocation" (§4.1, the fractions of X), "gain over isolated" (§4.1, the least gain of a
         job's throughput [%]) or "water filling" (§4.3, throughputs after the first step and in the end).
     """
-    rows: list[tuple[str, int, str, float, float]] = []
     problem = three_jobs()
     best = answer("las-het", problem)
     printed = ((0.45, 0.0), (0.45, 0.09), (0.09, 0.91))
-    rows += [
+    rows = [
         ("LAS het. allocation", m, problem.types[j], printed[m][j], float(best.alone[m, j]))
         for m in range(3)
         for j in range(2)

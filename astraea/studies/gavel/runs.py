@@ -22,7 +22,7 @@ mixed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -86,48 +86,31 @@ TOLD: Final = ("blind", "strict", "aware")
 """What LAS het. is told of placement on the mixed cluster."""
 
 
-def scale_of(scale: str) -> Scale:
-    """How much is simulated; `InputError` for a scale that does not exist."""
-    return at_scale(GAVEL_SCALES, scale)
-
-
 def throughputs_of(path: str | Path = "") -> Throughputs:
     """Measured throughputs from a file, or the compact table if no file is named."""
     return Throughputs.read(path) if path else Throughputs.compact()
 
 
 def workloads(
-    size: Scale, throughputs: Throughputs, rates: Sequence[float], *, jobs: int = 0, **options: bool
+    size: Scale, throughputs: Throughputs, *, multiple: bool = False, priorities: bool = False
 ) -> Iterator[tuple[dict[str, Any], Workload]]:
-    """Draw continuous traces: `jobs_per_hour` and `seed` of each, and its jobs.
+    """Draw continuous traces, as `continuous` does: `jobs_per_hour` and `seed` of each, and its jobs.
 
     Arrivals go on after the last measured job, so that it meets the load of the others.
-
-    Parameters
-    ----------
-    rates : sequence of float
-        Of arrival [1/h].
-    jobs : int
-        That must end; those of the scale if not given.
-    **options
-        `multiple` and `priorities`, as in `continuous`.
     """
-    n = jobs or size.jobs
-    for rate in rates:
+    for rate in size.multiple if multiple else size.single:
         for seed in range(size.seeds):
-            drawn = continuous(n + n // 2, rate, throughputs, **{"multiple": False, **options}, seed=seed)
-            yield {"jobs_per_hour": rate, "seed": seed}, drawn
+            n = size.jobs + size.jobs // 2
+            jobs = continuous(n, rate, throughputs, multiple=multiple, priorities=priorities, seed=seed)
+            yield {"jobs_per_hour": rate, "seed": seed}, jobs
 
 
 def load_grid(figure: str, size: Scale, throughputs: Throughputs) -> Grid:
     """Runs of a figure of average JCT over load; columns figure, policy, jobs_per_hour, seed."""
     trace, policies = FIGURES[figure]
-    multiple = trace == "continuous-multiple"
-    rates = size.multiple if multiple else size.single
-    drawn = workloads(size, throughputs, rates, multiple=multiple, priorities=figure == "gavel20")
-    return grid_of(
-        drawn, throughputs, (size.workers,) * 3, {p: (p, Options(until=size.jobs)) for p in policies}, figure=figure
-    )
+    drawn = workloads(size, throughputs, multiple=trace == "continuous-multiple", priorities=figure == "gavel20")
+    cases = {p: (p, Options(until=size.jobs)) for p in policies}
+    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, figure=figure)
 
 
 def makespan_grid(size: Scale, throughputs: Throughputs) -> Grid:
@@ -144,15 +127,14 @@ def makespan_grid(size: Scale, throughputs: Throughputs) -> Grid:
 def cost_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """§7.3: 500 jobs with deadlines under the cost policies, on so many GPUs that none waits; columns policy, seed."""
     drawn = (({"seed": seed}, cost(2.0, throughputs, seed=seed, jobs=size.cost)) for seed in range(size.seeds))
-    return grid_of(
-        drawn, throughputs, (size.cost,) * 3, {p: (p,) for p in ("max-throughput", "min-cost", "min-cost-slo")}
-    )
+    cases = {p: (p,) for p in ("max-throughput", "min-cost", "min-cost-slo")}
+    return grid_of(drawn, throughputs, (size.cost,) * 3, cases)
 
 
 def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13a: LAS het. with longer rounds, without overhead; columns policy, round_length [s], seed."""
     usual = Options(preemption_overhead=0.0, until=size.jobs)
-    drawn = workloads(size, throughputs, [size.single[len(size.single) // 2]])
+    drawn = workloads(size._replace(single=size.single[len(size.single) // 2 :][:1]), throughputs)
     by_seed = (({"seed": row["seed"]}, jobs) for row, jobs in drawn)
     cases = {length: ("las-het", replace(usual, round_length=length)) for length in ROUNDS}
     return grid_of(by_seed, throughputs, (size.workers,) * 3, cases, "round_length", policy="las-het")
@@ -162,7 +144,7 @@ def ideal_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly; columns policy, load, seed."""
     rounds = Options(preemption_overhead=0.0, until=size.jobs)
     cases = {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
-    return grid_of(workloads(size, throughputs, size.single), throughputs, (size.workers,) * 3, cases)
+    return grid_of(workloads(size, throughputs), throughputs, (size.workers,) * 3, cases)
 
 
 def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
@@ -172,9 +154,10 @@ def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
     (`estimated-known`).
     """
     n, factor = size.estimated, 12 / (3 * size.workers)
+    smaller = size._replace(jobs=n, single=tuple(rate * factor for rate in size.single))
     kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
     grids = []
-    for row, jobs in workloads(size, throughputs, [rate * factor for rate in size.single], jobs=n):
+    for row, jobs in workloads(smaller, throughputs):
         known, new = (
             Estimator(throughputs, k, fraction=FRACTION, seed=row["seed"]).throughputs() for k in (kinds, kinds[::2])
         )
@@ -189,7 +172,7 @@ def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 def servers_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on servers of several sizes; columns policy, server_gpus, jobs_per_hour, seed."""
-    drawn = workloads(size, throughputs, size.multiple, multiple=True)
+    drawn = workloads(size, throughputs, multiple=True)
     cases = {gpus: ("las-het", Options(until=size.jobs, server_gpus=gpus)) for gpus in SERVERS}
     return grid_of(drawn, throughputs, (size.workers,) * 3, cases, "server_gpus", policy="las-het")
 
@@ -197,7 +180,7 @@ def servers_grid(size: Scale, throughputs: Throughputs) -> Grid:
 def mixed_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on the mixed cluster; columns policy, told, jobs_per_hour, seed."""
     workers = (max(size.workers // 2, max(SIZES)),) * 6  # the largest gang must be able to run
-    drawn = workloads(size, throughputs, size.multiple, multiple=True)
+    drawn = workloads(size, throughputs, multiple=True)
     told = {name: None if name == "aware" else belief(throughputs, name) for name in TOLD}
     cases = {name: ("las-het", Options(until=size.jobs), False, believed) for name, believed in told.items()}
     return grid_of(drawn, throughputs.by_placement(), workers, cases, "told", policy="las-het")
@@ -216,7 +199,7 @@ def belief(throughputs: Throughputs, told: str) -> Throughputs:
 
 def gavel_grid(scale: str = "paper") -> Grid:
     """Every simulation of this module."""
-    evaluation = scale_of(scale), throughputs_of()
+    evaluation = at_scale(GAVEL_SCALES, scale), throughputs_of()
     others = (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid, servers_grid, mixed_grid)
     return reduce(
         add, [*(load_grid(figure, *evaluation) for figure in FIGURES), *(make(*evaluation) for make in others)]

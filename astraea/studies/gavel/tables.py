@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from astraea.gavel.generators import HIGH_PRIORITY
 from astraea.gavel.policy_calls import PRICES
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.studies.gavel.runs import GAVEL_SCALES, scale_of
+from astraea.studies.gavel.runs import GAVEL_SCALES
+from astraea.studies.scales import at_scale
 
 
 def speeds(throughputs: Throughputs) -> pd.DataFrame:
@@ -66,10 +68,7 @@ def bill(result: Result) -> dict[str, Any]:
 def load_figures(grid: Grid, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What a figure of average JCT over load shows; `first` is the first job that is measured.
 
-    Returns
-    -------
-    tuple of DataFrame
-        One row per run; and one row per measured job of the runs with the highest rate of arrival.
+    One row per run; and one row per measured job of the runs with the highest rate of arrival.
     """
     jobs = grid.table(lambda result: result.jobs.iloc[first:][["jct", "finish_time_fairness"]])
     high = jobs["jobs_per_hour"] == jobs["jobs_per_hour"].max()
@@ -77,12 +76,7 @@ def load_figures(grid: Grid, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequence[str]) -> pd.DataFrame:
-    """How many times smaller a figure is than under a baseline, between means over seeds.
-
-    Returns
-    -------
-    DataFrame, index jobs_per_hour, one column per policy
-    """
+    """How many times smaller means over seeds are than under a baseline; index jobs_per_hour, columns policies."""
     wide = table.pivot_table(index="jobs_per_hour", columns="policy", values=column)
     return pd.DataFrame({name: wide[baseline] / wide[name] for name in policies})
 
@@ -90,12 +84,7 @@ def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequen
 def estimate_errors(throughputs: Throughputs, fractions: Sequence[float], every: Sequence[int]) -> pd.DataFrame:
     """How well pairs that were never measured are estimated ([Narayanan2020] §3.3).
 
-    Parameters
-    ----------
-    fractions : sequence of float
-        Parts of a new job's measurements that are made.
-    every : sequence of int
-        Every k-th job type is a reference.
+    Every k-th job type is a reference, for each k of `every`; `fractions` are parts of a new job's measurements.
 
     Returns
     -------
@@ -103,19 +92,17 @@ def estimate_errors(throughputs: Throughputs, fractions: Sequence[float], every:
         `error` is the mean absolute error of a normalized throughput over the job types that are no reference, over all
         where all are.
     """
-    rows = []
-    for k in every:
-        for fraction in fractions:
-            kinds = [kind for kind, size in throughputs.configurations if size == 1]
-            found = Estimator(throughputs, kinds[::k], fraction=fraction, seed=0).accuracy()
-            new = found[~found["is_reference"]] if k > 1 else found
-            rows.append((len(kinds[::k]), fraction, float(new["error"].mean())))
+    kinds, rows = [kind for kind, size in throughputs.configurations if size == 1], []
+    for k, fraction in product(every, fractions):
+        found = Estimator(throughputs, kinds[::k], fraction=fraction, seed=0).accuracy()
+        new = found[~found["is_reference"]] if k > 1 else found
+        rows.append((len(kinds[::k]), fraction, float(new["error"].mean())))
     return pd.DataFrame(rows, columns=["references", "fraction", "error"])
 
 
 def limits(scale: str, throughputs: Throughputs) -> list[str]:
     """In what this reproduction is smaller than the paper's evaluation, in sentences."""
-    here, paper = scale_of(scale), GAVEL_SCALES["full"]
+    here, paper = at_scale(GAVEL_SCALES, scale), GAVEL_SCALES["full"]
     sentences = [
         f"Throughputs: {Path(throughputs.name).name}"
         + (", rounded facts and three rules, no measurements." if throughputs.name == "the compact table" else ".")

@@ -56,20 +56,12 @@ LOAD: Final = 0.9
 SEEDS: Final = {"small": 1, "paper": 2, "full": 3}
 """Of a synthetic trace; a real one is one trace."""
 
-TENANTS_BELOW: Final = {"": 1.0, "_95": 0.95}
-"""End of a column's name -> the rho_tenant below which a case counts."""
-
 
 def tenants_grid(scale: str = "paper", table: str = "", trace: str = "philly") -> Grid:
     """Every policy of `POLICIES` on the same jobs; columns policy, seed, workers [GPU of each type].
 
-    Parameters
-    ----------
-    scale : {"small", "paper", "full"}
-    table : path, optional
-        Measured throughputs.
-    trace : str
-        As in `traces.named.named_trace`, or Gavel's traces in a file or a folder, one tenant each; these need `table`.
+    `table` is a file of measured throughputs, if any; `trace` is as in `traces.named.named_trace`, or Gavel's traces in
+    a file or a folder, one tenant each, which need `table`.
     """
     throughputs = throughputs_of(table)
     grids = []
@@ -137,8 +129,8 @@ def both_papers(result: Result) -> dict[str, Any]:
     }
     for unit, counted in (("", result), ("effective_", in_effective_time(result))):
         out[f"{unit}sharing_loss"] = sharing_loss(counted)
-        for end, level in TENANTS_BELOW.items():
-            out[f"{unit}tenant_sharing_loss{end}"] = tenant_sharing_loss(counted, level)
+        out[f"{unit}tenant_sharing_loss"] = tenant_sharing_loss(counted)
+        out[f"{unit}tenant_sharing_loss_95"] = tenant_sharing_loss(counted, 0.95)
     return out
 
 

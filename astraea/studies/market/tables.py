@@ -164,23 +164,12 @@ def ratio_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def fairness_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Figs 7 and 8: revenue fairness of every tenant.
-
-    Returns
-    -------
-    DataFrame, columns scheduler, trial, tenant, alpha
-        As of `metrics.revenue_fairness`.
-    """
+    """Figs 7 and 8: `metrics.revenue_fairness` of every tenant; columns scheduler, trial, tenant, alpha."""
     return _each(trace, scale, "Figs 7 and 13", "tenant", "alpha").astype({"tenant": np.int64})
 
 
 def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Figs 9 and 10: how long Astraea takes to plan one job; depends on the machine.
-
-    Returns
-    -------
-    DataFrame, columns jobs, servers, trial, seconds_per_job [s]
-    """
+    """Figs 9 and 10: time to plan one job, on this machine; columns jobs, servers, trial, seconds_per_job [s]."""
     return plans(trace, scale, "Fig 9").table(_once)[["jobs", "servers", "trial", "seconds_per_job"]]
 
 
@@ -203,9 +192,7 @@ def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 def admission_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 12: ideal revenue and cost of every admitted job, and of Astraea as written too, where prices are felt.
 
-    Returns
-    -------
-    DataFrame, columns scheduler, trial, job_id, ideal, cost
+    Columns scheduler, trial, job_id, ideal, cost.
     """
     return _each(trace, scale, "Fig 12", "job_id", "ideal", "cost")
 

@@ -46,12 +46,9 @@ LATER: Final = 10.0
 
 
 def changed(
-    arbiter: Arbiter,
-    f: float = 0.8,
-    *,
-    losers_too: bool = False,
+    arbiter: Arbiter, f: float = 0.8, *, losers_too: bool = False,
     make_bid: Callable[[Arbiter, Agent], tuple[Bid, IntArray]] = bid,
-) -> None:
+) -> None:  # fmt: skip
     """Themis, with a rule changed."""
     wanting = worst_first(arbiter)
     n = number_of_bidders(len(wanting), f)

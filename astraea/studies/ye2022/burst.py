@@ -20,15 +20,7 @@ from astraea.core.arrays import FloatArray
 from astraea.core.metrics import DAY, HOUR, SHARING_LOSS
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.studies.ye2022.one_tenant import (
-    KEYS,
-    Experiment,
-    Row,
-    experiment_grid,
-    experiments,
-    hourly_service,
-    hours,
-)
+from astraea.studies.ye2022.one_tenant import KEYS, Experiment, Row, experiment_grid, experiments, hourly_service, hours
 from astraea.traces.trace import Trace
 
 SIZE: Final = 8

@@ -155,12 +155,7 @@ def pending_table(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def tenant_utilization(trace: Trace, result: Result, step: float = HOUR) -> pd.DataFrame:
-    """GPU-time that each tenant held over that of its whole-GPU quota (Fig 4).
-
-    Parameters
-    ----------
-    step : float
-        Length of a period, a whole number of hours [s].
+    """GPU-time that each tenant held over that of its whole-GPU quota, in periods of some whole hours (Fig 4).
 
     Returns
     -------
@@ -197,15 +192,7 @@ def widest_swap(daily: pd.DataFrame) -> Swap | None:
     go first, and among them the one with the largest `gap`; of equals the earliest days, then the first tenants. Day 0,
     on which the cluster fills from empty, does not count.
 
-    Parameters
-    ----------
-    daily : DataFrame
-        `tenant_utilization` with a step of one day.
-
-    Returns
-    -------
-    Swap or None
-        None if no two tenants change places between two days.
+    `daily` is `tenant_utilization` with a step of one day. None if no two tenants change places between two days.
     """
     table = daily.pivot_table(index="time", columns="tenant", values="utilization")
     use, names = table.to_numpy(), list(table.columns)

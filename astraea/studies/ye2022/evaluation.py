@@ -119,14 +119,9 @@ def estimator_for(trace: Trace) -> str:
 
 
 def run_of(
-    trace: Trace,
-    cluster: Cluster,
-    scheduler: str,
-    seed: int = 0,
-    settings: Settings | None = None,
-    kept: Kept = READ,
-    **parameters: Any,
-) -> Run:
+    trace: Trace, cluster: Cluster, scheduler: str, seed: int = 0, settings: Settings | None = None,
+    kept: Kept = READ, **parameters: Any,
+) -> Run:  # fmt: skip
     """One run of the evaluation; estimates are those of `estimator_for`, unless settings are given."""
     policy = get_policy(scheduler)(**parameters)
     estimator = estimator_for(trace) if policy.needs_estimates else "oracle"

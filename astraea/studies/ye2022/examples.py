@@ -58,16 +58,7 @@ def mechanisms() -> dict[str, Policy]:
 def window_shares(grants: pd.DataFrame, gpus: int, window: float, until: float) -> pd.DataFrame:
     """What each job got of the cluster's GPU-time in windows that start with every round.
 
-    Parameters
-    ----------
-    grants : DataFrame
-        `Result.grants`.
-    gpus : int
-        GPUs of the cluster [GPU].
-    window : float
-        Its length [s].
-    until : float
-        The last window ends here at the latest [s].
+    `grants` are those of a `Result` on `gpus` [GPU]; a window has the length `window`, and ends by `until` [s].
 
     Returns
     -------

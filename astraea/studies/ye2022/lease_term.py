@@ -96,12 +96,7 @@ def lease_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
 
 
 def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Recommended lease term of each case, with what it costs.
-
-    Returns
-    -------
-    DataFrame, index `by`, columns recommended, best [s], then `FIGURES` at the recommended term
-    """
+    """Each case of `by` (the index): columns recommended, best [s], then `FIGURES` at the recommended lease term."""
     rows = {}
     for case, part in frame.groupby(by, sort=False):
         term, _ = recommended_term(part)
@@ -125,6 +120,5 @@ def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:
         settings, loaded = replace(usual, **paid), jobs if load == 1 else jobs.scale_load(load)
         for term in SWEPT_TERMS:
             run = run_of(loaded, cluster, "astraea", settings=settings, kept="summary", lease_term=term)
-            case = {"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term}
-            rows.append((run, case))
+            rows.append((run, {"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term}))
     return Grid.of(rows)

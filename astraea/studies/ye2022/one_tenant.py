@@ -62,13 +62,9 @@ class Experiment(NamedTuple):
 
 
 def experiment_grid(
-    trace: str,
-    scale: str,
-    experiment: Callable[[Trace, Cluster], Experiment],
-    *,
-    most_seeds: int | None = None,
+    trace: str, scale: str, experiment: Callable[[Trace, Cluster], Experiment], *, most_seeds: int | None = None,
     more: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Grid:
+) -> Grid:  # fmt: skip
     """Every scheduler on a few seeds, before and after the change.
 
     At the scale `paper` there are three seeds, of a large trace one, and never more than `most_seeds`; `more` are
@@ -102,12 +98,8 @@ def over_claimed(trace: Trace, tenant: str, largest: int) -> Trace:
     """The trace in which a tenant's jobs ask for `CLAIMED` times the GPUs; everything else is the same.
 
     An enlarged job runs for 1 / (`CLAIMED` x `EFFICIENCY`) of its time: it takes 1 / `EFFICIENCY` of its GPU-time. Jobs
-    that would exceed `largest`, the whole GPUs of the tenant's quota, stay as they are [GPU].
-
-    Raises
-    ------
-    InputError
-        If there is no such tenant.
+    that would exceed `largest`, the whole GPUs of the tenant's quota, stay as they are [GPU]. `InputError` if there is
+    no such tenant.
     """
     larger = (trace.tenant == _place(trace, tenant)) & (CLAIMED * trace.demand <= largest)
     return dataclasses.replace(
@@ -145,13 +137,7 @@ def paid_share_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def heavier(trace: Trace, tenant: str) -> Trace:
-    """The trace in which a tenant has `PAID` times its weight; jobs and other weights are the same.
-
-    Raises
-    ------
-    InputError
-        If there is no such tenant.
-    """
+    """The trace in which a tenant has `PAID` times its weight; `InputError` if there is no such tenant."""
     weight = trace.tenant_weight.copy()
     weight[_place(trace, tenant)] *= PAID
     return dataclasses.replace(trace, name=f"{trace.name}, {tenant} weighs {PAID:g} times", tenant_weight=weight)
@@ -199,12 +185,7 @@ def hourly_service(result: Result) -> dict[str, Any]:
 
 
 def hours(frame: pd.DataFrame, first: int, number: int) -> FloatArray:
-    """Rows `first` and following of a frame of `hourly_service`; 0 in hours after the last job.
-
-    Returns
-    -------
-    array, shape (number, tenants)
-    """
+    """Rows `first` and following of a frame of `hourly_service`, shape (number, tenants); 0 after the last job."""
     found: FloatArray = frame.reindex(range(first, first + number), fill_value=0.0).to_numpy(dtype=np.float64)
     return found
 

@@ -116,6 +116,14 @@ def whole_minutes(trace: Trace) -> Trace:
     return dataclasses.replace(trace, name=f"{trace.name}, whole minutes", **rounded)
 
 
+def staggered(trace: Trace, seed: int = 0) -> Trace:
+    """The trace with each submission 0, 10, ... or 50 s later, at random: the opposite of `whole_minutes`."""
+    later = 10.0 * np.random.default_rng(seed).integers(0, 6, len(trace))
+    weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
+    frame = trace.frame.assign(submit_time=trace.submit_time + later)
+    return Trace.from_frame(frame, name=f"{trace.name}, staggered", weights=weights)
+
+
 def study_figures(result: Result) -> dict[str, Any]:
     """Efficiency and fairness of one run; times in s, shares in [0, 1].
 
@@ -159,12 +167,7 @@ def held_at_submission(result: Result) -> np.ndarray:
 def changes(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
     """What each variant changes against ASTRAEA as written, within each seed, so that what seeds differ in cancels.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of runs that differ in variant and seed only.
-    columns : mapping of str to str
-        Column -> its heading; of all of them less is better.
+    The runs of `table` differ in variant and seed only; of all `columns`, which have a heading each, less is better.
 
     Returns
     -------

@@ -116,14 +116,8 @@ def cluster_timeline(result: Result) -> pd.DataFrame:
 def plus_minus(frame: pd.DataFrame, by: str, columns: Mapping[str, tuple[str, float]], digits: int = 3) -> pd.DataFrame:
     """Means over seeds as text, ``mean ± half width of the 95 % interval``; the mean alone below three seeds.
 
-    Parameters
-    ----------
-    by : str
-        Column that names the rows of the table.
-    columns : mapping of str to (str, float)
-        Column -> its heading, and the factor to its unit.
-    digits : int
-        Significant digits of the mean; the interval has as many decimals.
+    The column `by` names the rows; `columns` have a heading each, and the factor to its unit. The mean has so many
+    significant `digits`, and the interval as many decimals.
     """
     shown = {}
     for column, (heading, factor) in columns.items():
@@ -142,24 +136,15 @@ def _plus_minus(mean: float, half: float, digits: int) -> str:
 
 
 def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
-    """Mean over seeds of each scheduler over that of ASTRAEA; NaN where that is 0.
-
-    Parameters
-    ----------
-    columns : mapping of str to str
-        Column -> its heading.
-    """
+    """Mean over seeds of each scheduler over that of ASTRAEA, under headings; NaN where that is 0."""
     means = frame.groupby("scheduler", sort=False)[list(columns)].mean()
     return means.div(means.loc["astraea"].replace(0.0, np.nan), axis=1).rename(columns=dict(columns)).drop("astraea")
 
 
 def relative_to(frame: pd.DataFrame, x: str, y: str, reference: float | str, by: str = "seed") -> pd.DataFrame:
-    """`y` over its value at `x` = `reference`, within each seed, so that what seeds differ in cancels.
+    """`frame` with the column ``relative``: `y` over its value at `x` = `reference`, within each seed or another `by`.
 
-    Returns
-    -------
-    DataFrame
-        `frame` with the column ``relative``.
+    So what seeds differ in cancels.
     """
     base = frame[frame[x] == reference].set_index(by)[y]
     return frame.assign(relative=(frame[y] / frame[by].map(base)).to_numpy())

@@ -19,7 +19,7 @@ from astraea.studies.gavel.cells import READ
 @pytest.fixture(scope="module")
 def results() -> tuple[Result, Result]:
     """All of a result, and what comes back of it from the cache."""
-    run = runs.cost_grid(runs.scale_of("small"), runs.throughputs_of()).runs[0]
+    run = runs.cost_grid(runs.GAVEL_SCALES["small"], runs.throughputs_of()).runs[0]
     function, *arguments = run.call
     whole = function(*arguments)
     kept = unpack(pack(reduced(whole, run.kept)))
@@ -51,6 +51,6 @@ def test_nothing_else_is_kept(results: tuple[Result, Result]) -> None:
 
 
 def test_expected_seconds_hang_on_pairs_and_no_name() -> None:
-    grid = runs.makespan_grid(runs.scale_of("small"), runs.throughputs_of())
+    grid = runs.makespan_grid(runs.GAVEL_SCALES["small"], runs.throughputs_of())
     seconds = dict(zip(grid.index["policy"], (run.expected for run in grid.runs), strict=True))
     assert seconds["makespan-het-ss"] > seconds["makespan-het"] == seconds["fifo"]

@@ -9,7 +9,7 @@ from gavel_small import workload
 from astraea.gavel.policies import POLICIES, get_policy
 from astraea.gavel.simulate import simulate
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.studies.gavel.runs import SERVERS, TOLD, belief, mixed_grid, scale_of, servers_grid, throughputs_of
+from astraea.studies.gavel.runs import GAVEL_SCALES, SERVERS, TOLD, belief, mixed_grid, servers_grid, throughputs_of
 from astraea.studies.gavel.tables import by_gang
 
 #: gangs of two: "close" needs a server of its own, "loose" does not; each is also there on one GPU
@@ -87,7 +87,7 @@ def test_shared_capacity_leaves_nothing_to_decide():
 
 
 def test_grids():
-    size = scale_of("small")
+    size = GAVEL_SCALES["small"]
     throughputs = throughputs_of()
     servers, mixed = servers_grid(size, throughputs), mixed_grid(size, throughputs)
     n = len(size.multiple) * size.seeds

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.gavel.policies import POLICIES
@@ -19,7 +18,7 @@ from astraea.plots.stacked_area import shade, stacked_area
 from astraea.plots.style import LOOKS
 from astraea.studies.gavel import policies, runs, tables
 
-SMALL = runs.scale_of("small"), runs.throughputs_of()
+SMALL = runs.GAVEL_SCALES["small"], runs.throughputs_of()
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def shown(jobs: pd.DataFrame) -> Result:
 
 @pytest.mark.parametrize("figure", runs.FIGURES)
 def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
-    size, (trace, policies) = runs.scale_of("small"), runs.FIGURES[figure]
+    size, (trace, policies) = runs.GAVEL_SCALES["small"], runs.FIGURES[figure]
     grid = runs.load_grid(figure, *SMALL)
     rates = size.multiple if trace.endswith("multiple") else size.single
     assert set(grid.index) == {"figure", "policy", "jobs_per_hour", "seed"}
@@ -61,7 +60,7 @@ def test_load_is_the_only_thing_that_a_rate_changes() -> None:
 
 
 def test_further_grids() -> None:
-    size = runs.scale_of("small")
+    size = runs.GAVEL_SCALES["small"]
     batch = runs.makespan_grid(*SMALL)
     assert set(batch.index["jobs"]) == set(size.static)
     assert all((run.arguments.workload.arrival_time == 0).all() for run in batch.runs)
@@ -84,11 +83,6 @@ def test_ideal_and_estimates() -> None:
     assert set(estimates.index["policy"]) == {"oracle", "estimated", "estimated-known", "none"}
     assert {run.arguments.workers for run in estimates.runs} == {(4, 4, 4)}
     assert len({run.key for run in estimates.runs}) == len(estimates.runs)
-
-
-def test_a_scale_that_does_not_exist() -> None:
-    with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'tiny'"):
-        runs.scale_of("tiny")
 
 
 def test_measures() -> None:

@@ -28,6 +28,7 @@ from astraea.studies.ye2022.released import (
     job_groups,
     lease_ends_together,
     released_grid,
+    staggered,
     study_figures,
     synchrony,
     tenant_loads,
@@ -42,14 +43,6 @@ def two_tenants() -> Trace:
     rows = [("1", "a", 2, 0.0, 7200.0), ("2", "a", 1, 3605.0, 61.0), ("3", "b", 2, 3661.0, 1800.0)]
     jobs = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "submit_time", "duration"])
     return Trace.from_frame(jobs, name="two", weights={"a": 1.0, "b": 1.0})
-
-
-def staggered(trace: Trace, seed: int = 0) -> Trace:
-    """The trace with each submission 0, 10, ... or 50 s later, at random: the opposite of `whole_minutes`."""
-    later = 10.0 * np.random.default_rng(seed).integers(0, 6, len(trace))
-    weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
-    frame = trace.frame.assign(submit_time=trace.submit_time + later)
-    return Trace.from_frame(frame, name=f"{trace.name}, staggered", weights=weights)
 
 
 def test_grid_has_every_variant_once_for_each_seed() -> None:
@@ -94,12 +87,19 @@ def test_leases_that_end_together() -> None:
     assert lease_ends_together(example(True)) == pytest.approx((2 * 2 + 5 * 1 + 1) / 8)
 
 
-def test_whole_minutes() -> None:
+def test_whole_minutes_and_staggered() -> None:
     trace = two_tenants()
     minutes = whole_minutes(trace)
     assert minutes.submit_time.tolist() == [0.0, 3660.0, 3720.0]
     assert minutes.duration.tolist() == [7200.0, 120.0, 1800.0]
     assert minutes.digest != trace.digest and minutes.name != trace.name
+    later = staggered(minutes, seed=3)
+    moved = dict(zip(later.job_id, later.submit_time, strict=True))
+    delay = np.array([moved[j] - s for j, s in zip(minutes.job_id, minutes.submit_time, strict=True)])
+    assert ((delay >= 0) & (delay <= 50) & (delay % 10 == 0)).all() and delay.any()
+    assert (np.diff(later.submit_time) >= 0).all()
+    np.testing.assert_array_equal(later.tenant_weight, trace.tenant_weight)
+    assert later.digest == staggered(minutes, seed=3).digest != staggered(minutes, seed=4).digest
 
 
 def test_what_tenants_hold_and_ask_for() -> None:
