@@ -67,11 +67,8 @@ def lease_term(wanted: args.Simulations, terms: list[int] | None, cache: Path | 
     if "lease_term" in wanted.parameters:
         raise InputError("--param lease_term: give the lease terms to try with --terms")
     (run,) = wanted.runs()
-    choice = select_lease_term(
-        run.trace, run.cluster, run.policy, terms or TERMS,
-        seed=run.seed, settings=run.settings, cache=cache, progress=sys.stderr.isatty(),
-    )  # fmt: skip
+    choice = select_lease_term(run, terms or TERMS, cache=cache, progress=sys.stderr.isatty())
     print(f"{'lease term [s]':>14}  {'average JCT [s]':>15}  {'overhead [%]':>12}  {'sharing loss [%]':>16}")
-    for term, jct, overhead, loss in choice.table.iloc[:, :4].to_numpy(dtype=float):
+    for term, jct, overhead, loss in choice.table.to_numpy(dtype=float):
         print(f"{term:>14g}  {jct:>15.1f}  {100 * overhead:>12.2f}  {100 * loss:>16.2f}")
     print(f"\n{choice.reason}")

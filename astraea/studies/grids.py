@@ -7,18 +7,16 @@ from typing import Final
 
 from astraea.experiments.grid import Grid
 from astraea.studies.gavel.physical import table3_grid
-from astraea.studies.gavel.placement import mixed_grid, servers_grid
 from astraea.studies.gavel.runs import gavel_grid
 from astraea.studies.gavel.tenants import tenants_grid
-from astraea.studies.market.points import market_grid
+from astraea.studies.market.tables import market_grid
 from astraea.studies.themis.tables import themis_grid
 from astraea.studies.ye2022.burst import burst_grid
 from astraea.studies.ye2022.characterize import production_grid
 from astraea.studies.ye2022.estimates import estimate_grid
 from astraea.studies.ye2022.evaluation import lease_grid, load_workload, main_grid, size_grid
 from astraea.studies.ye2022.lease_term import sensitivity_grid
-from astraea.studies.ye2022.over_claiming import over_claiming_grid
-from astraea.studies.ye2022.paid_share import paid_share_grid
+from astraea.studies.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from astraea.studies.ye2022.released import released_grid
 
 
@@ -33,10 +31,9 @@ def lease_term_grid(trace: str, scale: str = "paper") -> Grid:
     return lease_grid(trace, scale) + sensitivity_grid(*load_workload(trace, scale))
 
 
-def types_grid(trace: str, scale: str = "paper") -> Grid:
-    """`gavel_grid`, placement, the physical cluster, and tenants on unequal GPUs."""
-    placed = servers_grid(scale) + mixed_grid(scale)
-    return gavel_grid(trace, scale) + placed + table3_grid(scale) + tenants_grid(scale)
+def types_grid(_: str, scale: str = "paper") -> Grid:
+    """`gavel_grid`, the physical cluster, and tenants on unequal GPUs."""
+    return gavel_grid(scale) + table3_grid(scale) + tenants_grid(scale)
 
 
 GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {

@@ -10,15 +10,22 @@ full
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
+import pandas as pd
+
 from astraea.core.errors import InputError
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Call
 from astraea.traces.synthetic import SYNTHETIC
 
 SCALES: Final = ("small", "paper", "full")
 SEEDS: Final = {"small": 2, "paper": 5, "full": 5}
 """Of a synthetic trace."""
+
+CHUNK: Final = 50
+"""Random instances of one call."""
 
 T = TypeVar("T")
 
@@ -38,3 +45,9 @@ def at_scale(sizes: Mapping[str, T], scale: str) -> T:
 def seeds(trace: str, scale: str, numbers: Mapping[str, int] = SEEDS) -> tuple[int, ...]:
     """Seeds over which means are taken: so many as `numbers` has of a synthetic trace; a real one is one trace."""
     return tuple(range(at_scale(numbers, scale) if trace in SYNTHETIC else 1))
+
+
+def searches(search: Callable[[int, int], pd.DataFrame], instances: int, room: str) -> Grid:
+    """A search among random instances, `CHUNK` seeds from ``first`` to before ``last`` at a time; these columns."""
+    rows = [{"first": first, "last": min(first + CHUNK, instances)} for first in range(0, instances, CHUNK)]
+    return Grid.of((Call(search, (*row.values(),), row, (room,)), row) for row in rows)

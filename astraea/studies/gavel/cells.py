@@ -28,24 +28,15 @@ READ: Final[Kept] = {
 
 
 class Cell(NamedTuple):
-    """The arguments of `gavel.simulate`, with the policy by name.
-
-    Attributes
-    ----------
-    workload, throughputs, workers, policy, options : as there
-    is_ideal : bool
-        As `simulate_ideal` does it, without rounds.
-    believed : Throughputs or None
-        What the policy is told of speeds, if not the truth.
-    """
+    """The arguments of `gavel.simulate`, with the policy by name."""
 
     workload: Workload
     throughputs: Throughputs
     workers: tuple[int, ...]
     policy: str
     options: Options = Options()
-    is_ideal: bool = False
-    believed: Throughputs | None = None
+    is_ideal: bool = False  # as `simulate_ideal` does it, without rounds
+    believed: Throughputs | None = None  # what the policy is told of speeds, if not the truth
 
 
 def simulated(*arguments: Any) -> Result:
@@ -60,19 +51,22 @@ def simulated(*arguments: Any) -> Result:
     return result
 
 
-def run_of(cell: Cell) -> Call:
-    """Make the run of a cell."""
-    return Call(
-        simulated,
-        cell,
-        {"workload": cell.workload.name, "workers": " + ".join(map(str, cell.workers)), "policy": cell.policy},
-        code=("gavel",),
-        large=(cell.workload, cell.throughputs),
-        expected=get_policy(cell.policy).expected * (cell.options.until or len(cell.workload)),
-        kept=READ,
-    )
+def grid_of(
+    drawn: Iterable[tuple[Mapping[str, Any], Workload]], throughputs: Throughputs, workers: tuple[int, ...],
+    cases: Mapping[Any, tuple[Any, ...]], column: str = "policy", **same: Any,
+) -> Grid:  # fmt: skip
+    """Every case on every workload, the case changing fastest.
 
-
-def grid_of(cells: Iterable[tuple[Cell, Mapping[str, Any]]]) -> Grid:
-    """Make the grid of some cells and their rows of the index."""
-    return Grid.of((run_of(cell), row) for cell, row in cells)
+    `drawn` has what distinguishes each workload, as a row of the index, and its jobs. A case is the further fields of a
+    `Cell` (policy, options, is_ideal, believed), under the name that it has in the `column` of the index. Columns that
+    are the `same` in all rows stand first.
+    """
+    made = []
+    for row, jobs in drawn:
+        for name, case in cases.items():
+            cell = Cell(jobs, throughputs, workers, *case)
+            columns = {"workload": jobs.name, "workers": " + ".join(map(str, workers)), "policy": cell.policy}
+            seconds = get_policy(cell.policy).expected * (cell.options.until or len(jobs))
+            call = Call(simulated, cell, columns, ("gavel",), (jobs, throughputs), seconds, READ)
+            made.append((call, {**same, column: name, **row}))
+    return Grid.of(made)

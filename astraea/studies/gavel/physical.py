@@ -10,6 +10,8 @@ known; here it is those in the middle.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +24,7 @@ from astraea.experiments.grid import Grid
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload, read_workload
-from astraea.studies.gavel.cells import Cell, grid_of
+from astraea.studies.gavel.cells import grid_of
 from astraea.studies.gavel.runs import throughputs_of
 from astraea.studies.scales import at_scale
 
@@ -42,22 +44,14 @@ GANGS: Final = (1, 2, 4)
 
 
 class Shape(NamedTuple):
-    """One of the two traces, and the name of the authors' file.
-
-    Attributes
-    ----------
-    jobs : how many
-    rate : arrivals [1/h]; 0: all are there at time 0
-    gangs : how often each of `GANGS` occurs
-    shortest, longest : time alone on V100s [h], evenly spread
-    """
+    """One of the two traces."""
 
     jobs: int
-    rate: float
-    gangs: tuple[float, ...]
-    shortest: float
+    rate: float  # of arrivals [1/h]; 0: all are there at time 0
+    gangs: tuple[float, ...]  # how often each of `GANGS` occurs
+    shortest: float  # time alone on V100s [h], evenly spread
     longest: float
-    file: str
+    file: str  # the authors' one
 
 
 SHAPES: Final = {
@@ -102,30 +96,22 @@ def physical(trace: str, throughputs: Throughputs, *, seed: int) -> Workload:
 
 
 def table3_grid(scale: str = "paper", table: str = "", folder: str = "") -> Grid:
-    """Both policies on both traces, drawn and, where their folder is named, the authors'; columns trace, jobs, seed.
+    """Both policies on both traces, drawn and, where their folder is named, the authors'; jobs in the column `jobs`.
 
-    Raises
-    ------
-    InputError
-        If there is no such folder, a file of it cannot be read, or the job types of a file are not known.
+    `InputError` if there is no such folder, a file of it cannot be read, or the job types of a file are not known.
     """
     throughputs = throughputs_of(table)
     if folder and not Path(folder).is_dir():
         raise InputError(f"{folder}: there is no such folder with the traces of the physical cluster")
-    rows = []
+    grids = []
     for trace, shape in SHAPES.items():
-        jobs = [("drawn", seed, physical(trace, throughputs, seed=seed)) for seed in range(at_scale(SEEDS, scale))]
+        seeds = range(at_scale(SEEDS, scale))
+        jobs = [({"jobs": "drawn", "seed": seed}, physical(trace, throughputs, seed=seed)) for seed in seeds]
         if folder:
-            jobs.append(("authors", 0, read_workload(Path(folder) / shape.file, throughputs)))
-        rows += [
-            (
-                Cell(workload, throughputs, CLUSTER, policy, Options(round_length=ROUND)),
-                {"trace": trace, "jobs": source, "policy": policy, "seed": seed},
-            )
-            for source, seed, workload in jobs
-            for policy in (p for t, p, _, _ in TABLE3 if t == trace)
-        ]
-    return grid_of(rows)
+            jobs.append(({"jobs": "authors", "seed": 0}, read_workload(Path(folder) / shape.file, throughputs)))
+        cases = {p: (p, Options(round_length=ROUND)) for t, p, _, _ in TABLE3 if t == trace}
+        grids.append(grid_of(jobs, throughputs, CLUSTER, cases, trace=trace))
+    return reduce(add, grids)
 
 
 def objectives(result: Result) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from astraea.gavel.workload import Workload
 TIMESTEPS: Final = 4
 """Timesteps between two new jobs in Figs 11 and 21."""
 
-SMALL_CLUSTER: Final = (3, 3, 3)
+WORKERS: Final = (3, 3, 3)
 """GPUs of each type in Figs 11 and 21."""
 
 SOLVES: Final[dict[str, dict[str, tuple[int, ...]]]] = {
@@ -46,16 +46,9 @@ PAIR_GAIN: Final = 1.1
 
 
 def moment(throughput: npt.ArrayLike, workers: npt.ArrayLike, **columns: Any) -> Problem:
-    """Jobs that have just arrived, on one GPU each, equal in all that is not given.
+    """Jobs that have just arrived, on one GPU each, equal in all that is not given; `columns` as in `Problem`.
 
-    Parameters
-    ----------
-    throughput : array of float, shape (n, J)
-        [steps/s].
-    workers : array of int, shape (J,)
-        [GPU].
-    **columns
-        Other attributes of `Problem`.
+    `throughput` has the shape (n, J) [steps/s], `workers` (J,) [GPU].
     """
     speed = np.asarray(throughput, np.float64)
     n, types = speed.shape
@@ -133,11 +126,10 @@ def worked_examples() -> pd.DataFrame:
         `quantity` is "LAS het. allocation" (§4.1, the fractions of X), "gain over isolated" (§4.1, the least gain of a
         job's throughput [%]) or "water filling" (§4.3, throughputs after the first step and in the end).
     """
-    rows: list[tuple[str, int, str, float, float]] = []
     problem = three_jobs()
     best = answer("las-het", problem)
     printed = ((0.45, 0.0), (0.45, 0.09), (0.09, 0.91))
-    rows += [
+    rows = [
         ("LAS het. allocation", m, problem.types[j], printed[m][j], float(best.alone[m, j]))
         for m in range(3)
         for j in range(2)
@@ -153,9 +145,7 @@ def worked_examples() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["quantity", "job", "where", "paper", "value"])
 
 
-def hierarchy(
-    throughputs: Throughputs, policies: Sequence[str], *, seed: int = 0, workers: Sequence[int] = SMALL_CLUSTER
-) -> pd.DataFrame:
+def hierarchy(throughputs: Throughputs, policies: Sequence[str], *, seed: int = 0) -> pd.DataFrame:
     """Figs 11 and 21: what each of 18 jobs gets as one after another is added.
 
     No job ends, and the policies remember nothing, so that the allocation changes only when a job is added.
@@ -170,7 +160,7 @@ def hierarchy(
     workload = hierarchical(throughputs, seed=seed)
     rows = []
     for present in range(1, len(workload) + 1):
-        problem = moment_of(workload.first(present), throughputs, workers)
+        problem = moment_of(workload.first(present), throughputs, WORKERS)
         for policy in policies:
             got = normalized(problem, answer(policy, problem))
             total = float(got.sum())
@@ -180,7 +170,7 @@ def hierarchy(
     return pd.DataFrame(rows, columns=columns)
 
 
-def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], *, seed: int = 0) -> pd.DataFrame:
+def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]]) -> pd.DataFrame:
     """Fig 12: how long one solve takes; a quarter as many GPUs of each type as jobs, jobs of one GPU, three entities.
 
     Returns
@@ -190,7 +180,7 @@ def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], *, 
     rows = []
     for policy, counts in sizes.items():
         for jobs in counts:
-            problem = crowd(throughputs, jobs, pairs=get_policy(policy).space_sharing, seed=seed)
+            problem = crowd(throughputs, jobs, pairs=get_policy(policy).space_sharing)
             allocate = get_policy(policy).make()
             began = time.perf_counter()
             allocate(problem)
@@ -198,9 +188,9 @@ def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], *, 
     return pd.DataFrame(rows, columns=["policy", "jobs", "seconds"])
 
 
-def crowd(throughputs: Throughputs, jobs: int, *, pairs: bool, seed: int) -> Problem:
+def crowd(throughputs: Throughputs, jobs: int, *, pairs: bool) -> Problem:
     """The moment of Fig 12: so many jobs, entities 0, 1, 2 of weight 1, 2, 3 in turn."""
-    workload = continuous(jobs, 1.0, throughputs, multiple=False, seed=seed)
+    workload = continuous(jobs, 1.0, throughputs, multiple=False, seed=0)
     turn: IntArray = np.arange(jobs, dtype=np.int64) % 3
     problem = moment_of(workload, throughputs, (max(jobs // 4, 1),) * 3, pairs=pairs)
     return replace(problem, entity=turn, entity_weight=np.array([1.0, 2.0, 3.0]))

@@ -3,58 +3,63 @@
 The scale ``full`` is the paper's, ``paper`` has its cluster and fewer jobs and loads, the highest of them above what an
 agnostic policy can serve, and ``small`` has a quarter of the cluster (`GAVEL_SCALES`). Where an installed table of
 measured throughputs is named, that is used; the project's compact table otherwise.
+
+Placement sensitivity is what gangs lose on several servers, and what policies gain that take it into account.
+[Narayanan2020] §3.1 has two settings, "consolidated" (as many GPUs on the same server as possible) and
+"unconsolidated" (each GPU on a server of its own), and makes them two worker types. Two clusters show what that does:
+
+servers
+    All GPUs stand in servers of equal size, and the mechanism places large gangs first, on few servers (§5). A server
+    that serves gangs of 1, 2, 4 and 8 in that order is never cut badly at the start of a round, so only what happens
+    inside rounds can spread a gang. The difference to servers of one GPU, where placement is not modelled and every
+    gang has its consolidated speed, is more than any policy could gain.
+mixed
+    Half of the GPUs of each type are in large servers, half stand alone. Here the worker types have GPUs of their own
+    (`Throughputs.by_placement`), and a policy decides who gets which. LAS het. is told the truth ("aware"), that
+    placement does not matter ("blind"), or that gangs cannot be unconsolidated ("strict", the rule of thumb of
+    schedulers that wait for a consolidated place). Leftover GPUs go to the fastest of those that wait in all three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from astraea.experiments.grid import Grid
-from astraea.gavel.generators import continuous, cost, static
+from astraea.gavel.generators import SIZES, continuous, cost, static
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.studies.gavel.cells import Cell, grid_of
+from astraea.studies.gavel.cells import grid_of
 from astraea.studies.scales import at_scale
 
 
 class Scale(NamedTuple):
-    """How much of the evaluation is simulated.
+    """How much of the evaluation is simulated."""
 
-    Attributes
-    ----------
-    workers : GPUs of each type [GPU]
-    jobs, first : jobs of a continuous trace, and the first one that is measured
-    single, multiple : rates of arrival [1/h]
-    static : numbers of jobs of a static trace
-    seeds : how many
-    """
-
-    workers: int
-    jobs: int
-    first: int
-    single: tuple[float, ...]
-    multiple: tuple[float, ...]
-    static: tuple[int, ...]
-    seeds: int
-
-    @property
-    def cluster(self) -> tuple[int, int, int]:
-        """GPUs of each type [GPU]."""
-        return self.workers, self.workers, self.workers
+    workers: int  # GPUs of each type [GPU]
+    jobs: int  # of a continuous trace
+    first: int  # the first job of it that is measured
+    single: tuple[float, ...]  # rates of arrival of jobs on one GPU [1/h]
+    multiple: tuple[float, ...]  # the same of gangs
+    static: tuple[int, ...]  # numbers of jobs of a static trace
+    seeds: int  # how many
+    cost: int  # jobs with a deadline
+    estimated: int  # jobs that must end in Fig 14; the second half of them is measured
 
 
 GAVEL_SCALES: Final[dict[str, Scale]] = {
-    "small": Scale(9, 60, 20, (1.0, 2.0), (0.5, 1.0), (30,), 1),
-    "paper": Scale(36, 2000, 1200, (2.0, 4.4, 5.8), (1.0, 2.0, 2.8), (100, 300), 1),
+    "small": Scale(9, 60, 20, (1.0, 2.0), (0.5, 1.0), (30,), 1, 40, 60),
+    "paper": Scale(36, 2000, 1200, (2.0, 4.4, 5.8), (1.0, 2.0, 2.8), (100, 300), 1, 500, 200),
     "full": Scale(36, 5000, 4000, (0.4, 1.2, 2.0, 2.8, 3.6, 4.4, 5.2, 6.0), (0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2),
-                  (100, 300, 500, 700), 3),
+                  (100, 300, 500, 700), 3, 500, 200),
 }  # fmt: skip
 
 FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -71,16 +76,14 @@ FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 ROUNDS: Final = (360.0, 720.0, 1440.0, 2880.0)
 """Lengths of a round in Fig 13a [s]."""
 
-ESTIMATED_JOBS: Final = {"small": 60, "paper": 200, "full": 200}
-"""Jobs that must end in Fig 14; the second half of them is measured."""
-
 FRACTION: Final = 0.3
 """Part of the co-location measurements that is made of a new job in Fig 14."""
 
+SERVERS: Final = (1, 4, 8)
+"""GPUs of a server; with one, placement is not modelled."""
 
-def scale_of(scale: str) -> Scale:
-    """How much is simulated; `InputError` for a scale that does not exist."""
-    return at_scale(GAVEL_SCALES, scale)
+TOLD: Final = ("blind", "strict", "aware")
+"""What LAS het. is told of placement on the mixed cluster."""
 
 
 def throughputs_of(path: str | Path = "") -> Throughputs:
@@ -89,116 +92,115 @@ def throughputs_of(path: str | Path = "") -> Throughputs:
 
 
 def workloads(
-    size: Scale, throughputs: Throughputs, rates: Sequence[float], *, jobs: int = 0, **options: bool
+    size: Scale, throughputs: Throughputs, *, multiple: bool = False, priorities: bool = False
 ) -> Iterator[tuple[dict[str, Any], Workload]]:
-    """Draw continuous traces: `jobs_per_hour` and `seed` of each, and its jobs.
+    """Draw continuous traces, as `continuous` does: `jobs_per_hour` and `seed` of each, and its jobs.
 
     Arrivals go on after the last measured job, so that it meets the load of the others.
-
-    Parameters
-    ----------
-    rates : sequence of float
-        Of arrival [1/h].
-    jobs : int
-        That must end; those of the scale if not given.
-    **options
-        `multiple` and `priorities`, as in `continuous`.
     """
-    n = jobs or size.jobs
-    for rate in rates:
+    for rate in size.multiple if multiple else size.single:
         for seed in range(size.seeds):
-            drawn = continuous(n + n // 2, rate, throughputs, **{"multiple": False, **options}, seed=seed)
-            yield {"jobs_per_hour": rate, "seed": seed}, drawn
+            n = size.jobs + size.jobs // 2
+            jobs = continuous(n, rate, throughputs, multiple=multiple, priorities=priorities, seed=seed)
+            yield {"jobs_per_hour": rate, "seed": seed}, jobs
 
 
-def load_grid(figure: str, scale: str = "paper", table: str = "") -> Grid:
+def load_grid(figure: str, size: Scale, throughputs: Throughputs) -> Grid:
     """Runs of a figure of average JCT over load; columns figure, policy, jobs_per_hour, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
     trace, policies = FIGURES[figure]
-    multiple = trace == "continuous-multiple"
-    drawn = workloads(
-        size, throughputs, size.multiple if multiple else size.single,
-        multiple=multiple, priorities=figure == "gavel20",
-    )  # fmt: skip
-    return grid_of(
-        (Cell(jobs, throughputs, size.cluster, p, Options(until=size.jobs)), {"figure": figure, "policy": p, **row})
-        for row, jobs in drawn
-        for p in policies
-    )
+    drawn = workloads(size, throughputs, multiple=trace == "continuous-multiple", priorities=figure == "gavel20")
+    cases = {p: (p, Options(until=size.jobs)) for p in policies}
+    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, figure=figure)
 
 
-def makespan_grid(scale: str = "paper", table: str = "") -> Grid:
+def makespan_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 19: all jobs are there at time 0; columns policy, jobs, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
-    return grid_of(
-        (Cell(jobs, throughputs, size.cluster, policy), {"policy": policy, "jobs": n, "seed": seed})
+    drawn = (
+        ({"jobs": n, "seed": seed}, static(n, throughputs, multiple=True, seed=seed))
         for n in size.static
         for seed in range(size.seeds)
-        for jobs in [static(n, throughputs, multiple=True, seed=seed)]
-        for policy in ("fifo", "gandiva", "makespan", "makespan-het", "makespan-het-ss")
     )
+    policies = ("fifo", "gandiva", "makespan", "makespan-het", "makespan-het-ss")
+    return grid_of(drawn, throughputs, (size.workers,) * 3, {p: (p,) for p in policies})
 
 
-def cost_grid(scale: str = "paper", table: str = "") -> Grid:
+def cost_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """§7.3: 500 jobs with deadlines under the cost policies, on so many GPUs that none waits; columns policy, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
-    n = 40 if scale == "small" else 500
-    return grid_of(
-        (Cell(jobs, throughputs, (n,) * 3, policy), {"policy": policy, "seed": seed})
-        for seed in range(size.seeds)
-        for jobs in [cost(2.0, throughputs, seed=seed, jobs=n)]
-        for policy in ("max-throughput", "min-cost", "min-cost-slo")
-    )
+    drawn = (({"seed": seed}, cost(2.0, throughputs, seed=seed, jobs=size.cost)) for seed in range(size.seeds))
+    cases = {p: (p,) for p in ("max-throughput", "min-cost", "min-cost-slo")}
+    return grid_of(drawn, throughputs, (size.cost,) * 3, cases)
 
 
-def rounds_grid(scale: str = "paper", table: str = "") -> Grid:
+def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13a: LAS het. with longer rounds, without overhead; columns policy, round_length [s], seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
-    rows = []
-    for row, jobs in workloads(size, throughputs, [size.single[len(size.single) // 2]]):
-        for length in ROUNDS:
-            options = Options(round_length=length, preemption_overhead=0.0, until=size.jobs)
-            cell = Cell(jobs, throughputs, size.cluster, "las-het", options)
-            rows.append((cell, {"policy": "las-het", "round_length": length, "seed": row["seed"]}))
-    return grid_of(rows)
+    usual = Options(preemption_overhead=0.0, until=size.jobs)
+    drawn = workloads(size._replace(single=size.single[len(size.single) // 2 :][:1]), throughputs)
+    by_seed = (({"seed": row["seed"]}, jobs) for row, jobs in drawn)
+    cases = {length: ("las-het", replace(usual, round_length=length)) for length in ROUNDS}
+    return grid_of(by_seed, throughputs, (size.workers,) * 3, cases, "round_length", policy="las-het")
 
 
-def ideal_grid(scale: str = "paper", table: str = "") -> Grid:
+def ideal_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly; columns policy, load, seed."""
-    size, throughputs = scale_of(scale), throughputs_of(table)
     rounds = Options(preemption_overhead=0.0, until=size.jobs)
-    cases = {"rounds": (rounds, False), "ideal": (replace(rounds, solve_interval=0.0), True)}
-    return grid_of(
-        (Cell(jobs, throughputs, size.cluster, "las-het", *case), {"policy": name, **row})
-        for row, jobs in workloads(size, throughputs, size.single)
-        for name, case in cases.items()
-    )
+    cases = {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
+    return grid_of(workloads(size, throughputs), throughputs, (size.workers,) * 3, cases)
 
 
-def estimates_grid(scale: str = "paper", table: str = "") -> Grid:
+def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 14: LAS het. on 12 GPUs with measured, with estimated throughputs of pairs, and without space sharing.
 
     Every other job type is a reference (`estimated`), so that half of the jobs are of types never seen; or all are
     (`estimated-known`).
     """
-    size, throughputs = scale_of(scale), throughputs_of(table)
-    n, factor = ESTIMATED_JOBS[scale], 12 / (3 * size.workers)
+    n, factor = size.estimated, 12 / (3 * size.workers)
+    smaller = size._replace(jobs=n, single=tuple(rate * factor for rate in size.single))
     kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
-    rows = []
-    for row, jobs in workloads(size, throughputs, [rate * factor for rate in size.single], jobs=n):
+    grids = []
+    for row, jobs in workloads(smaller, throughputs):
         known, new = (
             Estimator(throughputs, k, fraction=FRACTION, seed=row["seed"]).throughputs() for k in (kinds, kinds[::2])
         )
-        for name, policy, believed in (
-            ("oracle", "las-het-ss", None), ("estimated", "las-het-ss", new),
-            ("estimated-known", "las-het-ss", known), ("none", "las-het", None),
-        ):  # fmt: skip
-            cell = Cell(jobs, throughputs, (4, 4, 4), policy, Options(until=n), believed=believed)
-            rows.append((cell, {"policy": name, **row}))
-    return grid_of(rows)
+        pairs = ("las-het-ss", Options(until=n), False)
+        cases = {
+            "oracle": pairs, "estimated": (*pairs, new), "estimated-known": (*pairs, known),
+            "none": ("las-het", Options(until=n)),
+        }  # fmt: skip
+        grids.append(grid_of([(row, jobs)], throughputs, (4, 4, 4), cases))
+    return reduce(add, grids)
 
 
-def gavel_grid(_: str, scale: str = "paper") -> Grid:
+def servers_grid(size: Scale, throughputs: Throughputs) -> Grid:
+    """LAS het. on servers of several sizes; columns policy, server_gpus, jobs_per_hour, seed."""
+    drawn = workloads(size, throughputs, multiple=True)
+    cases = {gpus: ("las-het", Options(until=size.jobs, server_gpus=gpus)) for gpus in SERVERS}
+    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, "server_gpus", policy="las-het")
+
+
+def mixed_grid(size: Scale, throughputs: Throughputs) -> Grid:
+    """LAS het. on the mixed cluster; columns policy, told, jobs_per_hour, seed."""
+    workers = (max(size.workers // 2, max(SIZES)),) * 6  # the largest gang must be able to run
+    drawn = workloads(size, throughputs, multiple=True)
+    told = {name: None if name == "aware" else belief(throughputs, name) for name in TOLD}
+    cases = {name: ("las-het", Options(until=size.jobs), False, believed) for name, believed in told.items()}
+    return grid_of(drawn, throughputs.by_placement(), workers, cases, "told", policy="las-het")
+
+
+def belief(throughputs: Throughputs, told: str) -> Throughputs:
+    """What LAS het. is told on the mixed cluster, one of `TOLD`."""
+    together, apart = throughputs.solo
+    if told == "blind":
+        apart = together
+    elif told == "strict":
+        gang = np.array([size > 1 for _, size in throughputs.configurations])
+        apart = np.where(gang[:, None], 0.0, apart)
+    return replace(throughputs, solo=np.stack([together, apart])).by_placement()
+
+
+def gavel_grid(scale: str = "paper") -> Grid:
     """Every simulation of this module."""
-    made = (make(scale) for make in (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid))
-    return reduce(add, made, reduce(add, (load_grid(figure, scale) for figure in FIGURES)))
+    evaluation = at_scale(GAVEL_SCALES, scale), throughputs_of()
+    others = (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid, servers_grid, mixed_grid)
+    return reduce(
+        add, [*(load_grid(figure, *evaluation) for figure in FIGURES), *(make(*evaluation) for make in others)]
+    )

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
-from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
 from astraea.gavel.generators import HIGH_PRIORITY
 from astraea.gavel.policy_calls import PRICES
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.studies.gavel.runs import GAVEL_SCALES, scale_of
-
-LISTS: Final = ("jct", "finish_time_fairness")
-"""What is kept of every job, for distributions."""
+from astraea.studies.gavel.runs import GAVEL_SCALES
+from astraea.studies.scales import at_scale
 
 
 def speeds(throughputs: Throughputs) -> pd.DataFrame:
@@ -42,31 +40,23 @@ def speeds(throughputs: Throughputs) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(kinds, name="job type"))
 
 
-def steady(first: int) -> Callable[[Result], dict[str, Any]]:
-    """What is measured of the jobs from `first` on: JCT [s], finish-time fairness, sharing loss; JCT by priority."""
-
-    def measure(result: Result) -> dict[str, Any]:
-        jobs = result.jobs.iloc[first:]
-        high = jobs["weight"] == HIGH_PRIORITY
-        return {
-            "average_jct": float(jobs["jct"].mean()),
-            "average_ftf": float(jobs["finish_time_fairness"].mean()),
-            "sharing_loss": float((jobs["rho_job"] < SHARING_LOSS).mean()),
-            "high_jct": float(jobs.loc[high, "jct"].mean()),
-            "low_jct": float(jobs.loc[~high, "jct"].mean()),
-        }
-
-    return measure
+def steady(jobs: pd.DataFrame) -> dict[str, Any]:
+    """What is measured of jobs in the steady state: JCT [s], finish-time fairness, sharing loss; JCT by priority."""
+    high = jobs["weight"] == HIGH_PRIORITY
+    return {
+        "average_jct": float(jobs["jct"].mean()),
+        "average_ftf": float(jobs["finish_time_fairness"].mean()),
+        "sharing_loss": float((jobs["rho_job"] < SHARING_LOSS).mean()),
+        "high_jct": float(jobs.loc[high, "jct"].mean()),
+        "low_jct": float(jobs.loc[~high, "jct"].mean()),
+    }
 
 
-def steady_and_lists(first: int) -> Callable[[Result], dict[str, Any]]:
-    """`steady`, and `LISTS` of every measured job, those from `first` on."""
-    return lambda result: steady(first)(result) | {c: result.jobs[c].to_numpy()[first:] for c in LISTS}
-
-
-def batch(result: Result) -> dict[str, Any]:
-    """Makespan [s] of a static trace."""
-    return {"makespan": result.makespan}
+def by_gang(jobs: pd.DataFrame) -> dict[str, Any]:
+    """Average JCT [s]: of all, of gangs, and of jobs on one GPU."""
+    gang = jobs["demand"] > 1
+    parts = {"average_jct": jobs, "gang_jct": jobs[gang], "single_jct": jobs[~gang]}
+    return {name: float(part["jct"].mean()) for name, part in parts.items()}
 
 
 def bill(result: Result) -> dict[str, Any]:
@@ -78,44 +68,23 @@ def bill(result: Result) -> dict[str, Any]:
 def load_figures(grid: Grid, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What a figure of average JCT over load shows; `first` is the first job that is measured.
 
-    Returns
-    -------
-    tuple of DataFrame
-        One row per run; and one row per measured job of the runs with the highest rate of arrival.
+    One row per run; and one row per measured job of the runs with the highest rate of arrival.
     """
-    table = grid.table(steady_and_lists(first))
-    high = table[table["jobs_per_hour"] == table["jobs_per_hour"].max()]
-    jobs = high[["policy", "jobs_per_hour", "seed", *LISTS]].explode(list(LISTS), ignore_index=True)
-    return table.drop(columns=list(LISTS)), jobs.astype(dict.fromkeys(LISTS, float))
-
-
-def with_distribution(table: pd.DataFrame, jobs: pd.DataFrame, value: str) -> pd.DataFrame:
-    """The table behind a picture of two panels: runs, and below them the points of the distribution function."""
-    return pd.concat([table, ecdf(jobs, value, "policy")], ignore_index=True)
+    jobs = grid.table(lambda result: result.jobs.iloc[first:][["jct", "finish_time_fairness"]])
+    high = jobs["jobs_per_hour"] == jobs["jobs_per_hour"].max()
+    return grid.table(lambda result: steady(result.jobs.iloc[first:])), jobs[high]
 
 
 def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequence[str]) -> pd.DataFrame:
-    """How many times smaller a figure is than under a baseline, between means over seeds.
-
-    Returns
-    -------
-    DataFrame, index jobs_per_hour, one column per policy
-    """
+    """How many times smaller means over seeds are than under a baseline; index jobs_per_hour, columns policies."""
     wide = table.pivot_table(index="jobs_per_hour", columns="policy", values=column)
     return pd.DataFrame({name: wide[baseline] / wide[name] for name in policies})
 
 
-def estimate_errors(
-    throughputs: Throughputs, fractions: Sequence[float], every: Sequence[int], *, seed: int = 0
-) -> pd.DataFrame:
+def estimate_errors(throughputs: Throughputs, fractions: Sequence[float], every: Sequence[int]) -> pd.DataFrame:
     """How well pairs that were never measured are estimated ([Narayanan2020] §3.3).
 
-    Parameters
-    ----------
-    fractions : sequence of float
-        Parts of a new job's measurements that are made.
-    every : sequence of int
-        Every k-th job type is a reference.
+    Every k-th job type is a reference, for each k of `every`; `fractions` are parts of a new job's measurements.
 
     Returns
     -------
@@ -123,19 +92,17 @@ def estimate_errors(
         `error` is the mean absolute error of a normalized throughput over the job types that are no reference, over all
         where all are.
     """
-    rows = []
-    for k in every:
-        for fraction in fractions:
-            kinds = [kind for kind, size in throughputs.configurations if size == 1]
-            found = Estimator(throughputs, kinds[::k], fraction=fraction, seed=seed).accuracy()
-            new = found[~found["is_reference"]] if k > 1 else found
-            rows.append((len(kinds[::k]), fraction, float(new["error"].mean())))
+    kinds, rows = [kind for kind, size in throughputs.configurations if size == 1], []
+    for k, fraction in product(every, fractions):
+        found = Estimator(throughputs, kinds[::k], fraction=fraction, seed=0).accuracy()
+        new = found[~found["is_reference"]] if k > 1 else found
+        rows.append((len(kinds[::k]), fraction, float(new["error"].mean())))
     return pd.DataFrame(rows, columns=["references", "fraction", "error"])
 
 
 def limits(scale: str, throughputs: Throughputs) -> list[str]:
     """In what this reproduction is smaller than the paper's evaluation, in sentences."""
-    here, paper = scale_of(scale), GAVEL_SCALES["full"]
+    here, paper = at_scale(GAVEL_SCALES, scale), GAVEL_SCALES["full"]
     sentences = [
         f"Throughputs: {Path(throughputs.name).name}"
         + (", rounded facts and three rules, no measurements." if throughputs.name == "the compact table" else ".")

@@ -19,7 +19,9 @@ in effective GPU-time (`gavel.record`).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from math import ceil
+from operator import add
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,7 +36,7 @@ from astraea.gavel.policy_calls import Speeds
 from astraea.gavel.record import pace
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.studies.gavel.cells import Cell, grid_of
+from astraea.studies.gavel.cells import grid_of
 from astraea.studies.gavel.runs import throughputs_of
 from astraea.studies.scales import seeds
 from astraea.traces.named import named_trace
@@ -54,38 +56,29 @@ LOAD: Final = 0.9
 SEEDS: Final = {"small": 1, "paper": 2, "full": 3}
 """Of a synthetic trace; a real one is one trace."""
 
-TENANTS_BELOW: Final = {"": 1.0, "_95": 0.95}
-"""End of a column's name -> the rho_tenant below which a case counts."""
-
 
 def tenants_grid(scale: str = "paper", table: str = "", trace: str = "philly") -> Grid:
     """Every policy of `POLICIES` on the same jobs; columns policy, seed, workers [GPU of each type].
 
-    Parameters
-    ----------
-    scale : {"small", "paper", "full"}
-    table : path, optional
-        Measured throughputs.
-    trace : str
-        As in `traces.named.named_trace`, or Gavel's traces in a file or a folder, one tenant each; these need `table`.
+    `table` is a file of measured throughputs, if any; `trace` is as in `traces.named.named_trace`, or Gavel's traces in
+    a file or a folder, one tenant each, which need `table`.
     """
     throughputs = throughputs_of(table)
-    rows = []
+    grids = []
     for seed in seeds(trace, scale, SEEDS):
         jobs = tenant_jobs(_trace(trace, table, seed), throughputs, scale, seed)
         each = equal_workers(jobs, throughputs)
-        workers = (each,) * len(throughputs.types)
-        rows += [(Cell(jobs, throughputs, workers, p), {"policy": p, "seed": seed, "workers": each}) for p in POLICIES]
-    return grid_of(rows)
+        drawn = [({"seed": seed, "workers": each}, jobs)]
+        grids.append(grid_of(drawn, throughputs, (each,) * len(throughputs.types), {p: (p,) for p in POLICIES}))
+    return reduce(add, grids)
 
 
 def tenant_jobs(trace: Trace, throughputs: Throughputs, scale: str, seed: int) -> Workload:
     """Every k-th job of a trace, as the module says."""
     jobs = from_trace(trace, throughputs, seed=seed)
     step = max(1, round(len(jobs) / JOBS[scale]))
-    names = ("scale_factor", "total_steps", "arrival_time", "weight", "slo", "entity")
-    kept: dict[str, Any] = {name: getattr(jobs, name)[::step] for name in names}
-    kept |= {"job_id": jobs.job_id[::step], "job_type": jobs.job_type[::step]}
+    columns = ("job_id", "job_type", "scale_factor", "total_steps", "arrival_time", "weight", "slo", "entity")
+    kept: dict[str, Any] = {name: getattr(jobs, name)[::step] for name in columns}
     thinned = replace(jobs, **kept)
     return thinned.first(min(SMALL_JOBS, len(thinned))) if scale == "small" else thinned
 
@@ -136,8 +129,8 @@ def both_papers(result: Result) -> dict[str, Any]:
     }
     for unit, counted in (("", result), ("effective_", in_effective_time(result))):
         out[f"{unit}sharing_loss"] = sharing_loss(counted)
-        for end, level in TENANTS_BELOW.items():
-            out[f"{unit}tenant_sharing_loss{end}"] = tenant_sharing_loss(counted, level)
+        out[f"{unit}tenant_sharing_loss"] = tenant_sharing_loss(counted)
+        out[f"{unit}tenant_sharing_loss_95"] = tenant_sharing_loss(counted, 0.95)
     return out
 
 

@@ -56,30 +56,31 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
 
     Returns
     -------
-    DataFrame, columns quantity, item, value
-        `item` is a text. Once, with no item: revenue, revenue_per_job (of all jobs, also those that never run),
+    DataFrame
+        What there is once, in the first row: revenue, revenue_per_job (of all jobs, also those that never run),
         makespan [s], shared (jobs that run outside their tenant's share), and seconds_per_job [s], which depends on the
-        machine. For each tenant: alpha. For each admitted job, in order of admission: ideal revenue and resource cost.
-        For each hour until the makespan: utilization.
+        machine. Then a row for each tenant: tenant, alpha; for each admitted job, in order of admission: job_id, ideal
+        revenue and resource cost; for each hour until the makespan: hour, utilization. NaN where a row has no such
+        figure.
     """
     _warm()
     make = planner(market, scheduler, percent)
     began = time.perf_counter()
     plan = make(market)
     seconds = time.perf_counter() - began
-    ids, n, admitted = market.jobs.job_id, len(market.jobs), plan.schedules
-    rows = [
-        ("revenue", "", total_revenue(plan)),
-        ("revenue_per_job", "", total_revenue(plan) / n),
-        ("makespan", "", makespan(plan) * SLOT),
-        ("shared", "", float(sum(s.is_shared for s in admitted))),
-        ("seconds_per_job", "", seconds / n),
-        *(("alpha", str(tenant), alpha) for tenant, alpha in enumerate(revenue_fairness(plan))),
-        *(("ideal", ids[s.job], s.ideal) for s in admitted),
-        *(("cost", ids[s.job], s.cost) for s in admitted),
-        *(("utilization", str(hour), used) for hour, used in enumerate(utilization(plan), 1)),
+    n, admitted, alpha, used = len(market.jobs), plan.schedules, revenue_fairness(plan), utilization(plan)
+    once = {
+        "revenue": total_revenue(plan), "revenue_per_job": total_revenue(plan) / n, "makespan": makespan(plan) * SLOT,
+        "shared": sum(s.is_shared for s in admitted), "seconds_per_job": seconds / n,
+    }  # fmt: skip
+    jobs = [(market.jobs.job_id[s.job], s.ideal, s.cost) for s in admitted]
+    parts = [
+        pd.DataFrame([once]),
+        pd.DataFrame({"tenant": range(len(alpha)), "alpha": alpha}),
+        pd.DataFrame(jobs, columns=["job_id", "ideal", "cost"]),
+        pd.DataFrame({"hour": range(1, len(used) + 1), "utilization": used}),
     ]
-    return pd.DataFrame(rows, columns=["quantity", "item", "value"])
+    return pd.concat(parts, ignore_index=True)
 
 
 @cache

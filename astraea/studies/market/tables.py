@@ -1,4 +1,8 @@
-"""Tables of [Wang2023] §5: what the plans of `points` earned, for whom, and how far from the optimum.
+"""Tables of [Wang2023] §5: the plans of markets that each reads, what they earned, for whom, how near the optimum.
+
+Every market is drawn from one trace with D_j as requested (`market.workload`), by default 600 jobs of 14 tenants on 100
+servers; a trial is a seed, which decides the stretch of the trace and all that is drawn. `paper` has the paper's 5
+trials, `full` 20 and more random markets, `small` 2 of some tens of jobs.
 
 Every table takes the name of a trace (as `traces.named.named_trace`) and a scale ("small", "paper", "full").
 `InputError` if there is no such trace or scale, or the trace has too few jobs or tenants.
@@ -6,15 +10,126 @@ Every table takes the name of a trace (as `traces.named.named_trace`) and a scal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from itertools import product
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from astraea.studies.market.points import MARKET_SCALES, optima, plans, searches
-from astraea.studies.market.properties import PROPERTIES
-from astraea.studies.scales import at_scale
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Call
+from astraea.market.model import Market, Utility
+from astraea.market.workload import sample_market
+from astraea.studies.market.properties import PROPERTIES, counter_examples
+from astraea.studies.market.runs import LEMMA, SCHEDULERS, plan_numbers, ratios
+from astraea.studies.scales import at_scale, searches
+from astraea.studies.ye2022.characterize import production_grid
+from astraea.studies.ye2022.evaluation import load_workload
+
+
+class MarketScale(NamedTuple):
+    """How much is simulated."""
+
+    trials: int  # how many seeds
+    jobs: tuple[int, ...]  # of Fig 4
+    servers: tuple[int, ...]
+    usual: tuple[int, int]  # number of jobs and of servers where they are not varied
+    tenants: tuple[int, ...]  # of Table 2
+    percents: tuple[int, ...]  # of Fig 11 [%]
+    small_jobs: tuple[int, ...]  # of Figs 5 and 6
+    small_servers: tuple[int, ...]
+    instances: int  # random markets for each property
+
+    @property
+    def axes(self) -> list[tuple[str, int, tuple[int, int]]]:
+        """What Fig 4 varies, the value, and how many jobs and servers that makes."""
+        jobs, servers = self.usual
+        return [("jobs", n, (n, servers)) for n in self.jobs] + [("servers", s, (jobs, s)) for s in self.servers]
+
+
+_PAPER: Final = MarketScale(5, (200, 400, 600, 800), (60, 100, 140), (600, 100), (5, 8, 11, 14),
+                            (60, 80, 100, 120, 140), (5, 10, 15), (5, 25, 45), 1000)  # fmt: skip
+MARKET_SCALES: Final = {
+    "small": MarketScale(2, (30, 60), (10, 20), (60, 20), (5, 14), (80, 100, 120), (3, 6), (2, 5), 40),
+    "paper": _PAPER,
+    "full": _PAPER._replace(trials=20, instances=5000),
+}
+
+
+class Point(NamedTuple):
+    """One plan: who makes it of which market; `percent` is that of `runs.planner`."""
+
+    scheduler: str
+    jobs: int
+    servers: int
+    tenants: int = 14
+    utility: Utility = "linear"
+    percent: int = 0
+
+
+def points(size: MarketScale) -> dict[str, list[Point]]:
+    """Figure or table -> the plans that it reads, of every trial."""
+    ours, at_all = SCHEDULERS[0], list(dict.fromkeys(at for _, _, at in size.axes))
+    return {
+        "Fig 4": [
+            Point(scheduler, *at, utility=utility)
+            for at in at_all
+            for utility in ("linear", "convex")
+            for scheduler in (*SCHEDULERS, *((LEMMA,) if at == size.usual else ()))
+        ],
+        "Figs 7 and 13": [Point(scheduler, *size.usual) for scheduler in SCHEDULERS],
+        "Fig 9": [Point(ours, *at) for at in at_all],
+        "Fig 11": [
+            Point(ours, n, size.usual[1], percent=p) for n in (size.jobs[0], size.jobs[-1]) for p in size.percents
+        ],
+        "Fig 12": [Point(scheduler, *size.usual) for scheduler in (ours, LEMMA)],
+        "Table 2": [Point(ours, *size.usual, tenants=n) for n in size.tenants],
+    }
+
+
+def plans(trace: str, scale: str, *figures: str) -> Grid:
+    """The plans of some figures; columns of `Point`, trial."""
+    size = at_scale(MARKET_SCALES, scale)
+    calls = []
+    for p in (p for figure in figures for p in points(size)[figure]):
+        for trial in range(size.trials):
+            market = market_of(trace, scale, trial, p.jobs, p.servers, p.tenants, p.utility)
+            columns = {**p._asdict(), "trial": trial}
+            calls.append(Call(plan_numbers, (market, p.scheduler, p.percent), columns, ("market",), (market,)))
+    return Grid.of((call, call.columns) for call in calls)
+
+
+def optima(trace: str, scale: str) -> Grid:
+    """Small markets of two tenants, of which the optimum can be computed; columns jobs, servers, trial."""
+    size = at_scale(MARKET_SCALES, scale)
+    calls = []
+    for jobs, servers, trial in product(size.small_jobs, size.small_servers, range(size.trials)):
+        market = market_of(trace, scale, trial, jobs, servers, tenants=2)
+        columns = {"jobs": jobs, "servers": servers, "trial": trial}
+        calls.append(Call(ratios, (market,), columns, ("market",), (market,), expected=5.0))
+    return Grid.of((call, call.columns) for call in calls)
+
+
+def property_searches(scale: str) -> Grid:
+    """The search for counter-examples among random markets; columns first, last."""
+    return searches(counter_examples, at_scale(MARKET_SCALES, scale).instances, "market")
+
+
+def market_grid(trace: str = "philly", scale: str = "paper") -> Grid:
+    """Everything that notebook 11 reads; of the synthetic Philly if no trace is named."""
+    name = trace or "philly"
+    planned = plans(name, scale, *points(at_scale(MARKET_SCALES, scale)))
+    return production_grid(name, scale) + planned + optima(name, scale) + property_searches(scale)
+
+
+@lru_cache(maxsize=256)
+def market_of(
+    trace: str, scale: str, trial: int, jobs: int, servers: int, tenants: int = 14, utility: Utility = "linear"
+) -> Market:
+    """A market drawn from a trace, with D_j as requested."""
+    size = {"jobs": jobs, "servers": servers, "tenants": tenants}
+    return sample_market(load_workload(trace, scale)[0], **size, utility=utility, seed=trial, chunks="requested")
 
 
 def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -49,23 +164,12 @@ def ratio_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def fairness_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Figs 7 and 8: revenue fairness of every tenant.
-
-    Returns
-    -------
-    DataFrame, columns scheduler, trial, tenant, alpha
-        As of `metrics.revenue_fairness`.
-    """
-    return _each(trace, scale, "Figs 7 and 13", "tenant", ["alpha"]).astype({"tenant": np.int64})
+    """Figs 7 and 8: `metrics.revenue_fairness` of every tenant; columns scheduler, trial, tenant, alpha."""
+    return _each(trace, scale, "Figs 7 and 13", "tenant", "alpha").astype({"tenant": np.int64})
 
 
 def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Figs 9 and 10: how long Astraea takes to plan one job; depends on the machine.
-
-    Returns
-    -------
-    DataFrame, columns jobs, servers, trial, seconds_per_job [s]
-    """
+    """Figs 9 and 10: time to plan one job, on this machine; columns jobs, servers, trial, seconds_per_job [s]."""
     return plans(trace, scale, "Fig 9").table(_once)[["jobs", "servers", "trial", "seconds_per_job"]]
 
 
@@ -88,11 +192,9 @@ def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 def admission_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 12: ideal revenue and cost of every admitted job, and of Astraea as written too, where prices are felt.
 
-    Returns
-    -------
-    DataFrame, columns scheduler, trial, job_id, ideal, cost
+    Columns scheduler, trial, job_id, ideal, cost.
     """
-    return _each(trace, scale, "Fig 12", "job_id", ["ideal", "cost"])
+    return _each(trace, scale, "Fig 12", "job_id", "ideal", "cost")
 
 
 def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -103,7 +205,7 @@ def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFra
     DataFrame, columns scheduler, trial, hour, utilization
         0 after a scheduler's makespan; what BatchSche has after the last of the others is left out.
     """
-    found = _each(trace, scale, "Figs 7 and 13", "hour", ["utilization"]).astype({"hour": np.int64})
+    found = _each(trace, scale, "Figs 7 and 13", "hour", "utilization").astype({"hour": np.int64})
     last = int(found.loc[found["scheduler"] != "batch-sche", "hour"].max())
     keys = ["scheduler", "trial"]
     every = found[keys].drop_duplicates().merge(pd.DataFrame({"hour": range(1, last + 1)}), how="cross")
@@ -119,7 +221,7 @@ def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
         Variance of revenue fairness over tenants, NaN where there is none (`fairness_table`).
     """
     found = plans(trace, scale, "Table 2").table(
-        lambda numbers: _once(numbers) | {"variance": _of(numbers, "alpha").var(ddof=0)}
+        lambda numbers: _once(numbers) | {"variance": numbers.loc[numbers["tenant"].notna(), "alpha"].var(ddof=0)}
     )
     return found[["tenants", "trial", "revenue_per_job", "variance"]]
 
@@ -133,7 +235,7 @@ def properties_table(scale: str = "paper") -> pd.DataFrame:
         Markets tried, those in which the property fails, and the first of those with fewest jobs and tenants, in words.
     """
     instances = at_scale(MARKET_SCALES, scale).instances
-    found = searches(scale).table(lambda table: table).sort_values(["jobs", "tenants", "seed"])
+    found = property_searches(scale).table(lambda table: table).sort_values(["jobs", "tenants", "seed"])
     rows = []
     for name in PROPERTIES:
         words = [*found.loc[found["property"] == name, "counter_example"]]
@@ -141,21 +243,12 @@ def properties_table(scale: str = "paper") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["property", "instances", "violations", "counter_example"])
 
 
-def _each(trace: str, scale: str, figure: str, item: str, quantities: Sequence[str]) -> pd.DataFrame:
+def _each(trace: str, scale: str, figure: str, item: str, *quantities: str) -> pd.DataFrame:
     """Quantities that the plans have of every item; columns scheduler, trial, `item`, and these."""
-
-    def listed(numbers: pd.DataFrame) -> pd.DataFrame:
-        items = numbers.loc[numbers["quantity"] == quantities[0], "item"].to_numpy()
-        return pd.DataFrame({item: items, **{q: _of(numbers, q).to_numpy() for q in quantities}})
-
-    return plans(trace, scale, figure).table(listed)[["scheduler", "trial", item, *quantities]]
+    found = plans(trace, scale, figure).table(lambda numbers: numbers[[item, *quantities]].dropna(subset=item))
+    return found[["scheduler", "trial", item, *quantities]]
 
 
 def _once(numbers: pd.DataFrame) -> dict[Any, Any]:
     """What a plan has once, as a row."""
-    return numbers[numbers["item"] == ""].set_index("quantity")["value"].to_dict()
-
-
-def _of(numbers: pd.DataFrame, quantity: str) -> pd.Series[float]:
-    """Values of one quantity."""
-    return numbers.loc[numbers["quantity"] == quantity, "value"]
+    return numbers.iloc[0].dropna().to_dict()

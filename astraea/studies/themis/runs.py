@@ -1,18 +1,33 @@
-"""One simulation of the evaluation of Themis, under one key whichever tables read it."""
+"""One simulation of the evaluation of Themis, under one key whichever tables read it.
+
+What its results hang on are two rules of which the notes on [Mahajan2020] say nothing. `VARIANTS` change one each:
+
+leftovers for losers too
+    What winners may not keep, and what nobody won, goes to all apps that want GPUs, the worst off first. As it is, who
+    loses in the auction gets none of it.
+nothing is worth little
+    An app that holds nothing and wins nothing expects to finish `LATER` times T_isolated later. As it is, it counts on
+    one gang a lease later.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from astraea.core.arrays import IntArray
+from astraea.core.random import number_of_bidders
 from astraea.core.result import Result
 from astraea.experiments.run import Call
-from astraea.studies.themis.scales import ThemisScale
-from astraea.studies.themis.variants import VARIANTS
+from astraea.themis.agent import Agent
 from astraea.themis.apps import Workload
+from astraea.themis.arbiter import Arbiter
+from astraea.themis.auction import Bid
 from astraea.themis.policies import get_policy
+from astraea.themis.policies.themis import bid, give_leftovers, hold_auction, worst_first
 from astraea.themis.policy import Policy
 from astraea.themis.simulate import simulate
 from astraea.themis.workload import sample_workload
@@ -27,15 +42,37 @@ contention the average number of active apps in its life; jct and queueing_delay
 JOBS: Final[tuple[str, ...]] = (*APP_COLUMNS, "attained_service", "work", "end_time")
 """What is kept of a run's apps: `APP_COLUMNS`, and what `rho_summary` reads besides."""
 
-POINTS: Final[dict[str, dict[str, Any]]] = {
-    "themis-one-bidder": {"scheduler": "themis", "f": 1.0},
-    "as it is": {"scheduler": "themis"},
+LATER: Final = 10.0
+
+
+def changed(
+    arbiter: Arbiter, f: float = 0.8, *, losers_too: bool = False,
+    make_bid: Callable[[Arbiter, Agent], tuple[Bid, IntArray]] = bid,
+) -> None:  # fmt: skip
+    """Themis, with a rule changed."""
+    wanting = worst_first(arbiter)
+    n = number_of_bidders(len(wanting), f)
+    hold_auction(arbiter, wanting[:n], make_bid)
+    give_leftovers(arbiter, wanting if losers_too else wanting[n:])
+
+
+def bid_in_need(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
+    """The bid of an app to which nothing is worth little, if it has nothing."""
+    made, rows = bid(arbiter, agent)
+    if not agent.lots:
+        made.value[0] = 1 / (1 / made.value[0] + LATER)
+    return made, rows
+
+
+VARIANTS: Final[dict[str, Callable[..., None]]] = {
+    "leftovers for losers too": partial(changed, losers_too=True),
+    "nothing is worth little": partial(changed, make_bid=bid_in_need),
 }
-"""Names in tables of what is Themis at some point."""
+"""Besides Themis as it is."""
 
 
 class Cell(NamedTuple):
-    """One simulation; apps, machines, trials and contention as in `ThemisScale`."""
+    """One simulation; apps, machines, trials and contention as in `tables.ThemisScale`."""
 
     apps: int
     machines: tuple[int, ...]
@@ -47,12 +84,6 @@ class Cell(NamedTuple):
     error: float = 0.0  # of estimates, as a part
     liar: int = 0  # place of the app that lies
     factor: float = 1.0  # by which it multiplies its rho; 1 is the truth
-
-
-def cell_of(size: ThemisScale, **point: Any) -> Cell:
-    """Cell at the usual point, but for what is given; a scheduler, or `variant`, may be one of `POINTS`."""
-    name = point.pop("variant", point.get("scheduler", "themis"))
-    return Cell(size.apps, size.machines, **(point | POINTS.get(name, {"scheduler": name})))
 
 
 def workload_of(cell: Cell) -> Workload:
@@ -76,5 +107,4 @@ def run_of(cell: Cell) -> Call:
     if cell == Cell(cell.apps, cell.machines):
         kept["grants"] = ("job_id", "demand", "start", "end", "is_local")
     columns = {name: value for name, value in cell._asdict().items() if name != "machines"}
-    code = ("themis", "studies/themis/variants.py")
-    return Call(simulated, (cell,), columns, code, expected=0.03 * cell.apps, kept=kept)
+    return Call(simulated, (cell,), columns, ("themis",), expected=0.03 * cell.apps, kept=kept)

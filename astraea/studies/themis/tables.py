@@ -1,5 +1,9 @@
 """Tables of [Mahajan2020] §6, and of what else is asked of Themis: for each what is run, as a `Grid`, and what is read.
 
+Of the evaluation in [Mahajan2020] only notes are at hand, so workloads are this project's own (`themis.workload`). The
+usual point has contention 1, leases of 15 minutes, f = 0.8 and no errors of estimates; everything else varies one of
+these. A trial is a seed, of the apps and of the errors.
+
 Each function takes a scale, ``small``, ``paper`` or ``full`` (`scales`), and raises `InputError` for another one.
 Measured are figures of `themis.metrics.rho_summary`, and one row stands for one run unless something else is said.
 """
@@ -7,6 +11,9 @@ Measured are figures of `themis.metrics.rho_summary`, and one row stands for one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
+from math import inf
+from operator import add
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -14,23 +21,69 @@ import pandas as pd
 
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
-from astraea.experiments.cache import measured
-from astraea.experiments.grid import Grid, points, run_grid
-from astraea.experiments.run import Call
-from astraea.studies.themis.app import foresight
+from astraea.core.step_function import Stepped
+from astraea.experiments.grid import Grid, points
+from astraea.studies.scales import at_scale, searches
 from astraea.studies.themis.auctions import PROPERTIES, failures
-from astraea.studies.themis.runs import APP_COLUMNS, cell_of, run_of, workload_of
-from astraea.studies.themis.scales import ThemisScale, themis_scale
-from astraea.studies.themis.variants import VARIANTS
+from astraea.studies.themis.runs import APP_COLUMNS, VARIANTS, Cell, run_of
+from astraea.themis.apps import App, Workload
+from astraea.themis.loss_curves import estimated_length
 from astraea.themis.metrics import LATE, rho_summary
 from astraea.themis.policies import POLICIES
-
-CHUNK: Final = 100
-"""Random auctions of one call."""
+from astraea.themis.successive_halving import rungs, survivors
+from astraea.themis.workload import MACHINES
 
 CASES: Final = ("neither", "late only", "lacks GPU-time only", "both")
 PLACED: Final = {0.75: "below 0.75", 0.9: "0.75 to 0.9", 1.0: "0.9 to 1", np.inf: "1"}
 """Upper end of a placement score, not included -> what the group is called."""
+
+SEEN: Final = (4, 8, 16, 32)
+"""Epochs after which the end of a job is foreseen: where rungs end by default."""
+
+POINTS: Final[dict[str, dict[str, Any]]] = {
+    "themis-one-bidder": {"scheduler": "themis", "f": 1.0},
+    "as it is": {"scheduler": "themis"},
+}
+"""Names in tables of what is Themis at some point."""
+
+
+class ThemisScale(NamedTuple):
+    """How much is simulated."""
+
+    apps: int  # of a workload
+    machines: tuple[int, ...]  # GPUs of each
+    trials: int  # how many seeds
+    contentions: tuple[float, ...]  # demand over capacity
+    contention_trials: int  # how many seeds where the contention varies
+    fs: tuple[float, ...]  # the fairness knob
+    leases: tuple[float, ...]  # lease terms [s]
+    errors: tuple[float, ...]  # of estimates, as parts
+    lying_apps: int  # apps of the workload in which one of them lies
+    liars: int  # how many of these lie, one at a time
+    few_fs: tuple[float, ...]  # the fairness knob where they do
+    factors: tuple[float, ...]  # by which they multiply their rho
+    instances: int  # random auctions for each property
+
+
+_PAPER: Final = ThemisScale(
+    100, MACHINES, 5, (0.5, 1.0, 2.0, 4.0), 3, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+    (120.0, 300.0, 900.0, 2700.0, 7200.0, inf), (0.0, 0.1, 0.2, 0.5, 0.9),
+    60, 8, (0.0, 0.4, 0.8, 1.0), (1.5, 3.0), 2000,
+)  # fmt: skip
+THEMIS_SCALES: Final[dict[str, ThemisScale]] = {
+    "small": ThemisScale(
+        10, (4,) * 8 + (2,) * 6, 2, (1.0, 2.0), 1, (0.0, 0.5, 0.8, 1.0), (900.0, 3600.0), (0.0, 0.5),
+        10, 2, (0.0, 0.8), (3.0,), 40,
+    ),
+    "paper": _PAPER,
+    "full": _PAPER._replace(trials=20, contention_trials=20, instances=10_000),
+}  # fmt: skip
+
+
+def cell_of(size: ThemisScale, **point: Any) -> Cell:
+    """Cell at the usual point, but for what is given; a scheduler, or `variant`, may be one of `POINTS`."""
+    name = point.pop("variant", point.get("scheduler", "themis"))
+    return Cell(size.apps, size.machines, **(point | POINTS.get(name, {"scheduler": name})))
 
 
 class Sweep(NamedTuple):
@@ -71,7 +124,7 @@ SWEEPS: Final = {
 
 def sweep_grid(name: str, scale: str = "paper") -> Grid:
     """Runs of one of `SWEEPS`; a column for each axis."""
-    size = themis_scale(scale)
+    size = at_scale(THEMIS_SCALES, scale)
     return Grid.of((run_of(cell_of(size, **point)), point) for point in points(SWEEPS[name].axes(size)))
 
 
@@ -123,7 +176,7 @@ def lies_grid(scale: str = "paper") -> Grid:
     The liars are spread evenly over the order of arrival in one workload of the usual point; all others tell the truth.
     The first run of each mechanism, with a factor of 1, is the one without a lie.
     """
-    size = themis_scale(scale)
+    size = at_scale(THEMIS_SCALES, scale)
     liars = [int(i) for i in (np.arange(size.liars) + 0.5) * size.lying_apps / size.liars]
     mechanisms: list[dict[str, Any]] = [{"scheduler": "strawman"}, *({"f": f} for f in size.few_fs)]
     lies = [{"factor": 1.0, "liar": 0}, *({"factor": k, "liar": i} for k in size.factors for i in liars)]
@@ -141,10 +194,11 @@ def lies_table(scale: str = "paper") -> pd.DataFrame:
         `f` is NaN for the strawman. `jct` is the liar's completion time, `others` the average one of all other apps,
         both relative to the run in which everybody tells the truth: `jct` below 1 is what the lie gains.
     """
-    grid, rows = lies_grid(scale), []
-    times = measured(grid.runs, lambda result: result.jobs["jct"].to_numpy(), progress=False)
+    times = lies_grid(scale).table(lambda result: {"jct": result.jobs["jct"].to_numpy()})
+    rows: list[tuple[Any, ...]] = []
     point: Any
-    for point, lied in zip(grid.index.itertuples(), times, strict=True):
+    for point in times.itertuples():
+        lied = point.jct
         if point.factor == 1:
             truth = lied
             continue
@@ -154,11 +208,9 @@ def lies_table(scale: str = "paper") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["mechanism", "f", "factor", "app", "jct", "others"])
 
 
-def properties_runs(scale: str = "paper") -> list[Call]:
-    """Random auctions, `CHUNK` of them a call."""
-    instances = themis_scale(scale).instances
-    chunks = [(first, min(first + CHUNK, instances)) for first in range(0, instances, CHUNK)]
-    return [Call(failures, chunk, {"auctions": chunk}, ("themis",), expected=2.0) for chunk in chunks]
+def properties_grid(scale: str = "paper") -> Grid:
+    """Random auctions."""
+    return searches(failures, at_scale(THEMIS_SCALES, scale).instances, "themis")
 
 
 def properties_table(scale: str = "paper") -> pd.DataFrame:
@@ -169,24 +221,69 @@ def properties_table(scale: str = "paper") -> pd.DataFrame:
     DataFrame, columns property, instances, violations
         Auctions tried, and those in which the property fails.
     """
-    failed = pd.concat(run_grid(properties_runs(scale), progress=False))
+    failed = properties_grid(scale).table(lambda table: table)[list(PROPERTIES)]
     return pd.DataFrame({"property": PROPERTIES, "instances": len(failed), "violations": failed.sum().to_numpy()})
 
 
-def foresight_run(scale: str = "paper") -> Call:
-    """Estimated lengths of the jobs in the workload of the usual point."""
-    workload = workload_of(cell_of(themis_scale(scale)))
-    return Call(foresight, (workload,), {"workload": workload.name}, ("themis",))
-
-
-def foresight_table(scale: str = "paper") -> pd.DataFrame:
-    """How far off these are: the table of `app.foresight`."""
-    [table] = run_grid([foresight_run(scale)], progress=False)
-    return pd.DataFrame(table)
-
-
 def themis_grid(_trace: str, scale: str = "paper") -> Grid:
-    """Everything that notebook 09 reads."""
-    grids = [*(sweep_grid(name, scale) for name in SWEEPS), lies_grid(scale)]
-    runs = [*(run for grid in grids for run in grid.runs), *properties_runs(scale), foresight_run(scale)]
-    return Grid(runs, pd.DataFrame({"run": [run.label for run in runs]}))
+    """Every simulation and search that notebook 09 reads."""
+    return reduce(add, [*(sweep_grid(name, scale) for name in SWEEPS), lies_grid(scale), properties_grid(scale)])
+
+
+def loss_table(app: App) -> pd.DataFrame:
+    """What the tuner sees.
+
+    Returns
+    -------
+    DataFrame, columns job, epoch, loss, rung
+        Every epoch that a job trains; `rung` is the job's last one, counted from 1.
+    """
+    jobs, parts = list(range(len(app.loss))), {}
+    for rung, (count, epochs) in enumerate(rungs(len(jobs), app.tuner), 1):
+        for job in jobs:
+            loss = app.loss[job][:epochs]
+            epoch = np.arange(1, len(loss) + 1)
+            parts[job] = pd.DataFrame({"job": job, "epoch": epoch, "loss": loss, "rung": rung})
+        if count > 1:
+            jobs = survivors(app, jobs, epochs)
+    return pd.concat([parts[job] for job in sorted(parts)], ignore_index=True)
+
+
+def held_table(workload: Workload, result: Result, app: str) -> pd.DataFrame:
+    """What an app and all apps together hold.
+
+    Returns
+    -------
+    DataFrame, columns time [s], held [GPU], kind
+        Kind is "on one machine" and "in all" of the app; time counts from its arrival, a row for every change.
+    """
+    assert result.grants is not None
+    mine = result.grants[result.grants["job_id"] == app]
+    arrival = next(a.arrival for a in workload.apps if a.name == app)
+    parts = []
+    for kind, leases in (("in all", mine), ("on one machine", mine[mine["is_local"]])):
+        time = np.concatenate([leases["start"], leases["end"]])
+        curve = Stepped.of_changes(time, np.concatenate([leases["demand"], -leases["demand"]]).astype(np.float64))
+        at = np.unique(np.concatenate([[arrival], time]))
+        parts.append(pd.DataFrame({"time": at - arrival, "held": curve.at(at), "kind": kind}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def foresight(workload: Workload) -> pd.DataFrame:
+    """How far off the estimated lengths of jobs are.
+
+    Returns
+    -------
+    DataFrame, columns epochs, jobs, median, worst_tenth
+        After so many epochs, of the jobs that train longer: |log(estimate / truth)|, its median and 90 % quantile.
+    """
+    rows = []
+    for epochs in SEEN:
+        off = [
+            abs(np.log(estimated_length(loss[:epochs], app.tuner) / len(loss)))
+            for app in workload.apps
+            for loss in app.loss
+            if len(loss) > epochs
+        ]
+        rows.append((epochs, len(off), *np.quantile(off, (0.5, 0.9))))
+    return pd.DataFrame(rows, columns=["epochs", "jobs", "median", "worst_tenth"])

@@ -20,8 +20,7 @@ from astraea.core.arrays import FloatArray
 from astraea.core.metrics import DAY, HOUR, SHARING_LOSS
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.studies.ye2022.evaluation import SCHEDULERS, Rows, grid_of, run_of
-from astraea.studies.ye2022.one_tenant import KEYS, Row, experiments, few_seeds, hourly_service, hours
+from astraea.studies.ye2022.one_tenant import KEYS, Experiment, Row, experiment_grid, experiments, hourly_service, hours
 from astraea.traces.trace import Trace
 
 SIZE: Final = 8
@@ -39,7 +38,16 @@ HORIZON: Final = int(SIZE * DURATION / HOUR)
 WINDOWED: Final = "astraea-24h"
 """ASTRAEA that compares tenants over the last 24 h."""
 
-MOST_SEEDS: Final = 2
+
+def burst_grid(trace: str, scale: str = "paper") -> Grid:
+    """`experiment_grid` with `WINDOWED` too, on at most two seeds, without the burst and with it."""
+
+    def experiment(jobs: Trace, cluster: Cluster) -> Experiment:
+        start = burst_start(jobs)
+        idle, tenant = with_newcomer(jobs, cluster)
+        return Experiment(tenant, idle, with_burst(idle, cluster, tenant, start), start)
+
+    return experiment_grid(trace, scale, experiment, most_seeds=2, more={WINDOWED: {"tenant_window": DAY}})
 
 
 def with_newcomer(trace: Trace, cluster: Cluster) -> tuple[Trace, str]:
@@ -51,38 +59,30 @@ def with_newcomer(trace: Trace, cluster: Cluster) -> tuple[Trace, str]:
     while name in trace.tenants:
         name += "+"
     total = float(trace.tenant_weight.sum())
-    weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
-    weights[name] = max(total / len(trace.tenants), total / max(cluster.gpus - 1, 1))
-    return dataclasses.replace(trace.with_weights(weights), name=f"{trace.name} and {name}"), name
+    weight = max(total / len(trace.tenants), total / max(cluster.gpus - 1, 1))
+    more = trace.with_weights(_weights(trace) | {name: weight})
+    return dataclasses.replace(more, name=f"{trace.name} and {name}"), name
 
 
 def with_burst(trace: Trace, cluster: Cluster, tenant: str, start: float) -> Trace:
     """The trace in which a tenant also submits a burst of jobs at `start` [s]."""
     quota = int(whole(quotas(trace, cluster.gpus))[trace.tenants.index(tenant)])
     gang = min(GANG, quota)
-    burst = pd.DataFrame(
-        {
-            "job_id": [f"{tenant}-{k:05}" for k in range(SIZE * quota // gang)],
-            "tenant": tenant,
-            "user": tenant,
-            "demand": gang,
-            "submit_time": start,
-            "duration": DURATION,
-            "weight": 1.0,
-            "state": "completed",
-            "queueing_delay": np.nan,
-            "sensitivity": 1.0,
-            "deadline": np.nan,
-        }
-    )
+    ids = [f"{tenant}-{k:05}" for k in range(SIZE * quota // gang)]
+    jobs = {"job_id": ids, "tenant": tenant, "demand": gang, "submit_time": start, "duration": DURATION}
+    burst = Trace.from_frame(pd.DataFrame(jobs))
     return Trace.from_frame(
-        pd.concat([trace.frame, burst], ignore_index=True),
+        pd.concat([trace.frame, burst.frame], ignore_index=True),
         name=f"{trace.name} with a burst",
-        weights=dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True)),
+        weights=_weights(trace),
         origin=trace.origin,
         history=trace.history,
         excluded_jobs=trace.excluded_jobs,
     )
+
+
+def _weights(trace: Trace) -> dict[str, float]:
+    return dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
 
 
 def burst_start(trace: Trace) -> float:
@@ -96,23 +96,6 @@ def burst_start(trace: Trace) -> float:
     at = HOUR * np.arange(first, last + 1)
     there = (trace.submit_time <= at[:, None]) & (at[:, None] < trace.submit_time + trace.duration)
     return float(at[(there @ trace.demand).argmax()])
-
-
-def burst_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every scheduler and `WINDOWED` on at most two seeds, ``before`` (no burst) and ``after``.
-
-    The columns are `tenant`, the one that is idle until `start` [s], and `run`.
-    """
-
-    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
-        start = burst_start(jobs)
-        idle, tenant = with_newcomer(jobs, cluster)
-        for run, workload in (("before", idle), ("after", with_burst(idle, cluster, tenant, start))):
-            own = {"tenant": tenant, "run": run, "start": start}
-            yield from ((run_of(workload, cluster, p), own) for p in SCHEDULERS)
-            yield run_of(workload, cluster, "astraea", tenant_window=DAY), {"scheduler": WINDOWED, **own}
-
-    return grid_of(trace, scale, few_seeds(trace, scale)[:MOST_SEEDS], runs_on)
 
 
 def burst_figures(result: Result) -> dict[str, Any]:
@@ -158,9 +141,7 @@ def burst_table(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for key, old, new in experiments(table):
         finished = new["last_end"][key["tenant"]] - old["start"] // HOUR * HOUR
-        short = [
-            (got < SHARING_LOSS * owed).sum() / got.shape[1] for got, owed in _of_others(old, new, key["tenant"])
-        ]
+        short = [(got < SHARING_LOSS * owed).sum() / got.shape[1] for got, owed in _of_others(old, new, key["tenant"])]
         soon, late = (float(curves[(*key.values(), t)]) for t in (DURATION, HORIZON * HOUR))
         figures = {"finished": finished, "short_without": short[0], "short_with": short[1]}
         rows.append({**key, **figures, "lacking_soon": soon, "lacking": late})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,13 +11,11 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import FloatArray
-from astraea.core.errors import InputError
-from astraea.core.metrics import DAY, HOUR
+from astraea.core.metrics import HOUR, tenant_windows
 from astraea.core.result import Result
 from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
-from astraea.studies.scales import seeds
-from astraea.studies.ye2022.evaluation import NODES, Rows, grid_of, run_of
+from astraea.studies.ye2022.evaluation import NODES, grid_of, run_of, workloads
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
 from astraea.traces.trace import Trace
@@ -24,8 +23,8 @@ from astraea.traces.trace import Trace
 PRODUCTION_NODES: Final = {"venus": 133, "helios-venus": 133, "philly": 311, "philly-two-weeks": 311}
 """Nodes of 8 GPUs that the workload ran on: 1,064 GPUs of Venus, 2,490 of Philly ([Ye2022] §6.1.2)."""
 
-CLASSES: Final = {"1": (1, 1), "2-3": (2, 3), "4-7": (4, 7), "8": (8, 8), ">8": (9, np.inf)}
-"""Classes of demand of Figs 3 and 5: first and last GPU count."""
+CLASSES: Final = {"1": 1, "2-3": 3, "4-7": 7, "8": 8, ">8": np.inf}
+"""Classes of demand of Figs 3 and 5: last GPU count."""
 
 LONG_WAIT: Final = 1800.0
 """A long wait [s], and a large slowdown (§3.2)."""
@@ -39,9 +38,7 @@ HIGH: Final = 0.9
 
 def demand_class(demand: Any) -> pd.Series[Any]:
     """Name in `CLASSES` of each job's demand, a categorical in order of size."""
-    codes = np.searchsorted([last for _, last in CLASSES.values()], np.asarray(demand))
-    names = np.array(list(CLASSES), dtype=object)[codes]
-    return pd.Series(pd.Categorical(names, categories=list(CLASSES), ordered=True))
+    return pd.Series(pd.cut(np.asarray(demand), [0, *CLASSES.values()], labels=list(CLASSES)))
 
 
 def class_label(name: str) -> str:
@@ -94,11 +91,10 @@ def production_cluster(name: str, evaluated: Cluster) -> Cluster:
 
 def production_grid(trace: str, scale: str = "paper") -> Grid:
     """FIFO in every virtual cluster, on a cluster of production size: every seed of the evaluation."""
-
-    def runs_on(jobs: Trace, evaluated: Cluster, seed: int) -> Rows:
-        yield run_of(jobs, production_cluster(trace, evaluated), "yarn-cs", seed=seed), {}
-
-    return grid_of(trace, scale, seeds(trace, scale), runs_on)
+    return grid_of(
+        (seed, run_of(jobs, production_cluster(trace, evaluated), "yarn-cs", seed=seed), {})
+        for seed, jobs, evaluated in workloads(trace, scale)
+    )
 
 
 def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
@@ -159,12 +155,7 @@ def pending_table(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def tenant_utilization(trace: Trace, result: Result, step: float = HOUR) -> pd.DataFrame:
-    """GPU-time that each tenant held over that of its whole-GPU quota (Fig 4).
-
-    Parameters
-    ----------
-    step : float
-        Length of a period, a whole number of hours [s].
+    """GPU-time that each tenant held over that of its whole-GPU quota, in periods of some whole hours (Fig 4).
 
     Returns
     -------
@@ -173,49 +164,25 @@ def tenant_utilization(trace: Trace, result: Result, step: float = HOUR) -> pd.D
         static quotas utilization is at most 1.
         A tenant whose quota is less than one GPU is left out: it has no cluster of its own.
     """
-    if step < HOUR or step % HOUR:
-        raise InputError(f"step must be a whole number of hours in seconds, at least 3600, got {step:g}")
-    quota = np.floor(result.gpus * trace.tenant_weight / trace.tenant_weight.sum())
-    held = result.timeline.pivot_table(index="time", columns="tenant", values="attained_service")[list(trace.tenants)]
-    end = min(round(trace.span / step) * step, held.index[-1])
-    at = held.loc[np.arange(0.0, end + 1, step)].to_numpy()
-    own = np.flatnonzero(quota >= 1)
-    share = np.diff(at, axis=0)[:, own] / (quota[own] * step)
-    names = np.array(trace.tenants, dtype=object)[own]
-    return pd.DataFrame(
-        {
-            "time": np.repeat(np.arange(len(share)) * step, len(own)),
-            "tenant": np.tile(names, len(share)),
-            "utilization": share.ravel(),
-        }
+    quota = pd.Series(np.floor(result.gpus * trace.tenant_weight / trace.tenant_weight.sum()), trace.tenants)
+    periods = tenant_windows(result, step, step)
+    periods = periods[periods["window_start"] < round(trace.span / step) * step].rename(
+        columns={"window_start": "time"}
     )
+    share = periods["attained_service"] / (periods["tenant"].map(quota) * step)
+    own = periods.assign(utilization=share)[(periods["tenant"].map(quota) >= 1).to_numpy()]
+    return own[["time", "tenant", "utilization"]].reset_index(drop=True)
 
 
 class Swap(NamedTuple):
-    """Two tenants whose utilization changes places.
-
-    Attributes
-    ----------
-    tenant_a, tenant_b : str
-        On `day_1` B is busier, on `day_2` A is.
-    day_1, day_2 : int
-        Days of the trace, from 0.
-    gap : float
-        The smaller of the two differences in utilization.
-    """
+    """Two tenants whose utilization changes places: on `day_1` B is busier, on `day_2` A is."""
 
     tenant_a: str
     tenant_b: str
-    day_1: int
+    day_1: int  # of the trace, from 0
     day_2: int
-    gap: float
-
-    def is_full(self, daily: pd.DataFrame) -> bool:
-        """Whether the idle one is below `LOW` and the full one above `HIGH` on both days."""
-        at = daily.set_index(["time", "tenant"])["utilization"]
-        idle = (at[self.day_1 * DAY, self.tenant_a], at[self.day_2 * DAY, self.tenant_b])
-        full = (at[self.day_1 * DAY, self.tenant_b], at[self.day_2 * DAY, self.tenant_a])
-        return bool(max(idle) < LOW and min(full) > HIGH)
+    gap: float  # the smaller of the two differences in utilization
+    is_full: bool  # on both days the idle one is below `LOW` and the full one above `HIGH`
 
 
 def widest_swap(daily: pd.DataFrame) -> Swap | None:
@@ -225,29 +192,18 @@ def widest_swap(daily: pd.DataFrame) -> Swap | None:
     go first, and among them the one with the largest `gap`; of equals the earliest days, then the first tenants. Day 0,
     on which the cluster fills from empty, does not count.
 
-    Parameters
-    ----------
-    daily : DataFrame
-        `tenant_utilization` with a step of one day.
-
-    Returns
-    -------
-    Swap or None
-        None if no two tenants change places between two days.
+    `daily` is `tenant_utilization` with a step of one day. None if no two tenants change places between two days.
     """
     table = daily.pivot_table(index="time", columns="tenant", values="utilization")
     use, names = table.to_numpy(), list(table.columns)
     lead = use[:, None, :] - use[:, :, None]  # day, a, b: by how much b is busier
     opposed = (use[:, :, None] < LOW) & (use[:, None, :] > HIGH)
-    best: tuple[bool, float] = (False, 0.0)
-    found = None
-    for first in range(1, len(use)):
-        for second in range(first + 1, len(use)):
-            gap = np.minimum(lead[first], lead[second].T)
-            full = opposed[first] & opposed[second].T
-            rank = np.where(full, 2.0, 0.0) + gap  # a gap is at most 1
-            a, b = np.unravel_index(np.argmax(rank), rank.shape)
-            here = (bool(full[a, b]), float(gap[a, b]))
-            if here > best:
-                best, found = here, Swap(str(names[a]), str(names[b]), first, second, here[1])
+    best, found = (False, 0.0), None
+    for first, second in combinations(range(1, len(use)), 2):
+        gap = np.minimum(lead[first], lead[second].T)
+        full = opposed[first] & opposed[second].T
+        a, b = np.unravel_index(np.argmax(2.0 * full + gap), gap.shape)  # a gap is at most 1
+        here = bool(full[a, b]), float(gap[a, b])
+        if here > best:
+            best, found = here, Swap(str(names[a]), str(names[b]), first, second, here[1], here[0])
     return found

@@ -19,16 +19,7 @@ from astraea.estimation.history import Past
 from astraea.estimation.models import ENOUGH
 from astraea.experiments.grid import Grid
 from astraea.studies.scales import seeds
-from astraea.studies.ye2022.evaluation import (
-    NODES,
-    SMALL_JOBS,
-    Rows,
-    busy_nodes,
-    grid_of,
-    load_workload,
-    run_of,
-    suitable_nodes,
-)
+from astraea.studies.ye2022.evaluation import SMALL_JOBS, evaluated_cluster, grid_of, load_workload, run_of
 from astraea.traces.trace import Trace
 
 ESTIMATING: Final = ("allox", "themis")
@@ -47,34 +38,21 @@ LEAST_HISTORY: Final = 4 * ENOUGH
 
 
 class Workload(NamedTuple):
-    """What is simulated, and what can be learned from.
-
-    Attributes
-    ----------
-    trace : Trace
-    cluster : Cluster
-    learned : tuple of str
-        Estimators that have enough to learn from.
-    notes : tuple of str
-        Sentences for the reader: where the history comes from, or why nothing can be learned.
-    """
+    """What is simulated, and what can be learned from."""
 
     trace: Trace
     cluster: Cluster
-    learned: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def estimate_workload(trace: str, scale: str = "paper", seed: int = 0) -> Workload:
-    """One trace of the evaluation, with a history; parameters and errors as in `evaluation.load_workload`."""
-    return _with_history(*load_workload(trace, scale, seed), trace, scale)
+    learned: tuple[str, ...]  # estimators that have enough to learn from
+    notes: tuple[str, ...]  # sentences: where the history comes from, or why nothing can be learned
 
 
 @lru_cache(maxsize=12)
-def _with_history(jobs: Trace, cluster: Cluster, source: str, scale: str) -> Workload:
+def estimate_workload(trace: str, scale: str = "paper", seed: int = 0) -> Workload:
+    """One trace of the evaluation, with a history; parameters and errors as in `evaluation.load_workload`."""
+    jobs, cluster = load_workload(trace, scale, seed)
     notes = []
     if jobs.history is None:
-        whole = load_workload(source)[0]
+        whole = load_workload(trace)[0]
         jobs = whole.window(whole.span / 3, whole.span + 1)
         learnable = 0 if jobs.history is None else len(jobs.history)
         notes.append(
@@ -82,8 +60,7 @@ def _with_history(jobs: Trace, cluster: Cluster, source: str, scale: str) -> Wor
             f"simulated, and the {learnable} jobs before them are the history."
         )
         jobs = jobs.head(SMALL_JOBS) if scale == "small" else jobs
-        nodes = NODES.get(source) or suitable_nodes(jobs)
-        cluster = Cluster(busy_nodes(jobs) if scale == "small" else nodes)
+        cluster = evaluated_cluster(trace, jobs, scale)
     try:
         ended = len(Past(jobs, "history").jobs)
     except InputError:
@@ -102,18 +79,17 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
     The column `source` is what the scheduler knows: an error rate such as ``50 %``, the name of an estimator that
     learned, or ``nothing``. The seed of the noise is that of the trace.
     """
-
-    def runs_on(jobs: Trace, cluster: Cluster, seed: int) -> Rows:
-        work = _with_history(jobs, cluster, trace, scale)
-        learned = {name: Settings(estimator=name) for name in work.learned}
-        noise = {f"{100 * rate:g} %": Settings(estimator="noisy", estimate_error=rate) for rate in RATES}
-        yield run_of(work.trace, work.cluster, "astraea"), {"source": "nothing"}
-        for known, draw in (({"0 %": Settings(), **learned}, 0), (noise, seed)):
+    noise = {f"{100 * rate:g} %": Settings(estimator="noisy", estimate_error=rate) for rate in RATES}
+    rows = []
+    for seed in seeds(trace, scale):
+        jobs, cluster, learned, _ = estimate_workload(trace, scale, seed)
+        known = {"0 %": Settings(), **{name: Settings(estimator=name) for name in learned}}
+        rows.append((seed, run_of(jobs, cluster, "astraea"), {"source": "nothing"}))
+        for some, draw in ((known, 0), (noise, seed)):
             for p in ESTIMATING:
-                for source, settings in known.items():
-                    yield run_of(work.trace, work.cluster, p, seed=draw, settings=settings), {"source": source}
-
-    return grid_of(trace, scale, seeds(trace, scale), runs_on)
+                for source, settings in some.items():
+                    rows.append((seed, run_of(jobs, cluster, p, seed=draw, settings=settings), {"source": source}))
+    return grid_of(rows)
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:

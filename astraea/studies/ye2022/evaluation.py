@@ -10,7 +10,7 @@ leases are left out: the time that a simulation takes grows with their number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -67,9 +67,6 @@ One for all, because a run that two of them share is computed once for both; onl
 cluster sizes the summary is kept.
 """
 
-Rows = Iterable[tuple[Run, dict[str, Any]]]
-"""Runs, and what distinguishes them."""
-
 
 def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trace, Cluster]:
     """One trace of the evaluation and the cluster that it runs on.
@@ -93,11 +90,15 @@ def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trac
 @lru_cache(maxsize=12)
 def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
     trace = named_trace(name, seed=seed)
-    if scale != "small":
-        return trace, Cluster(NODES.get(name) or suitable_nodes(trace))
-    trace = trace.head(max(SMALL_JOBS, int(np.searchsorted(trace.submit_time, SMALL_TIME))))
+    if scale == "small":
+        trace = trace.head(max(SMALL_JOBS, int(np.searchsorted(trace.submit_time, SMALL_TIME))))
     # the same cluster for every seed
-    return trace, _loaded(name, scale, 0)[1] if seed else Cluster(busy_nodes(trace))
+    return trace, _loaded(name, scale, 0)[1] if seed else evaluated_cluster(name, trace, scale)
+
+
+def evaluated_cluster(name: str, trace: Trace, scale: str) -> Cluster:
+    """The cluster that the workload of some name runs on; `trace` is what is simulated of it."""
+    return Cluster(busy_nodes(trace) if scale == "small" else NODES.get(name) or suitable_nodes(trace))
 
 
 def busy_nodes(trace: Trace) -> int:
@@ -118,47 +119,51 @@ def estimator_for(trace: Trace) -> str:
 
 
 def run_of(
-    trace: Trace,
-    cluster: Cluster,
-    scheduler: str,
-    seed: int = 0,
-    settings: Settings | None = None,
-    kept: Kept = READ,
-    **parameters: Any,
-) -> Run:
+    trace: Trace, cluster: Cluster, scheduler: str, seed: int = 0, settings: Settings | None = None,
+    kept: Kept = READ, **parameters: Any,
+) -> Run:  # fmt: skip
     """One run of the evaluation; estimates are those of `estimator_for`, unless settings are given."""
     policy = get_policy(scheduler)(**parameters)
     estimator = estimator_for(trace) if policy.needs_estimates else "oracle"
     return Run(trace, cluster, policy, seed, settings or Settings(estimator=estimator), kept)
 
 
-def grid_of(trace: str, scale: str, seeds: Iterable[int], runs_on: Callable[[Trace, Cluster, int], Rows]) -> Grid:
-    """Some runs on the workload of each seed; columns scheduler, seed, nodes, and those that `runs_on` gives."""
-    rows = []
-    for seed in seeds:
-        for run, own in runs_on(*load_workload(trace, scale, seed), seed):
-            rows.append((run, {"scheduler": run.policy.name, "seed": seed, "nodes": run.cluster.nodes, **own}))
-    return Grid.of(rows)
+def workloads(trace: str, scale: str, of: Iterable[int] | None = None) -> Iterator[tuple[int, Trace, Cluster]]:
+    """Every seed of a scale, or some, with its jobs and the cluster that they run on."""
+    for seed in seeds(trace, scale) if of is None else of:
+        yield seed, *load_workload(trace, scale, seed)
+
+
+def few_seeds(trace: str, scale: str, usual: int, large: int) -> tuple[int, ...]:
+    """The first seeds of a trace, fewer of one with more than `LARGE` jobs; all of them at the scale `full`."""
+    if scale == "full":
+        return seeds(trace, scale)
+    return seeds(trace, scale)[: large if len(load_workload(trace, scale)[0]) > LARGE else usual]
+
+
+def grid_of(rows: Iterable[tuple[int, Run, Mapping[str, Any]]]) -> Grid:
+    """Runs on the workload of a seed; columns scheduler, seed, nodes, and what else distinguishes each."""
+    return Grid.of(
+        (run, {"scheduler": run.policy.name, "seed": seed, "nodes": run.cluster.nodes, **own})
+        for seed, run, own in rows
+    )
 
 
 def main_grid(trace: str, scale: str = "paper") -> Grid:
     """Every scheduler on every seed: Figs 10 to 13."""
-
-    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
-        return [(run_of(jobs, cluster, p), {}) for p in SCHEDULERS]
-
-    return grid_of(trace, scale, seeds(trace, scale), runs_on)
+    drawn = workloads(trace, scale)
+    return grid_of((seed, run_of(jobs, cluster, p), {}) for seed, jobs, cluster in drawn for p in SCHEDULERS)
 
 
 def lease_grid(trace: str, scale: str = "paper") -> Grid:
     """ASTRAEA with lease terms from a minute to an hour: Fig 9; the column is `lease_term` [s]."""
     busy = float(load_workload(trace, scale)[0].duration.sum())
     terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
-
-    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
-        return [(run_of(jobs, cluster, "astraea", kept="summary", lease_term=t), {"lease_term": t}) for t in terms]
-
-    return grid_of(trace, scale, seeds(trace, scale), runs_on)
+    return grid_of(
+        (seed, run_of(jobs, cluster, "astraea", kept="summary", lease_term=t), {"lease_term": t})
+        for seed, jobs, cluster in workloads(trace, scale)
+        for t in terms
+    )
 
 
 def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHEDULERS) -> Grid:
@@ -167,14 +172,11 @@ def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHE
     The jobs are the same at every size: those that the smallest cluster can run under static quotas. Except at the
     scale `full`, large traces have three seeds.
     """
-
-    def runs_on(jobs: Trace, cluster: Cluster, _: int) -> Rows:
+    rows = []
+    for seed, submitted, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=5, large=3)):
         clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
-        jobs, too_large = split_off_impossible(jobs, clusters[SIZES[0]])
+        jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
         for percent, resized in clusters.items():
-            for p in schedulers:
-                own = {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
-                yield run_of(jobs, resized, p, kept="summary"), own
-
-    large = scale != "full" and len(load_workload(trace, scale)[0]) > LARGE
-    return grid_of(trace, scale, seeds(trace, scale)[: 3 if large else None], runs_on)
+            own = {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
+            rows += [(seed, run_of(jobs, resized, p, kept="summary"), own) for p in schedulers]
+    return grid_of(rows)

@@ -55,27 +55,14 @@ def mechanisms() -> dict[str, Policy]:
     return {name: get_policy(name)(lease_term=ROUND) for name in names}
 
 
-def window_shares(
-    grants: pd.DataFrame, gpus: int, window: float, until: float, *, step: float = ROUND, by: str = "job_id"
-) -> pd.DataFrame:
-    """What each job or tenant got of the cluster's GPU-time in sliding windows.
+def window_shares(grants: pd.DataFrame, gpus: int, window: float, until: float) -> pd.DataFrame:
+    """What each job got of the cluster's GPU-time in windows that start with every round.
 
-    Parameters
-    ----------
-    grants : DataFrame
-        `Result.grants`.
-    gpus : int
-        GPUs of the cluster [GPU].
-    window, step : float
-        Length of a window, and distance between two starts [s].
-    until : float
-        The last window ends here at the latest [s].
-    by : {"job_id", "tenant"}
-        Whose share.
+    `grants` are those of a `Result` on `gpus` [GPU]; a window has the length `window`, and ends by `until` [s].
 
     Returns
     -------
-    DataFrame, columns window_start, window_end [s], `by`, share [0, 1]
+    DataFrame, columns window_start, window_end [s], job_id, share [0, 1]
 
     Raises
     ------
@@ -84,12 +71,12 @@ def window_shares(
     """
     if not 0 < window <= until:
         raise InputError(f"a window must be above 0 and at most {until:g} s long, got {window:g} s")
-    starts = np.arange(0.0, until - window + 1e-9, step)
-    names = sorted(set(grants[by]))
+    starts = np.arange(0.0, until - window + 1e-9, ROUND)
+    names = sorted(set(grants["job_id"]))
     rows = []
     for start in starts:
         end = start + window
         held = (grants["end"].clip(upper=end) - grants["start"].clip(lower=start)).clip(lower=0)
-        sums = (held * grants["demand"]).groupby(grants[by]).sum()
+        sums = (held * grants["demand"]).groupby(grants["job_id"]).sum()
         rows += [(start, end, name, float(sums[name]) / (gpus * window)) for name in names]
-    return pd.DataFrame(rows, columns=["window_start", "window_end", by, "share"])
+    return pd.DataFrame(rows, columns=["window_start", "window_end", "job_id", "share"])

@@ -9,10 +9,7 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import get_policy
-from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.experiments.grid import Grid, grid_table
 from astraea.experiments.run import Run
@@ -40,34 +37,14 @@ SWEPT_JOBS: Final = 10_000
 
 
 class LeaseTermChoice(NamedTuple):
-    """A recommended lease term and what it rests on.
+    """A recommended lease term and what it rests on."""
 
-    Attributes
-    ----------
-    lease_term : float
-        The recommended one [s].
-    reason : str
-        Why, in a sentence.
-    table : DataFrame, columns lease_term, average_jct [s], overhead_share, sharing_loss, within_tolerance
-        One row per term that was tried, the shortest first; shares in [0, 1].
-    """
-
-    lease_term: float
-    reason: str
-    table: pd.DataFrame
+    lease_term: float  # the recommended one [s]
+    reason: str  # why, in a sentence
+    table: pd.DataFrame  # a row per term that was tried, the shortest first; columns lease_term, and `FIGURES`
 
 
-def select_lease_term(
-    trace: Trace,
-    cluster: Cluster,
-    policy: Policy | str = "astraea",
-    terms: Sequence[float] = TERMS,
-    *,
-    tolerance: float = TOLERANCE,
-    seed: int = 0,
-    settings: Settings | None = None,
-    **options: Any,
-) -> LeaseTermChoice:
+def select_lease_term(run: Run, terms: Sequence[float] = TERMS, **options: Any) -> LeaseTermChoice:
     """Recommend the shortest lease term whose average JCT is hardly above the best.
 
     A shorter term lets the scheduler correct shares more often, so of terms that are as good as the best for job
@@ -75,48 +52,31 @@ def select_lease_term(
 
     Parameters
     ----------
-    trace : Trace
-        Jobs of the past.
-    cluster : Cluster
-    policy : Policy or str
-        A scheduler with leases; its other parameters stay as they are.
+    run : Run
+        Jobs of the past on the cluster, under a scheduler with leases; its other parameters stay as they are.
     terms : sequence of float
         Lease terms to try [s].
-    tolerance : float
-        How far the average JCT may be above the best, as a part of it.
-    seed, settings
-        As in `simulate`.
     **options
         `cache` and `progress`, as in `grid_table`.
 
     Raises
     ------
     InputError
-        If the policy has no leases, or a term or the tolerance is out of range.
+        If the policy has no leases, or a term is out of range.
     """
-    chosen = get_policy(policy) if isinstance(policy, str) else policy
-    if "lease_term" not in chosen.parameters:
-        raise InputError(f"policy {chosen.name} does not preempt, so it has no lease term to select")
+    if "lease_term" not in run.policy.parameters:
+        raise InputError(f"policy {run.policy.name} does not preempt, so it has no lease term to select")
     if len(terms) == 0:
         raise InputError("terms must name at least one lease term")
-    number(tolerance, "tolerance", least=0, most=1)
-    policies = sorted((chosen(lease_term=term) for term in set(terms)), key=lambda p: p.lease_term)
-    runs = [Run(trace, cluster, p, seed, settings or Settings()) for p in policies]
+    runs = [replace(run, policy=run.policy(lease_term=term)) for term in sorted(set(terms))]
     table = grid_table(runs, **options)[["lease_term", *FIGURES]]
-    term, reason = recommended_term(table, tolerance)
-    within = table["average_jct"] <= table["average_jct"].min() * (1 + tolerance)
-    return LeaseTermChoice(term, reason, table.assign(within_tolerance=within))
+    return LeaseTermChoice(*recommended_term(table), table)
 
 
 def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple[float, str]:
     """Shortest lease term whose average JCT, as a mean over seeds, is within `tolerance` of the best, and why.
 
-    Parameters
-    ----------
-    frame : DataFrame, columns lease_term, and `FIGURES`
-        One row or several (seeds) per term.
-    tolerance : float
-        How far it may be above the best, as a part of it.
+    `frame` has the columns lease_term and `FIGURES`, and one row or several (seeds) per term.
     """
     means, best = lease_means(frame)
     lowest = means["average_jct"].min()
@@ -131,17 +91,12 @@ def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple
 
 def lease_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     """Means over seeds for each lease term, the shortest first, and the term with the lowest average JCT [s]."""
-    means = frame.groupby("lease_term")[FIGURES].mean().sort_index()
+    means = frame.groupby("lease_term")[FIGURES].mean()
     return means, float(means.index.to_numpy(dtype=float)[means["average_jct"].to_numpy().argmin()])
 
 
 def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Recommended lease term of each case, with what it costs.
-
-    Returns
-    -------
-    DataFrame, index `by`, columns recommended, best [s], then `FIGURES` at the recommended term
-    """
+    """Each case of `by` (the index): columns recommended, best [s], then `FIGURES` at the recommended lease term."""
     rows = {}
     for case, part in frame.groupby(by, sort=False):
         term, _ = recommended_term(part)
@@ -165,6 +120,5 @@ def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:
         settings, loaded = replace(usual, **paid), jobs if load == 1 else jobs.scale_load(load)
         for term in SWEPT_TERMS:
             run = run_of(loaded, cluster, "astraea", settings=settings, kept="summary", lease_term=term)
-            case = {"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term}
-            rows.append((run, case))
+            rows.append((run, {"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term}))
     return Grid.of(rows)

@@ -2,11 +2,17 @@
 
 The variants lead from Algorithms 1 and 2 ([Ye2022] §5.2), one option at a time, to the rules of the simulator that the
 authors released. Where that one has no cost of checkpoints and restarts, the same is simulated with and without.
+
+The last of its rules is a flaw. That program walks the list of running jobs, in the order in which they were launched,
+and takes out those whose lease has ended; the job behind each of them is not looked at before the next round
+(`engine.list_removal_flaw`). Leases that were in step drift apart.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -14,15 +20,14 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
+from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
-from astraea.core.arrays import FloatArray
+from astraea.cluster.simulate import simulate
 from astraea.core.metrics import DAY, HOUR, SHARING_LOSS, summary
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.studies.scales import seeds
-from astraea.studies.ye2022.evaluation import LARGE, Rows, grid_of, load_workload, run_of
-from astraea.studies.ye2022.list_removal_flaw import FLAWED, NO_COST, whole_minutes
-from astraea.studies.ye2022.tables import fairness_figures, long_form
+from astraea.studies.ye2022.evaluation import few_seeds, grid_of, run_of, workloads
+from astraea.studies.ye2022.tables import fairness_figures, relative_to
 from astraea.traces.trace import Trace
 
 OPTIONS: Final[dict[str, float]] = {
@@ -30,6 +35,16 @@ OPTIONS: Final[dict[str, float]] = {
 }  # fmt: skip
 """Parameters of `astraea` that come closest to a rule of the released code, with its values."""
 
+NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
+"""As in the released simulator, but for its flaw."""
+
+FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)
+"""As in the released simulator."""
+
+EXAMPLE: Final = Cluster(nodes=1, gpus_per_node=3)
+"""Where `example` runs."""
+
+MINUTE: Final = 60.0
 
 FIGURES: Final = (
     "average_jct", "average_slowdown", "sharing_loss", "waited_loss", "tenant_sharing_loss", "tenant_below_99",
@@ -84,46 +99,60 @@ def released_grid(trace: str, scale: str = "paper") -> Grid:
     Columns of the index: variant, overheads (whether they are paid), minutes (whether times are whole minutes),
     scheduler, seed, nodes.
     """
-
-    def runs_on(jobs: Trace, cluster: Cluster, seed: int) -> Rows:
+    rows = []
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=2)):
         rounded = whole_minutes(jobs)
         for v in (*VARIANTS, *FREE_VARIANTS) if seed == 0 or scale == "full" else VARIANTS:
             run = run_of(rounded if v.minutes else jobs, cluster, v.policy, settings=v.settings, **v.parameters)
-            yield run, {"variant": v.name, "overheads": v.settings not in (NO_COST, FLAWED), "minutes": v.minutes}
-
-    few = 2 if len(load_workload(trace, scale)[0]) > LARGE else 3
-    found = grid_of(trace, scale, seeds(trace, scale)[: None if scale == "full" else few], runs_on)
+            own = {"variant": v.name, "overheads": v.settings not in (NO_COST, FLAWED), "minutes": v.minutes}
+            rows.append((seed, run, own))
+    found = grid_of(rows)
     return Grid(found.runs, found.index[["variant", "overheads", "minutes", "scheduler", "seed", "nodes"]])
+
+
+def whole_minutes(trace: Trace) -> Trace:
+    """The trace with submission times and durations rounded up to whole minutes, as in the authors' workloads."""
+    rounded = {c: np.ceil(getattr(trace, c) / MINUTE) * MINUTE for c in ("submit_time", "duration")}
+    return dataclasses.replace(trace, name=f"{trace.name}, whole minutes", **rounded)
+
+
+def staggered(trace: Trace, seed: int = 0) -> Trace:
+    """The trace with each submission 0, 10, ... or 50 s later, at random: the opposite of `whole_minutes`."""
+    later = 10.0 * np.random.default_rng(seed).integers(0, 6, len(trace))
+    weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
+    frame = trace.frame.assign(submit_time=trace.submit_time + later)
+    return Trace.from_frame(frame, name=f"{trace.name}, staggered", weights=weights)
 
 
 def study_figures(result: Result) -> dict[str, Any]:
     """Efficiency and fairness of one run; times in s, shares in [0, 1].
 
-    Returns
-    -------
-    dict
-        Scalars by name (`first_wait` is the mean time from submission to the first lease, `longest_wait` the largest
-        sum of a job's waits; of `astraea-released` also its `job_order`, and `skipped_neighbour`, whether the flaw of
-        the released simulator was in it), and arrays with one value per job: its tenant, its slowdown, `waited_loss`
-        (rho_job below 0.95 and a wait of a round or longer), `held` (GPUs that its tenant held at the last full hour
-        before its submission).
+    `first_wait` is the mean time from submission to the first lease, `longest_wait` the largest sum of a job's waits;
+    of `astraea-released` also its `job_order`, and `skipped_neighbour`, whether its flaw was in it.
     """
     jobs, figures, about = result.jobs, summary(result) | fairness_figures(result), result.provenance
     is_released = result.policy == "astraea-released"
-    waited = jobs["queueing_delay"] >= float(about["interval"])
     return {
         **{name: figures[name] for name in FIGURES},
         "first_wait": float((jobs["first_start_time"] - jobs["submit_time"]).mean()),
         "longest_wait": float(jobs["queueing_delay"].max()),
         "overhead_share": figures["overhead_share"],
         "preemptions_per_job": float(jobs["preemptions"].mean()),
-        "tenant": jobs["tenant"].to_numpy(),
-        "slowdown": jobs["slowdown"].to_numpy(),
-        "loses": (waited & (jobs["rho_job"] < SHARING_LOSS)).to_numpy(),
-        "held": held_at_submission(result),
         "job_order": about["parameters"]["job_order"] if is_released else np.nan,
         "skipped_neighbour": str(about["list_removal_flaw"]).lower() if is_released else np.nan,
     }
+
+
+def job_figures(result: Result) -> pd.DataFrame:
+    """One row per job: columns tenant, slowdown, loses, held.
+
+    `loses` if it has waited_loss (rho_job below 0.95 and a wait of a round or longer), `held` are the GPUs that its
+    tenant held at the last full hour before its submission [GPU].
+    """
+    jobs = result.jobs
+    waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
+    loses = waited & (jobs["rho_job"] < SHARING_LOSS)
+    return jobs[["tenant", "slowdown"]].assign(loses=loses, held=held_at_submission(result))
 
 
 def held_at_submission(result: Result) -> np.ndarray:
@@ -135,17 +164,10 @@ def held_at_submission(result: Result) -> np.ndarray:
     return held
 
 
-def changes(table: pd.DataFrame, columns: Mapping[str, str], reference: str = WRITTEN) -> pd.DataFrame:
-    """What each variant changes, within each seed, so that what seeds differ in cancels.
+def changes(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
+    """What each variant changes against ASTRAEA as written, within each seed, so that what seeds differ in cancels.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of runs that differ in variant and seed only.
-    columns : mapping of str to str
-        Column -> its heading; of all of them less is better.
-    reference : str
-        The variant that the others are compared with.
+    The runs of `table` differ in variant and seed only; of all `columns`, which have a heading each, less is better.
 
     Returns
     -------
@@ -153,15 +175,15 @@ def changes(table: pd.DataFrame, columns: Mapping[str, str], reference: str = WR
         Mean relative change, and in how many of the seeds the value is lower: ``-12.3 % (3 of 3)``;
         ``–`` where the reference is 0.
     """
-    names = [str(v) for v in dict.fromkeys(table["variant"]) if v != reference]
-    shown: dict[str, dict[str, str]] = {}
+    shown = {}
     for column, heading in columns.items():
-        wide = table.pivot_table(index="seed", columns="variant", values=column)
-        shown[heading] = {v: _change((wide[v] / wide[reference]).to_numpy()) for v in names}
+        ratios = relative_to(table, "variant", column, WRITTEN).groupby("variant", sort=False)["relative"]
+        shown[heading] = ratios.agg(_change).drop(WRITTEN)
     return pd.DataFrame(shown).rename_axis("variant")
 
 
-def _change(ratio: FloatArray) -> str:
+def _change(ratios: pd.Series[float]) -> str:
+    ratio = ratios.to_numpy()
     if not np.isfinite(ratio).all():
         return "–"
     return f"{100 * (ratio.mean() - 1):+.1f} % ({(ratio < 1).sum()} of {len(ratio)})"
@@ -178,10 +200,10 @@ HELD_BANDS: Final = {"below 20 %": (-np.inf, 0.2), "20 to 100 %": (0.2, 1.0), "1
 LOAD_BANDS: Final = {"below 100 %": (-np.inf, 1.0), "100 % and more": (1.0, np.inf)}
 
 
-def job_groups(table: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
+def job_groups(jobs: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
     """Slowdown and losses of the jobs, by what their tenants hold and ask for.
 
-    `table` is measured with `study_figures`; `loads` is `tenant_loads` of every seed, with the column seed.
+    `jobs` are measured with `job_figures`; `loads` is `tenant_loads` of every seed, with the column seed.
 
     Returns
     -------
@@ -190,7 +212,6 @@ def job_groups(table: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
         `slowdown` the mean, `loses` the share of its jobs with waited_loss. Means over the jobs of all seeds. ``held``
         is what the tenant held before the submission over its quota.
     """
-    jobs = long_form(table, ["variant", "seed"], ["tenant", "slowdown", "loses", "held"])
     jobs = jobs.merge(loads, on=["seed", "tenant"], validate="many_to_one")
     jobs["held"] /= jobs["quota"]
     rows = []
@@ -204,3 +225,39 @@ def job_groups(table: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
                 means = part[["slowdown", "loses"]].mean()
                 rows.append((variant, by, band, len(part) / len(mine), excess, *means))
     return pd.DataFrame(rows, columns=["variant", "by", "band", "jobs", "excess", "slowdown", "loses"])
+
+
+def example(skipped: bool) -> Result:
+    """Three jobs of 45 min that start together, and a short one that comes 30 s after their leases have ended.
+
+    All on one GPU, with rounds of a minute, no overheads and no delay jobs.
+    """
+    jobs = {"job_id": ["A", "B", "C", "new"], "submit_time": [0.0, 0.0, 0.0, 930.0], "duration": [2700.0] * 3 + [600.0]}
+    trace = Trace.from_frame(pd.DataFrame({**jobs, "tenant": "all", "demand": 1}), name="example")
+    policy = get_policy("astraea-released")(delay_threshold=0)
+    settings = dataclasses.replace(FLAWED if skipped else NO_COST, interval=MINUTE)
+    return simulate(trace, EXAMPLE, policy, settings=settings, keep_log=True)
+
+
+def lease_ends_together(result: Result) -> float:
+    """How many leases end in the round in which a lease ends, on average over the leases; itself is one of them.
+
+    Leases during which the job was completed are not counted.
+    """
+    assert result.grants is not None, "simulate with keep_log=True"
+    whole = result.grants["end"] - result.grants["start"] >= result.provenance["parameters"]["lease_term"]
+    ends = (result.grants.loc[whole, "end"] / float(result.provenance["interval"])).round().value_counts()
+    return float((ends**2).sum() / ends.sum()) if len(ends) else float("nan")
+
+
+def synchrony(trace: Trace, cluster: Cluster, most_jobs: int = 5_000) -> pd.DataFrame:
+    """How many leases end together, with recorded times and with whole minutes, neighbours looked at or skipped.
+
+    Of a trace with more than `most_jobs` jobs the first so many. Columns minutes, skipped, together.
+    """
+    first, rows = trace.head(most_jobs), []
+    for minutes, skipped in product((False, True), repeat=2):
+        jobs, settings = whole_minutes(first) if minutes else first, FLAWED if skipped else NO_COST
+        result = simulate(jobs, cluster, "astraea-released", settings=settings, keep_log=True)
+        rows.append({"minutes": minutes, "skipped": skipped, "together": lease_ends_together(result)})
+    return pd.DataFrame(rows)

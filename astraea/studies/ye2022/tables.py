@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -21,8 +21,8 @@ EFFICIENCY: Final = (
 LARGE_GANG: Final = 8
 """GPUs from which on a gang counts as large: a whole node."""
 
-TENANT_LEVELS: Final = (1.0, 0.99, 0.95)
-"""Below which values of rho_tenant cases are counted."""
+TENANT_LEVELS: Final = {"tenant_sharing_loss": 1.0, "tenant_below_99": 0.99, "tenant_below_95": 0.95}
+"""Figure -> the rho_tenant below which a case counts."""
 
 
 def fairness_figures(result: Result) -> dict[str, Any]:
@@ -33,23 +33,17 @@ def fairness_figures(result: Result) -> dict[str, Any]:
     dict
         sharing_loss : share of jobs with rho_job < 0.95.
         waited_loss : share of all jobs that have rho_job < 0.95 and waited a scheduling round or longer.
-        tenant_sharing_loss, tenant_below_99, tenant_below_95 : share of cases with rho_tenant below 1, 0.99, 0.95.
-        rho_job : array, one value per job.
-        tenant, rho_tenant : arrays, one value per (tenant, window) case that is owed something.
+        tenant_sharing_loss, tenant_below_99, tenant_below_95 : share of (tenant, window) cases with rho_tenant below 1,
+            0.99, 0.95, of those that are owed something.
     """
     jobs = result.jobs.dropna(subset=["rho_job"])
     loses = jobs["rho_job"] < SHARING_LOSS
     waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
-    cases = tenant_windows(result).dropna(subset=["rho_tenant"])
-    rho = cases["rho_tenant"].to_numpy()
-    below = [float((rho < level - SLACK).mean()) if len(rho) else float("nan") for level in TENANT_LEVELS]
+    rho = tenant_windows(result)["rho_tenant"].dropna()
     return {
         "sharing_loss": sharing_loss(result),
-        "waited_loss": float((loses & waited).mean()) if len(jobs) else float("nan"),
-        **dict(zip(("tenant_sharing_loss", "tenant_below_99", "tenant_below_95"), below, strict=True)),
-        "rho_job": jobs["rho_job"].to_numpy(),
-        "tenant": cases["tenant"].to_numpy(),
-        "rho_tenant": rho,
+        "waited_loss": float((loses & waited).mean()),
+        **{name: float((rho < level - SLACK).mean()) for name, level in TENANT_LEVELS.items()},
     }
 
 
@@ -62,8 +56,7 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
         Scalars by name; times in s, shares in [0, 1]. `busy_utilization` is that until the last submission, as the
         whole includes the days in which a few long jobs run out. `slowdown_one_node` is the average over jobs that one
         node can hold, `slowdown_more_nodes` over the others (NaN without one), `slowdown_other_99` over all but the
-        slowest hundredth, and `slowdown_slowest_share` is the part of that hundredth in the sum. `slowdown` is an
-        array, one value per job.
+        slowest hundredth, and `slowdown_slowest_share` is the part of that hundredth in the sum.
     """
     jobs, figures = result.jobs, summary(result)
     rising = np.sort(jobs["slowdown"].to_numpy())
@@ -79,7 +72,6 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
         "busy_utilization": busy_utilization(result),
         "leases_per_job": float(jobs["leases"].mean()),
         "preemptions_per_job": float(jobs["preemptions"].mean()),
-        "slowdown": jobs["slowdown"].to_numpy(),
     }
 
 
@@ -121,24 +113,11 @@ def cluster_timeline(result: Result) -> pd.DataFrame:
     return result.timeline.groupby("time", sort=True)[columns].sum().reset_index()
 
 
-def long_form(table: pd.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """One row per element of the arrays in `columns` (equally long in a row), with the `keys` of its row repeated."""
-    lengths = table[columns[0]].map(len).to_numpy()
-    spread = {key: np.repeat(table[key].to_numpy(), lengths) for key in keys}
-    return pd.DataFrame({**spread, **{column: np.concatenate(table[column].tolist()) for column in columns}})
-
-
 def plus_minus(frame: pd.DataFrame, by: str, columns: Mapping[str, tuple[str, float]], digits: int = 3) -> pd.DataFrame:
     """Means over seeds as text, ``mean ± half width of the 95 % interval``; the mean alone below three seeds.
 
-    Parameters
-    ----------
-    by : str
-        Column that names the rows of the table.
-    columns : mapping of str to (str, float)
-        Column -> its heading, and the factor to its unit.
-    digits : int
-        Significant digits of the mean; the interval has as many decimals.
+    The column `by` names the rows; `columns` have a heading each, and the factor to its unit. The mean has so many
+    significant `digits`, and the interval as many decimals.
     """
     shown = {}
     for column, (heading, factor) in columns.items():
@@ -156,25 +135,16 @@ def _plus_minus(mean: float, half: float, digits: int) -> str:
     return f"{text} ± {half:.{decimals}f}" if np.isfinite(half) else text
 
 
-def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str], reference: str = "astraea") -> pd.DataFrame:
-    """Mean over seeds of each scheduler over that of `reference`; NaN where that is 0.
-
-    Parameters
-    ----------
-    columns : mapping of str to str
-        Column -> its heading.
-    """
+def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Mean over seeds of each scheduler over that of ASTRAEA, under headings; NaN where that is 0."""
     means = frame.groupby("scheduler", sort=False)[list(columns)].mean()
-    return means.div(means.loc[reference].replace(0.0, np.nan), axis=1).rename(columns=dict(columns)).drop(reference)
+    return means.div(means.loc["astraea"].replace(0.0, np.nan), axis=1).rename(columns=dict(columns)).drop("astraea")
 
 
-def relative_to(frame: pd.DataFrame, x: str, y: str, reference: float, by: str = "seed") -> pd.DataFrame:
-    """`y` over its value at `x` = `reference`, within each seed, so that what seeds differ in cancels.
+def relative_to(frame: pd.DataFrame, x: str, y: str, reference: float | str, by: str = "seed") -> pd.DataFrame:
+    """`frame` with the column ``relative``: `y` over its value at `x` = `reference`, within each seed or another `by`.
 
-    Returns
-    -------
-    DataFrame
-        `frame` with the column ``relative``.
+    So what seeds differ in cancels.
     """
     base = frame[frame[x] == reference].set_index(by)[y]
     return frame.assign(relative=(frame[y] / frame[by].map(base)).to_numpy())

@@ -12,14 +12,14 @@ import pytest
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import Result
 from astraea.experiments.archive import pack, reduced, unpack
-from astraea.studies.gavel import physical, placement, runs, tables, tenants
+from astraea.studies.gavel import physical, runs, tables, tenants
 from astraea.studies.gavel.cells import READ
 
 
 @pytest.fixture(scope="module")
 def results() -> tuple[Result, Result]:
     """All of a result, and what comes back of it from the cache."""
-    run = runs.cost_grid("small").runs[0]
+    run = runs.cost_grid(runs.GAVEL_SCALES["small"], runs.throughputs_of()).runs[0]
     function, *arguments = run.call
     whole = function(*arguments)
     kept = unpack(pack(reduced(whole, run.kept)))
@@ -30,8 +30,8 @@ def results() -> tuple[Result, Result]:
 @pytest.mark.parametrize(
     "measure",
     [
-        summary, tenant_windows, tables.steady(5), tables.steady_and_lists(5), tables.batch, tables.bill,
-        tenants.both_papers, placement.by_gang(5), physical.objectives,
+        summary, tenant_windows, lambda result: tables.steady(result.jobs), lambda result: tables.by_gang(result.jobs),
+        tables.bill, tenants.both_papers, physical.objectives,
     ],
 )  # fmt: skip
 def test_a_measure_of_what_is_kept(measure: Callable[[Result], Any], results: tuple[Result, Result]) -> None:
@@ -51,6 +51,6 @@ def test_nothing_else_is_kept(results: tuple[Result, Result]) -> None:
 
 
 def test_expected_seconds_hang_on_pairs_and_no_name() -> None:
-    grid = runs.makespan_grid("small")
+    grid = runs.makespan_grid(runs.GAVEL_SCALES["small"], runs.throughputs_of())
     seconds = dict(zip(grid.index["policy"], (run.expected for run in grid.runs), strict=True))
     assert seconds["makespan-het-ss"] > seconds["makespan-het"] == seconds["fifo"]

@@ -9,8 +9,8 @@ from gavel_small import workload
 from astraea.gavel.policies import POLICIES, get_policy
 from astraea.gavel.simulate import simulate
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.studies.gavel.placement import SERVERS, TOLD, belief, by_gang, mixed_grid, servers_grid
-from astraea.studies.gavel.runs import scale_of
+from astraea.studies.gavel.runs import GAVEL_SCALES, SERVERS, TOLD, belief, mixed_grid, servers_grid, throughputs_of
+from astraea.studies.gavel.tables import by_gang
 
 #: gangs of two: "close" needs a server of its own, "loose" does not; each is also there on one GPU
 TWO = Throughputs(
@@ -87,8 +87,9 @@ def test_shared_capacity_leaves_nothing_to_decide():
 
 
 def test_grids():
-    size = scale_of("small")
-    servers, mixed = servers_grid("small"), mixed_grid("small")
+    size = GAVEL_SCALES["small"]
+    throughputs = throughputs_of()
+    servers, mixed = servers_grid(size, throughputs), mixed_grid(size, throughputs)
     n = len(size.multiple) * size.seeds
     assert len(servers.runs) == n * len(SERVERS) and len(mixed.runs) == n * len(TOLD)
     assert {run.arguments.options.server_gpus for run in servers.runs} == set(SERVERS)
@@ -96,7 +97,7 @@ def test_grids():
         assert run.arguments.policy in POLICIES and sum(run.arguments.workers) == 3 * max(size.workers, 16)
         assert (run.arguments.believed is None) == (told == "aware")
     assert len({run.key for run in (*servers.runs, *mixed.runs)}) == n * (len(SERVERS) + len(TOLD))
-    table = mixed_grid("small").table(by_gang(size.first))
+    table = mixed.table(lambda result: by_gang(result.jobs.iloc[size.first :]))
     assert (table["gang_jct"] > 0).all()
     both = table[["gang_jct", "single_jct"]]
     assert (table["average_jct"].between(both.min(axis=1), both.max(axis=1))).all()

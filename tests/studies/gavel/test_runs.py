@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.gavel.policies import POLICIES
@@ -18,6 +17,8 @@ from astraea.plots import charts
 from astraea.plots.stacked_area import shade, stacked_area
 from astraea.plots.style import LOOKS
 from astraea.studies.gavel import policies, runs, tables
+
+SMALL = runs.GAVEL_SCALES["small"], runs.throughputs_of()
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +32,8 @@ def shown(jobs: pd.DataFrame) -> Result:
 
 @pytest.mark.parametrize("figure", runs.FIGURES)
 def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
-    size, (trace, policies) = runs.scale_of("small"), runs.FIGURES[figure]
-    grid = runs.load_grid(figure, "small")
+    size, (trace, policies) = runs.GAVEL_SCALES["small"], runs.FIGURES[figure]
+    grid = runs.load_grid(figure, *SMALL)
     rates = size.multiple if trace.endswith("multiple") else size.single
     assert set(grid.index) == {"figure", "policy", "jobs_per_hour", "seed"}
     assert len(grid.runs) == len(grid.index) == len(policies) * len(rates) * size.seeds
@@ -47,46 +48,41 @@ def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
 
 def test_every_gang_of_every_grid_fits_its_cluster() -> None:
     for figure in runs.FIGURES:
-        for run in runs.load_grid(figure, "small").runs:
+        for run in runs.load_grid(figure, *SMALL).runs:
             assert run.arguments.workload.scale_factor.max() <= max(run.arguments.workers)
 
 
 def test_load_is_the_only_thing_that_a_rate_changes() -> None:
-    slow, fast = runs.load_grid("gavel10", "small").runs[:: len(runs.FIGURES["gavel10"][1])][:2]
+    slow, fast = runs.load_grid("gavel10", *SMALL).runs[:: len(runs.FIGURES["gavel10"][1])][:2]
     assert slow.arguments.workload.job_type == fast.arguments.workload.job_type
     np.testing.assert_array_equal(slow.arguments.workload.total_steps, fast.arguments.workload.total_steps)
     assert slow.arguments.workload.arrival_time[-1] > fast.arguments.workload.arrival_time[-1]
 
 
 def test_further_grids() -> None:
-    size = runs.scale_of("small")
-    batch = runs.makespan_grid("small")
+    size = runs.GAVEL_SCALES["small"]
+    batch = runs.makespan_grid(*SMALL)
     assert set(batch.index["jobs"]) == set(size.static)
     assert all((run.arguments.workload.arrival_time == 0).all() for run in batch.runs)
     assert {"fifo", "gandiva", "makespan-het", "makespan-het-ss"} <= set(batch.index["policy"])
-    bills = runs.cost_grid("small")
+    bills = runs.cost_grid(*SMALL)
     assert list(bills.index["policy"]) == ["max-throughput", "min-cost", "min-cost-slo"] * size.seeds
     assert all(np.isfinite(run.arguments.workload.slo).all() for run in bills.runs)
     assert all(min(run.arguments.workers) >= len(run.arguments.workload) for run in bills.runs)
-    rounds = runs.rounds_grid("small")
+    rounds = runs.rounds_grid(*SMALL)
     assert sorted(set(rounds.index["round_length"])) == list(runs.ROUNDS)
     assert {run.arguments.options.round_length for run in rounds.runs} == set(runs.ROUNDS)
     assert {run.arguments.options.preemption_overhead for run in rounds.runs} == {0.0}
 
 
 def test_ideal_and_estimates() -> None:
-    ideal = runs.ideal_grid("small")
+    ideal = runs.ideal_grid(*SMALL)
     assert set(ideal.index["policy"]) == {"rounds", "ideal"}
     assert len({run.key for run in ideal.runs}) == len(ideal.runs)
-    estimates = runs.estimates_grid("small")
+    estimates = runs.estimates_grid(*SMALL)
     assert set(estimates.index["policy"]) == {"oracle", "estimated", "estimated-known", "none"}
     assert {run.arguments.workers for run in estimates.runs} == {(4, 4, 4)}
     assert len({run.key for run in estimates.runs}) == len(estimates.runs)
-
-
-def test_a_scale_that_does_not_exist() -> None:
-    with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'tiny'"):
-        runs.load_grid("gavel08", "tiny")
 
 
 def test_measures() -> None:
@@ -95,36 +91,26 @@ def test_measures() -> None:
          "weight": [1.0, 5, 1, 1, 5], "cost": [1.0, 2, 3, 4, 5], "end_time": [9.0, 9, 9, 9, 40],
          "slo_met": pd.array([True, True, False, None, True], "boolean")}
     )  # fmt: skip
-    got = tables.steady_and_lists(1)(shown(jobs))
-    numbers = {k: v for k, v in got.items() if k not in tables.LISTS}
-    assert numbers == {
+    assert tables.steady(jobs.iloc[1:]) == {
         "average_jct": 3, "average_ftf": 1.5, "sharing_loss": 0.25, "high_jct": 3.5, "low_jct": 2.5
     }  # fmt: skip
-    assert list(got["jct"]) == [1, 2, 3, 6]
-    assert tables.batch(shown(jobs)) == {"makespan": 40}
     decided = shown(jobs.dropna())
     assert tables.bill(decided) == {"cost": 11, "missed": 0.25}
 
 
-class Answered(Grid):
-    """A grid whose results are given."""
-
-    def table(self, measure: Any = None, **_: Any) -> pd.DataFrame:
-        lists = {name: [np.arange(3.0) + k for k in range(len(self.index))] for name in tables.LISTS}
-        return self.index.assign(average_jct=[4.0, 2.0, 9.0, 3.0], **lists)
-
-
-def test_figures_of_load() -> None:
+def test_figures_of_load(monkeypatch: pytest.MonkeyPatch) -> None:
     index = pd.DataFrame(
         {"policy": ["las", "las-het"] * 2, "jobs_per_hour": [1.0, 1, 2, 2], "seed": 0, "figure": "gavel08"}
     )
-    table, jobs = tables.load_figures(Answered([], index), 0)
-    assert len(table) == 4 and not set(tables.LISTS) & set(table)
-    assert set(jobs["jobs_per_hour"]) == {2.0} and len(jobs) == 6
-    behind = tables.with_distribution(table, jobs, "jct")
-    assert behind["average_jct"].notna().sum() == 4
-    points = behind[behind["share"].notna()]
-    assert points.loc[points["policy"] == "las", "jct"].tolist() == [2, 3, 4]
+    results = [
+        shown(pd.DataFrame({"jct": [99.0, jct, jct + 1], "finish_time_fairness": 1.0, "rho_job": 1.0, "weight": 1.0}))
+        for jct in (3.5, 1.5, 8.5, 2.5)
+    ]
+    monkeypatch.setattr("astraea.experiments.grid.measured", lambda _, measure, **__: [measure(r) for r in results])
+    table, jobs = tables.load_figures(Grid([SimpleNamespace(columns={})] * 4, index), 1)
+    assert table["average_jct"].tolist() == [4, 2, 9, 3]
+    assert set(jobs["jobs_per_hour"]) == {2.0} and len(jobs) == 4
+    assert jobs.loc[jobs["policy"] == "las", "jct"].tolist() == [8.5, 9.5]
     assert tables.times_less(table, "average_jct", "las", ["las-het"])["las-het"].tolist() == [2, 3]
 
 
@@ -181,7 +167,7 @@ def test_solve_times_have_a_row_each(throughputs: Throughputs) -> None:
 
 
 def test_crowd_offers_pairs_only_where_asked(throughputs: Throughputs) -> None:
-    alone, shared = (policies.crowd(throughputs, 12, pairs=p, seed=0) for p in (False, True))
+    alone, shared = (policies.crowd(throughputs, 12, pairs=p) for p in (False, True))
     assert len(alone.pairs) == 0 < len(shared.pairs) <= 66
     assert shared.pair_throughput.shape == (len(shared.pairs), 2, 3)
     assert alone.workers.tolist() == [3, 3, 3] and np.bincount(alone.entity).tolist() == [4, 4, 4]

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea.studies.themis.app import foresight, held_table, loss_table
-from astraea.studies.themis.tables import CASES, by_placement, quadrants
+from astraea.studies.themis.tables import CASES, by_placement, foresight, held_table, loss_table, quadrants
 from astraea.themis.apps import App, Tuner, Workload
 from astraea.themis.policies import get_policy
 from astraea.themis.simulate import simulate

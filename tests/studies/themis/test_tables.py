@@ -33,19 +33,18 @@ from astraea.studies.themis.auctions import (
     random_case,
     random_offer,
 )
-from astraea.studies.themis.runs import APP_COLUMNS, cell_of, run_of, simulated
-from astraea.studies.themis.scales import THEMIS_SCALES
+from astraea.studies.themis.runs import APP_COLUMNS, LATER, VARIANTS, bid_in_need, run_of, simulated
 from astraea.studies.themis.tables import (
     SWEEPS,
+    THEMIS_SCALES,
     app_table,
-    foresight_table,
+    cell_of,
     lies_table,
     properties_table,
     sweep_grid,
     sweep_table,
     themis_grid,
 )
-from astraea.studies.themis.variants import LATER, VARIANTS, bid_in_need, losers_too
 from astraea.themis.apps import MODELS
 from astraea.themis.auction import Outcome, auction
 from astraea.themis.metrics import rho_summary
@@ -115,7 +114,7 @@ class TestScales:
 
     @pytest.mark.parametrize(
         "function",
-        [*(partial(sweep_table, name) for name in SWEEPS), app_table, lies_table, properties_table, foresight_table],
+        [*(partial(sweep_table, name) for name in SWEEPS), app_table, lies_table, properties_table],
     )  # fmt: skip
     def test_a_scale_that_does_not_exist(self, function: Any) -> None:
         """It is refused before anything is computed."""
@@ -352,7 +351,7 @@ class TestVariants:
     def test_losers_get_what_is_left(self) -> None:
         """With everybody bidding, nobody is outside of the auction: as it is GPUs stay free, else they do not."""
         free = {}
-        for name, decide in (("as it is", themis), ("leftovers for losers too", losers_too)):
+        for name, decide in (("as it is", themis), ("leftovers for losers too", VARIANTS["leftovers for losers too"])):
             total = 0
             for seed in range(20):
                 arbiter, _ = random_offer(seed)
@@ -377,7 +376,7 @@ class TestGrid:
         monkeypatch.setattr("astraea.experiments.cache._compute", lambda missing, *_: compute() if missing else None)
         for name in SWEEPS:
             assert len(sweep_table(name, "small")) == len(sweep_grid(name, "small").runs)
-        for table in (app_table, lies_table, properties_table, foresight_table):
+        for table in (app_table, lies_table, properties_table):
             assert not table("small").empty
         [run] = run_grid([run_of(cell_of(SMALL))])
         assert len(run.grants) > SMALL.apps
@@ -385,7 +384,7 @@ class TestGrid:
     def test_an_edit_of_tables_leaves_runs_as_they_are(self) -> None:
         """The key of a run depends on the code that decides it: Themis, its variants and cells, no table or scale."""
         rooms = run_of(cell_of(SMALL)).rooms
-        assert set(rooms) == {"core", "themis", "studies/themis/variants.py", "studies/themis/runs.py"}
+        assert set(rooms) == {"core", "themis", "studies/themis/runs.py"}
 
     def test_names_of_points_of_themis(self) -> None:
         """They are the same runs under another name, and no run says so."""

@@ -9,9 +9,8 @@ import pytest
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.core.metrics import HOUR
+from astraea.core.metrics import DAY, HOUR
 from astraea.studies.ye2022.characterize import (
-    DAY,
     Swap,
     class_label,
     demand_class,
@@ -121,17 +120,15 @@ def test_utilization_is_relative_to_the_tenant_s_own_gpus() -> None:
 def test_the_widest_swap() -> None:
     daily = use(a=[0.95, 0.1, 0.5, 0.99], b=[0.0, 0.95, 0.6, 0.2], c=[0.5, 0.5, 0.5, 0.5])
     swap = widest_swap(daily)  # day 0 does not count
-    assert swap == Swap("a", "b", 1, 3, pytest.approx(0.79))
-    assert swap.is_full(daily)
+    assert swap == Swap("a", "b", 1, 3, pytest.approx(0.79), is_full=True)
 
 
 def test_a_full_swap_goes_before_a_wider_one() -> None:
     daily = use(a=[0, 0.0, 0.88], b=[0, 0.88, 0.0], c=[0, 0.45, 0.95], d=[0, 0.95, 0.45])
     swap = widest_swap(daily)
-    assert swap is not None and swap[:2] == ("c", "d") and swap.is_full(daily)
-    wide = use(a=[0, 0.0, 0.88], b=[0, 0.88, 0.0])
-    found = widest_swap(wide)
-    assert found is not None and found.gap == pytest.approx(0.88) and not found.is_full(wide)
+    assert swap is not None and swap[:2] == ("c", "d") and swap.is_full
+    found = widest_swap(use(a=[0, 0.0, 0.88], b=[0, 0.88, 0.0]))
+    assert found is not None and found.gap == pytest.approx(0.88) and not found.is_full
 
 
 def test_no_swap() -> None:

@@ -30,16 +30,17 @@ def run(mechanism: str, trace: Trace | None = None) -> Result:
     return simulate(jobs, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)
 
 
-def shares(mechanism: str, minutes: float, until: float, by: str = "job_id") -> dict[str, set[float]]:
+def shares(mechanism: str, minutes: float, until: float) -> dict[str, set[float]]:
     grants = run(mechanism).grants
     assert grants is not None
-    table = window_shares(grants, SIX_GPUS.gpus, minutes * MINUTE, until, by=by)
-    return {str(name): set(part["share"].round(12)) for name, part in table.groupby(by)}
+    leases = rejoined(grants) if mechanism == "max-min" else grants
+    table = window_shares(leases, SIX_GPUS.gpus, minutes * MINUTE, until)
+    return {str(name): set(part["share"].round(12)) for name, part in table.groupby("job_id")}
 
 
 def test_max_min_gives_thirds_at_every_moment_while_all_have_work() -> None:
     third = {round(1 / 3, 12)}
-    assert shares("max-min", 10, 40 * MINUTE, by="tenant") == {"Job1": third, "Job2": third, "Job3": third}
+    assert shares("max-min", 10, 40 * MINUTE) == {"Job1": third, "Job2": third, "Job3": third}
 
 
 def test_finish_time_fairness_alternates() -> None:
@@ -101,15 +102,15 @@ def test_rejoining_adds_the_tasks_of_a_round() -> None:
 
 
 def test_shares_count_the_part_of_a_lease_inside_the_window() -> None:
-    grants = pd.DataFrame({"job_id": ["A", "B"], "demand": [2, 1], "start": [0.0, 300.0], "end": [600.0, 1200.0]})
-    table = window_shares(grants, gpus=4, window=600, until=900, step=300)
+    grants = pd.DataFrame({"job_id": ["A", "B"], "demand": [2, 1], "start": [0.0, 600.0], "end": [1200.0, 2400.0]})
+    table = window_shares(grants, gpus=4, window=1200, until=1800)
     assert table.to_numpy().tolist() == [
-        [0, 600, "A", 0.5],
-        [0, 600, "B", 0.125],
-        [300, 900, "A", 0.25],
-        [300, 900, "B", 0.25],
+        [0, 1200, "A", 0.5],
+        [0, 1200, "B", 0.125],
+        [600, 1800, "A", 0.25],
+        [600, 1800, "B", 0.25],
     ]
-    assert np.isclose(window_shares(grants, gpus=4, window=1200, until=1200)["share"].sum(), (1200 + 900) / 4800)
+    assert np.isclose(window_shares(grants, gpus=4, window=2400, until=2400)["share"].sum(), (2400 + 1800) / 9600)
 
 
 def test_a_window_longer_than_the_time_is_refused() -> None:

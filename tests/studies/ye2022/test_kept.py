@@ -17,7 +17,7 @@ from astraea.core.result import Result
 from astraea.experiments.archive import FOLLOWING, following, pack, reduced, unpack
 from astraea.experiments.grid import Grid, kept_summary
 from astraea.experiments.run import Run
-from astraea.studies.ye2022 import burst, characterize, one_tenant, paid_share, released, tables
+from astraea.studies.ye2022 import burst, characterize, one_tenant, released, tables
 from astraea.studies.ye2022.evaluation import READ, load_workload, run_of, size_grid
 from astraea.traces.trace import Trace
 
@@ -53,7 +53,7 @@ def equal(a: Any, b: Any) -> None:
     [
         summary, tenant_windows, tables.fairness_figures, tables.efficiency_figures, tables.longest_waits,
         tables.cluster_timeline, one_tenant.tenant_figures, one_tenant.hourly_service, burst.burst_figures,
-        paid_share.paid_share_figures, released.study_figures,
+        released.study_figures, released.job_figures,
     ],
 )  # fmt: skip
 def test_a_measure_of_what_is_kept(measure: Callable[[Result], Any], results: tuple[Result, Result]) -> None:

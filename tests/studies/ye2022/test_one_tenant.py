@@ -8,10 +8,10 @@ import pytest
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
-from astraea.studies.ye2022 import one_tenant
+from astraea.studies.ye2022 import evaluation
+from astraea.studies.ye2022.evaluation import few_seeds
 from astraea.studies.ye2022.one_tenant import (
     changes,
-    few_seeds,
     hourly_service,
     hours,
     own_and_others,
@@ -69,8 +69,8 @@ def test_pairs_are_within_scheduler_and_seed() -> None:
 
 
 def test_large_traces_have_one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert few_seeds("venus", "small") == (0, 1)
-    assert few_seeds("venus", "paper") == (0, 1, 2)
-    assert few_seeds("venus", "full") == (0, 1, 2, 3, 4)
-    monkeypatch.setattr(one_tenant, "LARGE", 11_000)
-    assert few_seeds("venus", "paper") == (0,)
+    assert few_seeds("venus", "small", 3, 1) == (0, 1)
+    assert few_seeds("venus", "paper", 3, 1) == (0, 1, 2)
+    assert few_seeds("venus", "full", 3, 1) == (0, 1, 2, 3, 4)
+    monkeypatch.setattr(evaluation, "LARGE", 11_000)
+    assert few_seeds("venus", "paper", 3, 1) == (0,)

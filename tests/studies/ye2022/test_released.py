@@ -14,26 +14,25 @@ from astraea.core.result import Result
 from astraea.plots import charts
 from astraea.plots.dot_plot import dot_plot
 from astraea.studies.ye2022.evaluation import load_workload, main_grid
-from astraea.studies.ye2022.list_removal_flaw import (
-    FLAWED,
-    NO_COST,
-    example,
-    lease_ends_together,
-    staggered,
-    synchrony,
-    whole_minutes,
-)
 from astraea.studies.ye2022.released import (
+    FLAWED,
     FREE_VARIANTS,
+    NO_COST,
     RELEASED,
     VARIANTS,
     WRITTEN,
     changes,
+    example,
     held_at_submission,
+    job_figures,
     job_groups,
+    lease_ends_together,
     released_grid,
+    staggered,
     study_figures,
+    synchrony,
     tenant_loads,
+    whole_minutes,
 )
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
@@ -113,18 +112,16 @@ def test_what_tenants_hold_and_ask_for() -> None:
 
 
 def test_job_groups_by_hand() -> None:
-    table = pd.DataFrame(
-        {
-            "variant": ["x", "y"],
-            "seed": [0, 0],
-            "tenant": [np.array(["a", "a", "b", "b"], object)] * 2,
-            "slowdown": [np.array([1.0, 2.0, 4.0, 1.0]), np.ones(4)],
-            "loses": [np.array([False, True, True, False]), np.zeros(4, bool)],
-            "held": [np.array([0, 2, 1, 9])] * 2,
-        }
-    )
+    rows = {
+        "variant": ["x"] * 4 + ["y"] * 4,
+        "seed": 0,
+        "tenant": ["a", "a", "b", "b"] * 2,
+        "slowdown": [1.0, 2.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        "loses": [False, True, True, False] + [False] * 4,
+        "held": [0, 2, 1, 9] * 2,
+    }
     loads = pd.DataFrame({"seed": 0, "tenant": ["a", "b"], "quota": [2.0, 10.0], "load": [1.5, 0.5]})
-    found = {tuple(row[:3]): row[3:] for row in job_groups(table, loads).to_numpy().tolist()}
+    found = {tuple(row[:3]): row[3:] for row in job_groups(pd.DataFrame(rows), loads).to_numpy().tolist()}
     assert found["x", "held", "below 20 %"] == pytest.approx([0.5, 0.75, 2.5, 0.5])
     assert found["x", "held", "100 % and more"] == pytest.approx([0.25, 0.25, 2.0, 1.0])
     assert found["x", "load", "below 100 %"] == pytest.approx([0.5, 0.75, 2.5, 0.5])
@@ -142,10 +139,10 @@ def test_figures_of_a_run_have_one_value_per_job() -> None:
     trace, cluster = load_workload("venus", "small")
     trace = trace.head(300)
     result = simulate(trace, cluster, "astraea")
-    found = study_figures(result)
-    assert {len(found[c]) for c in ("tenant", "slowdown", "loses", "held")} == {len(result.jobs)}
-    assert found["average_slowdown"] == pytest.approx(found["slowdown"].mean())
-    assert found["waited_loss"] == pytest.approx(found["loses"].mean())
+    found, jobs = study_figures(result), job_figures(result)
+    assert list(jobs) == ["tenant", "slowdown", "loses", "held"] and len(jobs) == len(result.jobs)
+    assert found["average_slowdown"] == pytest.approx(jobs["slowdown"].mean())
+    assert found["waited_loss"] == pytest.approx(jobs["loses"].mean())
     assert found["longest_wait"] >= found["first_wait"] >= 0
 
 
