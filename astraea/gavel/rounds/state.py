@@ -154,12 +154,8 @@ def new_state(
     slots = Slots(none(total), none(total), none(total), none(total), np.zeros(total))
     rows = 4 * total + 64
     log = Log(*(np.zeros(rows, dtype) for dtype in (np.int64, np.int64, float, float, float, float)))
-    return State(jobs, no_pairs(types), on, slots, log, np.zeros(n, np.int64), clock)
-
-
-def no_pairs(types: int) -> Pairs:
-    """An empty list of pairs."""
-    return Pairs(np.zeros((0, 2), np.int64), np.zeros((0, 2, types)), np.zeros((0, types)), np.zeros((0, types)))
+    pairs = Pairs(np.zeros((0, 2), np.int64), np.zeros((0, 2, types)), np.zeros((0, types)), np.zeros((0, types)))
+    return State(jobs, pairs, on, slots, log, np.zeros(n, np.int64), clock)
 
 
 def grown(log: Log) -> Log:

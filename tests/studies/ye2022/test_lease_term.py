@@ -90,7 +90,7 @@ def test_other_parameters_and_settings_stay(trace: Trace, tmp_path: Path) -> Non
     ("arguments", "sentence"),
     [
         ({"policy": "fifo"}, "policy fifo does not preempt"),
-        ({"policy": "lottery"}, "unknown policy 'lottery'"),
+        ({"policy": "lottery"}, "policy must be one of .*, got 'lottery'"),
         ({"terms": ()}, "at least one lease term"),
         ({"terms": (5,)}, "lease_term must be at least the scheduling interval"),
         ({"tolerance": -0.1}, "tolerance must be a number from 0 to 1, got -0.1"),
