@@ -16,7 +16,6 @@ import numpy as np
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.traces.trace import no_excluded_jobs
 
 BATCH_SIZES: Final[dict[str, tuple[int, ...]]] = {
     "ResNet-18": (16, 32, 64, 128, 256),

@@ -11,8 +11,8 @@ import numpy as np
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError, PolicyError
-from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.programs.feasibility import blind
+from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
+from astraea.gavel.programs.program import blind
 from astraea.gavel.rounds.state import Pairs, State, reset_received_time
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
@@ -81,13 +81,6 @@ class Speeds:
         return np.asarray(relative.sum(axis=2).max(axis=2))
 
 
-def isolated_speed(alone: FloatArray, scale: IntArray, workers: IntArray, jobs: float | FloatArray) -> FloatArray:
-    """Speed of each job with 1/`jobs` of every type, at most its whole time ([Narayanan2020] §4.2) [steps/s]."""
-    share = workers / np.reshape(np.asarray(jobs, float), (-1, 1)) / scale[:, None]
-    share = share / np.maximum(share.sum(axis=1, keepdims=True), 1.0)
-    return np.asarray((alone * share).sum(axis=1))
-
-
 class PolicyCaller:
     """A policy in one simulation.
 
@@ -136,7 +129,7 @@ class PolicyCaller:
     def _problem(self, now: float, active: IntArray, left: FloatArray) -> Problem:
         w, speeds = self._workload, self._speeds
         scale = w.scale_factor[active]
-        rate = isolated_speed(speeds.alone[active], scale, speeds.workers, max(len(active), 1))
+        rate = (speeds.alone[active] * equal_split(scale, speeds.workers)).sum(axis=1)
         before = self._rate[active]
         self._isolated[active] += (self._left[active] - left) / np.where(np.isnan(before), rate, before)
         self._rate[active], self._left[active] = rate, left
@@ -168,17 +161,15 @@ class PolicyCaller:
             ("alone", answer.alone, len(problem.job)),
             ("paired", answer.paired, len(problem.pairs)),
         ):
-            x = np.asarray(given, float)
-            if x.shape != (rows, len(problem.workers)):
-                self._refuse(now, f"gave {name} of shape {x.shape} where {(rows, len(problem.workers))} was asked")
-            if not np.isfinite(x).all() or (x < -1e-4).any() or (x > 1 + 1e-4).any():
-                worst = x[~(np.isfinite(x) & (x >= -1e-4) & (x <= 1 + 1e-4))][0]
-                self._refuse(now, f"gave the fraction of time {worst:g}, expected 0 to 1")
+            x, shape, wrong = np.asarray(given, float), (rows, len(problem.workers)), ""
+            if x.shape != shape:
+                wrong = f"gave {name} of shape {x.shape} where {shape} was asked"
+            elif len(bad := x[~((x >= -1e-4) & (x <= 1 + 1e-4))]):
+                wrong = f"gave the fraction of time {bad[0]:g}, expected 0 to 1"
+            if wrong:
+                raise PolicyError(f"policy {self._policy.name}, at {now:g} s: {wrong}")
             parts.append(np.where(x < NOTHING, 0.0, np.minimum(x, 1.0)))
         return Allocation(parts[0], parts[1], answer.objective)
-
-    def _refuse(self, now: float, what: str) -> None:
-        raise PolicyError(f"policy {self._policy.name}, at {now:g} s: {what}")
 
 
 def shown_workers(types: tuple[str, ...], workers: IntArray) -> str:

@@ -18,7 +18,8 @@ import pandas as pd
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.metrics import HOUR
 from astraea.core.step_function import Stepped, contention
-from astraea.gavel.policy_calls import PRICES, isolated_speed
+from astraea.gavel.policy_calls import PRICES
+from astraea.gavel.problem import equal_split
 from astraea.gavel.rounds.state import Log, State
 from astraea.gavel.workload import Workload
 
@@ -33,7 +34,7 @@ def job_table(w: Workload, s: State, types: tuple[str, ...], workers: IntArray) 
     jct = j.end - w.arrival_time
     duration = w.total_steps / j.alone.max(axis=1)
     crowd = contention(w.arrival_time, j.end, now)
-    isolated = w.total_steps / isolated_speed(j.alone, w.scale_factor, workers, np.maximum(crowd, 1.0))
+    isolated = (j.alone * equal_split(w.scale_factor, workers, np.maximum(crowd, 1.0))).sum(axis=1)
     running = np.zeros(len(w))
     np.add.at(running, log.job, log.end - log.start)
     fair, attained = np.full(len(w), np.nan), j.held.sum(axis=1)
@@ -67,7 +68,7 @@ def job_table(w: Workload, s: State, types: tuple[str, ...], workers: IntArray) 
             "user": _names(w)[w.entity],
             "contention": crowd,
             "job_type": np.array(w.job_type, dtype=object),
-            "finish_time_fairness": jct / isolated,
+            "finish_time_fairness": jct / (w.total_steps / isolated),
             "cost": (j.held @ prices) / HOUR,
             "slo_met": pd.array(np.where(has_slo, jct <= w.slo, False), dtype="boolean").copy(),
         }

@@ -135,7 +135,7 @@ def simulate(
             )
     seconds = time.perf_counter() - began
     s.log.end[s.jobs.row[s.jobs.row >= 0]] = s.clock[0].now
-    s = s._replace(log=st.Log(*(column[: s.clock[0].logged] for column in s.log)))
+    s = s._replace(log=st.Log._make(column[: s.clock[0].logged] for column in s.log))
     jobs = job_table(workload, s, throughputs.types, count).iloc[:target]
     inputs = {
         "trace": workload.name,

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.checks import number, whole_number
+from astraea.core.checks import number, one_of, whole_number
 from astraea.core.errors import InputError
 
 
@@ -108,8 +108,7 @@ def _check(app: App, largest: int) -> None:
     place = f"app {app.name!r}"
     if not app.loss:
         raise InputError(f"{place}: it needs at least one job, got none")
-    if app.model not in MODELS:
-        raise InputError(f"{place}: model must be one of {', '.join(MODELS)}, got {app.model!r}")
+    one_of(app.model, MODELS, f"{place}: model")
     number(app.arrival, f"{place}: arrival", least=0, expected="a time from 0 [s]")
     number(app.epoch, f"{place}: epoch", above=0, expected="a time above 0 [s]")
     gangs = f"from 1 to the {largest} GPUs of the largest machine"

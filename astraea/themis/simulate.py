@@ -16,8 +16,7 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.core.result import Result
 from astraea.themis.agent import Agent
 from astraea.themis.apps import Workload
-from astraea.themis.arbiter import RESTART, ROUND, Arbiter
-from astraea.themis.policy import Policy
+from astraea.themis.arbiter import RESTART, ROUND, Arbiter, Policy
 from astraea.themis.record import result
 
 PATIENCE = 1000

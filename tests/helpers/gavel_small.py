@@ -26,6 +26,11 @@ def throughputs(
     return Throughputs("small", tuple(kinds), solo, np.stack([together, together]), measured, types)
 
 
+def pair(table: Throughputs, first: tuple[str, int], second: tuple[str, int]) -> np.ndarray:
+    """Steps/s of two jobs on the same GPUs, shape (2, J)."""
+    return table.pairs(np.array([table.kind(*first)]), np.array([table.kind(*second)]))[0]
+
+
 def workload(rows: Sequence[tuple[Any, ...]], **columns: Any) -> Workload:
     """Jobs as (type, gang, steps, arrival)."""
     kinds, gangs, steps, arrival = zip(*rows, strict=True)

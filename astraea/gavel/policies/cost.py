@@ -49,7 +49,7 @@ def cheapest(program: Program, *, slo: bool = False) -> Allocation:
             f"{program.policy}: the price of every accelerator type must be above 0 $/h, not {problem.cost.tolist()}"
         )
     floor = promised(program) * (1 - SLACK) if slo else np.zeros(len(problem.steps))
-    price = problem.cost @ program.gpus
+    price = problem.cost @ program.rows[len(problem.steps) : program.limits.size]
     # variables y and t; the ratio is that of y / t
     column = np.concatenate([-program.limits, floor / program.fastest])
     bill = price / problem.cost.max()
@@ -77,7 +77,8 @@ def promised(program: Program) -> FloatArray:
     if late.size == 0:
         return need
     met = sparse.diags_array(1 / need[late]) @ program.throughput.tocsr()[late]
-    rows = sparse.block_array([[program.uses, None], [-met, sparse.eye_array(late.size)]], format="csc")
+    uses = program.rows[: program.limits.size]
+    rows = sparse.block_array([[uses, None], [-met, sparse.eye_array(late.size)]], format="csc")
     variables = program.throughput.shape[1]
     objective = np.append(np.zeros(variables), np.ones(late.size))
     upper = np.append(np.full(variables, np.inf), np.ones(late.size))

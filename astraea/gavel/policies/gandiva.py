@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.gavel.policies.isolated import equal_split
-from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
 
 SEED = 0
 
@@ -50,8 +49,7 @@ class Packing:
         gain = together(problem, np.array(list(still.values()), np.int64))
         self.partners = {p: k for (p, k), g in zip(still.items(), gain, strict=True) if g > 1}
         if problem.scale_factor.sum() <= problem.workers.sum():
-            alone = equal_split(problem.scale_factor, problem.workers)
-            return Allocation(alone, np.zeros((len(problem.pairs), types)))
+            return problem.unshared(equal_split(problem.scale_factor, problem.workers))
         self.explore(problem, offered)
 
         chosen = np.array(sorted(self.partners.values()), np.int64)

@@ -16,8 +16,7 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.compilation import compiled
-from astraea.gavel.rounds.placement import is_together, place
-from astraea.gavel.rounds.selection import candidates, chosen, descending
+from astraea.gavel.rounds.selection import candidates, chosen, descending, is_together, place
 from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 
@@ -54,11 +53,9 @@ def run(s: State, rules: Rules) -> int:
 def to_next_event(s: State, rules: Rules) -> None:
     """Go to the next end of a job, arrival or end of the round, whichever is first."""
     t = s.clock[0].round_end
-    for slot in range(s.slots.first.shape[0]):
-        if s.slots.first[slot] >= 0:
-            t = min(t, s.jobs.finish[s.slots.first[slot]])
-            if s.slots.second[slot] >= 0:
-                t = min(t, s.jobs.finish[s.slots.second[slot]])
+    for i in range(s.clock[0].active):
+        if s.jobs.slot[s.active[i]] >= 0:
+            t = min(t, s.jobs.finish[s.active[i]])
     if s.clock[0].arrived < s.jobs.arrival.shape[0]:
         t = min(t, s.jobs.arrival[s.clock[0].arrived])
     s.clock[0].now = t

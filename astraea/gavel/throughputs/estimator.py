@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
-from astraea.core.checks import number
+from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 
@@ -146,10 +146,8 @@ class Estimator:
 
     def _kinds(self, job_types: Sequence[str]) -> IntArray:
         """Numbers of job types on one GPU."""
-        for t in job_types:
-            if t not in self.job_types:
-                raise InputError(f"estimator: job type must be one of {', '.join(self.job_types)}, got {t!r}")
-        return np.array([self.measured.kind(t, 1) for t in job_types], np.int64)
+        known = self.job_types
+        return np.array([self.measured.kind(one_of(t, known, "estimator: job type"), 1) for t in job_types], np.int64)
 
     def _kept(self, first: Sequence[str], second: Sequence[str]) -> FloatArray:
         """Measured part of its speed that each of the first keeps beside each of the second, shape (F, S, J)."""

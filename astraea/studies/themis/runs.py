@@ -12,8 +12,8 @@ from astraea.experiments.run import Call
 from astraea.studies.themis.scales import ThemisScale
 from astraea.studies.themis.variants import VARIANTS
 from astraea.themis.apps import Workload
+from astraea.themis.arbiter import Policy
 from astraea.themis.policies import get_policy
-from astraea.themis.policy import Policy
 from astraea.themis.simulate import simulate
 from astraea.themis.workload import sample_workload
 
