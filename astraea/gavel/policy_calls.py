@@ -97,10 +97,7 @@ class PolicyCaller:
         self._workload, self._speeds, self._believed = workload, speeds, believed
         self._told = believed.alone if policy.knows_speeds else blind(believed.alone)
         self._margin = margin  # [s] by which deadlines are told earlier than they are
-        types = speeds.throughputs.types
-        self._cost = np.array([PRICES.get(t, np.nan) for t in types])
-        if policy.needs_prices and np.isnan(self._cost).any():
-            raise InputError(f"policy {policy.name}: prices are known of {', '.join(PRICES)}, not of all of {types}")
+        self._cost = np.array([PRICES.get(t, np.nan) for t in speeds.throughputs.types])
         self._left = workload.total_steps.copy()
         self._isolated = np.zeros(len(workload))  # t_isolated of what was done up to the last time
         self._rate = np.full(len(workload), np.nan)

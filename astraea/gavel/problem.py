@@ -47,7 +47,7 @@ class Problem:
         Index of the entity of each job.
     entity_weight : array of float, shape (entities,)
     cost : array of float, shape (J,)
-        Price of one GPU of each type [$/h].
+        Price of one GPU of each type [$/h]; NaN if it is not known.
     pairs : array of int, shape (P, 2)
         Jobs that may share GPUs, first < second, of equal scale factor.
     pair_throughput : array of float, shape (P, 2, J)
@@ -147,8 +147,6 @@ class Policy:
         Whether its 0 means "do not run there", even where GPUs would idle.
     least_gain : float
         Pairs are offered from this sum of relative speeds on (see `PAYS`); 0 for all that can run.
-    needs_prices : bool
-        Whether it needs the price of every type.
     """
 
     name: str
@@ -157,7 +155,6 @@ class Policy:
     knows_speeds: bool = True
     leaves_idle: bool = False
     least_gain: float = PAYS
-    needs_prices: bool = False
 
     @property
     def expected(self) -> float:

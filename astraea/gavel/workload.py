@@ -87,8 +87,8 @@ class Workload:
         ids = np.array(self.job_id, dtype=object)
         refuse(pd.Series(ids).duplicated(), ids, "job_id", where, "unique")
         for column, (expected, good) in _RULES.items():
-            values = np.asarray(getattr(self, column))
-            refuse(~good(values), values.astype(object), column, where, expected)
+            given = getattr(self, column)
+            refuse(~good(np.asarray(given)), np.asarray(given, dtype=object), column, where, expected)
         times, last = np.asarray(self.arrival_time), len(self.entity_weight) - 1
         refuse(np.diff(times, prepend=0.0) < 0, times, "arrival_time", where, "no earlier than that of the job before")
         entities = np.asarray(self.entity)

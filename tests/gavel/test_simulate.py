@@ -178,8 +178,8 @@ def only_first(problem):
 def test_prices_are_asked_for_by_who_needs_them() -> None:
     w, table = workload([("a", 1, 100, 0)]), replace(TABLE, types=("a100", "p100", "k80"))
     assert simulate(w, table, (1, 1, 1), of(only_first, "min-cost-mine")).makespan > 0
-    with pytest.raises(InputError, match="policy any: prices are known of v100, p100, k80, not of all of"):
-        simulate(w, table, (1, 1, 1), of(only_first, "any", needs_prices=True))
+    with pytest.raises(InputError, match=r"min-cost: the price of every accelerator type must be .* got {'a100': nan"):
+        simulate(w, table, (1, 1, 1), get_policy("min-cost"))
 
 
 def test_until_ends_the_run_and_cuts_the_table() -> None:

@@ -21,20 +21,12 @@ import numpy.typing as npt
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
 
-SEED = 0
-
 
 class Packing:
-    """Allocations of one simulation: the pairs that were formed, and the random numbers.
+    """Allocations of one simulation: the pairs that were formed, and the random order in which partners are tried."""
 
-    Parameters
-    ----------
-    seed : int
-        Of the order in which partners are tried.
-    """
-
-    def __init__(self, seed: int = SEED) -> None:
-        self.random = np.random.default_rng(seed)
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(0)
         self.partners: dict[tuple[int, int], int] = {}  # two jobs of the workload -> number of their pair
 
     def __call__(self, problem: Problem) -> Allocation:

@@ -34,7 +34,7 @@ class Fluid:
         while clock.ended < rules.target:
             admit(s)
             active = s.active[: clock.active]
-            due = clock.now - clock.solved_at >= rules.solve_interval or not self.rate[active].any()
+            due = clock.now >= clock.solved_at + rules.solve_interval or not self.rate[active].any()
             if clock.changed and due and len(active):
                 return SOLVE
             running = active[self.rate[active] > 0]

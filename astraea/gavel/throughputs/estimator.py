@@ -80,7 +80,6 @@ class Estimator:
                 f"estimator: {measured.name} must have measurements of pairs of the {len(known)} references, got none"
             )
         self.table = self._kept(self.references, self.references)
-        self._matches: dict[str, Match] = {}
 
     def match(self, job_type: str) -> Match:
         """Profile a job as if it were new, complete its fingerprint, and find the nearest reference job.
@@ -90,20 +89,18 @@ class Estimator:
         InputError
             If the job type is unknown, or was never measured beside some reference job.
         """
-        if job_type not in self._matches:
-            row = self._kept([job_type], self.references).ravel()
-            random = np.random.default_rng([self.seed, self.job_types.index(job_type)])
-            profiled = np.zeros(row.size, np.bool_)
-            profiled[random.choice(row.size, math.ceil(self.fraction * row.size - 1e-9), replace=False)] = True
-            rows = self.table.reshape(len(self.references), -1)
-            fingerprint = complete(rows, np.where(profiled, row, np.nan))
-            distance = np.sqrt(((rows - fingerprint) ** 2).mean(axis=1))
-            nearest = int(distance.argmin())
-            shape = self.table.shape[1:]
-            self._matches[job_type] = Match(
-                self.references[nearest], float(distance[nearest]), fingerprint.reshape(shape), profiled.reshape(shape)
-            )
-        return self._matches[job_type]
+        row = self._kept([job_type], self.references).ravel()
+        random = np.random.default_rng([self.seed, self.job_types.index(job_type)])
+        profiled = np.zeros(row.size, np.bool_)
+        profiled[random.choice(row.size, math.ceil(self.fraction * row.size - 1e-9), replace=False)] = True
+        rows = self.table.reshape(len(self.references), -1)
+        fingerprint = complete(rows, np.where(profiled, row, np.nan))
+        distance = np.sqrt(((rows - fingerprint) ** 2).mean(axis=1))
+        nearest = int(distance.argmin())
+        shape = self.table.shape[1:]
+        return Match(
+            self.references[nearest], float(distance[nearest]), fingerprint.reshape(shape), profiled.reshape(shape)
+        )
 
     def kept(self) -> FloatArray:
         """Estimated part of its speed that each job type (rows) keeps beside each other (columns), shape (K, K, J)."""
