@@ -31,7 +31,7 @@ HIGH_SHARE: Final = 0.2
 """Part of the jobs that have it."""
 
 SLO_FACTORS: Final = (1.2, 2.0, 10.0)
-"""Deadlines, as multiples of the duration."""
+"""Deadlines of the cost policies' jobs, as multiples of the duration."""
 
 SIZES: Final = (1, 2, 4, 8)
 """Gang sizes [GPU]."""
@@ -53,7 +53,7 @@ STREAMS: Final = ("arrival", "size", "type", "short", "length", "priority", "slo
 
 def continuous(
     jobs: int, rate_per_hour: float, throughputs: Throughputs, *,
-    multiple: bool, seed: int, priorities: bool = False, slos: bool = False,
+    multiple: bool, seed: int, priorities: bool = False,
 ) -> Workload:  # fmt: skip
     """Jobs that arrive as a Poisson process, the first at time 0.
 
@@ -72,8 +72,6 @@ def continuous(
         At least 0.
     priorities : bool
         A fifth of the jobs has weight 5 (Fig 20).
-    slos : bool
-        Each job has a deadline of 1.2, 2 or 10 times its duration.
 
     Raises
     ------
@@ -91,14 +89,10 @@ def continuous(
     short = draws["short"].random(jobs) < SHORT_SHARE
     u = draws["length"].random(jobs)
     duration = 60.0 * 10.0 ** np.where(short, 1.5 + 1.5 * u, 3.0 + u)
-    given = {}
-    if priorities:
-        given["weight"] = np.where(draws["priority"].random(jobs) < HIGH_SHARE, HIGH_PRIORITY, 1.0)
-    if slos:
-        given["slo"] = np.array(_pick(SLO_FACTORS, draws["slo"].random(jobs))) * duration
+    weight = np.where((draws["priority"].random(jobs) < HIGH_SHARE) & priorities, HIGH_PRIORITY, 1.0)
     name = f"continuous-{'multiple' if multiple else 'single'}"
     arrival = _poisson(draws["arrival"], jobs, rate_per_hour)
-    return _workload(name, kinds, size, duration, arrival, throughputs, **given)
+    return _workload(name, kinds, size, duration, arrival, throughputs, weight=weight)
 
 
 def static(jobs: int, throughputs: Throughputs, *, multiple: bool, seed: int) -> Workload:

@@ -90,9 +90,7 @@ class PolicyCaller:
         How often it was asked.
     """
 
-    def __init__(
-        self, policy: Policy, workload: Workload, speeds: Speeds, believed: Speeds, margin: float = 0.0
-    ) -> None:
+    def __init__(self, policy: Policy, workload: Workload, speeds: Speeds, believed: Speeds, margin: float) -> None:
         self._policy, self._allocate = policy, policy.make()
         self._workload, self._speeds, self._believed = workload, speeds, believed
         self._told = believed.alone if policy.knows_speeds else blind(believed.alone)

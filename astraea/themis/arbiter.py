@@ -41,7 +41,6 @@ class Arbiter:
     agents : of the active apps, in order of arrival
     free : GPUs on offer on each machine
     sizes : of lots, ascending: a unit of which everything is a multiple, and the gangs
-    gave : gangs given at this round
     """
 
     def __init__(self, workload: Workload, lease_term: float, lies: Mapping[int, float]) -> None:
@@ -53,7 +52,6 @@ class Arbiter:
         gangs = sorted({app.gang for app in workload.apps})
         unit = int(np.gcd.reduce([*gangs, *self.free]))
         self.sizes = sorted({unit, *gangs})
-        self.gave = 0
         self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
         self._at_arrival: dict[int, tuple[float, float]] = {}
 
@@ -161,7 +159,6 @@ class Arbiter:
         lot = Lot(pieces, job, self.now, until, np.inf, np.inf)
         agent.start(lot, job, self.now, overhead)
         agent.lots.append(lot)
-        self.gave += 1
         return True
 
     def _renewable(self, agent: Agent, waiting: list[int], *, near: bool, far: bool) -> Lot | None:

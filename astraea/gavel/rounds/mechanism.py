@@ -138,7 +138,7 @@ def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float
     elif not renewed and s.jobs.slot[j] == -2:
         s.jobs.preemptions[j] += 1  # moved
     if s.jobs.row[j] < 0:
-        open_row(s, j, slot, part)
+        open_row(s, j, part)
     s.jobs.leases[j] += 1
     s.jobs.overhead[j] += pause
     s.jobs.slot[j], s.jobs.rate[j], s.jobs.since[j] = slot, speed, now + pause
@@ -146,10 +146,10 @@ def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float
 
 
 @compiled
-def open_row(s: State, j: int, slot: int, part: float) -> None:
-    """Write that job `j` holds the workers of a slot from now on, or half of them."""
+def open_row(s: State, j: int, part: float) -> None:
+    """Write that job `j` holds its workers from now on, or half of them."""
     row = s.jobs.row[j] = s.clock[0].logged
-    s.log.job[row], s.log.kind[row], s.log.start[row], s.log.part[row] = j, s.slots.kind[slot], s.clock[0].now, part
+    s.log.job[row], s.log.start[row], s.log.part[row] = j, s.clock[0].now, part
     s.clock[0].logged += 1
 
 
@@ -202,7 +202,7 @@ def end_finished(s: State, slot: int, rules: Rules) -> bool:
     if b >= 0 and rest >= 0:
         k, pair = s.slots.kind[slot], s.slots.pair[slot]
         close(s, rest)
-        open_row(s, rest, slot, 1.0)
+        open_row(s, rest, 1.0)
         s.jobs.rate[rest] *= s.jobs.alone[rest, k] / s.pairs.speed[pair, 1 if first else 0, k]
         s.jobs.since[rest] = max(now, s.jobs.since[rest])
         s.jobs.finish[rest] = s.jobs.since[rest] + s.jobs.left[rest] / s.jobs.rate[rest]

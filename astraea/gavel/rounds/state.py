@@ -96,7 +96,6 @@ class Log(NamedTuple):
     """One row for each time that a job held the same workers without a break."""
 
     job: IntArray
-    kind: IntArray
     start: FloatArray
     end: FloatArray
     part: FloatArray  # 1, or 0.5 where two jobs share the workers
@@ -153,7 +152,7 @@ def new_state(
     on = Workers(kind, server, none(total), none(total), none(total), none(total))
     slots = Slots(none(total), none(total), none(total), none(total), np.zeros(total))
     rows = 4 * total + 64
-    log = Log(*(np.zeros(rows, dtype) for dtype in (np.int64, np.int64, float, float, float, float)))
+    log = Log(*(np.zeros(rows, dtype) for dtype in (np.int64, float, float, float, float)))
     pairs = Pairs(np.zeros((0, 2), np.int64), np.zeros((0, 2, types)), np.zeros((0, types)), np.zeros((0, types)))
     return State(jobs, pairs, on, slots, log, np.zeros(n, np.int64), clock)
 
