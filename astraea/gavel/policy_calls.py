@@ -86,6 +86,8 @@ class PolicyCaller:
 
     Attributes
     ----------
+    prices : array of float, shape (J,)
+        Of one GPU of each type [$/h]; NaN where it is not known.
     solves : int
         How often it was asked.
     """
@@ -95,7 +97,7 @@ class PolicyCaller:
         self._workload, self._speeds, self._believed = workload, speeds, believed
         self._told = believed.alone if policy.knows_speeds else blind(believed.alone)
         self._margin = margin  # [s] by which deadlines are told earlier than they are
-        self._cost = np.array([PRICES.get(t, np.nan) for t in speeds.throughputs.types])
+        self.prices = np.array([PRICES.get(t, np.nan) for t in speeds.throughputs.types])
         self._left = workload.total_steps.copy()
         self._isolated = np.zeros(len(workload))  # t_isolated of what was done up to the last time
         self._rate = np.full(len(workload), np.nan)
@@ -142,7 +144,7 @@ class PolicyCaller:
             slo=w.arrival_time[active] + w.slo[active] - now - self._margin,
             entity=w.entity[active],
             entity_weight=w.entity_weight,
-            cost=self._cost,
+            cost=self.prices,
             job=active,
             pairs=pairs,
             pair_throughput=together,

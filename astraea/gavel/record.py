@@ -18,13 +18,12 @@ import pandas as pd
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.metrics import HOUR
 from astraea.core.step_function import Stepped, contention
-from astraea.gavel.policy_calls import PRICES
 from astraea.gavel.problem import equal_split
 from astraea.gavel.rounds.state import Log, State
 from astraea.gavel.workload import Workload
 
 
-def job_table(w: Workload, s: State, types: tuple[str, ...], workers: IntArray) -> pd.DataFrame:
+def job_table(w: Workload, s: State, workers: IntArray, prices: FloatArray) -> pd.DataFrame:
     """`Result.jobs` of all jobs that have ended: `JOB_COLUMNS`, and what this setting adds.
 
     `duration` is the time alone on the fastest type; `slowdown` is `jct` over it. `finish_time_fairness` is `jct` over
@@ -42,7 +41,6 @@ def job_table(w: Workload, s: State, types: tuple[str, ...], workers: IntArray) 
         of = np.flatnonzero(w.entity == entity)
         fair[of] = _fair_service(w, s, of, *_share(w, s, of, workers, entity))
     effective = np.bincount(log.job, log.steps / pace(w, j.alone, workers)[log.job], len(w))
-    prices = np.array([PRICES.get(t, np.nan) for t in types])
     has_slo = np.isfinite(w.slo)
     return pd.DataFrame(
         {

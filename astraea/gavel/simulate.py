@@ -126,7 +126,7 @@ def simulate(
         if outcome == st.SOLVE:
             s = caller.solve(s, st.INITIAL * options.round_length)
         elif outcome == st.LOG_FULL:
-            s = s._replace(log=st.grown(s.log))
+            s = s._replace(log=st.Log._make(np.concatenate([column, np.zeros_like(column)]) for column in s.log))
         else:
             waiting = s.active[: s.clock[0].active]
             raise PolicyError(
@@ -136,7 +136,7 @@ def simulate(
     seconds = time.perf_counter() - began
     s.log.end[s.jobs.row[s.jobs.row >= 0]] = s.clock[0].now
     s = s._replace(log=st.Log._make(column[: s.clock[0].logged] for column in s.log))
-    jobs = job_table(workload, s, throughputs.types, count).iloc[:target]
+    jobs = job_table(workload, s, count, caller.prices).iloc[:target]
     inputs = {
         "trace": workload.name,
         "trace_sha256": workload_digest(workload),

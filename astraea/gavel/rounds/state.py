@@ -157,11 +157,6 @@ def new_state(
     return State(jobs, pairs, on, slots, log, np.zeros(n, np.int64), clock)
 
 
-def grown(log: Log) -> Log:
-    """A log twice as long."""
-    return Log(*(np.concatenate([column, np.zeros_like(column)]) for column in log))
-
-
 @compiled
 def admit(s: State) -> bool:
     """Let in the jobs that have arrived by now; whether there was one."""
