@@ -17,9 +17,8 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray
-from astraea.themis.apps import App
+from astraea.themis.apps import App, Phase, rungs, survivors
 from astraea.themis.loss_curves import estimated_length
-from astraea.themis.successive_halving import Phase, rungs, survivors
 
 NO_JOB: Final = -1
 

@@ -19,8 +19,7 @@ from astraea.core.provenance import provenance
 from astraea.core.result import Result
 from astraea.core.step_function import Stepped, contention
 from astraea.themis.agent import Agent, isolated
-from astraea.themis.apps import Workload
-from astraea.themis.successive_halving import course
+from astraea.themis.apps import Workload, course
 
 
 def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, Any], seconds: float) -> Result:

@@ -9,9 +9,8 @@ import pandas as pd
 
 from astraea.core.result import Result
 from astraea.core.step_function import Stepped
-from astraea.themis.apps import App, Workload
+from astraea.themis.apps import App, Workload, rungs, survivors
 from astraea.themis.loss_curves import estimated_length
-from astraea.themis.successive_halving import rungs, survivors
 
 SEEN: Final = (4, 8, 16, 32)
 """Epochs after which the end of a job is foreseen: where rungs end by default."""
