@@ -68,9 +68,8 @@ def moment(jobs: int, *, shared: bool = False) -> Problem:
     if not shared:
         return problem
     pairs = np.argwhere(np.triu(work.scale_factor[:, None] == work.scale_factor, 1))
-    kinds = [(work.job_type[m], int(work.scale_factor[m])) for m in range(jobs)]
-    together = np.array([throughputs.pair(kinds[a], kinds[b]) for a, b in pairs])
-    return replace(problem, pairs=pairs, pair_throughput=together)
+    kind = np.array([throughputs.kind(*job) for job in zip(work.job_type, work.scale_factor.tolist(), strict=True)])
+    return replace(problem, pairs=pairs, pair_throughput=throughputs.pairs(*kind[pairs].T))
 
 
 def seconds(action: Callable[[], object], runs: int = RUNS) -> float:

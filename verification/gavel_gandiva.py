@@ -11,8 +11,7 @@ import random
 
 import numpy as np
 
-from astraea.gavel.policies.isolated import equal_split
-from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
 
 
 class ReleasedPacking:

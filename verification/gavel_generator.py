@@ -16,7 +16,6 @@ import numpy as np
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.traces.trace import no_excluded_jobs
 
 BATCH_SIZES: Final[dict[str, tuple[int, ...]]] = {
     "ResNet-18": (16, 32, 64, 128, 256),
@@ -63,19 +62,9 @@ def released_continuous(
         raise InputError(
             f"{throughputs.name}: {name[stuck]} on {gangs[stuck]} V100s must be measured for the released workloads"
         )
-    return Workload(
-        name=f"released-continuous-{'multiple' if multiple else 'single'}",
-        job_id=tuple(map(str, range(jobs))),
-        job_type=tuple(name),
-        scale_factor=np.array(gangs, np.int64),
-        total_steps=np.floor(np.array(duration) * rate),
-        arrival_time=np.array(arrival[:-1]),
-        weight=np.ones(jobs),
-        slo=np.full(jobs, np.inf),
-        entity=np.zeros(jobs, np.int64),
-        entity_weight=np.ones(1),
-        excluded_jobs=no_excluded_jobs(),
-    )
+    steps, times = np.floor(np.array(duration) * rate), np.array(arrival[:-1])
+    given_name = f"released-continuous-{'multiple' if multiple else 'single'}"
+    return Workload.of(given_name, name, np.array(gangs, np.int64), steps, times)
 
 
 def _gang(u: float) -> int:

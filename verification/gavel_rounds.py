@@ -21,8 +21,7 @@ import numpy as np
 from astraea.core.arrays import IntArray
 from astraea.core.compilation import compiled
 from astraea.gavel.rounds.mechanism import Mechanism, close, start
-from astraea.gavel.rounds.placement import place
-from astraea.gavel.rounds.selection import candidates, chosen, descending
+from astraea.gavel.rounds.selection import candidates, chosen, descending, place
 from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 ATTEMPTS: Final = 5

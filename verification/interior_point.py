@@ -22,9 +22,8 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from astraea.core.errors import PolicyError
 from astraea.gavel.policies import get_policy
-from astraea.gavel.policies.isolated import equal_split
-from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.programs.feasibility import blind
+from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
+from astraea.gavel.programs.program import blind
 
 RELAXED: Final = 1e-4
 """By what part of it a throughput may stay below that of the optimum: the middle needs some room."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import inf, isfinite, nan
 from numbers import Integral, Real
 from typing import TypeGuard
@@ -62,6 +63,13 @@ def number(
     if isfinite(given) and least <= given <= most and above < given < below:
         return given
     raise InputError(f"{name} must be {expected or f'a number {_limits(least, above, most)}'}, got {value!r}")
+
+
+def one_of(value: str, known: Collection[str], name: str) -> str:
+    """Return a word that is known; `InputError`: ``NAME must be one of a, b, got 'c'``."""
+    if value in known:
+        return value
+    raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
 def _limits(least: float, above: float, most: float) -> str:

@@ -1,15 +1,25 @@
-"""Lotteries of auctions: hashes of 64 bits that every platform draws alike, and how many take part."""
+"""Random streams by name; lotteries of auctions, by hashes of 64 bits that every platform draws alike."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.checks import whole_number
 from astraea.core.compilation import inlined
 
 #: what a stream of splitmix64 moves on by from one number to the next
 STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+def streams(seed: int, names: Iterable[str]) -> dict[str, np.random.Generator]:
+    """A random stream for each of some names, of a seed of at least 0; a name behind the others leaves theirs."""
+    names = tuple(names)
+    children = np.random.SeedSequence(whole_number(seed, "the seed")).spawn(len(names))
+    return {name: np.random.default_rng(child) for name, child in zip(names, children, strict=True)}
 
 
 @inlined

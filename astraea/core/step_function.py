@@ -20,6 +20,11 @@ class Stepped:
         order = np.argsort(time, kind="stable")
         return cls(time[order], np.cumsum(change[order]))
 
+    @classmethod
+    def between(cls, start: FloatArray, stop: FloatArray, amount: FloatArray) -> Stepped:
+        """Sum of the amounts of those whose time it is."""
+        return cls.of_changes(np.concatenate([start, stop]), np.concatenate([amount, -amount]))
+
     def at(self, when: FloatArray) -> FloatArray:
         """Value at each moment, after the changes of that moment."""
         k = np.searchsorted(self.time, when, side="right") - 1
@@ -37,5 +42,5 @@ class Stepped:
 def contention(arrival: FloatArray, end: FloatArray, now: float) -> FloatArray:
     """Average number of active jobs during the life of each job."""
     stop = np.minimum(end, now)
-    active = Stepped.of_changes(np.concatenate([arrival, stop]), np.repeat([1.0, -1.0], len(arrival)))
+    active = Stepped.between(arrival, stop, np.ones(len(arrival)))
     return np.asarray((active.until(stop) - active.until(arrival)) / np.maximum(stop - arrival, 1e-12))

@@ -7,6 +7,7 @@ everything else as it was: job i of two workloads of one seed is the same job.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -15,6 +16,8 @@ import pandas as pd
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
+from astraea.core.metrics import DAY
+from astraea.core.random import streams
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 from astraea.traces.trace import Trace
@@ -28,7 +31,7 @@ HIGH_SHARE: Final = 0.2
 """Part of the jobs that have it."""
 
 SLO_FACTORS: Final = (1.2, 2.0, 10.0)
-"""Deadlines, as multiples of the duration."""
+"""Deadlines of the cost policies' jobs, as multiples of the duration."""
 
 SIZES: Final = (1, 2, 4, 8)
 """Gang sizes [GPU]."""
@@ -45,13 +48,12 @@ TIMESTEP: Final = 360.0
 COST_TYPES: Final = ("ResNet-50 (batch size 64)", "A3C")
 COST_DAYS: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 
-_DAY: Final = 86_400.0
-_STREAMS: Final = ("arrival", "size", "type", "short", "length", "priority", "slo")
+STREAMS: Final = ("arrival", "size", "type", "short", "length", "priority", "slo")
 
 
 def continuous(
     jobs: int, rate_per_hour: float, throughputs: Throughputs, *,
-    multiple: bool, seed: int, priorities: bool = False, slos: bool = False,
+    multiple: bool, seed: int, priorities: bool = False,
 ) -> Workload:  # fmt: skip
     """Jobs that arrive as a Poisson process, the first at time 0.
 
@@ -70,26 +72,33 @@ def continuous(
         At least 0.
     priorities : bool
         A fifth of the jobs has weight 5 (Fig 20).
-    slos : bool
-        Each job has a deadline of 1.2, 2 or 10 times its duration.
 
     Raises
     ------
     InputError
         The number of jobs, the rate or the seed is out of range.
     """
+    draws = streams(seed, STREAMS)
+    jobs = whole_number(jobs, "the number of jobs", 1)
+    size = np.array(_pick(SIZES, draws["size"].random(jobs), SIZE_SHARES)) if multiple else np.ones(jobs, np.int64)
+    types = {s: _types(throughputs, s) for s in SIZES}
+    missing = [s for s in SIZES if s in size and not types[s]]
+    if missing:
+        raise InputError(f"{throughputs.name}: no job type was measured on {missing[0]} V100s")
+    kinds = [_pick(types[int(s)], u)[0] for s, u in zip(size, draws["type"].random((jobs, 1)), strict=True)]
+    short = draws["short"].random(jobs) < SHORT_SHARE
+    u = draws["length"].random(jobs)
+    duration = 60.0 * 10.0 ** np.where(short, 1.5 + 1.5 * u, 3.0 + u)
+    weight = np.where((draws["priority"].random(jobs) < HIGH_SHARE) & priorities, HIGH_PRIORITY, 1.0)
     name = f"continuous-{'multiple' if multiple else 'single'}"
-    streams = _streams(jobs, seed)
-    arrival = _poisson(streams["arrival"], jobs, rate_per_hour)
-    drawn = {"multiple": multiple, "priorities": priorities, "slos": slos}
-    return _drawn(name, streams, jobs, arrival, throughputs, **drawn)
+    arrival = _poisson(draws["arrival"], jobs, rate_per_hour)
+    return _workload(name, kinds, size, duration, arrival, throughputs, weight=weight)
 
 
 def static(jobs: int, throughputs: Throughputs, *, multiple: bool, seed: int) -> Workload:
-    """Jobs that are all there at time 0; parameters as in `continuous`."""
-    streams = _streams(jobs, seed)
-    name = f"static-{'multiple' if multiple else 'single'}"
-    return _drawn(name, streams, jobs, np.zeros(jobs), throughputs, multiple=multiple)
+    """The jobs of `continuous`, all there at time 0."""
+    drawn = continuous(jobs, 1.0, throughputs, multiple=multiple, seed=seed)
+    return replace(drawn, name=drawn.name.replace("continuous", "static"), arrival_time=np.zeros(jobs))
 
 
 def cost(rate_per_hour: float, throughputs: Throughputs, *, seed: int, jobs: int = 500) -> Workload:
@@ -102,11 +111,12 @@ def cost(rate_per_hour: float, throughputs: Throughputs, *, seed: int, jobs: int
     InputError
         As `continuous`; or `throughputs` does not know the two job types.
     """
-    streams = _streams(jobs, seed)
-    kinds = _pick(COST_TYPES, streams["type"].random(jobs))
-    duration = np.array(_pick(COST_DAYS, streams["length"].random(jobs))) * _DAY
-    slo = np.array(_pick(SLO_FACTORS, streams["slo"].random(jobs))) * duration
-    arrival = _poisson(streams["arrival"], jobs, rate_per_hour)
+    draws = streams(seed, STREAMS)
+    jobs = whole_number(jobs, "the number of jobs", 1)
+    kinds = _pick(COST_TYPES, draws["type"].random(jobs))
+    duration = np.array(_pick(COST_DAYS, draws["length"].random(jobs))) * DAY
+    slo = np.array(_pick(SLO_FACTORS, draws["slo"].random(jobs))) * duration
+    arrival = _poisson(draws["arrival"], jobs, rate_per_hour)
     return _workload("cost", kinds, np.ones(jobs, np.int64), duration, arrival, throughputs, slo=slo)
 
 
@@ -122,7 +132,7 @@ def hierarchical(throughputs: Throughputs, *, seed: int) -> Workload:
         The seed is out of range.
     """
     jobs = 18
-    kinds = _pick(_types(throughputs, 1), _streams(jobs, seed)["type"].random(jobs))
+    kinds = _pick(_types(throughputs, 1), streams(seed, STREAMS)["type"].random(jobs))
     arrival = 4.0 * TIMESTEP * np.arange(jobs, dtype=np.float64)
     size = np.ones(jobs, np.int64)
     duration = np.full(jobs, 1000.0 * TIMESTEP)
@@ -141,7 +151,7 @@ def from_trace(trace: Trace, throughputs: Throughputs, *, seed: int) -> Workload
     kept, out = np.flatnonzero(measured), np.flatnonzero(~np.array(measured))
     if len(kept) == 0:
         raise InputError(f"{trace.name}: no job asks for a number of GPUs that the throughputs were measured on")
-    draw = _streams(len(trace.job_id), seed)["type"].random(len(trace.job_id))
+    draw = streams(seed, STREAMS)["type"].random(len(trace))
     size = trace.demand[kept]
     kinds = [_pick(_types(throughputs, int(s)), draw[[i]])[0] for s, i in zip(size, kept, strict=True)]
     deadline = (trace.deadline - trace.submit_time)[kept]
@@ -153,29 +163,6 @@ def from_trace(trace: Trace, throughputs: Throughputs, *, seed: int) -> Workload
     )  # fmt: skip
 
 
-def _drawn(
-    name: str, streams: dict[str, np.random.Generator], jobs: int, arrival: FloatArray, throughputs: Throughputs, *,
-    multiple: bool, priorities: bool = False, slos: bool = False,
-) -> Workload:  # fmt: skip
-    """Gangs, types and durations as the released generator draws them."""
-    draw = streams["size"].random(jobs)
-    size = np.array(_pick(SIZES, draw, SIZE_SHARES)) if multiple else np.ones(jobs, np.int64)
-    types = {s: _types(throughputs, s) for s in SIZES}
-    missing = [s for s in SIZES if s in size and not types[s]]
-    if missing:
-        raise InputError(f"{throughputs.name}: no job type was measured on {missing[0]} V100s")
-    kinds = [_pick(types[int(s)], u)[0] for s, u in zip(size, streams["type"].random((jobs, 1)), strict=True)]
-    short = streams["short"].random(jobs) < SHORT_SHARE
-    u = streams["length"].random(jobs)
-    duration = 60.0 * 10.0 ** np.where(short, 1.5 + 1.5 * u, 3.0 + u)
-    given = {}
-    if priorities:
-        given["weight"] = np.where(streams["priority"].random(jobs) < HIGH_SHARE, HIGH_PRIORITY, 1.0)
-    if slos:
-        given["slo"] = np.array(_pick(SLO_FACTORS, streams["slo"].random(jobs))) * duration
-    return _workload(name, kinds, size, duration, arrival, throughputs, **given)
-
-
 def _workload(
     name: str, kinds: Sequence[str], size: IntArray, duration: FloatArray, arrival: FloatArray,
     throughputs: Throughputs, **given: Any,
@@ -183,20 +170,7 @@ def _workload(
     """Turn durations on V100s into steps; equal weights, no deadlines and one entity unless given."""
     v100 = throughputs.type_index("v100")
     rate = np.array([throughputs.alone(kind, int(s))[v100] for kind, s in zip(kinds, size, strict=True)])
-    n = len(kinds)
-    columns: dict[str, Any] = {
-        "job_id": tuple(map(str, range(n))), "weight": np.ones(n), "slo": np.full(n, np.inf),
-        "entity": np.zeros(n, np.int64), "entity_weight": np.ones(1),
-    } | given  # fmt: skip
-    return Workload(name, job_type=tuple(kinds), scale_factor=size, total_steps=duration * rate, arrival_time=arrival,
-                    **columns)  # fmt: skip
-
-
-def _streams(jobs: int, seed: int) -> dict[str, np.random.Generator]:
-    """One generator for each property."""
-    jobs, seed = whole_number(jobs, "the number of jobs", 1), whole_number(seed, "the seed")
-    children = np.random.SeedSequence(seed).spawn(len(_STREAMS))
-    return {name: np.random.default_rng(child) for name, child in zip(_STREAMS, children, strict=True)}
+    return Workload.of(name, kinds, size, duration * rate, arrival, **given)
 
 
 def _poisson(generator: np.random.Generator, jobs: int, rate_per_hour: float) -> FloatArray:

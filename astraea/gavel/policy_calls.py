@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError, PolicyError
-from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.programs.feasibility import blind
+from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
+from astraea.gavel.programs.program import blind
+from astraea.gavel.rounds.state import Pairs, State, reset_received_time
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 
@@ -32,67 +34,51 @@ class Speeds:
     """
 
     def __init__(self, workload: Workload, throughputs: Throughputs, workers: IntArray, server_gpus: int) -> None:
-        configurations = list(zip(workload.job_type, workload.scale_factor.tolist(), strict=True))
-        self._known = list(dict.fromkeys(configurations))
-        number = {c: k for k, c in enumerate(self._known)}
-        self._of = np.array([number[c] for c in configurations])
-        self._throughputs, self._workers = throughputs, workers
-        scale = np.array([c[1] for c in self._known])
-        self._fits = scale[:, None] <= workers[None, :]
-        speed = np.array([throughputs.alone(*c) for c in self._known]) * self._fits
-        slow = speed
+        self.throughputs, self.workers, self.scale = throughputs, workers, workload.scale_factor
+        jobs = list(zip(workload.job_type, self.scale.tolist(), strict=True))
+        self._fits = self.scale[:, None] <= workers
+        self.alone = self.apart = np.array([throughputs.alone(*job) for job in jobs]) * self._fits
         if server_gpus > 1:
-            slow = np.array([throughputs.alone(*c, consolidated=False) for c in self._known]) * self._fits
-        self.alone, self.apart = speed[self._of], slow[self._of]
+            self.apart = np.array([throughputs.alone(*job, consolidated=False) for job in jobs]) * self._fits
         stuck = np.flatnonzero(self.alone.max(axis=1) <= 0)
         if len(stuck):
             j = int(stuck[0])
             more = f" (and {len(stuck) - 1} more like it)" if len(stuck) > 1 else ""
             raise InputError(
-                f"{workload.name}: job {workload.job_id[j]!r}, {workload.job_type[j]} on {workload.scale_factor[j]} "
+                f"{workload.name}: job {workload.job_id[j]!r}, {workload.job_type[j]} on {self.scale[j]} "
                 f"GPUs, can run on none of {shown_workers(throughputs.types, workers)}{more}"
             )
-        self._pairs: FloatArray | None = None
-        self._pays = np.zeros((0, 0), np.bool_)
+        numbers = [throughputs.kind(*job) for job in jobs]
+        self._kinds, self._one, self._of = np.unique(numbers, return_index=True, return_inverse=True)
 
-    def pairs(self, jobs: IntArray, scale: IntArray, threshold: float) -> tuple[IntArray, FloatArray]:
-        """Pairs of equal gangs of `jobs` that pay: positions (P, 2) in `jobs`, and speeds (P, 2, J)."""
-        if self._pairs is None:
-            self._measure(threshold)
-        assert self._pairs is not None
+    def pairs(self, jobs: IntArray, least_gain: float) -> tuple[IntArray, FloatArray]:
+        """Pairs of equal gangs of `jobs` that gain so much: positions (P, 2) in `jobs`, and speeds (P, 2, J)."""
         first, second = np.triu_indices(len(jobs), 1)
-        of = self._of[jobs]
-        good = (scale[first] == scale[second]) & self._pays[of[first], of[second]]
-        first, second = first[good], second[good]
-        return np.column_stack([first, second]), self._pairs[of[first], of[second]]
+        gain = self._gain[self._of[jobs[first]], self._of[jobs[second]]]
+        pays = (self.scale[jobs[first]] == self.scale[jobs[second]]) & (gain > 0) & (gain >= least_gain)
+        pairs = np.column_stack([first[pays], second[pays]])
+        return pairs, self.shared(jobs[pairs])
 
     def shared(self, pairs: IntArray) -> FloatArray:
         """Speeds of some pairs of jobs, shape (P, 2, J); 0 where they cannot share."""
-        if self._pairs is None:
-            self._measure(0.0)
-        assert self._pairs is not None
-        return np.asarray(self._pairs[self._of[pairs[:, 0]], self._of[pairs[:, 1]]])
+        if len(pairs) == 0:  # which may never have been measured
+            return np.zeros((0, 2, len(self.workers)))
+        return np.ascontiguousarray(self._together[self._of[pairs[:, 0]], self._of[pairs[:, 1]]])
 
-    def _measure(self, threshold: float) -> None:
-        known, types = self._known, len(self._workers)
-        alone = np.zeros((len(known), types))
-        alone[self._of] = self.alone
-        self._pairs = np.zeros((len(known), len(known), 2, types))
-        for a, first in enumerate(known):
-            for b, second in enumerate(known):
-                if first[1] == second[1]:
-                    speed = self._throughputs.pair(first, second) * self._fits[a]
-                    self._pairs[a, b] = speed * (speed > 0).all(axis=0)
+    @cached_property
+    def _together(self) -> FloatArray:
+        """Speeds of every two kinds of jobs, shape (K, K, 2, J); 0 where one of them cannot run."""
+        n = len(self._kinds)
+        speed = self.throughputs.pairs(np.repeat(self._kinds, n), np.tile(self._kinds, n)).reshape(n, n, 2, -1)
+        return speed * (speed > 0).all(axis=2, keepdims=True) * self._fits[self._one][:, None, None]
+
+    @cached_property
+    def _gain(self) -> FloatArray:
+        """Sum of (speed together / speed alone) of every two kinds of jobs on their best type, shape (K, K)."""
+        alone = self.alone[self._one]
         both = np.stack(np.broadcast_arrays(alone[:, None], alone[None, :]), axis=2)
-        relative = np.divide(self._pairs, both, out=np.zeros_like(both), where=both > 0).sum(axis=2)
-        self._pays = relative.max(axis=2) >= threshold if threshold > 0 else relative.max(axis=2) > 0
-
-
-def isolated_speed(alone: FloatArray, scale: IntArray, workers: IntArray, jobs: float | FloatArray) -> FloatArray:
-    """Speed of each job with 1/`jobs` of every type, at most its whole time ([Narayanan2020] §4.2) [steps/s]."""
-    share = workers / np.reshape(np.asarray(jobs, float), (-1, 1)) / scale[:, None]
-    share = share / np.maximum(share.sum(axis=1, keepdims=True), 1.0)
-    return np.asarray((alone * share).sum(axis=1))
+        relative = np.divide(self._together, both, out=np.zeros_like(both), where=both > 0)
+        return np.asarray(relative.sum(axis=2).max(axis=2))
 
 
 class PolicyCaller:
@@ -100,65 +86,71 @@ class PolicyCaller:
 
     Attributes
     ----------
+    prices : array of float, shape (J,)
+        Of one GPU of each type [$/h]; NaN where it is not known.
     solves : int
         How often it was asked.
     """
 
-    def __init__(
-        self, policy: Policy, workload: Workload, speeds: Speeds, types: tuple[str, ...], workers: IntArray,
-        believed: Speeds | None = None, margin: float = 0.0,
-    ) -> None:  # fmt: skip
+    def __init__(self, policy: Policy, workload: Workload, speeds: Speeds, believed: Speeds, margin: float) -> None:
         self._policy, self._allocate = policy, policy.make()
-        self._workload, self._speeds, self._types, self._workers = workload, speeds, types, workers
-        self._believed = believed or speeds
-        self._told = self._believed.alone if policy.knows_speeds else blind(self._believed.alone)
+        self._workload, self._speeds, self._believed = workload, speeds, believed
+        self._told = believed.alone if policy.knows_speeds else blind(believed.alone)
         self._margin = margin  # [s] by which deadlines are told earlier than they are
-        self._cost = np.array([PRICES.get(t, np.nan) for t in types])
-        if policy.needs_prices and np.isnan(self._cost).any():
-            raise InputError(f"policy {policy.name}: prices are known of {', '.join(PRICES)}, not of all of {types}")
+        self.prices = np.array([PRICES.get(t, np.nan) for t in speeds.throughputs.types])
         self._left = workload.total_steps.copy()
         self._isolated = np.zeros(len(workload))  # t_isolated of what was done up to the last time
         self._rate = np.full(len(workload), np.nan)
         self.solves = 0
 
-    def ask(self, now: float, active: IntArray, left: FloatArray) -> tuple[Problem, Allocation]:
-        """Ask for the allocation of the `active` jobs, of which `left` steps are to do (all jobs of the workload).
+    def solve(self, s: State, initial: float) -> State:
+        """Ask for the allocation of the active jobs; time received counts anew, from `initial` on [s].
 
         Raises
         ------
         PolicyError
             If the answer has another shape, or fractions that are no numbers, negative or above 1.
         """
-        w = self._workload
-        rate = isolated_speed(self._speeds.alone[active], w.scale_factor[active], self._workers, max(len(active), 1))
+        reset_received_time(s, initial)
+        now, active = float(s.clock[0].now), s.active[: s.clock[0].active].copy()
+        problem = self._problem(now, active, s.jobs.left[active])
+        answer = self._checked(self._allocate(problem), problem, now)
+        self.solves += 1
+        s.jobs.known[:] = False
+        s.jobs.known[active] = True
+        s.jobs.share[active] = answer.alone
+        given = np.flatnonzero((answer.paired > 0).any(axis=1))
+        members, share = np.ascontiguousarray(active[problem.pairs[given]]), answer.paired[given]
+        return s._replace(pairs=Pairs(members, self._speeds.shared(members), share, np.full(share.shape, initial)))
+
+    def _problem(self, now: float, active: IntArray, left: FloatArray) -> Problem:
+        w, speeds = self._workload, self._speeds
+        scale = w.scale_factor[active]
+        rate = (speeds.alone[active] * equal_split(scale, speeds.workers)).sum(axis=1)
         before = self._rate[active]
-        done = self._left[active] - left[active]
-        self._isolated[active] += done / np.where(np.isnan(before), rate, before)
-        self._rate[active], self._left[active] = rate, left[active]
-        elapsed = now - w.arrival_time[active]
-        pairs, pair_speed = np.zeros((0, 2), np.int64), np.zeros((0, 2, len(self._types)))
+        self._isolated[active] += (self._left[active] - left) / np.where(np.isnan(before), rate, before)
+        self._rate[active], self._left[active] = rate, left
+        pairs, together = np.zeros((0, 2), np.int64), np.zeros((0, 2, len(speeds.workers)))
         if self._policy.space_sharing:
-            pairs, pair_speed = self._believed.pairs(active, w.scale_factor[active], self._policy.least_gain)
-        problem = Problem(
+            pairs, together = self._believed.pairs(active, self._policy.least_gain)
+        return Problem(
             throughput=self._told[active],
-            scale_factor=w.scale_factor[active],
-            workers=self._workers,
+            scale_factor=scale,
+            workers=speeds.workers,
             weight=w.weight[active],
-            steps=left[active],
-            elapsed=elapsed,
+            steps=left,
+            elapsed=now - w.arrival_time[active],
             isolated_elapsed=self._isolated[active],
             slo=w.arrival_time[active] + w.slo[active] - now - self._margin,
             entity=w.entity[active],
             entity_weight=w.entity_weight,
-            cost=self._cost,
+            cost=self.prices,
             job=active,
             pairs=pairs,
-            pair_throughput=pair_speed,
-            types=self._types,
+            pair_throughput=together,
+            types=speeds.throughputs.types,
             seen=self._believed.alone[active],
         )
-        self.solves += 1
-        return problem, self._checked(self._allocate(problem), problem, now)
 
     def _checked(self, answer: Allocation, problem: Problem, now: float) -> Allocation:
         parts = []
@@ -166,17 +158,15 @@ class PolicyCaller:
             ("alone", answer.alone, len(problem.job)),
             ("paired", answer.paired, len(problem.pairs)),
         ):
-            x = np.asarray(given, float)
-            if x.shape != (rows, len(self._types)):
-                self._refuse(now, f"gave {name} of shape {x.shape} where {(rows, len(self._types))} was asked")
-            if not np.isfinite(x).all() or (x < -1e-4).any() or (x > 1 + 1e-4).any():
-                worst = x[~(np.isfinite(x) & (x >= -1e-4) & (x <= 1 + 1e-4))][0]
-                self._refuse(now, f"gave the fraction of time {worst:g}, expected 0 to 1")
+            x, shape, wrong = np.asarray(given, float), (rows, len(problem.workers)), ""
+            if x.shape != shape:
+                wrong = f"gave {name} of shape {x.shape} where {shape} was asked"
+            elif len(bad := x[~((x >= -1e-4) & (x <= 1 + 1e-4))]):
+                wrong = f"gave the fraction of time {bad[0]:g}, expected 0 to 1"
+            if wrong:
+                raise PolicyError(f"policy {self._policy.name}, at {now:g} s: {wrong}")
             parts.append(np.where(x < NOTHING, 0.0, np.minimum(x, 1.0)))
         return Allocation(parts[0], parts[1], answer.objective)
-
-    def _refuse(self, now: float, what: str) -> None:
-        raise PolicyError(f"policy {self._policy.name}, at {now:g} s: {what}")
 
 
 def shown_workers(types: tuple[str, ...], workers: IntArray) -> str:

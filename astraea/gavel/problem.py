@@ -47,7 +47,7 @@ class Problem:
         Index of the entity of each job.
     entity_weight : array of float, shape (entities,)
     cost : array of float, shape (J,)
-        Price of one GPU of each type [$/h].
+        Price of one GPU of each type [$/h]; NaN if it is not known.
     pairs : array of int, shape (P, 2)
         Jobs that may share GPUs, first < second, of equal scale factor.
     pair_throughput : array of float, shape (P, 2, J)
@@ -82,6 +82,10 @@ class Problem:
         if self.seen.shape != self.throughput.shape:
             object.__setattr__(self, "seen", self.throughput)
 
+    def unshared(self, alone: FloatArray) -> Allocation:
+        """The allocation in which no pair shares GPUs."""
+        return Allocation(alone, np.zeros((len(self.pairs), len(self.workers))))
+
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
@@ -98,6 +102,30 @@ class Allocation:
     alone: FloatArray
     paired: FloatArray
     objective: float = float("nan")
+
+
+def equal_split(scale_factor: IntArray, workers: IntArray, jobs: float | FloatArray | None = None) -> FloatArray:
+    """X^isolated: time fractions when each job or pair owns the same part of each type ([Narayanan2020] §4.1).
+
+    A gang of s GPUs that owns workers / n GPUs of a type can use them for workers / (n s) of the time.
+
+    Parameters
+    ----------
+    scale_factor : array of int, shape (n,)
+        GPUs of each gang [GPU].
+    workers : array of int, shape (J,)
+        GPUs of each type [GPU].
+    jobs : float, or array of float, shape (n,)
+        Number that the cluster is divided among, n unless given.
+
+    Returns
+    -------
+    array of float, shape (n, J)
+        Rows that would exceed 1 are scaled down to 1, so that the mix of types stays that of the cluster.
+    """
+    among = max(len(scale_factor), 1) if jobs is None else jobs
+    share = workers / (among * scale_factor)[:, None]
+    return np.asarray(share / np.maximum(1.0, share.sum(axis=1, keepdims=True)))
 
 
 @dataclass(frozen=True)
@@ -119,8 +147,6 @@ class Policy:
         Whether its 0 means "do not run there", even where GPUs would idle.
     least_gain : float
         Pairs are offered from this sum of relative speeds on (see `PAYS`); 0 for all that can run.
-    needs_prices : bool
-        Whether it needs the price of every type.
     """
 
     name: str
@@ -129,7 +155,6 @@ class Policy:
     knows_speeds: bool = True
     leaves_idle: bool = False
     least_gain: float = PAYS
-    needs_prices: bool = False
 
     @property
     def expected(self) -> float:

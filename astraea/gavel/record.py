@@ -11,56 +11,36 @@ units, so that fair shares ([Ye2022] Eqs. 4, 8, 13, 14) are the same too, and bo
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.metrics import HOUR
 from astraea.core.step_function import Stepped, contention
-from astraea.gavel.policy_calls import PRICES, isolated_speed
+from astraea.gavel.problem import equal_split
+from astraea.gavel.rounds.state import Log, State
 from astraea.gavel.workload import Workload
 
-HOUR = 3600.0
 
-
-class Record(NamedTuple):
-    """What happened in a simulation: n jobs, J types; times in s, inf if it has not happened."""
-
-    first_start: FloatArray  # (n,)
-    end: FloatArray  # (n,)
-    overhead: FloatArray  # (n,)
-    held: FloatArray  # (n, J) GPU-time [GPU-s]; of shared GPUs, half
-    leases: IntArray  # (n,)
-    preemptions: IntArray  # (n,)
-    job: IntArray  # one row for each time that a job held workers without a break ...
-    start: FloatArray
-    stop: FloatArray
-    part: FloatArray  # ... 0.5 where they were shared
-    steps: FloatArray  # done in each of these times
-    now: float  # when the simulation ended
-
-
-def job_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, types: tuple[str, ...]) -> pd.DataFrame:
+def job_table(w: Workload, s: State, workers: IntArray, prices: FloatArray) -> pd.DataFrame:
     """`Result.jobs` of all jobs that have ended: `JOB_COLUMNS`, and what this setting adds.
 
     `duration` is the time alone on the fastest type; `slowdown` is `jct` over it. `finish_time_fairness` is `jct` over
     the time with 1/N of every type, N the average number of active jobs during the job's life ([Narayanan2020] §4.2).
     """
-    jct = r.end - w.arrival_time
-    duration = w.total_steps / alone.max(axis=1)
-    crowd = contention(w.arrival_time, r.end, r.now)
-    isolated = w.total_steps / isolated_speed(alone, w.scale_factor, workers, np.maximum(crowd, 1.0))
+    j, log, now = s.jobs, s.log, s.clock[0].now
+    jct = j.end - w.arrival_time
+    duration = w.total_steps / j.alone.max(axis=1)
+    crowd = contention(w.arrival_time, j.end, now)
+    isolated = (j.alone * equal_split(w.scale_factor, workers, np.maximum(crowd, 1.0))).sum(axis=1)
     running = np.zeros(len(w))
-    np.add.at(running, r.job, r.stop - r.start)
-    fair, attained = np.full(len(w), np.nan), r.held.sum(axis=1)
+    np.add.at(running, log.job, log.end - log.start)
+    fair, attained = np.full(len(w), np.nan), j.held.sum(axis=1)
     for entity in range(len(w.entity_weight)):
         of = np.flatnonzero(w.entity == entity)
-        if len(of):
-            fair[of] = _fair_service(w, r, of, _share(w, r, of, workers, entity))
-    effective = np.bincount(r.job, r.steps / pace(w, alone, workers)[r.job], len(w))
-    prices = np.array([PRICES.get(t, np.nan) for t in types])
+        fair[of] = _fair_service(w, s, of, *_share(w, s, of, workers, entity))
+    effective = np.bincount(log.job, log.steps / pace(w, j.alone, workers)[log.job], len(w))
     has_slo = np.isfinite(w.slo)
     return pd.DataFrame(
         {
@@ -68,8 +48,8 @@ def job_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, type
             "tenant": _names(w)[w.entity],
             "demand": w.scale_factor,
             "submit_time": w.arrival_time,
-            "first_start_time": r.first_start,
-            "end_time": r.end,
+            "first_start_time": j.first_start,
+            "end_time": j.end,
             "duration": duration,
             "jct": jct,
             "queueing_delay": np.maximum(jct - running, 0.0),
@@ -80,14 +60,14 @@ def job_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, type
             "effective_service": effective,
             "rho_effective": np.divide(effective, fair, out=np.full(len(w), np.nan), where=fair > 0),
             "weight": w.weight,
-            "leases": r.leases,
-            "preemptions": r.preemptions,
-            "overhead": r.overhead,
+            "leases": j.leases,
+            "preemptions": j.preemptions,
+            "overhead": j.overhead,
             "user": _names(w)[w.entity],
             "contention": crowd,
             "job_type": np.array(w.job_type, dtype=object),
-            "finish_time_fairness": jct / isolated,
-            "cost": (r.held @ prices) / HOUR,
+            "finish_time_fairness": jct / (w.total_steps / isolated),
+            "cost": (j.held @ prices) / HOUR,
             "slo_met": pd.array(np.where(has_slo, jct <= w.slo, False), dtype="boolean").copy(),
         }
     ).assign(slo_met=lambda t: t["slo_met"].mask(~has_slo))
@@ -98,29 +78,31 @@ def pace(w: Workload, alone: FloatArray, workers: IntArray) -> FloatArray:
     return np.asarray(alone @ workers / workers.sum() / w.scale_factor)
 
 
-def timeline_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray, last: float) -> pd.DataFrame:
+def timeline_table(w: Workload, s: State, workers: IntArray, last: float) -> pd.DataFrame:
     """`Result.timeline` up to the last whole hour before `last`, and `effective_service`.
 
     Progress is spread evenly over each time that a job held workers without a break, so that the few seconds in which a
     checkpoint is loaded count like the others.
     """
-    service = r.steps / pace(w, alone, workers)[r.job] / np.maximum(r.stop - r.start, 1e-12)
+    log, end = s.log, np.minimum(s.jobs.end, s.clock[0].now)
+    service = log.steps / pace(w, s.jobs.alone, workers)[log.job] / np.maximum(log.end - log.start, 1e-12)
     hours: FloatArray = np.arange(int(last // HOUR) + 1, dtype=np.float64) * HOUR
     parts = []
     for entity, name in enumerate(_names(w)):
         of = np.flatnonzero(w.entity == entity)
-        rows = np.flatnonzero(np.isin(r.job, of))
-        gang = w.scale_factor[r.job[rows]].astype(float)
+        rows = np.flatnonzero(np.isin(log.job, of))
+        gang = w.scale_factor[log.job[rows]].astype(float)
         held, served, effective = (
-            _between(r.start[rows], r.stop[rows], amount) for amount in (gang * r.part[rows], gang, service[rows])
+            Stepped.between(log.start[rows], log.end[rows], amount)
+            for amount in (gang * log.part[rows], gang, service[rows])
         )
-        asked = _between(w.arrival_time[of], np.minimum(r.end[of], r.now), w.scale_factor[of].astype(float))
+        asked = Stepped.between(w.arrival_time[of], end[of], w.scale_factor[of].astype(float))
         columns = {
             "time": hours,
             "tenant": name,
             "attained_service": held.until(hours),
             "effective_service": effective.until(hours),
-            "fair_service": _share(w, r, of, workers, entity)[0].until(hours) if len(of) else 0.0,
+            "fair_service": _share(w, s, of, workers, entity)[0].until(hours),
             "held": held.at(hours),
             "waiting": asked.at(hours) - served.at(hours),
         }
@@ -128,22 +110,17 @@ def timeline_table(w: Workload, r: Record, alone: FloatArray, workers: IntArray,
     return pd.concat(parts).sort_values("time", kind="stable", ignore_index=True)
 
 
-def _between(start: FloatArray, stop: FloatArray, amount: FloatArray) -> Stepped:
-    """Sum of the amounts of those whose time it is."""
-    return Stepped.of_changes(np.concatenate([start, stop]), np.concatenate([amount, -amount]))
-
-
-def grant_table(w: Workload, r: Record) -> pd.DataFrame:
+def grant_table(w: Workload, log: Log) -> pd.DataFrame:
     """One row for each time that a job held the same workers without a break."""
-    order = np.argsort(r.start, kind="stable")
-    job = r.job[order]
+    order = np.argsort(log.start, kind="stable")
+    job = log.job[order]
     return pd.DataFrame(
         {
             "job_id": np.array(w.job_id, dtype=object)[job],
             "demand": w.scale_factor[job],
-            "start": r.start[order],
-            "end": r.stop[order],
-            "part": r.part[order],
+            "start": log.start[order],
+            "end": log.end[order],
+            "part": log.part[order],
         }
     )
 
@@ -152,26 +129,23 @@ def _names(w: Workload) -> npt.NDArray[np.object_]:
     return np.array([f"entity {e}" for e in range(len(w.entity_weight))], dtype=object)
 
 
-def _share(w: Workload, r: Record, of: IntArray, workers: IntArray, entity: int) -> tuple[Stepped, Stepped]:
+def _share(w: Workload, s: State, of: IntArray, workers: IntArray, entity: int) -> tuple[Stepped, Stepped]:
     """GPUs that an entity is owed, and the sum of the weights of its active jobs ([Ye2022] Eq. 8)."""
-    stop = np.minimum(r.end[of], r.now)
-    time = np.concatenate([w.arrival_time[of], stop])
-    order = np.argsort(time, kind="stable")
-    size = w.scale_factor[of].astype(float)
-    demand = np.cumsum(np.concatenate([size, -size])[order])
-    weight = np.cumsum(np.concatenate([w.weight[of], -w.weight[of]])[order])
+    stop = np.minimum(s.jobs.end[of], s.clock[0].now)
+    demand, weight = (
+        Stepped.between(w.arrival_time[of], stop, part) for part in (w.scale_factor[of].astype(float), w.weight[of])
+    )
     quota = workers.sum() * w.entity_weight[entity] / w.entity_weight.sum()
-    return Stepped(time[order], np.minimum(demand, quota)), Stepped(time[order], weight)
+    return Stepped(demand.time, np.minimum(demand.rate, quota)), weight
 
 
-def _fair_service(w: Workload, r: Record, of: IntArray, share: tuple[Stepped, Stepped]) -> FloatArray:
+def _fair_service(w: Workload, s: State, of: IntArray, gpus: Stepped, weights: Stepped) -> FloatArray:
     """GPU-time that each job of an entity was owed during its life [GPU-s] ([Ye2022] Eqs. 13, 14)."""
-    gpus, weights = share
-    out = np.zeros(len(of))
+    out, stop = np.zeros(len(of)), np.minimum(s.jobs.end[of], s.clock[0].now)
     per_weight = np.divide(gpus.rate, weights.rate, out=np.zeros_like(gpus.rate), where=weights.rate > 1e-9)
     kinds = np.column_stack([w.scale_factor[of], w.weight[of]])
     for size, weight in np.unique(kinds, axis=0):
         mine = (kinds == (size, weight)).all(axis=1)
         owed = Stepped(gpus.time, np.minimum(size, per_weight * weight))
-        out[mine] = owed.until(np.minimum(r.end[of][mine], r.now)) - owed.until(w.arrival_time[of][mine])
+        out[mine] = owed.until(stop[mine]) - owed.until(w.arrival_time[of][mine])
     return out

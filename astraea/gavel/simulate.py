@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from astraea.core.arrays import IntArray
 from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.provenance import provenance
 from astraea.core.result import Result
 from astraea.gavel.policy_calls import PolicyCaller, Speeds, checked_workers, shown_workers
 from astraea.gavel.problem import Policy
-from astraea.gavel.record import Record, grant_table, job_table, timeline_table
+from astraea.gavel.record import grant_table, job_table, timeline_table
 from astraea.gavel.rounds import state as st
 from astraea.gavel.rounds.mechanism import ROUNDS, Mechanism
 from astraea.gavel.throughputs.table import Throughputs
@@ -102,13 +101,17 @@ def simulate(
         If the policy's answer cannot be used, or leaves jobs waiting in an idle cluster for ever.
     """
     options = replace(options or Options(), **changes)
+    target = len(workload) if options.until is None else options.until
+    if target > len(workload):
+        raise InputError(
+            f"until must be at most the number of jobs in {workload.name}, {len(workload)}; got {options.until}"
+        )
     count = checked_workers(workers, throughputs.types)
     speeds = Speeds(workload, throughputs, count, options.server_gpus)
-    target = checked_target(workload, options.until)
-    told = None if believed is None else Speeds(workload, believed, count, 1)
+    told = speeds if believed is None else Speeds(workload, believed, count, 1)
     # a program meets deadlines to the second, rounds meet its shares on average: it is told of earlier ones
     margin = options.solve_interval + options.round_length if mechanism.tells_early_deadlines else 0.0
-    caller = PolicyCaller(policy, workload, speeds, throughputs.types, count, told, margin)
+    caller = PolicyCaller(policy, workload, speeds, told, margin)
     rules = st.Rules(
         float(options.round_length), float(options.solve_interval), float(options.preemption_overhead), target,
         not policy.leaves_idle, policy.knows_speeds, options.server_gpus,
@@ -121,82 +124,36 @@ def simulate(
     began = time.perf_counter()
     while (outcome := run(s, rules)) != st.DONE:
         if outcome == st.SOLVE:
-            s = solved(s, caller, rules, speeds)
+            s = caller.solve(s, st.INITIAL * options.round_length)
         elif outcome == st.LOG_FULL:
-            s = s._replace(log=st.grown(s.log))
+            s = s._replace(log=st.Log._make(np.concatenate([column, np.zeros_like(column)]) for column in s.log))
         else:
-            raise stranded(policy, workload, float(s.clock[0].now), s.active[: s.clock[0].active])
+            waiting = s.active[: s.clock[0].active]
+            raise PolicyError(
+                f"policy {policy.name}, at {s.clock[0].now:g} s: leaves job {workload.job_id[waiting[0]]!r} and "
+                f"{len(waiting) - 1} more waiting in an idle cluster for ever"
+            )
     seconds = time.perf_counter() - began
-    logged = int(s.clock[0].logged)
     s.log.end[s.jobs.row[s.jobs.row >= 0]] = s.clock[0].now
-    record = Record(
-        s.jobs.first_start, s.jobs.end, s.jobs.overhead, s.jobs.held, s.jobs.leases, s.jobs.preemptions,
-        s.log.job[:logged], s.log.start[:logged], s.log.end[:logged], s.log.part[:logged], s.log.steps[:logged],
-        float(s.clock[0].now),
-    )  # fmt: skip
-    return finished(workload, throughputs, count, policy, record, speeds, target, seconds, {
-        "mechanism": mechanism.name, **asdict(options), "solves": caller.solves,
-    })  # fmt: skip
-
-
-def finished(
-    workload: Workload, throughputs: Throughputs, workers: IntArray, policy: Policy, record: Record, speeds: Speeds,
-    target: int, seconds: float, parameters: dict[str, Any],
-) -> Result:  # fmt: skip
-    """Tables and provenance of a simulation that has ended."""
-    jobs = job_table(workload, record, speeds.alone, workers, throughputs.types).iloc[:target]
+    s = s._replace(log=st.Log._make(column[: s.clock[0].logged] for column in s.log))
+    jobs = job_table(workload, s, count, caller.prices).iloc[:target]
     inputs = {
         "trace": workload.name,
         "trace_sha256": workload_digest(workload),
-        "nodes": int(workers.sum()),
+        "nodes": int(count.sum()),
         "gpus_per_node": 1,
-        "workers": shown_workers(throughputs.types, workers),
+        "workers": shown_workers(throughputs.types, count),
         "policy": policy.name,
-        "parameters": parameters,
+        "parameters": {"mechanism": mechanism.name, **asdict(options), "solves": caller.solves},
     }
     return Result(
         jobs=jobs,
         excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
-        timeline=timeline_table(workload, record, speeds.alone, workers, float(jobs["end_time"].max())),
-        grants=grant_table(workload, record),
+        timeline=timeline_table(workload, s, count, float(jobs["end_time"].max())),
+        grants=grant_table(workload, s.log),
         provenance=provenance(inputs, "numpy", "numba", "pandas", "scipy", "highspy"),
         seconds=seconds,
     )
-
-
-def solved(s: st.State, caller: PolicyCaller, rules: st.Rules, speeds: Speeds) -> st.State:
-    """Solve the program for the active jobs, and count received time anew."""
-    initial = st.INITIAL * rules.round_length
-    active = s.active[: s.clock[0].active].copy()
-    st.reset_received_time(s, initial)
-    problem, answer = caller.ask(float(s.clock[0].now), active, s.jobs.left)
-    s.jobs.known[:] = False
-    s.jobs.known[active] = True
-    s.jobs.share[active] = answer.alone
-    given = np.flatnonzero((answer.paired > 0).any(axis=1))
-    if len(given) == 0:
-        return s._replace(pairs=st.no_pairs(s.jobs.alone.shape[1]))
-    received = np.full((len(given), s.jobs.alone.shape[1]), initial)
-    members = np.ascontiguousarray(active[problem.pairs[given]])
-    speed, share = speeds.shared(members), answer.paired[given]
-    return s._replace(pairs=st.Pairs(members, np.ascontiguousarray(speed), np.ascontiguousarray(share), received))
-
-
-def stranded(policy: Policy, workload: Workload, now: float, active: Sequence[int] | IntArray) -> PolicyError:
-    """What to raise where nothing runs and nothing will come that changes it."""
-    return PolicyError(
-        f"policy {policy.name}, at {now:g} s: leaves job {workload.job_id[active[0]]!r} and {len(active) - 1} more "
-        f"waiting in an idle cluster for ever"
-    )
-
-
-def checked_target(workload: Workload, until: int | None) -> int:
-    """How many jobs must end."""
-    if len(workload) == 0:
-        raise InputError(f"{workload.name}: there is no job in it")
-    if until is not None and until > len(workload):
-        raise InputError(f"until must be at most the number of jobs in {workload.name}, {len(workload)}; got {until}")
-    return len(workload) if until is None else until
 
 
 def workload_digest(w: Workload) -> str:

@@ -8,21 +8,24 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.traces.columns import MAX_DEMAND, MAX_TIME, refuse
+from astraea.traces.columns import POSITIVE, TIME, Rule, gpus, refuse
 from astraea.traces.readers.assemble import NO_GPU, reasons, tenant_of
 from astraea.traces.readers.gavel import MAX_STEPS, read_columns
 from astraea.traces.trace import no_excluded_jobs
 
-_STEPS: Final = f"a number of steps above 0 and at most {MAX_STEPS:g}"
-_GANG: Final = f"a whole number of GPUs from 1 to {MAX_DEMAND}"
-_TIME: Final = f"a time of at least 0 and at most {MAX_TIME:g} s"
-_COLUMNS: Final = ("job_id", "job_type", "scale_factor", "total_steps", "arrival_time", "weight", "slo", "entity")
+_RULES: Final[dict[str, Rule]] = {
+    "scale_factor": gpus(1),
+    "total_steps": (f"a number of steps above 0 and at most {MAX_STEPS:g}", lambda v: (v > 0) & (v <= MAX_STEPS)),
+    "arrival_time": TIME,
+    "weight": POSITIVE,
+    "slo": ("a time above 0, or inf for none", lambda v: v > 0),
+}
+_COLUMNS: Final = ("job_id", "job_type", *_RULES, "entity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,31 +83,38 @@ class Workload:
             values = np.asarray(getattr(self, column))
             if values.shape != (n,):
                 raise InputError(f"{self.name}: {column} must have {n} values, one a job, got {values.shape}")
-        weights = np.asarray(self.entity_weight)
         where = [f"{self.name}, job {i}" for i in self.job_id]
-        rules: tuple[tuple[str, Any, str], ...] = (
-            ("job_id", ~pd.Series(self.job_id, dtype=object).duplicated().to_numpy(), "unique"),
-            ("scale_factor", _whole(self.scale_factor, 1, MAX_DEMAND), _GANG),
-            ("total_steps", _within(self.total_steps, MAX_STEPS) & (np.asarray(self.total_steps) > 0), _STEPS),
-            ("arrival_time", _within(self.arrival_time, MAX_TIME), _TIME),
-            ("arrival_time", np.diff(self.arrival_time, prepend=0.0) >= 0, "no earlier than that of the job before"),
-            ("weight", _within(self.weight, np.finfo(float).max) & (np.asarray(self.weight) > 0), "a number above 0"),
-            ("slo", np.asarray(self.slo) > 0, "a time above 0, or inf for none"),
-            ("entity", _whole(self.entity, 0, len(weights) - 1), f"an entity from 0 to {len(weights) - 1}"),
-        )
-        for column, good, expected in rules:
-            refuse(~good, np.asarray(getattr(self, column), dtype=object), column, where, expected)
-        whose = [f"{self.name}, entity {i}" for i in range(len(weights))]
-        refuse(~((weights > 0) & np.isfinite(weights)), weights, "its weight", whose, "a number above 0")
-        for column in ("scale_factor", "entity"):
-            self._freeze(column, np.int64)
-        for column in ("total_steps", "arrival_time", "weight", "slo", "entity_weight"):
-            self._freeze(column, np.float64)
+        ids = np.array(self.job_id, dtype=object)
+        refuse(pd.Series(ids).duplicated(), ids, "job_id", where, "unique")
+        for column, (expected, good) in _RULES.items():
+            given = getattr(self, column)
+            refuse(~good(np.asarray(given)), np.asarray(given, dtype=object), column, where, expected)
+        times, last = np.asarray(self.arrival_time), len(self.entity_weight) - 1
+        refuse(np.diff(times, prepend=0.0) < 0, times, "arrival_time", where, "no earlier than that of the job before")
+        entities = np.asarray(self.entity)
+        refuse(~np.isin(entities, range(last + 1)), entities, "entity", where, f"an entity from 0 to {last}")
+        expected, good = POSITIVE
+        weights, whose = np.asarray(self.entity_weight), [f"{self.name}, entity {i}" for i in range(last + 1)]
+        refuse(~good(weights), weights, "its weight", whose, expected)
+        for column in (*_RULES, "entity", "entity_weight"):
+            whole = column in ("scale_factor", "entity")
+            values = np.array(getattr(self, column), dtype=np.int64 if whole else np.float64)
+            values.flags.writeable = False
+            object.__setattr__(self, column, values)
 
-    def _freeze(self, column: str, dtype: type) -> None:
-        values: npt.NDArray[Any] = np.array(getattr(self, column), dtype=dtype)
-        values.flags.writeable = False
-        object.__setattr__(self, column, values)
+    @classmethod
+    def of(
+        cls, name: str, job_type: Sequence[str], scale_factor: IntArray, total_steps: FloatArray,
+        arrival_time: FloatArray, **columns: Any,
+    ) -> Workload:  # fmt: skip
+        """Jobs numbered from 0, of equal weights, without deadlines, of one entity, unless `columns` say otherwise."""
+        n = len(job_type)
+        usual = {
+            "job_id": tuple(map(str, range(n))), "weight": np.ones(n), "slo": np.full(n, np.inf),
+            "entity": np.zeros(n, np.int64), "entity_weight": np.ones(1),
+        }  # fmt: skip
+        given: dict[str, Any] = usual | columns
+        return cls(name, given.pop("job_id"), tuple(job_type), scale_factor, total_steps, arrival_time, **given)
 
     def __len__(self) -> int:
         return len(self.job_id)
@@ -150,26 +160,8 @@ def read_workload(path: str | Path, throughputs: Throughputs) -> Workload:
     order = kept[np.argsort(columns["submit_time"][kept], kind="stable")]
     rate = np.where(rates[order, 0] > 0, rates[order, 0], rates[order].max(axis=1))
     slo = columns.get("slo", np.full(len(table), np.nan))[order] * steps[order] / rate
-    return Workload(
-        name=tenant_of(path, ".trace", ".tsv"),
-        job_id=tuple(str(i) for i in order),
-        job_type=tuple(kinds[order]),
-        scale_factor=size[order],
-        total_steps=steps[order],
-        arrival_time=columns["submit_time"][order],
-        weight=columns.get("weight", np.ones(len(table)))[order],
-        slo=np.where(np.isnan(slo), np.inf, slo),
-        entity=np.zeros(len(order), np.int64),
-        entity_weight=np.ones(1),
-        excluded_jobs=aside,
-    )
-
-
-def _whole(values: Sequence[int] | IntArray, low: int, high: int) -> npt.NDArray[np.bool_]:
-    v = np.asarray(values)
-    return np.asarray((v >= low) & (v <= high) & (np.floor(v) == v))
-
-
-def _within(values: FloatArray, most: float) -> npt.NDArray[np.bool_]:
-    v = np.asarray(values)
-    return np.asarray((v >= 0) & (v <= most))
+    given = {"weight": columns["weight"][order]} if "weight" in columns else {}
+    return Workload.of(
+        tenant_of(path, ".trace", ".tsv"), kinds[order], size[order], steps[order], columns["submit_time"][order],
+        job_id=tuple(map(str, order)), slo=np.where(np.isnan(slo), np.inf, slo), excluded_jobs=aside, **given,
+    )  # fmt: skip

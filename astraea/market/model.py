@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.checks import number
+from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
 
 Utility = Literal["linear", "convex"]
@@ -160,8 +160,7 @@ def checked(market: Market) -> Market:
         raise InputError(f"{where}: there is no job in it")
     if len(set(jobs.job_id)) < len(jobs):
         raise InputError(f"{where}: job_id must be unique, got {len(jobs)} jobs with {len(set(jobs.job_id))} names")
-    if jobs.utility not in get_args(Utility):
-        raise InputError(f"{where}: utility must be 'linear' or 'convex', got {jobs.utility!r}")
+    one_of(jobs.utility, get_args(Utility), f"{where}: utility")
     servers, tenants = range(np.size(market.workers)), range(np.size(market.worker_quota))
     last = len(tenants) - 1
     units = (0, np.inf, True, "a whole number of at least 0")

@@ -101,6 +101,7 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> tuple[
 def choices_of(market: Market, job: int, horizon: int) -> list[Choice]:
     """Every start with every useful number of workers, as far as it is worth something at completion.
 
+    With each go the fewest parameter servers that any one server could feed the gang with (3i).
     (3k) needs no other numbers of workers than the least for each duration: a gang that gives up a worker on another
     server still satisfies (3i).
     """
@@ -112,22 +113,17 @@ def choices_of(market: Market, job: int, horizon: int) -> list[Choice]:
     for is_central in (False, True):
         slots = duration[:, int(is_central)]
         for w in size[np.concatenate([[True], slots[1:] < slots[:-1]])].tolist():
-            if (ps := _least_ps(market, w, is_central)) is not None:
-                gangs.setdefault((int(slots[w - 1]), w), (is_central, ps))  # distributed if as fast wherever it is
+            far = np.maximum(w - market.workers, 0)
+            ps = market.ps_needed(w)[far]
+            fits = (ps <= market.ps) & ((far == 0) | (not is_central))
+            if fits.any():  # distributed if as fast wherever it is
+                gangs.setdefault((int(slots[w - 1]), w), (is_central, int(ps[fits].min())))
     return [
         Choice(job, a, a + d, w, is_central, ps, value)
         for (d, w), (is_central, ps) in gangs.items()
         for a in range(arrival, horizon - d + 1)
         if (value := float(market.jobs.value(job, a + d - arrival))) > 0
     ]
-
-
-def _least_ps(market: Market, size: int, is_central: bool) -> int | None:
-    """Fewest parameter servers that any one server could feed the gang with (3i); None if none can."""
-    far = np.maximum(size - market.workers, 0)
-    ps = market.ps_needed(size)[far]
-    fits = (ps <= market.ps) & ((far == 0) | (not is_central))
-    return int(ps[fits].min()) if fits.any() else None
 
 
 def _capacity(market: Market, choices: list[Choice], horizon: int) -> dict[str, Any]:

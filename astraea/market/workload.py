@@ -19,8 +19,9 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from astraea.core.checks import whole_number
+from astraea.core.checks import one_of, whole_number
 from astraea.core.errors import InputError
+from astraea.core.random import streams
 from astraea.core.rounding import apportion
 from astraea.market.model import SLOT, Jobs, Market, Utility, checked
 from astraea.traces.trace import Trace
@@ -86,10 +87,9 @@ def sample_market(
     """
     for name, value in {"jobs": jobs, "servers": servers, "tenants": tenants}.items():
         whole_number(value, f"the number of {name}", 1)
-    seed = whole_number(seed, "the seed")
-    for name, word, known in (("utility", utility, Utility), ("chunks", chunks, Chunks)):
-        if word not in get_args(known):
-            raise InputError(f"{name} must be {' or '.join(get_args(known))}, got {word!r}")
+    one_of(utility, get_args(Utility), "utility")
+    one_of(chunks, get_args(Chunks), "chunks")
+    draws = streams(seed, _STREAMS)
     if tenants > len(trace.tenants):
         raise InputError(f"{trace.name}: it has {len(trace.tenants)} tenants, so {tenants} cannot be taken")
     chosen = np.sort(np.argsort(-trace.tenant_weight, kind="stable")[:tenants])
@@ -97,17 +97,15 @@ def sample_market(
     if jobs > len(rows):
         found = f"its {tenants} largest tenants have {len(rows)} jobs"
         raise InputError(f"{trace.name}: {found}, so {jobs} cannot be taken")
-    children = np.random.SeedSequence(seed).spawn(len(_STREAMS))
-    streams = {name: np.random.default_rng(child) for name, child in zip(_STREAMS, children, strict=True)}
-    first = int(streams["stretch"].random() * (len(rows) - jobs + 1))
+    first = int(draws["stretch"].random() * (len(rows) - jobs + 1))
     rows = rows[first : first + jobs]
     hours = np.floor((trace.submit_time[rows] - trace.submit_time[rows[0]]) / SLOT)
     slope = "slope" if utility == "linear" else "power"
     columns: dict[str, Any] = {
-        name: streams[name].integers(low, high, jobs, endpoint=True) for name, (low, high) in WHOLE.items()
+        name: draws[name].integers(low, high, jobs, endpoint=True) for name, (low, high) in WHOLE.items()
     }
-    columns |= {name: streams[name].uniform(*REAL[name], jobs) for name in ("train", "update", "size", "height")}
-    columns["slope"] = streams[slope].uniform(*REAL[slope], jobs)
+    columns |= {name: draws[name].uniform(*REAL[name], jobs) for name in ("train", "update", "size", "height")}
+    columns["slope"] = draws[slope].uniform(*REAL[slope], jobs)
     if chunks == "requested":
         columns["chunks"] = trace.demand[rows].astype(np.int64)
     drawn = Jobs(
@@ -125,8 +123,8 @@ def sample_market(
             jobs=drawn,
             workers=np.full(servers, GPUS_PER_NODE, np.int64),
             ps=np.ones(servers, np.int64),
-            worker_bandwidth=float(streams["worker_bandwidth"].uniform(*REAL["worker_bandwidth"])),
-            ps_bandwidth=float(streams["ps_bandwidth"].uniform(*REAL["ps_bandwidth"])),
+            worker_bandwidth=float(draws["worker_bandwidth"].uniform(*REAL["worker_bandwidth"])),
+            ps_bandwidth=float(draws["ps_bandwidth"].uniform(*REAL["ps_bandwidth"])),
             worker_quota=apportion(workers * weight / weight.sum(), workers),
             ps_quota=apportion(servers * weight / weight.sum(), servers),
         )

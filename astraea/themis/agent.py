@@ -17,9 +17,8 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray
-from astraea.themis.apps import App
+from astraea.themis.apps import App, Phase, rungs, survivors
 from astraea.themis.loss_curves import estimated_length
-from astraea.themis.successive_halving import Phase, rungs, survivors
 
 NO_JOB: Final = -1
 
@@ -153,11 +152,8 @@ class Agent:
 
     def outlook(self, now: float) -> tuple[list[Phase], list[Phase]]:
         """Estimates of what is left, rung by rung from this one on, and of the whole exploration."""
-        if self._foreseen[0] != now:
-            self._foreseen = (now, *self._look_ahead(now))
-        return self._foreseen[1:]
-
-    def _look_ahead(self, now: float) -> tuple[list[Phase], list[Phase]]:
+        if self._foreseen[0] == now:
+            return self._foreseen[1:]
         had = self.epochs.copy()
         for lot in self.lots:
             had[lot.job] = self.had(lot, now)
@@ -172,6 +168,7 @@ class Agent:
             left.append(Phase(count, work * self.app.epoch * self._factor))
             before = max(end, before)
         total = [*self.past, Phase(left[0].jobs, self.rung_work(had) + left[0].work), *left[1:]]
+        self._foreseen = (now, left, total)
         return left, total
 
     def length(self, had: list[float]) -> float:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.checks import number, whole_number
+from astraea.core.checks import number, one_of, whole_number
 from astraea.core.errors import InputError
 
 
@@ -35,7 +35,11 @@ numbers are this project's."""
 
 
 class Tuner(NamedTuple):
-    """Successive halving: which jobs go on, and until when (see `successive_halving`)."""
+    """Successive halving: train all jobs a little, keep the better ones, train these longer ([Jamieson2016]).
+
+    Rung r trains n_r jobs until each has had `first * eta**r` epochs, or has converged; then the ceil(n_r / eta) jobs
+    of the lowest last loss go on. The last job trains until it converges. A rung is over when its slowest job is done.
+    """
 
     first: int = 4  # epochs of every job before the first cut
     eta: int = 2  # of the jobs of a rung, one in `eta` goes on, `eta` times as far
@@ -108,8 +112,7 @@ def _check(app: App, largest: int) -> None:
     place = f"app {app.name!r}"
     if not app.loss:
         raise InputError(f"{place}: it needs at least one job, got none")
-    if app.model not in MODELS:
-        raise InputError(f"{place}: model must be one of {', '.join(MODELS)}, got {app.model!r}")
+    one_of(app.model, MODELS, f"{place}: model")
     number(app.arrival, f"{place}: arrival", least=0, expected="a time from 0 [s]")
     number(app.epoch, f"{place}: epoch", above=0, expected="a time above 0 [s]")
     gangs = f"from 1 to the {largest} GPUs of the largest machine"
@@ -123,3 +126,38 @@ def _check(app: App, largest: int) -> None:
         bad = np.flatnonzero(~np.isfinite(loss))
         if len(bad):
             raise InputError(f"{place}, job {j}, epoch {bad[0] + 1}: the loss must be finite, got {loss[bad[0]]}")
+
+
+class Phase(NamedTuple):
+    """A rung, as far as it matters to how long it takes."""
+
+    jobs: int  # how many
+    work: float  # of all of them together, on gangs on one machine [gang-s]
+
+
+def rungs(jobs: int, tuner: Tuner) -> list[tuple[int, int]]:
+    """(jobs, epochs that each has had at the end) of every rung; the last one ends when its job has converged."""
+    out, epochs = [], tuner.first
+    while jobs > 1:
+        out.append((jobs, min(epochs, tuner.longest)))
+        jobs, epochs = -(-jobs // tuner.eta), epochs * tuner.eta
+    return [*out, (1, tuner.longest)]
+
+
+def survivors(app: App, jobs: list[int], epochs: int) -> list[int]:
+    """Jobs of a rung that go on, by their losses after so many epochs; the earlier job of equals."""
+    last = {j: float(app.loss[j][min(epochs, len(app.loss[j])) - 1]) for j in jobs}
+    kept = sorted(jobs, key=lambda j: (last[j], j))[: -(-len(jobs) // app.tuner.eta)]
+    return sorted(kept)
+
+
+def course(app: App) -> list[Phase]:
+    """What the exploration will be; known afterwards only."""
+    jobs, before, out = list(range(len(app.loss))), 0, []
+    for count, epochs in rungs(len(jobs), app.tuner):
+        done = sum(min(epochs, len(app.loss[j])) - min(before, len(app.loss[j])) for j in jobs)
+        out.append(Phase(count, done * app.epoch))
+        if count > 1:
+            jobs = survivors(app, jobs, epochs)
+        before = epochs
+    return out

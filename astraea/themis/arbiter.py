@@ -11,9 +11,9 @@ overdrawn (`room`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,6 @@ class Arbiter:
     agents : of the active apps, in order of arrival
     free : GPUs on offer on each machine
     sizes : of lots, ascending: a unit of which everything is a multiple, and the gangs
-    gave : gangs given at this round
     """
 
     def __init__(self, workload: Workload, lease_term: float, lies: Mapping[int, float]) -> None:
@@ -53,7 +52,6 @@ class Arbiter:
         gangs = sorted({app.gang for app in workload.apps})
         unit = int(np.gcd.reduce([*gangs, *self.free]))
         self.sizes = sorted({unit, *gangs})
-        self.gave = 0
         self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
         self._at_arrival: dict[int, tuple[float, float]] = {}
 
@@ -161,7 +159,6 @@ class Arbiter:
         lot = Lot(pieces, job, self.now, until, np.inf, np.inf)
         agent.start(lot, job, self.now, overhead)
         agent.lots.append(lot)
-        self.gave += 1
         return True
 
     def _renewable(self, agent: Agent, waiting: list[int], *, near: bool, far: bool) -> Lot | None:
@@ -190,3 +187,24 @@ class Arbiter:
             if gang == 0:
                 break
         return tuple(pieces)
+
+
+class Policy(NamedTuple):
+    """A named policy."""
+
+    name: str
+    decide: Callable[[Arbiter], None]  # gives gangs at a round at which GPUs are on offer and somebody wants some
+    parameters: Mapping[str, float] = {}  # for the record
+
+
+def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") -> None:
+    """Give each in turn as many gangs as it wants, and as are to be had `where` it may be (`Arbiter.give`)."""
+    for agent in agents:
+        while arbiter.give(agent, where):
+            pass
+
+
+def best_first(arbiter: Arbiter, key: Callable[[Agent], object]) -> None:
+    """Give one gang after the other to whoever has the smallest key at that moment, the earlier arrival of equals."""
+    while agents := [agent for agent in arbiter.wanting() if agent.app.gang <= arbiter.offered()]:
+        arbiter.give(min(agents, key=key))  # type: ignore[arg-type]

@@ -19,8 +19,7 @@ from astraea.core.provenance import provenance
 from astraea.core.result import Result
 from astraea.core.step_function import Stepped, contention
 from astraea.themis.agent import Agent, isolated
-from astraea.themis.apps import Workload
-from astraea.themis.successive_halving import course
+from astraea.themis.apps import Workload, course
 
 
 def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, Any], seconds: float) -> Result:
@@ -31,7 +30,7 @@ def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, 
     ).sort_values(["start", "app", "end"], kind="stable", ignore_index=True)
     asked = [Stepped(*np.array(agent.asked).T) for agent in agents]  # 0 from the end of the app on
     arrival, end = (np.array([curve.time[k] for curve in asked]) for k in (0, -1))
-    active = Stepped.of_changes(np.concatenate([arrival, end]), np.repeat([1.0, -1.0], len(agents)))
+    active = Stepped.between(arrival, end, np.ones(len(agents)))
     owed = [_owed(w.gpus, curve, active) for curve in asked]
     names = np.array([app.name for app in w.apps], dtype=object)
     inputs = {
@@ -119,7 +118,7 @@ def _timeline(agents: list[Agent], asked: list[Stepped], owed: list[Stepped], la
     parts = []
     for agent, wanted, share in zip(agents, asked, owed, strict=True):
         start, end, _ = np.array(agent.leases).T
-        held = Stepped.of_changes(np.concatenate([start, end]), agent.app.gang * np.repeat([1.0, -1.0], len(start)))
+        held = Stepped.between(start, end, np.full(len(start), float(agent.app.gang)))
         columns = {
             "time": hours,
             "tenant": agent.app.name,

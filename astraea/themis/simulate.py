@@ -16,8 +16,7 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.core.result import Result
 from astraea.themis.agent import Agent
 from astraea.themis.apps import Workload
-from astraea.themis.arbiter import RESTART, ROUND, Arbiter
-from astraea.themis.policy import Policy
+from astraea.themis.arbiter import RESTART, ROUND, Arbiter, Policy
 from astraea.themis.record import result
 
 PATIENCE = 1000
@@ -94,10 +93,11 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
                 arbiter.arrive(to_come.pop())
             look_at = min(look_at, ROUND * np.ceil(now / ROUND))
         else:
-            given = _hold_round(arbiter, policy)
+            _hold_round(arbiter, policy)
             is_waiting = any(agent.app.gang <= arbiter.offered() for agent in arbiter.wanting())
             look_at = now + ROUND if is_waiting else np.inf
-            fruitless = fruitless + 1 if is_waiting and not (given or lots or to_come) else 0
+            is_idle = not (to_come or any(agent.lots for agent in arbiter.agents))
+            fruitless = fruitless + 1 if is_waiting and is_idle else 0
             if fruitless == PATIENCE:
                 raise PolicyError(
                     f"policy {policy.name}, at {now:g} s: leaves app {arbiter.agents[0].app.name!r} and "
@@ -115,13 +115,12 @@ def _finish_jobs(arbiter: Arbiter) -> None:
                 arbiter.leave(agent)
 
 
-def _hold_round(arbiter: Arbiter, policy: Policy) -> bool:
-    """Leases end, and the policy gives what is on offer; whether it gave anything."""
+def _hold_round(arbiter: Arbiter, policy: Policy) -> None:
+    """Leases end, and the policy gives what is on offer."""
     for agent in arbiter.agents:
         arbiter.taken_back[agent.index] = [lot for lot in agent.lots if lot.until <= arbiter.now]
         for lot in arbiter.taken_back[agent.index]:
             arbiter.take_back(agent, lot)
-    arbiter.gave = 0
     if arbiter.wanting() and arbiter.offered():
         policy.decide(arbiter)
     for agent in arbiter.agents:
@@ -129,4 +128,3 @@ def _hold_round(arbiter: Arbiter, policy: Policy) -> bool:
             waiting = agent.waiting()
             agent.preemptions += sum(lot.job in waiting for lot in ended)
     arbiter.taken_back.clear()
-    return arbiter.gave > 0

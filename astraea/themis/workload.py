@@ -14,9 +14,8 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.checks import number, whole_number
-from astraea.themis.apps import DEFAULT_TUNER, App, Workload
+from astraea.themis.apps import DEFAULT_TUNER, App, Workload, course
 from astraea.themis.loss_curves import learning_curve
-from astraea.themis.successive_halving import course
 
 MACHINES: Final = (4,) * 48 + (2,) * 32
 """GPUs of each machine: 256 in all. A quarter of them is where a gang of 4 is always spread."""

@@ -92,7 +92,7 @@ SIMULATE: dict[str, tuple[list[str], list[str]]] = {
     "0 GPUs per node": (["good.csv", *S, "--nodes", "1", "--gpus-per-node", "0"], ["gpus_per_node must be", "got 0"]),
     "unknown policy": (
         ["good.csv", *S, *RUN, "--policy", "lottery"],
-        ["unknown policy 'lottery'", "known are astraea"],
+        ["policy must be one of astraea", "got 'lottery'"],
     ),
     "unknown parameter": (["good.csv", *S, *RUN, "--param", "lease=9"], ["unknown parameter 'lease'", "lease_term"]),
     "parameter of another policy": (

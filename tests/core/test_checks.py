@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from astraea.core.checks import is_number, is_whole, number, whole_number
+from astraea.core.checks import is_number, is_whole, number, one_of, whole_number
 from astraea.core.errors import InputError
 
 
@@ -68,3 +68,9 @@ def test_sentences_about_numbers(limits: dict[str, object], value: object, sente
     with pytest.raises(InputError) as caught:
         number(value, "x", **limits)
     assert str(caught.value) == sentence
+
+
+def test_a_word_that_is_not_known_is_told_the_others() -> None:
+    assert one_of("b", {"a": 1, "b": 2}, "letter") == "b"
+    with pytest.raises(InputError, match=r"^letter must be one of a, b, got 'c'$"):
+        one_of("c", ("a", "b"), "letter")

@@ -1,11 +1,12 @@
-"""Hashes that stand for chance, and who takes part in an auction."""
+"""Streams by name, hashes that stand for chance, and who takes part in an auction."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from astraea.core.random import lottery, number_of_bidders, splitmix64
+from astraea.core.errors import InputError
+from astraea.core.random import lottery, number_of_bidders, splitmix64, streams
 
 
 def test_splitmix64_gives_the_published_numbers() -> None:
@@ -35,3 +36,11 @@ def test_lots_depend_on_item_and_time_alone() -> None:
 )
 def test_the_worst_part_of_the_candidates_bids(candidates: int, f: float, expected: int) -> None:
     assert number_of_bidders(candidates, f) == expected
+
+
+def test_every_name_has_a_stream_of_its_own() -> None:
+    few, more = streams(7, ("size", "type")), streams(7, ("size", "type", "length"))
+    assert few["size"].random() == more["size"].random()
+    assert few["type"].random() == more["type"].random() != more["length"].random()
+    with pytest.raises(InputError, match=r"^the seed must be a whole number of at least 0, got -1$"):
+        streams(-1, ("size",))

@@ -32,7 +32,7 @@ OTHERS: dict[str, tuple[list[str], list[str]]] = {
     "sweep, no seeds": (["sweep", *CELL, "--seeds", "0"], ["--seeds must be at least 1, got 0"]),
     "sweep, no jobs": (["sweep", *CELL, "--jobs", "0"], ["jobs must be a whole number of at least 1, got 0"]),
     "sweep, nodes": (["sweep", *CELL[:3], "--nodes", "1,,2"], ["'--nodes': expected a whole number", "''"]),
-    "sweep, policy": (["sweep", *CELL, "--policies", "fifo,lotto"], ["unknown policy 'lotto'"]),
+    "sweep, policy": (["sweep", *CELL, "--policies", "fifo,lotto"], ["policy must be one of", "got 'lotto'"]),
     "sweep, parameter": (["sweep", *CELL, "--param", "x=1"], ["unknown parameter 'x'"]),
     "sweep, empty parameter": (["sweep", *CELL, "--param", "lease_term="], ["expected NAME=VALUE", "'lease_term='"]),
     "sweep, lease": (

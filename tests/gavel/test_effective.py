@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gavel_small import Table, fixed, workload
+from gavel_small import fixed, throughputs, workload
 
-from astraea.gavel.ideal import simulate_ideal
 from astraea.gavel.policies import get_policy
 from astraea.gavel.policy_calls import Speeds
 from astraea.gavel.record import pace
+from astraea.gavel.rounds.ideal import IDEAL
 from astraea.gavel.rounds.mechanism import ROUNDS
 from astraea.gavel.simulate import simulate
 from verification.gavel_rounds import RELEASED_ROUNDS
 
-TABLE = Table({"a": (4.0, 1.0), "b": (2.0, 2.0), "c": (3.0, 0.0)}, shared={("a", "b"): 0.8, ("b", "b"): 0.7})
+TABLE = throughputs({"a": (4.0, 1.0), "b": (2.0, 2.0), "c": (3.0, 0.0)}, shared={("a", "b"): 0.8, ("b", "b"): 0.7})
 PLAIN = {"preemption_overhead": 0.0}
 
 
@@ -43,7 +43,7 @@ def test_a_gang_counts_each_of_its_gpus():
 def test_a_part_of_every_type_is_worth_the_same_in_both_units():
     w = workload([("a", 1, 9_000, 0), ("b", 1, 9_000, 0), ("c", 1, 9_000, 0)])
     policy = fixed(dict.fromkeys(range(3), (0.2, 0.6)))
-    jobs = simulate_ideal(w, TABLE, (2, 6), policy, preemption_overhead=0.0, solve_interval=0.0).jobs
+    jobs = simulate(w, TABLE, (2, 6), policy, mechanism=IDEAL, solve_interval=0.0).jobs
     assert jobs["effective_service"].to_numpy() == pytest.approx(jobs["attained_service"].to_numpy())
     assert jobs["rho_effective"].to_numpy() == pytest.approx(jobs["rho_job"].to_numpy())
 
@@ -62,12 +62,8 @@ def crowd(jobs=40, seed=1):
 @pytest.mark.parametrize("how", ["rounds", "fluid", "released"])
 def test_every_step_is_counted_once(policy, how):
     w, workers = crowd(), (2, 3)
-    if how == "fluid":
-        result = simulate_ideal(w, TABLE, workers, get_policy(policy))
-    else:
-        result = simulate(
-            w, TABLE, workers, get_policy(policy), mechanism=RELEASED_ROUNDS if how == "released" else ROUNDS
-        )
+    mechanism = {"rounds": ROUNDS, "fluid": IDEAL, "released": RELEASED_ROUNDS}[how]
+    result = simulate(w, TABLE, workers, get_policy(policy), mechanism=mechanism)
     own = pace(w, Speeds(w, TABLE, np.array(workers), 1).alone, np.array(workers))
     jobs, line = result.jobs, result.timeline
     done = jobs["effective_service"].to_numpy() * own

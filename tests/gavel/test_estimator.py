@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gavel_small import pair
 
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.estimator import Estimator, complete
@@ -68,7 +69,7 @@ def test_what_is_profiled(compact):
     # measured entries are those of the new job beside the reference jobs, each in its own column
     for r, j in np.argwhere(match.is_measured):
         name = compact.types[j]
-        expected = compact.pair((t[20], 1), (t[r], 1))[0, j] / compact.alone(t[20], 1)[j]
+        expected = pair(compact, (t[20], 1), (t[r], 1))[0, j] / compact.alone(t[20], 1)[j]
         assert match.fingerprint[r, j] == pytest.approx(expected), f"beside {t[r]} on {name}"
     assert match.reference in t[:10]
 
@@ -76,9 +77,9 @@ def test_what_is_profiled(compact):
 def test_pairs_agree_with_each_other(compact):
     t = Estimator(compact, fraction=1).job_types
     estimated = Estimator(compact, t[::2], fraction=0.1).throughputs()
-    ab, ba = estimated.pair((t[1], 1), (t[8], 1)), estimated.pair((t[8], 1), (t[1], 1))
+    ab, ba = pair(estimated, (t[1], 1), (t[8], 1)), pair(estimated, (t[8], 1), (t[1], 1))
     np.testing.assert_array_equal(ab, ba[::-1])
-    assert (estimated.pair((t[1], 1), (t[8], 1))[0] <= estimated.alone(t[1], 1)).all()
+    assert (pair(estimated, (t[1], 1), (t[8], 1))[0] <= estimated.alone(t[1], 1)).all()
 
 
 def test_same_seed_same_estimates_whatever_is_asked_first(compact):

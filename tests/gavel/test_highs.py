@@ -93,8 +93,3 @@ def test_highs_knows_every_option():
     solver = highspy.Highs()
     for name, value in (highs.OPTIONS | {"simplex_strategy": highs.PRIMAL}).items():
         assert solver.setOptionValue(name, value) == highspy.HighsStatus.kOk, name
-
-
-def test_entries_by_columns():
-    found = highs.by_columns(np.array([0, 1, 0]), np.array([2, 0, 0]), np.array([1.0, 2.0, 3.0]), (2, 3))
-    np.testing.assert_array_equal(found.toarray(), [[3, 0, 1], [2, 0, 0]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gavel_small import Table, fixed, of, workload
+from gavel_small import fixed, of, throughputs, workload
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ from astraea.gavel.rounds.mechanism import ROUNDS, Mechanism
 from astraea.gavel.simulate import simulate
 from verification.gavel_rounds import RELEASED_ROUNDS
 
-ONE = Table({"a": (1.0, 0.5), "b": (2.0, 2.0)})
+ONE = throughputs({"a": (1.0, 0.5), "b": (2.0, 2.0)})
 ROUND = 100.0
 
 
@@ -56,7 +56,7 @@ def test_freed_workers_and_arrivals_do_not_wait_for_the_end_of_the_round() -> No
 
 
 def test_gangs_are_placed_first_and_together() -> None:
-    table = Table({"a": (1.0,)}, types=("fast",), apart=0.25)
+    table = throughputs({"a": (1.0,)}, types=("fast",), apart=0.25)
     w = workload([("a", 1, 1000, 0), ("a", 1, 1000, 0), ("a", 2, 2000, 0)])
     shares = {0: (1,), 1: (1,), 2: (1,)}
     jobs = run(w, (4,), fixed(shares), table, server_gpus=2).jobs
@@ -64,7 +64,7 @@ def test_gangs_are_placed_first_and_together() -> None:
 
 
 def test_a_gang_that_is_spread_is_slower() -> None:
-    table = Table({"a": (1.0,)}, types=("fast",), apart=0.25)
+    table = throughputs({"a": (1.0,)}, types=("fast",), apart=0.25)
     rows = [("a", 1, 90, 0), ("a", 1, 900, 0), ("a", 1, 90, 0), ("a", 1, 900, 0), ("a", 2, 200, 91)]
     policy = fixed({j: (1,) for j in range(5)})
     # j0 and j2 leave one GPU of each server; the gang gets those, and keeps them: 0.25 * 2 steps/s from 91 s on
@@ -76,7 +76,7 @@ def test_a_gang_that_is_spread_is_slower() -> None:
 
 
 def test_a_pair_shares_workers_and_the_rest_goes_on_alone() -> None:
-    table = Table({"a": (1.0, 1.0)}, shared={("a", "a"): 0.75})
+    table = throughputs({"a": (1.0, 1.0)}, shared={("a", "a"): 0.75})
     w = workload([("a", 1, 75, 0), ("a", 1, 150, 0)])
     result = run(w, (1, 0), fixed({}, pairs={(0, 1): 1.0}), table)
     # together at 0.75 until 100 s; j1 has 75 left and does them alone

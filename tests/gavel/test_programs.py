@@ -14,7 +14,8 @@ from scipy.optimize import minimize
 
 from astraea.gavel.policies import POLICIES
 from astraea.gavel.policies.cost import promised
-from astraea.gavel.policies.isolated import ISOLATED, equal_split
+from astraea.gavel.policies.isolated import ISOLATED
+from astraea.gavel.problem import equal_split
 from astraea.gavel.programs.program import Program
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -3,49 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 
 
-@dataclass(frozen=True)
-class Table:
-    """Throughputs by job type; `apart` and `shared` are factors on them."""
+def throughputs(
+    speed: dict[str, tuple[float, ...]], types: tuple[str, ...] = ("fast", "slow"), apart: float = 1.0,
+    shared: dict[tuple[str, str], float] | None = None, sizes: tuple[int, ...] = (1, 2, 3, 4, 8),
+) -> Throughputs:  # fmt: skip
+    """Throughputs by job type, in proportion to the gang; `apart` and `shared` are factors on them."""
+    kinds = [(kind, size) for kind in speed for size in sizes]
+    alone = np.array([np.array(speed[kind]) * size for kind, size in kinds])
+    pairs = shared or {}
+    factor = np.array([[pairs.get((a, b), pairs.get((b, a), 0.0)) * (m == n) for b, n in kinds] for a, m in kinds])
+    together = np.stack(np.broadcast_arrays(alone[:, None], alone[None, :]), axis=2) * factor[:, :, None, None]
+    solo, measured = np.stack([alone, apart * alone]), np.ones((2, len(kinds), len(kinds)), np.bool_)
+    return Throughputs("small", tuple(kinds), solo, np.stack([together, together]), measured, types)
 
-    speed: dict[str, tuple[float, ...]]
-    types: tuple[str, ...] = ("fast", "slow")
-    apart: float = 1.0
-    shared: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def alone(self, job_type: str, scale_factor: int, *, consolidated: bool = True) -> np.ndarray:
-        return np.array(self.speed[job_type]) * scale_factor * (1.0 if consolidated else self.apart)
-
-    def pair(self, first: tuple[str, int], second: tuple[str, int]) -> np.ndarray:
-        factor = self.shared.get((first[0], second[0]), self.shared.get((second[0], first[0]), 0.0))
-        return factor * np.stack([self.alone(*first), self.alone(*second)])
+def pair(table: Throughputs, first: tuple[str, int], second: tuple[str, int]) -> np.ndarray:
+    """Steps/s of two jobs on the same GPUs, shape (2, J)."""
+    return table.pairs(np.array([table.kind(*first)]), np.array([table.kind(*second)]))[0]
 
 
 def workload(rows: Sequence[tuple[Any, ...]], **columns: Any) -> Workload:
     """Jobs as (type, gang, steps, arrival)."""
-    n = len(rows)
     kinds, gangs, steps, arrival = zip(*rows, strict=True)
-    values = {
-        "name": "small",
-        "job_id": tuple(f"j{i}" for i in range(n)),
-        "weight": np.ones(n),
-        "slo": np.full(n, np.inf),
-        "entity": np.zeros(n, np.int64),
-        "entity_weight": np.ones(1),
-        **columns,
-    }
-    return Workload(
-        job_type=kinds, scale_factor=np.array(gangs), total_steps=np.array(steps, float),
-        arrival_time=np.array(arrival, float), **values,
-    )  # fmt: skip
+    names = tuple(f"j{i}" for i in range(len(rows)))
+    given = {"job_id": names, **columns}
+    return Workload.of("small", kinds, np.array(gangs), np.array(steps, float), np.array(arrival, float), **given)
 
 
 def fixed(shares: dict[int, tuple[float, ...]], pairs: dict[Any, Any] | None = None, **declared: Any) -> Policy:

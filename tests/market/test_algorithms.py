@@ -13,12 +13,10 @@ from market_small import market, markets
 
 from astraea.market.constraints import violations
 from astraea.market.model import Market
-from astraea.market.policies.astraea.batches import astraea_market, rounds_needed
+from astraea.market.policies.astraea.batches import astraea_market, division, rounds_needed
 from astraea.market.policies.astraea.capacity import Round, Theta, empty_round, least, occupy, price, take
 from astraea.market.policies.astraea.empty_cluster import demand, feasible_theta
-from astraea.market.policies.astraea.max_revenue import best_schedule
-from astraea.market.policies.astraea.placement import NOWHERE
-from astraea.market.policies.astraea.round import division
+from astraea.market.policies.astraea.max_revenue import NOWHERE, best_schedule
 
 THETAS = st.sampled_from([None, (2.0, 2.0), (16.0, 16.0), (1000.0, 50.0)])
 

@@ -52,7 +52,7 @@ def jobs(**changes: Any) -> Market:
         (jobs(train=np.array([1, 1, np.nan, 1])), "job 'j21': train must be a time above 0, got nan"),
         (jobs(epochs=np.ones(3)), "epochs must have 4 values, one a job, got shape (3,)"),
         (jobs(job_id=("a", "a", "b", "c")), "job_id must be unique, got 4 jobs with 3 names"),
-        (jobs(utility="concave"), "utility must be 'linear' or 'convex', got 'concave'"),
+        (jobs(utility="concave"), "utility must be one of linear, convex, got 'concave'"),
         (jobs(job_id=()), "there is no job in it"),
     ],
 )

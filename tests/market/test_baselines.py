@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,12 +33,12 @@ def test_a_gang_is_no_larger_than_its_parameter_servers_can_feed() -> None:
 def test_parameter_servers_go_where_they_can_feed_the_gang() -> None:
     m = market([1], [9], servers=3, workers=4, reach=2.0)
     order = np.arange(3)
-    state, free, ps = empty_cluster(m), np.array([2, 4, 3]), np.ones(3, np.int64)
-    put = place(state._replace(gang=np.array([5])), 0, free, ps, order)
+    state, free = empty_cluster(m), np.array([[2, 4, 3], [1, 1, 1]])
+    put = place(replace(state, gang=np.array([5])), 0, free, order)
     assert put is not None
     assert put.server.tolist() == [0, 1] and put.workers.tolist() == [2, 3]
     assert put.ps.tolist() == [0, 1]  # server 0 has only two workers of its own
-    assert place(state._replace(gang=np.array([10])), 0, free, ps, order) is None
+    assert place(replace(state, gang=np.array([10])), 0, free, order) is None
 
 
 def test_gandiva_fair_takes_turns_by_share() -> None:

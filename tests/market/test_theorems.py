@@ -18,8 +18,7 @@ from astraea.market.model import Market, Plan
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.astraea.capacity import Theta, empty_round, occupy
 from astraea.market.policies.astraea.empty_cluster import demand
-from astraea.market.policies.astraea.max_revenue import best_schedule
-from astraea.market.policies.astraea.placement import NOWHERE, spread
+from astraea.market.policies.astraea.max_revenue import NOWHERE, best_schedule, spread
 
 THETA = Theta(16.0, 16.0)
 TWO = market([{"tenant": t, "arrival": 3, "chunks": 2, "epochs": 2} for t in (0, 1)], [2, 2], [1, 1], [(2, 1), (2, 1)])

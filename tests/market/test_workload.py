@@ -109,8 +109,8 @@ def test_jobs_take_about_two_days_on_as_many_workers_as_chunks() -> None:
         ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
         ({"tenants": 4}, "three: it has 3 tenants, so 4 cannot be taken"),
         ({"jobs": 9, "tenants": 2}, "three: its 2 largest tenants have 8 jobs, so 9 cannot be taken"),
-        ({"chunks": "none"}, "chunks must be drawn or requested, got 'none'"),
-        ({"utility": "flat"}, "utility must be linear or convex, got 'flat'"),
+        ({"chunks": "none"}, "chunks must be one of drawn, requested, got 'none'"),
+        ({"utility": "flat"}, "utility must be one of linear, convex, got 'flat'"),
     ],
 )
 def test_bad_numbers_are_refused(change: dict[str, object], sentence: str) -> None:

@@ -9,10 +9,9 @@ import pytest
 from themis_small import app, arbiter_of, falling, gangs, given, next_round, workload
 
 from astraea.themis.agent import REFIT, Agent, finish, isolated
-from astraea.themis.apps import App, Tuner
+from astraea.themis.apps import App, Phase, Tuner, course
 from astraea.themis.arbiter import Arbiter
 from astraea.themis.loss_curves import estimated_length
-from astraea.themis.successive_halving import Phase, course
 
 HALVING = Tuner(first=2, eta=2, tolerance=5e-4, longest=8)
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astraea.core.errors import InputError
-from astraea.themis.apps import MODELS, App, Tuner, Workload
-from astraea.themis.successive_halving import Phase, course, rungs, survivors
+from astraea.themis.apps import MODELS, App, Phase, Tuner, Workload, course, rungs, survivors
 
 LOSSES = (np.array([3.0, 2.0, 1.5]), np.array([4.0, 1.0]))
 GOOD = App("a", 5.0, "vgg16", 2, 60.0, LOSSES)

@@ -12,10 +12,9 @@ from themis_small import app, arbiter_of, ends, gangs, given, next_round, tables
 from astraea.core.errors import InputError
 from astraea.core.result import GRANT_COLUMNS, Result
 from astraea.themis.apps import Tuner, Workload
-from astraea.themis.arbiter import Arbiter
+from astraea.themis.arbiter import Arbiter, Policy, best_first
 from astraea.themis.policies import POLICIES, get_policy
 from astraea.themis.policies.themis import partial_prize
-from astraea.themis.policy import Policy, best_first
 from astraea.themis.simulate import simulate
 from astraea.themis.workload import sample_workload
 

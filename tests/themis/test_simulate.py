@@ -21,12 +21,10 @@ from astraea.core.metrics import summary
 from astraea.core.result import JOB_COLUMNS, Result
 from astraea.themis import arbiter as arbiter_module
 from astraea.themis import simulate as simulate_module
-from astraea.themis.apps import MODELS, Tuner, Workload
-from astraea.themis.arbiter import ROUND, Arbiter
+from astraea.themis.apps import MODELS, Tuner, Workload, course
+from astraea.themis.arbiter import ROUND, Arbiter, Policy
 from astraea.themis.policies import POLICIES, get_policy
-from astraea.themis.policy import Policy
 from astraea.themis.simulate import simulate
-from astraea.themis.successive_halving import course
 from astraea.themis.workload import sample_workload
 
 HERE = Path(__file__).resolve().parent

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from astraea.core.errors import InputError
-from astraea.themis.apps import App, Tuner, Workload
-from astraea.themis.successive_halving import course
+from astraea.themis.apps import App, Tuner, Workload, course
 from astraea.themis.workload import sample_workload
 
 

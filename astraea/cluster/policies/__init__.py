@@ -16,7 +16,7 @@ from astraea.cluster.policies.themis import themis
 from astraea.cluster.policies.tiresias_l import tiresias_l
 from astraea.cluster.policies.yarn_cs import yarn_cs
 from astraea.cluster.policy import Policy
-from astraea.core.errors import InputError
+from astraea.core.checks import one_of
 
 _ALL: Final = (
     astraea, astraea_released, hived, allox, tiresias_l, themis, gandiva_fair, yarn_cs, fifo, finish_time_fairness,
@@ -27,13 +27,5 @@ POLICIES: Final[dict[str, Policy]] = {p.name: p for p in _ALL}
 
 
 def get_policy(name: str) -> Policy:
-    """The scheduler of this name.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message lists all.
-    """
-    if name not in POLICIES:
-        raise InputError(f"unknown policy {name!r}; known are {', '.join(POLICIES)}")
-    return POLICIES[name]
+    """The scheduler of this name; `InputError` if there is none, which lists all."""
+    return POLICIES[one_of(name, POLICIES, "policy")]

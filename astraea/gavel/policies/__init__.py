@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from astraea.core.errors import InputError
+from astraea.core.checks import one_of
 from astraea.gavel.policies import (
     allox,
     cost,
@@ -32,13 +32,5 @@ POLICIES: Final = {p.name: p for module in _MODULES for p in vars(module).values
 
 
 def get_policy(name: str) -> Policy:
-    """The policy of this name.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message lists all.
-    """
-    if name not in POLICIES:
-        raise InputError(f"unknown Gavel policy {name!r}; known are {', '.join(POLICIES)}")
-    return POLICIES[name]
+    """The policy of this name; `InputError` if there is none, which lists all."""
+    return POLICIES[one_of(name, POLICIES, "policy")]

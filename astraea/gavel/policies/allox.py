@@ -50,7 +50,7 @@ class Matching:
         for m, job in enumerate(problem.job.tolist()):
             if job in self.running:
                 alone[m, self.running[job]] = 1.0
-        return Allocation(alone, np.zeros((len(problem.pairs), len(problem.workers))))
+        return problem.unshared(alone)
 
 
 def starting(time: FloatArray, free: IntArray) -> IntArray:

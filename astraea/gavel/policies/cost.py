@@ -45,11 +45,10 @@ def cheapest(program: Program, *, slo: bool = False) -> Allocation:
     """Min-cost: the objective is the optimal ratio [steps/s for $/h]."""
     problem = program.problem
     if not (np.isfinite(problem.cost) & (problem.cost > 0)).all():
-        raise InputError(
-            f"{program.policy}: the price of every accelerator type must be above 0 $/h, not {problem.cost.tolist()}"
-        )
+        priced = dict(zip(problem.types, problem.cost.tolist(), strict=True))
+        raise InputError(f"{program.policy}: the price of every accelerator type must be above 0 $/h, got {priced}")
     floor = promised(program) * (1 - SLACK) if slo else np.zeros(len(problem.steps))
-    price = problem.cost @ program.gpus
+    price = problem.cost @ program.rows[len(problem.steps) : program.limits.size]
     # variables y and t; the ratio is that of y / t
     column = np.concatenate([-program.limits, floor / program.fastest])
     bill = price / problem.cost.max()
@@ -77,7 +76,8 @@ def promised(program: Program) -> FloatArray:
     if late.size == 0:
         return need
     met = sparse.diags_array(1 / need[late]) @ program.throughput.tocsr()[late]
-    rows = sparse.block_array([[program.uses, None], [-met, sparse.eye_array(late.size)]], format="csc")
+    uses = program.rows[: program.limits.size]
+    rows = sparse.block_array([[uses, None], [-met, sparse.eye_array(late.size)]], format="csc")
     variables = program.throughput.shape[1]
     objective = np.append(np.zeros(variables), np.ones(late.size))
     upper = np.append(np.full(variables, np.inf), np.ones(late.size))
@@ -88,5 +88,5 @@ def promised(program: Program) -> FloatArray:
 
 
 MAX_THROUGHPUT: Final[Policy] = policy("max-throughput", fastest)
-MIN_COST: Final[Policy] = policy("min-cost", cheapest, leaves_idle=True, needs_prices=True)
-MIN_COST_SLO: Final[Policy] = policy("min-cost-slo", partial(cheapest, slo=True), leaves_idle=True, needs_prices=True)
+MIN_COST: Final[Policy] = policy("min-cost", cheapest, leaves_idle=True)
+MIN_COST_SLO: Final[Policy] = policy("min-cost-slo", partial(cheapest, slo=True), leaves_idle=True)

@@ -19,8 +19,7 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import PolicyError
-from astraea.gavel.policies.isolated import equal_split
-from astraea.gavel.problem import Allocation, Policy
+from astraea.gavel.problem import Allocation, Policy, equal_split
 from astraea.gavel.programs.program import Program, policy
 
 TOLERANCE: Final = 1e-7

@@ -19,23 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.gavel.policies.isolated import equal_split
-from astraea.gavel.problem import Allocation, Policy, Problem
-
-SEED = 0
+from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
 
 
 class Packing:
-    """Allocations of one simulation: the pairs that were formed, and the random numbers.
+    """Allocations of one simulation: the pairs that were formed, and the random order in which partners are tried."""
 
-    Parameters
-    ----------
-    seed : int
-        Of the order in which partners are tried.
-    """
-
-    def __init__(self, seed: int = SEED) -> None:
-        self.random = np.random.default_rng(seed)
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(0)
         self.partners: dict[tuple[int, int], int] = {}  # two jobs of the workload -> number of their pair
 
     def __call__(self, problem: Problem) -> Allocation:
@@ -50,8 +41,7 @@ class Packing:
         gain = together(problem, np.array(list(still.values()), np.int64))
         self.partners = {p: k for (p, k), g in zip(still.items(), gain, strict=True) if g > 1}
         if problem.scale_factor.sum() <= problem.workers.sum():
-            alone = equal_split(problem.scale_factor, problem.workers)
-            return Allocation(alone, np.zeros((len(problem.pairs), types)))
+            return problem.unshared(equal_split(problem.scale_factor, problem.workers))
         self.explore(problem, offered)
 
         chosen = np.array(sorted(self.partners.values()), np.int64)

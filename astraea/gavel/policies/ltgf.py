@@ -93,7 +93,7 @@ class LongTerm:
             mix = np.divide((alone * throughput).sum(axis=1), held, out=mean, where=held > 0)
             for m, job in enumerate(problem.job.tolist()):
                 self.account[job].speed = float(mix[m] / problem.scale_factor[m])
-        return Allocation(alone, np.zeros((len(problem.pairs), len(problem.workers))))
+        return problem.unshared(alone)
 
     def update(self, problem: Problem, mean: FloatArray) -> FloatArray:
         """Add what was attained and owed since the last call; return the fair shares of now (Eqs. 4, 6, 13) [GPU]."""

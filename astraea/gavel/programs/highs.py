@@ -12,7 +12,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import FloatArray
 
 OPTIONS: Final[dict[str, Any]] = {
     "output_flag": False,
@@ -91,11 +91,3 @@ def maximize(
         np.maximum(found.col_value, 0.0),
         np.maximum(found.row_dual, 0.0),
     )
-
-
-def by_columns(row: IntArray, column: IntArray, value: FloatArray, shape: tuple[int, int]) -> sparse.csc_array:
-    """Sparse array of these entries; rows ascend where a column has several."""
-    order = np.argsort(column, kind="stable")
-    ends = np.cumsum(np.bincount(column, minlength=shape[1]))
-    start = np.concatenate([[0], ends]).astype(np.int32)
-    return sparse.csc_array((value[order], row[order].astype(np.int32), start), shape=shape)

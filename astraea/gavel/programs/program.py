@@ -7,17 +7,15 @@ and gets back an optimum or a `PolicyError`. There is a variable only where a jo
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.errors import PolicyError
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.problem import Allocation, Policy, Problem
 from astraea.gavel.programs import highs
-from astraea.gavel.programs.feasibility import blind, check, useful
 
 SLACK: Final = 1e-9
 """By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
@@ -30,6 +28,12 @@ class Optimum(NamedTuple):
     value: float  # of the objective
     reached: FloatArray  # (n,) throughput that every job has in all optima, up to rounding, and has in `x` [steps/s]
     price: FloatArray  # (n,) dual value of each job's row, at least 0, with ``price @ need == 1``
+
+
+def blind(alone: FloatArray) -> FloatArray:
+    """Throughputs of a policy that does not tell types apart: those of the first type; if it has none, the best."""
+    known = np.where(alone[:, 0] > 0, alone[:, 0], alone.max(axis=1))
+    return np.where(alone > 0, known[:, None], 0.0)
 
 
 class Program:
@@ -55,21 +59,20 @@ class Program:
         The most that a job can have, alone or beside another.
     throughput : sparse array, shape (n, variables)
         ``throughput @ x`` is the effective throughput of each job [steps/s].
-    gpus : sparse array, shape (J, variables)
-        ``gpus @ x`` is the number of GPUs of each type in use.
-    uses, limits : sparse array, shape (n + J, variables), and array of float, shape (n + J,)
-        Constraints (1)-(3) are ``uses @ x <= limits`` and x >= 0.
     rows : sparse array, shape (2 n + J, variables)
-        `uses`, then -throughput of each job, relative to its fastest type: what HiGHS is given.
+        What HiGHS is given: time of each job in use, GPUs of each type in use, and -throughput of each job, relative to
+        its fastest type.
+    limits : array of float, shape (n + J,)
+        Of the first rows: constraints (1)-(3) are ``rows[: n + J] @ x <= limits`` and x >= 0.
     """
 
     def __init__(self, problem: Problem, policy: str, *, agnostic: bool = False) -> None:
-        check(problem, policy)
+        _check(problem, policy)
         n, types = problem.throughput.shape
         self.problem = problem
         self.policy = policy
         alone = np.where(problem.scale_factor[:, None] <= problem.workers, problem.throughput, 0.0)
-        paired = useful(problem, alone)
+        paired = _useful(problem, alone)
         job, at = np.nonzero(alone)
         pair, pair_at = np.nonzero(paired.any(axis=1))
         first, second = problem.pairs[pair].T
@@ -90,27 +93,14 @@ class Program:
         gangs = problem.scale_factor[np.concatenate([job, first])] * part
         speeds = np.concatenate([speed, paired[pair, 0, pair_at], paired[pair, 1, pair_at]])
         size = mine.size + shared.size
-        self.rows = highs.by_columns(
-            np.concatenate([jobs, n + used, n + types + jobs]),
-            np.concatenate([of_jobs, of_types, of_jobs]),
-            np.concatenate([np.ones(jobs.size), gangs, -speeds / self.fastest[jobs]]),
-            (2 * n + types, size),
-        )
+        values = np.concatenate([np.ones(jobs.size), gangs, -speeds / self.fastest[jobs]])
+        rows, columns = np.concatenate([jobs, n + used, n + types + jobs]), np.concatenate([of_jobs, of_types, of_jobs])
+        self.rows = sparse.csc_array((values, (rows, columns)), shape=(2 * n + types, size))
         self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
-        self.throughput = highs.by_columns(jobs, of_jobs, speeds, (n, size))
+        self.throughput = sparse.csc_array((speeds, (jobs, of_jobs)), shape=(n, size))
         self.best: FloatArray = self.fastest.copy()
         np.maximum.at(self.best, jobs, speeds)
         self._parts = of_types, part, np.concatenate([job * types + at, (n + pair) * types + pair_at])
-
-    @cached_property
-    def uses(self) -> sparse.csc_array:
-        """Constraints (1)-(3)."""
-        return self.rows[: self.limits.size]
-
-    @cached_property
-    def gpus(self) -> sparse.csc_array:
-        """Constraint (3)."""
-        return self.rows[len(self.speed) : self.limits.size]
 
     def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
         """The x that maximizes ``objective @ x``, with throughput(m, X) at least `floor` where it is above 0.
@@ -145,8 +135,8 @@ class Program:
         n = need.size
         wanted = need / self.fastest
         scale = float(wanted.max())
-        some = np.flatnonzero(wanted)
-        rows = self.beside(some, np.zeros(some.size, np.int64), wanted[some] / scale)
+        least = np.concatenate([np.zeros(self.limits.size), wanted / scale])
+        rows = sparse.hstack([self.rows, sparse.csc_array(least[:, None])], format="csc")
         floor = np.zeros(n) if floor is None else floor
         objective = np.zeros(rows.shape[1])
         objective[-1] = 1.0
@@ -155,15 +145,6 @@ class Program:
         within = self.within(x[:-1])
         reached = np.minimum(value * need + floor, self.throughput @ within)
         return Optimum(within, value, reached, price[-n:] / self.fastest / scale)
-
-    def beside(self, job: IntArray, column: IntArray, value: FloatArray) -> sparse.csc_array:
-        """`rows` and further variables, in the rows of throughputs: of these jobs and columns, which ascend."""
-        rows, size = self.rows, int(column[-1]) + 1
-        data = np.concatenate([rows.data, value])
-        indices = np.concatenate([rows.indices, (self.limits.size + job).astype(np.int32)])
-        ends = rows.nnz + np.cumsum(np.bincount(column)).astype(np.int32)
-        shape = rows.shape[0], rows.shape[1] + size
-        return sparse.csc_array((data, indices, np.concatenate([rows.indptr, ends])), shape=shape)
 
     def within(self, x: FloatArray) -> FloatArray:
         """The same x without the part by which HiGHS' tolerance lets it exceed the constraints."""
@@ -226,9 +207,41 @@ def policy(name: str, allocate: Callable[[Program], Allocation], **declared: Any
 
     def answer(problem: Problem) -> Allocation:
         if len(problem.throughput) == 0:
-            types = problem.workers.size
-            return Allocation(np.zeros((0, types)), np.zeros((len(problem.pairs), types)))
+            return problem.unshared(problem.throughput)
         return allocate(Program(problem, name, agnostic=not made.knows_speeds))
 
     made = Policy(name, lambda: answer, **declared)
     return made
+
+
+def _check(problem: Problem, policy: str) -> None:
+    """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
+    for what, values in (("throughput", problem.throughput), ("pair throughput", problem.pair_throughput)):
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise InputError(f"{policy}: every {what} must be 0 or more steps/s, and one of them is not")
+    for what, values in (("weight", problem.weight), ("number of steps", problem.steps)):
+        if (wrong := np.flatnonzero(~(np.isfinite(values) & (values > 0)))).size:
+            job = wrong[0]
+            raise InputError(f"{policy}: job {problem.job[job]} has the {what} {values[job]:g}, expected more than 0")
+    runs = (problem.throughput > 0) & (problem.scale_factor[:, None] <= problem.workers)
+    if (stuck := np.flatnonzero(~runs.any(axis=1))).size:
+        job = stuck[0]
+        raise InputError(
+            f"{policy}: job {problem.job[job]} with a gang of {problem.scale_factor[job]} GPUs can run on none of the "
+            f"accelerator types {', '.join(problem.types)}: its throughput is 0 there or the GPUs are too few"
+        )
+
+
+def _useful(problem: Problem, alone: FloatArray) -> FloatArray:
+    """Throughputs of the pairs, (P, 2, J), 0 where sharing gains nothing.
+
+    If the two relative throughputs add up to 1 or less, the jobs have as much from taking turns on the same GPUs, so
+    no optimum is lost.
+    """
+    if len(problem.pairs) == 0:
+        return np.zeros((0, 2, problem.workers.size))
+    both = alone[problem.pairs]
+    together = problem.pair_throughput
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = np.where(both > 0, together / both, 0.0).sum(axis=1) > 1
+    return np.asarray(np.where((gain & (both > 0).all(axis=1) & (together > 0).all(axis=1))[:, None], together, 0.0))

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+from scipy import sparse
 
 from astraea.core.arrays import BoolArray, FloatArray
 from astraea.gavel.programs.program import SLACK, Program
@@ -73,11 +74,11 @@ def bottlenecked(program: Program, floor: FloatArray) -> BoolArray:
     floor : array of float, shape (n,)
         Throughput of each job [steps/s].
     """
-    jobs = np.arange(floor.size)
-    rows = program.beside(jobs, jobs, np.ones(jobs.size))
+    count, variables = program.rows.shape
+    gains = sparse.eye_array(count, floor.size, k=-program.limits.size, format="csc")
+    rows = sparse.hstack([program.rows, gains], format="csc")
     held = floor * (1 - SLACK) / program.fastest
-    variables = program.rows.shape[1]
-    objective = np.concatenate([np.zeros(variables), np.ones(jobs.size)])
-    upper = np.concatenate([np.full(variables, np.inf), np.full(jobs.size, STEP)])
+    objective = np.concatenate([np.zeros(variables), np.ones(floor.size)])
+    upper = np.concatenate([np.full(variables, np.inf), np.full(floor.size, STEP)])
     x, _ = program.solve(objective, rows, np.concatenate([program.limits, -held]), upper)
     return np.asarray(x[variables:] < GAIN)

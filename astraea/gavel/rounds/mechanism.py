@@ -16,8 +16,7 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.compilation import borrowed, compiled
-from astraea.gavel.rounds.placement import is_together, place
-from astraea.gavel.rounds.selection import candidates, chosen, descending
+from astraea.gavel.rounds.selection import candidates, chosen, descending, is_together, place
 from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 
@@ -55,11 +54,9 @@ def run(s: State, rules: Rules) -> int:
 def to_next_event(s: State, rules: Rules) -> None:
     """Go to the next end of a job, arrival or end of the round, whichever is first."""
     t = s.clock[0].round_end
-    for slot in range(s.slots.first.shape[0]):
-        if s.slots.first[slot] >= 0:
-            t = min(t, s.jobs.finish[s.slots.first[slot]])
-            if s.slots.second[slot] >= 0:
-                t = min(t, s.jobs.finish[s.slots.second[slot]])
+    for i in range(s.clock[0].active):
+        if s.jobs.slot[s.active[i]] >= 0:
+            t = min(t, s.jobs.finish[s.active[i]])
     if s.clock[0].arrived < s.jobs.arrival.shape[0]:
         t = min(t, s.jobs.arrival[s.clock[0].arrived])
     s.clock[0].now = t
@@ -142,7 +139,7 @@ def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float
     elif not renewed and s.jobs.slot[j] == -2:
         s.jobs.preemptions[j] += 1  # moved
     if s.jobs.row[j] < 0:
-        open_row(s, j, slot, part)
+        open_row(s, j, part)
     s.jobs.leases[j] += 1
     s.jobs.overhead[j] += pause
     s.jobs.slot[j], s.jobs.rate[j], s.jobs.since[j] = slot, speed, now + pause
@@ -150,10 +147,10 @@ def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float
 
 
 @compiled
-def open_row(s: State, j: int, slot: int, part: float) -> None:
-    """Write that job `j` holds the workers of a slot from now on, or half of them."""
+def open_row(s: State, j: int, part: float) -> None:
+    """Write that job `j` holds its workers from now on, or half of them."""
     row = s.jobs.row[j] = s.clock[0].logged
-    s.log.job[row], s.log.kind[row], s.log.start[row], s.log.part[row] = j, s.slots.kind[slot], s.clock[0].now, part
+    s.log.job[row], s.log.start[row], s.log.part[row] = j, s.clock[0].now, part
     s.clock[0].logged += 1
 
 
@@ -206,7 +203,7 @@ def end_finished(s: State, slot: int, rules: Rules) -> bool:
     if b >= 0 and rest >= 0:
         k, pair = s.slots.kind[slot], s.slots.pair[slot]
         close(s, rest)
-        open_row(s, rest, slot, 1.0)
+        open_row(s, rest, 1.0)
         s.jobs.rate[rest] *= s.jobs.alone[rest, k] / s.pairs.speed[pair, 1 if first else 0, k]
         s.jobs.since[rest] = max(now, s.jobs.since[rest])
         s.jobs.finish[rest] = s.jobs.since[rest] + s.jobs.left[rest] / s.jobs.rate[rest]

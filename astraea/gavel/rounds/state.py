@@ -96,7 +96,6 @@ class Log(NamedTuple):
     """One row for each time that a job held the same workers without a break."""
 
     job: IntArray
-    kind: IntArray
     start: FloatArray
     end: FloatArray
     part: FloatArray  # 1, or 0.5 where two jobs share the workers
@@ -153,18 +152,9 @@ def new_state(
     on = Workers(kind, server, none(total), none(total), none(total), none(total))
     slots = Slots(none(total), none(total), none(total), none(total), np.zeros(total))
     rows = 4 * total + 64
-    log = Log(*(np.zeros(rows, dtype) for dtype in (np.int64, np.int64, float, float, float, float)))
-    return State(jobs, no_pairs(types), on, slots, log, np.zeros(n, np.int64), clock)
-
-
-def no_pairs(types: int) -> Pairs:
-    """An empty list of pairs."""
-    return Pairs(np.zeros((0, 2), np.int64), np.zeros((0, 2, types)), np.zeros((0, types)), np.zeros((0, types)))
-
-
-def grown(log: Log) -> Log:
-    """A log twice as long."""
-    return Log(*(np.concatenate([column, np.zeros_like(column)]) for column in log))
+    log = Log(*(np.zeros(rows, dtype) for dtype in (np.int64, float, float, float, float)))
+    pairs = Pairs(np.zeros((0, 2), np.int64), np.zeros((0, 2, types)), np.zeros((0, types)), np.zeros((0, types)))
+    return State(jobs, pairs, on, slots, log, np.zeros(n, np.int64), clock)
 
 
 @compiled

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
-from astraea.core.checks import number
+from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 
@@ -80,7 +80,6 @@ class Estimator:
                 f"estimator: {measured.name} must have measurements of pairs of the {len(known)} references, got none"
             )
         self.table = self._kept(self.references, self.references)
-        self._matches: dict[str, Match] = {}
 
     def match(self, job_type: str) -> Match:
         """Profile a job as if it were new, complete its fingerprint, and find the nearest reference job.
@@ -90,20 +89,18 @@ class Estimator:
         InputError
             If the job type is unknown, or was never measured beside some reference job.
         """
-        if job_type not in self._matches:
-            row = self._kept([job_type], self.references).ravel()
-            random = np.random.default_rng([self.seed, self.job_types.index(job_type)])
-            profiled = np.zeros(row.size, np.bool_)
-            profiled[random.choice(row.size, math.ceil(self.fraction * row.size - 1e-9), replace=False)] = True
-            rows = self.table.reshape(len(self.references), -1)
-            fingerprint = complete(rows, np.where(profiled, row, np.nan))
-            distance = np.sqrt(((rows - fingerprint) ** 2).mean(axis=1))
-            nearest = int(distance.argmin())
-            shape = self.table.shape[1:]
-            self._matches[job_type] = Match(
-                self.references[nearest], float(distance[nearest]), fingerprint.reshape(shape), profiled.reshape(shape)
-            )
-        return self._matches[job_type]
+        row = self._kept([job_type], self.references).ravel()
+        random = np.random.default_rng([self.seed, self.job_types.index(job_type)])
+        profiled = np.zeros(row.size, np.bool_)
+        profiled[random.choice(row.size, math.ceil(self.fraction * row.size - 1e-9), replace=False)] = True
+        rows = self.table.reshape(len(self.references), -1)
+        fingerprint = complete(rows, np.where(profiled, row, np.nan))
+        distance = np.sqrt(((rows - fingerprint) ** 2).mean(axis=1))
+        nearest = int(distance.argmin())
+        shape = self.table.shape[1:]
+        return Match(
+            self.references[nearest], float(distance[nearest]), fingerprint.reshape(shape), profiled.reshape(shape)
+        )
 
     def kept(self) -> FloatArray:
         """Estimated part of its speed that each job type (rows) keeps beside each other (columns), shape (K, K, J)."""
@@ -146,10 +143,8 @@ class Estimator:
 
     def _kinds(self, job_types: Sequence[str]) -> IntArray:
         """Numbers of job types on one GPU."""
-        for t in job_types:
-            if t not in self.job_types:
-                raise InputError(f"estimator: job type must be one of {', '.join(self.job_types)}, got {t!r}")
-        return np.array([self.measured.kind(t, 1) for t in job_types], np.int64)
+        known = self.job_types
+        return np.array([self.measured.kind(one_of(t, known, "estimator: job type"), 1) for t in job_types], np.int64)
 
     def _kept(self, first: Sequence[str], second: Sequence[str]) -> FloatArray:
         """Measured part of its speed that each of the first keeps beside each of the second, shape (F, S, J)."""

@@ -12,23 +12,19 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from astraea.core.arrays import FloatArray
 from astraea.core.checks import is_number
 from astraea.core.errors import InputError
-from astraea.gavel.throughputs.speeds import TYPES
+from astraea.gavel.throughputs.speeds import TYPES, Tables
 from astraea.traces.columns import printable
 from astraea.traces.readers.table import read_text
 
 UNCONSOLIDATED: Final = "_unconsolidated"
 _KEY: Final = re.compile(r"\((['\"])(?P<kind>.+)\1, (?P<size>[1-9]\d{0,6})\)")
 
-Tables = tuple[tuple[tuple[str, int], ...], FloatArray, FloatArray, npt.NDArray[np.bool_]]
-
 
 def read(path: Path) -> Tables:
-    """Return configurations, solo, shared and measured, as `Throughputs` has them, or raise `InputError`."""
+    """The numbers of a file, or `InputError`."""
     if not path.is_file():
         hint = "get it with `astraea data fetch gavel-throughputs`"
         raise InputError(f"{path}: there is no such file of measured throughputs; {hint}")

@@ -24,12 +24,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import BoolArray, FloatArray
+
+Tables = tuple[tuple[tuple[str, int], ...], FloatArray, FloatArray, BoolArray]
+"""Configurations, solo, shared and measured, as `Throughputs` has them."""
 
 TYPES: Final = ("v100", "p100", "k80")
 """Accelerator types, in the order of every table of throughputs."""
 
-MEMORY: Final = (16.0, 16.0, 12.0)
+MEMORY: Final = np.array([16.0, 16.0, 12.0])
 """Memory of one GPU of each type [GB]."""
 
 GANGS: Final = (2, 4, 8)
@@ -43,48 +46,26 @@ WAIT: Final = _DATA["wait"]
 """Model -> seconds that a worker waits per step on each type, of a consolidated, then of an unconsolidated gang."""
 
 
-def configurations() -> tuple[tuple[str, int], ...]:
-    """Job types with their gang sizes, one GPU first, then each gang size."""
-    alone = [(kind, 1) for kind in CONFIGURATIONS]
-    return tuple(alone + [(kind, size) for size in GANGS for kind in CONFIGURATIONS if _model(kind) in WAIT])
-
-
-def alone() -> FloatArray:
-    """Steps/s of each configuration without a neighbour.
-
-    Returns
-    -------
-    array, shape (2, K, J)
-        Consolidated, then unconsolidated gangs; 0 where the configuration does not fit.
-    """
-    out = np.zeros((2, len(configurations()), len(TYPES)))
-    for k, (kind, size) in enumerate(configurations()):
-        speed, _, _, memory = CONFIGURATIONS[kind]
+def tables() -> Tables:
+    """Every job type on one GPU, then those that train on gangs on each gang size."""
+    keys = [(kind, 1) for kind in CONFIGURATIONS]
+    keys += [(kind, size) for size in GANGS for kind in CONFIGURATIONS if _model(kind) in WAIT]
+    n, count = len(CONFIGURATIONS), len(keys)
+    speed, sensitivity, pressure, memory = (np.array(column) for column in zip(*CONFIGURATIONS.values(), strict=True))
+    row = dict(zip(CONFIGURATIONS, range(n), strict=True))
+    solo = np.zeros((2, count, len(TYPES)))
+    for k, (kind, size) in enumerate(keys):
+        of = row[kind]
         if size == 1:
-            out[:, k] = speed
+            solo[:, k] = speed[of]
         else:
-            steps = size / (1 / np.array(speed) + np.array(WAIT[_model(kind)]))
-            out[:, k] = np.where(memory < np.array(MEMORY), steps, 0.0)
-    return out
-
-
-def together() -> FloatArray:
-    """Steps/s of each pair of configurations on the same GPU.
-
-    Returns
-    -------
-    array, shape (K, K, 2, J)
-        Of the first and of the second configuration; 0 where they do not share.
-    """
-    n, size = len(CONFIGURATIONS), len(configurations())
-    speed, sensitivity, pressure = (np.array([row[c] for row in CONFIGURATIONS.values()]) for c in range(3))
-    memory = np.array([row[3] for row in CONFIGURATIONS.values()])
-    fits = memory[:, None, None] + memory[None, :, None] <= np.array(MEMORY)
+            solo[:, k] = np.where(memory[of] < MEMORY, size / (1 / speed[of] + np.array(WAIT[_model(kind)])), 0.0)
+    fits = memory[:, None, None] + memory[None, :, None] <= MEMORY
     first = np.where(fits, speed[:, None] / (1 + sensitivity[:, None] * pressure[None, :]), 0.0)
-    out = np.zeros((size, size, 2, len(TYPES)))
-    out[:n, :n, 0] = first
-    out[:n, :n, 1] = first.transpose(1, 0, 2)
-    return out
+    shared = np.zeros((2, count, count, 2, len(TYPES)))
+    shared[:, :n, :n, 0], shared[:, :n, :n, 1] = first, first.transpose(1, 0, 2)
+    gangs = np.array([size for _, size in keys])
+    return tuple(keys), solo, shared, np.broadcast_to(gangs[:, None] == gangs, (2, count, count))
 
 
 def _model(kind: str) -> str:

@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs import measurements, speeds
 from astraea.traces.columns import printable
@@ -43,7 +43,7 @@ class Throughputs:
     configurations: tuple[tuple[str, int], ...]
     solo: FloatArray
     shared: FloatArray
-    measured: npt.NDArray[np.bool_]
+    measured: BoolArray
     types: tuple[str, ...] = speeds.TYPES
 
     @classmethod
@@ -74,11 +74,7 @@ class Throughputs:
         none that could. The measured V100 speeds are the least regular: gangs that run faster than their GPUs one by
         one, pairs that slow only one of the two.
         """
-        keys = speeds.configurations()
-        size = np.array([s for _, s in keys])
-        together = speeds.together()
-        measured = np.broadcast_to(size[:, None] == size, (2, len(keys), len(keys)))
-        return cls("the compact table", keys, speeds.alone(), np.stack([together, together]), measured)
+        return cls("the compact table", *speeds.tables())
 
     def by_placement(self) -> Throughputs:
         """Consolidated and unconsolidated workers as accelerator types of their own ([Narayanan2020] §3.1).
@@ -130,10 +126,8 @@ class Throughputs:
         )
 
     def type_index(self, accelerator: str) -> int:
-        """Return the column of an accelerator type, or raise `InputError`."""
-        if accelerator not in self.types:
-            raise InputError(f"unknown accelerator {printable(accelerator)!r}; expected one of {', '.join(self.types)}")
-        return self.types.index(accelerator)
+        """The column of an accelerator type; `InputError` if there is none."""
+        return self.types.index(one_of(accelerator, self.types, f"{self.name}: accelerator"))
 
     def alone(self, job_type: str, scale_factor: int, *, consolidated: bool = True) -> FloatArray:
         """Steps/s of a job without a neighbour.
@@ -154,33 +148,23 @@ class Throughputs:
         row: FloatArray = self.solo[0 if consolidated else 1, k]
         return row
 
-    def pair(self, first: tuple[str, int], second: tuple[str, int]) -> FloatArray:
-        """Steps/s of two jobs on the same GPUs of consolidated gangs.
+    def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Steps/s of two jobs on the same GPUs of consolidated gangs, for P pairs of configurations.
 
         Parameters
         ----------
-        first, second : (str, int)
-            Job type and scale factor.
+        first, second : array of int, shape (P,)
+            Their numbers (`kind`).
 
         Returns
         -------
-        array, shape (2, J)
+        array, shape (P, 2, J)
             Of the first and of the second; 0 where they cannot share, as gangs of different sizes never can.
 
         Raises
         ------
         InputError
-            A configuration is unknown, or the two were never measured together.
-        """
-        a, b = (np.array([self.kind(*configuration)]) for configuration in (first, second))
-        return np.asarray(self.pairs(a, b)[0])
-
-    def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Do what `pair` does for P pairs at once, given by their numbers (`kind`).
-
-        Returns
-        -------
-        array, shape (P, 2, J)
+            Two were never measured together.
         """
         size = np.array([s for _, s in self.configurations])
         unknown = np.flatnonzero((size[first] == size[second]) & ~self.measured[0, first, second])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from astraea.core.arrays import IntArray
-from astraea.market.model import Jobs, Market, Plan, Schedule, checked
+from astraea.market.model import Market, Plan, Schedule, checked
 from astraea.market.policies.astraea.batches import astraea_market
 
 
@@ -30,10 +30,12 @@ def batch_sche(market: Market, *, theta: tuple[float, float] | None = None, roun
     for u in range(tenants):
         jobs = np.flatnonzero(market.jobs.tenant == u)
         servers = np.flatnonzero(workers[u] + ps[u] > 0)
+        columns: dict[str, Any] = {k: v[jobs] for k, v in vars(market.jobs).items() if isinstance(v, np.ndarray)}
+        columns |= {"job_id": tuple(market.jobs.job_id[i] for i in jobs), "tenant": np.zeros_like(jobs)}
         alone = replace(
             market,
             name=f"{market.name}, tenant {u}",
-            jobs=_jobs_of(market.jobs, jobs),
+            jobs=replace(market.jobs, **columns),
             workers=workers[u, servers],
             ps=ps[u, servers],
             worker_quota=market.worker_quota[[u]],
@@ -54,8 +56,3 @@ def _parts(units: IntArray, quota: IntArray) -> IntArray:
     ends = np.cumsum(units)
     taken = np.clip(bounds[1:, None], ends - units, ends) - np.clip(bounds[:-1, None], ends - units, ends)
     return np.asarray(taken, np.int64)
-
-
-def _jobs_of(jobs: Jobs, rows: IntArray) -> Jobs:
-    arrays: dict[str, Any] = {name: v[rows] for name, v in vars(jobs).items() if isinstance(v, np.ndarray)}
-    return replace(jobs, job_id=tuple(jobs.job_id[i] for i in rows), **arrays | {"tenant": np.zeros_like(rows)})

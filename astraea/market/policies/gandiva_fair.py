@@ -29,13 +29,9 @@ def gandiva_fair(market: Market) -> Plan:
 
 
 def _choose(state: State) -> Schedule | None:
-    market = state.market
-    held, held_ps = state.used.sum(axis=0), state.used_ps.sum(axis=0)
-    servers = np.arange(len(state.workers))
-    for tenant in np.argsort(held / np.maximum(market.worker_quota, 0.5), kind="stable"):
-        start = first_that_fits(state, tenant, lambda job: place(state, job, state.workers, state.ps, servers))
-        if start:
-            is_over = held[tenant] + start.workers.sum() > market.worker_quota[tenant]
-            is_over_ps = held_ps[tenant] + start.ps.sum() > market.ps_quota[tenant]
-            return replace(start, is_shared=bool(is_over or is_over_ps))
+    held, servers = state.used.sum(axis=1), np.arange(state.free.shape[1])
+    for tenant in np.argsort(held[0] / np.maximum(state.quota[0], 0.5), kind="stable"):
+        if start := first_that_fits(state, tenant, lambda job: place(state, job, state.free, servers)):
+            more = held[:, tenant] + (start.workers.sum(), start.ps.sum())
+            return replace(start, is_shared=bool((more > state.quota[:, tenant]).any()))
     return None

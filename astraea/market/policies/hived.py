@@ -47,29 +47,27 @@ def _choose(fits: BoolArray, state: State) -> Schedule | None:
 
 def _guaranteed(state: State, job: int) -> Schedule | None:
     """Within the tenant's virtual private cluster."""
-    market, tenant = state.market, state.market.jobs.tenant[job]
-    if state.used[0, tenant] + state.gang[job] > market.worker_quota[tenant]:
-        return None
-    put = _fewest_servers(state, job, state.workers, state.ps, is_shared=False)
-    return put if put and state.used_ps[0, tenant] + put.ps.sum() <= market.ps_quota[tenant] else None
+    tenant = state.market.jobs.tenant[job]
+    return _fewest_servers(state, job, state.free, (state.quota - state.used[:, 0])[:, tenant], is_shared=False)
 
 
 def _opportunistic(state: State, lends: BoolArray, job: int) -> Schedule | None:
     """On whole idle servers, as many as tenants that lend have no use for."""
-    market = state.market
-    spare, spare_ps = market.worker_quota - state.used[0], market.ps_quota - state.used_ps[0]
-    if state.gang[job] > spare[lends].sum() - state.used[1].sum():
+    idle = (state.free == (state.market.workers, state.market.ps)).all(axis=0)
+    most = (state.quota - state.used[:, 0])[:, lends].sum(axis=1) - state.used[:, 1].sum(axis=1)
+    return _fewest_servers(state, job, np.where(idle, state.free, 0), most, is_shared=True)
+
+
+def _fewest_servers(state: State, job: int, free: IntArray, most: IntArray, *, is_shared: bool) -> Schedule | None:
+    """The fullest server that holds the gang whole, or else the emptiest servers; no more than `most` in all, (2,)."""
+    workers, ps = free
+    if state.gang[job] > most[0]:
         return None
-    idle = (state.workers == market.workers) & (state.ps == market.ps)
-    put = _fewest_servers(state, job, np.where(idle, state.workers, 0), np.where(idle, state.ps, 0), is_shared=True)
-    return put if put and put.ps.sum() <= spare_ps[lends].sum() - state.used_ps[1].sum() else None
-
-
-def _fewest_servers(state: State, job: int, workers: IntArray, ps: IntArray, *, is_shared: bool) -> Schedule | None:
-    """The fullest server that holds the gang whole, or else the emptiest servers."""
     whole = np.flatnonzero((workers >= state.gang[job]) & (ps > 0))
     if len(whole):
         best = whole[np.argmin(workers[whole])]
         only = np.where(np.arange(len(workers)) == best, workers, 0)
-        return place(state, job, only, ps, whole, is_shared)
-    return place(state, job, workers, ps, np.argsort(-workers, kind="stable"), is_shared)
+        put = place(state, job, np.array([only, ps]), whole, is_shared)
+    else:
+        put = place(state, job, free, np.argsort(-workers, kind="stable"), is_shared)
+    return put if put and put.ps.sum() <= most[1] else None

@@ -7,7 +7,7 @@ a gang goes. Nothing is priced, and no job is refused for its utility.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,47 +16,45 @@ from astraea.core.errors import PolicyError
 from astraea.market.model import Market, Plan, Schedule
 
 
-class State(NamedTuple):
-    """What a scheduler sees; workers and parameter servers of running jobs are not free.
+@dataclass
+class State:
+    """What a scheduler sees; resources are workers, then parameter servers, and those of running jobs are not free.
 
     Attributes
     ----------
     market : Market
-    now : int
-        [slot].
     gang : array of int, shape (n,)
         Workers that each job asks for.
-    waiting : tuple of list of int, length U
+    waiting : list of list of int, length U
         Jobs of each tenant that arrived and wait, first come first.
-    workers, ps : array of int, shape (S,)
-        Free ones.
-    used, used_ps : array of int, shape (2, U)
-        Workers and parameter servers in use by jobs of each tenant; in row 1 by those that were started as shared.
+    quota : array of int, shape (2, U)
+    free : array of int, shape (2, S)
+    used : array of int, shape (2, 2, U)
+        In use by jobs of each tenant; in row 1 of each resource by those that were started as shared.
+    now : int
+        [slot].
     """
 
     market: Market
-    now: int
     gang: IntArray
-    waiting: tuple[list[int], ...]
-    workers: IntArray
-    ps: IntArray
+    waiting: list[list[int]]
+    quota: IntArray
+    free: IntArray
     used: IntArray
-    used_ps: IntArray
+    now: int = 0
 
-    def hold(self, schedule: Schedule, sign: int) -> None:
+    def hold(self, s: Schedule, sign: int) -> None:
         """Take (1) or give back (-1) what a job uses."""
-        self.workers[schedule.server] -= sign * schedule.workers
-        self.ps[schedule.server] -= sign * schedule.ps
-        whose = int(schedule.is_shared), self.market.jobs.tenant[schedule.job]
-        self.used[whose] += sign * schedule.workers.sum()
-        self.used_ps[whose] += sign * schedule.ps.sum()
+        units = sign * np.array([s.workers, s.ps])
+        self.free[:, s.server] -= units
+        self.used[:, int(s.is_shared), self.market.jobs.tenant[s.job]] += units.sum(axis=1)
 
 
 def empty_cluster(market: Market) -> State:
     """Time 0, before any job arrives."""
-    used, used_ps = np.zeros((2, 2, len(market.worker_quota)), np.int64)
-    waiting: tuple[list[int], ...] = tuple([] for _ in market.worker_quota)
-    return State(market, 0, gangs(market), waiting, market.workers.copy(), market.ps.copy(), used, used_ps)
+    quota = np.array([market.worker_quota, market.ps_quota])
+    used = np.zeros((2, 2, quota.shape[1]), np.int64)
+    return State(market, gangs(market), [[] for _ in quota.T], quota, np.array([market.workers, market.ps]), used)
 
 
 def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | None]) -> Plan:
@@ -73,8 +71,7 @@ def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | Non
     running: list[Schedule] = []
     done: list[Schedule] = []
     while coming or running:
-        now = int(min([s.end for s in running] + [int(jobs.arrival[i]) for i in coming[-1:]]))
-        state = state._replace(now=now)
+        state.now = now = int(min([s.end for s in running] + [int(jobs.arrival[i]) for i in coming[-1:]]))
         for s in [s for s in running if s.end == now]:
             state.hold(s, -1)
             running.remove(s)
@@ -117,15 +114,13 @@ def reach(market: Market, ps: IntArray) -> IntArray:
     return np.asarray(np.where(ps > 0, np.searchsorted(needed, ps, side="right") - 1, 0), np.int64)
 
 
-def place(
-    state: State, job: int, workers: IntArray, ps: IntArray, order: IntArray, is_shared: bool = False
-) -> Schedule | None:
+def place(state: State, job: int, free: IntArray, order: IntArray, is_shared: bool = False) -> Schedule | None:
     """Start a gang on free workers and parameter servers.
 
     Parameters
     ----------
-    workers, ps : array of int, shape (S,)
-        Free ones that it may use.
+    free : array of int, shape (2, S)
+        Those that it may use.
     order : array of int, shape (k,)
         Servers in the order in which they are tried for the parameter servers and give workers.
 
@@ -134,7 +129,7 @@ def place(
     Schedule or None
         On the first host that can feed the gang; workers are on other servers as far as `order` puts them there.
     """
-    market, size = state.market, int(state.gang[job])
+    market, size, (workers, ps) = state.market, int(state.gang[job]), free
     if workers.sum() < size:
         return None
     near = np.maximum(size - reach(market, ps), 0)

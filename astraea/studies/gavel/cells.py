@@ -10,8 +10,9 @@ from astraea.core.result import Result
 from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
-from astraea.gavel.ideal import simulate_ideal
 from astraea.gavel.policies import get_policy
+from astraea.gavel.rounds.ideal import IDEAL
+from astraea.gavel.rounds.mechanism import ROUNDS
 from astraea.gavel.simulate import Options, simulate
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
@@ -35,18 +36,15 @@ class Cell(NamedTuple):
     workers: tuple[int, ...]
     policy: str
     options: Options = Options()
-    is_ideal: bool = False  # as `simulate_ideal` does it, without rounds
+    is_ideal: bool = False  # whether the mechanism is `IDEAL`, without rounds
     believed: Throughputs | None = None  # what the policy is told of speeds, if not the truth
 
 
 def simulated(*arguments: Any) -> Result:
     """Simulate a `Cell`."""
     cell = Cell(*arguments)
-    policy = get_policy(cell.policy)
-    if cell.is_ideal:
-        result = simulate_ideal(cell.workload, cell.throughputs, cell.workers, policy, cell.options)
-    else:
-        result = simulate(*cell[:3], policy, cell.options, believed=cell.believed)
+    policy, mechanism = get_policy(cell.policy), IDEAL if cell.is_ideal else ROUNDS
+    result = simulate(*cell[:3], policy, cell.options, mechanism=mechanism, believed=cell.believed)
     result.provenance["source_sha256"] = digest("core", "gavel")
     return result
 

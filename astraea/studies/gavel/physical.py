@@ -81,18 +81,8 @@ def physical(trace: str, throughputs: Throughputs, *, seed: int) -> Workload:
     )
     speed = np.array([throughputs.alone(kind, int(size))[0] for kind, size in zip(kinds, gang, strict=True)])
     gaps = rng.standard_exponential(shape.jobs) * (3600.0 / shape.rate if shape.rate else 0.0)
-    return Workload(
-        name=f"physical cluster, {trace}",
-        job_id=tuple(map(str, range(shape.jobs))),
-        job_type=kinds,
-        scale_factor=gang,
-        total_steps=3600.0 * rng.uniform(shape.shortest, shape.longest, shape.jobs) * speed,
-        arrival_time=np.cumsum(gaps) - gaps[0],
-        weight=np.ones(shape.jobs),
-        slo=np.full(shape.jobs, np.inf),
-        entity=np.zeros(shape.jobs, np.int64),
-        entity_weight=np.ones(1),
-    )
+    steps = 3600.0 * rng.uniform(shape.shortest, shape.longest, shape.jobs) * speed
+    return Workload.of(f"physical cluster, {trace}", kinds, gang, steps, np.cumsum(gaps) - gaps[0])
 
 
 def table3_grid(scale: str = "paper", table: str = "", folder: str = "") -> Grid:

@@ -72,7 +72,7 @@ def moment_of(workload: Workload, throughputs: Throughputs, workers: Sequence[in
     """All jobs of a workload just arrived, with the pairs that gain from sharing where these are asked for."""
     count = np.array(workers, np.int64)
     speeds = Speeds(workload, throughputs, count, 1)
-    offered = speeds.pairs(np.arange(len(workload)), workload.scale_factor, PAIR_GAIN) if pairs else None
+    offered = speeds.pairs(np.arange(len(workload)), PAIR_GAIN) if pairs else None
     return moment(
         speeds.alone,
         count,

@@ -8,12 +8,10 @@ import numpy as np
 import pandas as pd
 
 from astraea.market.example import ROUNDS, THETA, small_market, worked_example
-from astraea.market.policies.astraea.batches import astraea_market
+from astraea.market.policies.astraea.batches import astraea_market, division
 from astraea.market.policies.astraea.capacity import empty_round, occupy, price
 from astraea.market.policies.astraea.empty_cluster import demand
-from astraea.market.policies.astraea.max_revenue import best_schedule, max_ideal_revenue
-from astraea.market.policies.astraea.placement import cost, min_cost_d, spread
-from astraea.market.policies.astraea.round import division
+from astraea.market.policies.astraea.max_revenue import best_schedule, cost, max_ideal_revenue, min_cost_d, spread
 
 J11, J12, J21, J22 = range(4)
 SLOTS: Final = 4

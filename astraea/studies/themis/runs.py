@@ -24,11 +24,10 @@ from astraea.core.result import Result
 from astraea.experiments.run import Call
 from astraea.themis.agent import Agent
 from astraea.themis.apps import Workload
-from astraea.themis.arbiter import Arbiter
+from astraea.themis.arbiter import Arbiter, Policy
 from astraea.themis.auction import Bid
 from astraea.themis.policies import get_policy
 from astraea.themis.policies.themis import bid, give_leftovers, hold_auction, worst_first
-from astraea.themis.policy import Policy
 from astraea.themis.simulate import simulate
 from astraea.themis.workload import sample_workload
 

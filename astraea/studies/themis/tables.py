@@ -26,11 +26,10 @@ from astraea.experiments.grid import Grid, points
 from astraea.studies.scales import at_scale, searches
 from astraea.studies.themis.auctions import PROPERTIES, failures
 from astraea.studies.themis.runs import APP_COLUMNS, VARIANTS, Cell, run_of
-from astraea.themis.apps import App, Workload
+from astraea.themis.apps import App, Workload, rungs, survivors
 from astraea.themis.loss_curves import estimated_length
 from astraea.themis.metrics import LATE, rho_summary
 from astraea.themis.policies import POLICIES
-from astraea.themis.successive_halving import rungs, survivors
 from astraea.themis.workload import MACHINES
 
 CASES: Final = ("neither", "late only", "lacks GPU-time only", "both")

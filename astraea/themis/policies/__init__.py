@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from inspect import signature
 from typing import Any, Final
 
-from astraea.core.checks import number
+from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
+from astraea.themis.arbiter import Policy
 from astraea.themis.policies.astraea import astraea
 from astraea.themis.policies.baselines import gandiva, optimus, slaq, strawman, tiresias
-from astraea.themis.policies.themis import themis
-from astraea.themis.policy import Policy
+from astraea.themis.policies.themis import F, themis
 
 POLICIES: Final[dict[str, Callable[..., None]]] = {
     "themis": themis, "tiresias": tiresias, "optimus": optimus, "gandiva-packing": gandiva, "slaq": slaq,
@@ -29,12 +28,11 @@ def get_policy(name: str, **parameters: Any) -> Policy:
     InputError
         If there is no such policy or parameter, or it is not in [0, 1].
     """
-    if name not in POLICIES:
-        raise InputError(f"policy must be one of {', '.join(POLICIES)}, got {name!r}")
-    chosen = {key: p.default for key, p in signature(POLICIES[name]).parameters.items() if key != "arbiter"}
+    decide = POLICIES[one_of(name, POLICIES, "policy")]
+    known = {"f": F} if name == "themis" else {}
     for key, value in parameters.items():
-        if key not in chosen:
+        if key not in known:
             raise InputError(f"policy {name} takes no parameter {key!r}")
         number(value, key, least=0, most=1)
-        chosen[key] = value
-    return Policy(name, partial(POLICIES[name], **chosen), chosen)
+    chosen = known | parameters
+    return Policy(name, partial(decide, **chosen), chosen)

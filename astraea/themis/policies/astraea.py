@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from astraea.core.metrics import DAY
 from astraea.themis.agent import Agent
-from astraea.themis.arbiter import Arbiter
-from astraea.themis.policy import best_first
+from astraea.themis.arbiter import Arbiter, best_first
 
 
 def astraea(arbiter: Arbiter) -> None:

@@ -6,8 +6,7 @@ import numpy as np
 
 from astraea.themis.agent import Agent
 from astraea.themis.apps import MODELS
-from astraea.themis.arbiter import Arbiter
-from astraea.themis.policy import all_it_wants, best_first
+from astraea.themis.arbiter import Arbiter, all_it_wants, best_first
 
 
 def tiresias(arbiter: Arbiter) -> None:

@@ -18,18 +18,21 @@ in the auction gets no leftovers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.random import lottery, number_of_bidders
 from astraea.themis.agent import Agent
-from astraea.themis.arbiter import Arbiter
+from astraea.themis.arbiter import Arbiter, all_it_wants
 from astraea.themis.auction import Bid, auction
-from astraea.themis.policy import all_it_wants
+
+F: Final = 0.8
+"""Part of the apps that want GPUs and do not bid, unless it is given ([Mahajan2020])."""
 
 
-def themis(arbiter: Arbiter, f: float = 0.8) -> None:
+def themis(arbiter: Arbiter, f: float = F) -> None:
     """One round: probe, filter, auction, leftovers. The worst part 1 - `f` bids, at least one app: 0 all, 1 one."""
     wanting = worst_first(arbiter)
     n = number_of_bidders(len(wanting), f)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gavel_small import workload
+from gavel_small import pair, workload
 
 from astraea.gavel.policies import POLICIES, get_policy
 from astraea.gavel.simulate import simulate
@@ -36,7 +36,7 @@ def test_each_type_is_there_twice():
             expected = compact.alone(kind, size, consolidated=consolidated)
             assert split.alone(kind, size)[columns].tolist() == expected.tolist()
     one, other = compact.configurations[0], compact.configurations[5]
-    assert split.pair(one, other)[:, 3:].tolist() == compact.shared[1, 0, 5].tolist()
+    assert pair(split, one, other)[:, 3:].tolist() == compact.shared[1, 0, 5].tolist()
 
 
 @pytest.mark.parametrize("policy", ["las-het", "ftf-het", "makespan-het", "ltgf-het"])
