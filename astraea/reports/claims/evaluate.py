@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
@@ -33,11 +33,12 @@ _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astra
 
 
 class Statement(NamedTuple):
-    """How a statement is checked: the rule, the table, and the trace `on` which, if not on each that is there."""
+    """How a statement is checked: the rule, the rows of which table, and on which trace, if not on each there is."""
 
-    judge: Callable[..., Judged]
+    judge: Callable[[Source], Judged]
     table: str
     on: str
+    where: Mapping[str, Any]
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
@@ -53,7 +54,7 @@ def read_statements(path: Path) -> dict[str, Statement]:
     return {id: _statement(f"{path.name}, {id}", **entry) for id, entry in entries.items()}
 
 
-def _statement(place: str, rule: str = "", table: str = "", on: str = "", **given: object) -> Statement:
+def _statement(place: str, rule: str = "", table: str = "", on: str = "", where: Any = None, **given: Any) -> Statement:
     if rule not in RULES:
         raise InputError(f"{place}: there is no rule {rule!r}; there are: {', '.join(sorted(RULES))}")
     if not table:
@@ -64,7 +65,7 @@ def _statement(place: str, rule: str = "", table: str = "", on: str = "", **give
     except TypeError as err:
         takes = ", ".join([*signature.parameters][1:]) or "nothing"
         raise InputError(f"{place}: rule {rule}: {err}; it takes: {takes}") from None
-    return Statement(partial(RULES[rule], **given), table, on)
+    return Statement(partial(RULES[rule], **given), table, on, where or {})
 
 
 STATEMENTS: Final[Mapping[str, Statement]] = {
@@ -122,9 +123,9 @@ def evaluate(folder: str | Path) -> pd.DataFrame:
         for trace in _traces(folder, id, claim["trace"], relation):
             measured, verdict, missing = "", NOT_YET, ""
             if id in STATEMENTS:
-                judge, table, on = STATEMENTS[id]
+                judge, table, on, where = STATEMENTS[id]
                 try:
-                    measured, verdict = judge(Source(read, papers, table, on or trace, id))
+                    measured, verdict = judge(Source(read, papers, table, on or trace, id, where))
                 except Missing as err:
                     missing = str(err)
             rows.append({**shown, "trace": trace, "measured": measured, "verdict": verdict, "note": missing})

@@ -90,9 +90,9 @@ def saved_without_misses(source: Source, *, policy: str, baseline: str) -> Judge
 
 
 @rule
-def solved_within(source: Source, *, policy: str, jobs: int) -> Judged:
+def solved_within(source: Source, *, jobs: int) -> Judged:
     """``<``: seconds for one solve with so many jobs."""
-    frame = source("jobs", "seconds", policy=policy)
+    frame = source("jobs", "seconds")
     most, seconds = frame.sort_values("jobs")[["jobs", "seconds"]].to_numpy(dtype=float)[-1]
     shown = f"{number(seconds, 's')} for {most:.0f} jobs"
     if most < jobs:

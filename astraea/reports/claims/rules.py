@@ -56,13 +56,17 @@ def reader(folder: Path) -> Callable[[str], pd.DataFrame]:
 
 @dataclass(frozen=True)
 class Source:
-    """The table of one statement on one trace, and what the papers say, by statement."""
+    """The rows of one statement on one trace, and what the papers say, by statement.
+
+    `where` gives the value, or a list of values, that columns have in these rows.
+    """
 
     read: Callable[[str], pd.DataFrame]
     papers: Mapping[str, float]
     table: str
     trace: str
     id: str
+    where: Mapping[str, Any]
 
     @property
     def paper(self) -> float:
@@ -74,35 +78,36 @@ class Source:
         """Name of the table's file."""
         return f"{self.table}_{self.trace}.csv"
 
-    def __call__(self, *columns: str, **where: Any) -> pd.DataFrame:
-        """Rows that have a value in these columns, and in those of `where` this value.
+    def __call__(self, *columns: str) -> pd.DataFrame:
+        """Rows that have a value in these columns.
 
         Raises `Missing` if the table or such a row is not there, and `InputError` if the table lacks a column.
         """
         frame = self.read(self.file)
-        lost = [c for c in (*where, *columns) if c not in frame]
+        needed = [*self.where, *columns]
+        lost = [c for c in needed if c not in frame]
         if lost:
             raise InputError(f"{self.file}: column {lost[0]!r} is missing; found {', '.join(map(str, frame.columns))}")
-        frame = frame.dropna(subset=[*where, *columns], how="any")
-        for column, value in where.items():
-            frame = frame[frame[column] == value]
+        frame = frame.dropna(subset=needed)
+        for column, value in self.where.items():
+            frame = frame[frame[column].isin(value if isinstance(value, list) else [value])]
             if frame.empty:
                 raise self.lacks(value, column)
         return frame
 
-    def means(self, column: str, *needed: Any, by: str = "scheduler", **where: Any) -> pd.Series[float]:
+    def means(self, column: str, *needed: Any, by: str = "scheduler") -> pd.Series[float]:
         """Mean over seeds or trials of each scheduler, all that are needed among them.
 
         Of policies, for the most jobs, where their number is varied.
         """
-        frame = self(by, column, **where)
+        frame = self(by, column)
         if by == "policy" and "jobs" in frame:
             frame = frame[frame["jobs"] == frame["jobs"].max()]
         return self.having(frame.groupby(by)[column].mean(), *needed)
 
-    def wide(self, column: str, *needed: Any, index: list[str], by: str = "scheduler", **where: Any) -> pd.DataFrame:
+    def wide(self, column: str, *needed: Any, index: list[str], by: str = "scheduler") -> pd.DataFrame:
         """Mean over seeds or trials: a row per value of `index`, ascending, and a column per scheduler."""
-        frame = self(by, *index, column, **where)
+        frame = self(by, *index, column)
         return self.having(frame.pivot_table(index=index, columns=by, values=column), *needed)
 
     def having(self, found: Found, *needed: Any) -> Found:
@@ -182,11 +187,11 @@ def weakest(verdicts: Sequence[str]) -> str:
 
 
 @rule
-def mean_share(
-    source: Source, *, where: Mapping[str, Any], column: str = "share", points: float | None = None
-) -> Judged:
-    """``=``: a share in some rows, mean over seeds."""
-    return equal(source, 100 * float(source(column, **where)[column].mean()), "%", points)
+def share(source: Source, *, column: str = "share", rest: bool = False, points: float | None = None) -> Judged:
+    """``=``: the shares of all rows together, or with `rest` what they leave; mean over seeds."""
+    rows = source(column)
+    found = float(rows[column].sum()) / (rows["seed"].nunique() if "seed" in rows else 1)
+    return equal(source, 100 * (1 - found if rest else found), "%", points)
 
 
 @rule
@@ -198,10 +203,9 @@ def ratio(source: Source, *, by: str, column: str, of: Any, to: Any, bound: bool
 
 
 @rule
-def bounded(source: Source, *, column: str, by: Sequence[str], base: float = 1.0, unit: str = "",
-            where: Mapping[str, Any] | None = None) -> Judged:  # fmt: skip
+def bounded(source: Source, *, column: str, by: Sequence[str], base: float = 1.0, unit: str = "") -> Judged:
     """``<=``: the largest mean over seeds or trials of all settings, against the value and its excess over `base`."""
-    got = float(source(*by, column, **(where or {})).groupby(list(by))[column].mean().max())
+    got = float(source(*by, column).groupby(list(by))[column].mean().max())
     return number(got, unit), at_most(got, source.paper, base)
 
 
@@ -216,16 +220,14 @@ def lowest_of(source: Source, *, column: str, ours: str, others: Sequence[str], 
         got = source.having(trials.groupby("scheduler").mean(), ours, *others)
     else:
         got = source.means(column, ours, *others)
-    shown = ", ".join(f"{name} {got[name]:.3g}" for name in (ours, *others))
+    shown = ", ".join(f"{name} {as_text(got[name], column)}" for name in (ours, *others))
     return shown, most([bool(got[ours] < got[name]) for name in others])
 
 
 @rule
-def monotone(
-    source: Source, *, by: str, column: str, rising: bool, every: bool = False, where: Mapping[str, Any] | None = None
-) -> Judged:
+def monotone(source: Source, *, by: str, column: str, rising: bool, every: bool = False) -> Judged:
     """``monotone``: the trend of means over seeds or trials as `by` grows; all of them are shown, or the ends."""
-    frame = source(by, column, **(where or {}))
+    frame = source(by, column)
     got = frame[np.isfinite(frame[by])].groupby(by)[column].mean()
     shown = [f"{as_text(y, column)} at {setting(x, by)}" for x, y in got.items()]
     return ", ".join(shown if every else (shown[0], shown[-1])), trend(got.tolist(), rising)
@@ -254,18 +256,18 @@ def lowest_inside(source: Source, *, by: str, columns: list[str], low: float, hi
 
 
 @rule
-def printed_values(source: Source, *, quantity: str, tolerance: float = 0.0, unit: str | None = None) -> Judged:
+def printed_values(source: Source, *, tolerance: float = 0.0, unit: str | None = None) -> Judged:
     """``=``: every value of a worked example that the paper prints, within a tolerance. In direction: within two."""
-    frame = source("paper", "value", quantity=quantity)
+    frame = source("paper", "value")
     off = float((frame["value"] - frame["paper"]).abs().max())
     shown = ", ".join(f"{v:.2f}" if unit is None else number(v, unit) for v in frame["value"])
     return shown, graded(off <= tolerance + 1e-9, off <= 2 * tolerance)
 
 
 @rule
-def no_counter_example(source: Source, *, name: str, what: str) -> Judged:
+def no_counter_example(source: Source, *, what: str) -> Judged:
     """``property``: no random instance has it violated."""
-    found = source("instances", "violations", property=name)
+    found = source("instances", "violations")
     tried, failed = (int(found[column].iloc[0]) for column in ("instances", "violations"))
     if tried < 1:
         raise Missing("no instance was tried")
@@ -288,5 +290,5 @@ def as_text(x: float, column: str) -> str:
         return f"{x / 3600:.2f} h"
     if column == "average_slowdown":
         return f"{x:.3g}"
-    units = {"max_rho": "", "gpu_time": "GPU-h"}
+    units = {"max_rho": "", "alpha": "", "gpu_time": "GPU-h"}
     return number(x, units[column]) if column in units else number(100 * x, "%")

@@ -17,19 +17,19 @@ FULL: Final = 0.995
 
 
 @rule
-def postponed(source: Source, *, quantity: str, beyond: int) -> Judged:
+def postponed(source: Source, *, beyond: int) -> Judged:
     """``exists``: the interval in which a job of the worked example runs comes after another one (§4.2)."""
-    interval = float(source("value", quantity=quantity)["value"].iloc[0])
+    interval = float(source("value")["value"].iloc[0])
     return f"runs in interval {interval:.0f}", graded(interval > beyond)
 
 
 @rule
-def earns_more(source: Source, *, varied: str, baseline: str) -> Judged:
-    """``=``: Astraea's total revenue over a baseline's, linear utility.
+def earns_more(source: Source, *, baseline: str) -> Judged:
+    """``=``: Astraea's total revenue over a baseline's.
 
     A baseline that earns less than nothing in total has no ratio: in direction, then, if Astraea earns more.
     """
-    frame = source("scheduler", "revenue", varied=varied, utility="linear")
+    frame = source("scheduler", "revenue")
     total = source.having(frame.groupby("scheduler")["revenue"].sum(), ASTRAEA, baseline)
     ours, theirs = float(total[ASTRAEA]), float(total[baseline])
     if theirs <= 0:
@@ -40,14 +40,14 @@ def earns_more(source: Source, *, varied: str, baseline: str) -> Judged:
 @rule
 def close_to_optimum(source: Source) -> Judged:
     """``>``: Astraea's performance ratio in every setting (Fig 5)."""
-    got = source.wide("ratio", ASTRAEA, index=SETTING)[ASTRAEA]
+    got = source(*SETTING, "ratio").groupby(SETTING)["ratio"].mean()
     return f"{got.min():.3g} to {got.max():.3g}", most((got > source.paper).to_list())
 
 
 @rule
 def drop(source: Source) -> Judged:
     """``<=``: from the fewest jobs to the most, for the number of servers where that is worst (Fig 5)."""
-    by_jobs = source.wide("ratio", index=["servers"], by="jobs", scheduler=ASTRAEA)
+    by_jobs = source.wide("ratio", index=["servers"], by="jobs")
     jobs = by_jobs.columns
     if len(jobs) < 2:
         raise Missing("there is one number of jobs only")
@@ -77,9 +77,9 @@ def absolutely_fair(source: Source, *, scheduler: str) -> Judged:
 
 
 @rule
-def better_underestimated(source: Source, *, load: str, percent: int) -> Judged:
+def better_underestimated(source: Source, *, percent: int) -> Judged:
     """``ordering``: revenue at a part of the estimated maximal price against everything above 100 % (Fig 11)."""
-    got = source.means("revenue", by="percent", load=load)
+    got = source.means("revenue", by="percent")
     over = got[got.index > 100]
     if percent not in got.index or over.empty:
         raise Missing(f"{percent} % and an overestimate are not both there")

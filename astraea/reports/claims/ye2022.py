@@ -8,9 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
-from astraea.core.arrays import FloatArray
 from astraea.reports.claims.rules import (
     DIRECTION,
     HOLDS,
@@ -22,6 +20,7 @@ from astraea.reports.claims.rules import (
     as_text,
     equal,
     graded,
+    lowest_of,
     most,
     number,
     rule,
@@ -37,30 +36,6 @@ SIX_GPUS: Final = 6
 
 
 @rule
-def total_share(source: Source, *, by: str, among: Sequence[str], points: float) -> Judged:
-    """``=``: shares of the jobs, or of the GPU time, of some classes, added up; mean over seeds."""
-    frame = source("share", by)
-    repeated = frame["seed"].nunique() if "seed" in frame else 1
-    return equal(source, 100 * float(frame["share"][frame[by].isin(among)].sum()) / repeated, "%", points)
-
-
-@rule
-def running_longer(source: Source, *, demand: str, limit: float, longer: bool, points: float) -> Judged:
-    """``=``: jobs of a demand that run less, or longer, than `limit` [s] (Fig 3)."""
-    frame = source("running_time", "share", demand=demand)
-    share = float(_distribution(frame, demand, np.array([limit]))[0])
-    return equal(source, 100 * (1 - share if longer else share), "%", points)
-
-
-def _distribution(frame: pd.DataFrame, demand: str, at: FloatArray) -> FloatArray:
-    """Distribution function of a class at some values."""
-    part = frame[frame["demand"] == demand].sort_values("running_time")
-    below = np.searchsorted(part["running_time"], at, side="right")
-    shares: FloatArray = np.r_[0.0, part["share"].cummax()]
-    return shares[below]
-
-
-@rule
 def larger_run_longer(source: Source) -> Judged:
     """No distribution function lies above that of a smaller demand, by more than 2 points, anywhere (Fig 3).
 
@@ -69,7 +44,11 @@ def larger_run_longer(source: Source) -> Judged:
     frame = source("demand", "running_time", "share")
     classes = sorted(frame["demand"].unique(), key=lambda c: (c.startswith(">"), float(c.strip("><=").split("-")[0])))
     grid = np.unique(frame["running_time"])
-    curves = [_distribution(frame, c, grid) for c in classes]
+    curves = []
+    for c in classes:
+        part = frame[frame["demand"] == c].sort_values("running_time")
+        below = np.searchsorted(part["running_time"], grid, side="right")
+        curves.append(np.r_[0.0, part["share"].cummax()][below])
     worst = max((float((b - a).max()) for a, b in itertools.pairwise(curves)), default=np.nan)
     shown = f"a larger class lies above a smaller one by at most {100 * max(worst, 0):.3g} points"
     return shown, graded(worst <= 0.02, float((curves[-1] - curves[0]).mean()) < 0)
@@ -117,12 +96,12 @@ def some_slow(source: Source) -> Judged:
 
 
 @rule
-def windows(source: Source, *, mechanism: str, jobs: Sequence[str], minutes: float) -> Judged:
+def windows(source: Source, *, jobs: Sequence[str], minutes: float) -> Judged:
     """``=``: each job's share of the GPU time is the paper's in every window of the example, within half a point.
 
     In direction: on average over the windows (Fig 6).
     """
-    grants = source("job_id", "demand", "start", "end", mechanism=mechanism)
+    grants = source("job_id", "demand", "start", "end")
     last, length = float(grants.groupby("job_id")["end"].max().min()), 60 * minutes
     shares = []  # of each window, those of the jobs
     for start in np.arange(0.0, last - length + 1e-6, 60.0):
@@ -162,10 +141,8 @@ def largest_over_ours(source: Source, *, column: str) -> Judged:
 @rule
 def lowest(source: Source, *, column: str) -> Judged:
     """``ordering``: ASTRAEA has the lowest value of all seven schedulers; "not yet" if not all are there to tell."""
-    got = source.means(column, "astraea")
-    others = [n for n in SEVEN[1:] if n in got]
-    shown = ", ".join(f"{n} {as_text(got[n], column)}" for n in ("astraea", *others))
-    return _of_seven(shown, most([bool(got["astraea"] < got[n]) for n in others]), others)
+    others = [n for n in SEVEN[1:] if n in source.means(column)]
+    return _of_seven(*lowest_of(source, column=column, ours=SEVEN[0], others=others), others)
 
 
 @rule
