@@ -77,4 +77,3 @@ def _stop(sentence: str, code: int = BAD_INPUT) -> int:
     """Say what went wrong, on one line."""
     print(f"astraea: {' '.join(sentence.splitlines())}", file=sys.stderr)
     return code
-

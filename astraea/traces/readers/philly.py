@@ -20,8 +20,7 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_DEMAND, printable, refuse, refuse_others
-from astraea.traces.readers.assemble import NO_TIME, Rows, frame, reasons
-from astraea.traces.readers.table import parse_dates, read_json, to_seconds
+from astraea.traces.readers.table import NO_TIME, Rows, frame, parse_dates, read_json, reasons, to_seconds
 
 LOG: Final = "cluster_job_log"
 _STATES: Final = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
@@ -39,8 +38,7 @@ def read_philly(path: Path) -> Rows:
     where = [f'{log}, job {i + 1} ("{printable(e.get("jobid"))}")' for i, e in enumerate(entries)]
     columns = {key: _words(entries, key, where) for key in ("jobid", "vc", "status", "submitted_time")}
     refuse_others(columns["status"], _STATES, "status", where)
-    submit = parse_dates(columns["submitted_time"], "submitted_time", where)
-    refuse(np.isnat(submit), columns["submitted_time"], "submitted_time", where, "a time YYYY-MM-DD HH:MM:SS")
+    submit = parse_dates(columns["submitted_time"], "submitted_time", where, absent=())
     users = [e.get("user") for e in entries]
     attempts, gpus = _attempts(entries, where)
     n = len(entries)
