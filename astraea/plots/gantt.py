@@ -1,23 +1,27 @@
-"""Schedules as pictures: who holds which GPUs when."""
+"""Schedules as pictures: who holds which GPUs when, and what share each job has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
 from astraea.core.arrays import IntArray
 from astraea.plots.axes import name_axis
 from astraea.plots.style import OTHERS, style
 
+HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+"""Of the entities, in order; their jobs become lighter one after another."""
 
-def gantt(
-    grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu", labels: Mapping[str, str] | None = None
-) -> Axes:
+LIGHTER: Final = 0.12
+"""How much further towards white each job is than the one before, for six jobs."""
+
+
+def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu") -> Axes:
     """Who holds which GPUs when: one box per lease, one colour per job, its name inside.
 
     Parameters
@@ -28,8 +32,6 @@ def gantt(
         GPUs of the cluster [GPU].
     rows : {"gpu", "job"}
         What the vertical axis lists.
-    labels : mapping, optional
-        Another name for each job.
     """
     table = gpu_rows(grants, gpus)
     jobs = list(dict.fromkeys(sorted(grants["job_id"])))
@@ -42,12 +44,11 @@ def gantt(
             ax.add_patch(Rectangle((box.start, bottom), box.end - box.start, tall, facecolor=OTHERS[k % len(OTHERS)],
                                    alpha=0.55, edgecolor="white", linewidth=1.2))  # fmt: skip
             if box.end - box.start > 0.03 * (high - low):
-                text = (labels or {}).get(box.job_id, str(box.job_id)) if rows == "gpu" else f"{box.demand}"
+                text = str(box.job_id) if rows == "gpu" else f"{box.demand}"
                 ax.text((box.start + box.end) / 2, bottom + tall / 2, text, ha="center", va="center", fontsize=8)
         count = gpus if rows == "gpu" else len(jobs)
         ax.set(xlim=(low, high), ylim=(0, count))
-        ax.set_yticks(np.arange(count) + 0.5, [str(i + 1) for i in range(gpus)] if rows == "gpu" else
-                      [(labels or {}).get(j, str(j)) for j in jobs])  # fmt: skip
+        ax.set_yticks(np.arange(count) + 0.5, [str(i + 1) for i in range(gpus)] if rows == "gpu" else jobs)
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False)
         name_axis(ax.xaxis, "time")
@@ -84,3 +85,37 @@ def gpu_rows(grants: pd.DataFrame, gpus: int) -> pd.DataFrame:
 def _blocks(gpus: IntArray) -> list[IntArray]:
     """Runs of neighbours among GPUs in ascending order."""
     return np.split(gpus, np.flatnonzero(np.diff(gpus) > 1) + 1)
+
+
+def stacked_area(frame: pd.DataFrame, ax: Axes) -> Axes:
+    """Stack the shares of jobs over time, jobs in order, each value holding until the next time step.
+
+    The columns of `frame` are job, entity, timestep, share; a job that is not there has no row.
+    """
+    wide = frame.pivot_table(index="timestep", columns="job", values="share").fillna(0.0)
+    entity = frame.groupby("job")["entity"].first()
+    at = wide.index.to_numpy(dtype=float)
+    step = at[-1] - at[-2] if len(at) > 1 else 1.0
+    edges = np.append(at, at[-1] + step)
+    values = np.vstack([wide.to_numpy(), wide.to_numpy()[-1]]).T
+    turn = entity.groupby(entity).cumcount()
+    with style():
+        ax.stackplot(
+            edges, values, step="post", edgecolor="white", linewidth=0.3,
+            colors=[shade(int(entity[m]), int(turn[m])) for m in wide.columns],
+        )  # fmt: skip
+        for e in sorted(entity.unique()):  # for the legend
+            ax.plot([], [], "s", color=shade(e, 0), label=f"entity {e}")
+        ax.set_xlim(edges[0], edges[-1])
+        ax.set_ylim(0, float(values.sum(axis=0).max()))
+        ax.grid(visible=False)
+        name_axis(ax.xaxis, "timestep")
+        name_axis(ax.yaxis, "share")
+    return ax
+
+
+def shade(entity: int, turn: int) -> tuple[float, float, float]:
+    """Colour of an entity's job."""
+    red, green, blue = to_rgb(HUES[entity % len(HUES)])
+    part = LIGHTER * (turn % 6)
+    return (red + part * (1 - red), green + part * (1 - green), blue + part * (1 - blue))
