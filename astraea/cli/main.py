@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 import astraea
-from astraea.cli import reports, simulations, workloads
+from astraea.cli import commands
 from astraea.core.errors import InputError, PolicyError
 
 BAD_INPUT: Final = 2
@@ -21,8 +21,8 @@ app: Final = click.Group(
     help=(astraea.__doc__ or "").partition("\n")[0],
     no_args_is_help=False,
     commands=[
-        simulations.simulate, simulations.sweep, simulations.lease_term, workloads.describe, workloads.policies,
-        workloads.data, reports.figures, reports.claims,
+        commands.simulate, commands.sweep, commands.lease_term, commands.describe, commands.policies, commands.data,
+        commands.figures, commands.claims,
     ],
 )  # fmt: skip
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)

@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.rounding import apportion
+from astraea.core.arrays import FloatArray, IntArray, apportion
 
 #: Sessions: a user submits the same kind of job several times in a row (log-normal number, mean about 5) ...
 SESSION_MEDIAN, SESSION_SPREAD, SESSION_MAX = 2.5, 1.2, 80

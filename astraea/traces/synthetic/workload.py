@@ -10,8 +10,7 @@ from typing import Final, Self
 import numpy as np
 import pandas as pd
 
-from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.rounding import apportion
+from astraea.core.arrays import FloatArray, IntArray, apportion
 from astraea.traces.synthetic import arrivals
 from astraea.traces.synthetic import jobs as draw
 from astraea.traces.synthetic.arrivals import DAY

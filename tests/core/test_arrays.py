@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from astraea.core.rounding import apportion
+from astraea.core.arrays import apportion
 
 
 @given(st.lists(st.floats(0.01, 1000.0), min_size=1, max_size=20), st.integers(0, 1000))
