@@ -11,7 +11,7 @@ import pytest
 from judging import Judge
 
 from astraea.core.errors import InputError
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
+from astraea.reports.claims.judging import DIRECTION, HOLDS, NOT_YET, OTHERWISE
 from astraea.reports.gallery import write_gallery
 
 BASELINES = ("tiresias", "optimus", "gandiva-packing", "slaq")

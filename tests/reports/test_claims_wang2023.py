@@ -11,7 +11,7 @@ from judging import Judge
 
 from astraea.core.errors import InputError
 from astraea.reports.claims.evaluate import STATEMENTS, read_claims
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
+from astraea.reports.claims.judging import DIRECTION, HOLDS, NOT_YET, OTHERWISE
 from astraea.reports.gallery import write_gallery
 from astraea.studies.market.example import example_table
 

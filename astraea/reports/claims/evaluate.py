@@ -22,14 +22,22 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.files import project_root
-from astraea.reports.claims import narayanan2020, wang2023, ye2022  # noqa: F401  they add their rules to RULES
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, RULES, Judged, Missing, Source, reader
+from astraea.reports.claims import narayanan2020, rules, wang2023, ye2022
+from astraea.reports.claims.judging import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Judged, Missing, Source, reader
 
 COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
 _VERDICTS: Final = {HOLDS: "hold", DIRECTION: "hold in direction", OTHERWISE: "do not hold", NOT_YET: "not yet"}
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
 """How the identifiers of a paper's statements begin."""
+
+RULES: Final[dict[str, Callable[..., Judged]]] = {
+    name: function
+    for module in (rules, ye2022, narayanan2020, wang2023)
+    for name, function in inspect.getmembers(module, inspect.isfunction)
+    if function.__module__ == module.__name__ and not name.startswith("_")
+}
+"""Every rule by its name."""
 
 
 class Statement(NamedTuple):

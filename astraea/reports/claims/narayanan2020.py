@@ -7,13 +7,13 @@ from typing import Final
 
 import pandas as pd
 
-from astraea.reports.claims.rules import Judged, Missing, Source, at_most, equal, graded, number, reaches, rule, weakest
+from astraea.reports.claims.judging import Judged, Missing, Source, at_most, equal, graded, number, reaches, weakest
 
 CLOSE: Final = 1.1
 """Two average JCTs that differ by less than this factor match."""
 
 
-def by_load(source: Source, column: str, *policies: str) -> pd.DataFrame:
+def _by_load(source: Source, column: str, *policies: str) -> pd.DataFrame:
     """Mean over seeds, one row per rate of arrival [jobs/h] that all of these policies have, in ascending order."""
     wide = source.wide(column, *policies, index=["jobs_per_hour"], by="policy")[list(policies)].dropna()
     if wide.empty:
@@ -21,35 +21,32 @@ def by_load(source: Source, column: str, *policies: str) -> pd.DataFrame:
     return wide
 
 
-@rule
 def largest_ratio(source: Source, *, column: str, baseline: str, better: str, bound: bool = False) -> Judged:
     """``up to``, or ``=`` at high load, or ``<=`` with `bound`: the largest ratio of two policies over all loads."""
-    wide = by_load(source, column, baseline, better)
+    wide = _by_load(source, column, baseline, better)
     ratio = wide[baseline] / wide[better]
     best = float(ratio.max())
     shown = f"{number(best, '' if bound else 'x')} at {ratio.idxmax():g} jobs/h"
     return shown, at_most(best, source.paper) if bound else reaches(best, source.paper)
 
 
-@rule
 def packing(source: Source, *, baseline: str, better: str) -> Judged:
     """``=`` where it pays most: space sharing as a program against Gandiva's, on both traces (§7.3)."""
     shown, verdicts = [], []
     for table, trace in (("gavel08", "single"), ("gavel09", "multiple")):
-        wide = by_load(replace(source, table=table, trace=f"continuous-{trace}"), "average_jct", baseline, better)
+        wide = _by_load(replace(source, table=table, trace=f"continuous-{trace}"), "average_jct", baseline, better)
         best = float((wide[baseline] / wide[better]).max())
         shown.append(f"{trace} {number(best, 'x')}")
         verdicts.append(reaches(best, source.paper))
     return ", ".join(shown), weakest(verdicts)
 
 
-@rule
 def beside_allox(source: Source) -> Judged:
     """``ordering``: LAS het. matches AlloX while load is moderate, and is ahead of it when it is high (§7.3).
 
     In direction: one of both.
     """
-    wide = by_load(source, "average_jct", "allox", "las-het")
+    wide = _by_load(source, "average_jct", "allox", "las-het")
     ratio = wide["las-het"] / wide["allox"]
     (half, moderate), (full, high) = ((ratio.index[k], ratio.iloc[k]) for k in (len(ratio) // 2, -1))
     right = [bool(moderate <= CLOSE), bool(high < 1)]
@@ -57,18 +54,16 @@ def beside_allox(source: Source) -> Judged:
     return shown, graded(all(right), any(right))
 
 
-@rule
 def estimated(source: Source) -> Judged:
     """``ordering``: with estimated throughputs as with measured ones, and below no space sharing (Fig 14).
 
     At the highest load. In direction: one of both.
     """
-    wide = by_load(source, "average_jct", "oracle", "estimated", "none").iloc[-1]
+    wide = _by_load(source, "average_jct", "oracle", "estimated", "none").iloc[-1]
     right = [bool(wide["estimated"] <= CLOSE * wide["oracle"]), bool(wide["estimated"] < wide["none"])]
     return ", ".join(f"{name} {x / 3600:.2f} h" for name, x in wide.items()), graded(all(right), any(right))
 
 
-@rule
 def less_than(source: Source, *, column: str, policy: str, other: str, points: float | None = None) -> Judged:
     """``=``: what a policy's mean is below another one's [%], within `points`, or 10 % of the paper's value.
 
@@ -80,7 +75,6 @@ def less_than(source: Source, *, column: str, policy: str, other: str, points: f
     return number(got, "%"), graded(near, got >= paper / 2)
 
 
-@rule
 def saved_without_misses(source: Source, *, policy: str, baseline: str) -> Judged:
     """``=`` for the ratio of costs, and no job misses its SLO. In direction: up to 2 % do."""
     cost = source.means("cost", baseline, policy, by="policy")
@@ -89,7 +83,6 @@ def saved_without_misses(source: Source, *, policy: str, baseline: str) -> Judge
     return f"{shown}, {number(missed, '%')} missed", weakest([verdict, graded(missed == 0, missed <= 2)])
 
 
-@rule
 def solved_within(source: Source, *, jobs: int) -> Judged:
     """``<``: seconds for one solve with so many jobs."""
     frame = source("jobs", "seconds")
@@ -100,7 +93,6 @@ def solved_within(source: Source, *, jobs: int) -> Judged:
     return shown, graded(seconds < source.paper)
 
 
-@rule
 def missed_deadlines(source: Source, *, policy: str) -> Judged:
     """``=``: the share of deadlines that a policy misses; in direction from half to twice the paper's."""
     share = 100 * float(source.means("missed", policy, by="policy")[policy])

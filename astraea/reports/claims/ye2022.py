@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from astraea.reports.claims.rules import (
+from astraea.reports.claims.judging import (
     DIRECTION,
     HOLDS,
     NOT_YET,
@@ -18,15 +18,13 @@ from astraea.reports.claims.rules import (
     Missing,
     Source,
     as_text,
-    equal,
     graded,
-    lowest_of,
     most,
     number,
-    rule,
     trend,
     weakest,
 )
+from astraea.reports.claims.rules import lowest_of
 
 SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")
 """Schedulers of the evaluation, §6.1.5."""
@@ -35,7 +33,6 @@ SIX_GPUS: Final = 6
 """GPUs of the example of Fig 6."""
 
 
-@rule
 def larger_run_longer(source: Source) -> Judged:
     """No distribution function lies above that of a smaller demand, by more than 2 points, anywhere (Fig 3).
 
@@ -54,7 +51,6 @@ def larger_run_longer(source: Source) -> Judged:
     return shown, graded(worst <= 0.02, float((curves[-1] - curves[0]).mean()) < 0)
 
 
-@rule
 def roles_swap(source: Source) -> Judged:
     """One tenant below 50 %, another above 90 %, and on a later day the roles are swapped (Fig 4).
 
@@ -75,7 +71,6 @@ def roles_swap(source: Source) -> Judged:
     return found
 
 
-@rule
 def large_wait_longer(source: Source) -> Judged:
     """Jobs of 4 GPUs and more wait longer on average, and more often over half an hour (Fig 5a).
 
@@ -88,14 +83,12 @@ def large_wait_longer(source: Source) -> Judged:
     return shown, graded(all(right), any(right))
 
 
-@rule
 def some_slow(source: Source) -> Judged:
     """``exists``: a class of jobs in which some have a slowdown above 5 (Fig 5b)."""
     share = source.means("slowdown_over_5", by="demand")
     return f"{100 * share.max():.3g} % of the jobs of demand {share.idxmax()}", graded(share.max() > 0)
 
 
-@rule
 def windows(source: Source, *, jobs: Sequence[str], minutes: float) -> Judged:
     """``=``: each job's share of the GPU time is the paper's in every window of the example, within half a point.
 
@@ -116,7 +109,6 @@ def windows(source: Source, *, jobs: Sequence[str], minutes: float) -> Judged:
     return (low if low == high else f"{low} to {high}"), verdict
 
 
-@rule
 def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
     """``=``: within 10 % of what the paper gives for this scheduler, as for others in statements beside this one.
 
@@ -131,21 +123,12 @@ def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
     return number(ours, "%"), graded(abs(ours - own) <= 0.1 * own, bool(same) and all(same))
 
 
-@rule
-def largest_over_ours(source: Source, *, column: str) -> Judged:
-    """``=``: the largest value of the others that are there over ASTRAEA's."""
-    got = source.means(column, "astraea")
-    return equal(source, float(got.reindex(SEVEN[1:]).max() / got["astraea"]), "x")
-
-
-@rule
 def lowest(source: Source, *, column: str) -> Judged:
     """``ordering``: ASTRAEA has the lowest value of all seven schedulers; "not yet" if not all are there to tell."""
     others = [n for n in SEVEN[1:] if n in source.means(column)]
     return _of_seven(*lowest_of(source, column=column, ours=SEVEN[0], others=others), others)
 
 
-@rule
 def larger_lead(source: Source, *, column: str, other: str) -> Judged:
     """``ordering``: the others' value over ASTRAEA's, geometric mean, is larger on this trace than on the other."""
     found = {t: replace(source, trace=t).means(column, "astraea") for t in (source.trace, other)}
@@ -163,7 +146,6 @@ def _of_seven(shown: str, verdict: str, others: Sequence[str]) -> Judged:
     return f"{shown} ({there} of 7 there)", NOT_YET if there < len(SEVEN) and verdict == HOLDS else verdict
 
 
-@rule
 def at_every_size(source: Source, *, columns: Sequence[str], falls: bool) -> Judged:
     """ASTRAEA is below Tiresias-L at every size of the cluster, or both fall as it grows; for every column.
 
