@@ -1,1 +1,1 @@
-"""The command line: arguments, commands, and how one is run."""
+"""The command line: commands, and the arguments that they share."""

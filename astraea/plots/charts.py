@@ -24,9 +24,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from astraea.core.files import write_atomically
 from astraea.core.statistics import box_stats, ecdf, mean_interval
+from astraea.plots.areas import gantt, heatmap, stacked_area, strips
 from astraea.plots.axes import name_axis, name_ticks
-from astraea.plots.gantt import gantt, stacked_area
-from astraea.plots.heatmap import heatmap, strips
 from astraea.plots.style import (
     LOOKS,
     OTHERS,

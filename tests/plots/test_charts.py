@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from astraea.core.errors import InputError
 from astraea.core.statistics import compared, crossing
 from astraea.plots import charts
+from astraea.plots.areas import gpu_rows
 from astraea.plots.axes import WORDS
-from astraea.plots.gantt import gpu_rows
 from astraea.plots.style import LOOKS, Look
 from astraea.studies.ye2022.evaluation import SCHEDULERS
 

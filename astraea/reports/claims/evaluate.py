@@ -122,21 +122,16 @@ def evaluate(folder: str | Path) -> pd.DataFrame:
         id, relation = claim["id"], claim["relation"]
         paper = f"{claim['value']} {claim['unit']}".strip() if relation != "<=" else f"≤ {claim['value']}"
         paper = f"{relation} {paper}" if relation in ("<", ">", "up to") else paper
-        shown = {
-            "id": id,
-            "where": f"{claim['source'].split()[0]} {claim['where']}",
-            "statement": f"{claim['subject']}: {claim['metric']}",
-            "paper": paper or relation,
-        }
+        where, statement = f"{claim['source'].split()[0]} {claim['where']}", f"{claim['subject']}: {claim['metric']}"
         for trace in _traces(folder, id, claim["trace"], relation):
             measured, verdict, missing = "", NOT_YET, ""
             if id in STATEMENTS:
-                judge, table, on, where = STATEMENTS[id]
+                judge, table, on, rows_of = STATEMENTS[id]
                 try:
-                    measured, verdict = judge(Source(read, papers, table, on or trace, id, where))
+                    measured, verdict = judge(Source(read, papers, table, on or trace, id, rows_of))
                 except Missing as err:
                     missing = str(err)
-            rows.append({**shown, "trace": trace, "measured": measured, "verdict": verdict, "note": missing})
+            rows.append((id, where, trace, statement, paper or relation, measured, verdict, missing))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

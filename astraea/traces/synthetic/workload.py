@@ -14,7 +14,6 @@ from astraea.core.arrays import FloatArray, IntArray, apportion
 from astraea.traces.synthetic import arrivals
 from astraea.traces.synthetic import jobs as draw
 from astraea.traces.synthetic.arrivals import DAY
-from astraea.traces.synthetic.habits import look_before_submitting
 from astraea.traces.trace import Trace
 
 HISTORY_DAYS, WINDOW_DAYS = 42, 14
@@ -126,7 +125,7 @@ class Workload:
         for t, gpus in enumerate(self.quota(self.home_gpus)):
             mine = np.flatnonzero(jobs["tenant"] == t)
             submit, demand, duration = (jobs[c].to_numpy()[mine] for c in ("submit_time", "demand", "duration"))
-            row[mine] = mine[look_before_submitting(submit, demand, duration, int(gpus))]
+            row[mine] = mine[arrivals.look_before_submitting(submit, demand, duration, int(gpus))]
         looked = jobs.iloc[row].reset_index(drop=True)
         looked["submit_time"] = jobs["submit_time"]
         return looked

@@ -1,18 +1,19 @@
-"""Schedules as pictures: who holds which GPUs when, and what share each job has."""
+"""Pictures made of areas: who holds which GPUs when, what share each job has, and coloured cells."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.colors import LogNorm, Normalize, to_rgb
 from matplotlib.patches import Rectangle
 
 from astraea.core.arrays import IntArray
-from astraea.plots.axes import name_axis
-from astraea.plots.style import OTHERS, style
+from astraea.plots.axes import SECONDS, name_axis, named, with_unit
+from astraea.plots.style import OTHERS, look, ordered, style
 
 HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """Of the entities, in order; their jobs become lighter one after another."""
@@ -119,3 +120,46 @@ def shade(entity: int, turn: int) -> tuple[float, float, float]:
     red, green, blue = to_rgb(HUES[entity % len(HUES)])
     part = LIGHTER * (turn % 6)
     return (red + part * (1 - red), green + part * (1 - green), blue + part * (1 - blue))
+
+
+def heatmap(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes) -> Axes:
+    """One coloured cell for each `x` and `y`; the colour is neutral at 1."""
+    import seaborn as sns  # takes a second to import, and only this figure needs it
+
+    table = frame.pivot_table(index=y, columns=x, values=value, sort=False)
+    with style():
+        sns.heatmap(table, ax=ax, cmap="RdBu", center=1.0, vmin=0.0, vmax=2.0, linewidths=0.4,
+                    cbar_kws={"label": named(value)[0]})  # fmt: skip
+        ax.set_xlabel(named(x)[0])
+        ax.set_ylabel(named(y)[0])
+        ax.tick_params(length=0, labelrotation=0)
+    return ax
+
+
+def strips(frame: pd.DataFrame, value: str, by: str, ax: Axes, *, log: bool = False, ticks: Sequence[float]) -> Axes:
+    """One row of colours per class over time [s], light for small values; NaN and, with `log`, 0 are white.
+
+    `ticks` are the values at the colour bar; its ends are their smallest and largest.
+    """
+    names = ordered(frame[by])
+    table = frame.pivot_table(index=by, columns="time", values=value).loc[names]
+    times = table.columns.to_numpy(dtype=float)
+    edges = np.append(times, times[-1] + (times[-1] - times[-2] if len(times) > 1 else SECONDS["h"]))
+    cells = np.ma.masked_invalid(table.where(table > 0).to_numpy() if log else table.to_numpy())
+    scale = LogNorm if log else Normalize
+    with style():
+        ax.grid(visible=False)
+        mesh = ax.pcolormesh(edges, np.arange(len(names) + 1), cells, cmap="YlOrRd" if log else "YlGnBu",
+                             norm=scale(min(ticks), max(ticks)), rasterized=True)  # fmt: skip
+        ax.hlines(range(1, len(names)), edges[0], edges[-1], color="white", linewidth=1.5)
+        ax.set_yticks(np.arange(len(names)) + 0.5, [look(name).label for name in names])
+        ax.invert_yaxis()
+        ax.tick_params(axis="y", length=0)
+        name_axis(ax.xaxis, "time")
+        word, unit = named(value)
+        texts = [f"{100 * t:g}" if unit == "share" else f"{t:g}" for t in ticks]
+        bar = ax.figure.colorbar(mesh, ax=ax, location="top", aspect=40, pad=0.02)
+        bar.set_ticks(list(ticks), labels=texts)
+        bar.ax.minorticks_off()
+        bar.set_label(with_unit(word, "%" if unit == "share" else unit))
+    return ax
