@@ -160,7 +160,7 @@ def _print_parameters(table: dict[str, Any]) -> None:
 
 @app.command(cls=args.Command, short_help="make every figure, table and claim")
 @click.option("--trace", metavar="TRACE", help="a workload or a path; both synthetic traces if not given")
-@click.option("--scale", default="paper", metavar="NAME", help="{studies.ye2022.evaluation:SCALES}; default paper")
+@click.option("--scale", default="paper", metavar="NAME", help="{studies.scales:SCALES}; default paper")
 @click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04_fairness")
 @args.parallel
 def figures(trace: str | None, scale: str, only: str | None) -> int:
