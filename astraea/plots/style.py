@@ -30,14 +30,12 @@ class Look(NamedTuple):
     marker: str = "o"
 
 
-def _read_looks(path: Path) -> dict[str, Look]:
-    """Looks by name; a list of lengths of dashes and gaps becomes a line style."""
-    with path.open("rb") as file:
-        looks = {name: Look(**entry) for name, entry in tomllib.load(file).items()}
-    return {n: k if isinstance(k.line, str) else k._replace(line=(0, tuple(k.line))) for n, k in looks.items()}
+_listed = tomllib.loads(Path(__file__).with_name("looks.toml").read_text(encoding="utf-8"))
+for _entry in _listed.values():
+    if isinstance(_dashes := _entry.get("line"), list):  # lengths of dashes and gaps
+        _entry["line"] = (0, tuple(_dashes))
 
-
-LOOKS: Final = _read_looks(Path(__file__).with_name("looks.toml"))
+LOOKS: Final = {name: Look(**entry) for name, entry in _listed.items()}
 """Looks by name, in the order in which every figure and table shows them."""
 
 REFERENCE: Final[dict[str, Any]] = {"color": "#444444", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 1}

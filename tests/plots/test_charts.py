@@ -104,8 +104,6 @@ def test_compared_pairs_seeds() -> None:
     few = compared(frame[frame["seed"] < 2], "y")
     assert few["finding"].tolist() == ["too few to tell"] * 3
     assert few["low"].isna().all()
-    twice = pd.concat([frame.assign(size=1), frame.assign(size=2)])
-    assert compared(twice, "y", pair=["seed", "size"])["n"].tolist() == [6, 6, 6]
 
 
 def test_crossing() -> None:

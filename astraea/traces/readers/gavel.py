@@ -17,7 +17,7 @@ import numpy as np
 from astraea.core.checks import is_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, POSITIVE, printable, refuse
-from astraea.traces.readers.table import NO_GPU, Rows, Table, frame, make_table, read_json, read_rows, reasons
+from astraea.traces.readers.table import NO_GPU, Rows, Table, frame, read_json, read_table, reasons
 
 THROUGHPUTS: Final = "simulation_throughputs.json"
 #: columns by their number
@@ -51,11 +51,7 @@ def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, 
         The table, for places; and of every row `job_type`, `demand` [GPU], `submit_time` [s], `steps`, and where there
         are 10 columns `weight` and `slo`, a multiple of the duration, NaN for none.
     """
-    rows, lines = read_rows(path, tabs=True)
-    header = FORMS.get(len(rows[0]))
-    if header is None:
-        raise InputError(f"{path}, line {lines[0]}: expected 7 or 10 columns with tabs between, got {len(rows[0])}")
-    table = make_table(path, header, rows, lines)
+    table = read_table(path, FORMS)
     types = table.text("job_type")
     unknown = ~np.isin(types.astype(str), list(known))
     refuse(unknown, types, "job_type", table.where, f"a job type of {source}")

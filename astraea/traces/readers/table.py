@@ -148,10 +148,13 @@ def to_seconds(span: Any) -> FloatArray:
     return np.asarray(pd.Series(span).dt.total_seconds(), dtype=np.float64)
 
 
-def read_rows(path: Path, *, tabs: bool = False) -> tuple[list[list[str]], npt.NDArray[np.int64]]:
-    """Fields of every line that is not blank, and the line it starts on."""
+def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None) -> Table:
+    """Read a comma-separated file whose first line names the columns; blank lines do not count.
+
+    With `headers`, one with tabs and without such a line: these are the names of the columns, by their number.
+    """
     source = io.StringIO(read_text(path), newline="")
-    reader = csv.reader(source, delimiter="\t", quoting=csv.QUOTE_NONE) if tabs else csv.reader(source, strict=True)
+    reader = csv.reader(source, delimiter="\t", quoting=csv.QUOTE_NONE) if headers else csv.reader(source, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     line = 1
@@ -163,32 +166,24 @@ def read_rows(path: Path, *, tabs: bool = False) -> tuple[list[list[str]], npt.N
             line = reader.line_num + 1
     except csv.Error as err:
         raise InputError(f"{path}, line {line}: not a table ({err})") from None
-    return rows, np.array(lines, dtype=np.int64)
-
-
-def make_table(path: Path, header: Sequence[str], rows: list[list[str]], lines: npt.NDArray[np.int64]) -> Table:
-    """Name the columns; every row must have as many fields as the header."""
+    if not headers:
+        names = [name.strip() for name in rows.pop(0)]
+        lines.pop(0)
+    elif len(rows[0]) in headers:
+        names = list(headers[len(rows[0])])
+    else:
+        expected = " or ".join(map(str, headers))
+        raise InputError(f"{path}, line {lines[0]}: expected {expected} columns with tabs between, got {len(rows[0])}")
     if not rows:
         raise InputError(f"{path}: there is no job in it")
-    names = [name.strip() for name in header]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
-    widths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    wrong = np.flatnonzero(widths != len(names))
-    if len(wrong):
-        first = wrong[0]
-        raise InputError(f"{path}, line {lines[first]}: expected {len(names)} columns, got {widths[first]}")
-    columns = {
-        name: np.array(values, dtype=object) for name, values in zip(names, zip(*rows, strict=True), strict=True)
-    }
-    return Table(path, columns, lines)
-
-
-def read_table(path: Path) -> Table:
-    """Read a comma-separated file whose first line names the columns."""
-    rows, lines = read_rows(path)
-    return make_table(path, rows[0], rows[1:], lines[1:])
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != len(names):
+            raise InputError(f"{path}, line {line}: expected {len(names)} columns, got {len(row)}")
+    columns = zip(names, zip(*rows, strict=True), strict=True)
+    return Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(lines))
 
 
 def frame(columns: dict[str, Any]) -> pd.DataFrame:
