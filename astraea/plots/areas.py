@@ -12,8 +12,7 @@ from matplotlib.colors import LogNorm, Normalize, to_rgb
 from matplotlib.patches import Rectangle
 
 from astraea.core.arrays import IntArray
-from astraea.plots.axes import SECONDS, name_axis, named, with_unit
-from astraea.plots.style import OTHERS, look, ordered, style
+from astraea.plots.style import OTHERS, SECONDS, look, name_axis, named, ordered, style, with_unit
 
 HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """Of the entities, in order; their jobs become lighter one after another."""

@@ -25,7 +25,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from astraea.core.files import write_atomically
 from astraea.core.statistics import box_stats, ecdf, mean_interval
 from astraea.plots.areas import gantt, heatmap, stacked_area, strips
-from astraea.plots.axes import name_axis, name_ticks
 from astraea.plots.style import (
     LOOKS,
     OTHERS,
@@ -34,6 +33,8 @@ from astraea.plots.style import (
     legend,
     look,
     mark_line,
+    name_axis,
+    name_ticks,
     ordered,
     panels,
     style,

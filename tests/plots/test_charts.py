@@ -19,8 +19,7 @@ from astraea.core.errors import InputError
 from astraea.core.statistics import compared, crossing
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
-from astraea.plots.axes import WORDS
-from astraea.plots.style import LOOKS, Look
+from astraea.plots.style import LOOKS, WORDS, Look
 from astraea.studies.ye2022.evaluation import SCHEDULERS
 
 matplotlib.use("Agg")
