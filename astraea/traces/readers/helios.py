@@ -97,14 +97,9 @@ def _sizes(path: Path) -> dict[str, float]:
     day = table.words("date")
     dates = pd.to_datetime(pd.Series(day, dtype=object).str[:10], format="%Y-%m-%d", errors="coerce")
     refuse(dates.isna().to_numpy(), day, "date", table.where, "a date YYYY-MM-DD")
-    order = np.argsort(dates.to_numpy(), kind="stable")
-    out: dict[str, float] = {}
-    for vc in table.columns:
-        if vc not in ("date", "total"):
-            size = table.demand(vc, empty=0.0)[order]
-            present = np.flatnonzero(size > 0)
-            if len(present):
-                out[vc] = float(size[present[-1]])
-    if not out:
+    columns = {vc: table.demand(vc, empty=0.0) for vc in table.columns if vc not in ("date", "total")}
+    sizes = pd.DataFrame(columns, index=dates).sort_index(kind="stable")
+    last = sizes.where(sizes > 0).ffill().iloc[-1].dropna()
+    if last.empty:
         raise InputError(f"{path}: no virtual cluster has a GPU in it")
-    return out
+    return {str(vc): float(size) for vc, size in last.items()}

@@ -49,16 +49,13 @@ def read_philly(path: Path) -> Rows:
     backwards = end < start
     repeated = backwards & (end >= _REPEATED_HOUR[0]) & (start < _REPEATED_HOUR[1])
     refuse(backwards & ~repeated, attempts["end_time"].to_numpy(), "end_time", places, "no earlier than start_time")
-    ran = to_seconds(end - start)
-    duration = np.bincount(job, weights=np.nan_to_num(ran), minlength=n)
-    timed = np.bincount(job, weights=~np.isnan(ran), minlength=n) > 0
-    count = np.bincount(job, minlength=n)
-    last = np.cumsum(count) - 1
-    running = np.zeros(n, dtype=np.bool_)
-    running[count > 0] = np.isnat(end[last[count > 0]]) & ~np.isnat(start[last[count > 0]])
-    first = np.full(n, np.datetime64("NaT", "s"))
-    first[count > 0] = pd.Series(start).groupby(job).min().to_numpy(dtype="datetime64[s]")
-    delay = to_seconds(first - submit)
+    ran, open_ended = to_seconds(end - start), np.isnat(end) & ~np.isnat(start)
+    columns_of = {"ran": ran, "timed": ~np.isnan(ran), "repeated": repeated, "running": open_ended}
+    how = {"ran": "sum", "timed": "max", "repeated": "max", "running": "last", "first": "min"}
+    # NaN for a job without an attempt
+    of_job = pd.DataFrame(columns_of, dtype=float).assign(first=start).groupby(job).agg(how).reindex(range(n))
+    duration = of_job["ran"].fillna(0.0).to_numpy()
+    delay = to_seconds(of_job["first"] - submit)
     rows = frame(
         {
             "job_id": columns["jobid"],
@@ -71,11 +68,11 @@ def read_philly(path: Path) -> Rows:
             "queueing_delay": delay,
             "reason": reasons(
                 n,
-                (count == 0, "has no attempt"),
+                (of_job["ran"].isna(), "has no attempt"),
                 (gpus == 0, "lists no GPU"),
-                (running, "was still running when the log was taken"),
-                (~timed, "has no attempt with a start and an end"),
-                (np.bincount(job, weights=repeated, minlength=n) > 0, "ran in the hour that clocks repeated"),
+                (of_job["running"] == 1, "was still running when the log was taken"),
+                (of_job["timed"] == 0, "has no attempt with a start and an end"),
+                (of_job["repeated"] == 1, "ran in the hour that clocks repeated"),
                 (duration == 0, NO_TIME),
                 (delay < 0, "starts before it was submitted"),
             ),
