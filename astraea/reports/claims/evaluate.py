@@ -22,7 +22,7 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.files import project_root
-from astraea.reports.claims import narayanan2020, rules, wang2023, ye2022
+from astraea.reports.claims import rules, wang2023, ye2022
 from astraea.reports.claims.judging import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Judged, Missing, Source, reader
 
 COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
@@ -33,7 +33,7 @@ _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astra
 
 RULES: Final[dict[str, Callable[..., Judged]]] = {
     name: function
-    for module in (rules, ye2022, narayanan2020, wang2023)
+    for module in (rules, ye2022, wang2023)
     for name, function in inspect.getmembers(module, inspect.isfunction)
     if function.__module__ == module.__name__ and not name.startswith("_")
 }
