@@ -18,7 +18,6 @@ import nbformat
 from astraea.core import compilation
 from astraea.core.compilation import PACKAGE
 from astraea.core.errors import InputError
-from astraea.core.files import project_root
 
 
 @dataclass(frozen=True)
@@ -75,12 +74,9 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     os.environ.setdefault("IPYTHONDIR", str(source.parent / ".ipython"))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    try:  # the kernel imports this package, also where it is not installed
-        place = str(project_root("astraea"))
-        paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
-    except InputError:
-        pass
+    place = str(PACKAGE.parent)  # the kernel imports this package, also where it is not installed
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
     import papermill  # takes a second
 
     logging.getLogger("papermill").setLevel(logging.ERROR)

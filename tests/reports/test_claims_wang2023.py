@@ -11,9 +11,11 @@ from judging import Judge
 
 from astraea.core.errors import InputError
 from astraea.reports.claims.evaluate import STATEMENTS, read_claims
-from astraea.reports.claims.judging import DIRECTION, HOLDS, NOT_YET, OTHERWISE
+from astraea.reports.claims.judging import Verdict
 from astraea.reports.gallery import write_gallery
 from astraea.studies.market.example import example_table
+
+HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
 
 FOUR = ("astraea-market", "gandiva-fair", "hived", "batch-sche")
 

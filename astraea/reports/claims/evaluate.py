@@ -23,11 +23,11 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.core.files import project_root
 from astraea.reports.claims import rules, wang2023, ye2022
-from astraea.reports.claims.judging import DIRECTION, HOLDS, NOT_YET, OTHERWISE, Judged, Missing, Source, reader
+from astraea.reports.claims.judging import Judged, Missing, Source, Verdict, reader
 
 COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
-_VERDICTS: Final = {HOLDS: "hold", DIRECTION: "hold in direction", OTHERWISE: "do not hold", NOT_YET: "not yet"}
+_VERDICTS: Final = dict(zip(Verdict, ("hold", "hold in direction", "do not hold", "not yet"), strict=True))
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
 """How the identifiers of a paper's statements begin."""
 
@@ -124,14 +124,14 @@ def evaluate(folder: str | Path) -> pd.DataFrame:
         paper = f"{relation} {paper}" if relation in ("<", ">", "up to") else paper
         where, statement = f"{claim['source'].split()[0]} {claim['where']}", f"{claim['subject']}: {claim['metric']}"
         for trace in _traces(folder, id, claim["trace"], relation):
-            measured, verdict, missing = "", NOT_YET, ""
+            measured, verdict, missing = "", Verdict.NOT_YET, ""
             if id in STATEMENTS:
                 judge, table, on, rows_of = STATEMENTS[id]
                 try:
                     measured, verdict = judge(Source(read, papers, table, on or trace, id, rows_of))
                 except Missing as err:
                     missing = str(err)
-            rows.append((id, where, trace, statement, paper or relation, measured, verdict, missing))
+            rows.append((id, where, trace, statement, paper or relation, measured, str(verdict), missing))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -152,7 +152,7 @@ def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
         raise InputError(f"data/claim_notes.csv: there is no statement {unknown[0]!r} in claims.csv")
     notes = found.set_index(["id", "trace"])["note"].to_dict()
     reasons = [
-        notes.get((id, trace), "" if verdict == HOLDS else note)
+        notes.get((id, trace), "" if verdict == Verdict.HOLDS else note)
         for id, trace, verdict, note in zip(table["id"], table["trace"], table["verdict"], table["note"], strict=True)
     ]
     return table.assign(note=reasons)
@@ -180,7 +180,7 @@ def counts(table: pd.DataFrame) -> list[str]:
     for prefix, paper in _PAPERS.items():
         mine = table[table["id"].str.startswith(prefix)]
         found = mine["verdict"].value_counts()
-        if set(found.index) - {NOT_YET}:
+        if set(found.index) - {Verdict.NOT_YET}:
             parts = ", ".join(f"{found[verdict]} {words}" for verdict, words in _VERDICTS.items() if verdict in found)
             sentences.append(f"{paper}: {len(mine)} checks of {mine['id'].nunique()} statements, {parts}.")
     return sentences

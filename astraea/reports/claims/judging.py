@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
 
-HOLDS: Final = "holds"
-DIRECTION: Final = "holds in direction"
-OTHERWISE: Final = "does not hold"
-NOT_YET: Final = "not yet"
 
-Judged = tuple[str, str]
+class Verdict(StrEnum):
+    """What becomes of a statement, the best first."""
+
+    HOLDS = "holds"
+    DIRECTION = "holds in direction"
+    OTHERWISE = "does not hold"
+    NOT_YET = "not yet"
+
+
+Judged = tuple[str, Verdict]
 """What was measured, as text, and the verdict."""
 
 Found = TypeVar("Found", "pd.Series[float]", pd.DataFrame)
@@ -110,9 +116,9 @@ class Source:
         return Missing(f"{name} is not among the {kinds.replace('_', ' ')} of {self.file}")
 
 
-def graded(holds: bool, in_direction: bool = False) -> str:
+def graded(holds: bool, in_direction: bool = False) -> Verdict:
     """Verdict of two conditions."""
-    return HOLDS if holds else DIRECTION if in_direction else OTHERWISE
+    return Verdict.HOLDS if holds else Verdict.DIRECTION if in_direction else Verdict.OTHERWISE
 
 
 def equal(source: Source, got: float, unit: str, points: float | None = None) -> Judged:
@@ -136,17 +142,17 @@ def half_as_much(ratio: float, paper: float) -> bool:
     return ratio > 0 and float(np.log(ratio) / np.log(paper)) >= 0.5
 
 
-def at_most(got: float, bound: float, base: float = 1.0) -> str:
+def at_most(got: float, bound: float, base: float = 1.0) -> Verdict:
     """``<=``: at most the value. In direction: the excess over `base` is at most twice the stated one."""
     return graded(got <= bound, got <= 2 * bound - base)
 
 
-def reaches(best: float, paper: float) -> str:
+def reaches(best: float, paper: float) -> Verdict:
     """``up to``: at least 90 % of the paper's ratio. In direction: half as much."""
     return graded(best >= 0.9 * paper, half_as_much(best, paper))
 
 
-def most(comparisons: Sequence[bool]) -> str:
+def most(comparisons: Sequence[bool]) -> Verdict:
     """``ordering``, ``all``, ``>``: all comparisons are as stated. In direction: more than half of them."""
     if not comparisons:
         raise Missing("there is nothing to compare with")
@@ -154,7 +160,7 @@ def most(comparisons: Sequence[bool]) -> str:
     return graded(right == len(comparisons), right > len(comparisons) / 2)
 
 
-def trend(values: Sequence[float], rising: bool) -> str:
+def trend(values: Sequence[float], rising: bool) -> Verdict:
     """``monotone``: every step goes the right way, or is smaller than 1 % of the first value.
 
     In direction: the last value lies on the right side of the first, and the rank correlation is at least 0.5.
@@ -167,9 +173,9 @@ def trend(values: Sequence[float], rising: bool) -> str:
     return graded(steady, right and float(np.corrcoef(y.index, y.rank())[0, 1]) >= 0.5)
 
 
-def weakest(verdicts: Sequence[str]) -> str:
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
     """Verdict of a statement that is made of several."""
-    return max(verdicts, key=(HOLDS, DIRECTION, OTHERWISE).index)
+    return max(verdicts, key=list(Verdict).index)
 
 
 def number(x: float, unit: str = "") -> str:

@@ -27,7 +27,7 @@ from astraea.reports.claims.judging import (
     reaches,
     setting,
     trend,
-    weakest,
+    worst,
 )
 
 CLOSE: Final = 1.1
@@ -143,7 +143,7 @@ def packing(source: Source, *, baseline: str, better: str) -> Judged:
         best = float((wide[baseline] / wide[better]).max())
         shown.append(f"{trace} {number(best, 'x')}")
         verdicts.append(reaches(best, source.paper))
-    return ", ".join(shown), weakest(verdicts)
+    return ", ".join(shown), worst(verdicts)
 
 
 def beside_allox(source: Source) -> Judged:
@@ -184,7 +184,7 @@ def saved_without_misses(source: Source, *, policy: str, baseline: str) -> Judge
     """``=`` for the ratio of costs, and no job misses its SLO. In direction: up to 2 % do."""
     shown, verdict = ratio(source, by="policy", column="cost", of=baseline, to=policy)
     missed = 100 * float(source.means("missed", policy, by="policy")[policy])
-    return f"{shown}, {number(missed, '%')} missed", weakest([verdict, graded(missed == 0, missed <= 2)])
+    return f"{shown}, {number(missed, '%')} missed", worst([verdict, graded(missed == 0, missed <= 2)])
 
 
 def solved_within(source: Source, *, jobs: int) -> Judged:

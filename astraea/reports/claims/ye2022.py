@@ -9,21 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from astraea.reports.claims.judging import (
-    DIRECTION,
-    HOLDS,
-    NOT_YET,
-    OTHERWISE,
-    Judged,
-    Missing,
-    Source,
-    as_text,
-    graded,
-    most,
-    number,
-    trend,
-    weakest,
-)
+from astraea.reports.claims.judging import Judged, Missing, Source, Verdict, as_text, graded, most, number, trend, worst
 from astraea.reports.claims.rules import lowest_of
 
 SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")
@@ -57,7 +43,7 @@ def roles_swap(source: Source) -> Judged:
     In direction: on a later day the first is the higher one.
     """
     wide = source("tenant", "day", "utilization").pivot_table(index="day", columns="tenant", values="utilization")
-    found = "no day with one virtual cluster below 50 % and another above 90 %", OTHERWISE
+    found = "no day with one virtual cluster below 50 % and another above 90 %", Verdict.OTHERWISE
     for low, high in itertools.permutations(wide.columns, 2):
         for day in wide.index[(wide[low] < 0.5) & (wide[high] > 0.9)]:
             later = wide.loc[wide.index > day]
@@ -65,9 +51,9 @@ def roles_swap(source: Source) -> Judged:
             shown = f"day {day:g}: {low} {100 * wide[low][day]:.0f} %, {high} {100 * wide[high][day]:.0f} %"
             if len(swapped):
                 then = later.loc[swapped[0]]
-                return f"{shown}; day {swapped[0]:g}: {100 * then[low]:.0f} %, {100 * then[high]:.0f} %", HOLDS
+                return f"{shown}; day {swapped[0]:g}: {100 * then[low]:.0f} %, {100 * then[high]:.0f} %", Verdict.HOLDS
             if (later[low] > later[high]).any():
-                found = f"{shown}; on a later day {low} is the higher one", DIRECTION
+                found = f"{shown}; on a later day {low} is the higher one", Verdict.DIRECTION
     return found
 
 
@@ -140,10 +126,11 @@ def larger_lead(source: Source, *, column: str, other: str) -> Judged:
     return _of_seven(shown, graded(ratio[source.trace] > ratio[other]), others)
 
 
-def _of_seven(shown: str, verdict: str, others: Sequence[str]) -> Judged:
+def _of_seven(shown: str, verdict: Verdict, others: Sequence[str]) -> Judged:
     """What is true of those that are there is not yet true of all seven; what is false of them is false."""
     there = len(others) + 1
-    return f"{shown} ({there} of 7 there)", NOT_YET if there < len(SEVEN) and verdict == HOLDS else verdict
+    unsure = there < len(SEVEN) and verdict == Verdict.HOLDS
+    return f"{shown} ({there} of 7 there)", Verdict.NOT_YET if unsure else verdict
 
 
 def at_every_size(source: Source, *, columns: Sequence[str], falls: bool) -> Judged:
@@ -162,4 +149,4 @@ def at_every_size(source: Source, *, columns: Sequence[str], falls: bool) -> Jud
             verdicts += [trend(wide[name].to_list(), rising=False) for name in both]
         else:
             verdicts.append(most((wide[both[0]] < wide[both[1]]).to_list()))
-    return "; ".join(shown), weakest(verdicts)
+    return "; ".join(shown), worst(verdicts)
