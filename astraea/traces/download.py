@@ -80,11 +80,10 @@ class Source:
                 raise InputError(f"{self.shares}: the tenants must be those of {self.tenants}, each once")
 
 
-with Path(__file__).with_name("sources.toml").open("rb") as _file:
-    SOURCES: Final = {
-        name: Source(**(entry | {"files": [File(**file) for file in entry["files"]]}))
-        for name, entry in tomllib.load(_file).items()
-    }
+SOURCES: Final = {
+    name: Source(**(entry | {"files": [File(**file) for file in entry["files"]]}))
+    for name, entry in tomllib.loads(Path(__file__).with_name("sources.toml").read_text("utf-8")).items()
+}
 """Everything that `fetch` knows, by name."""
 
 

@@ -57,8 +57,7 @@ def read_statements(path: Path) -> dict[str, Statement]:
     InputError
         If a statement names a rule that does not exist, or does not give a rule what it takes.
     """
-    with path.open("rb") as file:
-        entries = tomllib.load(file)
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))
     return {id: _statement(f"{path.name}, {id}", **entry) for id, entry in entries.items()}
 
 
