@@ -1,4 +1,4 @@
-# Astraea: `make figures` and `make test` need Python 3.11 or newer and make, nothing else.
+# Astraea: `make figures` and `make test` need Python 3.11.4 or newer and make, nothing else.
 SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin

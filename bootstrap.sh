@@ -1,6 +1,6 @@
 #!/bin/sh
 # Make the environment of requirements.lock in a folder: bootstrap.sh PYTHON FOLDER
-# Called by the Makefile; needs nothing but Python 3.11 or newer. Uses uv if it can be had, pip otherwise.
+# Called by the Makefile; needs nothing but Python 3.11.4 or newer. Uses uv if it can be had, pip otherwise.
 set -eu
 python=$1
 venv=$2
@@ -10,9 +10,9 @@ stop() {
     exit 1
 }
 
-command -v "$python" >/dev/null || stop "there is no $python here; install Python 3.11 or newer, or name one: make PYTHON=..."
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-    stop "Astraea needs Python 3.11 or newer, and $python is $("$python" -V 2>&1 | cut -d' ' -f2); name another one: make PYTHON=..."
+command -v "$python" >/dev/null || stop "there is no $python here; install Python 3.11.4 or newer, or name one: make PYTHON=..."
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11, 4))' ||
+    stop "Astraea needs Python 3.11.4 or newer, and $python is $("$python" -V 2>&1 | cut -d' ' -f2); name another one: make PYTHON=..."
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
     stop "$python cannot make environments (no ensurepip); install the venv package of your system, such as python3-venv"
 

@@ -1,1 +1,1 @@
-"""The command line, one module for each family of commands."""
+"""The command line: commands, and the arguments that they share."""

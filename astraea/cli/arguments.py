@@ -86,11 +86,34 @@ class Simulations:
         return grid([read()], *rest, self.seeds)
 
 
+def together(*options: Callable[[Handler], Handler]) -> Callable[[Handler], Handler]:
+    """Several arguments, in this order."""
+    return lambda handler: functools.reduce(lambda made, option: option(made), reversed(options), handler)
+
+
+def path(name: str, metavar: str, help: str, **more: Any) -> Callable[[Handler], Handler]:
+    """Make an option for a file or a folder."""
+    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help, **more)
+
+
+trace = together(
+    click.argument("source", metavar="TRACE",
+                   help="a file, a folder, or one of {traces.synthetic:SYNTHETIC}, {traces.named:FETCHED}"),
+    click.option("--format", metavar="NAME",
+                 help="of the file: {traces.readers:FORMATS}; recognised from its content if not given"),
+    click.option("--time-unit", metavar="UNIT",
+                 help="of a tiresias-csv whose header does not tell it: {traces.readers:TIME_UNITS}"),
+    path("--weights", "FILE", "share file, tenant and weight"),
+)  # fmt: skip
+"""TRACE and how to read it: what `named_trace` takes."""
+
+
 def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
     """Add trace, cluster, policy, parameters and seed, or several of each; the handler gets `Simulations`."""
     more = ",..." if several else ""
     policy, seed = ("--policies", "--seeds") if several else ("--policy", "--seed")
-    options = (
+    options = together(
+        trace,
         click.option(policy, "policies", type=listed(str.strip, several), default="astraea", metavar=f"NAME{more}",
                      help="see: astraea policies (default astraea)"),
         click.option("--nodes", type=listed(whole_number, several), required=True, metavar=f"N{more}", help="machines"),
@@ -112,23 +135,9 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
             wanted = Simulations(**{field.name: given.pop(field.name) for field in fields(Simulations)})
             return handler(wanted=wanted, **given)
 
-        return together(asked, trace, *options)
+        return options(asked)
 
     return add
-
-
-def trace(handler: Handler) -> Handler:
-    """Add TRACE and how to read it: what `named_trace` takes."""
-    return together(
-        handler,
-        click.argument("source", metavar="TRACE",
-                       help="a file, a folder, or one of {traces.synthetic:SYNTHETIC}, {traces.named:FETCHED}"),
-        click.option("--format", metavar="NAME",
-                     help="of the file: {traces.readers:FORMATS}; recognised from its content if not given"),
-        click.option("--time-unit", metavar="UNIT",
-                     help="of a tiresias-csv whose header does not tell it: {traces.readers:TIME_UNITS}"),
-        path("--weights", "FILE", "share file, tenant and weight"),
-    )  # fmt: skip
 
 
 def parallel(handler: Handler) -> Handler:
@@ -142,21 +151,10 @@ def parallel(handler: Handler) -> Handler:
         return handler(**others)
 
     return together(
-        placed,
         click.option("--jobs", type=whole_number, metavar="N", help="processes; as many as cores if not given"),
         click.option("--backend", default="loky", metavar="NAME", help="loky, this machine (default), or dask"),
         click.option("--scheduler", metavar="ADDRESS", help="of the Dask cluster, tcp://host:port"),
-    )
-
-
-def together(handler: Handler, *options: Callable[[Handler], Handler]) -> Handler:
-    """Add several arguments, in this order."""
-    return functools.reduce(lambda made, option: option(made), reversed(options), handler)
-
-
-def path(name: str, metavar: str, help: str, **more: Any) -> Callable[[Handler], Handler]:
-    """Make an option for a file or a folder."""
-    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help, **more)
+    )(placed)
 
 
 def listed(read: Callable[[str], Any], several: bool = True) -> Callable[[str], list[Any]]:

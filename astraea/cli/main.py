@@ -2,30 +2,178 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import Final
+from contextlib import nullcontext
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 import astraea
-from astraea.cli import reports, simulations, workloads
+from astraea.cli import arguments as args
 from astraea.core.errors import InputError, PolicyError
+from astraea.core.files import publishing, write_atomically
 
 BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
 
-app: Final = click.Group(
-    "astraea",
-    help=(astraea.__doc__ or "").partition("\n")[0],
-    no_args_is_help=False,
-    commands=[
-        simulations.simulate, simulations.sweep, simulations.lease_term, workloads.describe, workloads.policies,
-        workloads.data, reports.figures, reports.claims,
-    ],
-)  # fmt: skip
+app: Final = click.Group("astraea", help=(astraea.__doc__ or "").partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
+
+_cache = args.path("--cache", "DIR", "where results are kept, default data/cache")
+
+
+@app.command(cls=args.Command, short_help="run a trace under a policy")
+@args.simulations()
+@click.option("--json", "for_program", is_flag=True, help="print the summary as JSON and nothing else")
+@args.path("--out", "DIR", "write jobs.csv, tenants.csv, excluded_jobs.csv, provenance.json there")
+def simulate(wanted: args.Simulations, for_program: bool, out: Path | None) -> None:
+    """Run a trace on a cluster under a policy; print a summary, and write the tables if asked to."""
+    from astraea.cli.tables import run_summary, summary_text, write_tables
+    from astraea.experiments.run import simulated
+
+    with nullcontext() if out is None else publishing(out) as folder:
+        (run,) = wanted.runs()
+        result = simulated(run.trace, run.cluster, run.policy, run.seed, run.settings)
+        if folder is not None:
+            write_tables(result, run.trace, folder)
+    figures = run_summary(result, run.trace)
+    print(json.dumps(figures, indent=2, allow_nan=False) if for_program else summary_text(figures, result, run.trace))
+
+
+@app.command(cls=args.Command, short_help="run a grid and make a table of it")
+@args.simulations(several=True)
+@args.parallel
+@_cache
+@args.path("--out", "FILE.csv", "the table; printed if not given")
+def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> None:
+    """Run every combination of policies, parameters, cluster sizes and seeds; one row of the table per run."""
+    from astraea.experiments.grid import grid_table
+
+    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise InputError(f"{out}: --out must be a file in a folder that exists")
+    runs = wanted.runs()
+    table = grid_table(runs, cache=cache, progress=sys.stderr.isatty()).to_csv(index=False, lineterminator="\n")
+    if out is None:
+        print(table, end="")
+    else:
+        write_atomically(out, table)
+        print(f"{len(runs)} runs in {out}")
+
+
+@app.command(cls=args.Command, short_help="recommend a lease term for a trace and a cluster")
+@args.simulations()
+@click.option("--terms", type=args.listed(args.whole_number), metavar="S,...",
+              help="lease terms to try [s]; {studies.ye2022.lease_term:TERMS} if not given")  # fmt: skip
+@args.parallel
+@_cache
+def lease_term(wanted: args.Simulations, terms: list[int] | None, cache: Path | None) -> None:
+    """Try several lease terms and recommend the shortest whose average JCT is within 2 % of the best."""
+    from astraea.studies.ye2022.lease_term import TERMS, select_lease_term
+
+    if "lease_term" in wanted.parameters:
+        raise InputError("--param lease_term: give the lease terms to try with --terms")
+    (run,) = wanted.runs()
+    choice = select_lease_term(run, terms or TERMS, cache=cache, progress=sys.stderr.isatty())
+    print(f"{'lease term [s]':>14}  {'average JCT [s]':>15}  {'overhead [%]':>12}  {'sharing loss [%]':>16}")
+    for term, jct, overhead, loss in choice.table.to_numpy(dtype=float):
+        print(f"{term:>14g}  {jct:>15.1f}  {100 * overhead:>12.2f}  {100 * loss:>16.2f}")
+    print(f"\n{choice.reason}")
+
+
+@app.command(cls=args.Command, short_help="what a trace is like")
+@args.trace
+def describe(**reading: Any) -> None:
+    """Tell what was read from a trace, what was set aside and why, and its statistics."""
+    from astraea.traces.describe import describe_text
+    from astraea.traces.named import named_trace
+
+    print(describe_text(named_trace(**reading)), end="")
+
+
+@app.group(no_args_is_help=False, short_help="download real workloads")
+def data() -> None:
+    """Download workloads, or list what can be downloaded."""
+
+
+@data.command(cls=args.Command, short_help="download")
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="all small ones if none is named")
+@args.path("--folder", "DIR", "default {traces.download:RAW}")
+def fetch(names: tuple[str, ...], folder: Path | None) -> None:
+    """Download workloads, check them and unpack them."""
+    from astraea.traces import download
+
+    small = [name for name, source in download.SOURCES.items() if not source.size]
+    for name in names or small:
+        print(download.fetch(name, folder or download.RAW))
+
+
+@data.command("list", cls=args.Command, short_help="what can be downloaded")
+def list_() -> None:
+    """List the workloads that can be downloaded."""
+    from astraea.traces.download import SOURCES
+
+    for name, source in SOURCES.items():
+        print(f"{name:<20} {source.title}{f' ({source.size / 1e9:.1f} GB)' if source.size else ''}")
+
+
+@app.command(cls=args.Command, short_help="schedulers and their parameters")
+@click.option("--json", "for_program", is_flag=True, help="for a program")
+def policies(for_program: bool) -> None:
+    """List the schedulers with source and parameters, and the settings of a simulation."""
+    from astraea.cluster.policies import POLICIES
+    from astraea.cluster.settings import Settings
+
+    listed: dict[str, dict[str, Any]] = {
+        name: {
+            "source": policy.source,
+            "parameters": {k: {"default": v, "meaning": policy.help[k]} for k, v in policy.as_text.items()},
+        }
+        for name, policy in POLICIES.items()
+    }
+    # the docstring of `Settings` says what each of them is
+    meanings = dict(re.findall(r"^ *(\w+) : \w+\n +(.+)\.$", Settings.__doc__ or "", re.M))
+    settings = {f.name: {"default": f.default, "meaning": meanings[f.name]} for f in fields(Settings)}
+    if for_program:
+        print(json.dumps({"policies": listed, "settings": settings}, indent=2))
+        return
+    for name, about in listed.items():
+        print(f"{name}: {about['source']}")
+        _print_parameters(about["parameters"])
+    print("settings of every simulation, also given with --param:")
+    _print_parameters(settings)
+
+
+def _print_parameters(table: dict[str, Any]) -> None:
+    for name, about in table.items():
+        default = str(about["default"]).lower() if isinstance(about["default"], bool) else about["default"]
+        print(f"    {name:<20} {default if isinstance(default, str) else format(default, 'g'):>12}  {about['meaning']}")
+
+
+@app.command(cls=args.Command, short_help="make every figure, table and claim")
+@click.option("--trace", metavar="TRACE", help="a workload or a path; both synthetic traces if not given")
+@click.option("--scale", default="paper", metavar="NAME", help="{studies.scales:SCALES}; default paper")
+@click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04_fairness")
+@args.parallel
+def figures(trace: str | None, scale: str, only: str | None) -> int:
+    """Run the notebooks and collect their figures."""
+    from astraea.reports.figures import make_figures
+
+    return make_figures(trace=trace, scale=scale, only=only)
+
+
+@app.command(cls=args.Command, short_help="the papers' claims against the figures")
+@args.path("--folder", "DIR", "default figures", default="figures")
+def claims(folder: Path) -> None:
+    """Print what the papers claim, what was measured, and whether it holds."""
+    from astraea.reports.claims.evaluate import evaluate, with_reasons
+
+    print(with_reasons(evaluate(folder)).to_string(index=False, na_rep="-", max_colwidth=60))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,4 +225,3 @@ def _stop(sentence: str, code: int = BAD_INPUT) -> int:
     """Say what went wrong, on one line."""
     print(f"astraea: {' '.join(sentence.splitlines())}", file=sys.stderr)
     return code
-

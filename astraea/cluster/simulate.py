@@ -21,8 +21,7 @@ from astraea.cluster.tables import grant_log, job_table, timeline_table
 from astraea.core.checks import whole_number
 from astraea.core.compilation import digest
 from astraea.core.errors import InputError, PolicyError
-from astraea.core.provenance import provenance
-from astraea.core.result import Result
+from astraea.core.result import Result, provenance
 from astraea.estimation import estimators
 from astraea.traces.trace import Trace
 

@@ -25,7 +25,7 @@ PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 @cache
 def digest(*places: str, root: Path = PACKAGE) -> str:
-    """SHA-256 over names and contents of every Python file and table of data in some folders and files of the package.
+    """SHA-256 over names and contents of every Python file and file of data in some folders and files of the package.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def digest(*places: str, root: Path = PACKAGE) -> str:
     files = {root / place for place in places if place.endswith(".py")}
     for place in places:
         if not place.endswith(".py"):
-            files |= {file for file in (root / place).rglob("*") if file.suffix in (".py", ".toml")}
+            files |= {file for file in (root / place).rglob("*") if file.suffix in (".py", ".toml", ".mplstyle")}
     h = hashlib.sha256()
     for path in sorted(files, key=lambda p: p.relative_to(root).as_posix()):
         h.update(path.relative_to(root).as_posix().encode())

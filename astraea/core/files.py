@@ -6,18 +6,15 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from astraea.core.errors import InputError
 
 
-def write_atomically(path: Path, content: bytes | str | Callable[[Path], Any]) -> None:
+def write_atomically(path: Path, content: bytes | str) -> None:
     """Write a file in one step, with the folders above it: whoever looks sees the old content or the new.
-
-    `content` is what goes into it, or a function that fills the file at the path that it is given.
 
     Raises
     ------
@@ -28,12 +25,9 @@ def write_atomically(path: Path, content: bytes | str | Callable[[Path], Any]) -
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
         temporary = Path(name)
-        if callable(content):
-            content(temporary)
-        else:
-            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        with open(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as err:

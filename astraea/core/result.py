@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any, Final
 
 import pandas as pd
+
+import astraea
 
 JOB_COLUMNS: Final = (
     "job_id", "tenant", "demand", "submit_time", "first_start_time", "end_time", "duration", "jct", "queueing_delay",
@@ -64,3 +69,24 @@ class Result:
     def makespan(self) -> float:
         """End of the last job on the trace's clock [s]."""
         return float(self.jobs["end_time"].max())
+
+
+def provenance(inputs: Mapping[str, Any], *packages: str, source: str = "") -> dict[str, Any]:
+    """Everything that one needs to get the same bytes again: what was simulated, then by which software.
+
+    Parameters
+    ----------
+    inputs : mapping
+        Workload, machines, policy, parameters, by name.
+    *packages : str
+        Those whose versions could decide a result.
+    source : str
+        Digest of the code that decides it, where it is known.
+    """
+    return {
+        **inputs,
+        "astraea": astraea.__version__,
+        **({"source_sha256": source} if source else {}),
+        "python": platform.python_version(),
+        **{package: version(package) for package in packages},
+    }

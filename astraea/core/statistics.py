@@ -58,27 +58,23 @@ def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> p
     return table[keys].assign(mean=table["mean"], low=table["mean"] - half, high=table["mean"] + half, n=n)
 
 
-def compared(
-    frame: pd.DataFrame, value: str, reference: str = "astraea", pair: str | list[str] = "seed"
-) -> pd.DataFrame:
-    """Compare schedulers with one of them, seed by seed, so that what seeds differ in cancels.
+def compared(frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Compare schedulers with ASTRAEA, seed by seed, so that what seeds differ in cancels.
 
     Parameters
     ----------
     value : str
         Column that is compared, positive; small is good.
-    pair : str or list of str
-        Column or columns that name what both schedulers were run on.
 
     Returns
     -------
     DataFrame, index scheduler, columns ratio, low, high, lower, n, finding
-        Mean of `value` over that of the reference, with its 95 % interval (geometric mean and Student's t; NaN below
-        three pairs), in how many of the `n` pairs it is lower, and ``lower``, ``higher``, ``not shown to differ`` or
+        Mean of `value` over that of ASTRAEA, with its 95 % interval (geometric mean and Student's t; NaN below three
+        seeds), with how many of the `n` seeds it is lower, and ``lower``, ``higher``, ``not shown to differ`` or
         ``too few to tell``.
     """
-    wide = frame.pivot_table(index=pair, columns="scheduler", values=value)
-    logs = wide.div(wide[reference], axis=0).drop(columns=reference).apply(np.log)
+    wide = frame.pivot_table(index="seed", columns="scheduler", values=value)
+    logs = wide.div(wide["astraea"], axis=0).drop(columns="astraea").apply(np.log)
     long = logs.melt(value_name="log", ignore_index=False).dropna()
     table = mean_interval(long, "scheduler", "log").set_index("scheduler")
     low, high = (np.exp(table[c].where(table["n"] > 2)) for c in ("low", "high"))

@@ -15,8 +15,7 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.estimation.estimates import HIGH, LOW, Estimates
-from astraea.estimation.history import Past
-from astraea.estimation.models import ENOUGH
+from astraea.estimation.models import ENOUGH, Past
 from astraea.traces.trace import Trace
 
 DAY: Final = 86_400.0

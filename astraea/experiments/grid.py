@@ -23,6 +23,11 @@ from astraea.experiments.run import Run, Work
 from astraea.traces.trace import Trace
 
 
+def kept_summary(value: Value) -> Mapping[str, Any]:
+    """`metrics.summary` of a result, or the one that was kept of it."""
+    return summary(value) if isinstance(value, Result) else dict(value.iloc[0])
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Runs, and what distinguishes them: what every study asks for.
@@ -46,7 +51,7 @@ class Grid:
     def __add__(self, other: Grid) -> Grid:
         return Grid([*self.runs, *other.runs], pd.concat([self.index, other.index], ignore_index=True))
 
-    def table(self, measure: Callable[[Any], Mapping[str, Any] | pd.DataFrame] = summary) -> pd.DataFrame:
+    def table(self, measure: Callable[[Any], Mapping[str, Any] | pd.DataFrame] = kept_summary) -> pd.DataFrame:
         """Make one table of all runs; what is cached is not computed again.
 
         Parameters
@@ -61,7 +66,7 @@ class Grid:
             The columns of the index; those of `measure` that neither the index nor the first run has already;
             parameters that only later runs have.
         """
-        found = measured(self.runs, kept_summary if measure is summary else measure, progress=False)
+        found = measured(self.runs, measure, progress=False)
         known = {*self.index, *(name for run in self.runs[:1] for name in run.columns)}
         tables = [part for part in found if isinstance(part, pd.DataFrame)]
         if not tables:
@@ -69,11 +74,6 @@ class Grid:
             return self.index.join(columns[[c for c in columns if c not in known]])
         repeated = self.index.loc[self.index.index.repeat([len(part) for part in tables])].reset_index(drop=True)
         return repeated.join(pd.concat(tables, ignore_index=True))
-
-
-def kept_summary(value: Value) -> Mapping[str, Any]:
-    """`metrics.summary` of a result, or the one that was kept of it."""
-    return summary(value) if isinstance(value, Result) else dict(value.iloc[0])
 
 
 def grid(

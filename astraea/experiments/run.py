@@ -48,6 +48,7 @@ class Run:
     seed: int = 0
     settings: Settings = field(default_factory=Settings)
     kept: Kept | None = None
+    rooms: ClassVar[tuple[str, ...]] = SIMULATOR
 
     def __post_init__(self) -> None:
         if isinstance(self.policy, str):
@@ -75,11 +76,6 @@ class Run:
             "estimates": identity(self.trace, self.settings.estimator) if self.policy.needs_estimates else None,
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-    @property
-    def rooms(self) -> tuple[str, ...]:
-        """Where the simulator lies."""
-        return SIMULATOR
 
     @property
     def past(self) -> str:

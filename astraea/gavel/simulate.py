@@ -13,8 +13,7 @@ import pandas as pd
 
 from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError, PolicyError
-from astraea.core.provenance import provenance
-from astraea.core.result import Result
+from astraea.core.result import Result, provenance
 from astraea.gavel.policy_calls import PolicyCaller, Speeds, checked_workers, shown_workers
 from astraea.gavel.problem import Policy
 from astraea.gavel.record import grant_table, job_table, timeline_table

@@ -14,8 +14,8 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.traces.columns import POSITIVE, TIME, Rule, gpus, refuse
-from astraea.traces.readers.assemble import NO_GPU, reasons, tenant_of
 from astraea.traces.readers.gavel import MAX_STEPS, read_columns
+from astraea.traces.readers.table import NO_GPU, reasons, tenant_of
 from astraea.traces.trace import no_excluded_jobs
 
 _RULES: Final[dict[str, Rule]] = {

@@ -19,10 +19,10 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
+from astraea.core.arrays import apportion
 from astraea.core.checks import one_of, whole_number
 from astraea.core.errors import InputError
 from astraea.core.random import streams
-from astraea.core.rounding import apportion
 from astraea.market.model import SLOT, Jobs, Market, Utility, checked
 from astraea.traces.trace import Trace
 

@@ -12,6 +12,7 @@ numbers that are drawn; `cdf`, `lines`, `bars` and `boxes` draw such a table. No
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,18 +20,31 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from astraea.core.files import write_atomically
 from astraea.core.statistics import box_stats, ecdf, mean_interval
-from astraea.plots.axes import name_axis, name_ticks
-from astraea.plots.gantt import gantt
-from astraea.plots.heatmap import heatmap, strips
-from astraea.plots.style import LOOKS, Look, legend, look, mark_line, ordered, panels, style, title
+from astraea.plots.areas import gantt, heatmap, stacked_area, strips
+from astraea.plots.style import (
+    LOOKS,
+    OTHERS,
+    REFERENCE,
+    Look,
+    legend,
+    look,
+    mark_line,
+    name_axis,
+    name_ticks,
+    ordered,
+    panels,
+    style,
+    title,
+)
 
 __all__ = [
-    "bars", "box_stats", "boxes", "cdf", "dots", "ecdf", "gantt", "heatmap", "legend",
-    "lines", "look", "mark_line", "mean_interval",
-    "ordered", "panels", "save", "save_table", "stacked", "strips", "style", "timeseries", "title",
+    "bars", "box_stats", "boxes", "cdf", "dot_plot", "dots", "ecdf", "gantt", "heatmap", "legend", "lines", "look",
+    "mark_line", "mean_interval", "ordered", "panels", "save", "save_table", "stacked", "stacked_area", "strips",
+    "style", "timeseries", "title",
 ]  # fmt: skip
 
 
@@ -170,6 +184,55 @@ def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> Axes:
             bottom += table[name].to_numpy()
         _name_positions(ax, x, y, list(table.index))
     return ax
+
+
+def dot_plot(
+    frame: pd.DataFrame,
+    columns: Mapping[str, tuple[str, float]],
+    by: str,
+    axes: Sequence[Axes],
+    *,
+    groups: Mapping[str, int],
+    reference: str | None = None,
+    log: Sequence[str] = (),
+) -> None:
+    """Draw each class of `by` as a row, in the order of the table, and each of `columns` in a panel of its own.
+
+    Small dots are the rows of the table (seeds), the large one is their mean.
+
+    Parameters
+    ----------
+    columns : mapping of str to (str, float)
+        Column -> its heading, and the factor to its unit.
+    groups : mapping of str to int
+        Class -> number of its colour.
+    reference : str, optional
+        Class whose mean is drawn as a line through the whole panel; without it the line is at 0.
+    log : sequence of str
+        Columns with a logarithmic axis, unless a value is 0.
+    """
+    names = list(dict.fromkeys(frame[by]))
+    with style():
+        for k, ((column, (heading, factor)), ax) in enumerate(zip(columns.items(), axes, strict=True)):
+            shown = factor * frame[column]
+            means = shown.groupby(frame[by]).mean()
+            ax.axvline(0.0 if reference is None else means[reference], **REFERENCE)
+            for row, name in enumerate(names):
+                values = shown[frame[by] == name]
+                mark: dict[str, Any] = {"color": OTHERS[groups[name]], "linestyle": "none"}
+                ax.plot(values, np.full(len(values), row), marker=".", markersize=4, alpha=0.6, zorder=3, **mark)
+                ax.plot(means[name], row, marker="o", markersize=7, markeredgecolor="white", zorder=2, **mark)
+            ax.set_ylim(len(names) - 0.5, -0.5)
+            ax.set_yticks(range(len(names)), names if k == 0 else [""] * len(names))
+            ax.tick_params(axis="y", length=0)
+            ax.margins(x=0.12)
+            ax.set_xlabel(heading)
+            if column in log and shown.min() > 0:
+                ax.set_xscale("log")
+                few = shown.max() < 100 * shown.min()
+                ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+                ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame) -> None:

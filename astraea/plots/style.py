@@ -1,4 +1,4 @@
-"""How every figure looks: one order and one palette of schedulers, one style.
+"""How every figure looks and what its axes say: one order and palette of schedulers, one word and unit per quantity.
 
 Colours are Okabe and Ito's colour-blind safe set; line styles, markers and hatches tell the schedulers apart in grey
 print. A variant of a scheduler has its hue and is dashed.
@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib import rc_params_from_file
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 
 class Look(NamedTuple):
@@ -30,14 +33,12 @@ class Look(NamedTuple):
     marker: str = "o"
 
 
-def _read_looks(path: Path) -> dict[str, Look]:
-    """Looks by name; a list of lengths of dashes and gaps becomes a line style."""
-    with path.open("rb") as file:
-        looks = {name: Look(**entry) for name, entry in tomllib.load(file).items()}
-    return {n: k if isinstance(k.line, str) else k._replace(line=(0, tuple(k.line))) for n, k in looks.items()}
+_listed = tomllib.loads(Path(__file__).with_name("looks.toml").read_text(encoding="utf-8"))
+for _entry in _listed.values():
+    if isinstance(_dashes := _entry.get("line"), list):  # lengths of dashes and gaps
+        _entry["line"] = (0, tuple(_dashes))
 
-
-LOOKS: Final = _read_looks(Path(__file__).with_name("looks.toml"))
+LOOKS: Final = {name: Look(**entry) for name, entry in _listed.items()}
 """Looks by name, in the order in which every figure and table shows them."""
 
 REFERENCE: Final[dict[str, Any]] = {"color": "#444444", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 1}
@@ -54,6 +55,15 @@ SETTINGS: Final[dict[str, Any]] = {
 OTHERS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#F0E442", "#D55E00")
 LINES: Final = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 """Colours and lines of what is not among `LOOKS`, by its position."""
+
+WORDS: Final[dict[str, tuple[str, str]]] = {
+    name: (word, unit)
+    for name, (word, unit) in tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8")).items()
+}
+"""Column of a table -> its name in a figure, and its unit; `share` is a number in [0, 1] that is shown in percent."""
+
+SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_MARKS: Final = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400)  # of a logarithmic time axis [s]
 
 
 def ordered(names: Iterable[Any]) -> list[Any]:
@@ -123,3 +133,63 @@ def title(ax: Axes, text: str) -> None:
     """Write a panel's title."""
     with style():
         ax.set_title(text)
+
+
+def duration_text(seconds: float) -> str:
+    """Write a time in the largest unit that it fills: 90 -> ``1.5 min``."""
+    unit = next((u for u in ("d", "h", "min") if abs(seconds) >= SECONDS[u]), "s")
+    return f"{seconds / SECONDS[unit]:.3g} {unit}"
+
+
+def named(column: str) -> tuple[str, str]:
+    """What a column is called in a figure, and its unit."""
+    return WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
+
+
+def with_unit(word: str, unit: str) -> str:
+    """Write a quantity and its unit."""
+    return f"{word} [{unit}]" if unit else word
+
+
+def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
+    """Write a quantity and its unit at an axis, and set ticks that a person reads: times in s, min, h, d."""
+    word, unit = named(column)
+    low, high = sorted(axis.get_view_interval())
+    if unit == "s" and log:
+        marks = [m for m in _MARKS if low <= m <= high]
+        marks = marks[:: -(-len(marks) // 6)] if marks else []
+        axis.set_major_locator(FixedLocator(marks))
+        axis.set_major_formatter(FixedFormatter([duration_text(m).replace(" ", "\u2009") for m in marks]))
+        axis.set_minor_locator(NullLocator())
+        unit = ""  # it stands at every tick
+    elif unit == "s":
+        unit = next((u for u in ("d", "h", "min") if high >= 2 * SECONDS[u]), "s")
+        scale = SECONDS[unit]
+        steps = MaxNLocator(8, steps=[1, 2, 3, 5, 10] if unit == "h" else [1, 2, 5, 10]).tick_values(
+            max(low, 0.0) / scale, high / scale
+        )
+        axis.set_major_locator(FixedLocator([float(t) * scale for t in steps if low <= t * scale <= high]))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:g}"))
+    elif unit == "share":
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}"))
+        unit = "%"
+    elif log:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(NullLocator() if high / max(low, 1e-12) > 30 else axis.get_minor_locator())
+        axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axis.set_label_text(with_unit(word, unit))
+
+
+def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
+    """Label the positions 0, 1, 2, ... of a horizontal axis with these values, times in minutes, and name the axis."""
+    word, unit = named(column)
+    if unit == "s":
+        texts, unit = [f"{v / 60:g}" for v in values], "min"
+    else:
+        texts = [f"{v:g}" if isinstance(v, (int, float, np.number)) else look(v).label for v in values]
+    slanted = len(values) > 4 and values[0] in LOOKS
+    ax.set_xticks(range(len(values)), texts if slanted else [text.replace(" (", "\n(") for text in texts])
+    if slanted:
+        for label in ax.get_xticklabels():
+            label.set(rotation=35, ha="right", rotation_mode="anchor")
+    ax.set_xlabel(with_unit(word, unit))

@@ -37,30 +37,21 @@ ONCE: Final = ("00_tour", "02_fairness_mechanisms")
 
 @dataclass(frozen=True)
 class Task:
-    """One notebook with one trace, and where its files go."""
+    """One notebook with one trace.
+
+    It is kept as `executed`; its figures are written to the folder `staging` first, then go to `target`; `record` says
+    what its last good run depended on and wrote.
+    """
 
     name: str
     notebook: Path
     trace: str
     parameters: dict[str, Any]
     digest: str
-    build: Path
+    executed: Path
+    staging: Path
+    record: Path
     target: Path
-
-    @property
-    def executed(self) -> Path:
-        """The executed notebook."""
-        return self.build / "notebooks" / f"{self.name}.ipynb"
-
-    @property
-    def staging(self) -> Path:
-        """Where its figures are written first."""
-        return self.build / "staging" / self.name
-
-    @property
-    def record(self) -> Path:
-        """What its last good run depended on and wrote."""
-        return self.build / "records" / f"{self.name}.json"
 
 
 def make_figures(
@@ -138,12 +129,13 @@ def _tasks(root: Path, trace: str | None, scale: str, only: str | None) -> Itera
             given = {"TRACE": str(data) if data and Path(one).exists() else one, "SCALE": scale}
             decides = {k: v for k, v in given.items() if k in names}
             name = f"{path.stem}-{_slug(one)}" if one and path.stem not in ONCE else path.stem
-            place, out = computing.place, str(build / "staging" / name)
-            where = {"JOBS": place.processes, "OUT": out}
+            place, staging = computing.place, build / "staging" / name
+            where = {"JOBS": place.processes, "OUT": str(staging)}
             where |= {"BACKEND": place.backend, "SCHEDULER": place.scheduler or ""}
             parameters = {**decides, **{k: v for k, v in where.items() if k in names}}
             digest = notebooks.digest(notebook, decides, [data, *data.rglob("*")] if data else [], root)
-            yield Task(name, path, given["TRACE"] if one else "", parameters, digest, build, target)
+            executed, record = build / "notebooks" / f"{name}.ipynb", build / "records" / f"{name}.json"
+            yield Task(name, path, given["TRACE"] if one else "", parameters, digest, executed, staging, record, target)
 
 
 def _slug(trace: str) -> str:

@@ -29,8 +29,7 @@ class Entry(NamedTuple):
     claims: tuple[str, ...]
 
 
-with Path(__file__).with_name("captions.toml").open("rb") as _file:
-    _captions: dict[str, dict[str, Any]] = tomllib.load(_file)
+_captions: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("captions.toml").read_text("utf-8"))
 
 FURTHER: Final[dict[str, str]] = _captions.pop("further")
 """Figures that the papers do not have, and what they show."""

@@ -11,14 +11,13 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import nbformat
 
+from astraea.core import compilation
+from astraea.core.compilation import PACKAGE
 from astraea.core.errors import InputError
-from astraea.core.files import project_root
-
-PACKAGE: Final = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -49,36 +48,21 @@ def parameter_names(notebook: Any) -> tuple[str, ...]:
 def digest(notebook: Any, parameters: Mapping[str, Any], files: Iterable[Path], root: Path) -> str:
     """SHA-256 of all that the outputs depend on.
 
-    These are the sources of the cells, the parameters, the package, the lock file, the table of statements, the
-    version of Python, and the content of `files`.
+    These are the sources of the cells, the parameters, the package without its commands and what runs notebooks (the
+    statements and their rules are read by notebooks), the lock file, the table of statements, the version of Python,
+    and the content of `files`.
     """
-    h = hashlib.sha256()
+    rooms = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name not in ("cli", "reports"))
+    h = hashlib.sha256(compilation.digest("__init__.py", *rooms, "reports/claims", root=PACKAGE).encode())
     for cell in notebook.cells:
         h.update(f"{cell.cell_type}\0{cell.source}\0".encode())
     h.update(repr((sorted(parameters.items()), sys.version_info[:3])).encode())
-    decides = [*package_files(PACKAGE), root / "requirements.lock", root / "data" / "claims.csv", *sorted(files)]
-    for path in decides:
+    for path in (root / "requirements.lock", root / "data" / "claims.csv", *sorted(files)):
         if path.is_file():
             h.update(f"\0{path.name}\0".encode())
             with path.open("rb") as file:
                 h.update(hashlib.file_digest(file, "sha256").digest())
     return h.hexdigest()
-
-
-def package_files(package: Path) -> list[Path]:
-    """What notebooks can read of a package: code and data, except the commands and what runs notebooks.
-
-    The commands are the room `cli`, and what runs notebooks are the files of `reports` itself; the rooms in it, such
-    as the statements and their rules, are read by notebooks.
-    """
-    return sorted(
-        path
-        for path in package.rglob("*.*")
-        if path.is_file()
-        and "__pycache__" not in path.parts
-        and package / "cli" not in path.parents
-        and path.parent != package / "reports"
-    )
 
 
 def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
@@ -90,12 +74,9 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     os.environ.setdefault("IPYTHONDIR", str(source.parent / ".ipython"))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    try:  # the kernel imports this package, also where it is not installed
-        place = str(project_root("astraea"))
-        paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
-    except InputError:
-        pass
+    place = str(PACKAGE.parent)  # the kernel imports this package, also where it is not installed
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
     import papermill  # takes a second
 
     logging.getLogger("papermill").setLevel(logging.ERROR)

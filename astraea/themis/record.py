@@ -15,8 +15,7 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.metrics import HOUR
-from astraea.core.provenance import provenance
-from astraea.core.result import Result
+from astraea.core.result import Result, provenance
 from astraea.core.step_function import Stepped, contention
 from astraea.themis.agent import Agent, isolated
 from astraea.themis.apps import Workload, course

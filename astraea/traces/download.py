@@ -25,8 +25,7 @@ import requests
 
 from astraea.core.errors import InputError
 from astraea.core.files import publishing
-from astraea.traces.readers.assemble import read_shares
-from astraea.traces.readers.table import read_text
+from astraea.traces.readers.table import read_shares, read_text
 
 RAW: Final = Path("data/raw")
 """Where downloads go unless another folder is named."""
@@ -81,11 +80,10 @@ class Source:
                 raise InputError(f"{self.shares}: the tenants must be those of {self.tenants}, each once")
 
 
-with Path(__file__).with_name("sources.toml").open("rb") as _file:
-    SOURCES: Final = {
-        name: Source(**(entry | {"files": [File(**file) for file in entry["files"]]}))
-        for name, entry in tomllib.load(_file).items()
-    }
+SOURCES: Final = {
+    name: Source(**(entry | {"files": [File(**file) for file in entry["files"]]}))
+    for name, entry in tomllib.loads(Path(__file__).with_name("sources.toml").read_text("utf-8")).items()
+}
 """Everything that `fetch` knows, by name."""
 
 
@@ -224,4 +222,3 @@ def _announce(name: str, source: Source, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < source.size:
         raise InputError(f"{name}: needs {source.size / 1e9:.2f} GB, but its disk has only {free / 1e9:.2f} GB left")
-

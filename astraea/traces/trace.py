@@ -228,4 +228,3 @@ class Trace:
 def _positions(tenant: npt.NDArray[np.object_], names: tuple[str, ...]) -> IntArray:
     """Index of each tenant into `names`."""
     return pd.Index(names, dtype=object).get_indexer(pd.Index(tenant)).astype(np.int64)
-

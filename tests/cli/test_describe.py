@@ -18,7 +18,7 @@ from places import ROOT
 from tiny_trace import TINY, command
 
 import astraea
-from astraea.cli.main import main
+from astraea.cli.main import app, main
 from astraea.cluster.policies import POLICIES
 from astraea.cluster.settings import Settings
 from astraea.experiments.cache import read_entry
@@ -108,8 +108,8 @@ def test_claims_prints_a_table(
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"astraea {astraea.__version__}\n"
-    for words in ([], ["simulate"], ["sweep"], ["data", "fetch"], ["figures"]):
-        assert main([*words, "--help"]) == 0
+    for argv in ([], *([name] for name in app.commands), ["data", "fetch"], ["data", "list"]):
+        assert main([*argv, "--help"]) == 0
         assert "Usage: astraea" in capsys.readouterr().out
 
 

@@ -16,8 +16,7 @@ from places import HELPERS, ROOT
 from astraea.estimation import models
 from astraea.estimation.accuracy import accuracy
 from astraea.estimation.estimators import LEARNED, estimate
-from astraea.estimation.history import Past
-from astraea.estimation.models import GradientBoosting
+from astraea.estimation.models import GradientBoosting, Past
 from astraea.traces.readers import read_trace
 from astraea.traces.synthetic import synthesize
 

@@ -15,7 +15,7 @@ from places import ROOT
 import astraea
 
 INTEL_MAC = {"sys_platform": "darwin", "platform_machine": "x86_64", "python_full_version": "3.13.0"}
-LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix", "python_full_version": "3.11.0"}
+LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix", "python_full_version": "3.11.4"}
 
 
 def requirements(name: str, environment: dict[str, str]) -> dict[str, str]:
@@ -122,7 +122,7 @@ def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     )
     assert done.returncode == 1 and not venv.exists()
     assert done.stderr.count("\n") == 1
-    assert f"Astraea needs Python 3.11 or newer, and {old} is 3.10.13; name another one" in done.stderr
+    assert f"Astraea needs Python 3.11.4 or newer, and {old} is 3.10.13; name another one" in done.stderr
 
 
 def test_versions_agree() -> None:

@@ -14,8 +14,10 @@ from places import ROOT
 from astraea.core.errors import InputError
 from astraea.reports.claims import evaluate
 from astraea.reports.claims.evaluate import STATEMENTS, read_statements
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
+from astraea.reports.claims.judging import Verdict
 from astraea.reports.claims.ye2022 import SEVEN
+
+HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
 
 Judge = Callable[..., dict[tuple[str, str], tuple[str, str]]]
 

@@ -11,8 +11,10 @@ import pytest
 from judging import Judge
 
 from astraea.core.errors import InputError
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
+from astraea.reports.claims.judging import Verdict
 from astraea.reports.gallery import write_gallery
+
+HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
 
 BASELINES = ("tiresias", "optimus", "gandiva-packing", "slaq")
 TRUTH = "truth is a best response"

@@ -9,7 +9,9 @@ import pytest
 from judging import Judge
 
 from astraea.core.errors import InputError
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
+from astraea.reports.claims.judging import Verdict
+
+HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
 
 HOUR = 3600.0
 

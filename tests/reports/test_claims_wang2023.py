@@ -11,9 +11,11 @@ from judging import Judge
 
 from astraea.core.errors import InputError
 from astraea.reports.claims.evaluate import STATEMENTS, read_claims
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE
+from astraea.reports.claims.judging import Verdict
 from astraea.reports.gallery import write_gallery
 from astraea.studies.market.example import example_table
+
+HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
 
 FOUR = ("astraea-market", "gandiva-fair", "hived", "batch-sche")
 
@@ -37,7 +39,7 @@ def test_worked_example(judge: Judge) -> None:
     assert {found[id][0] for id in mine} == {HOLDS} and len(mine) == 8
     printed = dict(zip(table["quantity"], table["paper"], strict=True))
     stated = read_claims().set_index("id")["value"]
-    given = {id: STATEMENTS[id].judge.keywords["quantity"] for id in mine if id != "wang.ex.j22"}  # type: ignore[attr-defined]
+    given = {id: STATEMENTS[id].where["quantity"] for id in mine if id != "wang.ex.j22"}
     assert {id: printed[quantity] for id, quantity in given.items()} == stated[list(given)].astype(float).to_dict()
     assert found["wang.ex.u2.income"][1] == "8" and found["wang.ex.j22"][1] == "runs in interval 5"
     off = judge(wang_example__example=table.assign(value=table["value"].where(table["paper"].notna(), 2.0) + 1e-6))

@@ -25,7 +25,7 @@ from trace_samples import (
 
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace
-from astraea.traces.readers.assemble import read_shares
+from astraea.traces.readers.table import read_shares
 
 
 @pytest.fixture

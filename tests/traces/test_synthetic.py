@@ -17,7 +17,7 @@ from places import ROOT
 
 from astraea.core.errors import InputError
 from astraea.traces.synthetic import synthesize
-from astraea.traces.synthetic.jobs import deal, exact_counts, quantiles, session_lengths
+from astraea.traces.synthetic.jobs import deal, quantiles, session_lengths
 from astraea.traces.trace import Trace
 
 SEEDS = range(5)
@@ -310,11 +310,6 @@ def test_unknown_name(name: str) -> None:
 def test_bad_seed(seed: Any) -> None:
     with pytest.raises(InputError, match="whole number of at least 0, got"):
         synthesize("venus", seed)
-
-
-def test_exact_counts_gives_the_rest_to_the_largest_remainders() -> None:
-    assert exact_counts(np.array([1.0, 1.0, 1.0]), 10).tolist() == [4, 3, 3]
-    assert exact_counts(np.array([0.5, 0.3, 0.2]), 4).tolist() == [2, 1, 1]
 
 
 def test_quantiles_are_log_linear_between_knots() -> None:

@@ -173,16 +173,17 @@ def test_own_columns_tell_format_and_unit(tmp_path: Path) -> None:
         assert again.digest == whole.digest
 
 
-def test_nothing_half_written(tmp_path: Path) -> None:
+def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.csv"
     path.write_text("before")
 
-    def full(file: Path) -> None:
-        file.write_text("half")
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(InputError, match=r"t\.csv: cannot be written \(No space left on device\)"):
-        write_atomically(path, full)
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "replace", full)
+        with pytest.raises(InputError, match=r"t\.csv: cannot be written \(No space left on device\)"):
+            write_atomically(path, "half")
     with pytest.raises(InputError, match="cannot be written"):
         write_atomically(path / "below a file.csv", "text")
     assert path.read_text() == "before"

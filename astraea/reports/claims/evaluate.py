@@ -16,28 +16,37 @@ import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.files import project_root
-from astraea.reports.claims import narayanan2020, wang2023, ye2022  # noqa: F401  they add their rules to RULES
-from astraea.reports.claims.rules import DIRECTION, HOLDS, NOT_YET, OTHERWISE, RULES, Judged, Missing, Source, reader
+from astraea.reports.claims import rules, wang2023, ye2022
+from astraea.reports.claims.judging import Judged, Missing, Source, Verdict, reader
 
 COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
-_VERDICTS: Final = {HOLDS: "hold", DIRECTION: "hold in direction", OTHERWISE: "do not hold", NOT_YET: "not yet"}
+_VERDICTS: Final = dict(zip(Verdict, ("hold", "hold in direction", "do not hold", "not yet"), strict=True))
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
 """How the identifiers of a paper's statements begin."""
 
+RULES: Final[dict[str, Callable[..., Judged]]] = {
+    name: function
+    for module in (rules, ye2022, wang2023)
+    for name, function in inspect.getmembers(module, inspect.isfunction)
+    if function.__module__ == module.__name__ and not name.startswith("_")
+}
+"""Every rule by its name."""
+
 
 class Statement(NamedTuple):
-    """How a statement is checked: the rule, the table, and the trace `on` which, if not on each that is there."""
+    """How a statement is checked: the rule, the rows of which table, and on which trace, if not on each there is."""
 
-    judge: Callable[..., Judged]
+    judge: Callable[[Source], Judged]
     table: str
     on: str
+    where: Mapping[str, Any]
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
@@ -48,12 +57,11 @@ def read_statements(path: Path) -> dict[str, Statement]:
     InputError
         If a statement names a rule that does not exist, or does not give a rule what it takes.
     """
-    with path.open("rb") as file:
-        entries = tomllib.load(file)
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))
     return {id: _statement(f"{path.name}, {id}", **entry) for id, entry in entries.items()}
 
 
-def _statement(place: str, rule: str = "", table: str = "", on: str = "", **given: object) -> Statement:
+def _statement(place: str, rule: str = "", table: str = "", on: str = "", where: Any = None, **given: Any) -> Statement:
     if rule not in RULES:
         raise InputError(f"{place}: there is no rule {rule!r}; there are: {', '.join(sorted(RULES))}")
     if not table:
@@ -64,7 +72,7 @@ def _statement(place: str, rule: str = "", table: str = "", on: str = "", **give
     except TypeError as err:
         takes = ", ".join([*signature.parameters][1:]) or "nothing"
         raise InputError(f"{place}: rule {rule}: {err}; it takes: {takes}") from None
-    return Statement(partial(RULES[rule], **given), table, on)
+    return Statement(partial(RULES[rule], **given), table, on, where or {})
 
 
 STATEMENTS: Final[Mapping[str, Statement]] = {
@@ -113,21 +121,16 @@ def evaluate(folder: str | Path) -> pd.DataFrame:
         id, relation = claim["id"], claim["relation"]
         paper = f"{claim['value']} {claim['unit']}".strip() if relation != "<=" else f"≤ {claim['value']}"
         paper = f"{relation} {paper}" if relation in ("<", ">", "up to") else paper
-        shown = {
-            "id": id,
-            "where": f"{claim['source'].split()[0]} {claim['where']}",
-            "statement": f"{claim['subject']}: {claim['metric']}",
-            "paper": paper or relation,
-        }
+        where, statement = f"{claim['source'].split()[0]} {claim['where']}", f"{claim['subject']}: {claim['metric']}"
         for trace in _traces(folder, id, claim["trace"], relation):
-            measured, verdict, missing = "", NOT_YET, ""
+            measured, verdict, missing = "", Verdict.NOT_YET, ""
             if id in STATEMENTS:
-                judge, table, on = STATEMENTS[id]
+                judge, table, on, rows_of = STATEMENTS[id]
                 try:
-                    measured, verdict = judge(Source(read, papers, table, on or trace, id))
+                    measured, verdict = judge(Source(read, papers, table, on or trace, id, rows_of))
                 except Missing as err:
                     missing = str(err)
-            rows.append({**shown, "trace": trace, "measured": measured, "verdict": verdict, "note": missing})
+            rows.append((id, where, trace, statement, paper or relation, measured, str(verdict), missing))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -148,7 +151,7 @@ def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
         raise InputError(f"data/claim_notes.csv: there is no statement {unknown[0]!r} in claims.csv")
     notes = found.set_index(["id", "trace"])["note"].to_dict()
     reasons = [
-        notes.get((id, trace), "" if verdict == HOLDS else note)
+        notes.get((id, trace), "" if verdict == Verdict.HOLDS else note)
         for id, trace, verdict, note in zip(table["id"], table["trace"], table["verdict"], table["note"], strict=True)
     ]
     return table.assign(note=reasons)
@@ -176,7 +179,7 @@ def counts(table: pd.DataFrame) -> list[str]:
     for prefix, paper in _PAPERS.items():
         mine = table[table["id"].str.startswith(prefix)]
         found = mine["verdict"].value_counts()
-        if set(found.index) - {NOT_YET}:
+        if set(found.index) - {Verdict.NOT_YET}:
             parts = ", ".join(f"{found[verdict]} {words}" for verdict, words in _VERDICTS.items() if verdict in found)
             sentences.append(f"{paper}: {len(mine)} checks of {mine['id'].nunique()} statements, {parts}.")
     return sentences

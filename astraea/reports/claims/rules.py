@@ -1,211 +1,63 @@
-"""What rules are made of: the tables that statements are measured on, the verdicts, and the rules that papers share.
+"""The rules that papers share, and those about policies, load and time to solve of [Narayanan2020].
 
-A rule is a function of a `Source` and of parameters that the file of statements gives by name; it returns what was
-measured, as text, and the verdict, and raises `Missing`. Its docstring says what holds and what holds in direction;
-what is neither does not hold.
+A rule is a public function of this module, or of a module of another paper's own rules, of a `Source` and of
+parameters that the file of statements gives by name; it returns what was measured, as text, and the verdict, and raises
+`Missing`. Its docstring says what holds and what holds in direction; what is neither does not hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from astraea.core.errors import InputError
+from astraea.reports.claims.judging import (
+    Judged,
+    Missing,
+    Source,
+    as_text,
+    at_most,
+    equal,
+    graded,
+    most,
+    number,
+    reaches,
+    setting,
+    trend,
+    worst,
+)
 
-HOLDS: Final = "holds"
-DIRECTION: Final = "holds in direction"
-OTHERWISE: Final = "does not hold"
-NOT_YET: Final = "not yet"
-
-Judged = tuple[str, str]
-"""What was measured, as text, and the verdict."""
-
-Found = TypeVar("Found", "pd.Series[float]", pd.DataFrame)
-
-RULES: Final[dict[str, Callable[..., Judged]]] = {}
-"""Every rule by its name."""
-
-
-def rule(function: Callable[..., Judged]) -> Callable[..., Judged]:
-    """Let statements be judged by a function, under its name."""
-    RULES[function.__name__] = function
-    return function
+CLOSE: Final = 1.1
+"""Two average JCTs that differ by less than this factor match."""
 
 
-class Missing(Exception):
-    """A table or a scheduler is not there."""
+def share(source: Source, *, column: str = "share", rest: bool = False, points: float | None = None) -> Judged:
+    """``=``: the shares of all rows together, or with `rest` what they leave; mean over seeds."""
+    rows = source(column)
+    found = float(rows[column].sum()) / (rows["seed"].nunique() if "seed" in rows else 1)
+    return equal(source, 100 * (1 - found if rest else found), "%", points)
 
 
-def reader(folder: Path) -> Callable[[str], pd.DataFrame]:
-    """What reads a table of a folder by the name of its file, each once; it raises `Missing` for one not there."""
-
-    @cache
-    def read(name: str) -> pd.DataFrame:
-        if not (folder / name).is_file():
-            raise Missing(f"{name} is not there")
-        return pd.read_csv(folder / name, dtype={"demand": str, "job_id": str, "tenant": str, "scheduler": str})
-
-    return read
-
-
-@dataclass(frozen=True)
-class Source:
-    """The table of one statement on one trace, and what the papers say, by statement."""
-
-    read: Callable[[str], pd.DataFrame]
-    papers: Mapping[str, float]
-    table: str
-    trace: str
-    id: str
-
-    @property
-    def paper(self) -> float:
-        """The paper's value."""
-        return self.papers[self.id]
-
-    @property
-    def file(self) -> str:
-        """Name of the table's file."""
-        return f"{self.table}_{self.trace}.csv"
-
-    def __call__(self, *columns: str, **where: Any) -> pd.DataFrame:
-        """Rows that have a value in these columns, and in those of `where` this value.
-
-        Raises `Missing` if the table or such a row is not there, and `InputError` if the table lacks a column.
-        """
-        frame = self.read(self.file)
-        lost = [c for c in (*where, *columns) if c not in frame]
-        if lost:
-            raise InputError(f"{self.file}: column {lost[0]!r} is missing; found {', '.join(map(str, frame.columns))}")
-        frame = frame.dropna(subset=[*where, *columns], how="any")
-        for column, value in where.items():
-            frame = frame[frame[column] == value]
-            if frame.empty:
-                raise self.lacks(value, column)
-        return frame
-
-    def means(self, column: str, *needed: Any, by: str = "scheduler", **where: Any) -> pd.Series[float]:
-        """Mean over seeds or trials of each scheduler, all that are needed among them.
-
-        Of policies, for the most jobs, where their number is varied.
-        """
-        frame = self(by, column, **where)
-        if by == "policy" and "jobs" in frame:
-            frame = frame[frame["jobs"] == frame["jobs"].max()]
-        return self.having(frame.groupby(by)[column].mean(), *needed)
-
-    def wide(self, column: str, *needed: Any, index: list[str], by: str = "scheduler", **where: Any) -> pd.DataFrame:
-        """Mean over seeds or trials: a row per value of `index`, ascending, and a column per scheduler."""
-        frame = self(by, *index, column, **where)
-        return self.having(frame.pivot_table(index=index, columns=by, values=column), *needed)
-
-    def having(self, found: Found, *needed: Any) -> Found:
-        """Raise `Missing` for a scheduler that is not among the names of a series, or of the columns of a table."""
-        names = found.columns if isinstance(found, pd.DataFrame) else found.index
-        for name in needed:
-            if name not in names:
-                raise self.lacks(name, str(names.name))
-        return found
-
-    def lacks(self, name: Any, kind: str) -> Missing:
-        """What to raise for a scheduler, or something else of a column, that the table does not have."""
-        kinds = f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
-        return Missing(f"{name} is not among the {kinds.replace('_', ' ')} of {self.file}")
-
-
-def graded(holds: bool, in_direction: bool = False) -> str:
-    """Verdict of two conditions."""
-    return HOLDS if holds else DIRECTION if in_direction else OTHERWISE
-
-
-def equal(source: Source, got: float, unit: str, points: float | None = None) -> Judged:
-    """``=``: within `points` of the paper's value, or 10 % of it if none are given.
-
-    In direction: the odds s / (1 - s) of a share in % differ by less than a factor of 2; a ratio is half as much
-    (`half_as_much`).
-    """
-    paper = source.paper
-    near = abs(got - paper) <= (0.1 * paper if points is None else points) + 1e-9
-    return number(got, unit), graded(near, _odds_alike(got, paper) if unit == "%" else half_as_much(got, paper))
-
-
-def _odds_alike(a: float, b: float) -> bool:
-    """Whether the odds of two shares [%] differ by less than a factor of 2."""
-    return a * (100 - b) < 2 * b * (100 - a) and b * (100 - a) < 2 * a * (100 - b)
-
-
-def half_as_much(ratio: float, paper: float) -> bool:
-    """Whether a ratio is on the same side of 1 as the paper's and at least half as far from it, in logarithms."""
-    return ratio > 0 and float(np.log(ratio) / np.log(paper)) >= 0.5
-
-
-def at_most(got: float, bound: float, base: float = 1.0) -> str:
-    """``<=``: at most the value. In direction: the excess over `base` is at most twice the stated one."""
-    return graded(got <= bound, got <= 2 * bound - base)
-
-
-def reaches(best: float, paper: float) -> str:
-    """``up to``: at least 90 % of the paper's ratio. In direction: half as much."""
-    return graded(best >= 0.9 * paper, half_as_much(best, paper))
-
-
-def most(comparisons: Sequence[bool]) -> str:
-    """``ordering``, ``all``, ``>``: all comparisons are as stated. In direction: more than half of them."""
-    if not comparisons:
-        raise Missing("there is nothing to compare with")
-    right = sum(comparisons)
-    return graded(right == len(comparisons), right > len(comparisons) / 2)
-
-
-def trend(values: Sequence[float], rising: bool) -> str:
-    """``monotone``: every step goes the right way, or is smaller than 1 % of the first value.
-
-    In direction: the last value lies on the right side of the first, and the rank correlation is at least 0.5.
-    """
-    y = pd.Series(values, dtype=float) * (1 if rising else -1)
-    if len(y) < 2:
-        raise Missing("there is one point only")
-    right = bool(y.iloc[-1] > y.iloc[0])
-    steady = right and bool((y.diff().iloc[1:] >= -0.01 * abs(y.iloc[0])).all())
-    return graded(steady, right and float(np.corrcoef(y.index, y.rank())[0, 1]) >= 0.5)
-
-
-def weakest(verdicts: Sequence[str]) -> str:
-    """Verdict of a statement that is made of several."""
-    return max(verdicts, key=(HOLDS, DIRECTION, OTHERWISE).index)
-
-
-@rule
-def mean_share(
-    source: Source, *, where: Mapping[str, Any], column: str = "share", points: float | None = None
-) -> Judged:
-    """``=``: a share in some rows, mean over seeds."""
-    return equal(source, 100 * float(source(column, **where)[column].mean()), "%", points)
-
-
-@rule
 def ratio(source: Source, *, by: str, column: str, of: Any, to: Any, bound: bool = False) -> Judged:
-    """``=``, or ``<=`` with `bound`: the mean over seeds of one scheduler, policy or lease term over another's."""
-    got = source.means(column, of, to, by=by)
-    found = float(got[of] / got[to])
+    """``=``, or ``<=`` with `bound`: the mean over seeds of one scheduler, policy or lease term over another's.
+
+    Of a list, the largest mean counts.
+    """
+    listed = of if isinstance(of, list) else [of]
+    got = source.means(column, *listed, to, by=by)
+    found = float(got[listed].max() / got[to])
     return (number(found), at_most(found, source.paper)) if bound else equal(source, found, "x")
 
 
-@rule
-def bounded(source: Source, *, column: str, by: Sequence[str], base: float = 1.0, unit: str = "",
-            where: Mapping[str, Any] | None = None) -> Judged:  # fmt: skip
+def bounded(source: Source, *, column: str, by: Sequence[str], base: float = 1.0, unit: str = "") -> Judged:
     """``<=``: the largest mean over seeds or trials of all settings, against the value and its excess over `base`."""
-    got = float(source(*by, column, **(where or {})).groupby(list(by))[column].mean().max())
+    got = float(source(*by, column).groupby(list(by))[column].mean().max())
     return number(got, unit), at_most(got, source.paper, base)
 
 
-@rule
 def lowest_of(source: Source, *, column: str, ours: str, others: Sequence[str], spread: bool = False) -> Judged:
     """``ordering``: one has a lower mean over trials than each other, or mean variance within a trial with `spread`.
 
@@ -216,22 +68,18 @@ def lowest_of(source: Source, *, column: str, ours: str, others: Sequence[str], 
         got = source.having(trials.groupby("scheduler").mean(), ours, *others)
     else:
         got = source.means(column, ours, *others)
-    shown = ", ".join(f"{name} {got[name]:.3g}" for name in (ours, *others))
+    shown = ", ".join(f"{name} {as_text(got[name], column)}" for name in (ours, *others))
     return shown, most([bool(got[ours] < got[name]) for name in others])
 
 
-@rule
-def monotone(
-    source: Source, *, by: str, column: str, rising: bool, every: bool = False, where: Mapping[str, Any] | None = None
-) -> Judged:
+def monotone(source: Source, *, by: str, column: str, rising: bool, every: bool = False) -> Judged:
     """``monotone``: the trend of means over seeds or trials as `by` grows; all of them are shown, or the ends."""
-    frame = source(by, column, **(where or {}))
+    frame = source(by, column)
     got = frame[np.isfinite(frame[by])].groupby(by)[column].mean()
     shown = [f"{as_text(y, column)} at {setting(x, by)}" for x, y in got.items()]
     return ", ".join(shown if every else (shown[0], shown[-1])), trend(got.tolist(), rising)
 
 
-@rule
 def lowest_inside(source: Source, *, by: str, columns: list[str], low: float, high: float) -> Judged:
     """``shape``: where the means over seeds or trials are lowest, between two values that are near the paper's.
 
@@ -253,40 +101,104 @@ def lowest_inside(source: Source, *, by: str, columns: list[str], low: float, hi
     return f"lowest at {setting(best, by)} with {lowest}; {rest}", graded(inside and low <= best <= high, inside)
 
 
-@rule
-def printed_values(source: Source, *, quantity: str, tolerance: float = 0.0, unit: str | None = None) -> Judged:
+def printed_values(source: Source, *, tolerance: float = 0.0, unit: str | None = None) -> Judged:
     """``=``: every value of a worked example that the paper prints, within a tolerance. In direction: within two."""
-    frame = source("paper", "value", quantity=quantity)
+    frame = source("paper", "value")
     off = float((frame["value"] - frame["paper"]).abs().max())
     shown = ", ".join(f"{v:.2f}" if unit is None else number(v, unit) for v in frame["value"])
     return shown, graded(off <= tolerance + 1e-9, off <= 2 * tolerance)
 
 
-@rule
-def no_counter_example(source: Source, *, name: str, what: str) -> Judged:
+def no_counter_example(source: Source, *, what: str) -> Judged:
     """``property``: no random instance has it violated."""
-    found = source("instances", "violations", property=name)
+    found = source("instances", "violations")
     tried, failed = (int(found[column].iloc[0]) for column in ("instances", "violations"))
     if tried < 1:
         raise Missing("no instance was tried")
     return f"violated in {failed:,} of {tried:,} random {what}", graded(failed == 0)
 
 
-def number(x: float, unit: str = "") -> str:
-    """Write a value and its unit for a person."""
-    return (f"{x:.3g} {unit}" if abs(x) < 100 else f"{x:.0f} {unit}").strip()
+def _by_load(source: Source, column: str, *policies: str) -> pd.DataFrame:
+    """Mean over seeds, one row per rate of arrival [jobs/h] that all of these policies have, in ascending order."""
+    wide = source.wide(column, *policies, index=["jobs_per_hour"], by="policy")[list(policies)].dropna()
+    if wide.empty:
+        raise Missing(f"no rate of arrival has all of {', '.join(policies)}")
+    return wide
 
 
-def setting(x: float, by: str) -> str:
-    """Write for a person what f is, or how long a lease or a round is [s]."""
-    return f"f = {x:g}" if by == "f" else f"{x:g} s"
+def largest_ratio(source: Source, *, column: str, baseline: str, better: str, bound: bool = False) -> Judged:
+    """``up to``, or ``=`` at high load, or ``<=`` with `bound`: the largest ratio of two policies over all loads."""
+    wide = _by_load(source, column, baseline, better)
+    ratios = wide[baseline] / wide[better]
+    best = float(ratios.max())
+    shown = f"{number(best, '' if bound else 'x')} at {ratios.idxmax():g} jobs/h"
+    return shown, at_most(best, source.paper) if bound else reaches(best, source.paper)
 
 
-def as_text(x: float, column: str) -> str:
-    """Write a value of a table for a person."""
-    if column in ("average_jct", "average_pending_time"):
-        return f"{x / 3600:.2f} h"
-    if column == "average_slowdown":
-        return f"{x:.3g}"
-    units = {"max_rho": "", "gpu_time": "GPU-h"}
-    return number(x, units[column]) if column in units else number(100 * x, "%")
+def packing(source: Source, *, baseline: str, better: str) -> Judged:
+    """``=`` where it pays most: space sharing as a program against Gandiva's, on both traces (§7.3)."""
+    shown, verdicts = [], []
+    for table, trace in (("gavel08", "single"), ("gavel09", "multiple")):
+        wide = _by_load(replace(source, table=table, trace=f"continuous-{trace}"), "average_jct", baseline, better)
+        best = float((wide[baseline] / wide[better]).max())
+        shown.append(f"{trace} {number(best, 'x')}")
+        verdicts.append(reaches(best, source.paper))
+    return ", ".join(shown), worst(verdicts)
+
+
+def beside_allox(source: Source) -> Judged:
+    """``ordering``: LAS het. matches AlloX while load is moderate, and is ahead of it when it is high (§7.3).
+
+    In direction: one of both.
+    """
+    wide = _by_load(source, "average_jct", "allox", "las-het")
+    ratios = wide["las-het"] / wide["allox"]
+    (half, moderate), (full, high) = ((ratios.index[k], ratios.iloc[k]) for k in (len(ratios) // 2, -1))
+    right = [bool(moderate <= CLOSE), bool(high < 1)]
+    shown = f"LAS het. over AlloX {moderate:.3g} at {half:g} jobs/h, {high:.3g} at {full:g} jobs/h"
+    return shown, graded(all(right), any(right))
+
+
+def estimated(source: Source) -> Judged:
+    """``ordering``: with estimated throughputs as with measured ones, and below no space sharing (Fig 14).
+
+    At the highest load. In direction: one of both.
+    """
+    wide = _by_load(source, "average_jct", "oracle", "estimated", "none").iloc[-1]
+    right = [bool(wide["estimated"] <= CLOSE * wide["oracle"]), bool(wide["estimated"] < wide["none"])]
+    return ", ".join(f"{name} {x / 3600:.2f} h" for name, x in wide.items()), graded(all(right), any(right))
+
+
+def less_than(source: Source, *, column: str, policy: str, other: str, points: float | None = None) -> Judged:
+    """``=``: what a policy's mean is below another one's [%], within `points`, or 10 % of the paper's value.
+
+    For the most jobs. In direction: at least half of the paper's value.
+    """
+    found, paper = source.means(column, policy, other, by="policy"), source.paper
+    got = 100 * (1 - float(found[policy] / found[other]))
+    near = abs(got - paper) <= (0.1 * paper if points is None else points)
+    return number(got, "%"), graded(near, got >= paper / 2)
+
+
+def saved_without_misses(source: Source, *, policy: str, baseline: str) -> Judged:
+    """``=`` for the ratio of costs, and no job misses its SLO. In direction: up to 2 % do."""
+    shown, verdict = ratio(source, by="policy", column="cost", of=baseline, to=policy)
+    missed = 100 * float(source.means("missed", policy, by="policy")[policy])
+    return f"{shown}, {number(missed, '%')} missed", worst([verdict, graded(missed == 0, missed <= 2)])
+
+
+def solved_within(source: Source, *, jobs: int) -> Judged:
+    """``<``: seconds for one solve with so many jobs."""
+    frame = source("jobs", "seconds")
+    most, seconds = frame.sort_values("jobs")[["jobs", "seconds"]].to_numpy(dtype=float)[-1]
+    shown = f"{number(seconds, 's')} for {most:.0f} jobs"
+    if most < jobs:
+        raise Missing(f"measured: {shown}")
+    return shown, graded(seconds < source.paper)
+
+
+def missed_deadlines(source: Source, *, policy: str) -> Judged:
+    """``=``: the share of deadlines that a policy misses; in direction from half to twice the paper's."""
+    share = 100 * float(source.means("missed", policy, by="policy")[policy])
+    near = abs(share - source.paper) <= source.paper / 10
+    return number(share, "%"), graded(near, source.paper / 2 <= share <= 2 * source.paper)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from astraea.reports.claims.rules import Judged, Missing, Source, at_most, equal, graded, most, number, rule
+from astraea.reports.claims.judging import Judged, Missing, Source, at_most, equal, graded, most, number
 
 ASTRAEA: Final = "astraea-market"
 SETTING: Final = ["servers", "jobs"]
@@ -16,20 +16,18 @@ FULL: Final = 0.995
 """Utilization that is written as 100 %."""
 
 
-@rule
-def postponed(source: Source, *, quantity: str, beyond: int) -> Judged:
+def postponed(source: Source, *, beyond: int) -> Judged:
     """``exists``: the interval in which a job of the worked example runs comes after another one (§4.2)."""
-    interval = float(source("value", quantity=quantity)["value"].iloc[0])
+    interval = float(source("value")["value"].iloc[0])
     return f"runs in interval {interval:.0f}", graded(interval > beyond)
 
 
-@rule
-def earns_more(source: Source, *, varied: str, baseline: str) -> Judged:
-    """``=``: Astraea's total revenue over a baseline's, linear utility.
+def earns_more(source: Source, *, baseline: str) -> Judged:
+    """``=``: Astraea's total revenue over a baseline's.
 
     A baseline that earns less than nothing in total has no ratio: in direction, then, if Astraea earns more.
     """
-    frame = source("scheduler", "revenue", varied=varied, utility="linear")
+    frame = source("scheduler", "revenue")
     total = source.having(frame.groupby("scheduler")["revenue"].sum(), ASTRAEA, baseline)
     ours, theirs = float(total[ASTRAEA]), float(total[baseline])
     if theirs <= 0:
@@ -37,17 +35,15 @@ def earns_more(source: Source, *, varied: str, baseline: str) -> Judged:
     return equal(source, ours / theirs, "x")
 
 
-@rule
 def close_to_optimum(source: Source) -> Judged:
     """``>``: Astraea's performance ratio in every setting (Fig 5)."""
-    got = source.wide("ratio", ASTRAEA, index=SETTING)[ASTRAEA]
+    got = source(*SETTING, "ratio").groupby(SETTING)["ratio"].mean()
     return f"{got.min():.3g} to {got.max():.3g}", most((got > source.paper).to_list())
 
 
-@rule
 def drop(source: Source) -> Judged:
     """``<=``: from the fewest jobs to the most, for the number of servers where that is worst (Fig 5)."""
-    by_jobs = source.wide("ratio", index=["servers"], by="jobs", scheduler=ASTRAEA)
+    by_jobs = source.wide("ratio", index=["servers"], by="jobs")
     jobs = by_jobs.columns
     if len(jobs) < 2:
         raise Missing("there is one number of jobs only")
@@ -55,7 +51,6 @@ def drop(source: Source) -> Judged:
     return f"{got:.3g} from {jobs[0]} to {jobs[-1]} jobs", at_most(got, source.paper, base=0.0)
 
 
-@rule
 def closest_to_optimum(source: Source) -> Judged:
     """``ordering``: Astraea's performance ratio against each other scheduler's in every setting (Fig 6)."""
     wide = source.wide("ratio", ASTRAEA, *BASELINES, index=SETTING)
@@ -64,7 +59,6 @@ def closest_to_optimum(source: Source) -> Judged:
     return f"{means}; higher in {sum(comparisons)} of {len(comparisons)}", most(comparisons)
 
 
-@rule
 def absolutely_fair(source: Source, *, scheduler: str) -> Judged:
     """``=`` within 0.1: the revenue fairness of every tenant, mean over trials; in direction of most (Fig 7)."""
     frame = source("scheduler", "tenant", "alpha")
@@ -76,10 +70,9 @@ def absolutely_fair(source: Source, *, scheduler: str) -> Judged:
     return f"{alpha.min():.3g} to {alpha.max():.3g}, {within}", most(right)
 
 
-@rule
-def better_underestimated(source: Source, *, load: str, percent: int) -> Judged:
+def better_underestimated(source: Source, *, percent: int) -> Judged:
     """``ordering``: revenue at a part of the estimated maximal price against everything above 100 % (Fig 11)."""
-    got = source.means("revenue", by="percent", load=load)
+    got = source.means("revenue", by="percent")
     over = got[got.index > 100]
     if percent not in got.index or over.empty:
         raise Missing(f"{percent} % and an overestimate are not both there")
@@ -87,7 +80,6 @@ def better_underestimated(source: Source, *, load: str, percent: int) -> Judged:
     return shown + (", all below 0" if got.max() < 0 else ""), most([bool(got[percent] >= r) for r in over])
 
 
-@rule
 def worth_their_cost(source: Source) -> Judged:
     """``all``: every admitted job's ideal revenue is above its cost (Fig 12)."""
     frame = source("ideal", "cost")
@@ -95,7 +87,6 @@ def worth_their_cost(source: Source) -> Judged:
     return f"{sum(right):,} of {len(right):,} jobs", most(right)
 
 
-@rule
 def sooner_than(source: Source, *, baseline: str) -> Judged:
     """``=``: the mean over trials of the last hour with any use, Astraea's over a baseline's (Fig 13)."""
     frame = source("scheduler", "trial", "hour", "utilization")
@@ -104,7 +95,6 @@ def sooner_than(source: Source, *, baseline: str) -> Judged:
     return equal(source, float(means[ASTRAEA] / means[baseline]), "x")
 
 
-@rule
 def fully_used(source: Source, *, schedulers: list[str]) -> Judged:
     """``exists``: an hour in which all GPUs are in use, under each; in direction under some (Fig 13)."""
     highest = source("scheduler", "utilization").groupby("scheduler")["utilization"].max()
@@ -113,7 +103,6 @@ def fully_used(source: Source, *, schedulers: list[str]) -> Judged:
     return shown, graded(bool((got >= FULL).all()), bool((got >= FULL).any()))
 
 
-@rule
 def spread_over_tenants(source: Source, *, column: str) -> Judged:
     """``=`` for the largest over the smallest mean over trials, of all numbers of tenants.
 

@@ -8,26 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
-from astraea.core.arrays import FloatArray
-from astraea.reports.claims.rules import (
-    DIRECTION,
-    HOLDS,
-    NOT_YET,
-    OTHERWISE,
-    Judged,
-    Missing,
-    Source,
-    as_text,
-    equal,
-    graded,
-    most,
-    number,
-    rule,
-    trend,
-    weakest,
-)
+from astraea.reports.claims.judging import Judged, Missing, Source, Verdict, as_text, graded, most, number, trend, worst
+from astraea.reports.claims.rules import lowest_of
 
 SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")
 """Schedulers of the evaluation, §6.1.5."""
@@ -36,31 +19,6 @@ SIX_GPUS: Final = 6
 """GPUs of the example of Fig 6."""
 
 
-@rule
-def total_share(source: Source, *, by: str, among: Sequence[str], points: float) -> Judged:
-    """``=``: shares of the jobs, or of the GPU time, of some classes, added up; mean over seeds."""
-    frame = source("share", by)
-    repeated = frame["seed"].nunique() if "seed" in frame else 1
-    return equal(source, 100 * float(frame["share"][frame[by].isin(among)].sum()) / repeated, "%", points)
-
-
-@rule
-def running_longer(source: Source, *, demand: str, limit: float, longer: bool, points: float) -> Judged:
-    """``=``: jobs of a demand that run less, or longer, than `limit` [s] (Fig 3)."""
-    frame = source("running_time", "share", demand=demand)
-    share = float(_distribution(frame, demand, np.array([limit]))[0])
-    return equal(source, 100 * (1 - share if longer else share), "%", points)
-
-
-def _distribution(frame: pd.DataFrame, demand: str, at: FloatArray) -> FloatArray:
-    """Distribution function of a class at some values."""
-    part = frame[frame["demand"] == demand].sort_values("running_time")
-    below = np.searchsorted(part["running_time"], at, side="right")
-    shares: FloatArray = np.r_[0.0, part["share"].cummax()]
-    return shares[below]
-
-
-@rule
 def larger_run_longer(source: Source) -> Judged:
     """No distribution function lies above that of a smaller demand, by more than 2 points, anywhere (Fig 3).
 
@@ -69,20 +27,23 @@ def larger_run_longer(source: Source) -> Judged:
     frame = source("demand", "running_time", "share")
     classes = sorted(frame["demand"].unique(), key=lambda c: (c.startswith(">"), float(c.strip("><=").split("-")[0])))
     grid = np.unique(frame["running_time"])
-    curves = [_distribution(frame, c, grid) for c in classes]
+    curves = []
+    for c in classes:
+        part = frame[frame["demand"] == c].sort_values("running_time")
+        below = np.searchsorted(part["running_time"], grid, side="right")
+        curves.append(np.r_[0.0, part["share"].cummax()][below])
     worst = max((float((b - a).max()) for a, b in itertools.pairwise(curves)), default=np.nan)
     shown = f"a larger class lies above a smaller one by at most {100 * max(worst, 0):.3g} points"
     return shown, graded(worst <= 0.02, float((curves[-1] - curves[0]).mean()) < 0)
 
 
-@rule
 def roles_swap(source: Source) -> Judged:
     """One tenant below 50 %, another above 90 %, and on a later day the roles are swapped (Fig 4).
 
     In direction: on a later day the first is the higher one.
     """
     wide = source("tenant", "day", "utilization").pivot_table(index="day", columns="tenant", values="utilization")
-    found = "no day with one virtual cluster below 50 % and another above 90 %", OTHERWISE
+    found = "no day with one virtual cluster below 50 % and another above 90 %", Verdict.OTHERWISE
     for low, high in itertools.permutations(wide.columns, 2):
         for day in wide.index[(wide[low] < 0.5) & (wide[high] > 0.9)]:
             later = wide.loc[wide.index > day]
@@ -90,13 +51,12 @@ def roles_swap(source: Source) -> Judged:
             shown = f"day {day:g}: {low} {100 * wide[low][day]:.0f} %, {high} {100 * wide[high][day]:.0f} %"
             if len(swapped):
                 then = later.loc[swapped[0]]
-                return f"{shown}; day {swapped[0]:g}: {100 * then[low]:.0f} %, {100 * then[high]:.0f} %", HOLDS
+                return f"{shown}; day {swapped[0]:g}: {100 * then[low]:.0f} %, {100 * then[high]:.0f} %", Verdict.HOLDS
             if (later[low] > later[high]).any():
-                found = f"{shown}; on a later day {low} is the higher one", DIRECTION
+                found = f"{shown}; on a later day {low} is the higher one", Verdict.DIRECTION
     return found
 
 
-@rule
 def large_wait_longer(source: Source) -> Judged:
     """Jobs of 4 GPUs and more wait longer on average, and more often over half an hour (Fig 5a).
 
@@ -109,20 +69,18 @@ def large_wait_longer(source: Source) -> Judged:
     return shown, graded(all(right), any(right))
 
 
-@rule
 def some_slow(source: Source) -> Judged:
     """``exists``: a class of jobs in which some have a slowdown above 5 (Fig 5b)."""
     share = source.means("slowdown_over_5", by="demand")
     return f"{100 * share.max():.3g} % of the jobs of demand {share.idxmax()}", graded(share.max() > 0)
 
 
-@rule
-def windows(source: Source, *, mechanism: str, jobs: Sequence[str], minutes: float) -> Judged:
+def windows(source: Source, *, jobs: Sequence[str], minutes: float) -> Judged:
     """``=``: each job's share of the GPU time is the paper's in every window of the example, within half a point.
 
     In direction: on average over the windows (Fig 6).
     """
-    grants = source("job_id", "demand", "start", "end", mechanism=mechanism)
+    grants = source("job_id", "demand", "start", "end")
     last, length = float(grants.groupby("job_id")["end"].max().min()), 60 * minutes
     shares = []  # of each window, those of the jobs
     for start in np.arange(0.0, last - length + 1e-6, 60.0):
@@ -137,7 +95,6 @@ def windows(source: Source, *, mechanism: str, jobs: Sequence[str], minutes: flo
     return (low if low == high else f"{low} to {high}"), verdict
 
 
-@rule
 def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
     """``=``: within 10 % of what the paper gives for this scheduler, as for others in statements beside this one.
 
@@ -152,23 +109,12 @@ def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
     return number(ours, "%"), graded(abs(ours - own) <= 0.1 * own, bool(same) and all(same))
 
 
-@rule
-def largest_over_ours(source: Source, *, column: str) -> Judged:
-    """``=``: the largest value of the others that are there over ASTRAEA's."""
-    got = source.means(column, "astraea")
-    return equal(source, float(got.reindex(SEVEN[1:]).max() / got["astraea"]), "x")
-
-
-@rule
 def lowest(source: Source, *, column: str) -> Judged:
     """``ordering``: ASTRAEA has the lowest value of all seven schedulers; "not yet" if not all are there to tell."""
-    got = source.means(column, "astraea")
-    others = [n for n in SEVEN[1:] if n in got]
-    shown = ", ".join(f"{n} {as_text(got[n], column)}" for n in ("astraea", *others))
-    return _of_seven(shown, most([bool(got["astraea"] < got[n]) for n in others]), others)
+    others = [n for n in SEVEN[1:] if n in source.means(column)]
+    return _of_seven(*lowest_of(source, column=column, ours=SEVEN[0], others=others), others)
 
 
-@rule
 def larger_lead(source: Source, *, column: str, other: str) -> Judged:
     """``ordering``: the others' value over ASTRAEA's, geometric mean, is larger on this trace than on the other."""
     found = {t: replace(source, trace=t).means(column, "astraea") for t in (source.trace, other)}
@@ -180,13 +126,13 @@ def larger_lead(source: Source, *, column: str, other: str) -> Judged:
     return _of_seven(shown, graded(ratio[source.trace] > ratio[other]), others)
 
 
-def _of_seven(shown: str, verdict: str, others: Sequence[str]) -> Judged:
+def _of_seven(shown: str, verdict: Verdict, others: Sequence[str]) -> Judged:
     """What is true of those that are there is not yet true of all seven; what is false of them is false."""
     there = len(others) + 1
-    return f"{shown} ({there} of 7 there)", NOT_YET if there < len(SEVEN) and verdict == HOLDS else verdict
+    unsure = there < len(SEVEN) and verdict == Verdict.HOLDS
+    return f"{shown} ({there} of 7 there)", Verdict.NOT_YET if unsure else verdict
 
 
-@rule
 def at_every_size(source: Source, *, columns: Sequence[str], falls: bool) -> Judged:
     """ASTRAEA is below Tiresias-L at every size of the cluster, or both fall as it grows; for every column.
 
@@ -203,4 +149,4 @@ def at_every_size(source: Source, *, columns: Sequence[str], falls: bool) -> Jud
             verdicts += [trend(wide[name].to_list(), rising=False) for name in both]
         else:
             verdicts.append(most((wide[both[0]] < wide[both[1]]).to_list()))
-    return "; ".join(shown), weakest(verdicts)
+    return "; ".join(shown), worst(verdicts)

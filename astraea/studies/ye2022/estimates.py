@@ -15,8 +15,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
 from astraea.estimation.estimators import LEARNED
-from astraea.estimation.history import Past
-from astraea.estimation.models import ENOUGH
+from astraea.estimation.models import ENOUGH, Past
 from astraea.experiments.grid import Grid
 from astraea.studies.scales import seeds
 from astraea.studies.ye2022.evaluation import SMALL_JOBS, evaluated_cluster, grid_of, load_workload, run_of

@@ -6,14 +6,16 @@ the names of the files in a folder. Where that does not decide, the format must 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+import pandas as pd
+
 from astraea.core.errors import InputError
 from astraea.traces.readers import gavel, helios, philly, tiresias_csv
-from astraea.traces.readers.assemble import assemble, read_shares
-from astraea.traces.readers.table import read_text
+from astraea.traces.readers.table import Rows, assemble, read_shares, read_text, tenant_of
 from astraea.traces.trace import Trace
 
 __all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
@@ -76,22 +78,28 @@ def read_trace(
     elif chosen == "philly":
         rows = philly.read_philly(path)
     elif chosen == "gavel":
-        rows = gavel.read_gavel(_tenant_files(path, _ENDINGS[chosen]), throughputs)
+        speeds = gavel.read_speeds(path, throughputs)
+        rows = _by_tenant(path, chosen, partial(gavel.read_gavel, speeds=speeds))
     else:
-        rows = tiresias_csv.read_tiresias_csv(_tenant_files(path, _ENDINGS[chosen]), time_unit)
+        rows = _by_tenant(path, chosen, partial(tiresias_csv.read_tiresias_csv, time_unit=time_unit))
     whole = path.resolve().name
     own = whole if path.is_dir() else Path(whole.removesuffix(".gz")).stem
     return assemble(rows, name or own or "trace", shares)
 
 
-def _tenant_files(path: Path, endings: tuple[str, ...]) -> list[Path]:
-    """Return the file itself, or the files of a folder in the order of their names."""
-    if not path.is_dir():
-        return [path]
-    files = sorted(f for f in path.iterdir() if f.is_file() and f.name.endswith(endings) and f.name[0] != ".")
+def _by_tenant(path: Path, format: str, read: Callable[[Path, str, bool], Rows]) -> Rows:
+    """Read a file, or those of a folder in the order of their names: each is one tenant, and they share a clock.
+
+    `read` takes a file, the name of the tenant, which is that of the file, and whether it is one of several.
+    """
+    endings = _ENDINGS[format]
+    files = [path]
+    if path.is_dir():
+        files = sorted(f for f in path.iterdir() if f.is_file() and f.name.endswith(endings) and f.name[0] != ".")
     if not files:
         raise InputError(f"{path}: there is no file in this folder whose name ends in {' or '.join(endings)}")
-    return files
+    parts = [read(file, tenant_of(file, *endings), len(files) > 1) for file in files]
+    return Rows(pd.concat([p.frame for p in parts], ignore_index=True), [place for p in parts for place in p.where])
 
 
 def recognise(path: Path) -> str:

@@ -17,8 +17,7 @@ import numpy as np
 from astraea.core.checks import is_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, POSITIVE, printable, refuse
-from astraea.traces.readers.assemble import NO_GPU, Rows, frame, reasons, tenant_of, together
-from astraea.traces.readers.table import Table, make_table, read_json, read_rows, read_text
+from astraea.traces.readers.table import NO_GPU, Rows, Table, frame, read_json, read_table, reasons
 
 THROUGHPUTS: Final = "simulation_throughputs.json"
 #: columns by their number
@@ -34,16 +33,6 @@ MAX_STEPS: Final = 1e15
 
 _ACCELERATOR: Final = "v100"
 _KEY: Final = re.compile(r"\((['\"])(?P<type>.+)\1, (?P<scale>\d{1,7})\)")
-
-
-def read_gavel(paths: Sequence[Path], throughputs: str | Path | None) -> Rows:
-    """Read one file, or several that are one tenant each, with the table of throughputs or that beside the first.
-
-    Set aside: jobs of 0 GPUs, and jobs whose type was never measured with that scale factor or cannot run with it
-    (throughput 0).
-    """
-    speeds = _speeds(paths[0].parent / THROUGHPUTS if throughputs is None else Path(throughputs))
-    return together([_jobs(path, speeds, tenant_of(path, ".trace", ".tsv"), several=len(paths) > 1) for path in paths])
 
 
 def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, dict[str, Any]]:
@@ -62,11 +51,7 @@ def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, 
         The table, for places; and of every row `job_type`, `demand` [GPU], `submit_time` [s], `steps`, and where there
         are 10 columns `weight` and `slo`, a multiple of the duration, NaN for none.
     """
-    rows, lines = read_rows(path, read_text(path), tabs=True)
-    header = FORMS.get(len(rows[0]))
-    if header is None:
-        raise InputError(f"{path}, line {lines[0]}: expected 7 or 10 columns with tabs between, got {len(rows[0])}")
-    table = make_table(path, header, rows, lines)
+    table = read_table(path, FORMS)
     types = table.text("job_type")
     unknown = ~np.isin(types.astype(str), list(known))
     refuse(unknown, types, "job_type", table.where, f"a job type of {source}")
@@ -85,7 +70,12 @@ def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, 
     return table, columns
 
 
-def _jobs(path: Path, speeds: dict[tuple[str, int], float], tenant: str, several: bool) -> Rows:
+def read_gavel(path: Path, tenant: str, several: bool, speeds: dict[tuple[str, int], float]) -> Rows:
+    """Read one file, perhaps one of `several` that are one tenant each.
+
+    Set aside: jobs of 0 GPUs, and jobs whose type was never measured with that scale factor or cannot run with it
+    (throughput 0).
+    """
     table, columns = read_columns(path, [job_type for job_type, _ in speeds], "the throughputs table")
     types, demand, submit = columns["job_type"], columns["demand"], columns["submit_time"]
     speed = np.array([speeds.get((t, int(d)), np.nan) for t, d in zip(types, demand, strict=True)])
@@ -113,8 +103,10 @@ def _jobs(path: Path, speeds: dict[tuple[str, int], float], tenant: str, several
     return Rows(frame(rows), table.where)
 
 
-def _speeds(path: Path) -> dict[tuple[str, int], float]:
-    """Steps/s of (job type, scale factor) alone on V100s."""
+def read_speeds(trace: Path, throughputs: str | Path | None) -> dict[tuple[str, int], float]:
+    """Steps/s of (job type, scale factor) alone on V100s, from the table of throughputs or that beside the trace."""
+    beside = (trace if trace.is_dir() else trace.parent) / THROUGHPUTS
+    path = beside if throughputs is None else Path(throughputs)
     if not path.is_file():
         hint = "get it with `astraea data fetch gavel-throughputs` and give its path as throughputs"
         raise InputError(f"{path}: there is no table of throughputs, which turns steps into seconds; {hint}")

@@ -15,12 +15,10 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.traces.columns import refuse, refuse_others
-from astraea.traces.readers.assemble import NO_TIME, Rows, frame, reasons
-from astraea.traces.readers.table import parse_dates, read_table, to_seconds
+from astraea.traces.readers.table import NO_DATE, NO_TIME, Rows, frame, parse_dates, read_table, reasons, to_seconds
 
 LOG: Final = "cluster_log.csv"
 SIZES: Final = "cluster_gpu_number.csv"
-DATES: Final = ("submit_time", "start_time", "end_time")
 REQUIRED: Final = (
     "job_id", "user", "vc", "gpu_num", "state", "submit_time", "start_time", "end_time", "duration", "queue",
 )  # fmt: skip
@@ -50,8 +48,8 @@ def read_helios(path: Path, weights: dict[str, float] | None) -> tuple[Rows, dic
     jobs = table.take(~cpu_job)
     if len(jobs) == 0:
         raise InputError(f"{log}: none of the {len(table)} jobs uses a GPU")
-    submit, start, end = (parse_dates(jobs.words(c), c, jobs.where) for c in DATES)
-    refuse(np.isnat(submit), jobs.words("submit_time"), "submit_time", jobs.where, "a time YYYY-MM-DD HH:MM:SS")
+    absent = {"submit_time": (), "start_time": NO_DATE, "end_time": NO_DATE}
+    submit, start, end = (parse_dates(jobs.words(c), c, jobs.where, none) for c, none in absent.items())
     refuse(end < start, jobs.words("end_time"), "end_time", jobs.where, "no earlier than start_time")
     state = jobs.words("state")
     refuse_others(state, (*_STATES, _SUSPENDED), "state", jobs.where)
@@ -99,14 +97,9 @@ def _sizes(path: Path) -> dict[str, float]:
     day = table.words("date")
     dates = pd.to_datetime(pd.Series(day, dtype=object).str[:10], format="%Y-%m-%d", errors="coerce")
     refuse(dates.isna().to_numpy(), day, "date", table.where, "a date YYYY-MM-DD")
-    order = np.argsort(dates.to_numpy(), kind="stable")
-    out: dict[str, float] = {}
-    for vc in table.columns:
-        if vc not in ("date", "total"):
-            size = table.demand(vc, empty=0.0)[order]
-            present = np.flatnonzero(size > 0)
-            if len(present):
-                out[vc] = float(size[present[-1]])
-    if not out:
+    columns = {vc: table.demand(vc, empty=0.0) for vc in table.columns if vc not in ("date", "total")}
+    sizes = pd.DataFrame(columns, index=dates).sort_index(kind="stable")
+    last = sizes.where(sizes > 0).ffill().iloc[-1].dropna()
+    if last.empty:
         raise InputError(f"{path}: no virtual cluster has a GPU in it")
-    return out
+    return {str(vc): float(size) for vc, size in last.items()}

@@ -20,8 +20,7 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_DEMAND, printable, refuse, refuse_others
-from astraea.traces.readers.assemble import NO_TIME, Rows, frame, reasons
-from astraea.traces.readers.table import parse_dates, read_json, to_seconds
+from astraea.traces.readers.table import NO_TIME, Rows, frame, parse_dates, read_json, reasons, to_seconds
 
 LOG: Final = "cluster_job_log"
 _STATES: Final = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
@@ -39,8 +38,7 @@ def read_philly(path: Path) -> Rows:
     where = [f'{log}, job {i + 1} ("{printable(e.get("jobid"))}")' for i, e in enumerate(entries)]
     columns = {key: _words(entries, key, where) for key in ("jobid", "vc", "status", "submitted_time")}
     refuse_others(columns["status"], _STATES, "status", where)
-    submit = parse_dates(columns["submitted_time"], "submitted_time", where)
-    refuse(np.isnat(submit), columns["submitted_time"], "submitted_time", where, "a time YYYY-MM-DD HH:MM:SS")
+    submit = parse_dates(columns["submitted_time"], "submitted_time", where, absent=())
     users = [e.get("user") for e in entries]
     attempts, gpus = _attempts(entries, where)
     n = len(entries)
@@ -51,16 +49,13 @@ def read_philly(path: Path) -> Rows:
     backwards = end < start
     repeated = backwards & (end >= _REPEATED_HOUR[0]) & (start < _REPEATED_HOUR[1])
     refuse(backwards & ~repeated, attempts["end_time"].to_numpy(), "end_time", places, "no earlier than start_time")
-    ran = to_seconds(end - start)
-    duration = np.bincount(job, weights=np.nan_to_num(ran), minlength=n)
-    timed = np.bincount(job, weights=~np.isnan(ran), minlength=n) > 0
-    count = np.bincount(job, minlength=n)
-    last = np.cumsum(count) - 1
-    running = np.zeros(n, dtype=np.bool_)
-    running[count > 0] = np.isnat(end[last[count > 0]]) & ~np.isnat(start[last[count > 0]])
-    first = np.full(n, np.datetime64("NaT", "s"))
-    first[count > 0] = pd.Series(start).groupby(job).min().to_numpy(dtype="datetime64[s]")
-    delay = to_seconds(first - submit)
+    ran, open_ended = to_seconds(end - start), np.isnat(end) & ~np.isnat(start)
+    columns_of = {"ran": ran, "timed": ~np.isnan(ran), "repeated": repeated, "running": open_ended}
+    how = {"ran": "sum", "timed": "max", "repeated": "max", "running": "last", "first": "min"}
+    # NaN for a job without an attempt
+    of_job = pd.DataFrame(columns_of, dtype=float).assign(first=start).groupby(job).agg(how).reindex(range(n))
+    duration = of_job["ran"].fillna(0.0).to_numpy()
+    delay = to_seconds(of_job["first"] - submit)
     rows = frame(
         {
             "job_id": columns["jobid"],
@@ -73,11 +68,11 @@ def read_philly(path: Path) -> Rows:
             "queueing_delay": delay,
             "reason": reasons(
                 n,
-                (count == 0, "has no attempt"),
+                (of_job["ran"].isna(), "has no attempt"),
                 (gpus == 0, "lists no GPU"),
-                (running, "was still running when the log was taken"),
-                (~timed, "has no attempt with a start and an end"),
-                (np.bincount(job, weights=repeated, minlength=n) > 0, "ran in the hour that clocks repeated"),
+                (of_job["running"] == 1, "was still running when the log was taken"),
+                (of_job["timed"] == 0, "has no attempt with a start and an end"),
+                (of_job["repeated"] == 1, "ran in the hour that clocks repeated"),
                 (duration == 0, NO_TIME),
                 (delay < 0, "starts before it was submitted"),
             ),

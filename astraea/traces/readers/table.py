@@ -1,4 +1,4 @@
-"""What the readers share: a table of text that knows the line of every row."""
+"""What the readers share: a table of text that knows the line of every row; checked rows, and the trace of them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,12 @@ import pandas as pd
 
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_TIME, TIME, gpus, printable, refuse
+from astraea.traces.columns import MAX_TIME, POSITIVE, STATES, TIME, gpus, printable, refuse
+from astraea.traces.trace import Trace
+
+NO_GPU: Final = "asks for 0 GPUs"
+NO_TIME: Final = "ran for 0 s"
+_TEXT: Final = ("job_id", "tenant", "user", "state", "reason")
 
 #: how public logs write a time that does not exist
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
@@ -130,12 +135,11 @@ def _number(text: str) -> float:
         return float("nan")
 
 
-def parse_dates(values: TextArray, column: str, where: list[str]) -> DateArray:
-    """Read ``YYYY-MM-DD HH:MM:SS`` as naive times; NaT where the log says that there is none."""
+def parse_dates(values: TextArray, column: str, where: list[str], absent: Sequence[str] = NO_DATE) -> DateArray:
+    """Read ``YYYY-MM-DD HH:MM:SS`` as naive times; NaT for what says that there is none."""
     series = pd.Series(values, dtype=object)
     times = pd.to_datetime(series, format="%Y-%m-%d %H:%M:%S", errors="coerce")
-    absent = series.isin(NO_DATE)
-    refuse((times.isna() & ~absent).to_numpy(), values, column, where, "a time YYYY-MM-DD HH:MM:SS")
+    refuse((times.isna() & ~series.isin(absent)).to_numpy(), values, column, where, "a time YYYY-MM-DD HH:MM:SS")
     return times.to_numpy(dtype="datetime64[s]")
 
 
@@ -144,10 +148,13 @@ def to_seconds(span: Any) -> FloatArray:
     return np.asarray(pd.Series(span).dt.total_seconds(), dtype=np.float64)
 
 
-def read_rows(path: Path, text: str, *, tabs: bool = False) -> tuple[list[list[str]], npt.NDArray[np.int64]]:
-    """Fields of every line that is not blank, and the line it starts on."""
-    source = io.StringIO(text, newline="")
-    reader = csv.reader(source, delimiter="\t", quoting=csv.QUOTE_NONE) if tabs else csv.reader(source, strict=True)
+def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None) -> Table:
+    """Read a comma-separated file whose first line names the columns; blank lines do not count.
+
+    With `headers`, one with tabs and without such a line: these are the names of the columns, by their number.
+    """
+    source = io.StringIO(read_text(path), newline="")
+    reader = csv.reader(source, delimiter="\t", quoting=csv.QUOTE_NONE) if headers else csv.reader(source, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     line = 1
@@ -159,29 +166,91 @@ def read_rows(path: Path, text: str, *, tabs: bool = False) -> tuple[list[list[s
             line = reader.line_num + 1
     except csv.Error as err:
         raise InputError(f"{path}, line {line}: not a table ({err})") from None
-    return rows, np.array(lines, dtype=np.int64)
-
-
-def make_table(path: Path, header: Sequence[str], rows: list[list[str]], lines: npt.NDArray[np.int64]) -> Table:
-    """Name the columns; every row must have as many fields as the header."""
+    if not headers:
+        names = [name.strip() for name in rows.pop(0)]
+        lines.pop(0)
+    elif len(rows[0]) in headers:
+        names = list(headers[len(rows[0])])
+    else:
+        expected = " or ".join(map(str, headers))
+        raise InputError(f"{path}, line {lines[0]}: expected {expected} columns with tabs between, got {len(rows[0])}")
     if not rows:
         raise InputError(f"{path}: there is no job in it")
-    names = [name.strip() for name in header]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
-    widths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    wrong = np.flatnonzero(widths != len(names))
-    if len(wrong):
-        first = wrong[0]
-        raise InputError(f"{path}, line {lines[first]}: expected {len(names)} columns, got {widths[first]}")
-    columns = {
-        name: np.array(values, dtype=object) for name, values in zip(names, zip(*rows, strict=True), strict=True)
-    }
-    return Table(path, columns, lines)
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != len(names):
+            raise InputError(f"{path}, line {line}: expected {len(names)} columns, got {len(row)}")
+    columns = zip(names, zip(*rows, strict=True), strict=True)
+    return Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(lines))
 
 
-def read_table(path: Path) -> Table:
-    """Read a comma-separated file whose first line names the columns."""
-    rows, lines = read_rows(path, read_text(path))
-    return make_table(path, rows[0], rows[1:], lines[1:])
+def frame(columns: dict[str, Any]) -> pd.DataFrame:
+    """Make a table of rows for `assemble`; text stays Python text, which is quicker to walk than Arrow's."""
+    return pd.DataFrame({c: pd.Series(v, dtype=object) if c in _TEXT else v for c, v in columns.items()})
+
+
+def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
+    """Why each row is set aside: the first rule that is true for it, ``""`` for a job."""
+    out = np.full(n, "", dtype=object)
+    for applies, reason in reversed(rules):
+        out[np.asarray(applies)] = reason
+    return out
+
+
+class Rows(NamedTuple):
+    """What a reader found.
+
+    frame : the columns of `Trace.from_frame` and `reason`, ``""`` for a job, otherwise why the row is set aside
+    where : place of each row
+    origin : date and time of second 0, where the source tells
+    id_column : what the source calls `job_id`
+    """
+
+    frame: pd.DataFrame
+    where: list[str]
+    origin: pd.Timestamp | None = None
+    id_column: str = "job_id"
+
+
+def tenant_of(path: Path, *endings: str) -> str:
+    """Name a tenant after its file, without these endings and that of gzip."""
+    name = path.name.removesuffix(".gz")
+    return next((name.removesuffix(end) for end in endings if name.endswith(end)), name) or path.name
+
+
+def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, float] | None:
+    """Tenant weights from a share file (`name,share` or `vc,node num`: the header's words do not matter) or a mapping.
+
+    Raises
+    ------
+    InputError
+        If the file is not two columns with a header, a name is there twice, or a weight is not a number above 0.
+    """
+    if source is None or isinstance(source, Mapping):
+        return None if source is None else dict(source)
+    table = read_table(Path(source))
+    if len(table.columns) != 2:
+        found = ", ".join(map(printable, table.columns))
+        raise InputError(f"{source}, line 1: a share file has two columns, tenant and weight; found {found}")
+    name_column, share_column = table.columns
+    names = table.text(name_column)
+    refuse(pd.Series(names).duplicated(), names, printable(name_column), table.where, "unique")
+    return dict(zip(names, table.number(share_column, *POSITIVE).tolist(), strict=True))
+
+
+def assemble(found: Rows, name: str, weights: dict[str, float] | None) -> Trace:
+    """Make the trace of checked rows; tenants have equal weights if none are given."""
+    rows, where, origin, id_column = found
+    ids = rows["job_id"].to_numpy(dtype=object)
+    refuse(pd.Series(ids).duplicated(), ids, id_column, where, "unique")
+    kept = np.flatnonzero(rows["reason"] == "")
+    aside = rows.loc[rows["reason"] != "", ["job_id", "reason"]]
+    if len(kept) == 0:
+        counts = ", ".join(f"{n} {r}" for r, n in aside["reason"].value_counts().items())
+        raise InputError(f"{name}: none of the {len(rows)} rows is a job that can be simulated ({counts})")
+    # where several files make one trace, only some may have these columns
+    jobs = rows.drop(columns="reason").iloc[kept].fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
+    places = [where[i] for i in kept]
+    return Trace.from_frame(jobs, name=name, weights=weights, origin=origin, excluded_jobs=aside, places=places)

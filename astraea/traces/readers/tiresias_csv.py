@@ -12,7 +12,6 @@ Every member has `job_id, num_gpu, submit_time, duration`; they differ in the un
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +20,7 @@ import numpy as np
 from astraea.core.arrays import FloatArray, TextArray
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, OPTIONAL, POSITIVE, SPEED, STATES, refuse_others
-from astraea.traces.readers.assemble import NO_GPU, NO_TIME, Rows, frame, reasons, tenant_of, together
-from astraea.traces.readers.table import Table, Unit, read_table
+from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, Unit, frame, read_table, reasons
 
 REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
 
@@ -40,19 +38,13 @@ _TOLD: Final = {
 }  # fmt: skip
 
 
-def read_tiresias_csv(paths: Sequence[Path], time_unit: str | None) -> Rows:
-    """Read one file, or several that are one tenant each and share a clock.
+def read_tiresias_csv(path: Path, tenant: str, several: bool, time_unit: str | None) -> Rows:
+    """Read one file, perhaps one of `several` that are one tenant each.
 
-    With several files the tenant is named after the file, a `user` column is the person, and identifiers become
-    ``file/job_id``. Jobs of 0 GPUs and of 0 s are set aside.
+    Then the tenant is named after the file, a `user` column is the person, and identifiers become ``file/job_id``.
+    Jobs of 0 GPUs and of 0 s are set aside.
     """
-    return together(
-        [_jobs(read_table(path), time_unit, tenant_of(path, ".csv") if len(paths) > 1 else None) for path in paths]
-    )
-
-
-def _jobs(table: Table, time_unit: str | None, tenant: str | None) -> Rows:
-    """Read the rows of one file; `tenant` is set when the file is one tenant of several."""
+    table = read_table(path)
     table.require(REQUIRED)
     told = time_unit or _TOLD.get(frozenset(table.columns))
     if told is None:
@@ -65,18 +57,16 @@ def _jobs(table: Table, time_unit: str | None, tenant: str | None) -> Rows:
     submit, duration = table.seconds("submit_time", unit), table.seconds("duration", unit)
     ids = table.text("job_id")
     people: TextArray | None = table.text("user") if "user" in table.columns else None
-    if tenant is not None:
+    owner: TextArray = np.full(len(table), tenant, dtype=object)
+    if several:
         if "tenant" in table.columns:
             place = f"{table.path}, line 1"
             raise InputError(f"{place}: the files of a folder are one tenant each, but this has a column 'tenant'")
         ids = np.array([f"{tenant}/{i}" for i in ids], dtype=object)
-        owner: TextArray = np.full(len(table), tenant, dtype=object)
     elif "tenant" in table.columns:
         owner = table.text("tenant")
     elif people is not None:
         owner, people = people, None
-    else:
-        owner = np.full(len(table), tenant_of(table.path, ".csv"), dtype=object)
     rows: dict[str, object] = {
         "job_id": ids,
         "tenant": owner,

@@ -1,10 +1,18 @@
-"""When jobs arrive: a daily and weekly profile, bursts that last hours, and tenants that come and go.
+"""When jobs arrive: a daily and weekly profile, bursts that last hours, tenants that come and go, users who look first.
 
-Everything here works on a grid of ten-minute bins, the finest at which the arrivals of Venus were published.
+Arrivals are drawn on a grid of ten-minute bins, the finest at which those of Venus were published.
+
+Who sees no room for a large or long job runs something else first. Without this, gangs that run for days in virtual
+clusters of a few nodes leave six jobs in ten waiting behind them under FIFO. In Venus the GPUs were busy for three
+quarters of the time, and yet only 4.4 % of the 1-GPU jobs waited for more than half an hour ([Ye2022] Fig. 5): users
+answered to what they saw. Submission times stay what they are here, and so do the jobs; only which of a tenant's jobs
+goes at which time changes.
 """
 
 from __future__ import annotations
 
+import heapq
+from bisect import bisect_right, insort
 from math import gamma
 from typing import Final
 
@@ -31,6 +39,12 @@ LASTING_SHAPE, LASTING_CORRELATION, SHORT_SHAPE = 1.5, 0.70, 0.90
 #: A tenant's activity: log-normal spread, and correlation from one day to the next. With a half-life of two days one
 #: virtual cluster idles while another is full, and the other way round in the next week ([Ye2022] Fig. 4).
 ACTIVITY_SPREAD, ACTIVITY_CORRELATION = 0.9, 0.70
+
+LONG: Final = 3600.0
+"""From this running time on, users leave room for others [s]."""
+
+HEADROOM: Final = (6, 0.035, 0.25)
+"""What a long job leaves free when it is submitted: GPUs, plus a part of the virtual cluster, and at most a part."""
 
 
 def intensity(rng: np.random.Generator, days: int) -> FloatArray:
@@ -77,3 +91,56 @@ def _weibull(rank: IntArray, shape: float) -> FloatArray:
     """Factors of mean 1 in the order of `rank`: exact quantiles, so that their spread is the same for every seed."""
     u = (rank + 0.5) / len(rank)
     return (-np.log1p(-u)) ** (1 / shape) / gamma(1 + 1 / shape)
+
+
+def look_before_submitting(submit: IntArray, demand: IntArray, duration: FloatArray, gpus: int) -> IntArray:
+    """Order in which a tenant's jobs go to its submission times.
+
+    Parameters
+    ----------
+    submit : array, shape (n,)
+        Submission times of the tenant [s], rising.
+    demand, duration : arrays, shape (n,)
+        Its jobs in the order in which their users came up with them [GPU, s].
+    gpus : int
+        GPUs of its virtual cluster, where jobs run first come, first served.
+
+    Returns
+    -------
+    array, shape (n,)
+        Index of the job that is submitted at each time.
+    """
+    width, length = demand.tolist(), duration.tolist()
+    spare = min(HEADROOM[0] + HEADROOM[1] * gpus, HEADROOM[2] * gpus)
+    room = [d + (spare if t > LONG else 0.0) for d, t in zip(width, length, strict=True)]
+    running: list[tuple[float, int]] = []
+    free, busy_until, fresh = gpus, 0.0, 0
+    held: list[tuple[float, int]] = []  # put off until there is room, by the room that they want
+    chosen = np.empty(len(submit), dtype=np.int64)
+    for slot, now in enumerate(submit.tolist()):
+        while running and running[0][0] <= now:
+            free += heapq.heappop(running)[1]
+        start = max(now, busy_until)
+        job = -1
+        if start == now:  # nobody waits: the largest of those put off that now finds room, or a new one
+            place = bisect_right(held, (free, len(width)))
+            if place:
+                job = held.pop(place - 1)[1]
+            while job < 0 and fresh < len(width):
+                if room[fresh] <= free:
+                    job = fresh
+                else:
+                    insort(held, (room[fresh], fresh))
+                fresh += 1
+        elif not held:
+            job, fresh = fresh, fresh + 1
+        if job < 0:  # it will have to wait: the smallest of those put off
+            job = held.pop(0)[1]
+        while free < width[job]:  # first come, first served: it blocks the others until it starts
+            start, released = heapq.heappop(running)
+            free += released
+        free -= width[job]
+        busy_until = start
+        heapq.heappush(running, (start + length[job], width[job]))
+        chosen[slot] = job
+    return chosen

@@ -7,13 +7,13 @@ published means by tens of percent for most seeds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.rounding import apportion
+from astraea.core.arrays import FloatArray, IntArray, apportion
 
 #: Sessions: a user submits the same kind of job several times in a row (log-normal number, mean about 5) ...
 SESSION_MEDIAN, SESSION_SPREAD, SESSION_MAX = 2.5, 1.2, 80
@@ -31,11 +31,6 @@ TEMPLATES: Final = 3
 #: Share of the spread of (normal scores of) durations that lies between users, between templates of a user, and
 #: between the runs of one template; the last is what no estimator can know
 BETWEEN_USERS, BETWEEN_TEMPLATES, WITHIN = 0.10, 0.70, 0.20
-
-
-def exact_counts(shares: FloatArray, n: int) -> IntArray:
-    """Whole numbers in proportion to `shares` that add up to `n` (largest remainders)."""
-    return apportion(shares / shares.sum() * n, n)
 
 
 def demand_matrix(
@@ -59,11 +54,10 @@ def demand_matrix(
     for _ in range(400):  # iterative proportional fitting, rows weighed by GPU-time
         x *= (target / (x @ gpu_time))[:, None]
         x *= counts / x.sum(axis=0)
-    columns = [exact_counts(x[:, c], int(counts[c])) for c in range(len(counts))]
-    return np.stack(columns, axis=1)
+    return np.stack([apportion(part / part.sum() * n, int(n)) for part, n in zip(x.T, counts, strict=True)], axis=1)
 
 
-def quantiles(u: FloatArray, knots: tuple[float, ...], percent: tuple[float, ...]) -> FloatArray:
+def quantiles(u: FloatArray, knots: Sequence[float], percent: Sequence[float]) -> FloatArray:
     """Compute running times at the quantiles `u`, in whole seconds; log(time) is linear between knots [s].
 
     `percent` is the distribution function at `knots[1:-1]` [%]; it is 0 at the first knot, and 100 at the last.
@@ -119,13 +113,13 @@ def deal(rng: np.random.Generator, tenant: IntArray, score: FloatArray) -> IntAr
 
 
 def end_states(
-    rng: np.random.Generator, n: int, shares: tuple[float, float, float], tilt: tuple[float, float]
+    rng: np.random.Generator, n: int, shares: Sequence[float], tilt: Sequence[float]
 ) -> npt.NDArray[np.object_]:
     """How each of a class's `n` jobs ended, shortest first; `shares` are of completed, cancelled, failed.
 
     `tilt` says how much the cancelled and the failed ones tend to be the long ones (below 0: the short ones).
     """
-    counts = exact_counts(np.array(shares), n)
+    counts = apportion(np.array(shares) / sum(shares) * n, n)
     state = np.full(n, "completed", dtype=object)
     rank = np.linspace(-1.7, 1.7, n)
     for name, count, slope in (("cancelled", counts[1], tilt[0]), ("failed", counts[2], tilt[1])):

@@ -10,31 +10,16 @@ from typing import Final, Self
 import numpy as np
 import pandas as pd
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import FloatArray, IntArray, apportion
 from astraea.traces.synthetic import arrivals
 from astraea.traces.synthetic import jobs as draw
 from astraea.traces.synthetic.arrivals import DAY
-from astraea.traces.synthetic.habits import look_before_submitting
 from astraea.traces.trace import Trace
 
 HISTORY_DAYS, WINDOW_DAYS = 42, 14
 
 #: How often each template of a user is the one that is run
 TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
-
-
-@dataclass(frozen=True)
-class Size:
-    """Jobs with the same gang size: their share of all jobs [%], their running times, their ends.
-
-    `percent` is the distribution function of running time at the workload's knots [%]; `states` are the relative
-    frequencies of completed, cancelled and failed.
-    """
-
-    demand: int
-    share: float
-    percent: tuple[float, ...]
-    states: tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -45,6 +30,10 @@ class Workload:
     is the Monday on which the evaluated window begins; every gang fits its tenant's quota of `gpus` GPUs, and users
     queued in a cluster of `home_gpus`; `jobs` are submitted in the window and `history_jobs` before; log(running time)
     is uniform between `knots` [s]; `tilt` says whether cancelled and failed jobs tend to be long (`jobs.end_states`).
+
+    Of each of the `sizes` of gangs, a row, `demand` is the number of GPUs, `share` that of all jobs [%], `percent` the
+    distribution function of running time at the inner knots [%]; `states` are the relative frequencies of completed,
+    cancelled and failed.
 
     Of each of the `tenants`, a row, `weight` is its contribution to the cluster, [Ye2022] Eq. 6; `load` is the GPU-time
     that it asks for relative to its quota, where only ratios between tenants matter; `taste` is its inclination to
@@ -60,25 +49,22 @@ class Workload:
     jobs: int
     history_jobs: int
     tenants: pd.DataFrame
-    sizes: tuple[Size, ...]
-    knots: tuple[float, ...]
-    tilt: tuple[float, float]
+    sizes: pd.DataFrame
+    knots: list[float]
+    tilt: list[float]
 
     @classmethod
     def load(cls, name: str) -> Self:
         """Take what is known about a workload from the table of its name."""
         known = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
         tenants = known.pop("tenants")
-        times = {key: tuple(percent) for key, percent in known.pop("running_times").items()}
-        known |= {key: tuple(value) for key, value in known.items() if key in ("knots", "tilt")}
+        sizes = pd.DataFrame(known.pop("sizes"))
         return cls(
             name=name,
             start=pd.Timestamp(known.pop("start")),
             history_jobs=HISTORY_DAYS * known.pop("history_jobs_a_day"),
             tenants=pd.DataFrame({"swing": 0.0} | about for about in tenants.values()).set_index(pd.Index(tenants)),
-            sizes=tuple(
-                Size(s["demand"], s["share"], times[s["running_times"]], tuple(s["states"])) for s in known.pop("sizes")
-            ),
+            sizes=sizes.assign(percent=sizes["running_times"].map(known.pop("running_times"))),
             **known,
         )
 
@@ -122,13 +108,13 @@ class Workload:
         score = users.pace[user, size, template] + np.sqrt(draw.WITHIN) * rng.standard_normal(n)
         duration = np.empty(n)
         state = np.empty(n, dtype=object)
-        for c, s in enumerate(self.sizes):
+        for c, (percent, states) in enumerate(zip(self.sizes["percent"], self.sizes["states"], strict=True)):
             mine = np.flatnonzero(size == c)
             mine = mine[draw.deal(rng, tenant[mine], score[mine])]
             even = (np.arange(len(mine)) + rng.uniform(0.25, 0.75, len(mine))) / len(mine)
-            duration[mine] = draw.quantiles(even, self.knots, s.percent)
-            state[mine] = draw.end_states(rng, len(mine), s.states, self.tilt)
-        demand = np.array([s.demand for s in self.sizes])[size]
+            duration[mine] = draw.quantiles(even, self.knots, percent)
+            state[mine] = draw.end_states(rng, len(mine), states, self.tilt)
+        demand = self.sizes["demand"].to_numpy()[size]
         number = user - users.first[tenant] + 1
         columns = {"tenant": tenant, "user": number, "demand": demand, "duration": duration, "state": state}
         return pd.DataFrame({**columns, "submit_time": submit})
@@ -139,7 +125,7 @@ class Workload:
         for t, gpus in enumerate(self.quota(self.home_gpus)):
             mine = np.flatnonzero(jobs["tenant"] == t)
             submit, demand, duration = (jobs[c].to_numpy()[mine] for c in ("submit_time", "demand", "duration"))
-            row[mine] = mine[look_before_submitting(submit, demand, duration, int(gpus))]
+            row[mine] = mine[arrivals.look_before_submitting(submit, demand, duration, int(gpus))]
         looked = jobs.iloc[row].reset_index(drop=True)
         looked["submit_time"] = jobs["submit_time"]
         return looked
@@ -183,12 +169,11 @@ class Workload:
 
     def _matrix(self, n: int) -> IntArray:
         """Jobs of each tenant with each gang size, shape (tenants, sizes), `n` in all."""
-        demand = np.array([s.demand for s in self.sizes])
+        demand, share = self.sizes["demand"].to_numpy(), self.sizes["share"].to_numpy()
         middle = (np.arange(10_000) + 0.5) / 10_000
-        mean = np.array([draw.quantiles(middle, self.knots, s.percent).mean() for s in self.sizes])
+        mean = np.array([draw.quantiles(middle, self.knots, percent).mean() for percent in self.sizes["percent"]])
         quota = self.quota(self.gpus)
         load = self.tenants["load"].to_numpy() * quota
-        share = np.array([s.share for s in self.sizes])
-        counts = draw.exact_counts(share, n)
+        counts = apportion(share / share.sum() * n, n)
         taste = share * demand[None, :] ** self.tenants["taste"].to_numpy()[:, None]
         return draw.demand_matrix(counts, demand * mean, load, taste, demand[None, :] <= np.floor(quota)[:, None])

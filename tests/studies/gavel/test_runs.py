@@ -14,7 +14,7 @@ from astraea.experiments.grid import Grid
 from astraea.gavel.policies import POLICIES
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.plots import charts
-from astraea.plots.stacked_area import shade, stacked_area
+from astraea.plots.areas import shade, stacked_area
 from astraea.plots.style import LOOKS
 from astraea.studies.gavel import policies, runs, tables
 

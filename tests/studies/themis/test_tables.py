@@ -18,8 +18,7 @@ from astraea.core.result import Result
 from astraea.experiments.cache import fill
 from astraea.experiments.grid import run_grid
 from astraea.experiments.parallel import computing
-from astraea.plots.axes import WORDS
-from astraea.plots.style import LOOKS
+from astraea.plots.style import LOOKS, WORDS
 from astraea.studies.themis import auctions
 from astraea.studies.themis.auctions import (
     PROPERTIES,

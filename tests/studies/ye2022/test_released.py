@@ -12,7 +12,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.plots import charts
-from astraea.plots.dot_plot import dot_plot
+from astraea.plots.charts import dot_plot
 from astraea.studies.ye2022.evaluation import load_workload, main_grid
 from astraea.studies.ye2022.released import (
     FLAWED,

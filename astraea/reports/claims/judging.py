@@ -1,0 +1,198 @@
+"""What rules are made of: the tables that statements are measured on, verdicts, and values as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.errors import InputError
+
+
+class Verdict(StrEnum):
+    """What becomes of a statement, the best first."""
+
+    HOLDS = "holds"
+    DIRECTION = "holds in direction"
+    OTHERWISE = "does not hold"
+    NOT_YET = "not yet"
+
+
+Judged = tuple[str, Verdict]
+"""What was measured, as text, and the verdict."""
+
+Found = TypeVar("Found", "pd.Series[float]", pd.DataFrame)
+
+
+class Missing(Exception):
+    """A table or a scheduler is not there."""
+
+
+def reader(folder: Path) -> Callable[[str], pd.DataFrame]:
+    """What reads a table of a folder by the name of its file, each once; it raises `Missing` for one not there."""
+
+    @cache
+    def read(name: str) -> pd.DataFrame:
+        if not (folder / name).is_file():
+            raise Missing(f"{name} is not there")
+        return pd.read_csv(folder / name, dtype={"demand": str, "job_id": str, "tenant": str, "scheduler": str})
+
+    return read
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows of one statement on one trace, and what the papers say, by statement.
+
+    `where` gives the value, or a list of values, that columns have in these rows.
+    """
+
+    read: Callable[[str], pd.DataFrame]
+    papers: Mapping[str, float]
+    table: str
+    trace: str
+    id: str
+    where: Mapping[str, Any]
+
+    @property
+    def paper(self) -> float:
+        """The paper's value."""
+        return self.papers[self.id]
+
+    @property
+    def file(self) -> str:
+        """Name of the table's file."""
+        return f"{self.table}_{self.trace}.csv"
+
+    def __call__(self, *columns: str) -> pd.DataFrame:
+        """Rows that have a value in these columns.
+
+        Raises `Missing` if the table or such a row is not there, and `InputError` if the table lacks a column.
+        """
+        frame = self.read(self.file)
+        needed = [*self.where, *columns]
+        lost = [c for c in needed if c not in frame]
+        if lost:
+            raise InputError(f"{self.file}: column {lost[0]!r} is missing; found {', '.join(map(str, frame.columns))}")
+        frame = frame.dropna(subset=needed)
+        for column, value in self.where.items():
+            frame = frame[frame[column].isin(value if isinstance(value, list) else [value])]
+            if frame.empty:
+                raise self.lacks(value, column)
+        return frame
+
+    def means(self, column: str, *needed: Any, by: str = "scheduler") -> pd.Series[float]:
+        """Mean over seeds or trials of each scheduler, all that are needed among them.
+
+        Of policies, for the most jobs, where their number is varied.
+        """
+        frame = self(by, column)
+        if by == "policy" and "jobs" in frame:
+            frame = frame[frame["jobs"] == frame["jobs"].max()]
+        return self.having(frame.groupby(by)[column].mean(), *needed)
+
+    def wide(self, column: str, *needed: Any, index: list[str], by: str = "scheduler") -> pd.DataFrame:
+        """Mean over seeds or trials: a row per value of `index`, ascending, and a column per scheduler."""
+        frame = self(by, *index, column)
+        return self.having(frame.pivot_table(index=index, columns=by, values=column), *needed)
+
+    def having(self, found: Found, *needed: Any) -> Found:
+        """Raise `Missing` for a scheduler that is not among the names of a series, or of the columns of a table."""
+        names = found.columns if isinstance(found, pd.DataFrame) else found.index
+        for name in needed:
+            if name not in names:
+                raise self.lacks(name, str(names.name))
+        return found
+
+    def lacks(self, name: Any, kind: str) -> Missing:
+        """What to raise for a scheduler, or something else of a column, that the table does not have."""
+        kinds = f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
+        return Missing(f"{name} is not among the {kinds.replace('_', ' ')} of {self.file}")
+
+
+def graded(holds: bool, in_direction: bool = False) -> Verdict:
+    """Verdict of two conditions."""
+    return Verdict.HOLDS if holds else Verdict.DIRECTION if in_direction else Verdict.OTHERWISE
+
+
+def equal(source: Source, got: float, unit: str, points: float | None = None) -> Judged:
+    """``=``: within `points` of the paper's value, or 10 % of it if none are given.
+
+    In direction: the odds s / (1 - s) of a share in % differ by less than a factor of 2; a ratio is half as much
+    (`half_as_much`).
+    """
+    paper = source.paper
+    near = abs(got - paper) <= (0.1 * paper if points is None else points) + 1e-9
+    return number(got, unit), graded(near, _odds_alike(got, paper) if unit == "%" else half_as_much(got, paper))
+
+
+def _odds_alike(a: float, b: float) -> bool:
+    """Whether the odds of two shares [%] differ by less than a factor of 2."""
+    return a * (100 - b) < 2 * b * (100 - a) and b * (100 - a) < 2 * a * (100 - b)
+
+
+def half_as_much(ratio: float, paper: float) -> bool:
+    """Whether a ratio is on the same side of 1 as the paper's and at least half as far from it, in logarithms."""
+    return ratio > 0 and float(np.log(ratio) / np.log(paper)) >= 0.5
+
+
+def at_most(got: float, bound: float, base: float = 1.0) -> Verdict:
+    """``<=``: at most the value. In direction: the excess over `base` is at most twice the stated one."""
+    return graded(got <= bound, got <= 2 * bound - base)
+
+
+def reaches(best: float, paper: float) -> Verdict:
+    """``up to``: at least 90 % of the paper's ratio. In direction: half as much."""
+    return graded(best >= 0.9 * paper, half_as_much(best, paper))
+
+
+def most(comparisons: Sequence[bool]) -> Verdict:
+    """``ordering``, ``all``, ``>``: all comparisons are as stated. In direction: more than half of them."""
+    if not comparisons:
+        raise Missing("there is nothing to compare with")
+    right = sum(comparisons)
+    return graded(right == len(comparisons), right > len(comparisons) / 2)
+
+
+def trend(values: Sequence[float], rising: bool) -> Verdict:
+    """``monotone``: every step goes the right way, or is smaller than 1 % of the first value.
+
+    In direction: the last value lies on the right side of the first, and the rank correlation is at least 0.5.
+    """
+    y = pd.Series(values, dtype=float) * (1 if rising else -1)
+    if len(y) < 2:
+        raise Missing("there is one point only")
+    right = bool(y.iloc[-1] > y.iloc[0])
+    steady = right and bool((y.diff().iloc[1:] >= -0.01 * abs(y.iloc[0])).all())
+    return graded(steady, right and float(np.corrcoef(y.index, y.rank())[0, 1]) >= 0.5)
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """Verdict of a statement that is made of several."""
+    return max(verdicts, key=list(Verdict).index)
+
+
+def number(x: float, unit: str = "") -> str:
+    """Write a value and its unit for a person."""
+    return (f"{x:.3g} {unit}" if abs(x) < 100 else f"{x:.0f} {unit}").strip()
+
+
+def setting(x: float, by: str) -> str:
+    """Write for a person what f is, or how long a lease or a round is [s]."""
+    return f"f = {x:g}" if by == "f" else f"{x:g} s"
+
+
+def as_text(x: float, column: str) -> str:
+    """Write a value of a table for a person."""
+    if column in ("average_jct", "average_pending_time"):
+        return f"{x / 3600:.2f} h"
+    if column == "average_slowdown":
+        return f"{x:.3g}"
+    units = {"max_rho": "", "alpha": "", "gpu_time": "GPU-h"}
+    return number(x, units[column]) if column in units else number(100 * x, "%")
