@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from astraea.cluster.engine.placement import PLACEMENTS
-from astraea.core.checks import number
+from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
 
 
@@ -40,8 +40,7 @@ class Settings:
     list_removal_flaw: bool = False
 
     def __post_init__(self) -> None:
-        if self.placement not in PLACEMENTS:
-            raise InputError(f"placement must be one of {', '.join(PLACEMENTS)}, got {self.placement!r}")
+        one_of(self.placement, PLACEMENTS, "placement")
         for f in fields(self)[:3]:
             number(getattr(self, f.name), f.name, least=0, most=1e9, expected="a time from 0 to 1e9 s")
         if self.interval == 0:

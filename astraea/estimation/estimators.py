@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from astraea.core.checks import number
+from astraea.core.checks import number, one_of
 from astraea.core.compilation import digest
 from astraea.core.errors import InputError
 from astraea.estimation.estimates import HIGH, Estimates
@@ -107,8 +107,7 @@ def sigma_of(error: float) -> float:
 
 def check(name: str, error: float) -> None:
     """Raise `InputError` for an estimator that does not exist, or an error rate that it cannot have."""
-    if name not in ESTIMATORS:
-        raise InputError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {name!r}")
+    one_of(name, ESTIMATORS, "estimator")
     number(error, "estimate_error", least=0, most=MAX_ERROR, expected=f"a number from 0 to {MAX_ERROR:g} (1 is 100 %)")
     if error != 0 and name != "noisy":
         raise InputError(f"estimate_error is for the estimator noisy only and must be 0 with {name}, got {error!r}")

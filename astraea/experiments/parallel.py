@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from astraea.core.checks import whole_number
+from astraea.core.checks import one_of, whole_number
 from astraea.core.errors import InputError
 
 Backend = Literal["loky", "dask"]
@@ -57,8 +57,7 @@ class computing:
 
     def __init__(self, jobs: int | None = None, backend: Backend = "loky", scheduler: str | None = None) -> None:
         jobs = jobs if jobs is None else whole_number(jobs, "jobs", 1)
-        if backend not in get_args(Backend):
-            raise InputError(f"backend must be one of {', '.join(get_args(Backend))}, got {backend!r}")
+        one_of(backend, get_args(Backend), "backend")
         if backend == "dask" and not scheduler:
             raise InputError("the dask backend needs the address of a scheduler, tcp://host:port")
         if backend != "dask" and scheduler:

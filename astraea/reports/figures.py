@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from tqdm.auto import tqdm
 
+from astraea.core.checks import one_of
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import project_root, write_atomically
 from astraea.experiments.cache import fill
@@ -27,7 +28,7 @@ from astraea.experiments.parallel import computing, parallel_stream
 from astraea.reports import gallery, notebooks
 from astraea.reports.notebooks import Outcome
 from astraea.studies.grids import GRIDS
-from astraea.studies.scales import checked_scale
+from astraea.studies.scales import SCALES
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
 
@@ -84,7 +85,7 @@ def make_figures(
     InputError
         If an argument cannot be used, or there is no checkout.
     """
-    checked_scale(scale)
+    one_of(scale, SCALES, "scale")
     began = time.perf_counter()
     root = project_root() if root is None else root
     tasks = list(_tasks(root, trace, scale, only))

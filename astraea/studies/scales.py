@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 import pandas as pd
 
-from astraea.core.errors import InputError
+from astraea.core.checks import one_of
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
 from astraea.traces.synthetic import SYNTHETIC
@@ -30,16 +30,9 @@ CHUNK: Final = 50
 T = TypeVar("T")
 
 
-def checked_scale(scale: str) -> str:
-    """The scale; `InputError` for one that does not exist."""
-    if scale not in SCALES:
-        raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    return scale
-
-
 def at_scale(sizes: Mapping[str, T], scale: str) -> T:
     """What is done at a scale; `InputError` for one that does not exist."""
-    return sizes[checked_scale(scale)]
+    return sizes[one_of(scale, SCALES, "scale")]
 
 
 def seeds(trace: str, scale: str, numbers: Mapping[str, int] = SEEDS) -> tuple[int, ...]:

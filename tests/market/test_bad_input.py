@@ -10,10 +10,10 @@ import pytest
 from market_small import market, with_jobs
 
 from astraea.core.errors import InputError
-from astraea.market.example import worked_example
 from astraea.market.model import Market, checked
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.astraea.empty_cluster import feasible_theta
+from astraea.studies.market.example import worked_example
 
 M = worked_example()
 

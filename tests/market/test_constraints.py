@@ -10,8 +10,8 @@ import pytest
 from market_small import with_jobs
 
 from astraea.market.constraints import violations
-from astraea.market.example import worked_example
 from astraea.market.model import Plan, Schedule
+from astraea.studies.market.example import worked_example
 
 M = worked_example()
 GOOD = Schedule(1, 8, 12, np.array([2, 3]), np.array([2, 1]), np.array([1, 0]), is_shared=True)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from astraea.market.constraints import violations
-from astraea.market.example import ROUNDS, THETA, worked_example
 from astraea.market.model import Market, Plan, Schedule
 from astraea.market.policies.astraea.batches import astraea_market, division
 from astraea.market.policies.astraea.capacity import Round, empty_round, occupy, price
 from astraea.market.policies.astraea.empty_cluster import demand
 from astraea.market.policies.astraea.max_revenue import best_schedule, cost, min_cost_d, spread
+from astraea.studies.market.example import ROUNDS, THETA, worked_example
 
 J11, J12, J21, J22 = range(4)
 S1, S2, S3, S4 = range(4)

@@ -31,12 +31,6 @@ def finish_time(s: View, x: Private, j: int) -> float:
 
 
 @inlined
-def ends_with_its_lease(s: View, x: Private, j: int) -> bool:
-    """Whether job `j` finishes in the very second its lease ends."""
-    return finish_time(s, x, j) <= x.job[j].lease_end
-
-
-@inlined
 def charge(s: View, x: Private, j: int, end: float, time: float) -> None:
     """Job `j` has held its GPUs from the start of its lease until `end`, and gives them up at `time`."""
     held = end - s.job[j].lease_start

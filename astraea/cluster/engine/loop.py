@@ -124,7 +124,8 @@ def advance(s: View, x: Private, round_time: float) -> None:
         if event <= arrival:
             j = x.heap[0].job
             queues.remove_event(x, j)
-            if time < x.job[j].lease_end or leases.ends_with_its_lease(s, x, j):
+            # also a job that finishes in the very second in which its lease ends
+            if time < x.job[j].lease_end or leases.finish_time(s, x, j) <= x.job[j].lease_end:
                 leases.complete(s, x, j, time)
             else:
                 leases.end_lease(s, x, j, time)

@@ -50,21 +50,12 @@ def open_round(s: View) -> None:
 
 
 @inlined
-def active_jobs(s: View, t: int) -> int:
-    """Jobs of tenant `t` that have been submitted and have not ended."""
-    jobs = 0
-    for c in range(s.tenant[t].first_class, s.tenant[t].end_class):
-        jobs += s.share[c].active
-    return jobs
-
-
-@inlined
 def close_round(s: View) -> None:
     """Note what this round leaves to be counted at the next."""
     for k in range(s.clock[0].n_granted):
         s.memory[WAITING, s.granted[k]] = -1.0
     for t in range(len(s.tenant)):
-        s.tenant_memory[ACTIVE, t] = active_jobs(s, t)
+        s.tenant_memory[ACTIVE, t] = s.share.active[s.tenant[t].first_class : s.tenant[t].end_class].sum()
         s.tenant_memory[HELD, t] = in_use(s, t)
 
 

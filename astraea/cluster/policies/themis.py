@@ -79,17 +79,11 @@ def worst_first(s: View, lease_term: float) -> tuple[I, F, F]:
     now, later = np.empty(len(jobs)), np.empty(len(jobs))
     for k, j in enumerate(jobs):
         shared = s.clock[0].now - s.job[j].submit_time + remaining_service(s, j)
-        alone = isolated(s, j)
+        gpus = s.clock[0].gpus / average_contention(s, j)  # 1/N of the cluster, N the active jobs in its life
+        alone = s.job[j].total_service * max(1.0, s.job[j].demand / gpus)
         now[k], later[k] = shared / alone, (shared + lease_term) / alone
     order = np.argsort(-level(now), kind="mergesort")  # stable: ties in order of submission
     return jobs[order], now[order], later[order]
-
-
-@inlined
-def isolated(s: View, j: int) -> float:
-    """Estimated finish time of job `j` with 1/N of the cluster, N the average number of active jobs in its life [s]."""
-    gpus = s.clock[0].gpus / average_contention(s, j)
-    return s.job[j].total_service * max(1.0, s.job[j].demand / gpus)
 
 
 @inlined

@@ -19,7 +19,7 @@ from astraea.gavel.generators import continuous, hierarchical
 from astraea.gavel.policies import get_policy
 from astraea.gavel.policies.las import share_of_one
 from astraea.gavel.policy_calls import PRICES, Speeds
-from astraea.gavel.problem import Allocation, Problem
+from astraea.gavel.problem import PAYS, Allocation, Problem
 from astraea.gavel.programs.program import Program
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
@@ -40,9 +40,6 @@ SOLVES: Final[dict[str, dict[str, tuple[int, ...]]]] = {
 }
 SOLVES["full"] = SOLVES["paper"]
 """Numbers of active jobs in Fig 12, by scale and policy."""
-
-PAIR_GAIN: Final = 1.1
-"""Smallest sum of relative throughputs with which a pair is offered in Fig 12, as in the simulations."""
 
 
 def moment(throughput: npt.ArrayLike, workers: npt.ArrayLike, **columns: Any) -> Problem:
@@ -72,7 +69,7 @@ def moment_of(workload: Workload, throughputs: Throughputs, workers: Sequence[in
     """All jobs of a workload just arrived, with the pairs that gain from sharing where these are asked for."""
     count = np.array(workers, np.int64)
     speeds = Speeds(workload, throughputs, count, 1)
-    offered = speeds.pairs(np.arange(len(workload)), PAIR_GAIN) if pairs else None
+    offered = speeds.pairs(np.arange(len(workload)), PAYS) if pairs else None
     return moment(
         speeds.alone,
         count,

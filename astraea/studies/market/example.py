@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from astraea.market.example import ROUNDS, THETA, small_market, worked_example
+from astraea.market.model import SLOT, Jobs, Market
 from astraea.market.policies.astraea.batches import astraea_market, division
-from astraea.market.policies.astraea.capacity import empty_round, occupy, price
+from astraea.market.policies.astraea.capacity import Theta, empty_round, occupy, price
 from astraea.market.policies.astraea.empty_cluster import demand
 from astraea.market.policies.astraea.max_revenue import best_schedule, cost, max_ideal_revenue, min_cost_d, spread
+
+THETA: Final = Theta(16.0, 16.0)
+ROUNDS: Final = 2
+"""lambda."""
 
 J11, J12, J21, J22 = range(4)
 SLOTS: Final = 4
@@ -19,6 +24,39 @@ SLOTS: Final = 4
 
 WORTH: Final = (12.0, 5.0, 8.0, 9.0, 5.0, 10.0, 6.0, 12.0, 12.0, 16.0, 25.0, 40.0)
 """What the jobs of `price_steps` are worth."""
+
+
+def small_market(name: str, workers: Sequence[int], ps: Sequence[int], quota: Any, **columns: Any) -> Market:
+    """Jobs one of whose mini-batches takes a slot with centralized and two with distributed placement, by Eq. 1.
+
+    Half a slot of training, half a slot of updating, and SLOT / 2 Mbit twice over a link of 1 Mbit/s.
+
+    Parameters
+    ----------
+    quota : pairs of int
+        Workers and parameter servers of each tenant.
+    **columns
+        Of `Jobs`: an array or one value for all, `chunks` always an array; else one epoch of one batch, worth
+        100 - 2 t, of tenant 0, from 0 on.
+    """
+    n = len(columns["chunks"])
+    usual: dict[str, Any] = {
+        "tenant": 0, "arrival": 0, "epochs": 1, "batches": 1, "train": 0.5, "update": 0.5, "size": SLOT / 2,
+        "slope": -2.0, "height": 100.0, "job_id": tuple(f"j{i + 1}" for i in range(n)), "utility": "linear",
+    }  # fmt: skip
+    given = usual | columns
+    given |= {k: np.array(np.broadcast_to(v, n)) for k, v in given.items() if k not in ("job_id", "utility")}
+    worker_quota, ps_quota = np.array(quota).T
+    return Market(name, Jobs(**given), np.array(workers), np.array(ps), 1.0, 1.0, worker_quota, ps_quota)
+
+
+def worked_example() -> Market:
+    """Jobs j11, j12 of the first and j21, j22 of the second tenant."""
+    names = ("j11", "j12", "j21", "j22")
+    return small_market(
+        "worked example", [2] * 4, [1] * 4, [(4, 2), (4, 2)],
+        job_id=names, tenant=[0, 0, 1, 1], arrival=3, epochs=2, chunks=[2, 3, 2, 30],
+    )  # fmt: skip
 
 
 def example_table() -> pd.DataFrame:

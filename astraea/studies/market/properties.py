@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 
 from astraea.market.constraints import violations
-from astraea.market.example import small_market
 from astraea.market.metrics import gains
 from astraea.market.model import Market, Plan, Schedule
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.batch_sche import batch_sche
+from astraea.studies.market.example import small_market
 
 THETA: Final = (16.0, 16.0)
 ARRIVAL: Final = 3

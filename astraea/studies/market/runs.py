@@ -14,7 +14,6 @@ from typing import Final
 
 import pandas as pd
 
-from astraea.market.example import worked_example
 from astraea.market.metrics import makespan, performance_ratio, revenue_fairness, total_revenue, utilization
 from astraea.market.model import SLOT, Market, Plan
 from astraea.market.optimum import optimum
@@ -24,6 +23,7 @@ from astraea.market.policies.astraea.empty_cluster import feasible_theta
 from astraea.market.policies.batch_sche import batch_sche
 from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
+from astraea.studies.market.example import worked_example
 
 THETA: Final = Theta(1.02, 1.02)
 ROUNDS: Final = 1

@@ -20,10 +20,11 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import split_off_impossible
+from astraea.core.checks import one_of
 from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.studies.scales import checked_scale, seeds
+from astraea.studies.scales import SCALES, seeds
 from astraea.traces.describe import offered_load, served_load
 from astraea.traces.named import named_trace
 from astraea.traces.synthetic import SYNTHETIC
@@ -84,7 +85,7 @@ def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trac
     InputError
         If there is no such trace or scale.
     """
-    return _loaded(trace, checked_scale(scale), seed if trace in SYNTHETIC else 0)
+    return _loaded(trace, one_of(scale, SCALES, "scale"), seed if trace in SYNTHETIC else 0)
 
 
 @lru_cache(maxsize=12)

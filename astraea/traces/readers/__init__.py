@@ -13,6 +13,7 @@ from typing import Final
 
 import pandas as pd
 
+from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.readers import gavel, helios, philly, tiresias_csv
 from astraea.traces.readers.table import Rows, assemble, read_shares, read_text, tenant_of
@@ -63,10 +64,10 @@ def read_trace(
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder")
-    if format is not None and format not in FORMATS:
-        raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    if time_unit is not None and time_unit not in TIME_UNITS:
-        raise InputError(f"time unit must be one of {', '.join(TIME_UNITS)}, got {time_unit!r}")
+    if format is not None:
+        one_of(format, FORMATS, "format")
+    if time_unit is not None:
+        one_of(time_unit, TIME_UNITS, "time unit")
     chosen = format or recognise(path)
     if time_unit is not None and chosen != "tiresias-csv":
         raise InputError(f"{path}: the format {chosen} has a unit of its own, so no time unit can be given")
