@@ -18,10 +18,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from astraea.core.arrays import IntArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from astraea.gavel.rounds.mechanism import Mechanism, close, start
-from astraea.gavel.rounds.selection import candidates, chosen, descending, place
+from astraea.gavel.rounds.selection import candidates, place, take
 from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 ATTEMPTS: Final = 5
@@ -164,30 +164,32 @@ def end_slot(s: State, slot: int, rules: Rules, memory: Memory) -> None:
 
 
 @compiled
+def descending(key: FloatArray) -> IntArray:
+    """Order by the columns of `key`, the first before the second, largest first; equals keep their order."""
+    order = np.arange(key.shape[0])
+    for column in (2, 1, 0):
+        order = order[np.argsort(-key[order, column], kind="mergesort")]
+    return order
+
+
+@compiled
 def next_round(s: State, rules: Rules, memory: Memory) -> None:
     """Choose type by type, place, and start the steps of a round."""
-    what, key = candidates(s, rules.idle_may_run, rules.aware)
-    free = np.zeros(s.jobs.alone.shape[1], np.int64)
-    for i in range(s.workers.kind.shape[0]):
-        free[s.workers.kind[i]] += 1
+    free = np.bincount(s.workers.kind, minlength=s.jobs.alone.shape[1])
+    what, key = candidates(s, free, rules.idle_may_run, rules.aware)
     for c in range(what.shape[0]):
         a, b, k, _ = what[c]
         if key[c, 0] == 0.0 and b < 0:  # theirs: by time owed, then in order of arrival
             key[c, 1], key[c, 2] = s.jobs.deficit[a, k], 0.0
     by_priority = descending(key)
-    order, n = np.empty(what.shape[0], np.int64), 0
+    taken = np.zeros(s.jobs.left.shape[0], np.bool_)
+    picks, n = np.empty(what.shape[0], np.int64), 0
     for k in memory.orders[s.clock[0].turn]:
         for c in by_priority:
-            if what[c, 2] == k:
-                order[n] = c
+            if what[c, 2] == k and take(s, what[c], taken, free) and s.jobs.known[what[c, 0]]:
+                picks[n] = c
                 n += 1
     s.clock[0].turn += 1
-    taken = chosen(s, what, order, free)
-    picks, n = np.empty(taken.shape[0], np.int64), 0
-    for c in taken:
-        if s.jobs.known[what[c, 0]]:
-            picks[n] = c
-            n += 1
     picks = picks[:n]
     owner = place(s, what, picks)
     now = s.clock[0].now

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import types
 from numba.extending import overload
+from numba.np.unsafe.ndarray import to_fixed_tuple
 
 from astraea.cluster.engine.accounting import contention_integral, job_fair, tenant_alloc
 from astraea.cluster.engine.queues import some_job_fits as some_job_fits
@@ -158,11 +158,8 @@ def unpack(cls: Any, values: Any) -> Any:
 
 @overload(unpack)
 def _unpack(cls, values):  # type: ignore[no-untyped-def]
-    assert isinstance(cls, types.NamedTupleClass)
-    items = ", ".join(f"values[{i}]" for i in range(len(cls.instance_class._fields)))
-    scope: dict[str, Any] = {}
-    exec(f"def unpacked(cls, values):\n    return cls({items})", scope)
-    return scope["unpacked"]
+    fields = len(cls.instance_class._fields)
+    return lambda cls, values: cls(*to_fixed_tuple(values, fields))
 
 
 RESOLUTION: Final = 2.0**30

@@ -77,6 +77,9 @@ def simulate(
         found = estimators.estimate(trace, settings.estimator, settings.estimate_error, int(seed))
         rows = np.flatnonzero(~np.isin(trace.job_id, excluded_jobs["job_id"]))
         estimate = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
+    revisit = policy.revisit(policy.parameters) if skip_rounds else EVERY_ROUND
+    if settings.placement == "strict":  # a grant that found no place leaves GPUs free: the next decision may differ
+        revisit = max(revisit, WHILE_ONE_FITS)
     view, private = new_state(
         runnable,
         cluster,
@@ -91,7 +94,7 @@ def simulate(
         placement=PLACEMENTS.index(settings.placement),
         seed=int(seed),
         keep_log=keep_log,
-        revisit=attention(policy, settings) if skip_rounds else EVERY_ROUND,
+        revisit=revisit,
     )
     run, select = loop.compiled_for(policy.select, view, private)
     began = time.perf_counter()
@@ -132,13 +135,6 @@ def rounds_of_lease(policy: Policy, settings: Settings) -> int:
             f"({overheads:g} s), or a preempted job never gets on; got {term:g}"
         )
     return int(rounds)
-
-
-def attention(policy: Policy, settings: Settings) -> int:
-    """At which rounds the policy is asked although nothing happened."""
-    revisit = policy.revisit(policy.parameters)
-    # a grant that could not be placed leaves GPUs free, and the policy may decide otherwise the next time
-    return max(revisit, WHILE_ONE_FITS) if settings.placement == "strict" else revisit
 
 
 def split_off_impossible(trace: Trace, cluster: Cluster) -> tuple[Trace, pd.DataFrame]:

@@ -1,4 +1,7 @@
-"""One small schedule of every policy, compared as text. ``python tests/test_golden.py`` writes the files anew."""
+"""One small schedule of every policy, compared as text.
+
+``PYTHONPATH=tests/helpers python tests/cluster/test_golden.py`` writes the files anew.
+"""
 
 from __future__ import annotations
 

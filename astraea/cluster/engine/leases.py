@@ -68,7 +68,7 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
 
 @inlined
 def end_lease(s: View, x: Private, j: int, time: float) -> None:
-    """The lease of job `j` is over: it has saved its state and asks for renewal, still on its GPUs."""
+    """The lease of job `j` is over: its state is saved, it asks for renewal (`decisions.apply`), still on its GPUs."""
     charge(s, x, j, time, time)
     overhead = x.engine[0].checkpoint + (x.engine[0].restart if x.job[j].cold else 0.0)
     x.job[j].overhead += overhead

@@ -32,8 +32,8 @@ def allocate_job(
     fits: Callable[[View, Any, int], bool],
 ) -> None:
     """AllocateJob ([Ye2022] Algorithm 1); what is handed in knows the parameters `p`."""
-    is_closed = np.zeros(len(s.tenant), np.bool_)
-    # line 4: while some pending job fits
+    is_closed = np.zeros(len(s.tenant), np.bool_)  # the tenant's first job does not fit, or all of its jobs have leases
+    # line 4: while some pending job fits; every rho (lines 2, 3) is computed when it is asked for
     while some_job_fits(s, p):
         # Phase 1: tenant selection (line 5)
         t = select_tenant(s, p, rho, is_closed)
@@ -41,7 +41,7 @@ def allocate_job(
             break
         # Phase 2: job selection (lines 6, 7)
         j = select_job(s, p, t, reward)
-        # lines 8-10: if its gang is there
+        # lines 8-10: if its gang is free (<=, printed <); on which nodes (line 9) the engine decides after the round
         if j != NO_JOB and fits(s, p, j):
             # lines 11-15: a lease, and less is free; what is granted counts in the tenant's rho at once
             grant(s, j)

@@ -221,7 +221,8 @@ def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> Non
         if best == NO_JOB:
             return
         revoke(s, best)
-        accounting.wait_last(s, best)
+        s.tenant_memory[accounting.LAST, 0] += 1
+        accounting.begin_to_wait(s, best, s.tenant_memory[accounting.LAST, 0])
 
 
 @inlined

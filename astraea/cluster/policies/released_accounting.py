@@ -114,29 +114,22 @@ def note_waiting(s: View) -> None:
     s.tenant_memory[LAST, 0] += n
     for j in jobs:
         if s.memory[WAITING, j] < 0:
-            begin_to_wait(s, j, first + np.searchsorted(launches, s.job[j].launch), s.clock[0].now)
+            begin_to_wait(s, j, first + np.searchsorted(launches, s.job[j].launch))
             s.tenant_memory[NEW, s.job[j].tenant] += s.job[j].leases == 0  # granted, but there was no place for it
         elif s.memory[WAITING, j] == 0:
             s.tenant_memory[LAST, 0] += 1
-            begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.clock[0].now)
+            begin_to_wait(s, j, s.tenant_memory[LAST, 0])
             s.tenant_memory[NEW, s.job[j].tenant] += 1
 
 
 @inlined
-def begin_to_wait(s: View, j: int, place: float, now: float) -> None:
+def begin_to_wait(s: View, j: int, place: float) -> None:
     """Write down what stays the same while job `j` waits."""
     s.memory[WAITING, j] = place
     s.memory[DEMAND, j] = s.job[j].demand
     s.memory[TENANT, j] = s.job[j].tenant
     s.memory[ATTAINED, j] = s.job[j].demand * s.job[j].progress
-    s.memory[STARVES, j] = now + STARVATION
-
-
-@inlined
-def wait_last(s: View, j: int) -> None:
-    """Job `j` has lost its GPUs: it is the last that began to wait."""
-    s.tenant_memory[LAST, 0] += 1
-    begin_to_wait(s, j, s.tenant_memory[LAST, 0], s.clock[0].now)
+    s.memory[STARVES, j] = s.clock[0].now + STARVATION
 
 
 @inlined

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import IntArray
-from astraea.core.compilation import borrowed, compiled
-from astraea.gavel.rounds.selection import candidates, chosen, descending, is_together, place
+from astraea.core.compilation import borrowed, compiled, inlined
+from astraea.gavel.rounds.selection import candidates, chosen, grouped, is_together, place
 from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 
@@ -50,7 +50,7 @@ def run(s: State, rules: Rules) -> int:
         to_next_event(s, rules)
 
 
-@compiled
+@inlined
 def to_next_event(s: State, rules: Rules) -> None:
     """Go to the next end of a job, arrival or end of the round, whichever is first."""
     t = s.clock[0].round_end
@@ -70,7 +70,7 @@ def to_next_event(s: State, rules: Rules) -> None:
         fill(s, rules)
 
 
-@compiled
+@inlined
 def fill(s: State, rules: Rules) -> None:
     """Choose among the jobs that do not run, place them on the free workers, and start them."""
     free = np.zeros(s.jobs.alone.shape[1], np.int64)
@@ -79,19 +79,19 @@ def fill(s: State, rules: Rules) -> None:
             free[s.workers.kind[i]] += 1
     if free.sum() == 0:
         return
-    what, key = candidates(s, rules.idle_may_run, rules.aware)
-    picks = chosen(s, what, descending(key), free)
-    owner = place(s, what, picks)
-    start_all(s, what, picks, owner, rules)
+    what, key = candidates(s, free, rules.idle_may_run, rules.aware)
+    picks = chosen(s, what, key, free)
+    start_all(s, what, picks, place(s, what, picks), rules)
 
 
-@compiled
+@inlined
 def start_all(s: State, what: IntArray, picks: IntArray, owner: IntArray, rules: Rules) -> None:
     """Begin or renew the leases of what was chosen."""
-    slot = 0
+    slot, (workers, begins) = 0, grouped(owner, picks.shape[0])
     for p in range(picks.shape[0]):
         a, b, k, pair = what[picks[p]]
-        together = is_together(s, owner, p, s.jobs.scale[a], rules.server_gpus)
+        mine = workers[begins[p] : begins[p + 1]]
+        together = is_together(s, mine, rules.server_gpus)
         speed = np.empty(2)
         for i, j in enumerate((a, b)):
             if j >= 0:
@@ -100,7 +100,7 @@ def start_all(s: State, what: IntArray, picks: IntArray, owner: IntArray, rules:
                     speed[i] *= s.jobs.apart[j, k] / s.jobs.alone[j, k]
         pause = 0.0
         for j in (a, b):
-            if j >= 0 and not had(s, owner, p, j) and s.jobs.leases[j] > 0:
+            if j >= 0 and not had(s, mine, j) and s.jobs.leases[j] > 0:
                 pause = rules.overhead
         if speed[0] <= 0.0 or (b >= 0 and speed[1] <= 0.0) or s.clock[0].now + pause >= s.clock[0].round_end:
             continue  # it would not get on there
@@ -111,24 +111,23 @@ def start_all(s: State, what: IntArray, picks: IntArray, owner: IntArray, rules:
         s.clock[0].running += 1
         for i, j in enumerate((a, b)):
             if j >= 0:
-                start(s, j, slot, speed[i], had(s, owner, p, j), pause, 1.0 if b < 0 else 0.5)
-        for i in range(owner.shape[0]):
-            if owner[i] == p:
-                s.workers.first[i], s.workers.second[i] = a, b
+                start(s, j, slot, speed[i], had(s, mine, j), pause, 1.0 if b < 0 else 0.5)
+        for i in mine:
+            s.workers.first[i], s.workers.second[i] = a, b
 
 
-@compiled
-def had(s: State, owner: IntArray, pick: int, j: int) -> bool:
+@inlined
+def had(s: State, workers: IntArray, j: int) -> bool:
     """Whether the workers are those that job `j` had when the last round ended, and it still has its lease."""
     if s.jobs.row[j] < 0:
         return False
-    for i in range(owner.shape[0]):
-        if owner[i] == pick and s.workers.former_first[i] != j and s.workers.former_second[i] != j:
+    for i in workers:
+        if s.workers.former_first[i] != j and s.workers.former_second[i] != j:
             return False
     return True
 
 
-@compiled
+@inlined
 def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float, part: float) -> None:
     """Job `j` holds the workers of a slot from now on."""
     now = s.clock[0].now
@@ -146,7 +145,7 @@ def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float
     s.jobs.finish[j] = s.jobs.since[j] + s.jobs.left[j] / speed
 
 
-@compiled
+@inlined
 def open_row(s: State, j: int, part: float) -> None:
     """Write that job `j` holds its workers from now on, or half of them."""
     row = s.jobs.row[j] = s.clock[0].logged
@@ -154,14 +153,14 @@ def open_row(s: State, j: int, part: float) -> None:
     s.clock[0].logged += 1
 
 
-@compiled
+@inlined
 def close(s: State, j: int) -> None:
     """Write when job `j` gave its workers back."""
     s.log.end[s.jobs.row[j]] = s.clock[0].now
     s.jobs.row[j] = -1
 
 
-@compiled
+@inlined
 def settle(s: State, slot: int) -> None:
     """Account for what ran in a slot up to now: time received, GPU-time held, steps done."""
     now, k, pair = s.clock[0].now, s.slots.kind[slot], s.slots.pair[slot]
@@ -182,7 +181,7 @@ def settle(s: State, slot: int) -> None:
                 s.jobs.since[j] = now
 
 
-@compiled
+@inlined
 def end_finished(s: State, slot: int, rules: Rules) -> bool:
     """End the jobs of a slot that have done all steps; one that is left of a pair goes on alone."""
     a, b, now = s.slots.first[slot], s.slots.second[slot], s.clock[0].now
@@ -218,7 +217,7 @@ def end_finished(s: State, slot: int, rules: Rules) -> bool:
     return True
 
 
-@compiled
+@inlined
 def end_leases(s: State) -> None:
     """The round is over: everybody gives the workers back, and they are remembered as its former ones."""
     s.workers.former_first[:], s.workers.former_second[:] = s.workers.first, s.workers.second
@@ -234,7 +233,7 @@ def end_leases(s: State) -> None:
     s.clock[0].running = 0
 
 
-@compiled
+@inlined
 def end_lost(s: State) -> None:
     """Close the leases of those that were not renewed."""
     for i in range(s.clock[0].active):

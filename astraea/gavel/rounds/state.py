@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.compilation import compiled
+from astraea.core.compilation import compiled, inlined
 
 #: what the compiled loop stopped for
 DONE, SOLVE, LOG_FULL, STUCK = range(4)
@@ -157,7 +157,7 @@ def new_state(
     return State(jobs, pairs, on, slots, log, np.zeros(n, np.int64), clock)
 
 
-@compiled
+@inlined
 def admit(s: State) -> bool:
     """Let in the jobs that have arrived by now; whether there was one."""
     came = False
@@ -171,7 +171,7 @@ def admit(s: State) -> bool:
     return came
 
 
-@compiled
+@inlined
 def dismiss(s: State, j: int, target: int) -> None:
     """Job `j` has ended."""
     k = 0

@@ -2,7 +2,8 @@
 
 A rule is a public function of this module, or of a module of another paper's own rules, of a `Source` and of
 parameters that the file of statements gives by name; it returns what was measured, as text, and the verdict, and raises
-`Missing`. Its docstring says what holds and what holds in direction; what is neither does not hold.
+`Missing`. Its docstring says what holds and what holds in direction, or names a relation that `judging` grades; what is
+neither does not hold.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Public trace formats, one file each: `read_trace` is the one door.
 
+A reader makes `table.Rows` of a file. A new one is named in `FORMATS`, `read_trace`, `recognise` and, where a folder of
+its files has one for each tenant, in `_ENDINGS`.
+
 A file is recognised only by what no other format has: column names, a JSON list, the number of tab-separated columns,
 the names of the files in a folder. Where that does not decide, the format must be given.
 """
@@ -81,7 +84,7 @@ def read_trace(
     elif chosen == "gavel":
         speeds = gavel.read_speeds(path, throughputs)
         rows = _by_tenant(path, chosen, partial(gavel.read_gavel, speeds=speeds))
-    else:
+    elif chosen == "tiresias-csv":
         rows = _by_tenant(path, chosen, partial(tiresias_csv.read_tiresias_csv, time_unit=time_unit))
     whole = path.resolve().name
     own = whole if path.is_dir() else Path(whole.removesuffix(".gz")).stem
