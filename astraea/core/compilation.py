@@ -18,7 +18,8 @@ import numba
 import pooch
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]
 
@@ -91,30 +92,47 @@ def inlined(function: Callable[..., Any]) -> Any:
     return compiled(function, inline=True)
 
 
-def borrowed(state: Any) -> Any:
-    """The same tuple of arrays, or of such tuples, not counted as used: who called the function keeps them alive.
+class Borrowed(types.Type):  # type: ignore[misc]
+    """Where a tuple of arrays, or of such tuples, lies: what compiled functions hand on instead of the tuple."""
 
-    numba counts the users of every array that is handed to a function, one by one. For a state of some twenty arrays
-    that costs more than what a short function does with it.
-    """
-    return state
-
-
-@intrinsic
-def _without_counters(context: Any, state: Any) -> Any:
-    def uncounted(target: Any, builder: Any, kind: Any, value: Any) -> Any:
-        if isinstance(kind, types.BaseTuple):
-            parts = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
-            return target.make_tuple(builder, kind, [uncounted(target, builder, k, part) for k, part in parts])
-        if isinstance(kind, types.Array):
-            array = target.make_array(kind)(target, builder, value=value)
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            return array._getvalue()
-        return value
-
-    return state(state), lambda target, builder, _, arguments: uncounted(target, builder, state, arguments[0])
+    def __init__(self, state: Any) -> None:
+        self.state = state
+        super().__init__(name=f"Borrowed({state})")
 
 
-@overload(borrowed)
-def _borrowed(state):  # type: ignore[no-untyped-def]
-    return lambda state: _without_counters(state)
+@register_model(Borrowed)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, manager.lookup(kind.state).get_value_type().as_pointer())
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    key = Borrowed
+
+    def generic_resolve(self, kind: Any, name: str) -> Any:
+        field = kind.state.types[kind.state.fields.index(name)]
+        return Borrowed(field) if isinstance(field, types.BaseTuple) else field
+
+
+@lower_getattr_generic(Borrowed)
+def _field(context: Any, builder: Any, kind: Any, place: Any, name: str) -> Any:
+    position = kind.state.fields.index(name)
+    field, there = kind.state.types[position], cgutils.gep_inbounds(builder, place, 0, position)
+    if isinstance(field, types.BaseTuple):
+        return there
+    array = context.make_array(field)(context, builder, value=builder.load(there))
+    array.meminfo = cgutils.get_null_value(array.meminfo.type)
+    return array._getvalue()
+
+
+def _borrowed(context: Any, state: Any) -> Any:
+    return Borrowed(state)(state), lambda _, builder, __, values: cgutils.alloca_once_value(builder, values[0])
+
+
+borrowed = (lambda state: state) if numba.config.DISABLE_JIT else intrinsic(_borrowed)
+"""In a compiled function: its state, for the functions that it calls, with the same fields.
+
+numba hands a tuple on field by field, and counts the users of every array in it, one by one; for a state of some twenty
+arrays that costs more, in time and to compile, than what a short function does with it.
+"""

@@ -11,13 +11,7 @@ from astraea.cluster.engine.state import EXPIRED, PENDING, RUNNING, Private, Vie
 from astraea.core.compilation import inlined
 
 # the rules that a policy can break
-NOT_A_JOB: Final = 1
-NOT_A_CANDIDATE: Final = 2
-GRANTED_TWICE: Final = 3
-OVER_CAPACITY: Final = 4
-NOT_RUNNING: Final = 5
-STUCK: Final = 6
-MISPLACED: Final = 7
+NOT_A_JOB, NOT_A_CANDIDATE, GRANTED_TWICE, OVER_CAPACITY, NOT_RUNNING, STUCK, MISPLACED = range(1, 8)
 
 BROKEN: Final = {
     NOT_A_JOB: "granted {job}, which is not a job",

@@ -20,7 +20,7 @@ from numba import types
 from astraea.cluster.engine import accounting, decisions, leases, queues
 from astraea.cluster.engine.list_removal_flaw import hold_back_neighbours
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View
-from astraea.core.compilation import borrowed, inlined
+from astraea.core.compilation import Borrowed, borrowed, inlined
 
 # what `run` returns
 FINISHED: Final = 0
@@ -36,9 +36,9 @@ PATIENCE: Final = 100_000
 
 
 @inlined
-def run(s: View, x: Private, select: Any) -> int:
+def run(view: View, private: Private, select: Any) -> int:
     """Simulate until every job is done; FINISHED, PAUSED or FULL (call again), or BROKEN."""
-    s, x = borrowed(s), borrowed(x)
+    s, x = borrowed(view), borrowed(private)
     for _ in range(ROUNDS):
         if x.engine[0].n_done == len(s.job):
             return FINISHED
@@ -154,11 +154,10 @@ def compiled_for(select: Any, s: View, x: Private) -> tuple[Any, Any]:
     """Loop and policy, compiled for each other and for such a state; the loop is compiled once for all policies."""
     if numba.config.DISABLE_JIT:
         return run, select
-    view_type = numba.typeof(s)
-    select_type = types.FunctionType(types.void(view_type))
-    run_signature = types.int64(view_type, numba.typeof(x), select_type)
+    select_signature = types.void(Borrowed(numba.typeof(s)))
+    run_signature = types.int64(numba.typeof(s), numba.typeof(x), types.FunctionType(select_signature))
     if run_signature.args not in run.overloads:
         run.compile(run_signature)
         run.disable_compile()  # or it would be compiled again for the type of each policy's dispatcher
-    select.compile(types.void(view_type))
+    select.compile(select_signature)
     return run, select

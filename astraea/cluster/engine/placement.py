@@ -24,9 +24,7 @@ from astraea.core.compilation import inlined
 from astraea.core.random import STEP, splitmix64
 
 PLACEMENTS: Final = ("consolidated", "strict", "spread", "random")
-STRICT: Final = 1
-SPREAD: Final = 2
-RANDOM: Final = 3
+STRICT, SPREAD, RANDOM = range(1, 4)
 
 
 @inlined

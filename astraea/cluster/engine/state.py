@@ -36,19 +36,11 @@ from astraea.cluster.engine.records import (
 if TYPE_CHECKING:  # for the annotations only: policies import this module, and need no table
     from astraea.traces.trace import Trace
 
-# status of a job
-PENDING: Final = 1
-RUNNING: Final = 2
-EXPIRED: Final = 3
-"""Its lease has ended at this round and it asks for renewal, still on its GPUs."""
-DONE: Final = 4
+# status of a job; EXPIRED: its lease has ended at this round and it asks for renewal, still on its GPUs
+PENDING, RUNNING, EXPIRED, DONE = range(1, 5)
 
-# when a policy's decision may differ from the last one although nothing happened
-AT_EVENTS: Final = 0
-WHILE_ONE_FITS: Final = 1
-WHILE_ONE_WAITS: Final = 2
-EVERY_ROUND: Final = 3
-"""Also at rounds in which nobody waits."""
+# when a policy's decision may differ from the last one although nothing happened; EVERY_ROUND: also if nobody waits
+AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS, EVERY_ROUND = range(4)
 
 HOUR: Final = 3600.0
 """Step of the tenant timeline [s]."""

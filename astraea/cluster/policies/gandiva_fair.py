@@ -19,8 +19,6 @@ Departures: one stride over the whole cluster, where the original has one per se
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from astraea.cluster.engine.state import AT_EVENTS, F, I, View
@@ -42,15 +40,10 @@ from astraea.cluster.policy import (
 from astraea.core.compilation import inlined
 
 # kept per job: its pass when it was submitted [leases of one GPU], and whether that is set
-START: Final = 0
-SEEN: Final = 1
+START, SEEN = range(2)
 # kept per tenant: what its pass was raised by [leases of its quota], whether jobs were left waiting, and its virtual
 # time [leases of one GPU] when the tickets of its active jobs last changed, with the GPU-time then [GPU-s]
-RAISED: Final = 0
-WAITS: Final = 1
-VIRTUAL: Final = 2
-ATTAINED: Final = 3
-TICKETS: Final = 4
+RAISED, WAITS, VIRTUAL, ATTAINED, TICKETS = range(5)
 
 
 # No pass moves between two events: what a lease uses was counted when it was given.

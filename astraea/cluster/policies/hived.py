@@ -13,7 +13,7 @@ asks for a guarantee first, where the original's user decides. A spot job stays 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,16 +36,13 @@ from astraea.cluster.policy import (
 from astraea.core.compilation import inlined
 
 # what is kept per job: its role, and the first GPU of a guaranteed job's last cell
-ROLE: Final = 0
-CELL: Final = 1
+ROLE, CELL = range(2)
 
-SPOT: Final = 0
-GUARANTEED: Final = 1
-EVICTED: Final = 2  # a spot job that is not renewed at this round
+# roles; EVICTED: a spot job that is not renewed at this round
+SPOT, GUARANTEED, EVICTED = range(3)
 
 # what is kept beside the first tenant of the last round: how many jobs it left on GPUs, and how many it let wait
-LEFT: Final = 0
-WAITED: Final = 1
+LEFT, WAITED = range(2)
 
 
 class Parameters(NamedTuple):

@@ -21,9 +21,9 @@ from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, Stat
 
 
 @compiled
-def run(s: State, rules: Rules) -> int:
+def run(state: State, rules: Rules) -> int:
     """Run until the program must be solved, the log is full, or the jobs have ended; says which."""
-    s = borrowed(s)
+    s = borrowed(state)
     while True:
         if s.clock[0].ended >= rules.target:
             end_leases(s)
