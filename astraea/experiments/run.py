@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any, ClassVar
 
@@ -167,7 +167,7 @@ class Call:
     def key(self) -> str:
         """Name of its result in a cache, as of `Run`."""
         name = f"{self.function.__module__}.{self.function.__qualname__}"
-        content = [name, *(joblib.hash(part) for part in self.arguments), repr(self.kept), digest(*self.rooms)]
+        content = [name, *map(joblib.hash, _content(self.arguments)), repr(self.kept), digest(*self.rooms)]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @property
@@ -179,6 +179,13 @@ class Call:
     def label(self) -> str:
         """Which one it is, for messages."""
         return ", ".join(f"{name} {value}" for name, value in self.columns.items())
+
+
+def _content(value: Any) -> Any:
+    """What a value is made of, without what it has remembered of it (`cached_property`)."""
+    if is_dataclass(value):
+        return type(value).__qualname__, [_content(getattr(value, f.name)) for f in fields(value)]
+    return [_content(part) for part in value] if isinstance(value, tuple) else value
 
 
 Work = Run | Call

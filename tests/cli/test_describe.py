@@ -128,7 +128,11 @@ def test_a_command_imports_no_more_than_it_needs(argv: list[str], heavy: tuple[s
     assert [name for name in heavy if name in loaded] == []
 
 
-START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from astraea.cli.main import main; sys.exit(main())"
+# a shell that starts tests in the background has them ignore Ctrl-C, and so would what they start
+START = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "sys.path.insert(0, sys.argv.pop(1)); from astraea.cli.main import main; sys.exit(main())"
+)
 
 
 @pytest.mark.slow

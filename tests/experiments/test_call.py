@@ -22,6 +22,7 @@ from astraea.experiments.cache import fill, measured
 from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
+from astraea.gavel.throughputs.table import Throughputs
 from astraea.traces.trace import Trace
 
 SCORES = pd.DataFrame({"who": ["a", "a", "b"], "score": [1.0, 3.0, 2.0]})
@@ -54,6 +55,15 @@ def test_whatever_decides_a_call_is_in_its_key(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(run_module, "digest", lambda *where: places.append(where) or "same")
     assert call().key
     assert places == [("core", "estimation", "core/statistics.py")]
+
+
+def test_what_an_argument_has_remembered_is_not_in_the_key() -> None:
+    table = Throughputs.compact()
+    before, fields = call(arguments=((table, 1),)).key, set(vars(table))
+    table.kind(table.job_types[0], 1)
+    assert set(vars(table)) > fields
+    assert call(arguments=((table, 1),)).key == before
+    assert call(arguments=((table.by_placement(), 1),)).key != before
 
 
 def test_a_call_that_fails_is_named(tmp_path: Path) -> None:
