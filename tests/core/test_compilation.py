@@ -10,8 +10,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from places import ROOT
+
+from astraea.core.compilation import borrowed, compiled, inlined
 
 PROBE = """
 from astraea.core.compilation import compiled
@@ -76,3 +79,36 @@ def test_what_decides_whether_machine_code_is_still_good(package: Path) -> None:
     assert ask(package) == Answer(1e-9, 1, first.folder)
     (package / "core" / "added.py").write_text("NOTHING = 0\n")
     assert ask(package).folder not in (first.folder, after.folder)
+
+
+class Inner(NamedTuple):
+    values: np.ndarray
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    count: np.ndarray
+
+
+@inlined
+def counted_sum(state: Outer) -> float:
+    state.count[0] += 1
+    return state.inner.values.sum() + len(state.count)
+
+
+@compiled
+def twice(outer: Outer) -> float:
+    state = borrowed(outer)
+    return counted_sum(state) + counted_sum(state)
+
+
+def test_a_borrowed_state_is_the_state_itself() -> None:
+    state = Outer(Inner(np.arange(4.0)), np.zeros(1, np.int64))
+    for calls in (2, 4):
+        assert twice(state) == 14.0
+        assert state.count[0] == calls
+    assert counted_sum(state) == 7.0  # from Python, too
+    owned = np.arange(4.0)
+    users = sys.getrefcount(owned)
+    twice(Outer(Inner(owned), np.zeros(1, np.int64)))
+    assert sys.getrefcount(owned) == users
