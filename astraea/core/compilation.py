@@ -111,6 +111,8 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
     key = Borrowed
 
     def generic_resolve(self, kind: Any, name: str) -> Any:
+        if name not in kind.state.fields:
+            return None  # numba says so, with the line
         field = kind.state.types[kind.state.fields.index(name)]
         return Borrowed(field) if isinstance(field, types.BaseTuple) else field
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba import TypingError
 from places import ROOT
 
 from astraea.core.compilation import borrowed, compiled, inlined
@@ -112,3 +113,12 @@ def test_a_borrowed_state_is_the_state_itself() -> None:
     users = sys.getrefcount(owned)
     twice(Outer(Inner(owned), np.zeros(1, np.int64)))
     assert sys.getrefcount(owned) == users
+
+
+def test_a_field_that_is_not_there_is_named_with_its_line() -> None:
+    @compiled
+    def mistaken(outer: Outer) -> float:
+        return borrowed(outer).inner.vaules.sum()
+
+    with pytest.raises(TypingError, match=r"Unknown attribute 'vaules'"):
+        mistaken(Outer(Inner(np.arange(4.0)), np.zeros(1, np.int64)))
