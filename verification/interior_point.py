@@ -23,7 +23,7 @@ from astraea.core.compilation import compiled
 from astraea.core.errors import PolicyError
 from astraea.gavel.policies import get_policy
 from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
-from astraea.gavel.programs.program import blind
+from astraea.gavel.programs.classes import blind
 
 RELAXED: Final = 1e-4
 """By what part of it a throughput may stay below that of the optimum: the middle needs some room."""

@@ -12,7 +12,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
-from astraea.gavel.programs.program import blind
+from astraea.gavel.programs.classes import blind
 from astraea.gavel.rounds.state import Pairs, State, reset_received_time
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
@@ -51,13 +51,14 @@ class Speeds:
         numbers = [throughputs.kind(*job) for job in jobs]
         self._kinds, self._one, self._of = np.unique(numbers, return_index=True, return_inverse=True)
 
-    def pairs(self, jobs: IntArray, least_gain: float) -> tuple[IntArray, FloatArray]:
-        """Pairs of equal gangs of `jobs` that gain so much: positions (P, 2) in `jobs`, and speeds (P, 2, J)."""
-        first, second = np.triu_indices(len(jobs), 1)
-        gain = self._gain[self._of[jobs[first]], self._of[jobs[second]]]
-        pays = (self.scale[jobs[first]] == self.scale[jobs[second]]) & (gain > 0) & (gain >= least_gain)
-        pairs = np.column_stack([first[pays], second[pays]])
-        return pairs, self.shared(jobs[pairs])
+    def kinds(self, jobs: IntArray) -> IntArray:
+        """Number of the kind of some jobs, an index into `together`."""
+        return np.asarray(self._of[jobs])
+
+    def together(self, least_gain: float) -> FloatArray:
+        """Speeds of every two kinds of jobs that gain so much from sharing, else 0, shape (K, K, 2, J)."""
+        pays = (self._gain > 0) & (self._gain >= least_gain)
+        return self._together * pays[:, :, None, None]
 
     def shared(self, pairs: IntArray) -> FloatArray:
         """Speeds of some pairs of jobs, shape (P, 2, J); 0 where they cannot share."""
@@ -96,6 +97,8 @@ class PolicyCaller:
         self._policy, self._allocate = policy, policy.make()
         self._workload, self._speeds, self._believed = workload, speeds, believed
         self._told = believed.alone if policy.knows_speeds else blind(believed.alone)
+        empty = np.zeros((0, 0, 2, len(speeds.workers)))
+        self._together = believed.together(policy.least_gain) if policy.space_sharing else empty
         self._margin = margin  # [s] by which deadlines are told earlier than they are
         self.prices = np.array([PRICES.get(t, np.nan) for t in speeds.throughputs.types])
         self._left = workload.total_steps.copy()
@@ -120,7 +123,8 @@ class PolicyCaller:
         s.jobs.known[active] = True
         s.jobs.share[active] = answer.alone
         given = np.flatnonzero((answer.paired > 0).any(axis=1))
-        members, share = np.ascontiguousarray(active[problem.pairs[given]]), answer.paired[given]
+        pairs = problem.pairs if answer.pairs is None else answer.pairs
+        members, share = np.ascontiguousarray(active[pairs[given]]), answer.paired[given]
         return s._replace(pairs=Pairs(members, self._speeds.shared(members), share, np.full(share.shape, initial)))
 
     def _problem(self, now: float, active: IntArray, left: FloatArray) -> Problem:
@@ -130,9 +134,6 @@ class PolicyCaller:
         before = self._rate[active]
         self._isolated[active] += (self._left[active] - left) / np.where(np.isnan(before), rate, before)
         self._rate[active], self._left[active] = rate, left
-        pairs, together = np.zeros((0, 2), np.int64), np.zeros((0, 2, len(speeds.workers)))
-        if self._policy.space_sharing:
-            pairs, together = self._believed.pairs(active, self._policy.least_gain)
         return Problem(
             throughput=self._told[active],
             scale_factor=scale,
@@ -146,8 +147,8 @@ class PolicyCaller:
             entity_weight=w.entity_weight,
             cost=self.prices,
             job=active,
-            pairs=pairs,
-            pair_throughput=together,
+            kind=self._believed.kinds(active),
+            together=self._together,
             types=speeds.throughputs.types,
             seen=self._believed.alone[active],
         )
@@ -156,7 +157,7 @@ class PolicyCaller:
         parts = []
         for name, given, rows in (
             ("alone", answer.alone, len(problem.job)),
-            ("paired", answer.paired, len(problem.pairs)),
+            ("paired", answer.paired, len(problem.pairs if answer.pairs is None else answer.pairs)),
         ):
             x, shape, wrong = np.asarray(given, float), (rows, len(problem.workers)), ""
             if x.shape != shape:
@@ -166,7 +167,7 @@ class PolicyCaller:
             if wrong:
                 raise PolicyError(f"policy {self._policy.name}, at {now:g} s: {wrong}")
             parts.append(np.where(x < NOTHING, 0.0, np.minimum(x, 1.0)))
-        return Allocation(parts[0], parts[1], answer.objective)
+        return Allocation(parts[0], parts[1], answer.objective, answer.pairs)
 
 
 def shown_workers(types: tuple[str, ...], workers: IntArray) -> str:

@@ -7,7 +7,8 @@ fraction of time that it should spend on each accelerator type until the next su
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -48,12 +49,14 @@ class Problem:
     entity_weight : array of float, shape (entities,)
     cost : array of float, shape (J,)
         Price of one GPU of each type [$/h]; NaN if it is not known.
-    pairs : array of int, shape (P, 2)
-        Jobs that may share GPUs, first < second, of equal scale factor.
-    pair_throughput : array of float, shape (P, 2, J)
-        Of the first and of the second job of each pair when they share their GPUs [steps/s].
     job : array of int, shape (n,)
         Which job of the workload each is, for policies that remember jobs from one moment to the next.
+    kind : array of int, shape (n,)
+        Jobs of one kind have the same speeds, alone and beside others, and gangs of one size; each is its own kind
+        unless told.
+    together : array of float, shape (K, K, 2, J)
+        Of the first and of the second of two kinds of jobs when they share their GPUs [steps/s]; 0 where they may not.
+        Two kinds in the other order have the same speeds. Empty where no jobs may share.
     types : tuple of str
         Names of the accelerator types.
     seen : array of float, shape (n, J)
@@ -73,18 +76,47 @@ class Problem:
     entity_weight: FloatArray
     cost: FloatArray
     job: IntArray
-    pairs: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    pair_throughput: FloatArray = field(default_factory=lambda: np.zeros((0, 2, 0)))
+    kind: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    together: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 2, 0)))
     types: tuple[str, ...] = ("v100", "p100", "k80")
     seen: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
         if self.seen.shape != self.throughput.shape:
             object.__setattr__(self, "seen", self.throughput)
+        if self.kind.shape != self.job.shape:
+            object.__setattr__(self, "kind", np.arange(len(self.job)))
+
+    @cached_property
+    def pairs(self) -> IntArray:
+        """Jobs that may share GPUs, first < second, shape (P, 2)."""
+        if len(self.together) == 0:
+            return np.zeros((0, 2), np.int64)
+        may_share = np.asarray((self.together > 0).any(axis=(2, 3)))
+        return np.argwhere(np.triu(may_share[np.ix_(self.kind, self.kind)], 1))
+
+    @cached_property
+    def pair_throughput(self) -> FloatArray:
+        """Of the first and of the second job of each pair when they share their GPUs [steps/s], shape (P, 2, J)."""
+        if len(self.together) == 0:
+            return np.zeros((0, 2, len(self.workers)))
+        first, second = self.kind[self.pairs].T
+        return np.asarray(self.together[first, second])
+
+    def some(self, jobs: IntArray) -> Problem:
+        """The problem of some of the jobs."""
+        return replace(self, **{name: getattr(self, name)[jobs] for name in PER_JOB})
 
     def unshared(self, alone: FloatArray) -> Allocation:
         """The allocation in which no pair shares GPUs."""
-        return Allocation(alone, np.zeros((len(self.pairs), len(self.workers))))
+        return Allocation(alone, np.zeros((0, len(self.workers))), pairs=np.zeros((0, 2), np.int64))
+
+
+PER_JOB: Final = (
+    "throughput", "scale_factor", "weight", "steps", "elapsed", "isolated_elapsed", "slo", "entity", "job", "kind",
+    "seen",
+)  # fmt: skip
+"""Columns of a `Problem` with a row for each job."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +129,14 @@ class Allocation:
     paired : array of float, shape (P, J)
     objective : float
         Value of the policy's program, NaN if it has none.
+    pairs : array of int, shape (P, 2), optional
+        Whose times `paired` are, first < second; the problem's pairs if not given.
     """
 
     alone: FloatArray
     paired: FloatArray
     objective: float = float("nan")
+    pairs: IntArray | None = None
 
 
 def equal_split(scale_factor: IntArray, workers: IntArray, jobs: float | FloatArray | None = None) -> FloatArray:

@@ -7,7 +7,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from gavel_moments import assert_valid, later, moment, random_moment, with_pairs
+from gavel_moments import assert_valid, later, moment, offered, random_moment, with_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,7 +70,7 @@ def all_pairs(problem, kept):
     """Offer all pairs of one-GPU jobs, each job keeping this part of its speed on each type."""
     n = len(problem.job)
     pairs = np.array([(a, b) for a in range(n) for b in range(a + 1, n)], np.int64)
-    return replace(problem, pairs=pairs, pair_throughput=problem.throughput[pairs] * np.asarray(kept, float))
+    return offered(problem, pairs, problem.throughput[pairs] * np.asarray(kept, float))
 
 
 def test_gandiva_keeps_pairs_that_gain_and_drops_those_that_lose():

@@ -12,7 +12,6 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.policies import POLICIES, get_policy
 from astraea.gavel.policies.hierarchical import hierarchical, job_weights
 from astraea.gavel.policies.las import share_of_one
-from astraea.gavel.programs import water_filling
 from astraea.gavel.programs.program import Program
 from astraea.gavel.programs.water_filling import water_fill
 from verification.gavel_fifo import FIFO_HET_AS_RELEASED, fifo_as_released
@@ -86,7 +85,7 @@ def test_hierarchical_fifo_of_the_released_code(monkeypatch):
     expected = [[1, 0.5, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0.5, 0]]
     np.testing.assert_allclose(time, expected, atol=1e-6)
 
-    monkeypatch.setattr(water_filling, "bottlenecked", lambda program, floor: floor > 0)
+    monkeypatch.setattr(Program, "bottlenecked", lambda program, floor: floor > 0)
     _, shares, _ = water_fill(program, share_of_one(program), lambda stuck: job_weights(problem, ("fifo",), stuck))
     one = np.array([1 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 6, 0])
     np.testing.assert_allclose(shares.reshape(3, 6), np.outer([1, 2, 3], one), atol=1e-6)

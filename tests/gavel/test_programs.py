@@ -6,16 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gavel_moments import assert_valid, moment, random_moment, unmet, with_pairs
+from gavel_moments import alike, assert_valid, moment, of_all_pairs, random_moment, unmet, with_pairs
 from gavel_naive import Dense, bisected
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from astraea.gavel.policies import POLICIES
+from astraea.gavel.policies import POLICIES, fifo, finish_time_fairness, las, makespan, shortest_job_first
 from astraea.gavel.policies.cost import promised
 from astraea.gavel.policies.isolated import ISOLATED
 from astraea.gavel.problem import equal_split
+from astraea.gavel.programs.classes import Classes
+from astraea.gavel.programs.pool import Pool
 from astraea.gavel.programs.program import Program
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -23,12 +25,15 @@ FEW = settings(max_examples=25, deadline=None)
 PROGRAMS = [name for name in POLICIES if name not in ("isolated", "gandiva", "allox", "ltgf", "ltgf-het")]
 
 
-def a_moment(seed, jobs=5, shared=False, **columns):
+def a_moment(seed, jobs=5, shared=False, like=0, **columns):
+    """Jobs of so many kinds, each of its own if 0."""
     random = np.random.default_rng(seed)
     problem = random_moment(seed, jobs=jobs)
     problem = replace(
         problem, workers=random.integers(4, 6, 3), isolated_elapsed=random.uniform(0, 1e4, jobs), **columns
     )
+    if like:
+        problem = alike(problem, random.integers(0, like, jobs))
     return with_pairs(problem, random) if shared else problem
 
 
@@ -39,7 +44,7 @@ def solved(name, problem):
 
 
 def rates(problem, allocation):
-    x = np.concatenate([allocation.alone.ravel(), allocation.paired.ravel()])
+    x = np.concatenate([allocation.alone.ravel(), of_all_pairs(problem, allocation).ravel()])
     return Dense(problem).rate @ x
 
 
@@ -185,6 +190,58 @@ def test_answers_are_valid_and_the_same_twice(seed, name):
     assert (first.alone[problem.throughput == 0] == 0).all()
 
 
+def told_apart(problem):
+    """The same jobs, each of a kind of its own: the program has the variables of every job and pair."""
+    together = problem.together[np.ix_(problem.kind, problem.kind)] if len(problem.together) else problem.together
+    return replace(problem, kind=np.arange(len(problem.job)), together=together)
+
+
+@FEW
+@given(SEEDS, st.sampled_from(["las-het", "las-het-ss", "las-het-water-filling", "hierarchical-het", "max-throughput",
+                               "min-cost"]), st.booleans())  # fmt: skip
+def test_classes_of_jobs_have_the_optimum_of_the_jobs(seed, name, shared):
+    shared = shared and POLICIES[name].space_sharing
+    problem = a_moment(seed, jobs=9, shared=shared, like=3, cost=np.array([3.0, 1.5, 0.5]))
+    allocation, plain = solved(name, problem), solved(name, told_apart(problem))
+    assert allocation.objective == pytest.approx(plain.objective, rel=1e-8)
+    relative = [rates(problem, x) / problem.throughput.max(axis=1) for x in (allocation, plain)]
+    if name.startswith("las-het"):  # the second program's objective
+        assert relative[0].sum() == pytest.approx(relative[1].sum(), rel=1e-6)
+    if name in ("las-het-water-filling", "hierarchical-het"):  # shares are the same in all optima
+        np.testing.assert_allclose(*relative, atol=3e-4)
+    for kind, weight, entity in {*zip(problem.kind, problem.weight, problem.entity, strict=True)}:
+        alike = (problem.kind == kind) & (problem.weight == weight) & (problem.entity == entity)
+        np.testing.assert_allclose(rates(problem, allocation)[alike], rates(problem, allocation)[alike][0])
+
+
+@FEW
+@given(SEEDS, st.booleans(), st.sampled_from([las.allocate, las.filled, finish_time_fairness.allocate, fifo.allocate,
+                                              makespan.allocate, shortest_job_first.allocate]))  # fmt: skip
+def test_a_pool_of_gpus_needs_no_solver(seed, everywhere, allocate):
+    """Closed forms of agnostic policies against the program, where all types are equal for a job and where not."""
+    problem = a_moment(seed, jobs=7)
+    if everywhere:
+        problem = replace(problem, throughput=np.maximum(problem.throughput, 0.5))
+    classes = Classes.alike(problem, ("weight",), agnostic=True) if allocate in (las.allocate, las.filled) else None
+    pool, plain = Pool(problem, "pool", agnostic=True, classes=classes), Program(problem, "plain", agnostic=True)
+    ours, theirs = allocate(pool), allocate(plain)
+    assert_valid(problem, ours)
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-7)
+    if allocate is las.filled:
+        np.testing.assert_allclose(ours.alone, theirs.alone, atol=3e-4)
+    else:
+        assert ours.alone.sum() == pytest.approx(theirs.alone.sum(), rel=1e-6) or allocate is fifo.allocate
+
+
+@FEW
+@given(SEEDS)
+def test_pairs_that_were_left_out_would_not_pay(seed):
+    """With more pairs than are handed to the solver at first."""
+    problem = a_moment(seed, jobs=14, shared=True)
+    turn = np.arange(len(problem.steps), 0, -1) / problem.throughput.max(axis=1)
+    close(solved("fifo-het-ss", problem).objective, Dense(problem).most(turn @ Dense(problem).rate))
+
+
 @FEW
 @given(SEEDS)
 def test_sharing_incentive(seed):
@@ -208,7 +265,7 @@ def test_colocation_is_never_worse(seed):
     problem = a_moment(seed, shared=True)
     slack = 1 + 1e-6
     for name in ("las-het", "fifo-het"):
-        alone = replace(problem, pairs=np.zeros((0, 2), int), pair_throughput=np.zeros((0, 2, 3)))
+        alone = replace(problem, together=np.zeros((0, 0, 2, 3)))
         assert solved(f"{name}-ss", problem).objective * slack >= solved(name, alone).objective
     for name in ("makespan-het", "ftf-het"):
         assert solved(f"{name}-ss", problem).objective <= solved(name, alone).objective * slack

@@ -13,9 +13,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from astraea.gavel.policies import POLICIES
 from astraea.gavel.policies.hierarchical import job_weights
 from astraea.gavel.policies.las import share_of_one
-from astraea.gavel.programs import water_filling
 from astraea.gavel.programs.program import Program
-from astraea.gavel.programs.water_filling import bottlenecked, water_fill
+from astraea.gavel.programs.water_filling import water_fill
 
 SEEDS = st.integers(0, 2**32 - 1)
 # the same examples every time: where jobs trade GPUs in a chain, a tolerance of one is multiplied for another
@@ -62,12 +61,13 @@ def test_bottlenecks_are_those_of_the_mixed_integer_program(seed, shared, monkey
     seen = []
 
     def both(program, floor):
-        ours = bottlenecked(program, floor)
+        ours = plain(program, floor)
         np.testing.assert_array_equal(ours, bottlenecks_of_the_paper(problem, floor))
         seen.append(ours.sum())
         return ours
 
-    monkeypatch.setattr(water_filling, "bottlenecked", both)
+    plain = Program.bottlenecked
+    monkeypatch.setattr(Program, "bottlenecked", both)
     water_fill(program, share_of_one(program), lambda stuck: np.where(stuck, 0.0, problem.weight))
     assert seen[-1] == len(problem.weight)
 
@@ -84,7 +84,7 @@ def test_shares_are_those_of_a_naive_search(seed, inside, shared):
 
     x, shares, _ = water_fill(program, unit, weigh)
     np.testing.assert_allclose(shares, shares_by_filling(problem, unit, weigh), atol=2e-4)
-    np.testing.assert_allclose(program.throughput @ x / unit, shares, atol=2e-4)
+    np.testing.assert_allclose(program.reached(x) / unit, shares, atol=2e-4)
 
 
 @FEW

@@ -33,13 +33,41 @@ def moment(throughput, workers, scale_factor=None, steps=None, **columns) -> Pro
 
 def with_pairs(problem: Problem, random: np.random.Generator) -> Problem:
     """Offer every pair of gangs of one size; about one in five cannot share on a type."""
+    kinds, first = np.unique(problem.kind, return_index=True)
+    n, types = len(kinds), len(problem.workers)
+    kept = random.uniform(0.2, 1.0, (n, n, types)) * (random.random((n, n, types)) > 0.2)
+    gangs, speed = problem.scale_factor[first], problem.throughput[first]
+    can_share = (kept > 0) & (kept > 0).transpose(1, 0, 2) & (gangs[:, None] == gangs)[:, :, None]
+    mine = np.where(can_share, kept, 0.0) * speed[:, None]  # of the first; the second's is the first's the other way
+    return replace(problem, together=np.stack([mine, mine.transpose(1, 0, 2)], axis=2))
+
+
+def offered(problem: Problem, pairs: np.ndarray, speed: np.ndarray) -> Problem:
+    """Offer some pairs, (P, 2), of jobs that are each a kind of their own, with these speeds, (P, 2, J)."""
     n = len(problem.job)
-    gangs = problem.scale_factor
-    pairs = np.array([(a, b) for a in range(n) for b in range(a + 1, n) if gangs[a] == gangs[b]], np.int64)
-    pairs = pairs.reshape(-1, 2)
-    kept = random.uniform(0.2, 1.0, (len(pairs), 2, len(problem.workers)))
-    kept *= random.random((len(pairs), 1, len(problem.workers))) > 0.2
-    return replace(problem, pairs=pairs, pair_throughput=kept * problem.throughput[pairs])
+    together = np.zeros((n, n, 2, len(problem.workers)))
+    first, second = np.reshape(pairs, (-1, 2)).T
+    together[first, second] = speed
+    together[second, first] = together[first, second, ::-1]
+    return replace(problem, together=together)
+
+
+def of_all_pairs(problem: Problem, allocation: Allocation) -> np.ndarray:
+    """Fractions of time of all pairs of the problem, (P, J)."""
+    if allocation.pairs is None:
+        return allocation.paired
+    number = {(a, b): p for p, (a, b) in enumerate(problem.pairs.tolist())}
+    paired = np.zeros((len(problem.pairs), len(problem.workers)))
+    for pair, x in zip(allocation.pairs.tolist(), allocation.paired, strict=True):
+        paired[number[tuple(pair)]] += x
+    return paired
+
+
+def alike(problem: Problem, kind: np.ndarray) -> Problem:
+    """Each job as fast, and as large, as the first of its kind."""
+    _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
+    speed, gangs = problem.throughput[first][kind], problem.scale_factor[first][kind]
+    return replace(problem, kind=kind, throughput=speed, seen=speed, scale_factor=gangs)
 
 
 def random_moment(seed: int, jobs: int = 12, gangs: bool = True, entities: int = 3) -> Problem:
@@ -62,29 +90,19 @@ def random_moment(seed: int, jobs: int = 12, gangs: bool = True, entities: int =
 def later(problem: Problem, allocation: Allocation, seconds: float, keep=None) -> Problem:
     """The problem after an allocation has run exactly; jobs that end leave, as do those not in `keep`."""
     rate = (allocation.alone * problem.throughput).sum(axis=1)
-    for (a, b), x, speed in zip(problem.pairs, allocation.paired, problem.pair_throughput, strict=True):
+    for (a, b), x, speed in zip(problem.pairs, of_all_pairs(problem, allocation), problem.pair_throughput, strict=True):
         rate[a] += x @ speed[0]
         rate[b] += x @ speed[1]
     steps = problem.steps - rate * seconds
     stays = (steps > 0) & (True if keep is None else np.isin(problem.job, keep))
-    number = np.cumsum(stays) - 1
-    offered = stays[problem.pairs].all(axis=1) if len(problem.pairs) else np.zeros(0, bool)
-    per_job = ("throughput", "scale_factor", "weight", "isolated_elapsed", "entity", "job")
-    return replace(
-        problem,
-        steps=steps[stays],
-        elapsed=problem.elapsed[stays] + seconds,
-        slo=problem.slo[stays] - seconds,
-        pairs=number[problem.pairs[offered]].reshape(-1, 2),
-        pair_throughput=problem.pair_throughput[offered],
-        **{k: getattr(problem, k)[stays] for k in per_job},
-    )
+    rest = replace(problem, steps=steps, elapsed=problem.elapsed + seconds, slo=problem.slo - seconds)
+    return rest.some(np.flatnonzero(stays))
 
 
 def assert_valid(problem: Problem, allocation: Allocation) -> None:
     """Constraints (1) to (3) of [Narayanan2020] §3.1, with space sharing."""
     slack = 1e-9
-    alone, paired = allocation.alone, allocation.paired
+    alone, paired = allocation.alone, of_all_pairs(problem, allocation)
     assert alone.shape == problem.throughput.shape
     assert paired.shape == (len(problem.pairs), len(problem.workers))
     for x in (alone, paired):

@@ -31,12 +31,14 @@ from scipy import sparse
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.gavel.problem import Allocation, Policy
-from astraea.gavel.programs.program import SLACK, Program, policy
+from astraea.gavel.programs.highs import DUAL, Columns
+from astraea.gavel.programs.policy import policy
+from astraea.gavel.programs.program import SLACK, Program
 
 
 def fastest(program: Program) -> Allocation:
     """Max-throughput: the objective is the sum of throughputs [steps/s]."""
-    objective = program.throughput.sum(axis=0)
+    objective = program.total(np.ones(len(program.jobs)))
     x = program.maximize(objective)
     return program.allocation(x, float(objective @ x))
 
@@ -48,19 +50,20 @@ def cheapest(program: Program, *, slo: bool = False) -> Allocation:
         priced = dict(zip(problem.types, problem.cost.tolist(), strict=True))
         raise InputError(f"{program.policy}: the price of every accelerator type must be above 0 $/h, got {priced}")
     floor = promised(program) * (1 - SLACK) if slo else np.zeros(len(problem.steps))
-    price = problem.cost @ program.rows[len(problem.steps) : program.limits.size]
+    matrix = program.rows.sparse()
+    price = problem.cost @ matrix[len(problem.steps) : program.limits.size]
     # variables y and t; the ratio is that of y / t
     column = np.concatenate([-program.limits, floor / program.fastest])
     bill = price / problem.cost.max()
-    rows = sparse.block_array([[program.rows, column[:, None]], [bill[None, :], None]], format="csc")
-    total = program.throughput.sum(axis=0)
+    rows = sparse.block_array([[matrix, column[:, None]], [bill[None, :], None]], format="csc")
+    total = program.total(np.ones(len(program.jobs)))
     limits = np.append(np.zeros(rows.shape[0] - 1), 1.0)
-    y, _ = program.solve(np.append(total / total.max(), 0.0), rows, limits)
+    y = program.optimum(np.append(total / total.max(), 0.0), Columns.like(rows), limits, None, DUAL).x
     x = program.within(y[:-1] / y[-1])
     ratio = float(total @ x / (price @ x))
     bought = program.throughput @ sparse.diags_array(1 / price)
-    steps_a_dollar = (1 / bought.max(axis=1).toarray().ravel()) @ bought
-    held = program.throughput @ x * (1 - SLACK)
+    steps_a_dollar = (program.jobs / bought.max(axis=1).toarray().ravel()) @ bought
+    held = program.reached(x) * (1 - SLACK)
     return program.allocation(program.maximize(steps_a_dollar, held), ratio)
 
 
@@ -76,17 +79,17 @@ def promised(program: Program) -> FloatArray:
     if late.size == 0:
         return need
     met = sparse.diags_array(1 / need[late]) @ program.throughput.tocsr()[late]
-    uses = program.rows[: program.limits.size]
+    uses = program.rows.sparse()[: program.limits.size]
     rows = sparse.block_array([[uses, None], [-met, sparse.eye_array(late.size)]], format="csc")
     variables = program.throughput.shape[1]
     objective = np.append(np.zeros(variables), np.ones(late.size))
     upper = np.append(np.full(variables, np.inf), np.ones(late.size))
-    x, _ = program.solve(objective, rows, np.append(program.limits, np.zeros(late.size)), upper)
-    reached = x[variables:]
+    limits = np.append(program.limits, np.zeros(late.size))
+    reached = program.optimum(objective, Columns.like(rows), limits, upper, DUAL).x[variables:]
     need[late] *= np.where(reached < 1 - 1e-6, reached, 1.0)
     return need
 
 
-MAX_THROUGHPUT: Final[Policy] = policy("max-throughput", fastest)
-MIN_COST: Final[Policy] = policy("min-cost", cheapest, leaves_idle=True)
+MAX_THROUGHPUT: Final[Policy] = policy("max-throughput", fastest, ())
+MIN_COST: Final[Policy] = policy("min-cost", cheapest, (), leaves_idle=True)
 MIN_COST_SLO: Final[Policy] = policy("min-cost-slo", partial(cheapest, slo=True), leaves_idle=True)

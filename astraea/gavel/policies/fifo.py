@@ -14,14 +14,15 @@ from typing import Final
 import numpy as np
 
 from astraea.gavel.problem import Allocation, Policy
-from astraea.gavel.programs.program import Program, policy
+from astraea.gavel.programs.policy import policy
+from astraea.gavel.programs.program import Program
 
 
 def allocate(program: Program) -> Allocation:
     """Solve the program of one moment."""
     jobs = len(program.problem.steps)
     turn = jobs - np.arange(jobs)
-    objective = (turn / program.fastest) @ program.throughput
+    objective = program.total(turn / program.fastest)
     x = program.maximize(objective)
     return program.allocation(x, float(objective @ x))
 

@@ -20,7 +20,8 @@ import numpy as np
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import PolicyError
 from astraea.gavel.problem import Allocation, Policy, equal_split
-from astraea.gavel.programs.program import Program, policy
+from astraea.gavel.programs.policy import policy
+from astraea.gavel.programs.program import Program
 
 TOLERANCE: Final = 1e-7
 """Of the throughputs, relative: HiGHS' own."""
@@ -44,7 +45,7 @@ def allocate(program: Program) -> Allocation:
             f"{program.policy}: {PROGRAMS} linear programs did not find the least rho; the last tried was {rho:g}"
         )
     x = program.fill(np.minimum(least.reached, need))
-    return program.allocation(x, float(np.max((elapsed + steps / (program.throughput @ x)) / alone)))
+    return program.allocation(x, float(np.max((elapsed + steps / program.reached(x)) / alone)))
 
 
 def _isolated_time(program: Program) -> FloatArray:

@@ -16,13 +16,16 @@ from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.gavel.policies.las import share_of_one
 from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.programs.program import Program, policy
+from astraea.gavel.programs.policy import policy
+from astraea.gavel.programs.program import Program
 from astraea.gavel.programs.water_filling import water_fill
 
 INSIDE: Final = ("fairness", "fifo")
 
 
-def job_weights(problem: Problem, inside: tuple[str, ...], stuck: npt.NDArray[np.bool_]) -> FloatArray:
+def job_weights(
+    problem: Problem, inside: tuple[str, ...], stuck: npt.NDArray[np.bool_], jobs: FloatArray | float = 1.0
+) -> FloatArray:
     """w_m^job: each entity's weight, divided among its jobs that are not bottlenecked.
 
     Parameters
@@ -31,6 +34,8 @@ def job_weights(problem: Problem, inside: tuple[str, ...], stuck: npt.NDArray[np
         "fairness" or "fifo" for each entity, or one for all.
     stuck : array of bool, shape (n,)
         Which jobs are bottlenecked; their weights are 0.
+    jobs : array of float, shape (n,), optional
+        How many jobs each row stands for.
     """
     claim = np.where(stuck, 0.0, problem.weight)
     is_fifo = np.broadcast_to(np.array(inside) == "fifo", problem.entity_weight.shape)[problem.entity]
@@ -39,7 +44,7 @@ def job_weights(problem: Problem, inside: tuple[str, ...], stuck: npt.NDArray[np
     is_first = np.zeros(stuck.size, dtype=bool)
     is_first[free[first]] = True
     claim = np.where(is_fifo, np.where(is_first, 1.0, 0.0), claim)
-    total = np.bincount(problem.entity, claim, minlength=problem.entity_weight.size)[problem.entity]
+    total = np.bincount(problem.entity, claim * jobs, minlength=problem.entity_weight.size)[problem.entity]
     return np.asarray(problem.entity_weight[problem.entity] * claim / np.where(total > 0, total, 1.0))
 
 
@@ -52,10 +57,15 @@ def hierarchical(name: str, inside: tuple[str, ...], *, knows_speeds: bool = Tru
         """Fill the shares of one moment; the objective is the optimum of the first step."""
         problem = program.problem
         _check(problem, name)
-        x, _, first = water_fill(program, share_of_one(program), lambda stuck: job_weights(problem, inside, stuck))
+
+        def weigh(stuck: npt.NDArray[np.bool_]) -> FloatArray:
+            return job_weights(problem, inside, stuck, program.jobs)
+
+        x, _, first = water_fill(program, share_of_one(program), weigh)
         return program.allocation(x, first)
 
-    return policy(name, allocate, knows_speeds=knows_speeds)
+    alike = None if "fifo" in inside else ("weight", "entity")
+    return policy(name, allocate, alike, knows_speeds=knows_speeds)
 
 
 def _check(problem: Problem, name: str) -> None:

@@ -16,7 +16,8 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray
 from astraea.gavel.problem import Allocation, Policy
-from astraea.gavel.programs.program import Program, policy
+from astraea.gavel.programs.policy import policy
+from astraea.gavel.programs.program import Program
 from astraea.gavel.programs.water_filling import water_fill
 
 
@@ -42,7 +43,7 @@ def filled(program: Program) -> Allocation:
     return program.allocation(x, least)
 
 
-LAS: Final[Policy] = policy("las", allocate, knows_speeds=False)
-LAS_HET: Final[Policy] = policy("las-het", allocate)
-LAS_HET_SS: Final[Policy] = policy("las-het-ss", allocate, space_sharing=True)
-LAS_HET_WATER_FILLING: Final[Policy] = policy("las-het-water-filling", filled)
+LAS: Final[Policy] = policy("las", allocate, ("weight",), knows_speeds=False)
+LAS_HET: Final[Policy] = policy("las-het", allocate, ("weight",))
+LAS_HET_SS: Final[Policy] = policy("las-het-ss", allocate, ("weight",), space_sharing=True)
+LAS_HET_WATER_FILLING: Final[Policy] = policy("las-het-water-filling", filled, ("weight",))

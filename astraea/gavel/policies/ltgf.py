@@ -166,7 +166,7 @@ def choose_types(problem: Problem, throughput: FloatArray, target: FloatArray) -
     unit = throughput @ problem.workers / problem.workers.sum() / problem.scale_factor
     program = Program(problem, "ltgf-het")
     theta = program.max_min(target * unit).value
-    x = program.maximize((1 / unit) @ program.throughput, theta * target * unit * (1 - SLACK))
+    x = program.maximize(program.total(1 / unit), theta * target * unit * (1 - SLACK))
     return program.allocation(x, theta).alone
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from astraea.gavel.problem import Allocation, Policy
-from astraea.gavel.programs.program import Program, policy
+from astraea.gavel.programs.policy import policy
+from astraea.gavel.programs.program import Program
 
 
 def allocate(program: Program) -> Allocation:

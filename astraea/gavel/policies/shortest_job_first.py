@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 
 from astraea.gavel.problem import Allocation, Policy
-from astraea.gavel.programs.program import SLACK, Program, policy
+from astraea.gavel.programs.policy import policy
+from astraea.gavel.programs.program import SLACK, Program
 
 
 def allocate(program: Program) -> Allocation:
@@ -24,7 +25,7 @@ def allocate(program: Program) -> Allocation:
     turn = np.empty(jobs)
     turn[order] = jobs - np.arange(jobs)
     floor = np.where(np.arange(jobs) == order[0], program.fastest * (1 - SLACK), 0.0)
-    x = program.maximize((turn / program.fastest) @ program.throughput, floor)
+    x = program.maximize(program.total(turn / program.fastest), floor)
     return program.allocation(x, float(duration[order[0]]))
 
 

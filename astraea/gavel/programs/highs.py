@@ -1,7 +1,6 @@
 """Linear programs as plain arrays, solved by HiGHS (https://highs.dev) through its own Python package.
 
-Every program is solved from nothing, on one thread, with the same options: an answer depends on the program alone, not
-on what was solved before.
+One thread, and always the same options: an answer depends on the moment's programs alone, not on other moments.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import highspy
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import FloatArray, IntArray
 
 OPTIONS: Final[dict[str, Any]] = {
     "output_flag": False,
@@ -23,7 +23,7 @@ OPTIONS: Final[dict[str, Any]] = {
     "solver": "simplex",
     "presolve": "off",
     "simplex_scale_strategy": 0,
-    "simplex_dual_edge_weight_strategy": 0,
+    "simplex_dual_edge_weight_strategy": 1,
 }
 """No presolve, no scaling, and Dantzig's rule in the dual simplex method: the programs have coefficients about 1, and
 HiGHS' defaults, made for harder ones, take up to five times as long."""
@@ -40,6 +40,62 @@ ANSWERS: Final = (
 """Statuses that another method would give as well; after any other one the interior point method is tried."""
 
 
+CERTAIN: Final = 1e-7
+"""What a solution that was found from another program's basis may miss an optimum by."""
+
+
+class Columns(NamedTuple):
+    """A matrix by columns, as a csc_array has it, without its checks."""
+
+    shape: tuple[int, int]
+    indptr: npt.NDArray[np.int32]
+    indices: npt.NDArray[np.int32]
+    data: FloatArray
+
+    @classmethod
+    def of(cls, rows: IntArray, values: FloatArray, count: int) -> Columns:
+        """Of the rows in which each column has values, both (columns, k), of `count` rows; zeros are left out."""
+        there = values != 0
+        ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        return cls((count, len(values)), ends.astype(np.int32), rows[there].astype(np.int32), values[there])
+
+    @classmethod
+    def like(cls, matrix: sparse.csc_array) -> Columns:
+        """A matrix of scipy."""
+        return cls(matrix.shape, matrix.indptr, matrix.indices, matrix.data)
+
+    def sparse(self) -> sparse.csc_array:
+        """As a matrix of scipy."""
+        return sparse.csc_array((self.data, self.indices, self.indptr), shape=self.shape)
+
+    def beside(self, other: Columns) -> Columns:
+        """These columns, and those of the other."""
+        return Columns(
+            (self.shape[0], self.shape[1] + other.shape[1]),
+            np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
+            np.concatenate([self.indices, other.indices]),
+            np.concatenate([self.data, other.data]),
+        )
+
+    def some(self, which: IntArray) -> Columns:
+        """Some of the columns."""
+        lengths = np.diff(self.indptr)[which]
+        ends = np.cumsum(lengths)
+        entries = np.repeat(self.indptr[which] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        start = np.concatenate([[0], ends]).astype(np.int32)
+        return Columns((self.shape[0], len(which)), start, self.indices[entries], self.data[entries])
+
+    def times(self, x: FloatArray) -> FloatArray:
+        """The matrix times `x`, shape (rows,)."""
+        used = self.data * np.repeat(x, np.diff(self.indptr))
+        return np.asarray(np.bincount(self.indices, used, self.shape[0]), np.float64)
+
+    def worth(self, price: FloatArray) -> FloatArray:
+        """`price` times the matrix, shape (columns,)."""
+        sums = np.add.reduceat(np.append(self.data * price[self.indices], 0.0), self.indptr[:-1])
+        return np.where(np.diff(self.indptr) > 0, sums, 0.0)
+
+
 class Solution(NamedTuple):
     """What HiGHS found."""
 
@@ -49,45 +105,98 @@ class Solution(NamedTuple):
     price: FloatArray  # (rows,) dual value of each row, at least 0
 
 
-def maximize(
-    objective: FloatArray, rows: sparse.csc_array, limits: FloatArray, upper: FloatArray | None = None, *,
-    strategy: int = DUAL,
-) -> Solution:  # fmt: skip
-    """Maximize ``objective @ x`` subject to ``rows @ x <= limits`` and ``0 <= x <= upper``.
+class Solver:
+    """HiGHS for the programs of one moment.
 
-    Parameters
-    ----------
-    objective : array of float, shape (variables,)
-    rows : sparse array by columns, shape (rows, variables)
-    limits : array of float, shape (rows,)
-        inf for a row without a limit.
-    upper : array of float, shape (variables,), optional
-    strategy : int
-        `DUAL` is faster for the least of many shares, `PRIMAL` for a sum, and where variables far outnumber rows.
+    A program of the same size as the one before starts from its basis, which saves most of the steps. HiGHS has open
+    reports of wrong optima after such starts (ERGO-Code/HiGHS#3194, #3294), so that these answers are believed only
+    with a proof: an x within all limits, and prices that are worth no more (weak duality). Without one, the program is
+    solved from nothing.
     """
-    numbers = np.isfinite(objective).all() and np.isfinite(rows.data).all() and not np.isnan(limits).any()
-    if not numbers:  # HiGHS would not stop
-        return Solution(False, "a coefficient is no number", np.zeros(0), np.zeros(0))
-    solver = highspy.Highs()
-    for name, value in (OPTIONS | {"simplex_strategy": strategy}).items():
-        solver.setOptionValue(name, value)
-    count, size = rows.shape
-    least, most = np.zeros(size), np.full(size, np.inf) if upper is None else upper
-    solver.passModel(
-        size, count, rows.nnz, int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMaximize), 0.0,
-        objective, least, most, np.full(count, -np.inf), limits,
-        rows.indptr, rows.indices, rows.data, np.zeros(size, np.int32),
-    )  # fmt: skip
-    solver.run()
-    if solver.getModelStatus() not in ANSWERS:
-        solver.clearSolver()
-        solver.setOptionValue("solver", "ipm")
-        solver.run()
-    status = solver.getModelStatus()
-    found = solver.getSolution()
-    return Solution(
-        status == highspy.HighsModelStatus.kOptimal,
-        solver.modelStatusToString(status),
-        np.maximum(found.col_value, 0.0),
-        np.maximum(found.row_dual, 0.0),
+
+    def __init__(self) -> None:
+        self._highs = highspy.Highs()
+        for name, value in OPTIONS.items():
+            self._highs.setOptionValue(name, value)
+        self._basis: tuple[tuple[int, int], Any] | None = None
+
+    def maximize(
+        self, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray | None = None, *,
+        strategy: int = DUAL,
+    ) -> Solution:  # fmt: skip
+        """Maximize ``objective @ x`` subject to ``rows @ x <= limits`` and ``0 <= x <= upper``.
+
+        Parameters
+        ----------
+        objective : array of float, shape (variables,)
+        rows : matrix by columns, shape (rows, variables)
+        limits : array of float, shape (rows,)
+            inf for a row without a limit.
+        upper : array of float, shape (variables,), optional
+        strategy : int
+            `DUAL` is faster for the least of many shares, `PRIMAL` for a sum, where variables far outnumber rows, and
+            from another program's basis.
+        """
+        numbers = np.isfinite(objective).all() and np.isfinite(rows.data).all() and not np.isnan(limits).any()
+        if not numbers:  # HiGHS would not stop
+            return Solution(False, "a coefficient is no number", np.zeros(0), np.zeros(0))
+        highs, (count, size), before = self._highs, rows.shape, self._basis
+        self._basis = None
+        least, most = np.zeros(size), np.full(size, np.inf) if upper is None else upper
+        highs.passModel(
+            size, count, len(rows.data), int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMaximize), 0.0,
+            objective, least, most, np.full(count, -np.inf), limits,
+            rows.indptr, rows.indices, rows.data, np.zeros(size, np.int32),
+        )  # fmt: skip
+        if before is not None and before[0][0] == count and before[0][1] <= size:
+            highs.setOptionValue("simplex_strategy", PRIMAL)
+            highs.setBasis(extended(before[1], size))
+            highs.run()
+            found = self._found()
+            if found.is_optimal and is_proven(found, objective, rows, limits, most):
+                self._basis = rows.shape, highs.getBasis()
+                return found
+            highs.clearSolver()
+        highs.setOptionValue("simplex_strategy", strategy)
+        highs.run()
+        if highs.getModelStatus() not in ANSWERS:
+            highs.clearSolver()
+            highs.setOptionValue("solver", "ipm")
+            highs.run()
+            highs.setOptionValue("solver", OPTIONS["solver"])
+        elif highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+            self._basis = rows.shape, highs.getBasis()
+        return self._found()
+
+    def _found(self) -> Solution:
+        status = self._highs.getModelStatus()
+        found = self._highs.getSolution()
+        return Solution(
+            status == highspy.HighsModelStatus.kOptimal,
+            self._highs.modelStatusToString(status),
+            np.maximum(found.col_value, 0.0),
+            np.maximum(found.row_dual, 0.0),
+        )
+
+
+def extended(basis: Any, size: int) -> Any:
+    """The same basis, with all further variables at 0."""
+    missing = size - len(basis.col_status)
+    if missing:
+        basis.col_status = basis.col_status + [highspy.HighsBasisStatus.kLower] * missing
+    return basis
+
+
+def is_proven(found: Solution, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray) -> bool:
+    """Whether x keeps to the limits and the prices show that nothing is worth more, up to `CERTAIN`."""
+    x, price = found.x, found.price
+    left = np.maximum(objective - rows.worth(price), 0.0)  # what a variable gains beyond what it uses
+    bounded = np.isfinite(upper)
+    bound = price @ np.where(np.isfinite(limits), limits, 0.0) + left[bounded] @ upper[bounded]
+    within = (rows.times(x) <= limits + CERTAIN).all() and (x <= upper + CERTAIN).all()
+    return bool(
+        within
+        and (left[~bounded] <= CERTAIN).all()
+        and (price[~np.isfinite(limits)] <= CERTAIN).all()
+        and bound - objective @ x <= CERTAIN * max(1.0, float(abs(bound)))
     )

@@ -1,24 +1,41 @@
 """The linear programs of Gavel's policies: variables X, their constraints, and HiGHS ([Narayanan2020] §3.1).
 
-A policy states what to maximize over `Program.throughput`, whose row m gives the effective throughput(m, X) of job m,
-and gets back an optimum or a `PolicyError`. There is a variable only where a job, or both jobs of a pair, can run.
+A policy states what to maximize over the effective throughputs throughput(m, X), and gets back an optimum or a
+`PolicyError`. There is a variable only where a job, or both jobs of a pair, can run.
+
+Jobs that a policy does not tell apart are one class (`classes`): if X is an optimum, so is the mean of all X in which
+such jobs change places, as the program is linear; there they all have the same. So a class has the variables of one
+job, which each of its jobs has, and takes GPUs as many times as there are jobs in it; the program does not grow with
+the queue. Two classes that share GPUs have one variable for each type, the time that all their pairs have together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from functools import cached_property
+from typing import Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.errors import InputError, PolicyError
-from astraea.gavel.problem import Allocation, Policy, Problem
+from astraea.gavel.problem import Allocation, Problem
 from astraea.gavel.programs import highs
+from astraea.gavel.programs.classes import Classes, blind, class_pairs, own_class, spread_pairs
+from astraea.gavel.programs.highs import Columns
 
 SLACK: Final = 1e-9
 """By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
+
+STEP: Final = 1e-4
+"""Part of its fastest throughput up to which a job may gain where it is asked whether it can have more."""
+
+GAIN: Final = 1e-6
+"""The gain that counts: ten times HiGHS' tolerance."""
+
+
+PAYS: Final = 1e-9
+"""What a pair must gain at the prices of a solution to be worth a variable: HiGHS' tolerance."""
 
 
 class Optimum(NamedTuple):
@@ -26,14 +43,8 @@ class Optimum(NamedTuple):
 
     x: FloatArray  # (variables,)
     value: float  # of the objective
-    reached: FloatArray  # (n,) throughput that every job has in all optima, up to rounding, and has in `x` [steps/s]
-    price: FloatArray  # (n,) dual value of each job's row, at least 0, with ``price @ need == 1``
-
-
-def blind(alone: FloatArray) -> FloatArray:
-    """Throughputs of a policy that does not tell types apart: those of the first type; if it has none, the best."""
-    known = np.where(alone[:, 0] > 0, alone[:, 0], alone.max(axis=1))
-    return np.where(alone > 0, known[:, None], 0.0)
+    reached: FloatArray  # (C,) throughput that every job has in all optima, up to rounding, and has in `x` [steps/s]
+    price: FloatArray  # (C,) dual value of each class's row, at least 0, with ``price @ need == 1``
 
 
 class Program:
@@ -48,59 +59,114 @@ class Program:
     agnostic : bool
         Whether types are not told apart: a job then runs everywhere as fast as on the first type, and its time is
         divided over the types on which it can run in proportion to their GPUs.
+    classes : Classes, optional
+        Which jobs are interchangeable; none unless given.
 
     Attributes
     ----------
-    speed : array of float, shape (n, J)
+    problem : Problem
+        One job of each of the C classes.
+    jobs : array of float, shape (C,)
+        How many there are of each.
+    speed : array of float, shape (C, J)
         Throughput of each job alone, as the policy sees it [steps/s]; 0 where it, or its gang, cannot run.
-    fastest : array of float, shape (n,)
+    fastest : array of float, shape (C,)
         The largest of it, throughput(m, X^fastest).
-    best : array of float, shape (n,)
-        The most that a job can have, alone or beside another.
-    throughput : sparse array, shape (n, variables)
-        ``throughput @ x`` is the effective throughput of each job [steps/s].
-    rows : sparse array, shape (2 n + J, variables)
-        What HiGHS is given: time of each job in use, GPUs of each type in use, and -throughput of each job, relative to
-        its fastest type.
-    limits : array of float, shape (n + J,)
-        Of the first rows: constraints (1)-(3) are ``rows[: n + J] @ x <= limits`` and x >= 0.
+    limits : array of float, shape (C + J,)
+        Of the first rows: constraints (1)-(3) are ``rows[: C + J] @ x <= limits`` and x >= 0.
     """
 
-    def __init__(self, problem: Problem, policy: str, *, agnostic: bool = False) -> None:
-        _check(problem, policy)
+    def __init__(
+        self, problem: Problem, policy: str, *, agnostic: bool = False, classes: Classes | None = None,
+        solver: highs.Solver | None = None,
+    ) -> None:  # fmt: skip
+        check(problem, policy)
+        self.policy, self.whole = policy, problem
+        self.classes = own_class(problem) if classes is None else classes
+        self.problem = problem = problem if classes is None else problem.some(classes.first)
+        self.jobs = jobs = self.classes.jobs
         n, types = problem.throughput.shape
-        self.problem = problem
-        self.policy = policy
-        alone = np.where(problem.scale_factor[:, None] <= problem.workers, problem.throughput, 0.0)
-        paired = _useful(problem, alone)
-        job, at = np.nonzero(alone)
-        pair, pair_at = np.nonzero(paired.any(axis=1))
-        first, second = problem.pairs[pair].T
-        if agnostic:  # a variable for each job, whose time is divided over types
+        alone = np.asarray(np.where(problem.scale_factor[:, None] <= problem.workers, problem.throughput, 0.0))
+        owner: IntArray = np.arange(n)
+        if agnostic:  # a variable for each class, whose time is divided over types
             alone = blind(alone)
-            share = problem.workers * (alone > 0)
-            part = (share / share.sum(axis=1, keepdims=True))[job, at]
-            owner, speed, variable = np.arange(n), alone.max(axis=1), job
-        else:  # a variable for each job and type
-            owner, speed, variable, part = job, alone[job, at], np.arange(job.size), np.ones(job.size)
-        mine, shared = np.arange(owner.size), owner.size + np.arange(pair.size)
-        self.speed = alone
+            part = problem.workers * (alone > 0)
+            part = part / part.sum(axis=1, keepdims=True)
+            speed = alone.max(axis=1)
+        else:  # a variable for each class and type
+            owner, at = np.nonzero(alone)
+            speed, part = alone[owner, at], np.eye(types)[at]
+        self.speed, self.part, self._owner = alone, part, owner  # (C, J), (variables, J), (variables,)
         self.fastest: FloatArray = alone.max(axis=1)
-        # entries: a variable takes time of its jobs (1), (2), takes GPUs of its type (3), and gives its jobs throughput
-        jobs, of_jobs = np.concatenate([owner, first, second]), np.concatenate([mine, shared, shared])
-        used, of_types = np.concatenate([at, pair_at]), np.concatenate([variable, shared])
-        part = np.concatenate([part, np.ones(pair.size)])
-        gangs = problem.scale_factor[np.concatenate([job, first])] * part
-        speeds = np.concatenate([speed, paired[pair, 0, pair_at], paired[pair, 1, pair_at]])
-        size = mine.size + shared.size
-        values = np.concatenate([np.ones(jobs.size), gangs, -speeds / self.fastest[jobs]])
-        rows, columns = np.concatenate([jobs, n + used, n + types + jobs]), np.concatenate([of_jobs, of_types, of_jobs])
-        self.rows = sparse.csc_array((values, (rows, columns)), shape=(2 * n + types, size))
+        self.pairs = class_pairs(problem, alone, jobs)
         self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
-        self.throughput = sparse.csc_array((speeds, (jobs, of_jobs)), shape=(n, size))
-        self.best: FloatArray = self.fastest.copy()
-        np.maximum.at(self.best, jobs, speeds)
-        self._parts = of_types, part, np.concatenate([job * types + at, (n + pair) * types + pair_at])
+        self.solver = solver or highs.Solver()
+        self._chosen: IntArray = np.zeros(0, np.int64)  # pairs that were worth a variable so far
+        # where there is throughput: class, variable, of each of its jobs [steps/s]
+        a, b, _, together = self.pairs
+        both, own, first = np.column_stack([a, b]), a == b, owner.size
+        given = np.column_stack([together[:, 0] + own * together[:, 1], ~own * together[:, 1]]) / jobs[both]
+        shared = first + np.arange(a.size)
+        self._job, self._variable = np.concatenate([owner, a, b]), np.concatenate([np.arange(first), shared, shared])
+        self._rate = np.concatenate([speed, *given.T])
+
+    @cached_property
+    def best(self) -> FloatArray:
+        """The most that a job can have, alone or beside another [steps/s], shape (C,)."""
+        best = self.fastest.copy()
+        np.maximum.at(best, np.concatenate([self.pairs.first, self.pairs.second]), self.pairs.speed.T.ravel())
+        return best
+
+    @cached_property
+    def rows(self) -> Columns:
+        """What HiGHS is given, shape (2 C + J, variables without pairs).
+
+        Time of each job in use, GPUs of each type in use, and -throughput of each job, relative to its fastest type.
+        """
+        (n, types), owner = self.speed.shape, self._owner
+        gpus = (self.jobs * self.problem.scale_factor)[owner, None] * self.part
+        of_types = np.broadcast_to(n + np.arange(types), gpus.shape)
+        relative = -self._rate[: owner.size] / self.fastest[owner]
+        return Columns.of(
+            np.column_stack([owner, of_types, n + types + owner]),
+            np.column_stack([np.ones(owner.size), gpus, relative]),
+            2 * n + types,
+        )
+
+    @cached_property
+    def shared(self) -> Columns:
+        """The same of pairs: each job of a class has its part of the time that the pairs have together.
+
+        Of two jobs of one class, each is in twice as many pairs.
+        """
+        (n, types), (a, b, at, _) = self.speed.shape, self.pairs
+        both, own = np.column_stack([a, b]), a == b
+        time = np.column_stack([1 + own, ~own]) / self.jobs[both]
+        relative = -self._rate[self._owner.size :].reshape(2, -1).T / self.fastest[both]
+        return Columns.of(
+            np.column_stack([both, n + at, n + types + both]),
+            np.column_stack([time, self.problem.scale_factor[a], relative]),
+            2 * n + types,
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of variables."""
+        return len(self._owner) + len(self.pairs.first)
+
+    @cached_property
+    def throughput(self) -> sparse.csc_array:
+        """``throughput @ x`` is the effective throughput of each job [steps/s], shape (C, variables)."""
+        return sparse.csc_array((self._rate, (self._job, self._variable)), shape=(len(self.jobs), self.size))
+
+    def reached(self, x: FloatArray) -> FloatArray:
+        """Effective throughput of each job [steps/s], shape (C,)."""
+        return np.asarray(np.bincount(self._job, self._rate * x[self._variable], len(self.jobs)), np.float64)
+
+    def total(self, value: FloatArray) -> FloatArray:
+        """Objective: sum over all jobs of throughput(m, X) times what a step of each is worth, shape (variables,)."""
+        worth = (value * self.jobs)[self._job] * self._rate
+        return np.asarray(np.bincount(self._variable, worth, self.size), np.float64)
 
     def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
         """The x that maximizes ``objective @ x``, with throughput(m, X) at least `floor` where it is above 0.
@@ -108,17 +174,17 @@ class Program:
         Parameters
         ----------
         objective : array of float, shape (variables,)
-        floor : array of float, shape (n,), optional
+        floor : array of float, shape (C,), optional
 
         Raises
         ------
         PolicyError
             If there is no optimum.
         """
-        floor = np.zeros(len(self.speed)) if floor is None else floor
-        held = np.where(floor > 0, -floor / self.fastest, np.inf)
-        limits = np.concatenate([self.limits, held])
-        x, _ = self.solve(objective / np.abs(objective).max(), self.rows, limits, strategy=highs.PRIMAL)
+        n = len(self.jobs)
+        held = np.full(n, np.inf) if floor is None else np.where(floor > 0, -floor / self.fastest, np.inf)
+        level = Columns.of(self.limits.size + np.arange(n)[None, :], np.ones((1, n)), self.rows.shape[0])
+        x, _, _ = self._solve(objective / np.abs(objective).max(), held, level, 0.0, 0.0, highs.PRIMAL)
         return self.within(x)
 
     def max_min(self, need: FloatArray, floor: FloatArray | None = None) -> Optimum:
@@ -129,26 +195,43 @@ class Program:
 
         Parameters
         ----------
-        need, floor : array of float, shape (n,)
+        need, floor : array of float, shape (C,)
             Not negative [steps/s, or any unit of the job's own].
         """
         n = need.size
         wanted = need / self.fastest
         scale = float(wanted.max())
-        least = np.concatenate([np.zeros(self.limits.size), wanted / scale])
-        rows = sparse.hstack([self.rows, sparse.csc_array(least[:, None])], format="csc")
+        level = Columns.of(self.limits.size + np.arange(n)[None, :], (wanted / scale)[None, :], self.rows.shape[0])
         floor = np.zeros(n) if floor is None else floor
-        objective = np.zeros(rows.shape[1])
-        objective[-1] = 1.0
-        x, price = self.solve(objective, rows, np.concatenate([self.limits, -floor / self.fastest]))
-        value = float(x[-1] / scale)
-        within = self.within(x[:-1])
-        reached = np.minimum(value * need + floor, self.throughput @ within)
+        x, c, price = self._solve(np.zeros(self.size), -floor / self.fastest, level, 1.0, np.inf, highs.DUAL)
+        value = float(c[0] / scale)
+        within = self.within(x)
+        reached = np.minimum(value * need + floor, self.reached(within))
         return Optimum(within, value, reached, price[-n:] / self.fastest / scale)
+
+    def bottlenecked(self, floor: FloatArray) -> BoolArray:
+        """Whether a job can have no more than `floor`, all others having theirs.
+
+        Maximize the sum of g_m, with throughput(m, X) >= floor_m + g_m and 0 <= g_m <= `STEP`; throughputs are relative
+        to each job's fastest.
+
+        Parameters
+        ----------
+        floor : array of float, shape (C,)
+            Throughput of each job [steps/s].
+        """
+        n = floor.size
+        gains = Columns.of(self.limits.size + np.arange(n)[:, None], np.ones((n, 1)), self.rows.shape[0])
+        held = -floor * (1 - SLACK) / self.fastest
+        _, gained, _ = self._solve(np.zeros(self.size), held, gains, 1.0, STEP, highs.DUAL)
+        return np.asarray(gained < GAIN)
 
     def within(self, x: FloatArray) -> FloatArray:
         """The same x without the part by which HiGHS' tolerance lets it exceed the constraints."""
-        used, some = (self.rows @ x)[: self.limits.size], self.limits > 0
+        used, some = self.rows.times(x[: len(self._owner)]), self.limits > 0
+        if len(self.pairs.first):
+            used += self.shared.times(x[len(self._owner) :])
+        used = used[: self.limits.size]
         return np.asarray(x / max(1.0, float(np.max(used[some] / self.limits[some]))))
 
     def fill(self, floor: FloatArray) -> FloatArray:
@@ -159,64 +242,77 @@ class Program:
 
         Parameters
         ----------
-        floor : array of float, shape (n,)
+        floor : array of float, shape (C,)
             Throughputs that an earlier program reached [steps/s].
         """
-        return self.maximize((1 / self.fastest) @ self.throughput, floor * (1 - SLACK))
+        return self.maximize(self.total(1 / self.fastest), floor * (1 - SLACK))
 
-    def solve(
-        self, objective: FloatArray, rows: sparse.csc_array, limits: FloatArray, upper: FloatArray | None = None, *,
-        strategy: int = highs.DUAL,
-    ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
-        """Maximize ``objective @ x`` with ``rows @ x <= limits`` and ``0 <= x <= upper``: x, and the rows' dual values.
+    def _solve(
+        self, objective: FloatArray, held: FloatArray, more: Columns, worth: float, most: float, strategy: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Maximize ``objective @ x + worth * y.sum()`` over x and `more` variables y, up to `most` each.
+
+        Programs of one moment have the same `more` columns where they can, so that the next one follows fast. Where
+        there are pairs, many more than can be in any solution, only those are handed to HiGHS that pay at the prices
+        of the GPUs and throughputs found so far, until no pair does: that is an optimum of all.
+
+        Returns
+        -------
+        tuple
+            x; y; dual values of the rows.
+        """
+        limits = np.concatenate([self.limits, held])
+        alone, extra = len(self._owner), more.shape[1]
+        rows, shared = self.rows.beside(more), self.shared if len(self.pairs.first) else None
+        gain = np.concatenate([objective[:alone], np.full(extra, worth)])
+        upper = np.concatenate([np.full(alone, np.inf), np.full(extra, most)])
+        if shared is not None:
+            strategy = highs.PRIMAL  # many more variables than rows
+        while True:
+            chosen = self._chosen
+            every = rows if shared is None else rows.beside(shared.some(chosen))
+            values = np.append(gain, objective[alone + chosen])
+            found = self.optimum(values, every, limits, np.append(upper, np.full(len(chosen), np.inf)), strategy)
+            left = np.zeros(0) if shared is None else objective[alone:] - shared.worth(found.price)
+            left[chosen] = 0.0
+            pay = np.flatnonzero(left > PAYS)
+            if len(pay) == 0:
+                break
+            best = pay[np.argsort(-left[pay], kind="stable")[: 4 * len(self.jobs)]]
+            self._chosen = np.append(chosen, best)
+        x = np.zeros(self.size)
+        x[:alone] = found.x[:alone]
+        x[alone + chosen] = found.x[alone + extra :]
+        return x, found.x[alone : alone + extra], found.price
+
+    def optimum(
+        self, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray | None, strategy: int
+    ) -> highs.Solution:
+        """Maximize ``objective @ x`` with ``rows @ x <= limits`` and ``0 <= x <= upper``.
 
         Raises
         ------
         PolicyError
             If there is no optimum.
         """
-        if len(self.problem.pairs):  # many more variables than rows
-            strategy = highs.PRIMAL
-        found = highs.maximize(objective, rows, limits, upper, strategy=strategy)
+        found = self.solver.maximize(objective, rows, limits, upper, strategy=strategy)
         if not found.is_optimal:
-            what = f"the linear program of {len(self.speed)} jobs"
+            what = f"the linear program of {len(self.whole.job)} jobs"
             raise PolicyError(f"{self.policy}: {what} has no optimum; HiGHS: {found.message.lower()}")
-        return found.x, found.price
+        return found
 
     def allocation(self, x: FloatArray, objective: float) -> Allocation:
         """X of the jobs and pairs from the variables; what only rounding put there is 0."""
-        n, types = self.speed.shape
-        fractions = np.zeros((n + len(self.problem.pairs)) * types)
-        variable, part, where = self._parts
-        values = x[variable] * part
-        fractions[where] = np.where(values < 1e-8, 0.0, np.minimum(values, 1.0))
-        table = fractions.reshape(-1, types)
-        return Allocation(table[:n], table[n:], objective)
+        x = np.where(x < 1e-8, 0.0, x)
+        alone = np.zeros(self.speed.shape)
+        np.add.at(alone, self._owner, np.minimum(x[: len(self._owner)], 1.0)[:, None] * self.part)
+        pairs, paired = spread_pairs(self.classes, self.pairs, x[len(self._owner) :], len(self.problem.workers))
+        return Allocation(alone[self.classes.of], paired, objective, pairs)
 
 
-def policy(name: str, allocate: Callable[[Program], Allocation], **declared: Any) -> Policy:
-    """A policy without memory that solves programs; without jobs it answers without.
-
-    Parameters
-    ----------
-    allocate : callable
-        Gives the allocation of one moment.
-    **declared
-        Of `Policy`; one that does not know speeds gets a program that does not tell types apart.
-    """
-
-    def answer(problem: Problem) -> Allocation:
-        if len(problem.throughput) == 0:
-            return problem.unshared(problem.throughput)
-        return allocate(Program(problem, name, agnostic=not made.knows_speeds))
-
-    made = Policy(name, lambda: answer, **declared)
-    return made
-
-
-def _check(problem: Problem, policy: str) -> None:
+def check(problem: Problem, policy: str) -> None:
     """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
-    for what, values in (("throughput", problem.throughput), ("pair throughput", problem.pair_throughput)):
+    for what, values in (("throughput", problem.throughput), ("pair throughput", problem.together)):
         if not (np.isfinite(values) & (values >= 0)).all():
             raise InputError(f"{policy}: every {what} must be 0 or more steps/s, and one of them is not")
     for what, values in (("weight", problem.weight), ("number of steps", problem.steps)):
@@ -230,18 +326,3 @@ def _check(problem: Problem, policy: str) -> None:
             f"{policy}: job {problem.job[job]} with a gang of {problem.scale_factor[job]} GPUs can run on none of the "
             f"accelerator types {', '.join(problem.types)}: its throughput is 0 there or the GPUs are too few"
         )
-
-
-def _useful(problem: Problem, alone: FloatArray) -> FloatArray:
-    """Throughputs of the pairs, (P, 2, J), 0 where sharing gains nothing.
-
-    If the two relative throughputs add up to 1 or less, the jobs have as much from taking turns on the same GPUs, so
-    no optimum is lost.
-    """
-    if len(problem.pairs) == 0:
-        return np.zeros((0, 2, problem.workers.size))
-    both = alone[problem.pairs]
-    together = problem.pair_throughput
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = np.where(both > 0, together / both, 0.0).sum(axis=1) > 1
-    return np.asarray(np.where((gain & (both > 0).all(axis=1) & (together > 0).all(axis=1))[:, None], together, 0.0))

@@ -17,19 +17,11 @@ finds them: each gains up to a small step, and the sum of gains is maximized.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 import numpy as np
-from scipy import sparse
 
 from astraea.core.arrays import BoolArray, FloatArray
 from astraea.gavel.programs.program import SLACK, Program
-
-STEP: Final = 1e-4
-"""Part of its fastest throughput up to which a job may gain."""
-
-GAIN: Final = 1e-6
-"""The gain that counts: ten times HiGHS' tolerance."""
 
 
 def water_fill(
@@ -59,26 +51,5 @@ def water_fill(
         first = least.value if np.isnan(first) else first
         level = least.reached / unit
         # a row with a price is a bottleneck for certain; one at least has a price, so this ends
-        stuck = stuck | (least.price * unit * weight > 1e-6) | bottlenecked(program, unit * level)
+        stuck = stuck | (least.price * unit * weight > 1e-6) | program.bottlenecked(unit * level)
     return program.fill(unit * level), level, float(first)
-
-
-def bottlenecked(program: Program, floor: FloatArray) -> BoolArray:
-    """Whether a job can have no more than `floor`, all others having theirs.
-
-    Maximize the sum of g_m, with throughput(m, X) >= floor_m + g_m and 0 <= g_m <= `STEP`; throughputs are relative to
-    each job's fastest.
-
-    Parameters
-    ----------
-    floor : array of float, shape (n,)
-        Throughput of each job [steps/s].
-    """
-    count, variables = program.rows.shape
-    gains = sparse.eye_array(count, floor.size, k=-program.limits.size, format="csc")
-    rows = sparse.hstack([program.rows, gains], format="csc")
-    held = floor * (1 - SLACK) / program.fastest
-    objective = np.concatenate([np.zeros(variables), np.ones(floor.size)])
-    upper = np.concatenate([np.full(variables, np.inf), np.full(floor.size, STEP)])
-    x, _ = program.solve(objective, rows, np.concatenate([program.limits, -held]), upper)
-    return np.asarray(x[variables:] < GAIN)

@@ -69,7 +69,6 @@ def moment_of(workload: Workload, throughputs: Throughputs, workers: Sequence[in
     """All jobs of a workload just arrived, with the pairs that gain from sharing where these are asked for."""
     count = np.array(workers, np.int64)
     speeds = Speeds(workload, throughputs, count, 1)
-    offered = speeds.pairs(np.arange(len(workload)), PAYS) if pairs else None
     return moment(
         speeds.alone,
         count,
@@ -80,7 +79,8 @@ def moment_of(workload: Workload, throughputs: Throughputs, workers: Sequence[in
         entity_weight=workload.entity_weight,
         cost=np.array([PRICES[t] for t in throughputs.types]),
         types=throughputs.types,
-        **({} if offered is None else {"pairs": offered[0], "pair_throughput": offered[1]}),
+        kind=speeds.kinds(np.arange(len(workload))),
+        **({"together": speeds.together(PAYS)} if pairs else {}),
     )
 
 
@@ -92,9 +92,10 @@ def answer(policy: str, problem: Problem) -> Allocation:
 def effective(problem: Problem, allocation: Allocation) -> FloatArray:
     """throughput(m, X) of each job, alone and in pairs ([Narayanan2020] §3.1) [steps/s], shape (n,)."""
     out = (allocation.alone * problem.throughput).sum(axis=1)
-    if len(problem.pairs):
-        shared = (allocation.paired[:, None, :] * problem.pair_throughput).sum(axis=2)
-        np.add.at(out, problem.pairs, shared)
+    pairs = problem.pairs if allocation.pairs is None else allocation.pairs
+    if len(pairs):
+        first, second = problem.kind[pairs].T
+        np.add.at(out, pairs, (allocation.paired[:, None, :] * problem.together[first, second]).sum(axis=2))
     return np.asarray(out)
 
 

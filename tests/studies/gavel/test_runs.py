@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from gavel_moments import offered
 from matplotlib.axes import Axes
 
 from astraea.core.result import Result
@@ -130,9 +131,7 @@ def test_agnostic_las_is_isolated_on_the_example() -> None:
 
 
 def test_effective_throughput_counts_pairs() -> None:
-    problem = policies.moment(
-        [[4.0], [2.0]], [1], pairs=np.array([[0, 1]]), pair_throughput=np.array([[[3.0], [1.5]]])
-    )
+    problem = offered(policies.moment([[4.0], [2.0]], [1]), [[0, 1]], [[[3.0], [1.5]]])
     answer = policies.Allocation(np.array([[0.5], [0.0]]), np.array([[0.5]]))
     np.testing.assert_allclose(policies.effective(problem, answer), [3.5, 0.75])
     np.testing.assert_allclose(policies.normalized(problem, answer), [3.5 / 4, 0.75 / 2])

@@ -1,0 +1,119 @@
+"""Jobs that a policy does not tell apart, and pairs of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.gavel.problem import Problem
+
+
+class Classes(NamedTuple):
+    """n jobs in C classes."""
+
+    of: IntArray  # (n,) class of each job
+    first: IntArray  # (C,) a job of each class
+    jobs: FloatArray  # (C,) how many jobs it has
+
+    @classmethod
+    def alike(cls, problem: Problem, columns: tuple[str, ...], *, agnostic: bool) -> Classes:
+        """Jobs with the same speeds and gangs, and the same values in some columns of the problem.
+
+        Parameters
+        ----------
+        agnostic : bool
+            Whether of speeds only matters on which types a job can run.
+        """
+        keys = [getattr(problem, column) for column in columns]
+        if agnostic:
+            runs = (problem.throughput > 0) @ (1 << np.arange(len(problem.workers)))
+            keys += [problem.scale_factor, runs]
+        else:
+            keys.append(problem.kind)
+        code = np.zeros(len(problem.job), np.int64)
+        for key in keys:
+            if (key != key[0]).any():
+                values, number = np.unique(key, return_inverse=True)
+                code = code * len(values) + number
+        _, first, of, jobs = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
+        return cls(of, first, jobs.astype(np.float64))
+
+
+def own_class(problem: Problem) -> Classes:
+    """Every job a class of its own."""
+    each = np.arange(len(problem.job))
+    return Classes(each, each, np.ones(len(each)))
+
+
+class ClassPairs(NamedTuple):
+    """Where a job of one class and one of another, or two of one class, gain from sharing GPUs."""
+
+    first: IntArray  # (V,) classes, first <= second
+    second: IntArray
+    type: IntArray  # (V,)
+    speed: FloatArray  # (V, 2) of the first and of the second [steps/s]
+
+
+def class_pairs(problem: Problem, alone: FloatArray, jobs: FloatArray) -> ClassPairs:
+    """Pairs and types with more to gain than from taking turns.
+
+    If the two relative throughputs add up to 1 or less, the jobs have as much from taking turns on the same GPUs, so
+    no optimum is lost.
+
+    Parameters
+    ----------
+    problem : Problem
+        One job of each class.
+    alone : array of float, shape (C, J)
+        Throughputs of each class, 0 where it cannot run [steps/s].
+    jobs : array of float, shape (C,)
+        How many jobs there are of each class.
+    """
+    none = np.zeros(0, np.int64)
+    if len(problem.together) == 0:
+        return ClassPairs(none, none, none, np.zeros((0, 2)))
+    a, b = np.triu_indices(len(jobs))
+    possible = (a != b) | (jobs[a] > 1)
+    a, b = a[possible], b[possible]
+    together = problem.together[problem.kind[a], problem.kind[b]]
+    both = np.stack([alone[a], alone[b]], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = np.where(both > 0, together / both, 0.0).sum(axis=1) > 1
+    row, at = np.nonzero(gain & (both > 0).all(axis=1) & (together > 0).all(axis=1))
+    return ClassPairs(a[row], b[row], at, together[row, :, at])
+
+
+def spread_pairs(classes: Classes, pairs: ClassPairs, time: FloatArray, types: int) -> tuple[IntArray, FloatArray]:
+    """Pairs of jobs, (P, 2), and their fractions of time, (P, J), from the time that the pairs of classes have.
+
+    Every job of a class has the same part of it, in few pairs: what each job of the first class still lacks goes to
+    the next job of the second that lacks some, as in a transportation problem's north-west corner; jobs of one class
+    are matched two by two, or, where their number is odd, each with the next in a ring.
+    """
+    made: dict[tuple[int, int], FloatArray] = {}
+    order = np.argsort(classes.of, kind="stable")
+    begin = np.searchsorted(classes.of[order], np.arange(len(classes.jobs) + 1))
+    for v in np.flatnonzero(time > 0).tolist():
+        a, b = int(pairs.first[v]), int(pairs.second[v])
+        mine, theirs = order[begin[a] : begin[a + 1]], order[begin[b] : begin[b + 1]]
+        m, n = len(mine), len(theirs)
+        if a != b:  # in units of 1 / (m n) each of the first has n of them, each of the second m
+            cuts = np.union1d(np.arange(0, m * n, n), np.arange(0, m * n, m))
+            one, other, parts = mine[cuts // n], theirs[cuts // m], np.diff(cuts, append=m * n) / (m * n)
+        elif m % 2 == 0:
+            one, other, parts = mine[::2], mine[1::2], np.full(m // 2, 2 / m)
+        else:
+            one, other, parts = mine, np.roll(mine, -1), np.full(m, 1 / m)
+        for i, k, part in zip(one.tolist(), other.tolist(), parts.tolist(), strict=True):
+            made.setdefault((min(i, k), max(i, k)), np.zeros(types))[pairs.type[v]] += part * time[v]
+    if not made:
+        return np.zeros((0, 2), np.int64), np.zeros((0, types))
+    return np.array(list(made), np.int64), np.minimum(np.array(list(made.values())), 1.0)
+
+
+def blind(alone: FloatArray) -> FloatArray:
+    """Throughputs of a policy that does not tell types apart: those of the first type; if it has none, the best."""
+    known = np.where(alone[:, 0] > 0, alone[:, 0], alone.max(axis=1))
+    return np.where(alone > 0, known[:, None], 0.0)
