@@ -54,6 +54,7 @@ class Jobs(NamedTuple):
     finish: FloatArray  # when it would end
     slot: IntArray  # where it runs
     row: IntArray  # its open row in the log
+    pick: IntArray  # which of the combinations that are being started has it
     first_start: FloatArray
     end: FloatArray
     held: FloatArray  # GPU-s
@@ -144,8 +145,8 @@ def new_state(
     jobs = Jobs(
         arrival.copy(), scale.copy(), steps.copy(), alone, apart, np.zeros((n, types)), np.zeros(n, np.bool_),
         np.zeros((n, types)), np.zeros((n, types)), np.zeros(n), np.zeros(n), np.full(n, np.inf), none(n), none(n),
-        np.full(n, np.nan), np.full(n, np.inf), np.zeros((n, types)), np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.zeros(n),
+        none(n), np.full(n, np.nan), np.full(n, np.inf), np.zeros((n, types)), np.zeros(n, np.int64),
+        np.zeros(n, np.int64), np.zeros(n),
     )  # fmt: skip
     clock = np.zeros(1, CLOCK).view(np.recarray)
     clock["now"], clock["at_boundary"] = arrival[0], True
