@@ -96,10 +96,10 @@ def start_all(s: State, picks: IntArray, owner: IntArray, rules: Rules) -> None:
     slot, (workers, begins) = 0, grouped(owner, picks.shape[0])
     for p in range(picks.shape[0]):
         a, b, k, pair = picks[p, 0], picks[p, 1], picks[p, 2], picks[p, 3]
-        mine = workers[begins[p] : begins[p + 1]]
-        together = is_together(s, mine, rules.server_gpus)
+        begin, end = begins[p], begins[p + 1]
+        together = is_together(s, workers, begin, end, rules.server_gpus)
         first, second = speed_of(s, a, 0, k, pair, together), speed_of(s, b, 1, k, pair, together)
-        stays, second_stays = had(s, mine, a), had(s, mine, b)
+        stays, second_stays = had(s, workers, begin, end, a), had(s, workers, begin, end, b)
         pause = 0.0
         for j, has in ((a, stays), (b, second_stays)):
             if j >= 0:
@@ -116,8 +116,8 @@ def start_all(s: State, picks: IntArray, owner: IntArray, rules: Rules) -> None:
         start(s, a, slot, first, stays, pause, 1.0 if b < 0 else 0.5)
         if b >= 0:
             start(s, b, slot, second, second_stays, pause, 0.5)
-        for i in mine:
-            s.workers.first[i], s.workers.second[i] = a, b
+        for n in range(begin, end):
+            s.workers.first[workers[n]], s.workers.second[workers[n]] = a, b
 
 
 @inlined
@@ -130,12 +130,12 @@ def speed_of(s: State, j: int, of: int, k: int, pair: int, together: bool) -> fl
 
 
 @inlined
-def had(s: State, workers: IntArray, j: int) -> bool:
-    """Whether the workers are those that job `j` had when the last round ended, and it still has its lease."""
+def had(s: State, workers: IntArray, begin: int, end: int, j: int) -> bool:
+    """Whether these workers are those that job `j` had when the last round ended, and it still has its lease."""
     if j < 0 or s.jobs.row[j] < 0:
         return False
-    for i in workers:
-        if s.workers.former_first[i] != j and s.workers.former_second[i] != j:
+    for n in range(begin, end):
+        if s.workers.former_first[workers[n]] != j and s.workers.former_second[workers[n]] != j:
             return False
     return True
 

@@ -202,32 +202,34 @@ def place(s: State, picks: IntArray) -> IntArray:
     """
     w, total, types = s.workers, s.workers.kind.shape[0], s.jobs.alone.shape[1]
     owner, former = np.full(total, -1, np.int64), np.full(total, -1, np.int64)  # the pick that has, and had, the worker
+    kept = np.zeros(picks.shape[0], np.int64)  # free workers that each pick had
     free, begin = np.zeros(w.server[-1] + 1, np.int64), np.zeros(w.server[-1] + 1, np.int64)  # of each server
     first, last = np.zeros(types, np.int64), np.zeros(types, np.int64)  # servers of each type
     for i in range(total - 1, -1, -1):
-        v, j = w.server[i], w.former_first[i]
-        begin[v], first[w.kind[i]], last[w.kind[i]] = i, v, max(last[w.kind[i]], v)
-        if w.first[i] >= 0:
-            continue
-        free[v] += 1
-        p = s.jobs.pick[j] if j >= 0 else -1
-        if p >= 0 and picks[p, 0] == j and picks[p, 1] == w.former_second[i] and picks[p, 2] == w.kind[i]:
-            former[i] = p
-    theirs, begins = grouped(former, picks.shape[0])
-    rest, size = np.empty(picks.shape[0], np.int64), 0
+        v, k, j = w.server[i], w.kind[i], w.former_first[i]
+        begin[v], first[k], last[k] = i, v, max(last[k], v)
+        if w.first[i] < 0:
+            free[v] += 1
+            p = s.jobs.pick[j] if j >= 0 else -1
+            if p >= 0 and picks[p, 0] == j and picks[p, 1] == w.former_second[i] and picks[p, 2] == k:
+                former[i] = p
+                kept[p] += 1
+    size = 0
     for p in range(picks.shape[0]):
         size = max(size, s.jobs.scale[picks[p, 0]])
     while size > 0:
-        n = smaller = 0
+        for i in range(total):
+            p = former[i]
+            if p >= 0 and kept[p] == size and s.jobs.scale[picks[p, 0]] == size:
+                owner[i] = p
+                free[w.server[i]] -= 1
+        smaller = 0
         for p in range(picks.shape[0]):
-            if s.jobs.scale[picks[p, 0]] < size:
-                smaller = max(smaller, s.jobs.scale[picks[p, 0]])
-            elif s.jobs.scale[picks[p, 0]] == size:
-                if not keep_former(s, owner, p, theirs[begins[p] : begins[p + 1]], size, free):
-                    rest[n] = p
-                    n += 1
-        for p in rest[:n]:
-            k, need = picks[p, 2], size
+            k, need = picks[p, 2], s.jobs.scale[picks[p, 0]]
+            if need < size:
+                smaller = max(smaller, need)
+            if need != size or kept[p] == size:
+                continue
             while need > 0:
                 while free[first[k]] == 0:
                     first[k] += 1
@@ -238,6 +240,8 @@ def place(s: State, picks: IntArray) -> IntArray:
                         owner[i] = p
                         need -= 1
                         free[v] -= 1
+                        if former[i] >= 0:
+                            kept[former[i]] = -1  # not all are free any more
                     i += 1
         size = smaller
     return owner
@@ -260,20 +264,6 @@ def grouped(owner: IntArray, picks: int) -> tuple[IntArray, IntArray]:
 
 
 @inlined
-def keep_former(s: State, owner: IntArray, pick: int, former: IntArray, size: int, free: IntArray) -> bool:
-    """Give the combination the workers it had in the last round, if all are free."""
-    if former.shape[0] != size:
-        return False
-    for i in former:
-        if owner[i] >= 0:
-            return False
-    for i in former:
-        owner[i] = pick
-        free[s.workers.server[i]] -= 1
-    return True
-
-
-@inlined
 def best_server(free: IntArray, first: int, last: int, need: int) -> int:
     """Of these servers the fullest that has enough free workers; else the emptiest."""
     best, most = -1, first
@@ -288,10 +278,10 @@ def best_server(free: IntArray, first: int, last: int, need: int) -> int:
 
 
 @inlined
-def is_together(s: State, workers: IntArray, server_gpus: int) -> bool:
-    """Whether they lie on as few servers as a gang of that size can have."""
+def is_together(s: State, workers: IntArray, begin: int, end: int, server_gpus: int) -> bool:
+    """Whether these lie on as few servers as a gang of that size can have."""
     used, last = 0, -1
-    for i in workers:
-        if s.workers.server[i] != last:
-            used, last = used + 1, s.workers.server[i]
-    return used <= (workers.shape[0] + server_gpus - 1) // server_gpus
+    for n in range(begin, end):
+        if s.workers.server[workers[n]] != last:
+            used, last = used + 1, s.workers.server[workers[n]]
+    return used <= (end - begin + server_gpus - 1) // server_gpus
