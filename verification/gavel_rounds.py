@@ -18,10 +18,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import IntArray
 from astraea.core.compilation import compiled
 from astraea.gavel.rounds.mechanism import Mechanism, close, start
-from astraea.gavel.rounds.selection import candidates, place, take
+from astraea.gavel.rounds.selection import place, ranking, take
 from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 ATTEMPTS: Final = 5
@@ -164,37 +164,24 @@ def end_slot(s: State, slot: int, rules: Rules, memory: Memory) -> None:
 
 
 @compiled
-def descending(key: FloatArray) -> IntArray:
-    """Order by the columns of `key`, the first before the second, largest first; equals keep their order."""
-    order = np.arange(key.shape[0])
-    for column in (2, 1, 0):
-        order = order[np.argsort(-key[order, column], kind="mergesort")]
-    return order
-
-
-@compiled
 def next_round(s: State, rules: Rules, memory: Memory) -> None:
     """Choose type by type, place, and start the steps of a round."""
     free = np.bincount(s.workers.kind, minlength=s.jobs.alone.shape[1])
-    what, key = candidates(s, free, rules.idle_may_run, rules.aware)
-    for c in range(what.shape[0]):
-        a, b, k, _ = what[c]
-        if key[c, 0] == 0.0 and b < 0:  # theirs: by time owed, then in order of arrival
-            key[c, 1], key[c, 2] = s.jobs.deficit[a, k], 0.0
-    by_priority = descending(key)
-    taken = np.zeros(s.jobs.left.shape[0], np.bool_)
-    picks, n = np.empty(what.shape[0], np.int64), 0
+    ranked = ranking(s, rules.idle_may_run)  # those without a share by time owed, then in order of arrival
+    s.jobs.pick[:] = -1
+    picks, n = np.empty_like(ranked.what), 0
     for k in memory.orders[s.clock[0].turn]:
-        for c in by_priority:
-            if what[c, 2] == k and take(s, what[c], taken, free) and s.jobs.known[what[c, 0]]:
-                picks[n] = c
+        for c in ranked.order[: ranked.size[0]]:
+            a, b, kind, _ = ranked.what[c]
+            if kind == k and take(s, a, b, k, n, free) and s.jobs.known[a]:
+                picks[n] = ranked.what[c]
                 n += 1
     s.clock[0].turn += 1
     picks = picks[:n]
-    owner = place(s, what, picks)
+    owner = place(s, picks)
     now = s.clock[0].now
     for p in range(n):
-        a, b, k, pair = what[picks[p]]
+        a, b, k, pair = picks[p]
         s.slots.first[p], s.slots.second[p], s.slots.kind[p], s.slots.pair[p] = a, b, k, pair
         s.slots.start[p] = now
         same = True

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
 from astraea.core.metrics import HOUR
 from astraea.core.step_function import Stepped, contention
 from astraea.gavel.problem import equal_split
@@ -34,8 +35,7 @@ def job_table(w: Workload, s: State, workers: IntArray, prices: FloatArray) -> p
     duration = w.total_steps / j.alone.max(axis=1)
     crowd = contention(w.arrival_time, j.end, now)
     isolated = (j.alone * equal_split(w.scale_factor, workers, np.maximum(crowd, 1.0))).sum(axis=1)
-    running = np.zeros(len(w))
-    np.add.at(running, log.job, log.end - log.start)
+    running = np.bincount(log.job, log.end - log.start, len(w))
     fair, attained = np.full(len(w), np.nan), j.held.sum(axis=1)
     for entity in range(len(w.entity_weight)):
         of = np.flatnonzero(w.entity == entity)
@@ -90,12 +90,11 @@ def timeline_table(w: Workload, s: State, workers: IntArray, last: float) -> pd.
     parts = []
     for entity, name in enumerate(_names(w)):
         of = np.flatnonzero(w.entity == entity)
-        rows = np.flatnonzero(np.isin(log.job, of))
-        gang = w.scale_factor[log.job[rows]].astype(float)
-        held, served, effective = (
-            Stepped.between(log.start[rows], log.end[rows], amount)
-            for amount in (gang * log.part[rows], gang, service[rows])
-        )
+        rows = slice(None) if len(of) == len(w) else np.flatnonzero(w.entity[log.job] == entity)
+        gang, begin, stop = w.scale_factor[log.job[rows]].astype(float), log.start[rows], log.end[rows]
+        orders = np.argsort(begin, kind="stable"), np.argsort(stop, kind="stable")
+        time, *rates = _merged(begin, stop, *orders, gang * log.part[rows], gang, service[rows])
+        held, served, effective = (Stepped(time, rate) for rate in rates)
         asked = Stepped.between(w.arrival_time[of], end[of], w.scale_factor[of].astype(float))
         columns = {
             "time": hours,
@@ -110,18 +109,42 @@ def timeline_table(w: Workload, s: State, workers: IntArray, last: float) -> pd.
     return pd.concat(parts).sort_values("time", kind="stable", ignore_index=True)
 
 
+@compiled
+def _merged(
+    start: FloatArray, end: FloatArray, by_start: IntArray, by_end: IntArray, a: FloatArray, b: FloatArray,
+    c: FloatArray,
+) -> FloatArray:  # fmt: skip
+    """Moments at which one of many rows begins or ends, and sums of their amounts a, b and c from then on, (4, M).
+
+    As three times `Stepped.between`, in one go.
+    """
+    out, last, i, j = np.empty((4, 2 * start.shape[0])), -1, 0, 0
+    sum_a = sum_b = sum_c = 0.0
+    while j < end.shape[0]:
+        begins = i < start.shape[0] and start[by_start[i]] <= end[by_end[j]]
+        row, sign = (by_start[i], 1.0) if begins else (by_end[j], -1.0)
+        now = start[row] if begins else end[row]
+        sum_a, sum_b, sum_c = sum_a + sign * a[row], sum_b + sign * b[row], sum_c + sign * c[row]
+        if last < 0 or now > out[0, last]:
+            last += 1
+        out[0, last], out[1, last], out[2, last], out[3, last] = now, sum_a, sum_b, sum_c
+        i, j = i + begins, j + (not begins)
+    return out[:, : last + 1]
+
+
 def grant_table(w: Workload, log: Log) -> pd.DataFrame:
     """One row for each time that a job held the same workers without a break."""
     order = np.argsort(log.start, kind="stable")
     job = log.job[order]
     return pd.DataFrame(
         {
-            "job_id": np.array(w.job_id, dtype=object)[job],
+            "job_id": pd.Series(w.job_id).array.take(job),  # which looks at each name once
             "demand": w.scale_factor[job],
             "start": log.start[order],
             "end": log.end[order],
             "part": log.part[order],
-        }
+        },
+        copy=False,
     )
 
 

@@ -125,7 +125,7 @@ def simulate(
         if outcome == st.SOLVE:
             s = caller.solve(s, st.INITIAL * options.round_length)
         elif outcome == st.LOG_FULL:
-            s = s._replace(log=st.Log._make(np.concatenate([column, np.zeros_like(column)]) for column in s.log))
+            s = st.with_longer_log(s)
         else:
             waiting = s.active[: s.clock[0].active]
             raise PolicyError(

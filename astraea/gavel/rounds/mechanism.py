@@ -16,14 +16,20 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.compilation import borrowed, compiled, inlined
-from astraea.gavel.rounds.selection import candidates, chosen, grouped, is_together, place
+from astraea.gavel.rounds.selection import Ranking, chosen, grouped, is_together, place, rank, ranking
 from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 
 @compiled
 def run(state: State, rules: Rules) -> int:
     """Run until the program must be solved, the log is full, or the jobs have ended; says which."""
-    s = borrowed(state)
+    return rounds(state, rules, ranking(state, False))
+
+
+@compiled
+def rounds(state: State, rules: Rules, ranked: Ranking) -> int:
+    """`run`, with the combinations in their order."""
+    s, r = borrowed(state), borrowed(ranked)
     while True:
         if s.clock[0].ended >= rules.target:
             end_leases(s)
@@ -37,7 +43,8 @@ def run(state: State, rules: Rules) -> int:
                 return SOLVE
             s.clock[0].turn += 1
             s.clock[0].round_end = s.clock[0].now + rules.round_length
-            fill(s, rules)
+            rank(s, r)
+            fill(s, r, rules)
             end_lost(s)
             if s.clock[0].running == 0:
                 if s.clock[0].changed and s.clock[0].active > 0:
@@ -47,16 +54,17 @@ def run(state: State, rules: Rules) -> int:
                 s.clock[0].now = s.jobs.arrival[s.clock[0].arrived]
                 continue
             s.clock[0].at_boundary = False
-        to_next_event(s, rules)
+        to_next_event(s, r, rules)
 
 
 @inlined
-def to_next_event(s: State, rules: Rules) -> None:
+def to_next_event(s: State, r: Ranking, rules: Rules) -> None:
     """Go to the next end of a job, arrival or end of the round, whichever is first."""
     t = s.clock[0].round_end
-    for i in range(s.clock[0].active):
-        if s.jobs.slot[s.active[i]] >= 0:
-            t = min(t, s.jobs.finish[s.active[i]])
+    for slot in range(s.slots.first.shape[0]):
+        for j in (s.slots.first[slot], s.slots.second[slot]):
+            if j >= 0:
+                t = min(t, s.jobs.finish[j])
     if s.clock[0].arrived < s.jobs.arrival.shape[0]:
         t = min(t, s.jobs.arrival[s.clock[0].arrived])
     s.clock[0].now = t
@@ -67,62 +75,67 @@ def to_next_event(s: State, rules: Rules) -> None:
         end_leases(s)
         s.clock[0].at_boundary = True
     elif changed:
-        fill(s, rules)
+        fill(s, r, rules)
 
 
-@inlined
-def fill(s: State, rules: Rules) -> None:
+@compiled
+def fill(s: State, r: Ranking, rules: Rules) -> None:
     """Choose among the jobs that do not run, place them on the free workers, and start them."""
     free = np.zeros(s.jobs.alone.shape[1], np.int64)
     for i in range(s.workers.kind.shape[0]):
         if s.workers.first[i] < 0:
             free[s.workers.kind[i]] += 1
-    if free.sum() == 0:
-        return
-    what, key = candidates(s, free, rules.idle_may_run, rules.aware)
-    picks = chosen(s, what, key, free)
-    start_all(s, what, picks, place(s, what, picks), rules)
+    if free.sum() > 0:
+        picks = chosen(s, r, free, rules.idle_may_run, rules.aware)
+        start_all(s, picks, place(s, picks), rules)
 
 
 @inlined
-def start_all(s: State, what: IntArray, picks: IntArray, owner: IntArray, rules: Rules) -> None:
+def start_all(s: State, picks: IntArray, owner: IntArray, rules: Rules) -> None:
     """Begin or renew the leases of what was chosen."""
     slot, (workers, begins) = 0, grouped(owner, picks.shape[0])
     for p in range(picks.shape[0]):
-        a, b, k, pair = what[picks[p]]
-        mine = workers[begins[p] : begins[p + 1]]
-        together = is_together(s, mine, rules.server_gpus)
-        speed = np.empty(2)
-        for i, j in enumerate((a, b)):
-            if j >= 0:
-                speed[i] = s.jobs.alone[j, k] if pair < 0 else s.pairs.speed[pair, i, k]
-                if not together:
-                    speed[i] *= s.jobs.apart[j, k] / s.jobs.alone[j, k]
+        a, b, k, pair = picks[p, 0], picks[p, 1], picks[p, 2], picks[p, 3]
+        begin, end = begins[p], begins[p + 1]
+        together = is_together(s, workers, begin, end, rules.server_gpus)
+        first, second = speed_of(s, a, 0, k, pair, together), speed_of(s, b, 1, k, pair, together)
+        stays, second_stays = had(s, workers, begin, end, a), had(s, workers, begin, end, b)
         pause = 0.0
-        for j in (a, b):
-            if j >= 0 and not had(s, mine, j) and s.jobs.leases[j] > 0:
-                pause = rules.overhead
-        if speed[0] <= 0.0 or (b >= 0 and speed[1] <= 0.0) or s.clock[0].now + pause >= s.clock[0].round_end:
+        for j, has in ((a, stays), (b, second_stays)):
+            if j >= 0:
+                s.jobs.pick[j] = -1
+                if not has and s.jobs.leases[j] > 0:
+                    pause = rules.overhead
+        if first <= 0.0 or second <= 0.0 or s.clock[0].now + pause >= s.clock[0].round_end:
             continue  # it would not get on there
         while s.slots.first[slot] >= 0:
             slot += 1
         s.slots.first[slot], s.slots.second[slot], s.slots.kind[slot], s.slots.pair[slot] = a, b, k, pair
         s.slots.start[slot] = s.clock[0].now
         s.clock[0].running += 1
-        for i, j in enumerate((a, b)):
-            if j >= 0:
-                start(s, j, slot, speed[i], had(s, mine, j), pause, 1.0 if b < 0 else 0.5)
-        for i in mine:
-            s.workers.first[i], s.workers.second[i] = a, b
+        start(s, a, slot, first, stays, pause, 1.0 if b < 0 else 0.5)
+        if b >= 0:
+            start(s, b, slot, second, second_stays, pause, 0.5)
+        for n in range(begin, end):
+            s.workers.first[workers[n]], s.workers.second[workers[n]] = a, b
 
 
 @inlined
-def had(s: State, workers: IntArray, j: int) -> bool:
-    """Whether the workers are those that job `j` had when the last round ended, and it still has its lease."""
-    if s.jobs.row[j] < 0:
+def speed_of(s: State, j: int, of: int, k: int, pair: int, together: bool) -> float:
+    """Speed of a job on a type, in a pair or alone [steps/s]; 1 of none."""
+    if j < 0:
+        return 1.0
+    speed = s.jobs.alone[j, k] if pair < 0 else s.pairs.speed[pair, of, k]
+    return speed if together else speed * (s.jobs.apart[j, k] / s.jobs.alone[j, k])
+
+
+@inlined
+def had(s: State, workers: IntArray, begin: int, end: int, j: int) -> bool:
+    """Whether these workers are those that job `j` had when the last round ended, and it still has its lease."""
+    if j < 0 or s.jobs.row[j] < 0:
         return False
-    for i in workers:
-        if s.workers.former_first[i] != j and s.workers.former_second[i] != j:
+    for n in range(begin, end):
+        if s.workers.former_first[workers[n]] != j and s.workers.former_second[workers[n]] != j:
             return False
     return True
 
@@ -217,11 +230,12 @@ def end_finished(s: State, slot: int, rules: Rules) -> bool:
     return True
 
 
-@inlined
+@compiled
 def end_leases(s: State) -> None:
     """The round is over: everybody gives the workers back, and they are remembered as its former ones."""
-    s.workers.former_first[:], s.workers.former_second[:] = s.workers.first, s.workers.second
-    s.workers.first[:], s.workers.second[:] = -1, -1
+    for i in range(s.workers.kind.shape[0]):
+        s.workers.former_first[i], s.workers.former_second[i] = s.workers.first[i], s.workers.second[i]
+        s.workers.first[i] = s.workers.second[i] = -1
     for slot in range(s.slots.first.shape[0]):
         a, b = s.slots.first[slot], s.slots.second[slot]
         if a >= 0:
@@ -236,12 +250,12 @@ def end_leases(s: State) -> None:
 @inlined
 def end_lost(s: State) -> None:
     """Close the leases of those that were not renewed."""
-    for i in range(s.clock[0].active):
-        j = s.active[i]
-        if s.jobs.slot[j] == -2:
-            s.jobs.slot[j] = -1
-            s.jobs.preemptions[j] += 1
-            close(s, j)
+    for i in range(s.workers.kind.shape[0]):
+        for j in (s.workers.former_first[i], s.workers.former_second[i]):
+            if j >= 0 and s.jobs.slot[j] == -2:
+                s.jobs.slot[j] = -1
+                s.jobs.preemptions[j] += 1
+                close(s, j)
 
 
 @dataclass(frozen=True)

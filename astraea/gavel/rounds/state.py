@@ -54,6 +54,7 @@ class Jobs(NamedTuple):
     finish: FloatArray  # when it would end
     slot: IntArray  # where it runs
     row: IntArray  # its open row in the log
+    pick: IntArray  # which of the combinations that are being started has it
     first_start: FloatArray
     end: FloatArray
     held: FloatArray  # GPU-s
@@ -144,8 +145,8 @@ def new_state(
     jobs = Jobs(
         arrival.copy(), scale.copy(), steps.copy(), alone, apart, np.zeros((n, types)), np.zeros(n, np.bool_),
         np.zeros((n, types)), np.zeros((n, types)), np.zeros(n), np.zeros(n), np.full(n, np.inf), none(n), none(n),
-        np.full(n, np.nan), np.full(n, np.inf), np.zeros((n, types)), np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.zeros(n),
+        none(n), np.full(n, np.nan), np.full(n, np.inf), np.zeros((n, types)), np.zeros(n, np.int64),
+        np.zeros(n, np.int64), np.zeros(n),
     )  # fmt: skip
     clock = np.zeros(1, CLOCK).view(np.recarray)
     clock["now"], clock["at_boundary"] = arrival[0], True
@@ -155,6 +156,14 @@ def new_state(
     log = Log(*(np.zeros(rows, dtype) for dtype in (np.int64, float, float, float, float)))
     pairs = Pairs(np.zeros((0, 2), np.int64), np.zeros((0, 2, types)), np.zeros((0, types)), np.zeros((0, types)))
     return State(jobs, pairs, on, slots, log, np.zeros(n, np.int64), clock)
+
+
+def with_longer_log(s: State) -> State:
+    """The same with four times the rows, of which those that are not written cost nothing."""
+    log = Log._make(np.zeros(4 * len(column), column.dtype) for column in s.log)
+    for new, old in zip(log, s.log, strict=True):
+        new[: len(old)] = old
+    return s._replace(log=log)
 
 
 @inlined
