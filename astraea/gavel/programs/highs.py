@@ -55,9 +55,14 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, rows: IntArray, values: FloatArray, count: int) -> Columns:
         """Of the rows in which each column has values, both (columns, k), of `count` rows; zeros are left out."""
+        columns, k = values.shape
         there = values != 0
-        ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-        return cls((count, len(values)), ends.astype(np.int32), rows[there].astype(np.int32), values[there])
+        if there.all():
+            ends = np.arange(0, columns * k + 1, k, dtype=np.int32)
+            return cls((count, columns), ends, rows.astype(np.int32).ravel(), values.ravel())
+        ends = np.zeros(columns + 1, np.int32)
+        np.cumsum(there.sum(axis=1), out=ends[1:])
+        return cls((count, columns), ends, rows[there].astype(np.int32), values[there])
 
     @classmethod
     def like(cls, matrix: sparse.csc_array) -> Columns:
@@ -92,8 +97,10 @@ class Columns(NamedTuple):
 
     def worth(self, price: FloatArray) -> FloatArray:
         """`price` times the matrix, shape (columns,)."""
-        sums = np.add.reduceat(np.append(self.data * price[self.indices], 0.0), self.indptr[:-1])
-        return np.where(np.diff(self.indptr) > 0, sums, 0.0)
+        used = np.zeros(len(self.data) + 1)
+        np.multiply(self.data, price[self.indices], out=used[:-1])
+        sums = np.add.reduceat(used, self.indptr[:-1])
+        return np.where(self.indptr[1:] > self.indptr[:-1], sums, 0.0)
 
 
 class Solution(NamedTuple):
@@ -150,7 +157,10 @@ class Solver:
         )  # fmt: skip
         if before is not None and before[0][0] == count and before[0][1] <= size:
             highs.setOptionValue("simplex_strategy", PRIMAL)
-            highs.setBasis(extended(before[1], size))
+            (_, variables), basis = before
+            if variables < size:  # those that are new at 0
+                basis.col_status = basis.col_status + [highspy.HighsBasisStatus.kLower] * (size - variables)
+            highs.setBasis(basis)
             highs.run()
             found = self._found()
             if found.is_optimal and is_proven(found, objective, rows, limits, most):
@@ -179,24 +189,13 @@ class Solver:
         )
 
 
-def extended(basis: Any, size: int) -> Any:
-    """The same basis, with all further variables at 0."""
-    missing = size - len(basis.col_status)
-    if missing:
-        basis.col_status = basis.col_status + [highspy.HighsBasisStatus.kLower] * missing
-    return basis
-
-
 def is_proven(found: Solution, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray) -> bool:
     """Whether x keeps to the limits and the prices show that nothing is worth more, up to `CERTAIN`."""
     x, price = found.x, found.price
-    left = np.maximum(objective - rows.worth(price), 0.0)  # what a variable gains beyond what it uses
-    bounded = np.isfinite(upper)
-    bound = price @ np.where(np.isfinite(limits), limits, 0.0) + left[bounded] @ upper[bounded]
-    within = (rows.times(x) <= limits + CERTAIN).all() and (x <= upper + CERTAIN).all()
-    return bool(
-        within
-        and (left[~bounded] <= CERTAIN).all()
-        and (price[~np.isfinite(limits)] <= CERTAIN).all()
-        and bound - objective @ x <= CERTAIN * max(1.0, float(abs(bound)))
-    )
+    if not ((rows.times(x) <= limits + CERTAIN).all() and (x <= upper + CERTAIN).all()):
+        return False
+    left = objective - rows.worth(price)  # what a variable gains beyond what it uses
+    gains, counts = left > CERTAIN, price > CERTAIN
+    bound = float(price[counts] @ limits[counts] + left[gains] @ upper[gains])  # inf if a variable without bound gains
+    value = float(objective @ x)
+    return bound - value <= CERTAIN * max(1.0, len(x), abs(value))

@@ -87,12 +87,10 @@ class Program:
         self.jobs = jobs = self.classes.jobs
         n, types = problem.throughput.shape
         alone = np.asarray(np.where(problem.scale_factor[:, None] <= problem.workers, problem.throughput, 0.0))
-        owner: IntArray = np.arange(n)
         if agnostic:  # a variable for each class, whose time is divided over types
             alone = blind(alone)
-            part = problem.workers * (alone > 0)
-            part = part / part.sum(axis=1, keepdims=True)
-            speed = alone.max(axis=1)
+            gpus = problem.workers * (alone > 0)
+            owner, speed, part = np.arange(n), alone.max(axis=1), gpus / gpus.sum(axis=1, keepdims=True)
         else:  # a variable for each class and type
             owner, at = np.nonzero(alone)
             speed, part = alone[owner, at], np.eye(types)[at]
@@ -103,12 +101,13 @@ class Program:
         self.solver = solver or highs.Solver()
         self._chosen: IntArray = np.zeros(0, np.int64)  # pairs that were worth a variable so far
         # where there is throughput: class, variable, of each of its jobs [steps/s]
-        a, b, _, together = self.pairs
-        both, own, first = np.column_stack([a, b]), a == b, owner.size
-        given = np.column_stack([together[:, 0] + own * together[:, 1], ~own * together[:, 1]]) / jobs[both]
-        shared = first + np.arange(a.size)
-        self._job, self._variable = np.concatenate([owner, a, b]), np.concatenate([np.arange(first), shared, shared])
-        self._rate = np.concatenate([speed, *given.T])
+        self._job, self._variable, self._rate = owner, np.arange(owner.size), speed
+        if len(self.pairs.first):
+            a, b, _, together = self.pairs
+            own, shared = a == b, owner.size + np.arange(a.size)
+            self._job, self._variable = np.concatenate([owner, a, b]), np.append(self._variable, [shared, shared])
+            given = (together[:, 0] + own * together[:, 1]) / jobs[a], ~own * together[:, 1] / jobs[b]
+            self._rate = np.concatenate([speed, *given])
 
     @cached_property
     def best(self) -> FloatArray:
@@ -124,14 +123,11 @@ class Program:
         Time of each job in use, GPUs of each type in use, and -throughput of each job, relative to its fastest type.
         """
         (n, types), owner = self.speed.shape, self._owner
-        gpus = (self.jobs * self.problem.scale_factor)[owner, None] * self.part
-        of_types = np.broadcast_to(n + np.arange(types), gpus.shape)
-        relative = -self._rate[: owner.size] / self.fastest[owner]
-        return Columns.of(
-            np.column_stack([owner, of_types, n + types + owner]),
-            np.column_stack([np.ones(owner.size), gpus, relative]),
-            2 * n + types,
-        )
+        where, values = (np.empty((owner.size, types + 2), kind) for kind in (np.int32, np.float64))
+        where[:, 0], where[:, 1:-1], where[:, -1] = owner, n + np.arange(types), n + types + owner
+        values[:, 0], values[:, -1] = 1.0, -self._rate[: owner.size] / self.fastest[owner]
+        values[:, 1:-1] = (self.jobs * self.problem.scale_factor)[owner, None] * self.part
+        return Columns.of(where, values, 2 * n + types)
 
     @cached_property
     def shared(self) -> Columns:
