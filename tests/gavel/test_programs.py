@@ -19,6 +19,7 @@ from astraea.gavel.problem import equal_split
 from astraea.gavel.programs.classes import Classes
 from astraea.gavel.programs.pool import Pool
 from astraea.gavel.programs.program import Program
+from astraea.studies.gavel.policies import told_apart
 
 SEEDS = st.integers(0, 2**32 - 1)
 FEW = settings(max_examples=25, deadline=None)
@@ -188,12 +189,6 @@ def test_answers_are_valid_and_the_same_twice(seed, name):
     np.testing.assert_array_equal(first.alone, again.alone)
     np.testing.assert_array_equal(first.paired, again.paired)
     assert (first.alone[problem.throughput == 0] == 0).all()
-
-
-def told_apart(problem):
-    """The same jobs, each of a kind of its own: the program has the variables of every job and pair."""
-    together = problem.together[np.ix_(problem.kind, problem.kind)] if len(problem.together) else problem.together
-    return replace(problem, kind=np.arange(len(problem.job)), together=together)
 
 
 @FEW

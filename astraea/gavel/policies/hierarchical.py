@@ -48,7 +48,7 @@ def job_weights(
     return np.asarray(problem.entity_weight[problem.entity] * claim / np.where(total > 0, total, 1.0))
 
 
-def hierarchical(name: str, inside: tuple[str, ...], *, knows_speeds: bool = True) -> Policy:
+def hierarchical(name: str, inside: tuple[str, ...], **declared: bool) -> Policy:
     """A policy with "fairness" or "fifo" inside each entity, in order of their indices, or one for all."""
     if wrong := [word for word in inside if word not in INSIDE]:
         raise InputError(f"{name}: unknown policy inside an entity {wrong[0]!r}; known are {', '.join(INSIDE)}")
@@ -65,7 +65,7 @@ def hierarchical(name: str, inside: tuple[str, ...], *, knows_speeds: bool = Tru
         return program.allocation(x, first)
 
     alike = None if "fifo" in inside else ("weight", "entity")
-    return policy(name, allocate, alike, knows_speeds=knows_speeds)
+    return policy(name, allocate, alike, **declared)
 
 
 def _check(problem: Problem, name: str) -> None:
@@ -83,5 +83,6 @@ def _check(problem: Problem, name: str) -> None:
 
 HIERARCHICAL: Final[Policy] = hierarchical("hierarchical", ("fairness",), knows_speeds=False)
 HIERARCHICAL_HET: Final[Policy] = hierarchical("hierarchical-het", ("fairness",))
+HIERARCHICAL_HET_SS: Final[Policy] = hierarchical("hierarchical-het-ss", ("fairness",), space_sharing=True)
 HIERARCHICAL_FIFO: Final[Policy] = hierarchical("hierarchical-fifo", ("fifo",), knows_speeds=False)
 HIERARCHICAL_FIFO_HET: Final[Policy] = hierarchical("hierarchical-fifo-het", ("fifo",))

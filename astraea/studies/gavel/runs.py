@@ -1,7 +1,7 @@
 """Gavel's evaluation ([Narayanan2020] §7): which workloads, loads and policies are simulated.
 
-The scale ``full`` is the paper's, ``paper`` has its cluster and fewer jobs and loads, the highest of them above what an
-agnostic policy can serve, and ``small`` has a quarter of the cluster (`GAVEL_SCALES`). Where an installed table of
+The scale ``full`` is the paper's, ``paper`` has its cluster and seeds, and fewer jobs and loads, and ``small`` has a
+quarter of the cluster (`GAVEL_SCALES`). Where an installed table of
 measured throughputs is named, that is used; the project's compact table otherwise.
 
 Placement sensitivity is what gangs lose on several servers, and what policies gain that take it into account.
@@ -41,26 +41,44 @@ from astraea.studies.gavel.cells import grid_of
 from astraea.studies.scales import at_scale
 
 
+class Load(NamedTuple):
+    """The continuous traces of one kind."""
+
+    rates: tuple[float, ...]  # of arrival [1/h]
+    jobs: int  # so many must end
+    first: int  # the first of them that is measured
+
+
 class Scale(NamedTuple):
     """How much of the evaluation is simulated."""
 
     workers: int  # GPUs of each type [GPU]
-    jobs: int  # of a continuous trace
-    first: int  # the first job of it that is measured
-    single: tuple[float, ...]  # rates of arrival of jobs on one GPU [1/h]
-    multiple: tuple[float, ...]  # the same of gangs
+    single: Load  # jobs on one GPU
+    multiple: Load  # and gangs
     static: tuple[int, ...]  # numbers of jobs of a static trace
     seeds: int  # how many
     cost: int  # jobs with a deadline
     estimated: int  # jobs that must end in Fig 14; the second half of them is measured
 
+    def load(self, trace: str) -> Load:
+        """The loads of ``continuous-single`` or ``continuous-multiple``."""
+        return self.multiple if trace == "continuous-multiple" else self.single
+
+    def fewer(self) -> Scale:
+        """Every other rate and one seed, for what the paper has no figure of, or shows at few loads."""
+        single, multiple = (load._replace(rates=load.rates[1::2]) for load in (self.single, self.multiple))
+        return self._replace(single=single, multiple=multiple, seeds=1)
+
 
 GAVEL_SCALES: Final[dict[str, Scale]] = {
-    "small": Scale(9, 60, 20, (1.0, 2.0), (0.5, 1.0), (30,), 1, 40, 60),
-    "paper": Scale(36, 2000, 1200, (2.0, 4.4, 5.8), (1.0, 2.0, 2.8), (100, 300), 1, 500, 200),
-    "full": Scale(36, 5000, 4000, (0.4, 1.2, 2.0, 2.8, 3.6, 4.4, 5.2, 6.0), (0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2),
-                  (100, 300, 500, 700), 3, 500, 200),
+    "small": Scale(9, Load((1.0, 2.0), 60, 20), Load((0.5, 1.0), 60, 20), (15, 30), 1, 40, 60),
+    "paper": Scale(36, Load((2.8, 4.0, 4.8, 5.4, 6.0), 2000, 1200), Load((1.2, 1.8, 2.2, 2.6, 3.0), 1200, 700),
+                   (100, 300, 500, 700), 3, 500, 200),
+    "full": Scale(36, Load((0.4, 1.2, 2.0, 2.8, 3.6, 4.4, 5.2, 6.0), 5000, 4000),
+                  Load((0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2), 5000, 4000), (100, 300, 500, 700), 3, 500, 200),
 }  # fmt: skip
+"""At scale ``paper`` the last two rates are more than LAS can serve without knowing types. Both of its traces are
+measured from 250 h on, more than the longest job takes; gangs arrive more slowly, so fewer jobs reach as far."""
 
 FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "gavel08": ("continuous-single", ("las", "las-het", "las-het-ss", "gandiva", "allox")),
@@ -98,9 +116,10 @@ def workloads(
 
     Arrivals go on after the last measured job, so that it meets the load of the others.
     """
-    for rate in size.multiple if multiple else size.single:
+    load = size.multiple if multiple else size.single
+    for rate in load.rates:
         for seed in range(size.seeds):
-            n = size.jobs + size.jobs // 2
+            n = load.jobs + load.jobs // 2
             jobs = continuous(n, rate, throughputs, multiple=multiple, priorities=priorities, seed=seed)
             yield {"jobs_per_hour": rate, "seed": seed}, jobs
 
@@ -109,7 +128,7 @@ def load_grid(figure: str, size: Scale, throughputs: Throughputs) -> Grid:
     """Runs of a figure of average JCT over load; columns figure, policy, jobs_per_hour, seed."""
     trace, policies = FIGURES[figure]
     drawn = workloads(size, throughputs, multiple=trace == "continuous-multiple", priorities=figure == "gavel20")
-    cases = {p: (p, Options(until=size.jobs)) for p in policies}
+    cases = {p: (p, Options(until=size.load(trace).jobs)) for p in policies}
     return grid_of(drawn, throughputs, (size.workers,) * 3, cases, figure=figure)
 
 
@@ -132,19 +151,18 @@ def cost_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 
 def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
-    """Fig 13a: LAS het. with longer rounds, without overhead; columns policy, round_length [s], seed."""
-    usual = Options(preemption_overhead=0.0, until=size.jobs)
-    drawn = workloads(size._replace(single=size.single[len(size.single) // 2 :][:1]), throughputs)
-    by_seed = (({"seed": row["seed"]}, jobs) for row, jobs in drawn)
+    """Fig 13a: LAS het. with longer rounds, without overhead; columns policy, round_length [s], load, seed."""
+    usual = Options(preemption_overhead=0.0, until=size.single.jobs)
     cases = {length: ("las-het", replace(usual, round_length=length)) for length in ROUNDS}
-    return grid_of(by_seed, throughputs, (size.workers,) * 3, cases, "round_length", policy="las-het")
+    drawn = workloads(size, throughputs)
+    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, "round_length", policy="las-het")
 
 
 def ideal_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly; columns policy, load, seed."""
-    rounds = Options(preemption_overhead=0.0, until=size.jobs)
+    rounds = Options(preemption_overhead=0.0, until=size.single.jobs)
     cases = {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
-    return grid_of(workloads(size, throughputs), throughputs, (size.workers,) * 3, cases)
+    return grid_of(workloads(size._replace(seeds=1), throughputs), throughputs, (size.workers,) * 3, cases)
 
 
 def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
@@ -154,7 +172,7 @@ def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
     (`estimated-known`).
     """
     n, factor = size.estimated, 12 / (3 * size.workers)
-    smaller = size._replace(jobs=n, single=tuple(rate * factor for rate in size.single))
+    smaller = size._replace(single=Load(tuple(rate * factor for rate in size.single.rates), n, n // 2))
     kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
     grids = []
     for row, jobs in workloads(smaller, throughputs):
@@ -172,17 +190,18 @@ def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 def servers_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on servers of several sizes; columns policy, server_gpus, jobs_per_hour, seed."""
-    drawn = workloads(size, throughputs, multiple=True)
-    cases = {gpus: ("las-het", Options(until=size.jobs, server_gpus=gpus)) for gpus in SERVERS}
+    drawn = workloads(size.fewer(), throughputs, multiple=True)
+    cases = {gpus: ("las-het", Options(until=size.multiple.jobs, server_gpus=gpus)) for gpus in SERVERS}
     return grid_of(drawn, throughputs, (size.workers,) * 3, cases, "server_gpus", policy="las-het")
 
 
 def mixed_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on the mixed cluster; columns policy, told, jobs_per_hour, seed."""
     workers = (max(size.workers // 2, max(SIZES)),) * 6  # the largest gang must be able to run
-    drawn = workloads(size, throughputs, multiple=True)
+    drawn = workloads(size.fewer(), throughputs, multiple=True)
     told = {name: None if name == "aware" else belief(throughputs, name) for name in TOLD}
-    cases = {name: ("las-het", Options(until=size.jobs), False, believed) for name, believed in told.items()}
+    usual = Options(until=size.multiple.jobs)
+    cases = {name: ("las-het", usual, False, believed) for name, believed in told.items()}
     return grid_of(drawn, throughputs.by_placement(), workers, cases, "told", policy="las-het")
 
 

@@ -17,7 +17,7 @@ from astraea.gavel.generators import HIGH_PRIORITY
 from astraea.gavel.policy_calls import PRICES
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
-from astraea.studies.gavel.runs import GAVEL_SCALES
+from astraea.studies.gavel.runs import GAVEL_SCALES, Load
 from astraea.studies.scales import at_scale
 
 
@@ -38,6 +38,24 @@ def speeds(throughputs: Throughputs) -> pd.DataFrame:
     columns |= {f"{t} per $": bought[:, j] / bought.max(axis=1) for j, t in enumerate(types)}
     columns |= {"fastest": types[speed.argmax(axis=1)], "cheapest": types[bought.argmax(axis=1)]}
     return pd.DataFrame(columns, index=pd.Index(kinds, name="job type"))
+
+
+def colocation(throughputs: Throughputs, accelerator: str) -> pd.DataFrame:
+    """Fig 15: how fast two job types run on one shared GPU, each relative to itself alone there.
+
+    Returns
+    -------
+    DataFrame, columns job, beside, normalized
+        `normalized` is the throughput of `job` next to `beside` over that alone; NaN if they cannot share the GPU.
+    """
+    j = throughputs.type_index(accelerator)
+    kinds = [kind for kind, size in throughputs.configurations if size == 1]
+    number = np.array([throughputs.kind(kind, 1) for kind in kinds])
+    first, second = np.repeat(number, len(kinds)), np.tile(number, len(kinds))
+    speed = throughputs.pairs(first, second)[:, :, j]
+    normalized = np.where((speed > 0).all(axis=1), speed[:, 0] / throughputs.solo[0, first, j], np.nan)
+    columns = {"job": np.repeat(kinds, len(kinds)), "beside": np.tile(kinds, len(kinds)), "normalized": normalized}
+    return pd.DataFrame(columns)
 
 
 def steady(jobs: pd.DataFrame) -> dict[str, Any]:
@@ -109,16 +127,22 @@ def limits(scale: str, throughputs: Throughputs) -> list[str]:
     ]
     for what, mine, theirs in (
         ("GPUs of each type", here.workers, paper.workers),
-        ("jobs of a continuous trace that must end", here.jobs, paper.jobs),
-        ("jobs that are measured", here.jobs - here.first, paper.jobs - paper.first),
         ("seeds", here.seeds, paper.seeds),
-        ("rates of arrival, one GPU each [1/h]", here.single, paper.single),
-        ("rates of arrival, gangs [1/h]", here.multiple, paper.multiple),
+        *(_of_load("one GPU each", here.single, paper.single)),
+        *(_of_load("gangs", here.multiple, paper.multiple)),
         ("jobs of a static trace", here.static, paper.static),
     ):
         same = "as at scale full" if mine == theirs else f"at scale full {_shown(theirs)}"
         sentences.append(f"{what}: {_shown(mine)} ({same})")
     return sentences
+
+
+def _of_load(what: str, mine: Load, theirs: Load) -> list[tuple[str, Any, Any]]:
+    return [
+        (f"rates of arrival, {what} [1/h]", mine.rates, theirs.rates),
+        (f"jobs that must end, {what}", mine.jobs, theirs.jobs),
+        (f"jobs that are measured, {what}", mine.jobs - mine.first, theirs.jobs - theirs.first),
+    ]
 
 
 def _shown(value: int | Sequence[float]) -> str:
