@@ -105,15 +105,12 @@ def merge(r: Ranking, begin: int, middle: int, end: int) -> None:
         return
     for i in range(begin, middle):
         r.spare[i] = r.order[i]
-    i, j, to = begin, middle, begin
+    i, j = begin, middle
     while i < middle:
         if j < end and comes_before(r.key, r.order[j], r.spare[i]):
-            r.order[to] = r.order[j]
-            j += 1
+            r.order[i + j - middle], j = r.order[j], j + 1
         else:
-            r.order[to] = r.spare[i]
-            i += 1
-        to += 1
+            r.order[i + j - middle], i = r.spare[i], i + 1
 
 
 @inlined
@@ -127,20 +124,11 @@ def comes_before(key: FloatArray, c: int, d: int) -> bool:
 
 @inlined
 def chosen(s: State, r: Ranking, free: IntArray, leftovers: bool, aware: bool) -> IntArray:
-    """Take combinations in their order while their workers and jobs are free (Algorithm 1).
+    """Take combinations in their order while their workers and jobs are free (Algorithm 1); rows as `Ranking.what`.
 
     With `leftovers`, workers that are free then go to jobs that the program gave nothing on their type: where the
-    policy knows speeds, for whom it is the fastest first, else type after type in turn.
-
-    Parameters
-    ----------
-    free : array of int, shape (J,)
-        Free workers of each type; what is taken is subtracted.
-
-    Returns
-    -------
-    array of int, shape (P, 4)
-        As `Ranking.what`.
+    policy knows speeds, for whom it is the fastest first, else type after type in turn. What is taken is subtracted
+    from the `free` workers of each type.
     """
     types, left = s.jobs.alone.shape[1], free.sum()
     picks, n = np.empty((left, 4), np.int64), 0
@@ -157,7 +145,7 @@ def chosen(s: State, r: Ranking, free: IntArray, leftovers: bool, aware: bool) -
         heap = [
             (-s.jobs.alone[j, k] / s.jobs.alone[j].max() if aware else float((k + s.clock[0].turn) % types), j, k)
             for j in s.active[: s.clock[0].active]
-            if s.jobs.slot[j] < 0 and s.jobs.pick[j] < 0
+            if not is_busy(s, j)
             for k in range(types)
             if s.jobs.scale[j] <= free[k] and s.jobs.alone[j, k] > 0.0 and s.jobs.share[j, k] <= 0.0
         ]
@@ -174,31 +162,26 @@ def chosen(s: State, r: Ranking, free: IntArray, leftovers: bool, aware: bool) -
 @inlined
 def take(s: State, a: int, b: int, k: int, pick: int, free: IntArray) -> bool:
     """Take a combination as the pick of that number, if its gang fits and its jobs neither run nor are taken."""
-    if s.jobs.scale[a] > free[k] or s.jobs.slot[a] >= 0 or s.jobs.pick[a] >= 0:
+    if s.jobs.scale[a] > free[k] or is_busy(s, a) or (b >= 0 and is_busy(s, b)):
         return False
-    if b >= 0:
-        if s.jobs.slot[b] >= 0 or s.jobs.pick[b] >= 0:
-            return False
-        s.jobs.pick[b] = pick
-    s.jobs.pick[a] = pick
+    for j in (a, b):
+        if j >= 0:
+            s.jobs.pick[j] = pick
     free[k] -= s.jobs.scale[a]
     return True
 
 
 @inlined
+def is_busy(s: State, j: int) -> bool:
+    """Whether a job runs or is taken."""
+    return s.jobs.slot[j] >= 0 or s.jobs.pick[j] >= 0
+
+
+@inlined
 def place(s: State, picks: IntArray) -> IntArray:
-    """Give workers to every pick.
+    """Give workers to every pick, a row of `picks`; says whose each worker then is, -1 for none's, (W,).
 
     Gangs of equal size are placed together, first those whose former workers are free, then on few servers.
-
-    Parameters
-    ----------
-    picks : array of int, shape (P, 4)
-
-    Returns
-    -------
-    array of int, shape (W,)
-        The pick of each worker, -1 if it is none's.
     """
     w, total, types = s.workers, s.workers.kind.shape[0], s.jobs.alone.shape[1]
     owner, former = np.full(total, -1, np.int64), np.full(total, -1, np.int64)  # the pick that has, and had, the worker
@@ -214,9 +197,8 @@ def place(s: State, picks: IntArray) -> IntArray:
             if p >= 0 and picks[p, 0] == j and picks[p, 1] == w.former_second[i] and picks[p, 2] == k:
                 former[i] = p
                 kept[p] += 1
-    size = 0
-    for p in range(picks.shape[0]):
-        size = max(size, s.jobs.scale[picks[p, 0]])
+    largest = free.max()
+    size = s.jobs.scale[picks[:, 0]].max() if picks.shape[0] > 0 else 0
     while size > 0:
         for i in range(total):
             p = former[i]
@@ -233,7 +215,7 @@ def place(s: State, picks: IntArray) -> IntArray:
             while need > 0:
                 while free[first[k]] == 0:
                     first[k] += 1
-                v = best_server(free, first[k], last[k], need)
+                v = best_server(free, first[k], last[k], need, largest)
                 i = begin[v]
                 while need > 0 and free[v] > 0:
                     if owner[i] < 0 and w.first[i] < 0:
@@ -264,11 +246,11 @@ def grouped(owner: IntArray, picks: int) -> tuple[IntArray, IntArray]:
 
 
 @inlined
-def best_server(free: IntArray, first: int, last: int, need: int) -> int:
-    """Of these servers the fullest that has enough free workers; else the emptiest."""
+def best_server(free: IntArray, first: int, last: int, need: int, largest: int) -> int:
+    """Of these servers the fullest that has enough free workers; else the emptiest. None has more than `largest`."""
     best, most = -1, first
     for v in range(first, last + 1):
-        if free[v] == need:
+        if free[v] == min(need, largest):
             return v
         if free[v] > need and (best < 0 or free[v] < free[best]):
             best = v
