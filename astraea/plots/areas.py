@@ -121,14 +121,14 @@ def shade(entity: int, turn: int) -> tuple[float, float, float]:
     return (red + part * (1 - red), green + part * (1 - green), blue + part * (1 - blue))
 
 
-def heatmap(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes) -> Axes:
-    """One coloured cell for each `x` and `y`; the colour is neutral at 1."""
+def heatmap(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, is_part: bool = False) -> Axes:
+    """One coloured cell for each `x` and `y`; the colour is neutral at 1, or, of a part of 1, dark at 0."""
     import seaborn as sns  # takes a second to import, and only this figure needs it
 
     table = frame.pivot_table(index=y, columns=x, values=value, sort=False)
     with style():
-        sns.heatmap(table, ax=ax, cmap="RdBu", center=1.0, vmin=0.0, vmax=2.0, linewidths=0.4,
-                    cbar_kws={"label": named(value)[0]})  # fmt: skip
+        colors = {"cmap": "YlGnBu_r", "vmax": 1.0} if is_part else {"cmap": "RdBu", "center": 1.0, "vmax": 2.0}
+        sns.heatmap(table, ax=ax, vmin=0.0, linewidths=0.4, cbar_kws={"label": named(value)[0]}, **colors)
         ax.set_xlabel(named(x)[0])
         ax.set_ylabel(named(y)[0])
         ax.tick_params(length=0, labelrotation=0)

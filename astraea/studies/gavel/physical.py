@@ -117,8 +117,8 @@ def table3(found: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame, columns trace, policy, objective, physical, paper, drawn, low, high, authors
-        Times in hours: on the paper's cluster; in its simulation; the mean over seeds of drawn jobs, the least and the most; the authors'
-        jobs, NaN if they are not there.
+        Times in hours: on the paper's cluster, in its simulation; the mean over seeds of drawn jobs, the least and the
+        most; the authors' jobs, NaN if they are not there.
     """
     rows = []
     for trace, policy, objective, cluster, paper in TABLE3:
