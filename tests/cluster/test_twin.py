@@ -18,7 +18,7 @@ from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
 
-WORKLOADS = 260
+WORKLOADS = 60
 """Random workloads for each policy and set of options."""
 
 VARIANTS: dict[str, tuple[str, dict[str, float]]] = {
