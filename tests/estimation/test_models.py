@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from histories import DAY, busy, of
 from places import HELPERS, ROOT
+from synthetic_traces import synthetic
 
 from astraea.estimation import models
 from astraea.estimation.accuracy import accuracy
 from astraea.estimation.estimators import LEARNED, estimate
 from astraea.estimation.models import GradientBoosting, Past
 from astraea.traces.readers import read_trace
-from astraea.traces.synthetic import synthesize
 
 # -- history -----------------------------------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ def test_importance_finds_what_matters() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["venus", "philly"])
 def test_learned_estimates_of_the_synthetic_traces(name: str) -> None:
-    trace = synthesize(name)
+    trace = synthetic(name)
     tables = accuracy({e: estimate(trace, e) for e in LEARNED}, trace.duration)
     table = tables.pivot_table(index="estimator", columns="measure", values="value")
     assert table["coverage"].between(74, 86).all()
