@@ -285,7 +285,6 @@ def test_venus_waits_like_figure_5_under_fifo(seed: int) -> None:
 
 @BOTH
 def test_the_seed_decides_everything(name: str) -> None:
-    assert synthesize(name, 1).digest == synthetic(name, 1).digest
     assert len({synthetic(name, seed).digest for seed in SEEDS}) == len(SEEDS)
     assert synthesize(name).digest == synthetic(name, 0).digest
 
