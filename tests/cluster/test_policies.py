@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from contract import PolicyContract, contracts, run  # noqa: F401
+import pytest
+from contract import PolicyContract, contracts, digests_elsewhere, run  # noqa: F401
+from workloads import audit, digest, key
 
 from astraea.cluster.policies import POLICIES
 
@@ -79,6 +81,19 @@ class TestThemis(PolicyContract):
 class TestThemisWhereAllBid(PolicyContract):
     name = "themis"
     parameters: ClassVar[Mapping[str, float]] = {"f": 0}
+
+
+@pytest.mark.parametrize("one", contracts(), ids=lambda c: c.__name__)
+class TestElsewhere:
+    """One process runs all contracts, for whichever worker has this class."""
+
+    def test_another_process_gives_the_same_bytes(self, one: type[PolicyContract]) -> None:
+        here = digest(audit("crowd", one.name, tuple(one.parameters.items())).result)
+        assert digests_elsewhere("crowd", PYTHONHASHSEED="12345")[key(one.name, one.parameters)] == here
+
+    def test_plain_python_gives_the_same_bytes(self, one: type[PolicyContract]) -> None:
+        here = digest(audit("few", one.name, tuple(one.parameters.items())).result)
+        assert digests_elsewhere("few", NUMBA_DISABLE_JIT="1")[key(one.name, one.parameters)] == here
 
 
 def test_every_policy_is_under_contract() -> None:

@@ -54,7 +54,7 @@ def by_hand(bids: Bids, without: int = -1) -> tuple[F, tuple[int, ...]]:
     return best
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_winners_and_payments_are_those_of_all_subsets(seed: int) -> None:
     bids = random_bids(seed)
     kept = auction(*bids)
@@ -108,7 +108,7 @@ def best_gains(seed: int, *, pay: bool, waiting: bool) -> tuple[float, float]:
     return gains[True], gains[False]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_a_bidder_gains_nothing_by_misreporting(seed: int) -> None:
     assert max(best_gains(seed, pay=True, waiting=False)) <= 1e-9
 
@@ -119,7 +119,7 @@ def test_it_is_the_payment_that_keeps_bidders_honest() -> None:
 
 def test_where_a_blank_is_as_good_as_losing_only_losers_could_gain() -> None:
     """The limit that the module's docstring states."""
-    winners, losers = zip(*(best_gains(seed, pay=True, waiting=True) for seed in range(30)), strict=True)
+    winners, losers = zip(*(best_gains(seed, pay=True, waiting=True) for seed in range(12)), strict=True)
     assert max(winners) <= 1e-9
     assert max(losers) > 0.01
 

@@ -68,7 +68,6 @@ def edit(path: Path, before: str, after: str) -> None:
 def test_what_decides_whether_machine_code_is_still_good(package: Path) -> None:
     first = ask(package)
     assert first.value == 1e-9 and first.hits == 0
-    assert ask(package) == Answer(1e-9, 1, first.folder)
     edit(package / "market" / "model.py", r"NEARLY: Final = 1e-9", "NEARLY: Final = 1e-3")
     after = ask(package)
     assert after.value == 1e-3

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from histories import busy, of
+from synthetic_traces import synthetic
 
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
@@ -22,7 +23,6 @@ from astraea.estimation.estimators import ESTIMATORS, LEARNED, estimate, identit
 from astraea.experiments.grid import grid
 from astraea.experiments.run import Run
 from astraea.traces import named
-from astraea.traces.synthetic import synthesize
 
 NEEDY = [p.name for p in POLICIES.values() if p.needs_estimates]
 
@@ -42,7 +42,7 @@ def test_the_oracle_is_right_and_sure() -> None:
 def test_noise_has_the_error_rate_and_the_spread_that_it_states(error: float) -> None:
     rng = np.random.default_rng(1)
     assert np.abs(np.exp(sigma_of(error) * rng.standard_normal(400_000)) - 1).mean() == pytest.approx(error, rel=0.02)
-    trace = synthesize("philly")
+    trace = synthetic("philly")
     table = accuracy({"it": estimate(trace, "noisy", error)}, trace.duration).set_index("measure")["value"]
     assert table["mean APE"] == pytest.approx(100 * error, rel=0.05)
     assert table["coverage"] == pytest.approx(80, abs=1)

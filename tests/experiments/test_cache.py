@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import joblib
 import pytest
 from places import HELPERS, ROOT
 from small_runs import FOUR, content, forbid, same, tiny
@@ -28,6 +27,7 @@ from astraea.experiments import cache
 from astraea.experiments import run as run_module
 from astraea.experiments.archive import pack, unpack
 from astraea.experiments.grid import grid, run_grid
+from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Call, Run
 
 
@@ -178,7 +178,8 @@ def small_results(folder: Path) -> list[Any]:
 
 @pytest.mark.slow
 def test_several_grids_share_a_cache(runs: list[Run], tmp_path: Path) -> None:
-    both = joblib.Parallel(n_jobs=2)(joblib.delayed(small_results)(tmp_path) for _ in range(4))
+    with computing(jobs=2):  # the same processes as those of other tests
+        both = list(parallel_stream(small_results, [(tmp_path,)] * 4))
     for results in both[1:]:
         for a, b in zip(both[0], results, strict=True):
             same(a, b)

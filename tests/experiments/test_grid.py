@@ -89,6 +89,13 @@ def test_a_policy_from_outside_the_package_runs_in_workers(tmp_path: Path) -> No
         same(result, simulate(run.trace, run.cluster, first_fit))
 
 
+@pytest.mark.slow
+def test_one_thread_per_worker() -> None:
+    calls = [("OMP_NUM_THREADS",)] * 3
+    with computing(jobs=2):
+        assert list(parallel_stream(os.getenv, calls)) == ["1"] * 3
+
+
 def test_a_run_that_fails_is_named_and_the_others_are_kept(runs: list[Run], tmp_path: Path) -> None:
     bad = Run(tiny("short"), FOUR, get_policy("astraea")(lease_term=5), seed=3)
     worse = replace(bad, seed=4)
@@ -112,13 +119,6 @@ def test_other_errors_become_sentences_too(
     with pytest.raises(PolicyError, match=f"trace tiny, 2 x 2 GPUs, policy astraea .*seed 0: .*{shown}$"):
         run_grid(runs[:1], cache=tmp_path, progress=False)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_one_thread_per_worker() -> None:
-    calls = [("OMP_NUM_THREADS",)] * 3
-    with computing(jobs=2):
-        assert list(parallel_stream(os.getenv, calls)) == ["1"] * 3
 
 
 @pytest.mark.parametrize(

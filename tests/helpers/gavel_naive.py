@@ -36,7 +36,10 @@ class Dense:
         """Largest value of ``objective @ x``, all throughputs being at least `floor`; -inf if that cannot be."""
         floor = np.zeros(len(self.rate)) if floor is None else floor
         rows, limits = np.vstack([self.rows, -self.rate]), np.concatenate([self.limits, -floor])
-        found = linprog(-objective, A_ub=rows, b_ub=limits, bounds=(0, None), method="highs-ipm", options=EXACT)
+        for method in ("highs-ipm", "highs-ds"):  # the first gives up on some programs at the edge of what is possible
+            found = linprog(-objective, A_ub=rows, b_ub=limits, bounds=(0, None), method=method, options=EXACT)
+            if found.status != 4:
+                break
         assert found.status in (0, 2)
         return -found.fun if found.status == 0 else -np.inf
 
@@ -45,9 +48,9 @@ class Dense:
 
 
 def bisected(is_feasible, low: float, high: float) -> float:
-    """The point, to eleven digits, from which on `is_feasible` holds."""
+    """The point, to nine digits, from which on `is_feasible` holds."""
     assert is_feasible(high)
-    for _ in range(60):
+    while high - low > 1e-9 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if is_feasible(middle) else (middle, high)
     return high

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from synthetic_traces import synthetic
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
@@ -23,7 +24,6 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
-from astraea.traces.synthetic import synthesize
 from astraea.traces.trace import Trace
 
 WEIGHTS = {"t0": 1.0, "t1": 2.0, "t2": 3.0, "t3": 2.0}
@@ -73,7 +73,7 @@ def few() -> Workload:
 
 def venus() -> Workload:
     """The first 400 jobs of synthetic Venus on a fifth of its cluster."""
-    return Workload(synthesize("venus", 0).head(400), Cluster(20, 8))
+    return Workload(synthetic("venus").head(400), Cluster(20, 8))
 
 
 @cache

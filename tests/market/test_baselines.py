@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from market_examples import check, market, spans
+from synthetic_traces import synthetic
 
 from astraea.core.errors import InputError
 from astraea.market.metrics import total_revenue
@@ -19,7 +20,6 @@ from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
 from astraea.market.policies.list_scheduling import empty_cluster, gangs, place
 from astraea.market.workload import sample_market
-from astraea.traces.synthetic import synthesize
 
 FAIR: list[Callable[[Market], Plan]] = [gandiva_fair, hived]
 
@@ -124,7 +124,7 @@ def test_every_job_runs_and_every_constraint_holds(schedule: Callable[[Market], 
 
 @pytest.mark.parametrize("schedule", FAIR)
 def test_a_sampled_market_is_scheduled_the_same_each_time(schedule: Callable[[Market], Plan]) -> None:
-    m = sample_market(synthesize("philly", 0), jobs=60, servers=20, tenants=5, seed=1)
+    m = sample_market(synthetic("philly"), jobs=60, servers=20, tenants=5, seed=1)
     one, two = schedule(m), schedule(m)
     check(one)
     assert spans(one) == spans(two) and total_revenue(one) == total_revenue(two)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from synthetic_traces import synthetic
 
 from astraea.core.errors import InputError
 from astraea.market.constraints import violations
@@ -15,7 +16,6 @@ from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
 from astraea.market.workload import REAL, WHOLE, sample_market
-from astraea.traces.synthetic import synthesize
 from astraea.traces.trace import Trace
 
 
@@ -58,7 +58,7 @@ def test_a_stretch_is_contiguous_and_starts_at_0() -> None:
 
 @pytest.mark.parametrize("utility", ["linear", "convex"])
 def test_everything_drawn_is_in_its_printed_range(utility: str) -> None:
-    market = sample_market(synthesize("philly", 0), jobs=3000, seed=5, utility=utility)  # type: ignore[arg-type]
+    market = sample_market(synthetic("philly"), jobs=3000, seed=5, utility=utility)  # type: ignore[arg-type]
     for name, (low, high) in WHOLE.items():
         values = getattr(market.jobs, name)
         assert values.min() == low and values.max() == high, name
@@ -72,7 +72,7 @@ def test_everything_drawn_is_in_its_printed_range(utility: str) -> None:
 
 
 def test_a_property_depends_on_the_seed_alone() -> None:
-    trace = synthesize("philly", 0)
+    trace = synthetic("philly")
     few = sample_market(trace, jobs=50, seed=3, utility="convex", servers=10, tenants=5)
     many = sample_market(trace, jobs=80, seed=3)
     for name in (*WHOLE, "train", "update", "size", "height"):
@@ -83,7 +83,7 @@ def test_a_property_depends_on_the_seed_alone() -> None:
 
 
 def test_chunks_can_be_what_the_trace_asked_for() -> None:
-    trace = synthesize("philly", 0)
+    trace = synthetic("philly")
     asked = dict(zip(trace.job_id, trace.demand, strict=True))
     market = sample_market(trace, jobs=200, seed=2, chunks="requested")
     assert market.jobs.chunks.tolist() == [asked[name] for name in market.jobs.job_id]
@@ -93,7 +93,7 @@ def test_chunks_can_be_what_the_trace_asked_for() -> None:
 
 
 def test_jobs_take_about_two_days_on_as_many_workers_as_chunks() -> None:
-    market = sample_market(synthesize("philly", 0), jobs=2000, seed=0)
+    market = sample_market(synthetic("philly"), jobs=2000, seed=0)
     j = market.jobs
     hours = j.epochs * j.batches * (j.train + j.update)
     assert 40 < np.median(hours) < 55

@@ -17,6 +17,9 @@ from astraea.themis.auction import Bid, Outcome, auction
 STEP = 2.0**-40
 """Gains, and so logarithms of payments per bidder, are known up to this."""
 
+SEEDS = range(160)
+"""Of the auctions that are compared with all combinations."""
+
 CHAINS = ([1], [2], [1, 2], [2, 4], [1, 3], [1, 2, 4], [1, 4, 8], [1, 3, 6])
 
 
@@ -105,7 +108,7 @@ def room_used(bids: Sequence[Bid], out: Outcome) -> IntArray:
 
 
 class TestExactness:
-    @pytest.mark.parametrize("seed", range(400))
+    @pytest.mark.parametrize("seed", SEEDS)
     def test_winners_and_payments_are_those_of_all_combinations(self, seed: int) -> None:
         """Product, tie-breaking and hidden payments are those of brute force."""
         case = random_case(seed)
@@ -123,14 +126,14 @@ class TestExactness:
 
     def test_the_cases_are_what_they_should_be(self) -> None:
         """Brute force meets losers, payments, ties, no room, single bidders, and room for all."""
-        outs = [(c, auction(c.bids, c.room)) for c in map(random_case, range(400))]
-        assert sum(bool((out.kept < 1).any()) for _, out in outs) > 80
-        assert sum(not case.room.any() for case, _ in outs) > 20
-        assert sum(len(case.bids) == 1 for case, _ in outs) > 40
-        assert sum(case.bids[0] is case.bids[-1] and len(case.bids) > 1 for case, _ in outs) > 40
+        outs = [(c, auction(c.bids, c.room)) for c in map(random_case, SEEDS)]
+        assert sum(bool((out.kept < 1).any()) for _, out in outs) > 32
+        assert sum(not case.room.any() for case, _ in outs) > 8
+        assert sum(len(case.bids) == 1 for case, _ in outs) > 16
+        assert sum(case.bids[0] is case.bids[-1] and len(case.bids) > 1 for case, _ in outs) > 16
         assert {len(case.room) for case, _ in outs} == {1, 2, 3}
         turned = [auction(case.bids[::-1], case.room).row[::-1] for case, _ in outs]
-        assert sum(bool((row != out.row).any()) for row, (_, out) in zip(turned, outs, strict=True)) > 20  # ties
+        assert sum(bool((row != out.row).any()) for row, (_, out) in zip(turned, outs, strict=True)) > 8  # ties
 
     @pytest.mark.parametrize("seed", range(6))
     def test_larger_auctions_agree_with_an_integer_program(self, seed: int) -> None:
@@ -231,7 +234,7 @@ def placed(lots: Sequence[int], machines: Sequence[int]) -> bool:
 
 
 class TestRoom:
-    @pytest.mark.parametrize("seed", range(200))
+    @pytest.mark.parametrize("seed", range(60))
     def test_what_is_won_can_be_placed(self, seed: int) -> None:
         """Lots largest first, each on the fullest machine that holds it: there always is one."""
         case = random_case(seed, bidders=12, rows=8)
@@ -293,20 +296,20 @@ def best_gain(case: Case, *, pays: bool) -> float:
 
 
 class TestTruth:
-    @pytest.mark.parametrize("seed", range(40))
+    @pytest.mark.parametrize("seed", range(20))
     def test_no_bidder_gains_by_false_values(self, seed: int) -> None:
         """The truth is a best response to whatever the others bid."""
         assert best_gain(random_case(seed, bidders=6, rows=6), pays=True) <= 1e-9
 
     def test_it_is_the_payment_that_keeps_bidders_honest(self) -> None:
         """The same search finds large gains in the auction that lets winners keep their whole prize."""
-        gains = [best_gain(random_case(seed, bidders=6, rows=6), pays=False) for seed in range(40)]
+        gains = [best_gain(random_case(seed, bidders=6, rows=6), pays=False) for seed in range(20)]
         assert max(gains) > 0.5
-        assert sum(g > 1e-6 for g in gains) > 10
+        assert sum(g > 1e-6 for g in gains) > 5
 
 
 class TestWhatDoesNotMatter:
-    @pytest.mark.parametrize("seed", range(60))
+    @pytest.mark.parametrize("seed", range(20))
     def test_the_order_of_bidders(self, seed: int) -> None:
         """Without ties; sums are exact, so payments are the same to the last bit."""
         case = random_case(4 * seed + 2, bidders=7, rows=6, ties=False)
@@ -315,7 +318,7 @@ class TestWhatDoesNotMatter:
         assert turned.row.tolist() == out.row[order].tolist()
         assert turned.kept.tolist() == out.kept[order].tolist()
 
-    @pytest.mark.parametrize("seed", range(60))
+    @pytest.mark.parametrize("seed", range(20))
     def test_the_scale_of_a_bid(self, seed: int) -> None:
         """Only ratios of a bidder's values count, for itself and the others."""
         case = random_case(seed, bidders=7, rows=6)
@@ -329,7 +332,7 @@ class TestWhatDoesNotMatter:
             if seed % 3 == 0 or scale == 2.0**-20:  # ratios are not rounded otherwise than before
                 assert scaled.kept.tolist() == out.kept.tolist()
 
-    @pytest.mark.parametrize("seed", range(60))
+    @pytest.mark.parametrize("seed", range(20))
     def test_rows_that_nobody_would_want(self, seed: int) -> None:
         """Those that do not fit, that use more than one that is worth the same, or that are worth less than nothing."""
         case = random_case(seed, bidders=7, rows=6)
@@ -342,7 +345,7 @@ class TestWhatDoesNotMatter:
         assert more.row.tolist() == out.row.tolist()
         assert more.kept.tolist() == out.kept.tolist()
 
-    @pytest.mark.parametrize("seed", range(30))
+    @pytest.mark.parametrize("seed", range(20))
     def test_bidders_that_want_nothing(self, seed: int) -> None:
         """They win nothing and change nothing; what was bid stays as it was."""
         case = random_case(seed, bidders=7, rows=6)

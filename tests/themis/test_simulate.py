@@ -32,7 +32,7 @@ MACHINES = np.array([4] * 4 + [2] * 4)
 
 # the second simulator
 
-SEEDS = range(25)
+SEEDS = range(12)
 
 
 def drawn(seed: int) -> tuple[Workload, float]:
@@ -76,9 +76,9 @@ def test_drawn_workloads_are_no_trifles() -> None:
     """They have spread gangs, preempted jobs, waiting apps, and explorations of several rungs."""
     results = [simulate(w, get_policy("tiresias"), lease_term=term) for w, term in map(drawn, SEEDS)]
     assert np.mean([not local for result in results for *_, local in leases(result)]) > 0.05
-    assert sum(result.jobs["preemptions"].sum() for result in results) > 50
-    assert sum((result.jobs["queueing_delay"] > 60).sum() for result in results) > 40
-    assert sum(sum(p.work > 0 for p in course(a)) > 1 for w, _ in map(drawn, SEEDS) for a in w.apps) > 60
+    assert sum(result.jobs["preemptions"].sum() for result in results) > 24
+    assert sum((result.jobs["queueing_delay"] > 60).sum() for result in results) > 19
+    assert sum(sum(p.work > 0 for p in course(a)) > 1 for w, _ in map(drawn, SEEDS) for a in w.apps) > 28
 
 
 # whatever the policy
@@ -406,7 +406,7 @@ def no_overheads(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, 0.0)
 
 
-SHARED = range(3)
+SHARED = range(2)
 
 
 @pytest.mark.usefixtures("no_overheads")

@@ -63,14 +63,14 @@ def options_of(known: str | None) -> dict[str, str]:
 
 @pytest.mark.parametrize("known", [None, *FORMATS])
 @given(data=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: t.encode("utf-8", "replace"))))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_bytes(known: str | None, data: bytes) -> None:
     survives({"log": data, **beside(known or "gavel")}, format=known, **options_of(known))
 
 
 @pytest.mark.parametrize("known", FORMATS)
 @given(data=st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_mutated_files(known: str, data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(VALID[known]))
     for _ in range(data.draw(st.integers(1, 4))):
@@ -82,7 +82,7 @@ def test_mutated_files(known: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("known", ["tiresias-csv", "helios", "gavel"])
 @given(data=st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_mutated_fields(known: str, data: st.DataObject) -> None:
     """The table stays a table, so that the checks of single fields are reached."""
     between = "\t" if known == "gavel" else ","
@@ -96,7 +96,7 @@ def test_mutated_fields(known: str, data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_mutated_philly_values(data: st.DataObject) -> None:
     """Any JSON value in any place of the log."""
     log = json.loads(json.dumps(PHILLY))
@@ -113,7 +113,7 @@ def test_mutated_philly_values(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_mutated_throughputs_and_sizes(data: st.DataObject) -> None:
     for known, (name, valid) in {
         "gavel": ("simulation_throughputs.json", json.dumps(SPEEDS)),

@@ -10,7 +10,6 @@ import pytest
 from released_runs import NODES, write_runs
 
 from astraea.core.errors import InputError
-from astraea.experiments.parallel import computing
 from verification.astraea_runs import agrees, compare, references, summarize, verify
 
 
@@ -85,10 +84,10 @@ def test_bad_reference_files_get_a_sentence(tmp_path: Path, how: str, sentence: 
 
 @pytest.mark.slow
 def test_every_job_of_the_authors_runs_ends_in_the_same_second(shared: Path) -> None:
-    with computing(jobs=2):
-        compared = verify(shared / "reference")
-    rows = [summarize(jobs) for jobs in compared]
+    """Every scheduler on their smaller workload, and ASTRAEA itself on the larger one too."""
+    chosen = [r for r in references(shared / "reference") if r.workload == "w2" or r.run == "astraea"]
+    rows = [summarize(compare(reference)) for reference in chosen]
     assert {(r["workload"], r["run"]) for r in rows} >= {
-        (w, r) for w in ("w2", "chrSLO") for r in ("astraea-repaired", "astraea", "tiresias", "themis", "yarn")
-    }
+        *(("w2", r) for r in ("astraea-repaired", "astraea", "tiresias", "themis", "yarn")), ("chrSLO", "astraea")
+    }  # fmt: skip
     assert all(agrees(r) for r in rows)

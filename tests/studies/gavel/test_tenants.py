@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from synthetic_traces import synthetic
 
 from astraea.core.errors import InputError
 from astraea.core.metrics import tenant_windows
@@ -26,7 +27,6 @@ from astraea.studies.gavel.tenants import (
     tenant_jobs,
     tenants_grid,
 )
-from astraea.traces.synthetic import synthesize
 from astraea.traces.trace import Trace
 
 DATA = Path("../shared/data")
@@ -39,7 +39,7 @@ def throughputs() -> Throughputs:
 
 @pytest.fixture(scope="module")
 def philly() -> Trace:
-    return synthesize("philly", 0)
+    return synthetic("philly")
 
 
 def test_every_kth_job_of_the_whole_trace(throughputs, philly):
