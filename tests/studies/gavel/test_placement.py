@@ -90,14 +90,14 @@ def test_grids():
     size = GAVEL_SCALES["small"]
     throughputs = throughputs_of()
     servers, mixed = servers_grid(size, throughputs), mixed_grid(size, throughputs)
-    n = len(size.multiple) * size.seeds
+    n = len(size.fewer().multiple.rates)
     assert len(servers.runs) == n * len(SERVERS) and len(mixed.runs) == n * len(TOLD)
     assert {run.arguments.options.server_gpus for run in servers.runs} == set(SERVERS)
     for run, told in zip(mixed.runs, mixed.index["told"], strict=True):
         assert run.arguments.policy in POLICIES and sum(run.arguments.workers) == 3 * max(size.workers, 16)
         assert (run.arguments.believed is None) == (told == "aware")
     assert len({run.key for run in (*servers.runs, *mixed.runs)}) == n * (len(SERVERS) + len(TOLD))
-    table = mixed.table(lambda result: by_gang(result.jobs.iloc[size.first :]))
+    table = mixed.table(lambda result: by_gang(result.jobs.iloc[size.multiple.first :]))
     assert (table["gang_jct"] > 0).all()
     both = table[["gang_jct", "single_jct"]]
     assert (table["average_jct"].between(both.min(axis=1), both.max(axis=1))).all()

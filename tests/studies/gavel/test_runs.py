@@ -35,15 +35,16 @@ def shown(jobs: pd.DataFrame) -> Result:
 def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
     size, (trace, policies) = runs.GAVEL_SCALES["small"], runs.FIGURES[figure]
     grid = runs.load_grid(figure, *SMALL)
-    rates = size.multiple if trace.endswith("multiple") else size.single
+    load = size.multiple if trace.endswith("multiple") else size.single
+    assert load is size.load(trace)
     assert set(grid.index) == {"figure", "policy", "jobs_per_hour", "seed"}
-    assert len(grid.runs) == len(grid.index) == len(policies) * len(rates) * size.seeds
+    assert len(grid.runs) == len(grid.index) == len(policies) * len(load.rates) * size.seeds
     assert not grid.index.duplicated().any()
     assert len({run.key for run in grid.runs}) == len(grid.runs)
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
         assert run.arguments.policy == row.policy and run.arguments.policy in POLICIES
         jobs = run.arguments.workload
-        assert jobs.name == trace and len(jobs) > size.jobs == run.arguments.options.until
+        assert jobs.name == trace and len(jobs) > load.jobs == run.arguments.options.until
         assert (jobs.weight.max() > 1) == (figure == "gavel20")
 
 
@@ -73,6 +74,7 @@ def test_further_grids() -> None:
     rounds = runs.rounds_grid(*SMALL)
     assert sorted(set(rounds.index["round_length"])) == list(runs.ROUNDS)
     assert {run.arguments.options.round_length for run in rounds.runs} == set(runs.ROUNDS)
+    assert set(rounds.index["jobs_per_hour"]) == set(size.single.rates)
     assert {run.arguments.options.preemption_overhead for run in rounds.runs} == {0.0}
 
 
@@ -159,8 +161,10 @@ def test_fifo_inside_serves_the_first_jobs(throughputs: Throughputs) -> None:
 
 
 def test_solve_times_have_a_row_each(throughputs: Throughputs) -> None:
-    found = policies.solve_times(throughputs, {"las-het": (4, 8), "las-het-ss": (4,)})
-    assert found[["policy", "jobs"]].to_numpy().tolist() == [["las-het", 4], ["las-het", 8], ["las-het-ss", 4]]
+    found = policies.solve_times(throughputs, {"las-het": (4, 8), "las-het-ss": (4,)}, apart=(8, 16))
+    assert found[["policy", "jobs", "variables"]].to_numpy().tolist() == [
+        ["las-het", 4, "a class"], ["las-het", 8, "a class"], ["las-het", 8, "a job"], ["las-het-ss", 4, "a class"],
+    ]  # fmt: skip
     assert (found["seconds"] > 0).all()
     assert all(set(sizes) <= set(POLICIES) for sizes in policies.SOLVES.values())
 
@@ -170,6 +174,16 @@ def test_crowd_offers_pairs_only_where_asked(throughputs: Throughputs) -> None:
     assert len(alone.pairs) == 0 < len(shared.pairs) <= 66
     assert shared.pair_throughput.shape == (len(shared.pairs), 2, 3)
     assert alone.workers.tolist() == [3, 3, 3] and np.bincount(alone.entity).tolist() == [4, 4, 4]
+
+
+def test_colocation_is_relative_to_each_job_alone(throughputs: Throughputs) -> None:
+    found = tables.colocation(throughputs, "p100")
+    assert len(found) == 26**2
+    cells = found.pivot_table(index="job", columns="beside", values="normalized", sort=False, dropna=False)
+    assert (cells.isna() == cells.isna().T).all(axis=None) and 0 < cells.isna().sum(axis=None) < 26**2
+    a, b = throughputs.kind("A3C", 1), throughputs.kind("CycleGAN", 1)
+    together = throughputs.pairs(np.array([a]), np.array([b]))[0, 0, 1]
+    assert cells.loc["A3C", "CycleGAN"] == together / throughputs.alone("A3C", 1)[1]
 
 
 def test_speeds_name_the_best_types(throughputs: Throughputs) -> None:
