@@ -74,7 +74,8 @@ def measured(
         if (result := read_entry(folder, key)) is not None:
             values[key] = measure(result)
     missing = {key: run for key, run in distinct.items() if key not in values}
-    _compute(missing, distinct, folder, progress, lambda key, result: values.update({key: measure(result)}))
+    word = "simulating" if progress else None
+    _compute(missing, distinct, folder, word, lambda key, result: values.update({key: measure(result)}))
     return [values[key] for key in keys]
 
 
@@ -84,7 +85,26 @@ def fill(runs: Sequence[Work]) -> None:
     missing = {key: run for key, run in distinct.items() if not entry(CACHE, key).exists()}
     if sentence := announcement(list(missing.values()), computing.place.processes):
         print(sentence, flush=True)
-    _compute(missing, distinct, CACHE, True, None)
+    for word, keys in stages(missing).items():
+        _compute({key: missing[key] for key in keys}, distinct, CACHE, word, None)
+
+
+def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
+    """In which order runs are computed, so that no two processes compile the same code at the same time.
+
+    First one run of each simulator, then one of each policy that is compiled for itself, then all others; by what the
+    progress bar says meanwhile.
+    """
+    simulators: dict[tuple[str, ...], str] = {}
+    policies: dict[tuple[str, ...], str] = {}
+    for key, run in missing.items():
+        simulators.setdefault(run.rooms, key)
+        policies.setdefault(run.compiled, key)
+    first = list(simulators.values())
+    second = [key for key in policies.values() if key not in first]
+    taken = {*first, *second}
+    rest = [key for key in missing if key not in taken]
+    return {"compiling simulators": first, "compiling policies": second, "simulating": rest}
 
 
 def announcement(runs: Sequence[Work], jobs: int) -> str:
@@ -102,17 +122,17 @@ def _compute(
     missing: Mapping[str, Work],
     asked: Mapping[str, Work],
     folder: Path,
-    progress: bool,
+    word: str | None,
     take: Callable[[str, Value], None] | None,
 ) -> None:
-    """Compute runs and publish their results; hand each to `take` if somebody wants to see it."""
+    """Compute runs and publish their results, with a progress bar if there is a word for it; hand each to `take`."""
     if not missing:
         return
     failures: list[Outcome] = []
     # in parts, because Dask ships each large one once
     calls = [(key, run.rooms, run.kept, *run.call) for key, run in missing.items()]
     common = {id(part): part for run in missing.values() for part in run.large}.values()
-    bar = tqdm(total=len(missing), desc="simulating", unit="run", disable=not progress)
+    bar = tqdm(total=len(missing), desc=word, unit="run", disable=word is None)
     with bar, closing(parallel_stream(compute, calls, common)) as outcomes:
         for outcome in outcomes:
             if outcome.error is not None:

@@ -194,4 +194,4 @@ class Policy:
     @property
     def expected(self) -> float:
         """Time that it is likely to take, more where there are pairs [s for a job of a workload]."""
-        return 0.04 if self.space_sharing else 0.006
+        return 0.003 if self.space_sharing else 0.0008

@@ -18,7 +18,7 @@ from astraea.core.metrics import summary
 from astraea.core.statistics import ecdf
 from astraea.experiments import run as run_module
 from astraea.experiments.archive import FOLLOWING, following, pack, reduced, unpack
-from astraea.experiments.cache import fill, measured
+from astraea.experiments.cache import fill, measured, stages
 from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
@@ -139,3 +139,13 @@ def test_filling_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("astraea.experiments.cache.compute", None)
     fill([call()])
     assert measured([call()], len, progress=False) == [3]
+
+
+def test_the_same_code_is_compiled_by_one_process() -> None:
+    runs: dict[str, Run | Call] = {f"fifo {seed}": Run(tiny(), FOUR, get_policy("fifo"), seed) for seed in (0, 1)}
+    runs |= {"astraea 0": Run(tiny(), FOUR, get_policy("astraea")), "table": call(), "again": call(4)}
+    assert stages(runs) == {
+        "compiling simulators": ["fifo 0", "table"],
+        "compiling policies": ["astraea 0"],
+        "simulating": ["fifo 1", "again"],
+    }
