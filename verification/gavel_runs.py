@@ -37,11 +37,17 @@ POLICIES: Final[dict[str, Policy]] = {
     "isolated": get_policy("isolated"),
     "max_min_fairness": interior_point("las"),
     "max_min_fairness_perf": interior_point("las-het"),
-    "max_min_fairness_water_filling_perf": get_policy("las-het-water-filling"),
+    "max_min_fairness_water_filling_perf": interior_point("las-het"),
     "min_total_duration": interior_point("makespan"),
     "min_total_duration_perf": interior_point("makespan-het"),
 }
-"""Their names -> the same here, of several optima the one in the middle (`interior_point`)."""
+"""Their names -> the same here, of several optima the one in the middle (`interior_point`).
+
+Their water filling ends after its first step, which is LAS: where their search for bottlenecks raises an error, all jobs
+count as bottlenecked. In their results 113 of 216 jobs end in the same second under both, and 213 within 5 %. Filled to
+the end (`las-het-water-filling`), averages are within 3 % of theirs, and the makespan of `medium_test`, which one of 20
+jobs decides, is 6.8 % longer.
+"""
 
 CLOSE: Final = 0.05
 """Relative difference of average JCT and makespan that counts as agreement: optima are seldom unique."""
