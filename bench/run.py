@@ -44,8 +44,8 @@ class Size(NamedTuple):
     jobs: int | None = None  # the first so many of each workload; all if None
     policies: tuple[str, ...] = tuple(POLICIES)
     copies: tuple[int, ...] = (1, 3, 7, 23)  # of synthetic Philly, for the growth curve
-    solves: tuple[int, ...] = (256, 1024, 2048)  # jobs in Gavel's programs
-    until: int = 5000  # job at which Gavel's simulations end
+    solves: tuple[int, ...] = (256, 1024, 4096)  # jobs in Gavel's programs
+    until: int = 2000  # job at which Gavel's simulations end
     plans: tuple[int, ...] = (250, 500, 1000)  # jobs of the market
     apps: int = 100  # of Themis
 
@@ -170,8 +170,13 @@ def measure(size: Size, *, quick: bool = False) -> list[str]:
     """Measure everything; lines of a page."""
     peak = peak_memory("astraea", size.jobs)  # first: a process starts with the peak of the one that made it
     fits = [f"{name} {fitting(name, size):.1f} s" for name in ("venus", "philly")]
+    trace, cluster = reference_workload() or (synthesize("philly"), Cluster(210))
+    trace = trace.head(size.jobs or len(trace))
+    unit = median_seconds(lambda: simulate(trace, cluster, "astraea"), size.runs)[0]
     lines = [
         "# Measured by `make bench`",
+        "",
+        f"1 T, the time of {len(trace):,} jobs of {trace.name} under ASTRAEA, is {unit:.3f} s here.",
         "",
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
         f"one core, median of {size.runs} runs [smallest .. largest], after compilation.",
@@ -197,7 +202,7 @@ def measure(size: Size, *, quick: bool = False) -> list[str]:
 
     runs = min(size.runs, gavel_programs.RUNS)
     for title, table in (
-        ("Gavel", gavel_programs.lines(size.solves, size.until, runs)),
+        ("Gavel", gavel_programs.lines(size.solves, size.until, runs, unit)),
         ("The market of [Wang2023]", market.lines(size.plans, runs)),
         ("Themis in its own setting", themis_apps.lines(size.apps, runs)),
     ):
