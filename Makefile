@@ -18,11 +18,11 @@ figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=s
 	    $${ONLY:+--only "$$ONLY"} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
 
 test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
-	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadscope
+	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
 	$(BIN)/pytest -q --nbval notebooks --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 
 smoke: $(STAMP) ## two minutes: the quick tests, and the figures of the small synthetic Venus into build/
-	MPLBACKEND=Agg $(BIN)/pytest -q -x -m "not slow" -n $(WORKERS) --dist loadscope
+	MPLBACKEND=Agg $(BIN)/pytest -q -x -m "not slow" -n $(WORKERS) --dist loadfile
 	$(BIN)/astraea figures --scale small --trace venus
 
 data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly for another one)

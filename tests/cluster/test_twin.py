@@ -18,7 +18,7 @@ from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
 
-WORKLOADS = 40
+WORKLOADS = 45
 """Random workloads for each policy and set of options."""
 
 VARIANTS: dict[str, tuple[str, dict[str, float]]] = {
@@ -54,7 +54,7 @@ job = st.builds(
 )
 cases = st.fixed_dictionaries(
     {
-        "jobs": st.lists(job, min_size=3, max_size=12).map(lambda jobs: sorted(jobs, key=lambda j: j.submit)),
+        "jobs": st.lists(job, min_size=8, max_size=20).map(lambda jobs: sorted(jobs, key=lambda j: j.submit)),
         "nodes": st.integers(2, 4),
         "gpus_per_node": st.sampled_from([2, 4, 4]),
         "tenant_weights": st.tuples(*[st.sampled_from([1, 2, 3])] * 3),
