@@ -44,9 +44,9 @@ POLICIES: Final[dict[str, Policy]] = {
 """Their names -> the same here, of several optima the one in the middle (`interior_point`).
 
 Their water filling ends after its first step, which is LAS: where their search for bottlenecks raises an error, all
-jobs count as bottlenecked. In their results 113 of 216 jobs end in the same second under both, and 213 within 5 %. Filled to
-the end (`las-het-water-filling`), averages are within 3 % of theirs, and the makespan of `medium_test`, which one of 20
-jobs decides, is 6.8 % longer.
+jobs count as bottlenecked. In their results 113 of 216 jobs end in the same second under both, and 213 within 5 %.
+Filled to the end (`las-het-water-filling`), averages are within 3 % of theirs, and the makespan of `medium_test`, which
+one of 20 jobs decides, is 6.8 % longer.
 """
 
 CLOSE: Final = 0.05
