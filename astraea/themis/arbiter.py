@@ -68,7 +68,7 @@ class Arbiter:
 
     def _count(self) -> None:
         """Integrals of the number N of active apps and of 1/N of the GPUs, up to now."""
-        if self.agents:
+        if self.agents and self.now > self._active_until:
             self._app_seconds += len(self.agents) * (self.now - self._active_until)
             self._share_seconds += self.gpus / len(self.agents) * (self.now - self._active_until)
         self._active_until = self.now
@@ -106,6 +106,11 @@ class Arbiter:
         """Agents with a job that waits for GPUs, in order of arrival."""
         return [agent for agent in self.agents if agent.wants()]
 
+    def in_need(self) -> list[Agent]:
+        """Those of them for whose gang there are GPUs on offer."""
+        offered = self.offered()
+        return [agent for agent in self.agents if agent.app.gang <= offered and agent.wants()]
+
     def rho(self, agent: Agent) -> float:
         """Finish-time fairness that an agent reports: if it has 1/N of the cluster from now on."""
         left, total = agent.outlook(self.now)
@@ -121,10 +126,9 @@ class Arbiter:
         left, total = agent.outlook(self.now)
         alone = isolated(total, self.gpus / self.contention(agent) / agent.app.gang)
         near = sum(lot.is_local for lot in agent.lots)
-        has = (near + local, len(agent.lots) - near + spread)
-        lasts = finish(left, has[0].astype(np.float64), has[1].astype(np.float64), agent.app.slowdown)
-        nothing = min(self.lease_term, alone) + finish(left, np.ones(1), np.zeros(1), 1.0)[0]
-        lasts = np.where(has[0] + has[1] > 0, lasts, nothing)
+        lasts = finish(left, near + local, len(agent.lots) - near + spread, agent.app.slowdown)
+        if not agent.lots:
+            lasts[local + spread == 0] = min(self.lease_term, alone) + isolated(left, 1.0)
         return (self.now - agent.app.arrival + lasts) / alone * self.lies.get(agent.index, 1.0)
 
     def give(self, agent: Agent, where: Where = "any") -> bool:
@@ -204,7 +208,15 @@ def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") ->
             pass
 
 
+def worst_first(arbiter: Arbiter) -> list[Agent]:
+    """Agents of apps that want GPUs, by the rho that they report; all are asked, as agents learn when they are."""
+    for agent in arbiter.agents:
+        if not agent.wants():
+            agent.length(agent.progress(arbiter.now))
+    return sorted(arbiter.wanting(), key=arbiter.rho, reverse=True)
+
+
 def best_first(arbiter: Arbiter, key: Callable[[Agent], object]) -> None:
     """Give one gang after the other to whoever has the smallest key at that moment, the earlier arrival of equals."""
-    while agents := [agent for agent in arbiter.wanting() if agent.app.gang <= arbiter.offered()]:
+    while agents := arbiter.in_need():
         arbiter.give(min(agents, key=key))  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ import numpy as np
 from astraea.core.arrays import IntArray
 from astraea.core.random import lottery, number_of_bidders
 from astraea.themis.agent import Agent
-from astraea.themis.arbiter import Arbiter, all_it_wants
+from astraea.themis.arbiter import Arbiter, all_it_wants, worst_first
 from astraea.themis.auction import Bid, auction
 
 F: Final = 0.8
@@ -38,11 +38,6 @@ def themis(arbiter: Arbiter, f: float = F) -> None:
     n = number_of_bidders(len(wanting), f)
     hold_auction(arbiter, wanting[:n])
     give_leftovers(arbiter, wanting[n:])
-
-
-def worst_first(arbiter: Arbiter) -> list[Agent]:
-    """Agents of apps that want GPUs, by the rho that they report; all are asked, as agents learn when they are."""
-    return [agent for agent in sorted(arbiter.agents, key=arbiter.rho, reverse=True) if agent.wants()]
 
 
 def hold_auction(
