@@ -34,6 +34,11 @@ Pieces = tuple[tuple[int, int], ...]
 """(machine, GPUs) of one lot."""
 
 
+def taken_by(sizes: tuple[int, ...], gang: int, *, local: bool) -> IntArray:
+    """Lots of each size that a gang takes up, shape (sizes,); a spread gang is made of the smallest ones."""
+    return np.array([gang // s if s <= gang and (local or s == sizes[0]) else 0 for s in sizes], np.int64)
+
+
 class Arbiter:
     """The state of the cluster at one round.
 
@@ -51,7 +56,7 @@ class Arbiter:
         self.taken_back: dict[int, list[Lot]] = {}  # lots whose lease ends at this round, by app
         gangs = sorted({app.gang for app in workload.apps})
         unit = int(np.gcd.reduce([*gangs, *self.free]))
-        self.sizes = sorted({unit, *gangs})
+        self.sizes = tuple(sorted({unit, *gangs}))
         self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
         self._at_arrival: dict[int, tuple[float, float]] = {}
 
@@ -96,11 +101,11 @@ class Arbiter:
 
     def room(self) -> IntArray:
         """Lots of each size that fit on machines, shape (sizes,)."""
-        return np.array([sum(free // size for free in self.free) for size in self.sizes], np.int64)
+        return np.array([self.gangs_of(size) for size in self.sizes], np.int64)
 
-    def use(self, gang: int, *, local: bool) -> IntArray:
-        """Lots of each size that a gang takes up, shape (sizes,); a spread gang is made of the smallest ones."""
-        return np.array([gang // s if s <= gang and (local or s == self.sizes[0]) else 0 for s in self.sizes], np.int64)
+    def gangs_of(self, size: int) -> int:
+        """How many of a size fit on machines."""
+        return sum([free // size for free in self.free if free >= size])
 
     def wanting(self) -> list[Agent]:
         """Agents with a job that waits for GPUs, in order of arrival."""
@@ -159,7 +164,7 @@ class Arbiter:
             return False
         for machine, gpus in pieces:
             self.free[machine] -= gpus
-        until = ROUND * np.ceil((self.now + self.lease_term) / ROUND - 1e-9)  # leases end at rounds
+        until = float(ROUND * np.ceil((self.now + self.lease_term) / ROUND - 1e-9))  # leases end at rounds
         lot = Lot(pieces, job, self.now, until, np.inf, np.inf)
         agent.start(lot, job, self.now, overhead)
         agent.lots.append(lot)
@@ -175,12 +180,14 @@ class Arbiter:
 
     def _on_one(self, gang: int) -> Pieces | None:
         """The machine on which it leaves least free, rather one whose free GPUs nobody just had."""
+        if max(self.free) < gang:
+            return None
         wished = [0] * len(self.free)
         for lot in chain.from_iterable(self.taken_back.values()):
             for machine, gpus in lot.pieces:
                 wished[machine] += gpus
-        fits = [(wished[m] + gang > free, free, m) for m, free in enumerate(self.free) if free >= gang]
-        return ((min(fits)[2], gang),) if fits else None
+        best = min([(wished[m] + gang > free, free, m) for m, free in enumerate(self.free) if free >= gang])
+        return ((best[2], gang),)
 
     def _on_many(self, gang: int) -> Pieces:
         """The machines with least free."""

@@ -6,6 +6,7 @@ some are on offer and somebody wants some.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 
@@ -91,7 +92,7 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
                 _finish_jobs(arbiter)
             else:
                 arbiter.arrive(to_come.pop())
-            look_at = min(look_at, ROUND * np.ceil(now / ROUND))
+            look_at = min(look_at, ROUND * math.ceil(now / ROUND))
         else:
             _hold_round(arbiter, policy)
             is_waiting = bool(arbiter.in_need())
