@@ -74,6 +74,7 @@ class Agent:
         self.overhead = 0.0  # of all gangs together [s]
         self._random = np.random.default_rng([seed, index])
         self._lengths: dict[int, tuple[int, float]] = {}  # of each job: epochs seen, epochs until it converges
+        self._due: float | None = None
         self._factor = 1.0  # error of the last estimate
         self._foreseen: tuple[list[float], list[Phase], list[Phase]] = ([], [], [])  # from which epochs, and what
 
@@ -84,7 +85,13 @@ class Agent:
     def waiting(self) -> list[int]:
         """Jobs of this rung that are not done and not running, the one that is furthest behind first."""
         running = {lot.job for lot in self.lots}
-        return sorted((j for j in self.todo if j not in running), key=self.epochs.__getitem__)
+        return sorted([j for j in self.todo if j not in running], key=self.epochs.__getitem__)
+
+    def due(self) -> float:
+        """When the next of its jobs will have reached the end of its rung [s]; inf if none runs."""
+        if self._due is None:
+            self._due = min([lot.done for lot in self.lots], default=np.inf)
+        return self._due
 
     def progress(self, now: float) -> list[float]:
         """Epochs that each job has had by now."""
@@ -107,6 +114,7 @@ class Agent:
 
     def start(self, lot: Lot, job: int, now: float, overhead: float = 0.0) -> None:
         """Run a job on a lot; it makes no progress for the overhead [s]."""
+        self._due = None
         self.overhead += overhead
         lot.job, lot.ready = job, now + overhead
         lot.done = lot.ready + (self.target[job] - self.epochs[job]) * self.pace(lot)
@@ -114,6 +122,7 @@ class Agent:
 
     def stop(self, lot: Lot, now: float) -> None:
         """Give up a lot; its job, if it has one, keeps its progress."""
+        self._due = None
         if lot.job != NO_JOB:
             self.epochs[lot.job] = self.had(lot, now)
             self.overhead -= max(0.0, lot.ready - now)
@@ -129,7 +138,7 @@ class Agent:
         done = {lot.job: lot for lot in self.lots if lot.done <= now}
         for job, lot in done.items():
             self.epochs[job] = float(self.target[job])
-            lot.job, lot.done = NO_JOB, np.inf
+            lot.job, lot.done, self._due = NO_JOB, np.inf, None
         self.todo = [job for job in self.todo if job not in done]
         while not self.is_done and not self.todo:
             self._next_rung()

@@ -130,7 +130,7 @@ class Arbiter:
         """
         left, total = agent.outlook(self.now)
         alone = isolated(total, self.gpus / self.contention(agent) / agent.app.gang)
-        near = sum(lot.is_local for lot in agent.lots)
+        near = sum([lot.is_local for lot in agent.lots])
         lasts = finish(left, near + local, len(agent.lots) - near + spread, agent.app.slowdown)
         if not agent.lots:
             lasts[local + spread == 0] = min(self.lease_term, alone) + isolated(left, 1.0)

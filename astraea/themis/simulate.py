@@ -83,7 +83,7 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
     """Event by event until every app is done."""
     to_come, look_at, fruitless = agents[::-1], np.inf, 0
     while to_come or arbiter.agents:
-        done = min([lot.done for agent in arbiter.agents for lot in agent.lots], default=np.inf)
+        done = min([agent.due() for agent in arbiter.agents], default=np.inf)
         ends = min([agent.lots[0].until for agent in arbiter.agents if agent.lots], default=np.inf)  # first given
         arrival = to_come[-1].app.arrival if to_come else np.inf
         arbiter.now = now = min(done, arrival, look_at, ends)
@@ -109,7 +109,7 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
 def _finish_jobs(arbiter: Arbiter) -> None:
     """Jobs that reach the end of their rung now; lots that their app has no use for are on offer again."""
     for agent in arbiter.agents.copy():
-        if any([lot.done <= arbiter.now for lot in agent.lots]):
+        if agent.due() <= arbiter.now:
             for lot in agent.finish_jobs(arbiter.now, RESTART):
                 arbiter.take_back(agent, lot)
             if agent.is_done:
