@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from typing import Any, Final
 
 import pandas as pd
@@ -69,6 +70,9 @@ class Result:
     def makespan(self) -> float:
         """End of the last job on the trace's clock [s]."""
         return float(self.jobs["end_time"].max())
+
+
+version = cache(metadata.version)  # which reads files
 
 
 def provenance(inputs: Mapping[str, Any], *packages: str, source: str = "") -> dict[str, Any]:

@@ -7,6 +7,7 @@ occupies slots a + 1 to a + d and completes at time a + d.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -110,7 +111,7 @@ class Market:
     worker_quota: IntArray
     ps_quota: IntArray
 
-    @property
+    @cached_property
     def speed(self) -> FloatArray:
         """Mini-batches that one worker of each job trains in a slot, shape (n, 2) (Eq. 1).
 
@@ -137,8 +138,7 @@ class Market:
 
     def ps_needed(self, most: int) -> IntArray:
         """Fewest parameter servers on one server that serve 0, 1, ..., `most` workers on other servers (3i)."""
-        exact = np.arange(most + 1) * self.worker_bandwidth / self.ps_bandwidth
-        return np.asarray(np.maximum(np.ceil(exact * (1 - NEARLY)), 1), np.int64)
+        return _ps_needed(self.worker_bandwidth, self.ps_bandwidth, most)
 
     @property
     def has_room(self) -> bool:
@@ -149,6 +149,12 @@ class Market:
         elsewhere = self.workers.sum() > self.workers
         beside = (self.workers > 0) & (self.ps > 0)
         return bool((beside | (elsewhere & (self.ps >= self.ps_needed(1)[1]))).any())
+
+
+@lru_cache(maxsize=1024)
+def _ps_needed(worker_bandwidth: float, ps_bandwidth: float, most: int) -> IntArray:
+    exact = np.arange(most + 1) * worker_bandwidth / ps_bandwidth
+    return np.asarray(np.maximum(np.ceil(exact * (1 - NEARLY)), 1), np.int64)
 
 
 def checked(market: Market) -> Market:

@@ -12,11 +12,13 @@ times an error that is drawn for every new estimate. Before the first epoch it i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
 from astraea.themis.apps import App, Phase, rungs, survivors
 from astraea.themis.loss_curves import estimated_length
 
@@ -53,8 +55,9 @@ class Agent:
 
     def __init__(self, index: int, app: App, error: float, seed: int) -> None:
         self.index, self.app, self.error = index, app, error
+        self.loss = [loss.tolist() for loss in app.loss]
         self.lots: list[Lot] = []
-        self.rungs = rungs(len(app.loss), app.tuner)
+        self.rungs = tuple(rungs(len(app.loss), app.tuner))
         self.rung = 0
         self.is_done = False
         self.jobs = list(range(len(app.loss)))  # of this rung
@@ -71,17 +74,31 @@ class Agent:
         self.overhead = 0.0  # of all gangs together [s]
         self._random = np.random.default_rng([seed, index])
         self._lengths: dict[int, tuple[int, float]] = {}  # of each job: epochs seen, epochs until it converges
+        self._due: float | None = None
         self._factor = 1.0  # error of the last estimate
-        self._foreseen: tuple[float, list[Phase], list[Phase]] = (-1.0, [], [])
+        self._foreseen: tuple[list[float], list[Phase], list[Phase]] = ([], [], [])  # from which epochs, and what
 
     def wants(self) -> int:
-        """How many gangs more it could use."""
-        return len(self.todo) - sum(lot.job != NO_JOB for lot in self.lots)
+        """How many gangs more it could use; every lot has a job, but while `finish_jobs` looks for another one."""
+        return len(self.todo) - len(self.lots)
 
     def waiting(self) -> list[int]:
         """Jobs of this rung that are not done and not running, the one that is furthest behind first."""
         running = {lot.job for lot in self.lots}
-        return sorted((j for j in self.todo if j not in running), key=self.epochs.__getitem__)
+        return sorted([j for j in self.todo if j not in running], key=self.epochs.__getitem__)
+
+    def due(self) -> float:
+        """When the next of its jobs will have reached the end of its rung [s]; inf if none runs."""
+        if self._due is None:
+            self._due = min([lot.done for lot in self.lots], default=np.inf)
+        return self._due
+
+    def progress(self, now: float) -> list[float]:
+        """Epochs that each job has had by now."""
+        had = self.epochs.copy()
+        for lot in self.lots:
+            had[lot.job] = self.had(lot, now)
+        return had
 
     def had(self, lot: Lot, now: float) -> float:
         """Epochs that the job on a lot has had by now."""
@@ -97,6 +114,7 @@ class Agent:
 
     def start(self, lot: Lot, job: int, now: float, overhead: float = 0.0) -> None:
         """Run a job on a lot; it makes no progress for the overhead [s]."""
+        self._due = None
         self.overhead += overhead
         lot.job, lot.ready = job, now + overhead
         lot.done = lot.ready + (self.target[job] - self.epochs[job]) * self.pace(lot)
@@ -104,6 +122,7 @@ class Agent:
 
     def stop(self, lot: Lot, now: float) -> None:
         """Give up a lot; its job, if it has one, keeps its progress."""
+        self._due = None
         if lot.job != NO_JOB:
             self.epochs[lot.job] = self.had(lot, now)
             self.overhead -= max(0.0, lot.ready - now)
@@ -119,7 +138,7 @@ class Agent:
         done = {lot.job: lot for lot in self.lots if lot.done <= now}
         for job, lot in done.items():
             self.epochs[job] = float(self.target[job])
-            lot.job, lot.done = NO_JOB, np.inf
+            lot.job, lot.done, self._due = NO_JOB, np.inf, None
         self.todo = [job for job in self.todo if job not in done]
         while not self.is_done and not self.todo:
             self._next_rung()
@@ -127,10 +146,9 @@ class Agent:
             if job in self.todo:
                 self.start(lot, job, now)
         for lot in done.values():
-            if lot.job == NO_JOB and self.wants():
-                job = self.waiting()[0]
-                self.start(lot, job, now, restart if self.has_run[job] else 0.0)
-        self._foreseen = (-1.0, [], [])
+            if lot.job == NO_JOB and (waiting := self.waiting()):
+                self.start(lot, waiting[0], now, restart if self.has_run[waiting[0]] else 0.0)
+        self._foreseen = ([], [], [])
         self.asked.append((now, self.app.gang * len(self.todo)))
         return [lot for lot in done.values() if lot.job == NO_JOB]
 
@@ -148,32 +166,25 @@ class Agent:
 
     def rung_work(self, had: list[float]) -> float:
         """Work done in this rung [gang-s]."""
-        return self.app.epoch * sum(had[j] - self.before[j] for j in self.jobs)
+        return self.app.epoch * sum([had[j] - self.before[j] for j in self.jobs])
 
     def outlook(self, now: float) -> tuple[list[Phase], list[Phase]]:
         """Estimates of what is left, rung by rung from this one on, and of the whole exploration."""
-        if self._foreseen[0] == now:
-            return self._foreseen[1:]
-        had = self.epochs.copy()
-        for lot in self.lots:
-            had[lot.job] = self.had(lot, now)
-        length = self.length(had)
-        left, before = [], 0.0
-        for r, (count, epochs) in enumerate(self.rungs[self.rung :], self.rung):
+        had = self.progress(now)
+        if had != self._foreseen[0]:
+            length = self.length(had)
+            (count, epochs), *_ = self.rungs[self.rung :]
             end = min(epochs, length) if count > 1 else length
-            if r == self.rung:  # a job that outlives its estimate needs another epoch
-                work = sum(end - had[j] if had[j] < end else 1.0 for j in self.todo)
-            else:
-                work = count * max(end - before, 0.0)
-            left.append(Phase(count, work * self.app.epoch * self._factor))
-            before = max(end, before)
-        total = [*self.past, Phase(left[0].jobs, self.rung_work(had) + left[0].work), *left[1:]]
-        self._foreseen = (now, left, total)
-        return left, total
+            # a job that outlives its estimate needs another epoch
+            work = sum([end - had[j] if had[j] < end else 1.0 for j in self.todo]) * self.app.epoch * self._factor
+            later = to_come(self.rungs[self.rung :], length, self.app.epoch, self._factor)
+            total = [*self.past, Phase(count, self.rung_work(had) + work), *later]
+            self._foreseen = (had, [Phase(count, work), *later], total)
+        return self._foreseen[1:]
 
     def length(self, had: list[float]) -> float:
         """Estimated epochs of the job that looks best so far."""
-        seen = [(self.app.loss[j][int(had[j]) - 1], j) for j in self.jobs if had[j] >= 1]
+        seen = [(self.loss[j][int(had[j]) - 1], j) for j in self.jobs if had[j] >= 1]
         if not seen:
             return float(self.app.tuner.longest)
         best = min(seen)[1]
@@ -184,17 +195,32 @@ class Agent:
         return max(self._lengths[best][1], epochs)
 
 
+@lru_cache(maxsize=1024)
+def to_come(rungs: tuple[tuple[int, int], ...], length: float, epoch: float, factor: float) -> list[Phase]:
+    """Estimates of all rungs but the first, if the best job converges after `length` epochs."""
+    ends = [min(epochs, length) if count > 1 else length for count, epochs in rungs]
+    return [
+        Phase(count, count * (end - before) * epoch * factor)
+        for (count, _), before, end in zip(rungs[1:], ends[:-1], ends[1:], strict=True)
+    ]
+
+
 def isolated(phases: list[Phase], gangs: float) -> float:
     """Time that the phases take with room for so many gangs, a fraction too, all on one machine [s]."""
-    return sum(phase.work / min(phase.jobs, gangs) for phase in phases)
+    return sum([work / (jobs if jobs < gangs else gangs) for jobs, work in phases])
 
 
-def finish(phases: list[Phase], local: FloatArray, spread: FloatArray, slowdown: float) -> FloatArray:
+def finish(phases: list[Phase], local: IntArray, spread: IntArray, slowdown: float) -> FloatArray:
     """Time that the phases take on so many gangs on one machine each and on so many spread ones [s]; inf with none."""
+    return np.asarray(_finish(np.array(phases), local, spread, slowdown))
+
+
+@compiled
+def _finish(phases: FloatArray, local: IntArray, spread: IntArray, slowdown: float) -> FloatArray:
     out = np.zeros(len(local))
-    for phase in phases:
-        near = np.minimum(local, phase.jobs)
-        rate = near + np.minimum(spread, phase.jobs - near) / slowdown
-        with np.errstate(divide="ignore"):
-            out += phase.work / rate if phase.work > 0 else 0.0
+    for jobs, work in phases:
+        for i in range(len(local)):
+            near = min(local[i], jobs)
+            if work > 0:
+                out[i] += work / (near + min(spread[i], jobs - near) / slowdown)
     return out

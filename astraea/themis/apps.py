@@ -8,6 +8,7 @@ will be the best, nobody knows before: the losses here are read epoch by epoch, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -62,7 +63,7 @@ class App:
     loss: tuple[FloatArray, ...]  # of each job, the loss after every epoch until it converges
     tuner: Tuner = DEFAULT_TUNER
 
-    @property
+    @cached_property
     def slowdown(self) -> float:
         """How much slower a gang on several machines is."""
         return MODELS[self.model].slowdown

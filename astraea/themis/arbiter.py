@@ -34,6 +34,11 @@ Pieces = tuple[tuple[int, int], ...]
 """(machine, GPUs) of one lot."""
 
 
+def taken_by(sizes: tuple[int, ...], gang: int, *, local: bool) -> IntArray:
+    """Lots of each size that a gang takes up, shape (sizes,); a spread gang is made of the smallest ones."""
+    return np.array([gang // s if s <= gang and (local or s == sizes[0]) else 0 for s in sizes], np.int64)
+
+
 class Arbiter:
     """The state of the cluster at one round.
 
@@ -51,7 +56,7 @@ class Arbiter:
         self.taken_back: dict[int, list[Lot]] = {}  # lots whose lease ends at this round, by app
         gangs = sorted({app.gang for app in workload.apps})
         unit = int(np.gcd.reduce([*gangs, *self.free]))
-        self.sizes = sorted({unit, *gangs})
+        self.sizes = tuple(sorted({unit, *gangs}))
         self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
         self._at_arrival: dict[int, tuple[float, float]] = {}
 
@@ -68,7 +73,7 @@ class Arbiter:
 
     def _count(self) -> None:
         """Integrals of the number N of active apps and of 1/N of the GPUs, up to now."""
-        if self.agents:
+        if self.agents and self.now > self._active_until:
             self._app_seconds += len(self.agents) * (self.now - self._active_until)
             self._share_seconds += self.gpus / len(self.agents) * (self.now - self._active_until)
         self._active_until = self.now
@@ -96,15 +101,20 @@ class Arbiter:
 
     def room(self) -> IntArray:
         """Lots of each size that fit on machines, shape (sizes,)."""
-        return np.array([sum(free // size for free in self.free) for size in self.sizes], np.int64)
+        return np.array([self.gangs_of(size) for size in self.sizes], np.int64)
 
-    def use(self, gang: int, *, local: bool) -> IntArray:
-        """Lots of each size that a gang takes up, shape (sizes,); a spread gang is made of the smallest ones."""
-        return np.array([gang // s if s <= gang and (local or s == self.sizes[0]) else 0 for s in self.sizes], np.int64)
+    def gangs_of(self, size: int) -> int:
+        """How many of a size fit on machines."""
+        return sum([free // size for free in self.free if free >= size])
 
     def wanting(self) -> list[Agent]:
         """Agents with a job that waits for GPUs, in order of arrival."""
         return [agent for agent in self.agents if agent.wants()]
+
+    def in_need(self) -> list[Agent]:
+        """Those of them for whose gang there are GPUs on offer."""
+        offered = self.offered()
+        return [agent for agent in self.agents if agent.app.gang <= offered and agent.wants()]
 
     def rho(self, agent: Agent) -> float:
         """Finish-time fairness that an agent reports: if it has 1/N of the cluster from now on."""
@@ -120,11 +130,10 @@ class Arbiter:
         """
         left, total = agent.outlook(self.now)
         alone = isolated(total, self.gpus / self.contention(agent) / agent.app.gang)
-        near = sum(lot.is_local for lot in agent.lots)
-        has = (near + local, len(agent.lots) - near + spread)
-        lasts = finish(left, has[0].astype(np.float64), has[1].astype(np.float64), agent.app.slowdown)
-        nothing = min(self.lease_term, alone) + finish(left, np.ones(1), np.zeros(1), 1.0)[0]
-        lasts = np.where(has[0] + has[1] > 0, lasts, nothing)
+        near = sum([lot.is_local for lot in agent.lots])
+        lasts = finish(left, near + local, len(agent.lots) - near + spread, agent.app.slowdown)
+        if not agent.lots:
+            lasts[local + spread == 0] = min(self.lease_term, alone) + isolated(left, 1.0)
         return (self.now - agent.app.arrival + lasts) / alone * self.lies.get(agent.index, 1.0)
 
     def give(self, agent: Agent, where: Where = "any") -> bool:
@@ -155,7 +164,7 @@ class Arbiter:
             return False
         for machine, gpus in pieces:
             self.free[machine] -= gpus
-        until = ROUND * np.ceil((self.now + self.lease_term) / ROUND - 1e-9)  # leases end at rounds
+        until = float(ROUND * np.ceil((self.now + self.lease_term) / ROUND - 1e-9))  # leases end at rounds
         lot = Lot(pieces, job, self.now, until, np.inf, np.inf)
         agent.start(lot, job, self.now, overhead)
         agent.lots.append(lot)
@@ -171,12 +180,14 @@ class Arbiter:
 
     def _on_one(self, gang: int) -> Pieces | None:
         """The machine on which it leaves least free, rather one whose free GPUs nobody just had."""
+        if max(self.free) < gang:
+            return None
         wished = [0] * len(self.free)
         for lot in chain.from_iterable(self.taken_back.values()):
             for machine, gpus in lot.pieces:
                 wished[machine] += gpus
-        fits = [(wished[m] + gang > free, free, m) for m, free in enumerate(self.free) if free >= gang]
-        return ((min(fits)[2], gang),) if fits else None
+        best = min([(wished[m] + gang > free, free, m) for m, free in enumerate(self.free) if free >= gang])
+        return ((best[2], gang),)
 
     def _on_many(self, gang: int) -> Pieces:
         """The machines with least free."""
@@ -204,7 +215,15 @@ def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") ->
             pass
 
 
+def worst_first(arbiter: Arbiter) -> list[Agent]:
+    """Agents of apps that want GPUs, by the rho that they report; all are asked, as agents learn when they are."""
+    for agent in arbiter.agents:
+        if not agent.wants():
+            agent.length(agent.progress(arbiter.now))
+    return sorted(arbiter.wanting(), key=arbiter.rho, reverse=True)
+
+
 def best_first(arbiter: Arbiter, key: Callable[[Agent], object]) -> None:
     """Give one gang after the other to whoever has the smallest key at that moment, the earlier arrival of equals."""
-    while agents := [agent for agent in arbiter.wanting() if agent.app.gang <= arbiter.offered()]:
+    while agents := arbiter.in_need():
         arbiter.give(min(agents, key=key))  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ The family of curves is this project's choice.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -83,6 +84,13 @@ def estimated_length(losses: FloatArray, tuner: Tuner) -> float:
     float
         From m + 1 to `tuner.longest`; `tuner.longest` where there are fewer than 3 losses, or they do not fall.
     """
+    return _estimate(np.asarray(losses, np.float64).tobytes(), tuner)
+
+
+@lru_cache(maxsize=2**15)
+def _estimate(seen_losses: bytes, tuner: Tuner) -> float:
+    """The same, kept: one curve is looked at in many simulations."""
+    losses = np.frombuffer(seen_losses)
     seen = len(losses)
     if seen < 3 or seen >= tuner.longest:
         return float(tuner.longest)

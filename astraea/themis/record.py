@@ -23,10 +23,11 @@ from astraea.themis.apps import Workload, course
 
 def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, Any], seconds: float) -> Result:
     """Tables and provenance of a simulation that has ended."""
-    leases = pd.DataFrame(
-        [(agent.app.gang, *lease, agent.index) for agent in agents for lease in agent.leases],
-        columns=["demand", "start", "end", "is_local", "app"],
-    ).sort_values(["start", "app", "end"], kind="stable", ignore_index=True)
+    gang, count = [agent.app.gang for agent in agents], [len(agent.leases) for agent in agents]
+    start, stop, is_local = map(np.array, zip(*(lease for agent in agents for lease in agent.leases), strict=True))
+    app = np.repeat(np.arange(len(agents)), count)
+    columns = {"demand": np.repeat(gang, count), "start": start, "end": stop, "is_local": is_local, "app": app}
+    leases = pd.DataFrame(columns).sort_values(["start", "app", "end"], kind="stable", ignore_index=True)
     asked = [Stepped(*np.array(agent.asked).T) for agent in agents]  # 0 from the end of the app on
     arrival, end = (np.array([curve.time[k] for curve in asked]) for k in (0, -1))
     active = Stepped.between(arrival, end, np.ones(len(agents)))
@@ -68,18 +69,17 @@ def app_table(
     speed = service * np.where(leases["is_local"], 1.0, 1 / slowdown)
     attained, progress = (part.groupby(leases["app"]).sum().to_numpy() for part in (service, speed))
     fair = np.array([curve.until(end[i : i + 1])[0] for i, curve in enumerate(owed)])
-    by_app = leases.groupby("app")
     return pd.DataFrame(
         {
             "job_id": names,
             "tenant": names,
             "demand": [len(app.loss) * app.gang for app in w.apps],
             "submit_time": arrival,
-            "first_start_time": by_app["start"].min().to_numpy(),
+            "first_start_time": leases.groupby("app")["start"].min().to_numpy(),
             "end_time": end,
             "duration": duration,
             "jct": jct,
-            "queueing_delay": np.maximum(jct - np.array([_busy(part) for _, part in by_app]), 0.0),
+            "queueing_delay": np.maximum(jct - np.array([_busy(agent) for agent in agents]), 0.0),
             "slowdown": jct / duration,
             "attained_service": attained,
             "fair_service": fair,
@@ -105,29 +105,25 @@ def _owed(gpus: int, asked: Stepped, active: Stepped) -> Stepped:
     return Stepped(time, np.minimum(asked.at(time), gpus / np.maximum(active.at(time), 1.0)))
 
 
-def _busy(leases: pd.DataFrame) -> float:
-    """Time in which at least one of these leases runs [s]."""
-    starts, ends = leases["start"].to_numpy(), np.maximum.accumulate(leases["end"].to_numpy())
+def _busy(agent: Agent) -> float:
+    """Time in which at least one of its leases runs [s]."""
+    starts, ends, _ = np.array(sorted(agent.leases)).T
+    ends = np.maximum.accumulate(ends)
     return float(ends[-1] - starts[0] - np.maximum(starts[1:] - ends[:-1], 0.0).sum())
 
 
 def _timeline(agents: list[Agent], asked: list[Stepped], owed: list[Stepped], last: float) -> pd.DataFrame:
     """`Result.timeline` up to the last whole hour before `last`."""
     hours: FloatArray = np.arange(int(last // HOUR) + 1, dtype=np.float64) * HOUR
-    parts = []
-    for agent, wanted, share in zip(agents, asked, owed, strict=True):
+    numbers = np.empty((4, len(hours), len(agents)))
+    for i, (agent, wanted, share) in enumerate(zip(agents, asked, owed, strict=True)):
         start, end, _ = np.array(agent.leases).T
         held = Stepped.between(start, end, np.full(len(start), float(agent.app.gang)))
-        columns = {
-            "time": hours,
-            "tenant": agent.app.name,
-            "attained_service": held.until(hours),
-            "fair_service": share.until(hours),
-            "held": held.at(hours),
-            "waiting": wanted.at(hours) - held.at(hours),
-        }
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts).sort_values("time", kind="stable", ignore_index=True)
+        now = held.at(hours)
+        numbers[:, :, i] = held.until(hours), share.until(hours), now, wanted.at(hours) - now
+    tenant = np.tile(np.array([agent.app.name for agent in agents], dtype=object), len(hours))
+    columns = zip(("attained_service", "fair_service", "held", "waiting"), numbers.reshape(4, -1), strict=True)
+    return pd.DataFrame({"time": np.repeat(hours, len(agents)), "tenant": tenant, **dict(columns)})
 
 
 def workload_digest(w: Workload) -> str:

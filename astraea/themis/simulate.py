@@ -6,6 +6,7 @@ some are on offer and somebody wants some.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 
@@ -82,19 +83,19 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
     """Event by event until every app is done."""
     to_come, look_at, fruitless = agents[::-1], np.inf, 0
     while to_come or arbiter.agents:
-        lots = [lot for agent in arbiter.agents for lot in agent.lots]
-        done = min((lot.done for lot in lots), default=np.inf)
+        done = min([agent.due() for agent in arbiter.agents], default=np.inf)
+        ends = min([agent.lots[0].until for agent in arbiter.agents if agent.lots], default=np.inf)  # first given
         arrival = to_come[-1].app.arrival if to_come else np.inf
-        arbiter.now = now = min(done, arrival, look_at, min((lot.until for lot in lots), default=np.inf))
+        arbiter.now = now = min(done, arrival, look_at, ends)
         if min(done, arrival) <= now:
             if done <= now:
                 _finish_jobs(arbiter)
             else:
                 arbiter.arrive(to_come.pop())
-            look_at = min(look_at, ROUND * np.ceil(now / ROUND))
+            look_at = min(look_at, ROUND * math.ceil(now / ROUND))
         else:
             _hold_round(arbiter, policy)
-            is_waiting = any(agent.app.gang <= arbiter.offered() for agent in arbiter.wanting())
+            is_waiting = bool(arbiter.in_need())
             look_at = now + ROUND if is_waiting else np.inf
             is_idle = not (to_come or any(agent.lots for agent in arbiter.agents))
             fruitless = fruitless + 1 if is_waiting and is_idle else 0
@@ -108,7 +109,7 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
 def _finish_jobs(arbiter: Arbiter) -> None:
     """Jobs that reach the end of their rung now; lots that their app has no use for are on offer again."""
     for agent in arbiter.agents.copy():
-        if any(lot.done <= arbiter.now for lot in agent.lots):
+        if agent.due() <= arbiter.now:
             for lot in agent.finish_jobs(arbiter.now, RESTART):
                 arbiter.take_back(agent, lot)
             if agent.is_done:

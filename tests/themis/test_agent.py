@@ -10,7 +10,7 @@ from themis_small import app, arbiter_of, falling, gangs, given, next_round, wor
 
 from astraea.themis.agent import REFIT, Agent, finish, isolated
 from astraea.themis.apps import App, Phase, Tuner, course
-from astraea.themis.arbiter import Arbiter
+from astraea.themis.arbiter import Arbiter, taken_by
 from astraea.themis.loss_curves import estimated_length
 
 HALVING = Tuner(first=2, eta=2, tolerance=5e-4, longest=8)
@@ -403,7 +403,7 @@ def test_what_fits_can_be_counted(sizes: tuple[int, ...], machines: tuple[int, .
             continue
         arbiter = arbiter_of(workload(apps, *machines))
         use = sum(
-            n * arbiter.use(gang, local=True) + s * arbiter.use(gang, local=False)
+            n * taken_by(arbiter.sizes, gang, local=True) + s * taken_by(arbiter.sizes, gang, local=False)
             for gang, n, s in zip(sizes, local, spread, strict=True)
         )
         lots = [gang for gang, n in zip(sizes, local, strict=True) for _ in range(n)]

@@ -36,7 +36,7 @@ def _choose(fits: BoolArray, state: State) -> Schedule | None:
     for tenant in tenants:
         if start := first_that_fits(state, tenant, partial(_guaranteed, state)):
             return start
-    needs_own = np.array([fits[queue].any() for queue in state.waiting])
+    needs_own = np.array([any(fits[job] for job in queue) for queue in state.waiting])
     for tenant in tenants:
         # its own spare part counts: it waits because that alone does not do
         lends = ~needs_own | (np.arange(len(tenants)) == tenant)
@@ -61,7 +61,7 @@ def _opportunistic(state: State, lends: BoolArray, job: int) -> Schedule | None:
 def _fewest_servers(state: State, job: int, free: IntArray, most: IntArray, *, is_shared: bool) -> Schedule | None:
     """The fullest server that holds the gang whole, or else the emptiest servers; no more than `most` in all, (2,)."""
     workers, ps = free
-    if state.gang[job] > most[0]:
+    if state.gang[job] > most[0] or most[1] < 1:
         return None
     whole = np.flatnonzero((workers >= state.gang[job]) & (ps > 0))
     if len(whole):

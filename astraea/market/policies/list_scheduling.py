@@ -133,9 +133,10 @@ def place(state: State, job: int, free: IntArray, order: IntArray, is_shared: bo
     if workers.sum() < size:
         return None
     near = np.maximum(size - reach(market, ps), 0)
-    host = next((int(s) for s in order if ps[s] > 0 and near[s] <= workers[s]), None)
-    if host is None:
+    hosts = order[((ps > 0) & (near <= workers))[order]]
+    if len(hosts) == 0:
         return None
+    host = int(hosts[0])
     taken = np.zeros_like(workers)
     taken[host] = near[host]
     left = size - int(near[host])

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from astraea.market.metrics import makespan, performance_ratio, revenue_fairness, total_revenue, utilization
@@ -60,15 +61,16 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
         What there is once, in the first row: revenue, revenue_per_job (of all jobs, also those that never run),
         makespan [s], shared (jobs that run outside their tenant's share), and seconds_per_job [s], which depends on the
         machine. Then a row for each tenant: tenant, alpha; for each admitted job, in order of admission: job_id, ideal
-        revenue and resource cost; for each hour until the makespan: hour, utilization. NaN where a row has no such
-        figure.
+        revenue and resource cost; for each hour until the makespan: hour, utilization, but not with the prices of
+        §4.4, where jobs may wait for millions of hours. NaN where a row has no such figure.
     """
     _warm()
     make = planner(market, scheduler, percent)
     began = time.perf_counter()
     plan = make(market)
     seconds = time.perf_counter() - began
-    n, admitted, alpha, used = len(market.jobs), plan.schedules, revenue_fairness(plan), utilization(plan)
+    n, admitted, alpha = len(market.jobs), plan.schedules, revenue_fairness(plan)
+    used = np.empty(0) if percent or scheduler == LEMMA else utilization(plan)
     once = {
         "revenue": total_revenue(plan), "revenue_per_job": total_revenue(plan) / n, "makespan": makespan(plan) * SLOT,
         "shared": sum(s.is_shared for s in admitted), "seconds_per_job": seconds / n,

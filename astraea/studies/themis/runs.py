@@ -13,7 +13,7 @@ nothing is worth little
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,10 +24,10 @@ from astraea.core.result import Result
 from astraea.experiments.run import Call
 from astraea.themis.agent import Agent
 from astraea.themis.apps import Workload
-from astraea.themis.arbiter import Arbiter, Policy
+from astraea.themis.arbiter import Arbiter, Policy, worst_first
 from astraea.themis.auction import Bid
 from astraea.themis.policies import get_policy
-from astraea.themis.policies.themis import bid, give_leftovers, hold_auction, worst_first
+from astraea.themis.policies.themis import bid, give_leftovers, hold_auction
 from astraea.themis.simulate import simulate
 from astraea.themis.workload import sample_workload
 
@@ -87,7 +87,12 @@ class Cell(NamedTuple):
 
 def workload_of(cell: Cell) -> Workload:
     """Apps and machines of a cell."""
-    return sample_workload(cell.apps, cell.contention, cell.trial, np.array(cell.machines))
+    return _sampled(cell.apps, cell.contention, cell.trial, cell.machines)
+
+
+@lru_cache(maxsize=16)
+def _sampled(apps: int, contention: float, trial: int, machines: tuple[int, ...]) -> Workload:
+    return sample_workload(apps, contention, trial, np.array(machines))
 
 
 def simulated(cell: Cell) -> Result:

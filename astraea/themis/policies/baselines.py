@@ -6,7 +6,7 @@ import numpy as np
 
 from astraea.themis.agent import Agent
 from astraea.themis.apps import MODELS
-from astraea.themis.arbiter import Arbiter, all_it_wants, best_first
+from astraea.themis.arbiter import Arbiter, all_it_wants, best_first, worst_first
 
 
 def tiresias(arbiter: Arbiter) -> None:
@@ -58,4 +58,4 @@ def slaq(arbiter: Arbiter) -> None:
 
 def strawman(arbiter: Arbiter) -> None:
     """The app with the largest rho takes all that it wants: it believes what apps report, whoever could make more."""
-    all_it_wants(arbiter, sorted(arbiter.agents, key=arbiter.rho, reverse=True))
+    all_it_wants(arbiter, worst_first(arbiter))

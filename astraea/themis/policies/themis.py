@@ -18,6 +18,7 @@ in the auction gets no leftovers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -25,7 +26,7 @@ import numpy as np
 from astraea.core.arrays import IntArray
 from astraea.core.random import lottery, number_of_bidders
 from astraea.themis.agent import Agent
-from astraea.themis.arbiter import Arbiter, all_it_wants
+from astraea.themis.arbiter import Arbiter, all_it_wants, taken_by, worst_first
 from astraea.themis.auction import Bid, auction
 
 F: Final = 0.8
@@ -38,11 +39,6 @@ def themis(arbiter: Arbiter, f: float = F) -> None:
     n = number_of_bidders(len(wanting), f)
     hold_auction(arbiter, wanting[:n])
     give_leftovers(arbiter, wanting[n:])
-
-
-def worst_first(arbiter: Arbiter) -> list[Agent]:
-    """Agents of apps that want GPUs, by the rho that they report; all are asked, as agents learn when they are."""
-    return [agent for agent in sorted(arbiter.agents, key=arbiter.rho, reverse=True) if agent.wants()]
 
 
 def hold_auction(
@@ -74,11 +70,16 @@ def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
     """Value of every number of gangs on one machine each and of spread ones, and these numbers (rows, 2)."""
     gang = agent.app.gang
     most = min(agent.wants(), arbiter.offered() // gang)
-    near = min(most, sum(free // gang for free in arbiter.free))
-    far = most if gang > arbiter.sizes[0] else 0  # the smallest lots are never spread
-    rows = np.array([(n, s) for n in range(near + 1) for s in range(min(far, most - n) + 1)], np.int64)
-    use = rows[:, :1] * arbiter.use(gang, local=True) + rows[:, 1:] * arbiter.use(gang, local=False)
+    use, rows = answers(arbiter.sizes, gang, most, min(most, arbiter.gangs_of(gang)))
     return Bid(use, 1 / arbiter.rho_with(agent, rows[:, 0], rows[:, 1])), rows
+
+
+@lru_cache(maxsize=512)
+def answers(sizes: tuple[int, ...], gang: int, most: int, near: int) -> tuple[IntArray, IntArray]:
+    """Uses and rows of a bid for up to `most` gangs, up to `near` of them on one machine each."""
+    far = most if gang > sizes[0] else 0  # the smallest lots are never spread
+    rows = np.array([(n, s) for n in range(near + 1) for s in range(min(far, most - n) + 1)], np.int64)
+    return rows[:, :1] * taken_by(sizes, gang, local=True) + rows[:, 1:] * taken_by(sizes, gang, local=False), rows
 
 
 def partial_prize(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -> tuple[int, int]:

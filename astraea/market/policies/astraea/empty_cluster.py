@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.core.arrays import IntArray
+from astraea.core.arrays import BoolArray, IntArray
 from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.market.model import Market
@@ -50,19 +51,26 @@ def demand(market: Market, job: int) -> Demand:
     Distributed, a server keeps all parameter servers and as many workers as it can but one, as in Algorithm 4.
     """
     jobs, most = market.jobs, int(market.jobs.chunks[job])
+    fits, needed, fewest = _room(market, most)
+    slots = np.full((2, most + 1), NEVER)
+    slots[:, 1:] = np.where(fits, market.duration(job, np.arange(1, most + 1)).T, NEVER)
+    shortest = int(slots.min())
+    revenue = float(jobs.value(job, shortest))
+    return Demand(job, int(jobs.tenant[job]), slots[0], slots[1], shortest, revenue, needed, fewest)
+
+
+@lru_cache(maxsize=64)
+def _room(market: Market, most: int) -> tuple[BoolArray, IntArray, IntArray]:
+    """Whether 1, ..., `most` workers fit, distributed and centralized, shape (2, most), then `needed` and `fewest`."""
     workers = np.arange(1, most + 1)
     needed = market.ps_needed(most)
     near = np.minimum(workers[:, None] - 1, market.workers)
     others = market.workers.sum() - market.workers
     fits = (needed[workers[:, None] - near] <= market.ps) & (near + others >= workers[:, None])
     fits_whole = (market.workers >= workers[:, None]) & (market.ps >= 1)
-    slots = np.full((2, most + 1), NEVER)
-    slots[:, 1:] = np.where([fits.any(axis=1), fits_whole.any(axis=1)], market.duration(job, workers).T, NEVER)
     gang = np.arange(most + 1)
     fewest = needed[gang - np.clip(gang - 1, 0, int(market.workers.max()))]
-    shortest = int(slots.min())
-    revenue = float(jobs.value(job, shortest))
-    return Demand(job, int(jobs.tenant[job]), slots[0], slots[1], shortest, revenue, needed, fewest)
+    return np.array([fits.any(axis=1), fits_whole.any(axis=1)]), needed, fewest
 
 
 def feasible_theta(market: Market, factor: float = 1.0) -> Theta:

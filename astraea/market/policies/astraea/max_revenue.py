@@ -71,8 +71,9 @@ def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
             if b > slots:
                 continue
             income = ideal[b] - cost(r, a, b, workers, d.fewest[workers])
-            if income > best + margin and least(r.own[0], a, b, whose) >= workers:
-                server, ps = min_cost_d(r, a, b, workers, least(r.own[1], a, b, whose), d.needed)
+            own_ps = least(r.own[1], a, b, whose)
+            if income > best + margin and least(r.own[0], a, b, whose) >= workers and own_ps >= d.fewest[workers]:
+                server, ps = min_cost_d(r, a, b, workers, own_ps, d.needed)
                 if server != NOWHERE:
                     income = ideal[b] - cost(r, a, b, workers, ps)
                     if income > best + margin:
