@@ -184,7 +184,8 @@ class Agent:
 
     def length(self, had: list[float]) -> float:
         """Estimated epochs of the job that looks best so far."""
-        seen = [(self.loss[j][int(had[j]) - 1], j) for j in self.jobs if had[j] >= 1]
+        loss = self.loss
+        seen = [(loss[j][int(had[j]) - 1], j) for j in self.jobs if had[j] >= 1]
         if not seen:
             return float(self.app.tuner.longest)
         best = min(seen)[1]
