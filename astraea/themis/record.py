@@ -126,8 +126,8 @@ def _timeline(agents: list[Agent], asked: list[Stepped], owed: list[Stepped], la
     for i, (agent, wanted, share) in enumerate(zip(agents, asked, owed, strict=True)):
         start, end, _ = np.array(agent.leases).T
         held = Stepped.between(start, end, np.full(len(start), float(agent.app.gang)))
-        now = held.at(hours)
-        numbers[:, :, i] = held.until(hours), share.until(hours), now, wanted.at(hours) - now
+        holds = held.at(hours)
+        numbers[:, :, i] = held.until(hours), share.until(hours), holds, wanted.at(hours) - holds
     tenant = np.tile(np.array([agent.app.name for agent in agents], dtype=object), len(hours))
     columns = zip(("attained_service", "fair_service", "held", "waiting"), numbers.reshape(4, -1), strict=True)
     return pd.DataFrame({"time": np.repeat(hours, len(agents)), "tenant": tenant, **dict(columns)})
