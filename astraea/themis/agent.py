@@ -55,7 +55,7 @@ class Agent:
 
     def __init__(self, index: int, app: App, error: float, seed: int) -> None:
         self.index, self.app, self.error = index, app, error
-        self.loss = [loss.tolist() for loss in app.loss]
+        self.loss = [loss.tolist() for loss in app.loss]  # lists are read faster
         self.lots: list[Lot] = []
         self.rungs = tuple(rungs(len(app.loss), app.tuner))
         self.rung = 0
@@ -74,7 +74,7 @@ class Agent:
         self.overhead = 0.0  # of all gangs together [s]
         self._random = np.random.default_rng([seed, index])
         self._lengths: dict[int, tuple[int, float]] = {}  # of each job: epochs seen, epochs until it converges
-        self._due: float | None = None
+        self._due: float | None = None  # if it is known
         self._factor = 1.0  # error of the last estimate
         self._foreseen: tuple[list[float], list[Phase], list[Phase]] = ([], [], [])  # from which epochs, and what
 
@@ -173,7 +173,7 @@ class Agent:
         had = self.progress(now)
         if had != self._foreseen[0]:
             length = self.length(had)
-            (count, epochs), *_ = self.rungs[self.rung :]
+            count, epochs = self.rungs[self.rung]
             end = min(epochs, length) if count > 1 else length
             # a job that outlives its estimate needs another epoch
             work = sum([end - had[j] if had[j] < end else 1.0 for j in self.todo]) * self.app.epoch * self._factor
@@ -184,7 +184,8 @@ class Agent:
 
     def length(self, had: list[float]) -> float:
         """Estimated epochs of the job that looks best so far."""
-        seen = [(self.loss[j][int(had[j]) - 1], j) for j in self.jobs if had[j] >= 1]
+        loss = self.loss
+        seen = [(loss[j][int(had[j]) - 1], j) for j in self.jobs if had[j] >= 1]
         if not seen:
             return float(self.app.tuner.longest)
         best = min(seen)[1]

@@ -95,17 +95,17 @@ def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
     use = np.ascontiguousarray(np.concatenate([b.use for b in bids]), np.int64)
     value = np.concatenate([b.value for b in bids], dtype=np.float64)
     _refuse(~((value > 0) & (value < np.inf)), value, start, "value must be a finite number above 0")
-    _refuse(np.any(use < 0, axis=1), use, start, "use must be at least 0")
-    _refuse(np.any(use[:, 1:] > use[:, :-1], axis=1), use, start, "use of a smaller size must include the larger ones")
+    _refuse(use < 0, use, start, "use must be at least 0")
+    _refuse(use[:, 1:] > use[:, :-1], use, start, "use of a smaller size must include the larger ones")
     nothing = use[start[:-1]]
-    _refuse(np.any(nothing != 0, axis=1), nothing, np.arange(len(start)), "use must be 0 in the first row")
+    _refuse(nothing != 0, nothing, np.arange(len(start)), "use must be 0 in the first row")
     return Outcome(*_solve(use, value, start, np.array(room, np.int64)))
 
 
 def _refuse(bad: npt.NDArray[np.bool_], what: npt.NDArray[Any], start: IntArray, expected: str) -> None:
-    """Raise for the first bad row; `start` is where each bidder's rows begin."""
+    """Raise for the first row with anything bad; `start` is where each bidder's rows begin."""
     if bad.any():
-        row = int(np.argmax(bad))
+        row = int(np.argwhere(bad)[0, 0])
         bidder = int(np.searchsorted(start, row, side="right")) - 1
         raise InputError(f"bidder {bidder}, row {row - start[bidder]}: {expected}, got {what[row].tolist()}")
 

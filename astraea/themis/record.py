@@ -8,6 +8,7 @@ weights); `rho_job` is its long-term GPU-time fairness, `finish_time_fairness` t
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from astraea.core.metrics import HOUR
 from astraea.core.result import Result, provenance
 from astraea.core.step_function import Stepped, contention
 from astraea.themis.agent import Agent, isolated
-from astraea.themis.apps import Workload, course
+from astraea.themis.apps import Phase, Workload, course
 
 
 def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, Any], seconds: float) -> Result:
@@ -59,7 +60,7 @@ def app_table(
     is `jct` over the time with 1/N of the cluster, N the average number of active apps in its life (`contention`).
     """
     names, arrival = [app.name for app in w.apps], np.array([app.arrival for app in w.apps])
-    courses = [(course(app), w.gpus / app.gang) for app in w.apps]
+    courses = _courses(w)
     crowd = contention(arrival, end, float(end.max()))
     jct = end - arrival
     duration = np.array([isolated(phases, gangs) for phases, gangs in courses])
@@ -99,6 +100,12 @@ def app_table(
     )
 
 
+@lru_cache(maxsize=16)
+def _courses(w: Workload) -> list[tuple[list[Phase], float]]:
+    """Of each app what it will be, and the gangs for which the cluster has room."""
+    return [(course(app), w.gpus / app.gang) for app in w.apps]
+
+
 def _owed(gpus: int, asked: Stepped, active: Stepped) -> Stepped:
     """GPUs that an app is owed: what it can use, or 1/N of the cluster if that is less."""
     time = np.unique(np.concatenate([asked.time, active.time]))
@@ -119,13 +126,14 @@ def _timeline(agents: list[Agent], asked: list[Stepped], owed: list[Stepped], la
     for i, (agent, wanted, share) in enumerate(zip(agents, asked, owed, strict=True)):
         start, end, _ = np.array(agent.leases).T
         held = Stepped.between(start, end, np.full(len(start), float(agent.app.gang)))
-        now = held.at(hours)
-        numbers[:, :, i] = held.until(hours), share.until(hours), now, wanted.at(hours) - now
+        holds = held.at(hours)
+        numbers[:, :, i] = held.until(hours), share.until(hours), holds, wanted.at(hours) - holds
     tenant = np.tile(np.array([agent.app.name for agent in agents], dtype=object), len(hours))
     columns = zip(("attained_service", "fair_service", "held", "waiting"), numbers.reshape(4, -1), strict=True)
     return pd.DataFrame({"time": np.repeat(hours, len(agents)), "tenant": tenant, **dict(columns)})
 
 
+@lru_cache(maxsize=16)
 def workload_digest(w: Workload) -> str:
     """SHA-256 of apps and machines."""
     h = hashlib.sha256(w.machines.astype(np.int64).tobytes())

@@ -61,7 +61,7 @@ def _opportunistic(state: State, lends: BoolArray, job: int) -> Schedule | None:
 def _fewest_servers(state: State, job: int, free: IntArray, most: IntArray, *, is_shared: bool) -> Schedule | None:
     """The fullest server that holds the gang whole, or else the emptiest servers; no more than `most` in all, (2,)."""
     workers, ps = free
-    if state.gang[job] > most[0] or most[1] < 1:
+    if state.gang[job] > most[0] or most[1] < 1:  # every gang needs a parameter server
         return None
     whole = np.flatnonzero((workers >= state.gang[job]) & (ps > 0))
     if len(whole):
