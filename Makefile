@@ -5,6 +5,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 WORKERS := $(or $(JOBS),2)
 REFERENCE ?= ../shared/reference
+QUICK := $(addprefix tests/,core plots cluster/test_schedules.py gavel/test_policies.py reports/test_claims.py traces/test_readers.py)
 
 # one thread per process: OpenMP spins on busy cores, and parallelism is over runs
 export OMP_NUM_THREADS := 1
@@ -21,9 +22,9 @@ test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
 	$(BIN)/pytest -q --nbval notebooks --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 
-smoke: $(STAMP) ## two minutes: the quick tests, and the figures of the small synthetic Venus into build/
-	MPLBACKEND=Agg $(BIN)/pytest -q -x -m "not slow" -n $(WORKERS) --dist loadfile
-	$(BIN)/astraea figures --scale small --trace venus
+smoke: $(STAMP) ## a minute: a few quick tests, and fairness on a small synthetic Venus (notebook 04) into build/
+	MPLBACKEND=Agg $(BIN)/pytest -q -x -n $(WORKERS) --dist loadfile $(QUICK)
+	$(BIN)/astraea figures --scale small --trace venus --only 04_fairness
 
 data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly for another one)
 	@$(BIN)/astraea data fetch $${NAME:+"$$NAME"}
