@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.compilation import compiled, inlined
+from astraea.core.compilation import inlined
 
 #: what the compiled loop stopped for
 DONE, SOLVE, LOG_FULL, STUCK = range(4)
@@ -194,15 +194,10 @@ def dismiss(s: State, j: int, target: int) -> None:
         s.clock[0].ended += 1
 
 
-@compiled
 def reset_received_time(s: State, initial: float) -> None:
     """Note who was owed what, and count received time anew: the program is about to be solved."""
-    elapsed = s.clock[0].now - s.clock[0].solved_at
-    for i in range(s.clock[0].active):
-        j = s.active[i]
-        for k in range(s.jobs.alone.shape[1]):
-            if s.jobs.known[j]:
-                s.jobs.deficit[j, k] += s.jobs.share[j, k] * elapsed - (s.jobs.received[j, k] - initial)
-            s.jobs.received[j, k] = initial
-    s.clock[0].solved_at = s.clock[0].now
-    s.clock[0].changed = False
+    clock, jobs, active = s.clock[0], s.jobs, s.active[: s.clock[0].active]
+    known, elapsed = active[jobs.known[active]], clock.now - clock.solved_at
+    jobs.deficit[known] += jobs.share[known] * elapsed - (jobs.received[known] - initial)
+    jobs.received[active] = initial
+    clock.solved_at, clock.changed = clock.now, False
