@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gavel_moments import alike, assert_valid, moment, of_all_pairs, random_moment, unmet, with_pairs
+from gavel_moments import alike, assert_valid, moment, of_all_pairs, offered, random_moment, unmet, with_pairs
 from gavel_naive import Dense, bisected
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from astraea.core.errors import PolicyError
 from astraea.gavel.policies import POLICIES, fifo, finish_time_fairness, las, makespan, shortest_job_first
 from astraea.gavel.policies.cost import promised
 from astraea.gavel.policies.isolated import ISOLATED
@@ -240,6 +241,15 @@ def test_pairs_that_were_left_out_would_not_pay(seed):
     problem = a_moment(seed, jobs=14, shared=True)
     turn = np.arange(len(problem.steps), 0, -1) / problem.throughput.max(axis=1)
     close(solved("fifo-het-ss", problem).objective, Dense(problem).most(turn @ Dense(problem).rate))
+
+
+def test_a_floor_may_need_a_pair_that_was_left_out():
+    """Two jobs on one GPU, each with three quarters of its speed: only beside each other."""
+    problem = offered(moment(np.ones((2, 1)), [1]), [[0, 1]], [[[0.8], [0.8]]])
+    program = Program(problem, "some-policy")
+    np.testing.assert_allclose(program.reached(program.maximize(program.total(np.ones(2)), np.full(2, 0.75))), 0.8)
+    with pytest.raises(PolicyError, match="infeasible"):
+        program.maximize(program.total(np.ones(2)), np.full(2, 0.85))
 
 
 @FEW

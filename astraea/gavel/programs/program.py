@@ -33,7 +33,6 @@ STEP: Final = 1e-4
 GAIN: Final = 1e-6
 """The gain that counts: ten times HiGHS' tolerance."""
 
-
 PAYS: Final = 1e-9
 """What a pair must gain at the prices of a solution to be worth a variable: HiGHS' tolerance."""
 
@@ -268,7 +267,14 @@ class Program:
             chosen = self._chosen
             every = rows if shared is None else rows.beside(shared.some(chosen))
             values = np.append(gain, objective[alone + chosen])
-            found = self.optimum(values, every, limits, np.append(upper, np.full(len(chosen), np.inf)), strategy)
+            most_of = np.append(upper, np.full(len(chosen), np.inf))
+            if shared is not None and len(chosen) < shared.shape[1]:
+                found = self.solver.maximize(values, every, limits, most_of, strategy=strategy)
+                if not found.is_optimal:  # a floor may need a pair that was left out
+                    self._chosen = np.arange(shared.shape[1])
+                    continue
+            else:
+                found = self.optimum(values, every, limits, most_of, strategy)
             left = np.zeros(0) if shared is None else objective[alone:] - shared.worth(found.price)
             left[chosen] = 0.0
             pay = np.flatnonzero(left > PAYS)
