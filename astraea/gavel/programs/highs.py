@@ -1,6 +1,7 @@
 """Linear programs as plain arrays, solved by HiGHS (https://highs.dev) through its own Python package.
 
-One thread, and always the same options: an answer depends on the moment's programs alone, not on other moments.
+One thread, and always the same options. Which of several equal optima is taken may depend on the programs that the same
+`Solver` had before; each simulation has its own, so that its results depend on nothing else.
 """
 
 from __future__ import annotations
@@ -113,9 +114,9 @@ class Solution(NamedTuple):
 
 
 class Solver:
-    """HiGHS for the programs of one moment.
+    """HiGHS for the programs of one simulation, one after the other.
 
-    A program of the same size as the one before starts from its basis, which saves most of the steps. HiGHS has open
+    A program with as many rows as the one before, and no fewer variables, starts from its basis, which saves most of the steps. HiGHS has open
     reports of wrong optima after such starts (ERGO-Code/HiGHS#3194, #3294), so that these answers are believed only
     with a proof: an x within all limits, and prices that are worth no more (weak duality). Without one, the program is
     solved from nothing.

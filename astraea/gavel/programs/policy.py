@@ -1,4 +1,4 @@
-"""Policies that are one or several programs at each moment, and remember nothing."""
+"""Policies that are one or several programs at each moment; all they remember is where the solver stood."""
 
 from __future__ import annotations
 

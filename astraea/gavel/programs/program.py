@@ -33,7 +33,7 @@ STEP: Final = 1e-4
 GAIN: Final = 1e-6
 """The gain that counts: ten times HiGHS' tolerance."""
 
-PAYS: Final = 1e-9
+WORTH: Final = 1e-9
 """What a pair must gain at the prices of a solution to be worth a variable: HiGHS' tolerance."""
 
 
@@ -277,7 +277,7 @@ class Program:
                 found = self.optimum(values, every, limits, most_of, strategy)
             left = np.zeros(0) if shared is None else objective[alone:] - shared.worth(found.price)
             left[chosen] = 0.0
-            pay = np.flatnonzero(left > PAYS)
+            pay = np.flatnonzero(left > WORTH)
             if len(pay) == 0:
                 break
             best = pay[np.argsort(-left[pay], kind="stable")[: 4 * len(self.jobs)]]
