@@ -115,7 +115,8 @@ class PolicyCaller:
             If the answer has another shape, or fractions that are no numbers, negative or above 1.
         """
         reset_received_time(s, initial)
-        now, active = float(s.clock[0].now), s.active[: s.clock[0].active].copy()
+        clock = s.clock.view(np.ndarray)[0]
+        now, active = float(clock["now"]), s.active[: clock["active"]].copy()
         problem = self._problem(now, active, s.jobs.left[active])
         answer = self._checked(self._allocate(problem), problem, now)
         self.solves += 1

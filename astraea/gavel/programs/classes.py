@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.gavel.problem import Problem
+
+
+FEW: Final = 10_000
+"""Numbers below this are counted instead of sorted."""
 
 
 class Classes(NamedTuple):
@@ -35,10 +39,16 @@ class Classes(NamedTuple):
         code = np.zeros(len(problem.job), np.int64)
         for key in keys:
             if (key != key[0]).any():
-                values, number = np.unique(key, return_inverse=True)
-                code = code * len(values) + number
-        _, first, of, jobs = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
-        return cls(of, first, jobs.astype(np.float64))
+                if key.dtype != np.int64 or not 0 <= key.min() <= key.max() < FEW:
+                    _, key = np.unique(key, return_inverse=True)
+                code = code * (key.max() + 1) + key
+        if code.max() >= FEW:
+            _, code = np.unique(code, return_inverse=True)
+        jobs = np.bincount(code)
+        there = jobs > 0
+        first = np.empty(len(jobs), np.int64)
+        first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+        return cls((np.cumsum(there) - 1)[code], first[there], jobs[there].astype(np.float64))
 
 
 def own_class(problem: Problem) -> Classes:
@@ -93,6 +103,8 @@ def spread_pairs(classes: Classes, pairs: ClassPairs, time: FloatArray, types: i
     are matched two by two, or, where their number is odd, each with the next in a ring.
     """
     made: dict[tuple[int, int], FloatArray] = {}
+    if len(time) == 0:
+        return np.zeros((0, 2), np.int64), np.zeros((0, types))
     order = np.argsort(classes.of, kind="stable")
     begin = np.searchsorted(classes.of[order], np.arange(len(classes.jobs) + 1))
     for v in np.flatnonzero(time > 0).tolist():

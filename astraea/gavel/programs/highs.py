@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
 
 OPTIONS: Final[dict[str, Any]] = {
     "output_flag": False,
@@ -93,15 +94,33 @@ class Columns(NamedTuple):
 
     def times(self, x: FloatArray) -> FloatArray:
         """The matrix times `x`, shape (rows,)."""
-        used = self.data * np.repeat(x, np.diff(self.indptr))
-        return np.asarray(np.bincount(self.indices, used, self.shape[0]), np.float64)
+        return np.asarray(_times(self.shape[0], self.indptr, self.indices, self.data, x))
 
     def worth(self, price: FloatArray) -> FloatArray:
         """`price` times the matrix, shape (columns,)."""
-        used = np.zeros(len(self.data) + 1)
-        np.multiply(self.data, price[self.indices], out=used[:-1])
-        sums = np.add.reduceat(used, self.indptr[:-1])
-        return np.where(self.indptr[1:] > self.indptr[:-1], sums, 0.0)
+        return np.asarray(_worth(self.indptr, self.indices, self.data, price))
+
+
+@compiled
+def _times(
+    count: int, indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray, x: FloatArray
+) -> FloatArray:
+    sums = np.zeros(count)
+    for column in range(x.shape[0]):
+        for entry in range(indptr[column], indptr[column + 1]):
+            sums[indices[entry]] += data[entry] * x[column]
+    return sums
+
+
+@compiled
+def _worth(
+    indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray, price: FloatArray
+) -> FloatArray:
+    sums = np.zeros(indptr.shape[0] - 1)
+    for column in range(sums.shape[0]):
+        for entry in range(indptr[column], indptr[column + 1]):
+            sums[column] += data[entry] * price[indices[entry]]
+    return sums
 
 
 class Solution(NamedTuple):
@@ -147,7 +166,7 @@ class Solver:
         """
         numbers = np.isfinite(objective).all() and np.isfinite(rows.data).all() and not np.isnan(limits).any()
         if not numbers:  # HiGHS would not stop
-            return Solution(False, "a coefficient is no number", np.zeros(0), np.zeros(0))
+            return Solution(False, "a coefficient is no number", *np.zeros((2, 0)))
         highs, (count, size), before = self._highs, rows.shape, self._basis
         self._basis = None
         least, most = np.zeros(size), np.full(size, np.inf) if upper is None else upper
@@ -181,22 +200,33 @@ class Solver:
 
     def _found(self) -> Solution:
         status = self._highs.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            return Solution(False, self._highs.modelStatusToString(status), *np.zeros((2, 0)))
         found = self._highs.getSolution()
-        return Solution(
-            status == highspy.HighsModelStatus.kOptimal,
-            self._highs.modelStatusToString(status),
-            np.maximum(found.col_value, 0.0),
-            np.maximum(found.row_dual, 0.0),
-        )
+        return Solution(True, "Optimal", np.maximum(found.col_value, 0.0), np.maximum(found.row_dual, 0.0))
 
 
 def is_proven(found: Solution, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray) -> bool:
     """Whether x keeps to the limits and the prices show that nothing is worth more, up to `CERTAIN`."""
-    x, price = found.x, found.price
-    if not ((rows.times(x) <= limits + CERTAIN).all() and (x <= upper + CERTAIN).all()):
-        return False
-    left = objective - rows.worth(price)  # what a variable gains beyond what it uses
-    gains, counts = left > CERTAIN, price > CERTAIN
-    bound = float(price[counts] @ limits[counts] + left[gains] @ upper[gains])  # inf if a variable without bound gains
-    value = float(objective @ x)
-    return bound - value <= CERTAIN * max(1.0, len(x), abs(value))
+    left = objective - rows.worth(found.price)  # what a variable gains beyond what it uses
+    return bool(_is_proven(found.x, found.price, rows.times(found.x), left, objective, limits, upper))
+
+
+@compiled
+def _is_proven(
+    x: FloatArray, price: FloatArray, used: FloatArray, left: FloatArray, objective: FloatArray, limits: FloatArray,
+    upper: FloatArray,
+) -> bool:  # fmt: skip
+    bound = value = 0.0
+    for row in range(limits.shape[0]):
+        if used[row] > limits[row] + CERTAIN:
+            return False
+        if price[row] > CERTAIN:
+            bound += price[row] * limits[row]
+    for column in range(x.shape[0]):
+        if x[column] > upper[column] + CERTAIN:
+            return False
+        if left[column] > CERTAIN:
+            bound += left[column] * upper[column]  # inf if a variable without bound gains
+        value += objective[column] * x[column]
+    return bound - value <= CERTAIN * max(1.0, x.shape[0], abs(value))

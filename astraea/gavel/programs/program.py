@@ -89,11 +89,12 @@ class Program:
         if agnostic:  # a variable for each class, whose time is divided over types
             alone = blind(alone)
             gpus = problem.workers * (alone > 0)
-            owner, speed, part = np.arange(n), alone.max(axis=1), gpus / gpus.sum(axis=1, keepdims=True)
+            owner, at, speed = np.arange(n), None, alone.max(axis=1)
+            self.part: FloatArray = gpus / gpus.sum(axis=1, keepdims=True)  # (C, J) of its time on each type
         else:  # a variable for each class and type
             owner, at = np.nonzero(alone)
-            speed, part = alone[owner, at], np.eye(types)[at]
-        self.speed, self.part, self._owner = alone, part, owner  # (C, J), (variables, J), (variables,)
+            speed = alone[owner, at]
+        self.speed, self._owner, self._at = alone, owner, at  # (C, J), (variables,), (variables,)
         self.fastest: FloatArray = alone.max(axis=1)
         self.pairs = class_pairs(problem, alone, jobs)
         self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
@@ -122,10 +123,11 @@ class Program:
         Time of each job in use, GPUs of each type in use, and -throughput of each job, relative to its fastest type.
         """
         (n, types), owner = self.speed.shape, self._owner
-        where, values = (np.empty((owner.size, types + 2), kind) for kind in (np.int32, np.float64))
-        where[:, 0], where[:, 1:-1], where[:, -1] = owner, n + np.arange(types), n + types + owner
-        values[:, 0], values[:, -1] = 1.0, -self._rate[: owner.size] / self.fastest[owner]
-        values[:, 1:-1] = (self.jobs * self.problem.scale_factor)[owner, None] * self.part
+        at, part = (np.arange(types), self.part) if self._at is None else (self._at[:, None], 1.0)
+        used = (self.jobs * self.problem.scale_factor)[owner, None] * part
+        where, values = (np.empty((owner.size, used.shape[1] + 2), kind) for kind in (np.int32, np.float64))
+        where[:, 0], where[:, 1:-1], where[:, -1] = owner, n + at, n + types + owner
+        values[:, 0], values[:, 1:-1], values[:, -1] = 1.0, used, -self._rate[: owner.size] / self.fastest[owner]
         return Columns.of(where, values, 2 * n + types)
 
     @cached_property
@@ -307,7 +309,11 @@ class Program:
         """X of the jobs and pairs from the variables; what only rounding put there is 0."""
         x = np.where(x < 1e-8, 0.0, x)
         alone = np.zeros(self.speed.shape)
-        np.add.at(alone, self._owner, np.minimum(x[: len(self._owner)], 1.0)[:, None] * self.part)
+        time = np.minimum(x[: len(self._owner)], 1.0)
+        if self._at is None:
+            alone += time[:, None] * self.part
+        else:
+            alone[self._owner, self._at] = time
         pairs, paired = spread_pairs(self.classes, self.pairs, x[len(self._owner) :], len(self.problem.workers))
         return Allocation(alone[self.classes.of], paired, objective, pairs)
 
@@ -315,15 +321,15 @@ class Program:
 def check(problem: Problem, policy: str) -> None:
     """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
     for what, values in (("throughput", problem.throughput), ("pair throughput", problem.together)):
-        if not (np.isfinite(values) & (values >= 0)).all():
+        if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):  # nor NaN, which is neither
             raise InputError(f"{policy}: every {what} must be 0 or more steps/s, and one of them is not")
     for what, values in (("weight", problem.weight), ("number of steps", problem.steps)):
-        if (wrong := np.flatnonzero(~(np.isfinite(values) & (values > 0)))).size:
-            job = wrong[0]
+        if not (values.min() > 0 and values.max() < np.inf):
+            job = int(np.argmin(np.isfinite(values) & (values > 0)))
             raise InputError(f"{policy}: job {problem.job[job]} has the {what} {values[job]:g}, expected more than 0")
     runs = (problem.throughput > 0) & (problem.scale_factor[:, None] <= problem.workers)
-    if (stuck := np.flatnonzero(~runs.any(axis=1))).size:
-        job = stuck[0]
+    if not (able := runs.any(axis=1)).all():
+        job = int(np.argmin(able))
         raise InputError(
             f"{policy}: job {problem.job[job]} with a gang of {problem.scale_factor[job]} GPUs can run on none of the "
             f"accelerator types {', '.join(problem.types)}: its throughput is 0 there or the GPUs are too few"

@@ -196,8 +196,9 @@ def dismiss(s: State, j: int, target: int) -> None:
 
 def reset_received_time(s: State, initial: float) -> None:
     """Note who was owed what, and count received time anew: the program is about to be solved."""
-    clock, jobs, active = s.clock[0], s.jobs, s.active[: s.clock[0].active]
-    known, elapsed = active[jobs.known[active]], clock.now - clock.solved_at
+    clock, jobs = s.clock.view(np.ndarray)[0], s.jobs  # whose columns are found faster
+    active = s.active[: clock["active"]]
+    known, elapsed = active[jobs.known[active]], clock["now"] - clock["solved_at"]
     jobs.deficit[known] += jobs.share[known] * elapsed - (jobs.received[known] - initial)
     jobs.received[active] = initial
-    clock.solved_at, clock.changed = clock.now, False
+    clock["solved_at"], clock["changed"] = clock["now"], False
