@@ -25,6 +25,7 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import project_root, write_atomically
 from astraea.experiments.cache import fill
 from astraea.experiments.parallel import computing, parallel_stream
+from astraea.experiments.run import Work
 from astraea.reports import gallery, notebooks
 from astraea.reports.notebooks import Outcome
 from astraea.studies.grids import GRIDS
@@ -95,7 +96,11 @@ def make_figures(
             print(f"nothing to do: {task.name} is unchanged since its last run, and its files are in place")
         else:
             stale.append(task)
-    spent = {"simulations": _simulate(stale, scale)} if stale else {}
+    grids = [(task, GRIDS[task.notebook.stem]) for task in stale if task.notebook.stem in GRIDS]
+    runs = {task.executed: grid(task.trace, scale).runs for task, grid in grids}
+    _simulate([run for some in runs.values() for run in some])
+    spent = {"simulations": time.perf_counter() - began} if stale else {}
+    stale.sort(key=lambda task: -len(runs.get(task.executed, ())))  # those that read most first
     outcomes = _run_all(stale)
     command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace else "")
     page = gallery.write_gallery(tasks[0].target, command, scale)
@@ -156,19 +161,13 @@ def up_to_date(task: Task) -> bool:
         return False
 
 
-def _simulate(tasks: Sequence[Task], scale: str) -> float:
-    """Fill the cache with what several notebooks read, all cores at work; return the time it took [s]."""
-    began = time.perf_counter()
-    wanted = dict.fromkeys((GRIDS[t.notebook.stem], t.trace) for t in tasks if t.notebook.stem in GRIDS)
-    runs = [run for grid, trace in wanted for run in grid(trace, scale).runs]
-    # those with one past side by side, so that each worker learns from it once
-    runs.sort(key=lambda run: run.past)
-    if runs:
-        # what goes wrong in a run comes again in the notebook that needs it, and is named there
-        known = (InputError, PolicyError) if computing.place.backend == "loky" else ()
-        with contextlib.suppress(*known):
-            fill(runs)
-    return time.perf_counter() - began
+def _simulate(runs: Sequence[Work]) -> None:
+    """Fill the cache with what notebooks read, all cores at work."""
+    # what goes wrong in a run comes again in the notebook that needs it, and is named there
+    known = (InputError, PolicyError) if computing.place.backend == "loky" else ()
+    with contextlib.suppress(*known):
+        # those with one past side by side, so that each worker learns from it once
+        fill(sorted(runs, key=lambda run: run.past))
 
 
 def _run_all(tasks: Sequence[Task]) -> list[Outcome]:

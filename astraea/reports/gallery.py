@@ -154,11 +154,11 @@ def markdown(frame: pd.DataFrame) -> list[str]:
 
 def _provenance(folder: Path, scale: str) -> str:
     """What somebody needs to get the same bytes again, and which traces beside the synthetic ones are real."""
-    n = len(seeds(SYNTHETIC[0], scale))
+    numbers = " and ".join(f"{len(seeds(trace, scale))} of {trace}" for trace in SYNTHETIC)
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     text = (
-        f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{scale}`: {n} seeds of "
-        f"a synthetic trace (0 to {n - 1}), one run of a real one."
+        f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{scale}`: seeds 0, 1, "
+        f"... of the synthetic traces, {numbers}; one run of a real one."
     )
     traces = {path.stem.partition("_")[2] for path in folder.glob("fig01_*.csv")}
     real = sorted(traces - set(SYNTHETIC))

@@ -21,8 +21,11 @@ from astraea.experiments.run import Call
 from astraea.traces.synthetic import SYNTHETIC
 
 SCALES: Final = ("small", "paper", "full")
-SEEDS: Final = {"small": 2, "paper": 5, "full": 5}
-"""Of a synthetic trace."""
+SEEDS: Final[dict[str, dict[str, int]]] = {
+    "venus": {"small": 2, "paper": 5, "full": 5},
+    "philly": {"small": 2, "paper": 3, "full": 5},
+}
+"""Of the synthetic traces; a Philly has four times as many jobs as a Venus, and takes as much longer."""
 
 CHUNK: Final = 50
 """Random instances of one call."""
@@ -35,9 +38,10 @@ def at_scale(sizes: Mapping[str, T], scale: str) -> T:
     return sizes[one_of(scale, SCALES, "scale")]
 
 
-def seeds(trace: str, scale: str, numbers: Mapping[str, int] = SEEDS) -> tuple[int, ...]:
-    """Seeds over which means are taken: so many as `numbers` has of a synthetic trace; a real one is one trace."""
-    return tuple(range(at_scale(numbers, scale) if trace in SYNTHETIC else 1))
+def seeds(trace: str, scale: str, numbers: Mapping[str, int] | None = None) -> tuple[int, ...]:
+    """Seeds over which means are taken: so many as `numbers` or `SEEDS` has of a synthetic trace; a real one is one."""
+    one_of(scale, SCALES, "scale")
+    return tuple(range(at_scale(numbers or SEEDS[trace], scale) if trace in SYNTHETIC else 1))
 
 
 def searches(search: Callable[[int, int], pd.DataFrame], instances: int, room: str) -> Grid:

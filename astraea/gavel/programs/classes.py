@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
 from astraea.gavel.problem import Problem
-
 
 FEW: Final = 10_000
 """Numbers below this are counted instead of sorted."""
@@ -81,18 +81,26 @@ def class_pairs(problem: Problem, alone: FloatArray, jobs: FloatArray) -> ClassP
     jobs : array of float, shape (C,)
         How many jobs there are of each class.
     """
-    none = np.zeros(0, np.int64)
     if len(problem.together) == 0:
-        return ClassPairs(none, none, none, np.zeros((0, 2)))
-    a, b = np.triu_indices(len(jobs))
-    possible = (a != b) | (jobs[a] > 1)
-    a, b = a[possible], b[possible]
-    together = problem.together[problem.kind[a], problem.kind[b]]
-    both = np.stack([alone[a], alone[b]], axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = np.where(both > 0, together / both, 0.0).sum(axis=1) > 1
-    row, at = np.nonzero(gain & (both > 0).all(axis=1) & (together > 0).all(axis=1))
-    return ClassPairs(a[row], b[row], at, together[row, :, at])
+        return ClassPairs(*np.zeros((3, 0), np.int64), np.zeros((0, 2)))
+    a, b, at = _gaining(problem.kind, problem.together, alone, jobs)
+    return ClassPairs(a, b, at, problem.together[problem.kind[a], problem.kind[b], :, at])
+
+
+@compiled
+def _gaining(kind: IntArray, together: FloatArray, alone: FloatArray, jobs: FloatArray) -> IntArray:
+    """Rows first, second and type of `ClassPairs`."""
+    (n, types), v = alone.shape, 0
+    found = np.empty((3, n * (n + 1) // 2 * types), np.int64)
+    for a in range(n):
+        for b in range(a + (jobs[a] <= 1), n):
+            for k in range(types):
+                mine, theirs = together[kind[a], kind[b], 0, k], together[kind[a], kind[b], 1, k]
+                can = mine > 0 and theirs > 0 and alone[a, k] > 0 and alone[b, k] > 0
+                if can and mine / alone[a, k] + theirs / alone[b, k] > 1:
+                    found[0, v], found[1, v], found[2, v] = a, b, k
+                    v += 1
+    return found[:, :v].copy()
 
 
 def spread_pairs(classes: Classes, pairs: ClassPairs, time: FloatArray, types: int) -> tuple[IntArray, FloatArray]:

@@ -15,9 +15,11 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.core.compilation import compiled
 from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.problem import Allocation, Problem
 from astraea.gavel.programs import highs
@@ -84,7 +86,7 @@ class Program:
         self.classes = own_class(problem) if classes is None else classes
         self.problem = problem = problem if classes is None else problem.some(classes.first)
         self.jobs = jobs = self.classes.jobs
-        n, types = problem.throughput.shape
+        n = len(problem.throughput)
         alone = np.asarray(np.where(problem.scale_factor[:, None] <= problem.workers, problem.throughput, 0.0))
         if agnostic:  # a variable for each class, whose time is divided over types
             alone = blind(alone)
@@ -137,14 +139,9 @@ class Program:
         Of two jobs of one class, each is in twice as many pairs.
         """
         (n, types), (a, b, at, _) = self.speed.shape, self.pairs
-        both, own = np.column_stack([a, b]), a == b
-        time = np.column_stack([1 + own, ~own]) / self.jobs[both]
-        relative = -self._rate[self._owner.size :].reshape(2, -1).T / self.fastest[both]
-        return Columns.of(
-            np.column_stack([both, n + at, n + types + both]),
-            np.column_stack([time, self.problem.scale_factor[a], relative]),
-            2 * n + types,
-        )
+        rate = self._rate[self._owner.size :].reshape(2, -1)
+        parts = _shared(a, b, n + at, n + types, rate, self.jobs, self.problem.scale_factor, self.fastest)
+        return Columns((2 * n + types, len(a)), *parts)
 
     @property
     def size(self) -> int:
@@ -316,6 +313,29 @@ class Program:
             alone[self._owner, self._at] = time
         pairs, paired = spread_pairs(self.classes, self.pairs, x[len(self._owner) :], len(self.problem.workers))
         return Allocation(alone[self.classes.of], paired, objective, pairs)
+
+
+@compiled
+def _shared(
+    a: IntArray, b: IntArray, row: IntArray, below: int, rate: FloatArray, jobs: FloatArray, gpus: IntArray,
+    fastest: FloatArray,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:  # fmt: skip
+    """`Columns` of pairs; `row` is that of their type, and those of throughputs begin `below`."""
+    indptr, indices = np.zeros(len(a) + 1, np.int32), np.empty(5 * len(a), np.int32)
+    data, i = np.empty(5 * len(a)), 0
+    for v in range(len(a)):
+        for k, m in enumerate((a[v], b[v])):
+            if k == 0 or a[v] != b[v]:
+                indices[i], data[i] = m, (1 + (a[v] == b[v])) / jobs[m]
+                i += 1
+        indices[i], data[i] = row[v], gpus[a[v]]
+        i += 1
+        for k, m in enumerate((a[v], b[v])):
+            if k == 0 or a[v] != b[v]:
+                indices[i], data[i] = below + m, -rate[k, v] / fastest[m]
+                i += 1
+        indptr[v + 1] = i
+    return indptr, indices[:i].copy(), data[:i].copy()
 
 
 def check(problem: Problem, policy: str) -> None:
