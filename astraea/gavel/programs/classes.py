@@ -82,7 +82,8 @@ def class_pairs(problem: Problem, alone: FloatArray, jobs: FloatArray) -> ClassP
         How many jobs there are of each class.
     """
     if len(problem.together) == 0:
-        return ClassPairs(*np.zeros((3, 0), np.int64), np.zeros((0, 2)))
+        none = np.zeros(0, np.int64)
+        return ClassPairs(none, none, none, np.zeros((0, 2)))
     a, b, at = _gaining(problem.kind, problem.together, alone, jobs)
     return ClassPairs(a, b, at, problem.together[problem.kind[a], problem.kind[b], :, at])
 
