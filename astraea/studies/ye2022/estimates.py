@@ -17,8 +17,7 @@ from astraea.core.errors import InputError
 from astraea.estimation.estimators import LEARNED
 from astraea.estimation.models import ENOUGH, Past
 from astraea.experiments.grid import Grid
-from astraea.studies.scales import seeds
-from astraea.studies.ye2022.evaluation import SMALL_JOBS, evaluated_cluster, grid_of, load_workload, run_of
+from astraea.studies.ye2022.evaluation import SMALL_JOBS, evaluated_cluster, few_seeds, grid_of, load_workload, run_of
 from astraea.traces.trace import Trace
 
 ESTIMATING: Final = ("allox", "themis")
@@ -80,7 +79,7 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
     """
     noise = {f"{100 * rate:g} %": Settings(estimator="noisy", estimate_error=rate) for rate in RATES}
     rows = []
-    for seed in seeds(trace, scale):
+    for seed in few_seeds(trace, scale, usual=3, large=2):
         jobs, cluster, learned, _ = estimate_workload(trace, scale, seed)
         known = {"0 %": Settings(), **{name: Settings(estimator=name) for name in learned}}
         rows.append((seed, run_of(jobs, cluster, "astraea"), {"source": "nothing"}))

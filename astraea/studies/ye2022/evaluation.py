@@ -171,10 +171,10 @@ def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHE
     """Every scheduler on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
 
     The jobs are the same at every size: those that the smallest cluster can run under static quotas. Except at the
-    scale `full`, large traces have two seeds.
+    scale `full` there are three seeds, or two of a large trace.
     """
     rows = []
-    for seed, submitted, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=5, large=2)):
+    for seed, submitted, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=2)):
         clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
         jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
         for percent, resized in clusters.items():
