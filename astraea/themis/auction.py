@@ -200,7 +200,8 @@ def _within(a: IntArray, b: IntArray) -> bool:
 @compiled
 def _add_bid(best: IntArray, better: IntArray, use: IntArray, gain: IntArray, step: IntArray, size: IntArray) -> None:
     """The best sum of gains for each amount of room once one more bid is there, from the best without it."""
-    better[:] = best + gain[-1]
+    for i in range(len(best)):
+        better[i] = best[i] + gain[-1]
     shift = _numbers(use, step)
     for begin in range(0, len(best), size[0]):  # amounts of all sizes but the smallest
         amount = begin // step[1:] % size[1:]

@@ -97,7 +97,7 @@ def emptiest(s: View) -> int:
 def drawn(s: View, x: Private) -> int:
     """Node of a free GPU drawn at random (splitmix64, so that every platform draws the same)."""
     number = splitmix64(x.engine.random)[0]
-    x.engine.random[:] += STEP
+    np.add(x.engine.random, STEP, x.engine.random)
     ticket = np.int64(number % np.uint64(s.node_free.sum()))
     node = 0
     while ticket >= s.node_free[node]:

@@ -24,6 +24,7 @@ import numpy as np
 from astraea.cluster.engine.state import AT_EVENTS, F, I, View
 from astraea.cluster.policy import (
     NO_JOB,
+    NO_TENANT,
     LeaseTerm,
     all_candidates,
     attained_by_tenant,
@@ -58,7 +59,7 @@ def gandiva_fair(s: View) -> None:
     start_tenants(s, tenant_pass, waiting)
     start_jobs(s, p.lease_term)
     while some_job_fits(s):
-        t = int(np.argmin(np.where(waiting > 0, level(tenant_pass), np.inf)))  # the first of equals
+        t = least(tenant_pass, waiting)
         j = select_job(s, t, p.lease_term)
         if not fits(s, j):
             break  # GPUs are kept for it
@@ -67,6 +68,16 @@ def gandiva_fair(s: View) -> None:
         tenant_pass[t] += s.job[j].demand / s.tenant[t].quota
     for t in range(len(s.tenant)):
         s.tenant_memory[WAITS, t] = waiting[t] > 0
+
+
+@inlined
+def least(tenant_pass: F, waiting: I) -> int:
+    """The waiting tenant with the smallest pass, the first of equals; some tenant waits."""
+    best = NO_TENANT
+    for t in range(len(waiting)):
+        if waiting[t] > 0 and (best == NO_TENANT or level(tenant_pass[t]) < level(tenant_pass[best])):
+            best = t
+    return best
 
 
 @inlined

@@ -135,8 +135,8 @@ def serious(demand: I, gain: F, free: int) -> I:
 @inlined
 def add_bid(best: F, better: F, demand: int, gain: float) -> None:
     """The best sum of gains for each number of GPUs once one more bid is there; for none the old one holds."""
-    better[:demand] = best[:demand]
-    better[demand:] = np.maximum(best[demand:], best[: len(best) - demand] + gain)
+    for gpus in range(len(best)):
+        better[gpus] = best[gpus] if gpus < demand else max(best[gpus], best[gpus - demand] + gain)
 
 
 @inlined

@@ -52,13 +52,13 @@ def ranking(state: State, leftovers: bool) -> Ranking:
         j = s.active[i]
         for k in range(types):
             if s.jobs.alone[j, k] > 0.0 and (leftovers or s.jobs.share[j, k] > 0.0):
-                what[c] = (j, -1, k, -1)
+                what[c, 0], what[c, 1], what[c, 2], what[c, 3] = j, -1, k, -1
                 key[c, 1], key[c, 2] = s.jobs.deficit[j, k], s.jobs.share[j, k]
                 c += 1
     for p in range(s.pairs.share.shape[0]):
         for k in range(types):
             if s.pairs.share[p, k] > 0.0 and s.pairs.speed[p, 0, k] > 0.0 and s.pairs.speed[p, 1, k] > 0.0:
-                what[c] = (s.pairs.members[p, 0], s.pairs.members[p, 1], k, p)
+                what[c, 0], what[c, 1], what[c, 2], what[c, 3] = s.pairs.members[p, 0], s.pairs.members[p, 1], k, p
                 key[c, 1], key[c, 2] = 0.0, s.pairs.share[p, k]
                 c += 1
     r = Ranking(what, key, np.arange(c), np.empty(c, np.int64), np.full(1, c))
@@ -83,7 +83,8 @@ def rank(s: State, r: Ranking) -> None:
             r.key[c, 0], r.spare[moved] = now, c
             moved += 1
     r.size[0] = stay + moved
-    r.order[stay : stay + moved] = r.spare[:moved]
+    for i in range(moved):
+        r.order[stay + i] = r.spare[i]
     width = 1
     while width < moved:
         for begin in range(stay, stay + moved, 2 * width):
@@ -138,7 +139,7 @@ def chosen(s: State, r: Ranking, free: IntArray, leftovers: bool, aware: bool) -
         c = r.order[i]
         a, b, k = r.what[c, 0], r.what[c, 1], r.what[c, 2]
         if s.jobs.scale[a] <= free[k] and not is_over(s, a, b) and take(s, a, b, k, n, free):
-            picks[n] = (a, b, k, r.what[c, 3])
+            picks[n, 0], picks[n, 1], picks[n, 2], picks[n, 3] = a, b, k, r.what[c, 3]
             n += 1
             left -= s.jobs.scale[a]
     if left > 0 and leftovers:
@@ -153,7 +154,7 @@ def chosen(s: State, r: Ranking, free: IntArray, leftovers: bool, aware: bool) -
         while len(heap) > 0 and left > 0:
             _, j, k = heappop(heap)
             if take(s, j, -1, k, n, free):
-                picks[n] = (j, -1, k, -1)
+                picks[n, 0], picks[n, 1], picks[n, 2], picks[n, 3] = j, -1, k, -1
                 n += 1
                 left -= s.jobs.scale[j]
     return picks[:n]
