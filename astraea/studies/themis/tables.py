@@ -53,7 +53,7 @@ class ThemisScale(NamedTuple):
     machines: tuple[int, ...]  # GPUs of each
     trials: int  # how many seeds
     contentions: tuple[float, ...]  # demand over capacity
-    sweep_trials: int  # how many seeds where something else than the scheduler varies
+    contention_trials: int  # how many seeds where the contention varies
     fs: tuple[float, ...]  # the fairness knob
     leases: tuple[float, ...]  # lease terms [s]
     errors: tuple[float, ...]  # of estimates, as parts
@@ -71,11 +71,11 @@ _PAPER: Final = ThemisScale(
 )  # fmt: skip
 THEMIS_SCALES: Final[dict[str, ThemisScale]] = {
     "small": ThemisScale(
-        10, (4,) * 8 + (2,) * 6, 2, (1.0, 2.0), 2, (0.0, 0.5, 0.8, 1.0), (900.0, 3600.0), (0.0, 0.5),
+        10, (4,) * 8 + (2,) * 6, 2, (1.0, 2.0), 1, (0.0, 0.5, 0.8, 1.0), (900.0, 3600.0), (0.0, 0.5),
         10, 2, (0.0, 0.8), (3.0,), 40,
     ),
     "paper": _PAPER,
-    "full": _PAPER._replace(trials=20, sweep_trials=20, instances=10_000),
+    "full": _PAPER._replace(trials=20, contention_trials=20, instances=10_000),
 }  # fmt: skip
 
 
@@ -99,24 +99,24 @@ SWEEPS: Final = {
     # Fig 9: every scheduler at the usual point
     "comparison": Sweep(lambda size: {"scheduler": POLICIES, "trial": range(size.trials)}, ()),
     # Fig 19: more and fewer apps in the auctions
-    "knob": Sweep(lambda size: {"f": size.fs, "trial": range(size.sweep_trials)}),
+    "knob": Sweep(lambda size: {"f": size.fs, "trial": range(size.trials)}),
     # Fig 19: lease terms [s]; inf is one-shot
     "lease": Sweep(lambda size: {
-        "scheduler": ("themis", "strawman", "tiresias"), "lease_term": size.leases, "trial": range(size.sweep_trials),
+        "scheduler": ("themis", "strawman", "tiresias"), "lease_term": size.leases, "trial": range(size.trials),
     }),
     # effect of contention: the same apps, arriving faster or slower
     "contention": Sweep(lambda size: {
         "scheduler": (*POLICIES, "themis-one-bidder"), "contention": size.contentions,
-        "trial": range(size.sweep_trials),
+        "trial": range(size.contention_trials),
     }),
     # sensitivity: wrong estimates, under those who use rho
     "error": Sweep(lambda size: {
-        "scheduler": ("themis", "strawman"), "error": size.errors, "trial": range(size.sweep_trials),
+        "scheduler": ("themis", "strawman"), "error": size.errors, "trial": range(size.trials),
     }, ("max_rho", "average_jct")),
     # the fairness knob under each of `VARIANTS`, at contention 1 and at the highest one
     "variants": Sweep(lambda size: {
         "variant": ("as it is", *VARIANTS), "contention": (1.0, size.contentions[-1]), "f": size.few_fs,
-        "trial": range(size.sweep_trials),
+        "trial": range(size.contention_trials),
     }, ("max_rho", "relative_gpu_time", "average_jct")),
 }  # fmt: skip
 

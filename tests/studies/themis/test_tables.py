@@ -163,7 +163,7 @@ class TestComparison:
         sizes = {"f": SMALL.fs, "lease_term": SMALL.leases, "contention": SMALL.contentions, "error": SMALL.errors}
         schedulers = {"f": 1, "lease_term": 3, "contention": 8, "error": 2}
         for varied, (table, usual) in parts.items():
-            trials = SMALL.sweep_trials
+            trials = SMALL.contention_trials if varied == "contention" else SMALL.trials
             assert len(table) == schedulers[varied] * len(sizes[varied]) * trials, varied
             assert set(table[varied]) == set(sizes[varied]) and not table.isna().any(axis=None)
             mine = table[table[varied] == usual].set_index(["scheduler", "trial"]).drop(columns=varied)
@@ -333,7 +333,7 @@ class TestVariants:
         usual = table[(table["variant"] == "as it is") & (table["contention"] == 1.0)]
         for row in usual[usual["f"].isin(SMALL.fs)].itertuples():
             assert row.max_rho == knob.loc[(row.f, row.trial), "max_rho"]
-        assert len(table) == (1 + len(VARIANTS)) * 2 * len(SMALL.few_fs) * SMALL.sweep_trials
+        assert len(table) == (1 + len(VARIANTS)) * 2 * len(SMALL.few_fs) * SMALL.contention_trials
         wide = table.pivot_table(index=["contention", "f"], columns="variant", values="max_rho")
         assert all((wide["as it is"] != wide[name]).any() for name in VARIANTS)
 
