@@ -42,8 +42,8 @@ class Classes(NamedTuple):
                 if key.dtype != np.int64 or not 0 <= key.min() <= key.max() < FEW:
                     _, key = np.unique(key, return_inverse=True)
                 code = code * (key.max() + 1) + key
-        if code.max() >= FEW:
-            _, code = np.unique(code, return_inverse=True)
+            if code.max() >= FEW:
+                _, code = np.unique(code, return_inverse=True)
         jobs = np.bincount(code)
         there = jobs > 0
         first = np.empty(len(jobs), np.int64)
