@@ -5,7 +5,7 @@ small
 paper
     The sizes of the papers' evaluations, in minutes.
 full
-    Every seed and grid point.
+    Every seed and grid point; of Gavel the loads, jobs and seeds of the paper, in Fig 13 one seed.
 """
 
 from __future__ import annotations

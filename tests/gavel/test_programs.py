@@ -301,3 +301,21 @@ def test_two_jobs_that_cannot_both_be_in_time():
     # job 7 needs 5/6 of the GPU; job 8 has the rest, of the 10/11 that it needs
     np.testing.assert_allclose(missing, [0, 1 - (1 / 6) / (10 / 11), 1], atol=1e-6)
     np.testing.assert_allclose(solved("min-cost-slo", problem).alone[:, 0], [5 / 6, 1 / 6, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [3, 50_000])
+def test_classes_are_the_jobs_with_equal_values(most: int) -> None:
+    """Whether codes are counted (small numbers) or sorted first: the same groups, in order of their values."""
+    random = np.random.default_rng(most)
+    problem = replace(
+        moment(np.ones((40, 2)), workers=(8, 8)),
+        kind=random.integers(0, most, 12)[random.integers(0, 12, 40)],
+        weight=random.choice([0.5, 1.0, 7.25], 40),
+        entity=random.choice([0, most], 40),
+    )
+    classes = Classes.alike(problem, ("weight", "entity"), agnostic=False)
+    keys = list(zip(problem.weight.tolist(), problem.entity.tolist(), problem.kind.tolist(), strict=True))
+    distinct = sorted(set(keys))
+    assert classes.of.tolist() == [distinct.index(key) for key in keys]
+    assert classes.first.tolist() == [keys.index(key) for key in distinct]
+    assert classes.jobs.tolist() == [keys.count(key) for key in distinct]

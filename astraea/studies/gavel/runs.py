@@ -151,7 +151,7 @@ def cost_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 
 def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
-    """Fig 13a: LAS het. with longer rounds, without overhead; columns policy, round_length [s], load, seed."""
+    """Fig 13a: LAS het. with longer rounds, without overhead, one seed; columns policy, round_length [s], load, seed."""
     usual = Options(preemption_overhead=0.0, until=size.single.jobs)
     cases = {length: ("las-het", replace(usual, round_length=length)) for length in ROUNDS}
     drawn = workloads(size._replace(seeds=1), throughputs)
@@ -159,7 +159,7 @@ def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 
 def ideal_grid(size: Scale, throughputs: Throughputs) -> Grid:
-    """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly; columns policy, load, seed."""
+    """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly, one seed; columns as in 13a."""
     rounds = Options(preemption_overhead=0.0, until=size.single.jobs)
     cases = {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
     return grid_of(workloads(size._replace(seeds=1), throughputs), throughputs, (size.workers,) * 3, cases)
