@@ -151,7 +151,7 @@ def cost_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 
 def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
-    """Fig 13a: LAS het. with longer rounds, without overhead, one seed; columns policy, round_length [s], load, seed."""
+    """Fig 13a: LAS het. with longer rounds, no overhead, one seed; columns policy, round_length [s], load, seed."""
     usual = Options(preemption_overhead=0.0, until=size.single.jobs)
     cases = {length: ("las-het", replace(usual, round_length=length)) for length in ROUNDS}
     drawn = workloads(size._replace(seeds=1), throughputs)
