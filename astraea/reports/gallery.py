@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import tomllib
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -11,12 +12,16 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 import astraea
-from astraea.core.files import write_atomically
-from astraea.reports.claims.evaluate import counts, evaluate, with_reasons
+from astraea.core.files import project_root, write_atomically
+from astraea.reports.claims.evaluate import GIVEN, between_readings, counts, evaluate, read_claims, with_reasons
 from astraea.studies.scales import seeds
+from astraea.studies.ye2022.readings import READINGS
 from astraea.traces.synthetic import SYNTHETIC
 
 _MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "✗", "not yet": "–"}
+FINDINGS: Final = "data/findings.md"
+"""What reproduces, what does not, and why, at the evaluation's size."""
+
 _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
 
 
@@ -57,14 +62,19 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
         The page.
     """
     claims = evaluate(folder)
+    findings: list[str] = []
     if scale != "small":
         claims = with_reasons(claims)
+        findings = [*(project_root(FINDINGS) / FINDINGS).read_text(encoding="utf-8").splitlines(), ""]
     sentences = counts(claims)
+    drawn = beside_published(claims, folder)
     claims["verdict"] = claims["verdict"].map(lambda verdict: f"{_MARKS[verdict]} {verdict}")
     page = "\n".join(
         [
             "# Figures",
             "",
+            *findings,
+            *((f"![Every published value with ours]({drawn.name})", "") if drawn else ()),
             f"Made by `{command}`. Each picture is there as PNG and SVG, with the numbers behind it as CSV.",
             "✓ holds, ≈ holds in direction, ✗ does not hold, – not yet: the rules are in `astraea/reports/claims/`.",
             "",
@@ -73,7 +83,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
             *_further(folder),
             "## All statements",
             "",
-            *markdown(claims),
+            *markdown(side_by_side(claims, ["id", "where"])),
             "",
             "## Provenance",
             "",
@@ -105,7 +115,50 @@ def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
     if not pictures and not tables:
         lines += ["Not there yet.", ""]
     mine = claims[claims["id"].str.startswith(entry.claims)]
-    return lines if mine.empty else [*lines, *markdown(mine.drop(columns=["id", "where"])), ""]
+    return lines if mine.empty else [*lines, *markdown(side_by_side(mine)), ""]
+
+
+def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame:
+    """A row for each statement and trace: what was measured with its verdict, in each reading that there is.
+
+    The note has what each reading's note says, and what the difference between the two comes from.
+    """
+    differences, rows = between_readings(), []
+    headings = [reading for reading in READINGS if (claims["reading"] == reading).any()] or ["measured"]
+    for (id, _), mine in claims.groupby(["id", "trace"], sort=False):
+        row = mine.iloc[0][[*more, "trace", "statement", "paper"]].to_dict() | dict.fromkeys(headings, "")
+        found = mine.to_dict("records")
+        for each in found:
+            row[each["reading"] or headings[-1]] = f"{each['verdict']}: {each['measured']}".removesuffix(": ")
+        notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
+        texts = [f"{reading}: {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
+        row["note"] = " / ".join([*texts, *([differences[str(id)]] if id in differences else [])])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
+    """Draw every value that a paper gives with ours, over the published one, both readings; None if there is none."""
+    values = read_claims().query("relation == '='").set_index("id")["value"].astype(float)
+    mine = claims[claims["id"].isin(values.index) & (claims["measured"] != "") & ~claims["id"].str.startswith(GIVEN)]
+    ours = mine["measured"].str.extract(r"^([\d.]+)")[0].astype(float)
+    ratio = ours / mine["id"].map(values)
+    frame = mine.assign(ours=ours, ratio=ratio)[ratio > 0]
+    if frame.empty:
+        return None
+    frame = frame[["id", "trace", "reading", "paper", "measured", "ratio", "verdict"]].round({"ratio": 4})
+    picture, table = folder / "published_all.png", folder / "published_all.csv"
+    if not picture.exists() or not table.exists() or not frame.reset_index(drop=True).equals(_as_written(table)):
+        from astraea.plots import charts, forest  # takes a second, which is spent only where something changed
+
+        fig, ax = charts.panels(width=7.0, height=0.6 + 0.16 * frame["id"].nunique())
+        forest.forest(frame, "ratio", by="id", mark="reading", ax=ax)
+        charts.save(fig, "published", "all", folder, frame)
+    return picture
+
+
+def _as_written(table: Path) -> pd.DataFrame:
+    return pd.read_csv(table, keep_default_na=False)
 
 
 def _picture(path: Path) -> str:

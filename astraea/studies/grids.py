@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import Final
 
 from astraea.experiments.grid import Grid
@@ -14,21 +16,42 @@ from astraea.studies.themis.tables import themis_grid
 from astraea.studies.ye2022.burst import burst_grid
 from astraea.studies.ye2022.characterize import production_grid
 from astraea.studies.ye2022.estimates import estimate_grid
-from astraea.studies.ye2022.evaluation import lease_grid, load_workload, main_grid, size_grid
+from astraea.studies.ye2022.evaluation import (
+    INTERVAL,
+    accounting_grid,
+    baselines_grid,
+    lease_grid,
+    load_grid,
+    load_workload,
+    main_grid,
+    memory_grid,
+    size_grid,
+)
 from astraea.studies.ye2022.lease_term import sensitivity_grid
 from astraea.studies.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from astraea.studies.ye2022.released import released_grid
 
 
 def fairness_grid(trace: str, scale: str = "paper") -> Grid:
-    """`main_grid`, and the runs in which one tenant over-claims, weighs twice as much, or comes with a burst."""
-    others = over_claiming_grid(trace, scale) + paid_share_grid(trace, scale) + burst_grid(trace, scale)
-    return main_grid(trace, scale) + others
+    """`main_grid`, what changes its results, and one tenant that over-claims, weighs twice as much, or has a burst."""
+    grids = (main_grid, accounting_grid, memory_grid, over_claiming_grid, paid_share_grid, burst_grid)
+    return reduce(add, (grid(trace, scale) for grid in grids))
 
 
 def lease_term_grid(trace: str, scale: str = "paper") -> Grid:
     """`lease_grid`, and how what it recommends hangs on overheads and load."""
-    return lease_grid(trace, scale) + sensitivity_grid(*load_workload(trace, scale))
+    jobs, cluster = load_workload(trace, scale)
+    return lease_grid(trace, scale) + sensitivity_grid(jobs.in_rounds(INTERVAL), cluster)
+
+
+def capacity_grid(trace: str, scale: str = "paper") -> Grid:
+    """`size_grid`, and all schedulers at several loads."""
+    return size_grid(trace, scale) + load_grid(trace, scale)
+
+
+def difference_grid(trace: str, scale: str = "paper") -> Grid:
+    """`released_grid`, and the baselines in two ways."""
+    return released_grid(trace, scale) + baselines_grid(trace, scale)
 
 
 def types_grid(_: str, scale: str = "paper") -> Grid:
@@ -39,8 +62,8 @@ def types_grid(_: str, scale: str = "paper") -> Grid:
 GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
     "01_trace_characterization": production_grid, "03_lease_term": lease_term_grid,
     "04_fairness": fairness_grid, "05_efficiency": main_grid,
-    "06_cluster_size": size_grid,
-    "07_estimates": estimate_grid, "08_paper_vs_release": released_grid,
+    "06_cluster_size": capacity_grid,
+    "07_estimates": estimate_grid, "08_paper_vs_release": difference_grid,
     "09_themis": themis_grid, "10_gavel": types_grid,
     "11_market": market_grid,
 }  # fmt: skip

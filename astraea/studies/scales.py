@@ -23,7 +23,7 @@ from astraea.traces.synthetic import SYNTHETIC
 SCALES: Final = ("small", "paper", "full")
 SEEDS: Final[dict[str, dict[str, int]]] = {
     "venus": {"small": 2, "paper": 5, "full": 5},
-    "philly": {"small": 2, "paper": 3, "full": 5},
+    "philly": {"small": 2, "paper": 2, "full": 5},
 }
 """Of the synthetic traces; a Philly has four times as many jobs as a Venus, and takes as much longer."""
 

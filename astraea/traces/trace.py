@@ -217,6 +217,15 @@ class Trace:
         submit = self.submit_time / factor
         return dataclasses.replace(self, submit_time=submit, deadline=submit + late)
 
+    def in_rounds(self, interval: float) -> Trace:
+        """The same jobs in the same order, each submitted at the first round that sees it: `interval` seconds apart.
+
+        As workloads of [Ye2022] are "normalized" (§6.1.3): nobody waits for less than a round.
+        """
+        number(interval, f"{self.name}: the time between rounds", above=0)
+        submit = np.ceil(self.submit_time / interval) * interval
+        return dataclasses.replace(self, name=f"{self.name}, in rounds of {interval:g} s", submit_time=submit)
+
     def with_weights(self, weights: dict[str, float]) -> Trace:
         """The same jobs under other tenant weights; every tenant of the trace must be named."""
         before = np.array(self.tenants, dtype=object)

@@ -5,8 +5,9 @@ docstring of its rule; everything else does not hold. "Not yet" is a statement o
 is not there: one about all seven schedulers that is true of those that are there is still "not yet"; if it is false of
 them, that is said.
 
-A statement about ``venus`` with a value is checked on traces of Venus (whose name has "venus" in it), one about
-``philly`` on traces of Philly; orderings, monotone trends, shapes and bounds on every trace of the folder.
+A statement with a value about Venus or Philly is checked on that trace only, synthetic or whole and real (`SAME`);
+orderings, monotone trends, shapes and bounds on every trace of the folder. One whose table has several readings of the
+evaluation (its column `reading`) is judged in each of them that has the schedulers in question.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -23,9 +25,17 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.core.files import project_root
 from astraea.reports.claims import rules, wang2023, ye2022
-from astraea.reports.claims.judging import Judged, Missing, Source, Verdict, reader
+from astraea.reports.claims.judging import Absent, Judged, Missing, Source, Verdict, reader
+from astraea.studies.ye2022.readings import READINGS
+from astraea.traces.synthetic import SYNTHETIC
 
-COLUMNS: Final = ("id", "where", "trace", "statement", "paper", "measured", "verdict", "note")
+COLUMNS: Final = ("id", "where", "trace", "reading", "statement", "paper", "measured", "verdict", "note")
+SAME: Final = {"venus": ("venus", "helios-venus"), "philly": ("philly", "philly-two-weeks")}
+"""Names of the traces that a paper's value is about."""
+
+GIVEN: Final = ("ye.t1.", "ye.s31.", "ye.f1.", "ye.f2.", "ye.f3.", "ye.f4.")
+"""Statements that the synthetic traces are made to satisfy: that they hold says that the generator works."""
+
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
 _VERDICTS: Final = dict(zip(Verdict, ("hold", "hold in direction", "do not hold", "not yet"), strict=True))
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
@@ -123,15 +133,29 @@ def evaluate(folder: str | Path) -> pd.DataFrame:
         paper = f"{relation} {paper}" if relation in ("<", ">", "up to") else paper
         where, statement = f"{claim['source'].split()[0]} {claim['where']}", f"{claim['subject']}: {claim['metric']}"
         for trace in _traces(folder, id, claim["trace"], relation):
-            measured, verdict, missing = "", Verdict.NOT_YET, ""
-            if id in STATEMENTS:
-                judge, table, on, rows_of = STATEMENTS[id]
-                try:
-                    measured, verdict = judge(Source(read, papers, table, on or trace, id, rows_of))
-                except Missing as err:
-                    missing = str(err)
-            rows.append((id, where, trace, statement, paper or relation, measured, str(verdict), missing))
+            for reading, measured, verdict, missing in _judged(id, read, papers, trace):
+                rows.append((id, where, trace, reading, statement, paper or relation, measured, str(verdict), missing))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _judged(
+    id: str, read: Callable[[str], pd.DataFrame], papers: Mapping[str, float], trace: str
+) -> list[tuple[str, str, Verdict, str]]:
+    """A statement on one trace: reading, what was measured, verdict, and what is missing."""
+    if id not in STATEMENTS:
+        return [("", "", Verdict.NOT_YET, "")]
+    judge, table, on, rows_of = STATEMENTS[id]
+    source = Source(read, papers, table, on or trace, id, rows_of)
+    found, missing = [], ""
+    for reading in source.readings:
+        chosen = replace(source, where={**rows_of, "reading": reading}) if reading else source
+        try:
+            found.append((reading, *judge(chosen), ""))
+        except Absent as err:
+            missing = str(err)  # in this reading there is no such scheduler
+        except Missing as err:
+            found.append((reading, "", Verdict.NOT_YET, str(err)))
+    return found or [("", "", Verdict.NOT_YET, missing)]
 
 
 def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
@@ -149,12 +173,19 @@ def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
     unknown = sorted(set(found["id"]) - set(read_claims()["id"]))
     if unknown:
         raise InputError(f"data/claim_notes.csv: there is no statement {unknown[0]!r} in claims.csv")
-    notes = found.set_index(["id", "trace"])["note"].to_dict()
+    notes = found.set_index(["id", "trace", "reading"])["note"].to_dict()
     reasons = [
-        notes.get((id, trace), "" if verdict == Verdict.HOLDS else note)
-        for id, trace, verdict, note in zip(table["id"], table["trace"], table["verdict"], table["note"], strict=True)
+        notes.get((row["id"], row["trace"], row["reading"]), "" if row["verdict"] == Verdict.HOLDS else row["note"])
+        for row in table.to_dict("records")
     ]
     return table.assign(note=reasons)
+
+
+def between_readings() -> dict[str, str]:
+    """What the two readings of a statement differ by, in a sentence: notes on a reading called ``both``, by id."""
+    notes = _read("data/claim_notes.csv")
+    both = notes[notes["reading"] == "both"]
+    return dict(zip(both["id"], both["note"], strict=True))
 
 
 def _read(name: str) -> pd.DataFrame:
@@ -168,18 +199,27 @@ def _traces(folder: Path, id: str, trace: str, relation: str) -> list[str]:
     table = STATEMENTS[id].table
     there = sorted(path.stem.removeprefix(f"{table}_") for path in folder.glob(f"{table}_*.csv"))
     if relation not in _EVERYWHERE and trace != "both":
-        there = [t for t in there if trace in t]
+        there = [t for t in there if t in SAME.get(trace, (trace,))]
     own = [t for t in ("venus", "philly") if t in there]
     return [*own, *(t for t in there if t not in own)] or (["venus", "philly"] if trace == "both" else [trace])
 
 
 def counts(table: pd.DataFrame) -> list[str]:
-    """How many statements of each paper got which verdict, in sentences; none for a paper of which nothing is there."""
+    """How many statements of each paper got which verdict, in sentences; none for a paper of which nothing is there.
+
+    Those that a generator is made to satisfy are counted apart, and each reading for itself.
+    """
     sentences = []
     for prefix, paper in _PAPERS.items():
         mine = table[table["id"].str.startswith(prefix)]
-        found = mine["verdict"].value_counts()
-        if set(found.index) - {Verdict.NOT_YET}:
-            parts = ", ".join(f"{found[verdict]} {words}" for verdict, words in _VERDICTS.items() if verdict in found)
-            sentences.append(f"{paper}: {len(mine)} checks of {mine['id'].nunique()} statements, {parts}.")
+        given = mine["id"].str.startswith(GIVEN) & mine["trace"].isin(SYNTHETIC)
+        parts = [("", mine[~given & (mine["reading"] == "")])]
+        parts += [(f", {reading}", mine[mine["reading"] == reading]) for reading in READINGS]
+        parts.append((", what the synthetic traces are made to have", mine[given]))
+        for which, some in parts:
+            found = some["verdict"].value_counts()
+            if set(found.index) - {Verdict.NOT_YET}:
+                numbers = ", ".join(f"{found[v]} {words}" for v, words in _VERDICTS.items() if v in found)
+                checks = f"{len(some)} checks of {some['id'].nunique()} statements"
+                sentences.append(f"{paper}{which}: {checks}, {numbers}.")
     return sentences

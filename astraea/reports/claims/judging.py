@@ -31,7 +31,11 @@ Found = TypeVar("Found", "pd.Series[float]", pd.DataFrame)
 
 
 class Missing(Exception):
-    """A table or a scheduler is not there."""
+    """A table is not there, or something in it."""
+
+
+class Absent(Missing):
+    """A scheduler, or a value of another column, is not in a table."""
 
 
 def reader(folder: Path) -> Callable[[str], pd.DataFrame]:
@@ -64,6 +68,15 @@ class Source:
     def paper(self) -> float:
         """The paper's value."""
         return self.papers[self.id]
+
+    @property
+    def readings(self) -> list[str]:
+        """Readings that the table has, in its order; one without a name if it does not tell."""
+        try:
+            frame = self.read(self.file)
+        except Missing:
+            return [""]
+        return frame["reading"].drop_duplicates().to_list() if "reading" in frame else [""]
 
     @property
     def file(self) -> str:
@@ -110,10 +123,10 @@ class Source:
                 raise self.lacks(name, str(names.name))
         return found
 
-    def lacks(self, name: Any, kind: str) -> Missing:
+    def lacks(self, name: Any, kind: str) -> Absent:
         """What to raise for a scheduler, or something else of a column, that the table does not have."""
         kinds = f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
-        return Missing(f"{name} is not among the {kinds.replace('_', ' ')} of {self.file}")
+        return Absent(f"{name} is not among the {kinds.replace('_', ' ')} of {self.file}")
 
 
 def graded(holds: bool, in_direction: bool = False) -> Verdict:

@@ -17,10 +17,12 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.core.arrays import FloatArray
-from astraea.core.metrics import DAY, HOUR, SHARING_LOSS
+from astraea.core.metrics import HOUR, SHARING_LOSS
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.studies.ye2022.one_tenant import KEYS, Experiment, Row, experiment_grid, experiments, hourly_service, hours
+from astraea.studies.ye2022.evaluation import Row
+from astraea.studies.ye2022.one_tenant import KEYS, Experiment, experiment_grid, experiments, hourly_service, hours
+from astraea.studies.ye2022.readings import COMPARED, MEMORIES, PAPERS
 from astraea.traces.trace import Trace
 
 SIZE: Final = 8
@@ -35,19 +37,22 @@ GANG: Final = 4
 HORIZON: Final = int(SIZE * DURATION / HOUR)
 """Hours that are looked at: as long as the quota alone would need for the burst."""
 
-WINDOWED: Final = "astraea-24h"
-"""ASTRAEA that compares tenants over the last 24 h."""
+SCHEDULERS: Final = (
+    *(s for s in COMPARED[PAPERS] if s.name in ("astraea", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")),
+    *MEMORIES,
+)
+"""Those that are compared: memories of all lengths, and some that have none."""
 
 
 def burst_grid(trace: str, scale: str = "paper") -> Grid:
-    """`experiment_grid` with `WINDOWED` too, on at most two seeds, without the burst and with it."""
+    """`experiment_grid` of `SCHEDULERS`, without the burst and with it."""
 
     def experiment(jobs: Trace, cluster: Cluster) -> Experiment:
         start = burst_start(jobs)
         idle, tenant = with_newcomer(jobs, cluster)
         return Experiment(tenant, idle, with_burst(idle, cluster, tenant, start), start)
 
-    return experiment_grid(trace, scale, experiment, most_seeds=2, more={WINDOWED: {"tenant_window": DAY}})
+    return experiment_grid(trace, scale, experiment, usual=2, schedulers=SCHEDULERS)
 
 
 def with_newcomer(trace: Trace, cluster: Cluster) -> tuple[Trace, str]:

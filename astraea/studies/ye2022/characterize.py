@@ -15,7 +15,8 @@ from astraea.core.metrics import HOUR, tenant_windows
 from astraea.core.result import Result
 from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
-from astraea.studies.ye2022.evaluation import NODES, grid_of, run_of, workloads
+from astraea.studies.scales import seeds
+from astraea.studies.ye2022.evaluation import NODES, grid_of, load_workload, run_of
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
 from astraea.traces.trace import Trace
@@ -91,9 +92,10 @@ def production_cluster(name: str, evaluated: Cluster) -> Cluster:
 
 def production_grid(trace: str, scale: str = "paper") -> Grid:
     """FIFO in every virtual cluster, on a cluster of production size: every seed of the evaluation."""
+    drawn = ((seed, *load_workload(trace, scale, seed)) for seed in seeds(trace, scale))  # as recorded, to the second
     return grid_of(
         (seed, run_of(jobs, production_cluster(trace, evaluated), "yarn-cs", seed=seed), {})
-        for seed, jobs, evaluated in workloads(trace, scale)
+        for seed, jobs, evaluated in drawn
     )
 
 

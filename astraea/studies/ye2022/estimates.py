@@ -17,7 +17,18 @@ from astraea.core.errors import InputError
 from astraea.estimation.estimators import LEARNED
 from astraea.estimation.models import ENOUGH, Past
 from astraea.experiments.grid import Grid
-from astraea.studies.ye2022.evaluation import SMALL_JOBS, evaluated_cluster, few_seeds, grid_of, load_workload, run_of
+from astraea.experiments.run import Run
+from astraea.studies.ye2022.evaluation import (
+    INTERVAL,
+    READ,
+    SMALL_JOBS,
+    evaluated_cluster,
+    few_seeds,
+    grid_of,
+    load_workload,
+    run_of,
+)
+from astraea.studies.ye2022.readings import ASTRAEA
 from astraea.traces.trace import Trace
 
 ESTIMATING: Final = ("allox", "themis")
@@ -79,10 +90,11 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
     """
     noise = {f"{100 * rate:g} %": Settings(estimator="noisy", estimate_error=rate) for rate in RATES}
     rows = []
-    for seed in few_seeds(trace, scale, usual=3, large=2):
-        jobs, cluster, learned, _ = estimate_workload(trace, scale, seed)
+    for seed in few_seeds(trace, scale, usual=3, large=1):
+        recorded, cluster, learned, _ = estimate_workload(trace, scale, seed)
+        jobs = recorded.in_rounds(INTERVAL)
         known = {"0 %": Settings(), **{name: Settings(estimator=name) for name in learned}}
-        rows.append((seed, run_of(jobs, cluster, "astraea"), {"source": "nothing"}))
+        rows.append((seed, Run(jobs, cluster, ASTRAEA.made, kept=READ), {"source": "nothing", "scheduler": "astraea"}))
         for some, draw in ((known, 0), (noise, seed)):
             for p in ESTIMATING:
                 for source, settings in some.items():

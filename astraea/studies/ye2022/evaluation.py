@@ -1,4 +1,4 @@
-"""The evaluation of [Ye2022] §6: which workloads, clusters, schedulers, lease terms and sizes are simulated.
+"""The evaluation of [Ye2022] §6: which workloads, clusters, lease terms and sizes are simulated, in both readings.
 
 A grid is named by the trace and the scale, so that everybody who asks for it finds the same results in the cache. At
 the scale ``small`` a workload is the first two days of its trace, or its first 1,500 jobs where these are more, on a
@@ -9,8 +9,9 @@ leases are left out: the time that a simulation takes grows with their number.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -25,10 +26,26 @@ from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from astraea.studies.scales import SCALES, seeds
+from astraea.studies.ye2022.readings import (
+    ASTRAEA,
+    BASELINES,
+    MEASURED,
+    MEMORIES,
+    PAPERS,
+    READINGS,
+    RELEASED,
+    Scheduler,
+    able,
+    compared,
+    settings_of,
+)
 from astraea.traces.describe import offered_load, served_load
 from astraea.traces.named import named_trace
 from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
+
+Row = dict[Any, Any]
+"""What distinguishes a run."""
 
 NODES: Final = {"venus": 100, "philly": 210, "helios-venus": 100, "philly-two-weeks": 210}
 """8-GPU nodes of the evaluation (§6.1.3)."""
@@ -46,13 +63,17 @@ LARGE: Final = 20_000
 
 MOST_LEASES: Final = 3_000_000
 
-SCHEDULERS: Final = (
-    "astraea", "astraea-released", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo",
-)  # fmt: skip
-"""The seven schedulers that the evaluation compares (§6.1.5), ASTRAEA also as it was released, and FIFO.
+IN_FIG_14: Final = ("astraea", "algorithm-1", "tiresias-l")
+"""The two that the paper compares there, and Algorithm 1 alone."""
 
-In the order of the figures.
-"""
+INTERVAL: Final = Settings().interval
+"""Between rounds, which submissions are counted in [s]."""
+
+LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
+"""Offered loads at which all schedulers are compared."""
+
+LOADED_JOBS: Final = 12_000
+"""Jobs of that comparison where a trace has more than `LARGE`."""
 
 READ: Final[Kept] = {
     "jobs": (
@@ -114,25 +135,20 @@ def suitable_nodes(trace: Trace) -> int:
     return max(1, math.ceil(float(np.fmax(offered_load(trace), largest)) / 8 - 1e-9))  # the load of one moment is NaN
 
 
-def estimator_for(trace: Trace) -> str:
-    """Where schedulers that need running times get them: learned from the history of the trace, if it has one."""
-    return "oracle" if trace.history is None else "gradient-boosting"
-
-
 def run_of(
     trace: Trace, cluster: Cluster, scheduler: str, seed: int = 0, settings: Settings | None = None,
     kept: Kept = READ, **parameters: Any,
 ) -> Run:  # fmt: skip
-    """One run of the evaluation; estimates are those of `estimator_for`, unless settings are given."""
+    """One run beside the evaluation, with the usual settings unless others are given."""
     policy = get_policy(scheduler)(**parameters)
-    estimator = estimator_for(trace) if policy.needs_estimates else "oracle"
-    return Run(trace, cluster, policy, seed, settings or Settings(estimator=estimator), kept)
+    return Run(trace, cluster, policy, seed, settings or Settings(), kept)
 
 
 def workloads(trace: str, scale: str, of: Iterable[int] | None = None) -> Iterator[tuple[int, Trace, Cluster]]:
-    """Every seed of a scale, or some, with its jobs and the cluster that they run on."""
+    """Every seed of a scale, or some, with its jobs, submitted in rounds (§6.1.3), and the cluster that they run on."""
     for seed in seeds(trace, scale) if of is None else of:
-        yield seed, *load_workload(trace, scale, seed)
+        jobs, cluster = load_workload(trace, scale, seed)
+        yield seed, jobs.in_rounds(INTERVAL), cluster
 
 
 def few_seeds(trace: str, scale: str, usual: int, large: int) -> tuple[int, ...]:
@@ -150,34 +166,93 @@ def grid_of(rows: Iterable[tuple[int, Run, Mapping[str, Any]]]) -> Grid:
     )
 
 
+def runs_of(
+    schedulers: Iterable[Scheduler], reading: str, seed: int, trace: Trace, cluster: Cluster, kept: Kept = READ,
+    **own: Any,
+) -> Iterator[tuple[Run, Row]]:  # fmt: skip
+    """Schedulers on one trace, by the rules of a reading, and their rows of an index."""
+    for s in schedulers:
+        run = Run(trace, cluster, s.made, settings=settings_of(reading, s), kept=kept)
+        yield run, {"reading": reading, "scheduler": s.name, "seed": seed, "nodes": cluster.nodes, **own}
+
+
 def main_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every scheduler on every seed: Figs 10 to 13."""
-    drawn = workloads(trace, scale)
-    return grid_of((seed, run_of(jobs, cluster, p), {}) for seed, jobs, cluster in drawn for p in SCHEDULERS)
-
-
-def lease_grid(trace: str, scale: str = "paper") -> Grid:
-    """ASTRAEA with lease terms from a minute to an hour: Fig 9; the column is `lease_term` [s]."""
-    busy = float(load_workload(trace, scale)[0].duration.sum())
-    terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
-    return grid_of(
-        (seed, run_of(jobs, cluster, "astraea", kept="summary", lease_term=t), {"lease_term": t})
-        for seed, jobs, cluster in workloads(trace, scale)
-        for t in terms
+    """Every scheduler of both readings on every seed: Figs 10 to 13; columns reading, scheduler, seed, nodes."""
+    drawn = list(workloads(trace, scale))
+    return Grid.of(
+        row
+        for reading in READINGS
+        for seed, jobs, cluster in drawn
+        for row in runs_of(compared(reading, jobs), reading, seed, jobs, cluster)
     )
 
 
-def size_grid(trace: str, scale: str = "paper", schedulers: Sequence[str] = SCHEDULERS) -> Grid:
-    """Every scheduler on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
+def accounting_grid(trace: str, scale: str = "paper") -> Grid:
+    """Reading `PAPERS` with submissions to the second and in rounds; as `main_grid`, and ``accounting``."""
+    rows: list[tuple[Run, Row]] = []
+    for seed in few_seeds(trace, scale, usual=3, large=1):
+        recorded, cluster = load_workload(trace, scale, seed)
+        for accounting, jobs in (("to the second", recorded), ("in rounds", recorded.in_rounds(INTERVAL))):
+            rows += runs_of(compared(PAPERS, jobs), PAPERS, seed, jobs, cluster, accounting=accounting)
+    return Grid.of(rows)
 
-    The jobs are the same at every size: those that the smallest cluster can run under static quotas. Except at the
-    scale `full` there are three seeds, or two of a large trace.
+
+def lease_grid(trace: str, scale: str = "paper") -> Grid:
+    """ASTRAEA of both readings with lease terms from a minute to an hour: Fig 9; the column is `lease_term` [s].
+
+    The overheads that Fig 9 shows are charged in both, also where the authors' program only counts them.
     """
-    rows = []
-    for seed, submitted, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=2)):
+    busy = float(load_workload(trace, scale)[0].duration.sum())
+    terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
+    rows: list[tuple[Run, Row]] = []
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
+        for reading, scheduler in ((MEASURED, RELEASED), (PAPERS, ASTRAEA)):
+            for t in terms:
+                own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
+                rows.append((Run(jobs, cluster, scheduler.made(lease_term=t), kept="summary"), own))
+    return Grid.of(rows)
+
+
+def size_grid(trace: str, scale: str = "paper") -> Grid:
+    """ASTRAEA and Tiresias-L on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
+
+    The jobs are the same at every size: those that the smallest cluster can run under static quotas.
+    """
+    rows: list[tuple[Run, Row]] = []
+    for seed, submitted, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
         clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
         jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
-        for percent, resized in clusters.items():
+        for reading, (percent, resized) in itertools.product(READINGS, clusters.items()):
             own = {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
-            rows += [(seed, run_of(jobs, resized, p, kept="summary"), own) for p in schedulers]
-    return grid_of(rows)
+            both = [s for s in compared(reading, jobs) if s.name in IN_FIG_14]
+            rows += runs_of(both, reading, seed, jobs, resized, "summary", **own)
+    return Grid.of(rows)
+
+
+def load_grid(trace: str, scale: str = "paper") -> Grid:
+    """Every scheduler of reading `PAPERS` at several offered loads: the same jobs, slower or faster.
+
+    Of a trace with more than `LARGE` jobs the first `LOADED_JOBS` are taken. The column is `load`.
+    """
+    rows: list[tuple[Run, Row]] = []
+    for seed in few_seeds(trace, scale, usual=2, large=1):
+        recorded, cluster = load_workload(trace, scale, seed)
+        some = recorded.head(LOADED_JOBS) if len(recorded) > LARGE else recorded
+        for load in LOADS:
+            jobs = some.scale_load(load * cluster.gpus / offered_load(some)).in_rounds(INTERVAL)
+            rows += runs_of(compared(PAPERS, jobs), PAPERS, seed, jobs, cluster, "summary", load=load)
+    return Grid.of(rows)
+
+
+def memory_grid(trace: str, scale: str = "paper") -> Grid:
+    """`MEMORIES`: what of the past decides whose turn it is; columns as of `main_grid`."""
+    drawn = workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1))
+    return Grid.of(row for work in drawn for row in runs_of(MEMORIES, PAPERS, *work))
+
+
+def baselines_grid(trace: str, scale: str = "paper") -> Grid:
+    """`BASELINES`: the baselines and what their papers leave open; columns as of `main_grid`."""
+    rows: list[tuple[Run, Row]] = []
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
+        rows += runs_of(able(BASELINES, jobs), PAPERS, seed, jobs, cluster)
+    return Grid.of(rows)

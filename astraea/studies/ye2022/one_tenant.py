@@ -17,7 +17,7 @@ paid share
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -31,7 +31,9 @@ from astraea.core.errors import InputError
 from astraea.core.metrics import HOUR
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.studies.ye2022.evaluation import SCHEDULERS, few_seeds, grid_of, run_of, workloads
+from astraea.experiments.run import Run
+from astraea.studies.ye2022.evaluation import Row, few_seeds, runs_of, workloads
+from astraea.studies.ye2022.readings import COMPARED, PAPERS, Scheduler, able
 from astraea.traces.trace import Trace
 
 KEYS: Final = ["scheduler", "seed", "tenant"]
@@ -48,9 +50,6 @@ PAID: Final = 2.0
 
 _SLACK: Final = 1e-6
 
-Row = dict[Any, Any]
-"""One run of a table."""
-
 
 class Experiment(NamedTuple):
     """What is changed on one workload."""
@@ -62,25 +61,23 @@ class Experiment(NamedTuple):
 
 
 def experiment_grid(
-    trace: str, scale: str, experiment: Callable[[Trace, Cluster], Experiment], *, most_seeds: int | None = None,
-    more: Mapping[str, Mapping[str, Any]] | None = None,
+    trace: str, scale: str, experiment: Callable[[Trace, Cluster], Experiment], *, usual: int = 3,
+    schedulers: Sequence[Scheduler] = COMPARED[PAPERS],
 ) -> Grid:  # fmt: skip
-    """Every scheduler on a few seeds, before and after the change.
+    """Schedulers, each by its own paper, on a few seeds, before and after the change.
 
-    At the scale `paper` there are three seeds, of a large trace one, and never more than `most_seeds`; `more` are
-    further parameters of ASTRAEA, by the name that this gives it. The columns are `tenant`, `run` (``before`` or
-    ``after``), `quota`, that of the tenant in the run [GPU], and `start` [s].
+    At the scale `paper` there are `usual` seeds, of a large trace one. The columns are those of
+    `evaluation.main_grid`, `tenant`, `run` (``before`` or ``after``), `quota`, that of the tenant in the run [GPU], and
+    `start` [s].
     """
-    rows = []
-    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)[:most_seeds]):
+    rows: list[tuple[Run, Row]] = []
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=usual, large=1)):
         tenant, before, after, start = experiment(jobs, cluster)
         for when, ran in (("before", before), ("after", after)):
             quota = float(quotas(ran, cluster.gpus)[ran.tenants.index(tenant)])
             own: Row = {"tenant": tenant, "run": when, "quota": quota, "start": start}
-            rows += [(seed, run_of(ran, cluster, p), own) for p in SCHEDULERS]
-            for name, parameters in (more or {}).items():
-                rows.append((seed, run_of(ran, cluster, "astraea", **parameters), {"scheduler": name, **own}))
-    return grid_of(rows)
+            rows += runs_of(able(schedulers, jobs), PAPERS, seed, ran, cluster, **own)
+    return Grid.of(rows)
 
 
 def over_claiming_grid(trace: str, scale: str = "paper") -> Grid:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from astraea.core.metrics import SHARING_LOSS, SLACK, sharing_loss, summary, tenant_windows
+from astraea.core.metrics import SLACK, sharing_loss, summary, tenant_windows
 from astraea.core.result import Result
 from astraea.core.statistics import mean_interval
 
@@ -32,17 +32,12 @@ def fairness_figures(result: Result) -> dict[str, Any]:
     -------
     dict
         sharing_loss : share of jobs with rho_job < 0.95.
-        waited_loss : share of all jobs that have rho_job < 0.95 and waited a scheduling round or longer.
         tenant_sharing_loss, tenant_below_99, tenant_below_95 : share of (tenant, window) cases with rho_tenant below 1,
             0.99, 0.95, of those that are owed something.
     """
-    jobs = result.jobs.dropna(subset=["rho_job"])
-    loses = jobs["rho_job"] < SHARING_LOSS
-    waited = jobs["queueing_delay"] >= float(result.provenance["interval"])
     rho = tenant_windows(result)["rho_tenant"].dropna()
     return {
         "sharing_loss": sharing_loss(result),
-        "waited_loss": float((loses & waited).mean()),
         **{name: float((rho < level - SLACK).mean()) for name, level in TENANT_LEVELS.items()},
     }
 
@@ -133,6 +128,12 @@ def _plus_minus(mean: float, half: float, digits: int) -> str:
     decimals = int(np.clip(digits - 1 - size, 0, 6))
     text = f"{mean:.{decimals}f}"
     return f"{text} ± {half:.{decimals}f}" if np.isfinite(half) else text
+
+
+def each_reading(frame: pd.DataFrame, reduce: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
+    """Reduce the rows of each reading for themselves; the first column tells which it is."""
+    parts = [(reading, reduce(part)) for reading, part in frame.groupby("reading", sort=False)]
+    return pd.concat([pd.DataFrame({"reading": reading}, part.index).join(part) for reading, part in parts])
 
 
 def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

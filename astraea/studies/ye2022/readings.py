@@ -1,0 +1,124 @@
+"""The two readings of [Ye2022]'s evaluation: who is compared with whom, and what preemption costs them.
+
+as measured
+    The simulator that the authors released: their whole ASTRAEA, and their baselines, which are orders of jobs inside
+    ASTRAEA's own selection of tenants, or the static quota. Checkpoints and restarts cost no time, and some leases are
+    a round too long (`engine.list_removal_flaw`). It has no HiveD, AlloX or Gandiva_fair.
+by its paper
+    Every scheduler as its own paper describes it, with overheads, and with learned running times where it needs them.
+    ASTRAEA is all that [Ye2022] names (`WHOLE`); Algorithms 1 and 2 alone stand beside it.
+
+In both, time is counted in rounds (§6.1.3): a job exists from the first round that sees it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import Policy
+from astraea.cluster.settings import Settings
+from astraea.core.checks import one_of
+from astraea.core.metrics import DAY, HOUR
+from astraea.traces.trace import Trace
+
+MEASURED: Final = "as measured"
+PAPERS: Final = "by its paper"
+READINGS: Final = (MEASURED, PAPERS)
+
+WHOLE: Final[Mapping[str, float]] = {"tenant_window": DAY, "idle_guard": 0.2, "starvation": 6 * HOUR}
+"""What [Ye2022] adds to Algorithms 1 and 2: tenants are compared over a past that is not forever, one that has a burst
+after idleness reclaims its share (§6.1.1), and jobs that wait long get priority (§5.2.1). Values of the authors'
+program, as the paper gives none. New jobs first (§6.1.1) is in both; early leases stand in the program only."""
+
+NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
+"""As in the released simulator, but for its flaw."""
+
+FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)
+"""As in the released simulator."""
+
+
+class Scheduler(NamedTuple):
+    """One curve: its name in figures and tables, and the policy with its parameters."""
+
+    name: str
+    policy: str
+    parameters: Mapping[str, Any] = {}
+
+    @property
+    def made(self) -> Policy:
+        """The policy."""
+        return get_policy(self.policy)(**self.parameters)
+
+
+ASTRAEA: Final = Scheduler("astraea", "astraea", WHOLE)
+ALGORITHM: Final = Scheduler("algorithm-1", "astraea")
+RELEASED: Final = Scheduler("astraea", "astraea-released")
+
+COMPARED: Final[Mapping[str, tuple[Scheduler, ...]]] = {
+    MEASURED: (
+        RELEASED,
+        Scheduler("tiresias-l", "astraea-released", {"job_order": "2das", "delay_threshold": 0}),
+        Scheduler("themis", "astraea-released", {"job_order": "themis"}),
+        Scheduler("fifo", "astraea-released", {"job_order": "fifo", "delay_threshold": 0}),
+        Scheduler("yarn-cs", "yarn-cs"),
+    ),
+    PAPERS: (
+        ASTRAEA,
+        ALGORITHM,
+        *(Scheduler(p, p) for p in ("hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo")),
+    ),
+}
+"""Schedulers of each reading, in the order of the figures; the seven of §6.1.5 as far as there are, and FIFO."""
+
+SCHEDULERS: Final = tuple(scheduler.name for scheduler in COMPARED[PAPERS])
+"""All names."""
+
+MEMORIES: Final = (
+    ALGORITHM,
+    Scheduler("window-24h", "astraea", {"tenant_window": DAY}),
+    *(
+        Scheduler(f"half-life-{name}", "decayed-usage", {"half_life": time})
+        for name, time in (("1h", HOUR), ("1d", DAY), ("7d", 7 * DAY))
+    ),
+)
+"""Algorithm 1 with other memories of what a tenant has used: since the beginning, over 24 h, or decayed as schedulers
+in production have it (Slurm's fair share); everything else is the same."""
+
+BASELINES: Final = (
+    Scheduler("tiresias-l", "tiresias-l"),
+    Scheduler("tiresias-l-at-once", "tiresias-l", {"preempts": "at once"}),
+    Scheduler("themis", "themis"),
+    Scheduler("themis-times-n", "themis", {"isolated": "times-n"}),
+    Scheduler("gandiva-fair", "gandiva-fair"),
+    Scheduler("gandiva-fair-filling", "gandiva-fair", {"others_fill": 1}),
+    Scheduler("hived", "hived"),
+    Scheduler("allox", "allox"),
+)
+"""The baselines, and what can be read in two ways about them."""
+
+
+def compared(reading: str, trace: Trace) -> tuple[Scheduler, ...]:
+    """Schedulers of a reading that can be simulated on a trace.
+
+    The authors' program knows true running times.
+    """
+    listed = COMPARED[one_of(reading, READINGS, "reading")]
+    return listed if reading == MEASURED else able(listed, trace)
+
+
+def able(schedulers: Iterable[Scheduler], trace: Trace) -> tuple[Scheduler, ...]:
+    """Those that can learn what they need from the past of a trace.
+
+    On a trace without a past, schedulers that need running times are left out: nobody shall win by knowing the future.
+    """
+    return tuple(s for s in schedulers if trace.history is not None or not s.made.needs_estimates)
+
+
+def settings_of(reading: str, scheduler: Scheduler) -> Settings:
+    """What is simulated besides trace, cluster and policy."""
+    if reading == MEASURED:
+        return FLAWED
+    return Settings(estimator="gradient-boosting" if scheduler.made.needs_estimates else "oracle")
