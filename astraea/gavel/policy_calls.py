@@ -10,8 +10,9 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import whole_number
+from astraea.core.compilation import compiled
 from astraea.core.errors import InputError, PolicyError
-from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
+from astraea.gavel.problem import Allocation, Policy, Problem
 from astraea.gavel.programs.classes import blind
 from astraea.gavel.rounds.state import Pairs, State, reset_received_time
 from astraea.gavel.throughputs.table import Throughputs
@@ -53,7 +54,7 @@ class Speeds:
 
     def kinds(self, jobs: IntArray) -> IntArray:
         """Number of the kind of some jobs, an index into `together`."""
-        return np.asarray(self._of[jobs])
+        return np.asarray(self._of.take(jobs))
 
     def together(self, least_gain: float) -> FloatArray:
         """Speeds of every two kinds of jobs that gain so much from sharing, else 0, shape (K, K, 2, J)."""
@@ -123,52 +124,73 @@ class PolicyCaller:
         s.jobs.known[:] = False
         s.jobs.known[active] = True
         s.jobs.share[active] = answer.alone
-        given = np.flatnonzero((answer.paired > 0).any(axis=1))
+        if len(answer.paired) == len(s.pairs.members) == 0:
+            return s
         pairs = problem.pairs if answer.pairs is None else answer.pairs
+        given = np.flatnonzero((answer.paired > 0).any(axis=1))
         members, share = np.ascontiguousarray(active[pairs[given]]), answer.paired[given]
         return s._replace(pairs=Pairs(members, self._speeds.shared(members), share, np.full(share.shape, initial)))
 
     def _problem(self, now: float, active: IntArray, left: FloatArray) -> Problem:
         w, speeds = self._workload, self._speeds
-        scale = w.scale_factor[active]
-        rate = (speeds.alone[active] * equal_split(scale, speeds.workers)).sum(axis=1)
-        before = self._rate[active]
-        self._isolated[active] += (self._left[active] - left) / np.where(np.isnan(before), rate, before)
-        self._rate[active], self._left[active] = rate, left
+        _catch_up(active, left, speeds.alone, w.scale_factor, speeds.workers, self._isolated, self._rate, self._left)
+        arrival = w.arrival_time.take(active)
         return Problem(
-            throughput=self._told[active],
-            scale_factor=scale,
+            throughput=self._told.take(active, axis=0),
+            scale_factor=w.scale_factor.take(active),
             workers=speeds.workers,
-            weight=w.weight[active],
+            weight=w.weight.take(active),
             steps=left,
-            elapsed=now - w.arrival_time[active],
-            isolated_elapsed=self._isolated[active],
-            slo=w.arrival_time[active] + w.slo[active] - now - self._margin,
-            entity=w.entity[active],
+            elapsed=now - arrival,
+            isolated_elapsed=self._isolated.take(active),
+            slo=arrival + w.slo.take(active) - now - self._margin,
+            entity=w.entity.take(active),
             entity_weight=w.entity_weight,
             cost=self.prices,
             job=active,
             kind=self._believed.kinds(active),
             together=self._together,
             types=speeds.throughputs.types,
-            seen=self._believed.alone[active],
+            seen=self._believed.alone.take(active, axis=0),
         )
 
     def _checked(self, answer: Allocation, problem: Problem, now: float) -> Allocation:
-        parts = []
-        for name, given, rows in (
-            ("alone", answer.alone, len(problem.job)),
-            ("paired", answer.paired, len(problem.pairs if answer.pairs is None else answer.pairs)),
-        ):
-            x, shape, wrong = np.asarray(given, float), (rows, len(problem.workers)), ""
-            if x.shape != shape:
-                wrong = f"gave {name} of shape {x.shape} where {shape} was asked"
-            elif len(bad := x[~((x >= -1e-4) & (x <= 1 + 1e-4))]):
-                wrong = f"gave the fraction of time {bad[0]:g}, expected 0 to 1"
-            if wrong:
-                raise PolicyError(f"policy {self._policy.name}, at {now:g} s: {wrong}")
-            parts.append(np.where(x < NOTHING, 0.0, np.minimum(x, 1.0)))
-        return Allocation(parts[0], parts[1], answer.objective, answer.pairs)
+        types, pairs = len(problem.workers), problem.pairs if answer.pairs is None else answer.pairs
+        alone = self._fractions("alone", answer.alone, (len(problem.job), types), now)
+        paired = self._fractions("paired", answer.paired, (len(pairs), types), now)
+        return Allocation(alone, paired, answer.objective, answer.pairs)
+
+    def _fractions(self, name: str, given: FloatArray, shape: tuple[int, int], now: float) -> FloatArray:
+        x, wrong = np.asarray(given, float), ""
+        if x.shape != shape:
+            wrong = f"gave {name} of shape {x.shape} where {shape} was asked"
+        elif x.size == 0:
+            return x
+        elif not (x.min() >= -1e-4 and x.max() <= 1 + 1e-4):  # nor NaN, which is neither
+            wrong = f"gave the fraction of time {x[~((x >= -1e-4) & (x <= 1 + 1e-4))][0]:g}, expected 0 to 1"
+        if wrong:
+            raise PolicyError(f"policy {self._policy.name}, at {now:g} s: {wrong}")
+        return np.where(x < NOTHING, 0.0, np.minimum(x, 1.0))
+
+
+@compiled
+def _catch_up(
+    active: IntArray, left: FloatArray, alone: FloatArray, scale: IntArray, workers: IntArray, isolated: FloatArray,
+    rate: FloatArray, before: FloatArray,
+) -> None:  # fmt: skip
+    """Add to `isolated` of each active job the time that its steps since the last moment take with its equal split.
+
+    The split is that of the last moment, or of now if the job is new; then `rate`, that split's [steps/s], and
+    `before`, the steps to do, become those of now.
+    """
+    for i, j in enumerate(active):
+        total = sum_rate = 0.0
+        for k in range(workers.shape[0]):
+            total += workers[k] / (active.shape[0] * scale[j])
+        for k in range(workers.shape[0]):  # as `equal_split`
+            sum_rate += alone[j, k] * (workers[k] / (active.shape[0] * scale[j]) / max(1.0, total))
+        isolated[j] += (before[j] - left[i]) / (sum_rate if np.isnan(rate[j]) else rate[j])
+        rate[j], before[j] = sum_rate, left[i]
 
 
 def shown_workers(types: tuple[str, ...], workers: IntArray) -> str:

@@ -105,7 +105,7 @@ class Problem:
 
     def some(self, jobs: IntArray) -> Problem:
         """The problem of some of the jobs."""
-        return replace(self, **{name: getattr(self, name)[jobs] for name in PER_JOB})
+        return replace(self, **{name: getattr(self, name).take(jobs, axis=0) for name in PER_JOB})
 
     def unshared(self, alone: FloatArray) -> Allocation:
         """The allocation in which no pair shares GPUs."""

@@ -31,7 +31,8 @@ from scipy import sparse
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.gavel.problem import Allocation, Policy
-from astraea.gavel.programs.highs import DUAL, Columns
+from astraea.gavel.programs.columns import Columns
+from astraea.gavel.programs.highs import DUAL
 from astraea.gavel.programs.policy import policy
 from astraea.gavel.programs.program import SLACK, Program
 

@@ -36,19 +36,44 @@ class Classes(NamedTuple):
             keys += [problem.scale_factor, runs]
         else:
             keys.append(problem.kind)
-        code = np.zeros(len(problem.job), np.int64)
+        code, high = np.zeros(len(problem.job), np.int64), 0
         for key in keys:
-            if (key != key[0]).any():
-                if key.dtype != np.int64 or not 0 <= key.min() <= key.max() < FEW:
-                    _, key = np.unique(key, return_inverse=True)
-                code = code * (key.max() + 1) + key
-            if code.max() >= FEW:
+            if key.dtype != np.int64 or key.min() < 0 or key.max() >= FEW:
+                if (key == key[0]).all():
+                    continue
+                _, key = np.unique(key, return_inverse=True)
+            high = _refine(code, key)
+            if high >= FEW:
                 _, code = np.unique(code, return_inverse=True)
-        jobs = np.bincount(code)
-        there = jobs > 0
-        first = np.empty(len(jobs), np.int64)
-        first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
-        return cls((np.cumsum(there) - 1)[code], first[there], jobs[there].astype(np.float64))
+        return cls(*_numbered(code, np.bincount(code)))
+
+
+@compiled
+def _refine(code: IntArray, key: IntArray) -> int:
+    """Tell apart by `key` what has one code; returns the largest code."""
+    size, high = key.max() + 1, 0
+    for m in range(code.shape[0]):
+        code[m] = code[m] * size + key[m]
+        high = max(high, code[m])
+    return high
+
+
+@compiled
+def _numbered(code: IntArray, count: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """`Classes` of codes, in their order; `count` is how many jobs have each, and is overwritten."""
+    classes = 0
+    for c in range(count.shape[0]):
+        classes += count[c] > 0
+    of, first, jobs = np.empty(code.shape[0], np.int64), np.empty(classes, np.int64), np.empty(classes)
+    classes = 0
+    for c in range(count.shape[0]):
+        if count[c] > 0:
+            jobs[classes], count[c] = count[c], classes
+            classes += 1
+    for m in range(code.shape[0] - 1, -1, -1):
+        of[m] = count[code[m]]
+        first[of[m]] = m
+    return of, first, jobs
 
 
 def own_class(problem: Problem) -> Classes:

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
@@ -24,7 +23,7 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.problem import Allocation, Problem
 from astraea.gavel.programs import highs
 from astraea.gavel.programs.classes import Classes, blind, class_pairs, own_class, spread_pairs
-from astraea.gavel.programs.highs import Columns
+from astraea.gavel.programs.columns import Columns, class_columns, pair_columns
 
 SLACK: Final = 1e-9
 """By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
@@ -87,17 +86,15 @@ class Program:
         self.problem = problem = problem if classes is None else problem.some(classes.first)
         self.jobs = jobs = self.classes.jobs
         n = len(problem.throughput)
-        alone = np.asarray(np.where(problem.scale_factor[:, None] <= problem.workers, problem.throughput, 0.0))
+        alone, owner, at = _variables(problem.throughput, problem.scale_factor, problem.workers)
         if agnostic:  # a variable for each class, whose time is divided over types
             alone = blind(alone)
             gpus = problem.workers * (alone > 0)
-            owner, at, speed = np.arange(n), None, alone.max(axis=1)
+            owner, at = np.arange(n), None
             self.part: FloatArray = gpus / gpus.sum(axis=1, keepdims=True)  # (C, J) of its time on each type
-        else:  # a variable for each class and type
-            owner, at = np.nonzero(alone)
-            speed = alone[owner, at]
-        self.speed, self._owner, self._at = alone, owner, at  # (C, J), (variables,), (variables,)
         self.fastest: FloatArray = alone.max(axis=1)
+        speed = self.fastest if agnostic else alone[owner, at]
+        self.speed, self._owner, self._at = alone, owner, at  # (C, J), (variables,), (variables,)
         self.pairs = class_pairs(problem, alone, jobs)
         self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
         self.solver = solver or highs.Solver()
@@ -124,13 +121,13 @@ class Program:
 
         Time of each job in use, GPUs of each type in use, and -throughput of each job, relative to its fastest type.
         """
-        (n, types), owner = self.speed.shape, self._owner
-        at, part = (np.arange(types), self.part) if self._at is None else (self._at[:, None], 1.0)
-        used = (self.jobs * self.problem.scale_factor)[owner, None] * part
-        where, values = (np.empty((owner.size, used.shape[1] + 2), kind) for kind in (np.int32, np.float64))
-        where[:, 0], where[:, 1:-1], where[:, -1] = owner, n + at, n + types + owner
-        values[:, 0], values[:, 1:-1], values[:, -1] = 1.0, used, -self._rate[: owner.size] / self.fastest[owner]
-        return Columns.of(where, values, 2 * n + types)
+        (n, types), owner, size = self.speed.shape, self._owner, self.jobs * self.problem.scale_factor
+        rate = self._rate[: owner.size] / self.fastest[owner]
+        if self._at is None:
+            at, gpus = np.broadcast_to(np.arange(types), (n, types)), size[:, None] * self.part
+        else:
+            at, gpus = self._at[:, None], size[owner][:, None]
+        return Columns((2 * n + types, owner.size), *class_columns(owner, n + at, gpus, n + types, rate))
 
     @cached_property
     def shared(self) -> Columns:
@@ -140,7 +137,7 @@ class Program:
         """
         (n, types), (a, b, at, _) = self.speed.shape, self.pairs
         rate = self._rate[self._owner.size :].reshape(2, -1)
-        parts = _shared(a, b, n + at, n + types, rate, self.jobs, self.problem.scale_factor, self.fastest)
+        parts = pair_columns(a, b, n + at, n + types, rate, self.jobs, self.problem.scale_factor, self.fastest)
         return Columns((2 * n + types, len(a)), *parts)
 
     @property
@@ -177,8 +174,8 @@ class Program:
         """
         n = len(self.jobs)
         held = np.full(n, np.inf) if floor is None else np.where(floor > 0, -floor / self.fastest, np.inf)
-        level = Columns.of(self.limits.size + np.arange(n)[None, :], np.ones((1, n)), self.rows.shape[0])
-        x, _, _ = self._solve(objective / np.abs(objective).max(), held, level, 0.0, 0.0, highs.PRIMAL)
+        rows = self.rows.and_one(self.limits.size, np.ones(n))  # as `max_min` has them, so that it follows fast
+        x, _, _ = self._solve(objective / np.abs(objective).max(), held, rows, 0.0, 0.0, highs.PRIMAL)
         return self.within(x)
 
     def max_min(self, need: FloatArray, floor: FloatArray | None = None) -> Optimum:
@@ -195,9 +192,9 @@ class Program:
         n = need.size
         wanted = need / self.fastest
         scale = float(wanted.max())
-        level = Columns.of(self.limits.size + np.arange(n)[None, :], (wanted / scale)[None, :], self.rows.shape[0])
+        rows = self.rows.and_one(self.limits.size, wanted / scale)
         floor = np.zeros(n) if floor is None else floor
-        x, c, price = self._solve(np.zeros(self.size), -floor / self.fastest, level, 1.0, np.inf, highs.DUAL)
+        x, c, price = self._solve(np.zeros(self.size), -floor / self.fastest, rows, 1.0, np.inf, highs.DUAL)
         value = float(c[0] / scale)
         within = self.within(x)
         reached = np.minimum(value * need + floor, self.reached(within))
@@ -216,17 +213,17 @@ class Program:
         """
         n = floor.size
         gains = Columns.of(self.limits.size + np.arange(n)[:, None], np.ones((n, 1)), self.rows.shape[0])
+        rows = self.rows.beside(gains)
         held = -floor * (1 - SLACK) / self.fastest
-        _, gained, _ = self._solve(np.zeros(self.size), held, gains, 1.0, STEP, highs.DUAL)
+        _, gained, _ = self._solve(np.zeros(self.size), held, rows, 1.0, STEP, highs.DUAL)
         return np.asarray(gained < GAIN)
 
     def within(self, x: FloatArray) -> FloatArray:
         """The same x without the part by which HiGHS' tolerance lets it exceed the constraints."""
-        used, some = self.rows.times(x[: len(self._owner)]), self.limits > 0
+        used = self.rows.times(x[: len(self._owner)])
         if len(self.pairs.first):
             used += self.shared.times(x[len(self._owner) :])
-        used = used[: self.limits.size]
-        return np.asarray(x / max(1.0, float(np.max(used[some] / self.limits[some]))))
+        return np.asarray(x / _excess(used, self.limits))
 
     def fill(self, floor: FloatArray) -> FloatArray:
         """Of all allocations with throughput(m, X) >= floor_m, one with the largest sum of relative throughputs.
@@ -242,39 +239,40 @@ class Program:
         return self.maximize(self.total(1 / self.fastest), floor * (1 - SLACK))
 
     def _solve(
-        self, objective: FloatArray, held: FloatArray, more: Columns, worth: float, most: float, strategy: int
+        self, objective: FloatArray, held: FloatArray, rows: Columns, worth: float, most: float, strategy: int
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Maximize ``objective @ x + worth * y.sum()`` over x and `more` variables y, up to `most` each.
+        """Maximize ``objective @ x + worth * y.sum()`` over x and y; y are further columns of `rows`.
 
-        Programs of one moment have the same `more` columns where they can, so that the next one follows fast. Where
-        there are pairs, many more than can be in any solution, only those are handed to HiGHS that pay at the prices
-        of the GPUs and throughputs found so far, until no pair does: that is an optimum of all.
+        Each y is at most `most`. Where there are pairs, many more than can be in any solution, only those are handed to
+        HiGHS that pay at the prices of the GPUs and throughputs found so far, until no pair does: that is an optimum
+        of all.
 
         Returns
         -------
         tuple
             x; y; dual values of the rows.
         """
+        alone, size = len(self._owner), rows.shape[1]
         limits = np.concatenate([self.limits, held])
-        alone, extra = len(self._owner), more.shape[1]
-        rows, shared = self.rows.beside(more), self.shared if len(self.pairs.first) else None
-        gain = np.concatenate([objective[:alone], np.full(extra, worth)])
-        upper = np.concatenate([np.full(alone, np.inf), np.full(extra, most)])
-        if shared is not None:
-            strategy = highs.PRIMAL  # many more variables than rows
+        gain, upper = np.full(size, worth), np.full(size, np.inf)
+        gain[:alone], upper[alone:] = objective[:alone], most
+        if len(self.pairs.first) == 0:
+            found = self.optimum(gain, rows, limits, upper, strategy)
+            return found.x[:alone], found.x[alone:], found.price
+        shared = self.shared
         while True:
             chosen = self._chosen
-            every = rows if shared is None else rows.beside(shared.some(chosen))
+            every = rows.beside(shared.some(chosen))
             values = np.append(gain, objective[alone + chosen])
             most_of = np.append(upper, np.full(len(chosen), np.inf))
-            if shared is not None and len(chosen) < shared.shape[1]:
-                found = self.solver.maximize(values, every, limits, most_of, strategy=strategy)
+            if len(chosen) < shared.shape[1]:  # many more variables than rows, here and below
+                found = self.solver.maximize(values, every, limits, most_of, strategy=highs.PRIMAL)
                 if not found.is_optimal:  # a floor may need a pair that was left out
                     self._chosen = np.arange(shared.shape[1])
                     continue
             else:
-                found = self.optimum(values, every, limits, most_of, strategy)
-            left = np.zeros(0) if shared is None else objective[alone:] - shared.worth(found.price)
+                found = self.optimum(values, every, limits, most_of, highs.PRIMAL)
+            left = objective[alone:] - shared.worth(found.price)
             left[chosen] = 0.0
             pay = np.flatnonzero(left > WORTH)
             if len(pay) == 0:
@@ -283,8 +281,8 @@ class Program:
             self._chosen = np.append(chosen, best)
         x = np.zeros(self.size)
         x[:alone] = found.x[:alone]
-        x[alone + chosen] = found.x[alone + extra :]
-        return x, found.x[alone : alone + extra], found.price
+        x[alone + chosen] = found.x[size:]
+        return x, found.x[alone:size], found.price
 
     def optimum(
         self, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray | None, strategy: int
@@ -305,41 +303,44 @@ class Program:
     def allocation(self, x: FloatArray, objective: float) -> Allocation:
         """X of the jobs and pairs from the variables; what only rounding put there is 0."""
         x = np.where(x < 1e-8, 0.0, x)
-        alone = np.zeros(self.speed.shape)
         time = np.minimum(x[: len(self._owner)], 1.0)
         if self._at is None:
-            alone += time[:, None] * self.part
+            alone = time[:, None] * self.part
         else:
+            alone = np.zeros(self.speed.shape)
             alone[self._owner, self._at] = time
         pairs, paired = spread_pairs(self.classes, self.pairs, x[len(self._owner) :], len(self.problem.workers))
-        return Allocation(alone[self.classes.of], paired, objective, pairs)
+        return Allocation(alone.take(self.classes.of, axis=0), paired, objective, pairs)
 
 
 @compiled
-def _shared(
-    a: IntArray, b: IntArray, row: IntArray, below: int, rate: FloatArray, jobs: FloatArray, gpus: IntArray,
-    fastest: FloatArray,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:  # fmt: skip
-    """`Columns` of pairs; `row` is that of their type, and those of throughputs begin `below`."""
-    indptr, indices = np.zeros(len(a) + 1, np.int32), np.empty(5 * len(a), np.int32)
-    data, i = np.empty(5 * len(a)), 0
-    for v in range(len(a)):
-        for k, m in enumerate((a[v], b[v])):
-            if k == 0 or a[v] != b[v]:
-                indices[i], data[i] = m, (1 + (a[v] == b[v])) / jobs[m]
-                i += 1
-        indices[i], data[i] = row[v], gpus[a[v]]
-        i += 1
-        for k, m in enumerate((a[v], b[v])):
-            if k == 0 or a[v] != b[v]:
-                indices[i], data[i] = below + m, -rate[k, v] / fastest[m]
-                i += 1
-        indptr[v + 1] = i
-    return indptr, indices[:i].copy(), data[:i].copy()
+def _variables(throughput: FloatArray, gpus: IntArray, workers: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """Speeds where the gang fits, else 0, (C, J); class and type of each that is not 0."""
+    (n, types), v = throughput.shape, 0
+    alone, owner, at = np.zeros((n, types)), np.empty(n * types, np.int64), np.empty(n * types, np.int64)
+    for m in range(n):
+        for k in range(types):
+            if gpus[m] <= workers[k] and throughput[m, k] != 0.0:
+                alone[m, k], owner[v], at[v] = throughput[m, k], m, k
+                v += 1
+    return alone, owner[:v], at[:v]
+
+
+@compiled
+def _excess(used: FloatArray, limits: FloatArray) -> float:
+    """By what factor the limits are exceeded, at least 1."""
+    most = 1.0
+    for row in range(limits.shape[0]):
+        if limits[row] > 0.0:
+            most = max(most, used[row] / limits[row])
+    return most
 
 
 def check(problem: Problem, policy: str) -> None:
     """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
+    if _is_sound(problem.throughput, problem.together, problem.weight, problem.steps, problem.scale_factor,
+                 problem.workers):  # fmt: skip
+        return
     for what, values in (("throughput", problem.throughput), ("pair throughput", problem.together)):
         if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):  # nor NaN, which is neither
             raise InputError(f"{policy}: every {what} must be 0 or more steps/s, and one of them is not")
@@ -354,3 +355,25 @@ def check(problem: Problem, policy: str) -> None:
             f"{policy}: job {problem.job[job]} with a gang of {problem.scale_factor[job]} GPUs can run on none of the "
             f"accelerator types {', '.join(problem.types)}: its throughput is 0 there or the GPUs are too few"
         )
+
+
+@compiled
+def _is_sound(
+    throughput: FloatArray, together: FloatArray, weight: FloatArray, steps: FloatArray, gpus: IntArray,
+    workers: IntArray,
+) -> bool:  # fmt: skip
+    """Whether `check` has nothing to say."""
+    for speed in together.flat:
+        if not 0.0 <= speed < np.inf:
+            return False
+    for m in range(throughput.shape[0]):
+        if not (0.0 < weight[m] < np.inf and 0.0 < steps[m] < np.inf):
+            return False
+        runs = False
+        for k in range(throughput.shape[1]):
+            if not 0.0 <= throughput[m, k] < np.inf:
+                return False
+            runs = runs or (throughput[m, k] > 0.0 and gpus[m] <= workers[k])
+        if not runs:
+            return False
+    return True

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.compilation import inlined
+from astraea.core.compilation import compiled, inlined
 
 #: what the compiled loop stopped for
 DONE, SOLVE, LOG_FULL, STUCK = range(4)
@@ -197,8 +197,18 @@ def dismiss(s: State, j: int, target: int) -> None:
 def reset_received_time(s: State, initial: float) -> None:
     """Note who was owed what, and count received time anew: the program is about to be solved."""
     clock, jobs = s.clock.view(np.ndarray)[0], s.jobs  # whose columns are found faster
-    active = s.active[: clock["active"]]
-    known, elapsed = active[jobs.known[active]], clock["now"] - clock["solved_at"]
-    jobs.deficit[known] += jobs.share[known] * elapsed - (jobs.received[known] - initial)
-    jobs.received[active] = initial
+    active, elapsed = s.active[: clock["active"]], float(clock["now"] - clock["solved_at"])
+    _reset(active, jobs.known, jobs.share, jobs.received, jobs.deficit, elapsed, initial)
     clock["solved_at"], clock["changed"] = clock["now"], False
+
+
+@compiled
+def _reset(
+    active: IntArray, known: npt.NDArray[np.bool_], share: FloatArray, received: FloatArray, deficit: FloatArray,
+    elapsed: float, initial: float,
+) -> None:  # fmt: skip
+    for j in active:
+        for k in range(share.shape[1]):
+            if known[j]:
+                deficit[j, k] += share[j, k] * elapsed - (received[j, k] - initial)
+            received[j, k] = initial

@@ -1,0 +1,159 @@
+"""Matrices of programs, by columns as HiGHS takes them, and what is computed with them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
+
+
+class Columns(NamedTuple):
+    """A matrix by columns, as a csc_array has it, without its checks."""
+
+    shape: tuple[int, int]
+    indptr: npt.NDArray[np.int32]
+    indices: npt.NDArray[np.int32]
+    data: FloatArray
+
+    @classmethod
+    def of(cls, rows: IntArray, values: FloatArray, count: int) -> Columns:
+        """Of the rows in which each column has values, both (columns, k), of `count` rows; zeros are left out."""
+        columns, k = values.shape
+        there = values != 0
+        if there.all():
+            ends = np.arange(0, columns * k + 1, k, dtype=np.int32)
+            return cls((count, columns), ends, rows.astype(np.int32).ravel(), values.ravel())
+        ends = np.zeros(columns + 1, np.int32)
+        np.cumsum(there.sum(axis=1), out=ends[1:])
+        return cls((count, columns), ends, rows[there].astype(np.int32), values[there])
+
+    @classmethod
+    def like(cls, matrix: sparse.csc_array) -> Columns:
+        """A matrix of scipy."""
+        return cls(matrix.shape, matrix.indptr, matrix.indices, matrix.data)
+
+    def sparse(self) -> sparse.csc_array:
+        """As a matrix of scipy."""
+        return sparse.csc_array((self.data, self.indices, self.indptr), shape=self.shape)
+
+    def beside(self, other: Columns) -> Columns:
+        """These columns, and those of the other."""
+        return Columns(
+            (self.shape[0], self.shape[1] + other.shape[1]),
+            np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
+            np.concatenate([self.indices, other.indices]),
+            np.concatenate([self.data, other.data]),
+        )
+
+    def and_one(self, row: int, values: FloatArray) -> Columns:
+        """These columns, and one with values from some row on; zeros are left out."""
+        (count, columns), parts = self.shape, _and_one(self.indptr, self.indices, self.data, row, values)
+        return Columns((count, columns + 1), *parts)
+
+    def some(self, which: IntArray) -> Columns:
+        """Some of the columns."""
+        lengths = np.diff(self.indptr)[which]
+        ends = np.cumsum(lengths)
+        entries = np.repeat(self.indptr[which] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        start = np.concatenate([[0], ends]).astype(np.int32)
+        return Columns((self.shape[0], len(which)), start, self.indices[entries], self.data[entries])
+
+    def times(self, x: FloatArray) -> FloatArray:
+        """The matrix times `x`, shape (rows,)."""
+        return np.asarray(times(self.shape[0], self.indptr, self.indices, self.data, x))
+
+    def worth(self, price: FloatArray) -> FloatArray:
+        """`price` times the matrix, shape (columns,)."""
+        return np.asarray(worth(self.indptr, self.indices, self.data, price))
+
+
+@compiled
+def _and_one(
+    indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray, row: int, values: FloatArray
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:
+    columns, end = indptr.shape[0], data.shape[0]
+    ends = np.empty(columns + 1, np.int32)
+    where, what = np.empty(end + values.shape[0], np.int32), np.empty(end + values.shape[0])
+    for column in range(columns):
+        ends[column] = indptr[column]
+    for entry in range(end):
+        where[entry], what[entry] = indices[entry], data[entry]
+    for i in range(values.shape[0]):
+        if values[i] != 0.0:
+            where[end], what[end] = row + i, values[i]
+            end += 1
+    ends[columns] = end
+    return ends, where[:end], what[:end]
+
+
+@compiled
+def times(
+    count: int, indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray, x: FloatArray
+) -> FloatArray:
+    """`Columns.times`."""
+    sums = np.zeros(count)
+    for column in range(x.shape[0]):
+        for entry in range(indptr[column], indptr[column + 1]):
+            sums[indices[entry]] += data[entry] * x[column]
+    return sums
+
+
+@compiled
+def worth(
+    indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray, price: FloatArray
+) -> FloatArray:
+    """`Columns.worth`."""
+    sums = np.zeros(indptr.shape[0] - 1)
+    for column in range(sums.shape[0]):
+        for entry in range(indptr[column], indptr[column + 1]):
+            sums[column] += data[entry] * price[indices[entry]]
+    return sums
+
+
+@compiled
+def class_columns(
+    owner: IntArray, row: IntArray, gpus: FloatArray, below: int, rate: FloatArray
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:
+    """`Columns` of variables without pairs; `row` are those of GPUs, and those of throughputs begin `below`."""
+    (size, k), i = gpus.shape, 0
+    indptr, indices = np.zeros(size + 1, np.int32), np.empty((k + 2) * size, np.int32)
+    data = np.empty((k + 2) * size)
+    for v in range(size):
+        indices[i], data[i] = owner[v], 1.0
+        i += 1
+        for at in range(k):
+            if gpus[v, at] != 0.0:
+                indices[i], data[i] = row[v, at], gpus[v, at]
+                i += 1
+        indices[i], data[i] = below + owner[v], -rate[v]
+        i += 1
+        indptr[v + 1] = i
+    return indptr, indices[:i], data[:i]
+
+
+@compiled
+def pair_columns(
+    a: IntArray, b: IntArray, row: IntArray, below: int, rate: FloatArray, jobs: FloatArray, gpus: IntArray,
+    fastest: FloatArray,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:  # fmt: skip
+    """`Columns` of pairs; `row` is that of their type, and those of throughputs begin `below`."""
+    indptr, indices = np.zeros(len(a) + 1, np.int32), np.empty(5 * len(a), np.int32)
+    data, i = np.empty(5 * len(a)), 0
+    for v in range(len(a)):
+        for k, m in enumerate((a[v], b[v])):
+            if k == 0 or a[v] != b[v]:
+                indices[i], data[i] = m, (1 + (a[v] == b[v])) / jobs[m]
+                i += 1
+        indices[i], data[i] = row[v], gpus[a[v]]
+        i += 1
+        for k, m in enumerate((a[v], b[v])):
+            if k == 0 or a[v] != b[v]:
+                indices[i], data[i] = below + m, -rate[k, v] / fastest[m]
+                i += 1
+        indptr[v + 1] = i
+    return indptr, indices[:i].copy(), data[:i].copy()
