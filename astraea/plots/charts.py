@@ -11,20 +11,17 @@ numbers that are drawn; `cdf`, `lines`, `bars` and `boxes` draw such a table. No
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from astraea.core.files import write_atomically
 from astraea.core.statistics import box_stats, ecdf, mean_interval
 from astraea.plots.areas import gantt, heatmap, stacked_area, strips
+from astraea.plots.files import save, save_table
 from astraea.plots.style import (
     LOOKS,
     OTHERS,
@@ -233,30 +230,6 @@ def dot_plot(
                 ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
                 ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
                 ax.xaxis.set_minor_formatter(NullFormatter())
-
-
-def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame) -> None:
-    """Write `<id>_<trace>.png` (150 dpi), `.svg` and `.csv`; the same figure gives the same bytes.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written.
-    """
-    base = save_table(data, id, trace, folder).with_suffix("")
-    kinds: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
-    for kind, metadata in kinds.items():
-        buffer = io.BytesIO()
-        with style():
-            fig.savefig(buffer, format=kind, dpi=150, metadata=metadata)
-        write_atomically(base.with_name(f"{base.name}.{kind}"), buffer.getvalue())
-
-
-def save_table(data: pd.DataFrame, id: str, trace: str, folder: str | Path) -> Path:
-    """Write `<id>_<trace>.csv`, numbers with six significant digits; return its path."""
-    path = Path(folder) / f"{id}_{trace}.csv"
-    write_atomically(path, data.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-    return path
 
 
 def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from base64 import b64decode
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -270,6 +271,16 @@ def test_saved_bytes_are_the_same(figure: Figure, jobs: pd.DataFrame, runs: pd.D
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b/c" / name).read_bytes()
     assert b"matplotlib" not in (tmp_path / "a" / names[1]).read_bytes().lower()
     assert b"<dc:date>" not in (tmp_path / "a" / names[2]).read_bytes()
+
+
+def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("matplotlib.pyplot.get_backend", lambda: "inline")
+    monkeypatch.setattr("IPython.display.display", lambda data, **_: shown.append(data))
+    charts.save(figure, "fig99", "venus", tmp_path, pd.DataFrame({"a": [1]}))
+    assert b64decode(shown[0]["image/png"]) == (tmp_path / "fig99_venus.png").read_bytes()
+    assert shown[0]["text/plain"].startswith("<Figure size ")
+    assert figure.number not in plt.get_fignums()  # type: ignore[attr-defined]  # so that it is not shown twice
 
 
 def test_numbers_have_six_digits(tmp_path: Path) -> None:
