@@ -83,6 +83,11 @@ class TestThemisWhereAllBid(PolicyContract):
     parameters: ClassVar[Mapping[str, float]] = {"f": 0}
 
 
+class TestThemisTimesN(PolicyContract):
+    name = "themis"
+    parameters: ClassVar[Mapping[str, float]] = {"isolated": 1}
+
+
 @pytest.mark.parametrize("one", contracts(), ids=lambda c: c.__name__)
 class TestElsewhere:
     """One process runs all contracts, for whichever worker has this class."""
