@@ -74,6 +74,11 @@ class TestGandivaFair(PolicyContract):
     name = "gandiva-fair"
 
 
+class TestGandivaFairWhereOthersFill(PolicyContract):
+    name = "gandiva-fair"
+    parameters: ClassVar[Mapping[str, float]] = {"others_fill": 1}
+
+
 class TestThemis(PolicyContract):
     name = "themis"
 
