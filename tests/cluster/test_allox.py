@@ -1,8 +1,6 @@
-"""AlloX: the plan has the least cost, alpha chooses the tenants, nothing that fits waits."""
+"""AlloX: completion times are those of the least matching, alpha chooses the tenants, nothing that fits waits."""
 
 from __future__ import annotations
-
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -11,91 +9,54 @@ from hypothesis import strategies as st
 from schedules import drawn, jobs, simulated
 from scipy.optimize import linear_sum_assignment
 
-from astraea.cluster.engine.state import F, I
-from astraea.cluster.policies.allox import plan
 
-Instance = tuple[F, I, int]
-
-
-def instances(most: int, most_free: int) -> st.SearchStrategy[Instance]:
-    """Costs (with equals), demands and free GPUs."""
-    rows = st.lists(st.tuples(st.integers(0, 9), st.sampled_from([1, 2, 4])), min_size=1, max_size=most)
-    return st.tuples(rows, st.integers(0, most_free)).map(
-        lambda x: (np.array([c for c, _ in x[0]], float), np.array([d for _, d in x[0]]), x[1])
-    )
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.integers(1, 4), st.sampled_from([1, 2]))
+def test_completion_times_add_up_to_the_cost_of_the_solvers_matching(
+    lengths: list[int], slots: int, demand: int
+) -> None:
+    rows = jobs(*(f"a{k:02} {demand} 0 {10 * length}" for k, length in enumerate(lengths)))
+    matrix = 10.0 * np.outer(lengths, np.tile(np.arange(1, len(lengths) + 1), slots))
+    least = matrix[linear_sum_assignment(matrix)].sum()
+    assert simulated(rows, slots * demand, "allox").jobs["jct"].sum() == least
 
 
-def costs_of_positions(cost: F, slots: int) -> F:
-    """Cost of every job (row) at every position of every slot (column)."""
-    return np.outer(cost, np.tile(np.arange(1, len(cost) + 1), slots))
-
-
-@settings(deadline=None, max_examples=200)
-@given(instances(most=12, most_free=12))
-def test_the_plan_costs_as_much_as_the_solvers_matching(instance: Instance) -> None:
-    cost, demand, free = instance
-    position, _ = plan(cost, demand, free)
-    for d in set(demand):
-        mine, slots = demand == d, max(1, free // d)
-        matrix = costs_of_positions(cost[mine], slots)
-        assert (position[mine] * cost[mine]).sum() == matrix[linear_sum_assignment(matrix)].sum()
-        holders = np.bincount(position[mine])[1:]  # of each position: slots are full from the end
-        assert (holders <= slots).all() and (np.diff(holders) <= 0).all()
-
-
-@settings(deadline=None, max_examples=60)
-@given(instances(most=4, most_free=8).filter(lambda x: len(set(x[1])) == 1))
-def test_no_assignment_at_all_costs_less(instance: Instance) -> None:
-    cost, demand, free = instance
-    matrix = costs_of_positions(cost, min(2, max(1, free // int(demand[0]))))
-    position, _ = plan(cost, demand, min(free, 3 * int(demand[0]) - 1))  # at most two slots
-    rows = np.arange(len(cost))
-    least = min(matrix[rows, list(columns)].sum() for columns in permutations(range(matrix.shape[1]), len(cost)))
-    assert (position * cost).sum() == least
-
-
-@settings(deadline=None, max_examples=200)
-@given(instances(most=12, most_free=12))
-def test_what_stands_first_leads_to_the_cost_of_the_plan(instance: Instance) -> None:
-    """Start these, then one by one what is shortest: the completion times add up to the cost."""
-    cost, demand, free = instance
-    position, first = plan(cost, demand, free)
-    assert [(cost[k], k) for k in first] == sorted((cost[k], k) for k in first)
-    for d in set(demand):
-        mine, slots = np.flatnonzero(demand == d), max(1, free // d)
-        started = [int(k) for k in first if demand[k] == d]
-        assert len(started) == min(slots, len(mine))
-        free_at = [*(cost[k] for k in started), *[0.0] * (slots - len(started))]
-        total = sum(free_at)
-        for k in sorted(set(mine) - set(started), key=lambda k: cost[k]):
-            slot = free_at.index(min(free_at))
-            free_at[slot] += cost[k]
-            total += free_at[slot]
-        assert total == (position[mine] * cost[mine]).sum()
-
-
-def test_shortest_first_by_gpu_time_and_gangs_are_passed_over() -> None:
-    rows = jobs("a0 1 0 60", "a1 2 0 40", "a2 1 0 30", "a3 3 0 10")
-    assert drawn(simulated(rows, 3, "allox", lease_term=60), 10) == [
-        "a0 S=====",  # 60 GPU-s
+def test_shortest_first_by_gpu_time_to_the_end_and_gangs_are_passed_over() -> None:
+    rows = jobs("a0 1 0 60", "a1 2 0 40", "a2 1 0 30", "a3 3 0 10", "a4 1 10 10")
+    assert drawn(simulated(rows, 3, "allox"), 10) == [
+        "a0 S=====",  # 60 GPU-s; a3 has less, but two GPUs are left
         "a1 ...S===",  # 80 GPU-s
-        "a2 S==",  # 30 GPU-s
-        "a3 .......S",  # 30 GPU-s as a2, which was submitted before it; then its gang does not fit until all is free
+        "a2 S==",  # 30 GPU-s as a3, and submitted before it
+        "a3 .......S",
+        "a4  S",  # at 30 it would have been in the way of a3
     ]
 
 
+PAIR = ("a0 1 0 10", "a1 1 0 10", "b2 1 0 30")
+LATER = ("b0 1 0 60", "a1 1 0 30", "b2 1 10 20", "b3 1 10 30", "a4 1 10 40")
+
+
 @pytest.mark.parametrize(
-    "alpha, picture",
+    "alpha, rows, picture",
     [
-        # both tenants are eligible: a1 needs 30 s, less than b2 and b3
-        (1, ["a0 S==", "a1 S==r==", "b2    S==r==r==", "b3    ...S==r==r=="]),
-        # one is: at 30 b, which has had nothing, at 60 a, which has had as much; b fills what a leaves
-        (0.5, ["a0 S==", "a1 S==...R==", "b2    S==r==r==", "b3    S==...R==r=="]),
+        (1, PAIR, ["a0 S", "a1 S", "b2 .S=="]),
+        (0.5, PAIR, ["a0 S", "a1 .S", "b2 S=="]),  # what is granted at this round counts: b is behind
+        # all tenants are eligible: b2 and b3 are shorter than a4
+        (1, LATER, ["a1 S==", "b0 S=====", "a4  .....S===", "b2  ..S=", "b3  ....S=="]),
+        # one is: at 30 only b holds a GPU; at 60 only a does, however long b had one
+        (0.3, LATER, ["a1 S==", "b0 S=====", "a4  ..S===", "b2  .....S=", "b3  ......S=="]),
     ],
 )
-def test_alpha_chooses_the_tenants_that_are_behind(alpha: float, picture: list[str]) -> None:
-    rows = jobs("a0 1 0 30", "a1 1 0 60", "b2 1 30 90", "b3 1 30 90")
-    assert drawn(simulated(rows, 2, "allox", lease_term=30, alpha=alpha), 10) == picture
+def test_alpha_chooses_the_tenants_that_hold_the_least(alpha: float, rows: tuple[str, ...], picture: list[str]) -> None:
+    assert drawn(simulated(jobs(*rows), 2, "allox", alpha=alpha), 10) == picture
+
+
+@pytest.mark.parametrize("alpha, starts", [(0, "b5"), (0.3, "b5"), (0.6, "b5"), (1, "c6")])
+def test_alpha_doubles_until_a_job_is_found(alpha: float, starts: str) -> None:
+    """At 10 s one of 12 GPUs is free: a, which holds the least, has a gang; c, the most, the shortest job."""
+    rows = jobs("a0 2 0 60", "b1 3 0 60", "c2 4 0 60", "c3 2 0 60", "a4 4 10 10", "b5 1 10 50", "c6 1 10 20")
+    result = simulated(rows, 12, "allox", alpha=alpha).jobs
+    assert result.loc[result["first_start_time"] == 10, "job_id"].tolist() == [starts]
 
 
 def test_nothing_that_fits_waits() -> None:
@@ -106,7 +67,7 @@ def test_nothing_that_fits_waits() -> None:
          "submit_time": 10 * int(rng.integers(300)), "duration": 10 * int(rng.integers(1, 60))}
         for k in range(120)
     ]  # fmt: skip
-    result = simulated(rows, 12, "allox", lease_term=200)
+    result = simulated(rows, 12, "allox")
     grants, waited = result.grants, 0
     assert grants is not None
     for time in range(0, round(result.makespan), 10):

@@ -35,16 +35,44 @@ def row(name: str, demand: int, submit: float, duration: float) -> dict[str, Any
     return {"job_id": name, "tenant": name[0], "demand": demand, "submit_time": submit, "duration": duration}
 
 
-def test_gpus_are_kept_for_the_gang_that_is_first() -> None:
+@pytest.mark.parametrize(
+    "others_fill, picture",
+    [
+        (
+            "no",
+            [
+                "a0 S=",
+                "a1 S==...R==",
+                "a2 S==",
+                "a3 S==...R==",
+                "a4  ..S==...R==",  # a third of a lease ahead of a1 and a3 at 30, two leases behind them at 60
+                "a5  ..S==",  # would fit at 20, but a4, which is as far and was submitted before it, is first
+            ],
+        ),
+        (
+            "yes",
+            [
+                "a0 S=",
+                "a1 S==..R==",  # one GPU is free for it at 50, when a5 ends
+                "a2 S==",
+                "a3 S==...R==",
+                "a4  ..S==..R==",
+                "a5  .S==",  # fills what is too little for a4 at 20
+            ],
+        ),
+    ],
+)
+def test_gpus_are_kept_for_the_gang_that_is_first_or_others_fill_them(others_fill: str, picture: list[str]) -> None:
     rows = jobs("a0 1 0 20", "a1 1 0 60", "a2 1 0 30", "a3 1 0 60", "a4 3 10 60", "a5 1 10 30")
-    assert drawn(simulated(rows, 4, "gandiva-fair", lease_term=30), 10) == [
-        "a0 S=",
-        "a1 S==...R==",
-        "a2 S==",
-        "a3 S==...R==",
-        "a4  ..S==...R==",  # a third of a lease ahead of a1 and a3 at 30, two leases behind them at 60
-        "a5  ..S==",  # would fit at 20, but a4, which is as far and was submitted before it, is first
-    ]
+    assert drawn(simulated(rows, 4, "gandiva-fair", lease_term=30, others_fill=others_fill), 10) == picture
+
+
+@pytest.mark.parametrize("small, starts", [("a4 1 10 10", "a4"), ("a4 2 10 10", "b5")])
+def test_the_next_of_the_same_tenant_fills_then_other_tenants(small: str, starts: str) -> None:
+    """At 10 s a GPU is free; a is behind b, which was given two GPUs for a lease, but its first job a3 needs two."""
+    rows = jobs("a0 1 0 40", "a1 1 0 10", "b2 2 0 20", "a3 2 10 10", small, "b5 1 10 10")
+    table = simulated(rows, 4, "gandiva-fair", lease_term=40, others_fill="yes").jobs
+    assert table.loc[table["first_start_time"] == 10, "job_id"].tolist() == [starts]
 
 
 def test_tickets_decide_between_tenants_and_gpu_time_between_jobs() -> None:

@@ -74,6 +74,11 @@ class TestGandivaFair(PolicyContract):
     name = "gandiva-fair"
 
 
+class TestGandivaFairWhereOthersFill(PolicyContract):
+    name = "gandiva-fair"
+    parameters: ClassVar[Mapping[str, float]] = {"others_fill": 1}
+
+
 class TestThemis(PolicyContract):
     name = "themis"
 
@@ -81,6 +86,11 @@ class TestThemis(PolicyContract):
 class TestThemisWhereAllBid(PolicyContract):
     name = "themis"
     parameters: ClassVar[Mapping[str, float]] = {"f": 0}
+
+
+class TestThemisTimesN(PolicyContract):
+    name = "themis"
+    parameters: ClassVar[Mapping[str, float]] = {"isolated": 1}
 
 
 @pytest.mark.parametrize("one", contracts(), ids=lambda c: c.__name__)

@@ -187,9 +187,9 @@ def test_the_hidden_payment_is_a_lottery(rows: tuple[str, ...], f: float, pictur
     assert drawn(simulated(jobs(*rows), 2, "themis", lease_term=30, f=f), 10) == picture
 
 
-def first_starts(rows: list[str], cluster: Cluster, lease_term: float) -> dict[str, float]:
+def first_starts(rows: list[str], cluster: Cluster, lease_term: float, **parameters: str) -> dict[str, float]:
     """When each job starts if the single worst bids."""
-    policy, settings = get_policy("themis")(lease_term=lease_term, f=1), Settings(checkpoint_overhead=0)
+    policy, settings = get_policy("themis")(lease_term=lease_term, f=1, **parameters), Settings(checkpoint_overhead=0)
     result = simulate(Trace.from_frame(pd.DataFrame(jobs(*rows))), cluster, policy, settings=settings)
     return dict(zip(result.jobs["job_id"], result.jobs["first_start_time"], strict=True))
 
@@ -213,6 +213,19 @@ def test_a_small_gang_is_no_faster_alone_than_on_its_own_gpus() -> None:
     """At 30 s rho is 120 / 100 of a1, whose third of 4 GPUs is more than it needs, and 26 / (6 * 3) of a2: it goes."""
     starts = first_starts(["a0 4 0 30", "a1 1 10 100", "a2 4 10 6"], Cluster(1, 4), 60)
     assert starts == {"a0": 0, "a1": 40, "a2": 30}
+
+
+@pytest.mark.parametrize(
+    "isolated, expected",
+    [
+        # at 30 s a1 has 80 / (60 * 3) and a2 80 / 60, as its share is more than the GPU that it needs
+        ("cluster-share", {"a0": 0, "a1": 90, "a2": 30}),
+        # both have 80 / (60 * 3), and a1 was submitted first
+        ("times-n", {"a0": 0, "a1": 30, "a2": 90}),
+    ],
+)
+def test_what_a_job_is_compared_with(isolated: str, expected: dict[str, float]) -> None:
+    assert first_starts(["a0 4 0 30", "a1 4 10 60", "a2 1 10 60"], Cluster(1, 4), 60, isolated=isolated) == expected
 
 
 def test_a_renewal_stands_in_line_for_leftovers_by_its_fairness() -> None:

@@ -449,6 +449,30 @@ def finish_time_fairness(s: Simulation) -> list[Job]:
     return fill(s, sorted(s.candidates, key=lambda job: (-key(unfairness(job)), job.index)))
 
 
+def allox(s: Simulation, alpha: float = 0.3) -> list[Job]:
+    """The shortest by true GPU-time among the tenants that hold the least; twice as many while none of theirs fits."""
+    picks: list[Job] = []
+    while True:
+        left = [job for job in s.candidates if job not in picks]
+        free = s.free - sum(job.demand for job in picks)
+        if not any(job.demand <= free for job in left):
+            return picks
+
+        def progress(t: int) -> tuple[int, int]:
+            holds = s.running_gpus(t) + sum(job.demand for job in picks if job.tenant == t)
+            return key(ratio(holds, s.tenants[t].quota)), t
+
+        tenants = sorted({job.tenant for job in left}, key=progress)
+        part = max(exact(alpha), Fraction(1, len(tenants)))
+        while True:
+            eligible = tenants[: math.ceil(part * len(tenants))]
+            fitting = [job for job in left if job.tenant in eligible and job.demand <= free]
+            if fitting:
+                picks.append(min(fitting, key=lambda job: (key(job.demand * job.duration), job.index)))
+                break
+            part *= 2
+
+
 POLICIES: dict[str, Callable[..., list[Job]]] = {
     "fifo": fifo,
     "yarn-cs": yarn_cs,
@@ -456,8 +480,9 @@ POLICIES: dict[str, Callable[..., list[Job]]] = {
     "astraea": astraea,
     "max-min": max_min,
     "finish-time-fairness": finish_time_fairness,
+    "allox": allox,
 }
-WITHOUT_PREEMPTION = ("fifo", "yarn-cs")
+WITHOUT_PREEMPTION = ("fifo", "yarn-cs", "allox")
 
 
 def simulate(

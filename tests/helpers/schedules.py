@@ -26,7 +26,7 @@ def jobs(*rows: str) -> list[dict[str, Any]]:
 
 
 def simulated(
-    rows: list[dict[str, Any]], gpus: int, policy: str, *, flawed: bool = False, **parameters: float
+    rows: list[dict[str, Any]], gpus: int, policy: str, *, flawed: bool = False, **parameters: float | str
 ) -> Result:
     """Run on one node, without overheads."""
     settings = Settings(checkpoint_overhead=0, restart_overhead=0, list_removal_flaw=flawed)

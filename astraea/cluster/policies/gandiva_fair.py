@@ -6,8 +6,9 @@ pass of a tenant counts leases in full when they are given; what a job that ends
 
 A gang that does not fit keeps its pass. The original lets others fill the GPUs of this quantum; at the next one, when
 all jobs stop together, the gang is first. Here leases end one by one and the gaps would never add up, so GPUs are kept
-for the gang that is first, until enough leases have ended. Of two tenants that always have jobs waiting, none gets
-ahead by more than one gang's lease.
+for the gang that is first, until enough leases have ended: of two tenants that always have jobs waiting, none gets
+ahead by more than one gang's lease. With `others_fill` the next by pass that fits takes them, first of its own tenant,
+as in the original, and large gangs wait for chance.
 
 Idleness earns no credit. A tenant that kept nothing waiting starts at most one lease of its quota, what one quantum of
 the original gives it at once, behind the smallest pass of those that did, or the largest of all if there are none. A
@@ -19,13 +20,14 @@ Departures: one stride over the whole cluster, where the original has one per se
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from astraea.cluster.engine.state import AT_EVENTS, F, I, View
 from astraea.cluster.policy import (
     NO_JOB,
     NO_TENANT,
-    LeaseTerm,
     all_candidates,
     attained_by_tenant,
     candidates,
@@ -47,20 +49,40 @@ START, SEEN = range(2)
 RAISED, WAITS, VIRTUAL, ATTAINED, TICKETS = range(5)
 
 
+class Parameters(NamedTuple):
+    """Parameters of Gandiva_fair.
+
+    lease_term : s, length of a lease
+    others_fill : whether GPUs go to others where the gang that is first does not fit, or are kept for it
+    """
+
+    lease_term: float = 900.0
+    others_fill: float = 0.0
+
+
 # No pass moves between two events: what a lease uses was counted when it was given.
-@policy("gandiva-fair", LeaseTerm, revisit=lambda _: AT_EVENTS, memory=(2, 5))
+@policy(
+    "gandiva-fair",
+    Parameters,
+    revisit=lambda _: AT_EVENTS,
+    memory=(2, 5),
+    choices={"others_fill": ("no", "yes")},
+)
 def gandiva_fair(s: View) -> None:
     """Gang-aware stride (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5)."""
     if len(all_candidates(s)) == 0:
         return
-    p = unpack(LeaseTerm, s.parameters)
+    p = unpack(Parameters, s.parameters)
     waiting = np.array([len(candidates(s, t)) for t in range(len(s.tenant))])
     tenant_pass = passes(s, p.lease_term)
     start_tenants(s, tenant_pass, waiting)
     start_jobs(s, p.lease_term)
     while some_job_fits(s):
         t = least(tenant_pass, waiting)
-        j = select_job(s, t, p.lease_term)
+        j = select_job(s, t, p)
+        if j == NO_JOB:
+            tenant_pass[t] = np.inf  # none of its jobs fits
+            continue
         if not fits(s, j):
             break  # GPUs are kept for it
         grant(s, j)
@@ -123,11 +145,11 @@ def start_jobs(s: View, lease_term: float) -> None:
 
 
 @inlined
-def select_job(s: View, t: int, lease_term: float) -> int:
-    """Open candidate of tenant `t` with the smallest pass, the first submitted of equals."""
+def select_job(s: View, t: int, p: Parameters) -> int:
+    """Open candidate of tenant `t` with the smallest pass, the first submitted of equals; if others fill, that fits."""
     best, best_pass = NO_JOB, np.inf
     for j in candidates(s, t):
-        job_pass = level(s.memory[START, j] + s.job[j].attained_service / (s.job[j].weight * lease_term))
-        if is_open(s, j) and job_pass < best_pass:
+        job_pass = level(s.memory[START, j] + s.job[j].attained_service / (s.job[j].weight * p.lease_term))
+        if is_open(s, j) and job_pass < best_pass and (fits(s, j) or p.others_fill == 0):
             best, best_pass = j, job_pass
     return best

@@ -9,6 +9,11 @@ Departures. Apps are single jobs, so that every bid is one gang or nothing. The 
 of its GPUs; a gang is all or none, so here it gets the whole gang with probability c, drawn from a hash of job and
 moment that does not depend on what was drawn before. Leftovers are given placement-aware, not at random.
 
+What a job could expect by itself, T_isolated, has two readings; N is the average number of active jobs in its life.
+`cluster-share` is T max(1, d N / M): on 1/N of the M GPUs, where a gang of d is no faster than on d ([Mahajan2020]).
+`times-n` is T N: N times as long as alone, whatever the gang ([Ye2022] §4.1.2, as in `finish-time-fairness`). Public
+code is split. Only the first knows the demand, which [Ye2022] says that Themis leaves out; it puts small gangs first.
+
 What the payment guarantees, within one auction. The truth maximizes c v(gang) for a winner and v(nothing) for a
 loser: what is withheld counts as worth nothing, as in the original, where values are proportional to GPUs. Here a
 winner that draws a blank is as well off as a loser. Winners still cannot gain by a lie, as c depends on the bids of
@@ -21,7 +26,7 @@ may not keep would not pay. GPUs that nobody else can use then stay idle until t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -43,25 +48,30 @@ from astraea.cluster.policy import (
 from astraea.core.compilation import inlined
 from astraea.core.random import lottery, number_of_bidders
 
+ISOLATED: Final = ("cluster-share", "times-n")
+CLUSTER_SHARE, TIMES_N = range(2)
+
 
 class Parameters(NamedTuple):
     """Parameters of Themis.
 
     lease_term : s, length of a lease
     f : fairness knob, only the worst part 1 - f of the candidates bids (at least one): 0 all, 1 the single worst
+    isolated : with what a job is compared: on 1/N of the cluster, or N times as long as alone
     """
 
     lease_term: float = 900.0
     f: float = 0.8
+    isolated: float = CLUSTER_SHARE
 
 
-@policy("themis", Parameters, needs_estimates=True, at_most={"f": 1})
+@policy("themis", Parameters, needs_estimates=True, at_most={"f": 1}, choices={"isolated": ISOLATED})
 def themis(s: View) -> None:
     """Themis: finish-time fairness by partial-allocation auctions ([Mahajan2020] §3)."""
     p = unpack(Parameters, s.parameters)
     if not some_job_fits(s):
         return
-    jobs, rho_now, rho_later = worst_first(s, p.lease_term)
+    jobs, rho_now, rho_later = worst_first(s, p)
     n = number_of_bidders(len(jobs), p.f)
     demand = s.job.demand[jobs[:n]]
     kept = auction(demand, 1 / rho_now[:n], 1 / rho_later[:n], s.clock[0].free)
@@ -73,15 +83,16 @@ def themis(s: View) -> None:
 
 
 @inlined
-def worst_first(s: View, lease_term: float) -> tuple[I, F, F]:
+def worst_first(s: View, p: Parameters) -> tuple[I, F, F]:
     """Candidates by estimated finish-time fairness if they run from now on, and that if they wait for a lease."""
     jobs = all_candidates(s)
     now, later = np.empty(len(jobs)), np.empty(len(jobs))
     for k, j in enumerate(jobs):
         shared = s.clock[0].now - s.job[j].submit_time + remaining_service(s, j)
-        gpus = s.clock[0].gpus / average_contention(s, j)  # 1/N of the cluster, N the active jobs in its life
-        alone = s.job[j].total_service * max(1.0, s.job[j].demand / gpus)
-        now[k], later[k] = shared / alone, (shared + lease_term) / alone
+        contention = average_contention(s, j)
+        slower = contention if p.isolated == TIMES_N else max(1.0, s.job[j].demand / (s.clock[0].gpus / contention))
+        alone = s.job[j].total_service * slower
+        now[k], later[k] = shared / alone, (shared + p.lease_term) / alone
     order = np.argsort(-level(now), kind="mergesort")  # stable: ties in order of submission
     return jobs[order], now[order], later[order]
 
