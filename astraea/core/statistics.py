@@ -84,18 +84,6 @@ def compared(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     return pd.DataFrame(columns).assign(finding=finding).loc[order]
 
 
-def crossing(curve: pd.Series[float], level: float) -> float:
-    """Where a curve (values over an ascending index) first comes down to a level, straight between its points.
-
-    At the first point if it is there already; NaN if it never comes down.
-    """
-    x, y = curve.index.to_numpy(dtype=float), curve.to_numpy(dtype=float)
-    if not (y <= level).any():
-        return float("nan")
-    k = int((y <= level).argmax())
-    return float(x[0] if k == 0 else np.interp(-level, [-y[k - 1], -y[k]], [x[k - 1], x[k]]))
-
-
 def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.DataFrame:
     """Five-number summary of each class: 5 % (end of a whisker), 25 %, 50 %, 75 %, 95 % quantile; number of values.
 

@@ -142,7 +142,7 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
     values = read_claims().query("relation == '='").set_index("id")["value"].astype(float)
     mine = claims[claims["id"].isin(values.index) & (claims["measured"] != "") & ~claims["id"].str.startswith(GIVEN)]
     ours = mine["measured"].str.extract(r"^([\d.]+)")[0].astype(float)
-    ratio = ours / mine["id"].map(values)
+    ratio = ours / mine["id"].map(values).astype(float)
     frame = mine.assign(ours=ours, ratio=ratio)[ratio > 0]
     if frame.empty:
         return None

@@ -17,11 +17,12 @@ from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
-from astraea.core.statistics import compared, crossing
+from astraea.core.statistics import compared
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
+from astraea.plots.forest import forest
 from astraea.plots.style import LOOKS, WORDS, Look
-from astraea.studies.ye2022.evaluation import SCHEDULERS
+from astraea.studies.ye2022.readings import SCHEDULERS
 
 matplotlib.use("Agg")
 
@@ -104,15 +105,6 @@ def test_compared_pairs_seeds() -> None:
     few = compared(frame[frame["seed"] < 2], "y")
     assert few["finding"].tolist() == ["too few to tell"] * 3
     assert few["low"].isna().all()
-
-
-def test_crossing() -> None:
-    curve = pd.Series([5.0, 3.0, 3.5, 1.0], index=[60, 80, 100, 200])
-    assert crossing(curve, 4.0) == 70
-    assert crossing(curve, 3.0) == 80
-    assert crossing(curve, 2.25) == 150
-    assert crossing(curve, 6.0) == 60
-    assert np.isnan(crossing(curve, 0.5))
 
 
 def test_box_stats() -> None:
@@ -210,12 +202,12 @@ def test_schedulers_differ_in_print() -> None:
     assert saturation["ASTRAEA"] == 1
 
 
-def test_released_is_dashed_in_the_hue_of_its_relative() -> None:
+def test_algorithm_1_is_dashed_in_the_hue_of_its_relative() -> None:
     hues = {name: rgb_to_hsv(to_rgb(LOOKS[name].color))[0] for name in SCHEDULERS}
     apart = {name: abs(hue - hues["astraea"]) for name, hue in hues.items() if LOOKS[name].color != "#8C8C8C"}
-    assert apart["astraea-released"] < 0.01
+    assert apart["algorithm-1"] < 0.01
     assert LOOKS["astraea"].line == "-"
-    assert len(LOOKS["astraea-released"].line[1]) == 2
+    assert len(LOOKS["algorithm-1"].line[1]) == 2
     assert apart["gandiva-fair"] > 0.03  # the nearest of the others
 
 
@@ -303,3 +295,14 @@ def test_a_file_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         charts.save_table(pd.DataFrame({"a": [1]}), "t", "x", tmp_path / "f")
+
+
+def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> None:
+    frame = pd.DataFrame({"id": ["b", "b", "a"], "reading": ["as measured", "by its paper", ""], "ratio": [2.0, 0.5, 1]})
+    fig, ax = charts.panels()
+    forest(frame, "ratio", by="id", mark="reading", ax=ax)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["as measured", "by its paper"]
+    low, high = ax.get_xlim()
+    assert low < 0.5 and high > 2.0
+    fig.canvas.draw()

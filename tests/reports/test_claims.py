@@ -16,6 +16,8 @@ from astraea.reports.claims import evaluate
 from astraea.reports.claims.evaluate import STATEMENTS, read_statements
 from astraea.reports.claims.judging import Verdict
 from astraea.reports.claims.ye2022 import SEVEN
+from astraea.reports.gallery import side_by_side
+from astraea.studies.ye2022.readings import MEASURED, PAPERS
 
 HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
 
@@ -290,16 +292,16 @@ def test_notes_stand_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     data = tmp_path / "data"
     data.mkdir()
     (data / "claims.csv").write_bytes((ROOT / "data" / "claims.csv").read_bytes())
-    (data / "claim_notes.csv").write_text("id,trace,note\nye.f13,venus,because\n")
+    (data / "claim_notes.csv").write_text("id,trace,reading,note\nye.f13,venus,,because\n")
     monkeypatch.setattr(evaluate, "project_root", lambda needs: tmp_path)
     table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index(["id", "trace"])["note"]
     assert table["ye.f13", "venus"] == "because"
     assert table["ye.f13", "philly"] == "fig13_philly.csv is not there"
     (tmp_path / "wang-properties_random.csv").write_text("property,instances,violations\nPareto efficiency,9,0\n")
-    (data / "claim_notes.csv").write_text("id,trace,note\nwang.prop.pareto,random instances,so far\n")
+    (data / "claim_notes.csv").write_text("id,trace,reading,note\nwang.prop.pareto,random instances,,so far\n")
     table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index("id")
     assert table.loc["wang.prop.pareto", ["verdict", "note"]].tolist() == [HOLDS, "so far"]
-    (data / "claim_notes.csv").write_text("id,trace,note\nye.f99,venus,because\n")
+    (data / "claim_notes.csv").write_text("id,trace,reading,note\nye.f99,venus,,because\n")
     with pytest.raises(InputError, match="there is no statement 'ye"):
         evaluate.with_reasons(evaluate.evaluate(tmp_path))
 
@@ -310,4 +312,37 @@ def test_counts(tmp_path: Path) -> None:
         tmp_path / "table10_venus.csv", index=False
     )
     (sentence,) = evaluate.counts(evaluate.evaluate(tmp_path))
-    assert sentence.startswith("ASTRAEA: 57 checks of 52 statements, 3 hold") and sentence.endswith(" not yet.")
+    # without the 22 that the synthetic traces are made to satisfy
+    assert sentence.startswith("ASTRAEA: 35 checks of 30 statements, 3 hold") and sentence.endswith(" not yet.")
+
+
+def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
+    rows = [(MEASURED, "astraea", 0.07), (MEASURED, "tiresias-l", 0.1), (MEASURED, "themis", 0.197),
+            (MEASURED, "yarn-cs", 0.736)]  # fmt: skip
+    rows += [(PAPERS, name, 0.2) for name in SEVEN if name != "themis"] + [(PAPERS, "themis", 0.1)]
+    frame = pd.DataFrame(rows, columns=["reading", "scheduler", "sharing_loss"]).assign(seed=0)
+    frame.to_csv(tmp_path / "table10_venus.csv", index=False)
+    lacking = frame[frame["scheduler"] != "yarn-cs"].rename(columns={"sharing_loss": "tenant_sharing_loss"})
+    lacking.to_csv(tmp_path / "table11_venus.csv", index=False)
+    found = evaluate.evaluate(tmp_path).set_index(["id", "trace", "reading"])
+    verdicts, measured = found["verdict"], found["measured"]
+    assert verdicts["ye.f10.astraea", "venus", MEASURED] == HOLDS
+    assert verdicts["ye.f10.astraea", "venus", PAPERS] == OTHERWISE
+    # of the seven the authors' program has four, which are all there
+    assert verdicts["ye.f10.best", "venus", MEASURED] == HOLDS
+    assert measured["ye.f10.best", "venus", MEASURED].endswith("(4 of 4 there)")
+    assert verdicts["ye.f10.best", "venus", PAPERS] == OTHERWISE
+    # a scheduler that one reading does not have is judged in the other; one that none has is not judged
+    assert [reading for _, _, reading in found.loc[["ye.f11.allox"]].index] == [PAPERS]
+    assert verdicts["ye.f11.yarn-cs", "venus", ""] == NOT_YET
+    shown = side_by_side(found.reset_index()).set_index(["trace", "statement"])
+    row = shown.loc["venus", "ASTRAEA: share of sharing-loss jobs"]
+    assert row[MEASURED] == "holds: 7 %" and row[PAPERS].startswith("does not hold: 20 %")
+
+
+def test_a_value_about_a_trace_is_checked_on_that_trace(tmp_path: Path) -> None:
+    table = pd.DataFrame({"limit": [600], "seed": [0], "share": [0.408]})
+    for trace in ("philly", "philly-vcs"):
+        table.to_csv(tmp_path / f"table1_{trace}.csv", index=False)
+    found = evaluate.evaluate(tmp_path)
+    assert found.loc[found["id"] == "ye.t1.philly.10min", "trace"].tolist() == ["philly"]

@@ -192,3 +192,15 @@ def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_nothing_set_aside_by_default() -> None:
     assert Trace.from_frame(table()).excluded_jobs.equals(no_excluded_jobs())
+
+
+def test_in_rounds_each_job_comes_at_the_round_that_sees_it() -> None:
+    frame = pd.DataFrame({"job_id": ["b", "a", "c"], "tenant": "t", "demand": 1, "submit_time": [0.0, 0.5, 10.0],
+                          "duration": 5.0})  # fmt: skip
+    trace = Trace.from_frame(frame, name="three")
+    found = trace.in_rounds(10.0)
+    assert found.submit_time.tolist() == [0.0, 10.0, 10.0]
+    assert found.job_id.tolist() == ["b", "a", "c"]  # in the order of submission, not of their names
+    assert found.name == "three, in rounds of 10 s" and found.digest != trace.digest
+    with pytest.raises(InputError, match="three: the time between rounds must be"):
+        trace.in_rounds(0.0)

@@ -93,7 +93,7 @@ BASELINES: Final = (
     Scheduler("themis", "themis"),
     Scheduler("themis-times-n", "themis", {"isolated": "times-n"}),
     Scheduler("gandiva-fair", "gandiva-fair"),
-    Scheduler("gandiva-fair-filling", "gandiva-fair", {"others_fill": 1}),
+    Scheduler("gandiva-fair-filling", "gandiva-fair", {"others_fill": "yes"}),
     Scheduler("hived", "hived"),
     Scheduler("allox", "allox"),
 )

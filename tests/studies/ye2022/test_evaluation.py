@@ -12,7 +12,8 @@ from astraea.cluster.cluster import Cluster
 from astraea.core.errors import InputError
 from astraea.studies import scales
 from astraea.studies.ye2022 import evaluation
-from astraea.traces.describe import served_load
+from astraea.studies.ye2022.readings import COMPARED, READINGS
+from astraea.traces.describe import offered_load, served_load
 from astraea.traces.named import workload_path
 from astraea.traces.trace import Trace
 
@@ -44,10 +45,13 @@ def test_nodes_of_an_unknown_trace() -> None:
 
 def test_grids() -> None:
     main = evaluation.main_grid("venus", "paper")
-    assert main.index.groupby("seed")["scheduler"].agg(list).tolist() == [list(evaluation.SCHEDULERS)] * 5
-    assert evaluation.SCHEDULERS[0] == "astraea" and evaluation.SCHEDULERS[-1] == "fifo"
+    for reading, listed in COMPARED.items():
+        mine = main.index[main.index["reading"] == reading]
+        assert mine.groupby("seed")["scheduler"].agg(list).tolist() == [[s.name for s in listed]] * 5
+    assert not any((run.trace.submit_time % 10).any() for run in main.runs)  # in rounds
     leases = evaluation.lease_grid("venus", "paper")
     assert set(leases.index["lease_term"]) == set(evaluation.LEASE_TERMS)
+    assert set(leases.index["reading"]) == set(READINGS)
     assert [run.policy.lease_term for run in leases.runs] == leases.index["lease_term"].tolist()
     large = evaluation.lease_grid("philly", "paper").index
     assert large["lease_term"].min() == 300
@@ -60,11 +64,27 @@ def test_grids() -> None:
 def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
     four = write_csv(trace(x=1), tmp_path / "four.csv")
-    grid = evaluation.size_grid(four, "paper", ["astraea", "fifo"])
+    grid = evaluation.size_grid(four, "paper")
     table = grid.table()
-    assert list(table)[:5] == ["scheduler", "seed", "nodes", "nodes_percent", "set_aside_jobs"]
-    assert len(table) == 2 * len(evaluation.SIZES) and table["average_jct"].gt(0).all()
+    assert list(table)[:6] == ["reading", "scheduler", "seed", "nodes", "nodes_percent", "set_aside_jobs"]
+    assert len(table) == (2 + 3) * len(evaluation.SIZES) and table["average_jct"].gt(0).all()
     assert table["nodes"].tolist()[:4] == [2, 2, 2, 2]
+
+
+def test_loads_are_those_that_are_named() -> None:
+    grid = evaluation.load_grid("venus", "small")
+    assert sorted(set(grid.index["load"])) == list(evaluation.LOADS)
+    for run, load in zip(grid.runs, grid.index["load"], strict=True):
+        assert offered_load(run.trace) / run.cluster.gpus == pytest.approx(load, rel=1e-3)
+
+
+def test_accounting_differs_in_submissions_only() -> None:
+    grid = evaluation.accounting_grid("venus", "small")
+    for run, accounting in zip(grid.runs, grid.index["accounting"], strict=True):
+        assert (run.trace.submit_time % 10).any() == (accounting == "to the second")
+    known = {run.key for run in evaluation.main_grid("venus", "small").runs}
+    counted = grid.index["accounting"] == "in rounds"
+    assert all(run.key in known for run, same in zip(grid.runs, counted, strict=True) if same)
 
 
 def test_real_trace_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def test_of_sizes_the_summary_is_kept(
     trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
-    assert {run.kept for run in size_grid("venus", "small", ["fifo"]).runs} == {"summary"}
+    assert {run.kept for run in size_grid("venus", "small").runs} == {"summary"}
     run = Run(trace, load_workload("venus", "small")[1], "fifo")
     whole, small = (Grid([r], pd.DataFrame({"seed": [0]})).table() for r in (run, replace(run, kept="summary")))
     equal(whole, small)

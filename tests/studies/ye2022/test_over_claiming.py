@@ -10,7 +10,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.studies.grids import fairness_grid
-from astraea.studies.ye2022.evaluation import SCHEDULERS, main_grid
+from astraea.studies.ye2022.evaluation import main_grid
 from astraea.studies.ye2022.one_tenant import (
     changes,
     over_claimed,
@@ -19,6 +19,7 @@ from astraea.studies.ye2022.one_tenant import (
     tenant_figures,
     typical_tenant,
 )
+from astraea.studies.ye2022.readings import SCHEDULERS
 from astraea.traces.trace import Trace
 
 

@@ -11,7 +11,6 @@ from astraea.cluster.engine.state import quotas
 from astraea.cluster.simulate import simulate, split_off_impossible
 from astraea.core.errors import InputError
 from astraea.studies.grids import fairness_grid
-from astraea.studies.ye2022.evaluation import SCHEDULERS
 from astraea.studies.ye2022.one_tenant import (
     attained_when_busy,
     before_and_after,
@@ -20,6 +19,7 @@ from astraea.studies.ye2022.one_tenant import (
     hourly_service,
     paid_share_grid,
 )
+from astraea.studies.ye2022.readings import SCHEDULERS
 from astraea.traces.trace import Trace
 
 HOUR = 3600.0

@@ -14,11 +14,10 @@ from astraea.core.result import Result
 from astraea.plots import charts
 from astraea.plots.charts import dot_plot
 from astraea.studies.ye2022.evaluation import load_workload, main_grid
+from astraea.studies.ye2022.readings import FLAWED, NO_COST
 from astraea.studies.ye2022.released import (
-    FLAWED,
+    ALL_THREE,
     FREE_VARIANTS,
-    NO_COST,
-    RELEASED,
     VARIANTS,
     WRITTEN,
     changes,
@@ -51,7 +50,7 @@ def test_grid_has_every_variant_once_for_each_seed() -> None:
     assert len({run.key for run in grid.runs}) == len(grid.runs)
     assert not grid.index.duplicated(["variant", "overheads", "minutes", "seed"]).any()
     known = {run.key for run in main_grid("venus", "small").runs}  # so that these are computed once for both
-    usual = grid.index["variant"].isin([WRITTEN, RELEASED]) & grid.index["overheads"]
+    usual = grid.index["variant"].isin([WRITTEN, ALL_THREE]) & grid.index["overheads"]
     assert all(run.key in known for run, is_usual in zip(grid.runs, usual, strict=True) if is_usual)
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
         assert row.overheads == (run.settings.restart_overhead > 0) and row.scheduler == run.policy.name
@@ -142,7 +141,7 @@ def test_figures_of_a_run_have_one_value_per_job() -> None:
     found, jobs = study_figures(result), job_figures(result)
     assert list(jobs) == ["tenant", "slowdown", "loses", "held"] and len(jobs) == len(result.jobs)
     assert found["average_slowdown"] == pytest.approx(jobs["slowdown"].mean())
-    assert found["waited_loss"] == pytest.approx(jobs["loses"].mean())
+    assert found["sharing_loss"] == pytest.approx(jobs["loses"].mean())
     assert found["longest_wait"] >= found["first_wait"] >= 0
 
 

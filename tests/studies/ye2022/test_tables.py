@@ -47,13 +47,12 @@ def one_tenant(*jobs: tuple[int, float, float]) -> Result:
     return simulate(Trace.from_frame(frame, name="t"), Cluster(1), "fifo")
 
 
-def test_a_loss_by_the_wait_for_the_first_round_is_told_apart() -> None:
+def test_a_job_that_waits_for_the_first_round_has_a_loss() -> None:
     # j0 8 GPUs 0..3600; j1 waits for it from 1805 (1795 s); j2 comes at 9005, runs at 9010 for 20 s: 20/25 < 0.95
     result = one_tenant((8, 0.0, HOUR), (8, 1805.0, 600.0), (8, 9005.0, 20.0))
     got = fairness_figures(result)
     assert result.jobs["rho_job"][2] == pytest.approx(20 / 25)
     assert got["sharing_loss"] == pytest.approx(2 / 3)
-    assert got["waited_loss"] == pytest.approx(1 / 3)
 
 
 def test_a_tenant_that_waits_for_rounds_only_is_below_1_and_not_below_99() -> None:
