@@ -14,7 +14,7 @@ from astraea.core.compilation import compiled
 from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.problem import Allocation, Policy, Problem
 from astraea.gavel.programs.classes import blind
-from astraea.gavel.rounds.state import Pairs, State, reset_received_time
+from astraea.gavel.rounds.state import CLOCK, Pairs, State, reset_received_time
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 
@@ -116,7 +116,7 @@ class PolicyCaller:
             If the answer has another shape, or fractions that are no numbers, negative or above 1.
         """
         reset_received_time(s, initial)
-        clock = s.clock.view(np.ndarray)[0]
+        clock = s.clock.view(CLOCK, np.ndarray)[0]
         now, active = float(clock["now"]), s.active[: clock["active"]].copy()
         problem = self._problem(now, active, s.jobs.left[active])
         answer = self._checked(self._allocate(problem), problem, now)

@@ -7,7 +7,7 @@ fraction of time that it should spend on each accelerator type until the next su
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Final
 
@@ -105,7 +105,8 @@ class Problem:
 
     def some(self, jobs: IntArray) -> Problem:
         """The problem of some of the jobs."""
-        return replace(self, **{name: getattr(self, name).take(jobs, axis=0) for name in PER_JOB})
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        return Problem(**columns | {name: columns[name].take(jobs, axis=0) for name in PER_JOB})
 
     def unshared(self, alone: FloatArray) -> Allocation:
         """The allocation in which no pair shares GPUs."""
@@ -117,6 +118,8 @@ PER_JOB: Final = (
     "seen",
 )  # fmt: skip
 """Columns of a `Problem` with a row for each job."""
+
+COLUMNS: Final = tuple(column.name for column in fields(Problem))
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,13 +36,13 @@ class Classes(NamedTuple):
             keys += [problem.scale_factor, runs]
         else:
             keys.append(problem.kind)
-        code, high = np.zeros(len(problem.job), np.int64), 0
+        code = np.zeros(len(problem.job), np.int64)
         for key in keys:
-            if key.dtype != np.int64 or key.min() < 0 or key.max() >= FEW:
-                if (key == key[0]).all():
-                    continue
-                _, key = np.unique(key, return_inverse=True)
-            high = _refine(code, key)
+            if key.dtype != np.int64 and (key == key[0]).all():
+                continue
+            high = -1 if key.dtype != np.int64 else _refine(code, key)
+            if high < 0:
+                high = _refine(code, np.unique(key, return_inverse=True)[1])
             if high >= FEW:
                 _, code = np.unique(code, return_inverse=True)
         return cls(*_numbered(code, np.bincount(code)))
@@ -50,8 +50,12 @@ class Classes(NamedTuple):
 
 @compiled
 def _refine(code: IntArray, key: IntArray) -> int:
-    """Tell apart by `key` what has one code; returns the largest code."""
-    size, high = key.max() + 1, 0
+    """Tell apart by `key` what has one code; returns the largest code, or -1 if a key is none to count with."""
+    size = high = 0
+    for value in key:
+        size = max(size, value + 1)
+        if value < 0 or value >= max(FEW, key.shape[0]):
+            return -1
     for m in range(code.shape[0]):
         code[m] = code[m] * size + key[m]
         high = max(high, code[m])
@@ -91,6 +95,9 @@ class ClassPairs(NamedTuple):
     speed: FloatArray  # (V, 2) of the first and of the second [steps/s]
 
 
+NO_PAIRS: Final = ClassPairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2)))
+
+
 def class_pairs(problem: Problem, alone: FloatArray, jobs: FloatArray) -> ClassPairs:
     """Pairs and types with more to gain than from taking turns.
 
@@ -107,8 +114,7 @@ def class_pairs(problem: Problem, alone: FloatArray, jobs: FloatArray) -> ClassP
         How many jobs there are of each class.
     """
     if len(problem.together) == 0:
-        none = np.zeros(0, np.int64)
-        return ClassPairs(none, none, none, np.zeros((0, 2)))
+        return NO_PAIRS
     a, b, at = _gaining(problem.kind, problem.together, alone, jobs)
     return ClassPairs(a, b, at, problem.together[problem.kind[a], problem.kind[b], :, at])
 

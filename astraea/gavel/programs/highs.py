@@ -96,10 +96,10 @@ class Solver:
             return Solution(False, "a coefficient is no number", *np.zeros((2, 0)))
         highs, (count, size), before = self._highs, rows.shape, self._basis
         self._basis = None
-        least, most = np.zeros(size), np.full(size, np.inf) if upper is None else upper
+        most = np.full(size, np.inf) if upper is None else upper
         highs.passModel(
-            size, count, len(rows.data), BY_COLUMNS, MAXIMIZE, 0.0, objective, least, most, np.full(count, -np.inf),
-            limits, rows.indptr, rows.indices, rows.data, np.zeros(size, np.int32),
+            size, count, len(rows.data), BY_COLUMNS, MAXIMIZE, 0.0, objective, np.zeros(size), most,
+            np.full(count, -np.inf), limits, rows.indptr, rows.indices, rows.data, np.zeros(size, np.int32),
         )  # fmt: skip
         if before is not None and before[0][0] == count and before[0][1] <= size:
             highs.setOptionValue("simplex_strategy", PRIMAL)

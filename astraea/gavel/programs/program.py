@@ -338,8 +338,8 @@ def _excess(used: FloatArray, limits: FloatArray) -> float:
 
 def check(problem: Problem, policy: str) -> None:
     """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
-    if _is_sound(problem.throughput, problem.together, problem.weight, problem.steps, problem.scale_factor,
-                 problem.workers):  # fmt: skip
+    together = problem.together.ravel()
+    if _is_sound(problem.throughput, together, problem.weight, problem.steps, problem.scale_factor, problem.workers):
         return
     for what, values in (("throughput", problem.throughput), ("pair throughput", problem.together)):
         if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):  # nor NaN, which is neither
@@ -363,7 +363,7 @@ def _is_sound(
     workers: IntArray,
 ) -> bool:  # fmt: skip
     """Whether `check` has nothing to say."""
-    for speed in together.flat:
+    for speed in together:
         if not 0.0 <= speed < np.inf:
             return False
     for m in range(throughput.shape[0]):

@@ -196,7 +196,7 @@ def dismiss(s: State, j: int, target: int) -> None:
 
 def reset_received_time(s: State, initial: float) -> None:
     """Note who was owed what, and count received time anew: the program is about to be solved."""
-    clock, jobs = s.clock.view(np.ndarray)[0], s.jobs  # whose columns are found faster
+    clock, jobs = s.clock.view(CLOCK, np.ndarray)[0], s.jobs  # whose columns are found faster
     active, elapsed = s.active[: clock["active"]], float(clock["now"] - clock["solved_at"])
     _reset(active, jobs.known, jobs.share, jobs.received, jobs.deficit, elapsed, initial)
     clock["solved_at"], clock["changed"] = clock["now"], False
