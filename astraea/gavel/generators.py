@@ -147,13 +147,15 @@ def from_trace(trace: Trace, throughputs: Throughputs, *, seed: int) -> Workload
 
     Set aside: jobs on more or other GPUs than any job type was measured on.
     """
-    measured = [bool(_types(throughputs, int(size))) for size in trace.demand]
-    kept, out = np.flatnonzero(measured), np.flatnonzero(~np.array(measured))
+    types = {int(size): _types(throughputs, int(size)) for size in np.unique(trace.demand)}
+    is_measured = np.isin(trace.demand, [size for size, some in types.items() if some])
+    kept, out = np.flatnonzero(is_measured), np.flatnonzero(~is_measured)
     if len(kept) == 0:
         raise InputError(f"{trace.name}: no job asks for a number of GPUs that the throughputs were measured on")
     draw = streams(seed, STREAMS)["type"].random(len(trace))
     size = trace.demand[kept]
-    kinds = [_pick(_types(throughputs, int(s)), draw[[i]])[0] for s, i in zip(size, kept, strict=True)]
+    drawn = {s: iter(_pick(types[s], draw[trace.demand == s])) for s in types if types[s]}
+    kinds = [next(drawn[s]) for s in size.tolist()]
     deadline = (trace.deadline - trace.submit_time)[kept]
     aside = {"job_id": trace.job_id[out], "reason": np.full(len(out), "no job type was measured on that many GPUs")}
     return _workload(
@@ -169,7 +171,9 @@ def _workload(
 ) -> Workload:  # fmt: skip
     """Turn durations on V100s into steps; equal weights, no deadlines and one entity unless given."""
     v100 = throughputs.type_index("v100")
-    rate = np.array([throughputs.alone(kind, int(s))[v100] for kind, s in zip(kinds, size, strict=True)])
+    pairs = list(zip(kinds, size.tolist(), strict=True))
+    rates = {(kind, s): throughputs.alone(kind, s)[v100] for kind, s in set(pairs)}
+    rate = np.array([rates[pair] for pair in pairs])
     return Workload.of(name, kinds, size, duration * rate, arrival, **given)
 
 

@@ -28,21 +28,17 @@ REFIT: Final = 1.25
 """A loss curve is fitted again once it has grown by this factor."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Lot:
     """GPUs of one gang under one lease."""
 
     pieces: tuple[tuple[int, int], ...]  # (machine, GPUs)
+    is_local: bool  # whether they are on one machine
     job: int  # that runs on it, or `NO_JOB`
     since: float  # begin of the lease [s]
     until: float  # end of the lease [s]
     ready: float  # when the job begins to make progress [s]
     done: float  # when the job will have reached the end of its rung if nothing stops it [s]
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is on one machine."""
-        return len(self.pieces) == 1
 
 
 class Agent:
@@ -74,7 +70,9 @@ class Agent:
         self.overhead = 0.0  # of all gangs together [s]
         self._random = np.random.default_rng([seed, index])
         self._lengths: dict[int, tuple[int, float]] = {}  # of each job: epochs seen, epochs until it converges
-        self._due: float | None = None  # if it is known
+        self.due = np.inf  # when the next of its jobs will have reached the end of its rung [s]; inf if none runs
+        self._paces = (app.epoch * app.slowdown, app.epoch)  # time of an epoch on a lot that is spread, or local [s]
+        self._same_until = -np.inf  # before then no job that runs has had one more whole epoch [s]
         self._factor = 1.0  # error of the last estimate
         self._foreseen: tuple[list[float], list[Phase], list[Phase]] = ([], [], [])  # from which epochs, and what
 
@@ -87,26 +85,13 @@ class Agent:
         running = {lot.job for lot in self.lots}
         return sorted([j for j in self.todo if j not in running], key=self.epochs.__getitem__)
 
-    def due(self) -> float:
-        """When the next of its jobs will have reached the end of its rung [s]; inf if none runs."""
-        if self._due is None:
-            self._due = min([lot.done for lot in self.lots], default=np.inf)
-        return self._due
-
     def progress(self, now: float) -> list[float]:
         """Epochs that each job has had by now."""
         had = self.epochs.copy()
         for lot in self.lots:
-            had[lot.job] = self.had(lot, now)
+            if lot.ready < now:
+                had[lot.job] += (now - lot.ready) / self._paces[lot.is_local]
         return had
-
-    def had(self, lot: Lot, now: float) -> float:
-        """Epochs that the job on a lot has had by now."""
-        return self.epochs[lot.job] + max(0.0, now - lot.ready) / self.pace(lot)
-
-    def pace(self, lot: Lot) -> float:
-        """Time of an epoch on a lot [s]."""
-        return self.app.epoch * (1.0 if lot.is_local else self.app.slowdown)
 
     def attained(self, now: float) -> float:
         """GPU-time that the app has held [GPU-s]."""
@@ -114,19 +99,23 @@ class Agent:
 
     def start(self, lot: Lot, job: int, now: float, overhead: float = 0.0) -> None:
         """Run a job on a lot; it makes no progress for the overhead [s]."""
-        self._due = None
         self.overhead += overhead
         lot.job, lot.ready = job, now + overhead
-        lot.done = lot.ready + (self.target[job] - self.epochs[job]) * self.pace(lot)
+        lot.done = lot.ready + (self.target[job] - self.epochs[job]) * self._paces[lot.is_local]
+        self.due = min(self.due, lot.done)
         self.has_run[job] = True
+        self._same_until = -np.inf
 
     def stop(self, lot: Lot, now: float) -> None:
         """Give up a lot; its job, if it has one, keeps its progress."""
-        self._due = None
         if lot.job != NO_JOB:
-            self.epochs[lot.job] = self.had(lot, now)
+            if lot.ready < now:
+                self.epochs[lot.job] += (now - lot.ready) / self._paces[lot.is_local]
             self.overhead -= max(0.0, lot.ready - now)
         self.lots.remove(lot)
+        if lot.done <= self.due:
+            self.due = min([lot.done for lot in self.lots], default=np.inf)
+        self._same_until = -np.inf
         self.leases.append((lot.since, now, lot.is_local))
         self.returned += self.app.gang * (now - lot.since)
 
@@ -138,7 +127,9 @@ class Agent:
         done = {lot.job: lot for lot in self.lots if lot.done <= now}
         for job, lot in done.items():
             self.epochs[job] = float(self.target[job])
-            lot.job, lot.done, self._due = NO_JOB, np.inf, None
+            lot.job, lot.done = NO_JOB, np.inf
+        self.due = min([lot.done for lot in self.lots], default=np.inf)
+        self._same_until = -np.inf
         self.todo = [job for job in self.todo if job not in done]
         while not self.is_done and not self.todo:
             self._next_rung()
@@ -181,6 +172,17 @@ class Agent:
             total = [*self.past, Phase(count, self.rung_work(had) + work), *later]
             self._foreseen = (had, [Phase(count, work), *later], total)
         return self._foreseen[1:]
+
+    def learn(self, now: float) -> None:
+        """Look at the losses so far, as for an estimate."""
+        if now < self._same_until:
+            return
+        had = self.progress(now)
+        self.length(had)
+        whole = [
+            lot.ready + (int(had[lot.job]) + 1 - self.epochs[lot.job]) * self._paces[lot.is_local] for lot in self.lots
+        ]
+        self._same_until = min(whole, default=np.inf) - 1.0  # rather too early than late by rounding
 
     def length(self, had: list[float]) -> float:
         """Estimated epochs of the job that looks best so far."""

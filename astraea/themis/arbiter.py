@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import chain
+from math import ceil
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -80,7 +81,8 @@ class Arbiter:
 
     def contention(self, agent: Agent) -> float:
         """N: average number of active apps in the app's life so far."""
-        self._count()
+        if self.now > self._active_until:
+            self._count()
         lived = self.now - agent.app.arrival
         return (self._app_seconds - self._at_arrival[agent.index][0]) / lived if lived > 0 else float(len(self.agents))
 
@@ -109,11 +111,13 @@ class Arbiter:
 
     def wanting(self) -> list[Agent]:
         """Agents with a job that waits for GPUs, in order of arrival."""
-        return [agent for agent in self.agents if agent.wants()]
+        return [agent for agent in self.agents if len(agent.todo) > len(agent.lots)]
 
     def in_need(self) -> list[Agent]:
         """Those of them for whose gang there are GPUs on offer."""
         offered = self.offered()
+        if not offered:
+            return []
         return [agent for agent in self.agents if agent.app.gang <= offered and agent.wants()]
 
     def rho(self, agent: Agent) -> float:
@@ -146,9 +150,11 @@ class Arbiter:
         """
         if not agent.wants() or self.offered() < agent.app.gang:
             return False
+        is_same = agent.app.slowdown == 1  # wherever it is
+        if where == "local" and not is_same and max(self.free) < agent.app.gang:
+            return False
         waiting = agent.waiting()
         job, pieces = waiting[0], None
-        is_same = agent.app.slowdown == 1  # wherever it is
         old = self._renewable(agent, waiting, near=where != "spread" or is_same, far=where == "spread" or is_same)
         if old is None and where != "spread":
             pieces = self._on_one(agent.app.gang)
@@ -164,8 +170,8 @@ class Arbiter:
             return False
         for machine, gpus in pieces:
             self.free[machine] -= gpus
-        until = float(ROUND * np.ceil((self.now + self.lease_term) / ROUND - 1e-9))  # leases end at rounds
-        lot = Lot(pieces, job, self.now, until, np.inf, np.inf)
+        until = np.inf if self.lease_term == np.inf else ROUND * ceil((self.now + self.lease_term) / ROUND - 1e-9)
+        lot = Lot(pieces, len(pieces) == 1, job, self.now, until, np.inf, np.inf)
         agent.start(lot, job, self.now, overhead)
         agent.lots.append(lot)
         return True
@@ -211,6 +217,8 @@ class Policy(NamedTuple):
 def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") -> None:
     """Give each in turn as many gangs as it wants, and as are to be had `where` it may be (`Arbiter.give`)."""
     for agent in agents:
+        if not arbiter.offered():
+            break
         while arbiter.give(agent, where):
             pass
 
@@ -219,7 +227,7 @@ def worst_first(arbiter: Arbiter) -> list[Agent]:
     """Agents of apps that want GPUs, by the rho that they report; all are asked, as agents learn when they are."""
     for agent in arbiter.agents:
         if not agent.wants():
-            agent.length(agent.progress(arbiter.now))
+            agent.learn(arbiter.now)
     return sorted(arbiter.wanting(), key=arbiter.rho, reverse=True)
 
 

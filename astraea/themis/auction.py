@@ -91,15 +91,26 @@ def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
             )
     if not bids:
         return Outcome(np.zeros(0, np.int64), np.ones(0))
-    start = np.cumsum([0, *(len(b.value) for b in bids)])
-    use = np.ascontiguousarray(np.concatenate([b.use for b in bids]), np.int64)
-    value = np.concatenate([b.value for b in bids], dtype=np.float64)
+    start, use, value = _joined(bids)
     _refuse(~((value > 0) & (value < np.inf)), value, start, "value must be a finite number above 0")
     _refuse(use < 0, use, start, "use must be at least 0")
     _refuse(use[:, 1:] > use[:, :-1], use, start, "use of a smaller size must include the larger ones")
     nothing = use[start[:-1]]
     _refuse(nothing != 0, nothing, np.arange(len(start)), "use must be 0 in the first row")
     return Outcome(*_solve(use, value, start, np.array(room, np.int64)))
+
+
+def auction_of_agents(bids: Sequence[Bid], room: IntArray) -> Outcome:
+    """Hold an `auction` among at least one bidder without a look at the bids, for those that agents make."""
+    start, use, value = _joined(bids)
+    return Outcome(*_solve(use, value, start, room))
+
+
+def _joined(bids: Sequence[Bid]) -> tuple[IntArray, IntArray, FloatArray]:
+    """Where the rows of each bid begin, and the rows of all: uses and values."""
+    start = np.cumsum([0, *(len(b.value) for b in bids)])
+    use = np.ascontiguousarray(np.concatenate([b.use for b in bids]), np.int64)
+    return start, use, np.concatenate([b.value for b in bids], dtype=np.float64)
 
 
 def _refuse(bad: npt.NDArray[np.bool_], what: npt.NDArray[Any], start: IntArray, expected: str) -> None:

@@ -83,7 +83,7 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
     """Event by event until every app is done."""
     to_come, look_at, fruitless = agents[::-1], np.inf, 0
     while to_come or arbiter.agents:
-        done = min([agent.due() for agent in arbiter.agents], default=np.inf)
+        done = min([agent.due for agent in arbiter.agents], default=np.inf)
         ends = min([agent.lots[0].until for agent in arbiter.agents if agent.lots], default=np.inf)  # first given
         arrival = to_come[-1].app.arrival if to_come else np.inf
         arbiter.now = now = min(done, arrival, look_at, ends)
@@ -109,7 +109,7 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
 def _finish_jobs(arbiter: Arbiter) -> None:
     """Jobs that reach the end of their rung now; lots that their app has no use for are on offer again."""
     for agent in arbiter.agents.copy():
-        if agent.due() <= arbiter.now:
+        if agent.due <= arbiter.now:
             for lot in agent.finish_jobs(arbiter.now, RESTART):
                 arbiter.take_back(agent, lot)
             if agent.is_done:
@@ -119,13 +119,14 @@ def _finish_jobs(arbiter: Arbiter) -> None:
 def _hold_round(arbiter: Arbiter, policy: Policy) -> None:
     """Leases end, and the policy gives what is on offer."""
     for agent in arbiter.agents:
-        arbiter.taken_back[agent.index] = [lot for lot in agent.lots if lot.until <= arbiter.now]
-        for lot in arbiter.taken_back[agent.index]:
-            arbiter.take_back(agent, lot)
+        if agent.lots and agent.lots[0].until <= arbiter.now:  # first given
+            arbiter.taken_back[agent.index] = [lot for lot in agent.lots if lot.until <= arbiter.now]
+            for lot in arbiter.taken_back[agent.index]:
+                arbiter.take_back(agent, lot)
     if arbiter.wanting() and arbiter.offered():
         policy.decide(arbiter)
     for agent in arbiter.agents:
-        if ended := arbiter.taken_back[agent.index]:
+        if ended := arbiter.taken_back.get(agent.index):
             waiting = agent.waiting()
             agent.preemptions += sum(lot.job in waiting for lot in ended)
     arbiter.taken_back.clear()

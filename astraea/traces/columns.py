@@ -65,7 +65,10 @@ _NUMBERS: Final[dict[str, Rule]] = {
 
 def rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
     """Position of each identifier in natural order: runs of digits count by their value."""
-    keys = [([int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", i)], i) for i in ids]
+    if all(map(str.isdecimal, ids)):  # as of a synthetic trace
+        keys: list[Any] = [(int(i), i) for i in ids]
+    else:
+        keys = [([int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", i)], i) for i in ids]
     return np.argsort(sorted(range(len(keys)), key=keys.__getitem__))
 
 

@@ -27,7 +27,7 @@ from astraea.core.arrays import IntArray
 from astraea.core.random import lottery, number_of_bidders
 from astraea.themis.agent import Agent
 from astraea.themis.arbiter import Arbiter, all_it_wants, taken_by, worst_first
-from astraea.themis.auction import Bid, auction
+from astraea.themis.auction import Bid, auction_of_agents
 
 F: Final = 0.8
 """Part of the apps that want GPUs and do not bid, unless it is given ([Mahajan2020])."""
@@ -47,7 +47,7 @@ def hold_auction(
     """Offer everything to these agents, take their bids, and give each winner the part of its prize that it keeps."""
     agents = sorted(offered, key=lambda agent: agent.index)  # so that ties do not hang on what is reported
     bids = [(make_bid or bid)(arbiter, agent) for agent in agents]
-    outcome = auction([b for b, _ in bids], arbiter.room())
+    outcome = auction_of_agents([b for b, _ in bids], arbiter.room())
     prizes = [
         (agent, *partial_prize(arbiter, agent, rows[row], kept))
         for agent, (_, rows), row, kept in zip(agents, bids, outcome.row, outcome.kept, strict=True)
