@@ -29,6 +29,12 @@ class TestTiresiasLPromoting(PolicyContract):
     parameters: ClassVar[Mapping[str, float]] = {"queues": 3, "threshold": 2000, "growth": 4, "promote": 1}
 
 
+class TestTiresiasLImmediate(PolicyContract):
+    name = "tiresias-l"
+    revokes = True
+    parameters: ClassVar[Mapping[str, float]] = {"threshold": 2000, "promote": 2, "immediate": 1}
+
+
 class TestFinishTimeFairness(PolicyContract):
     name = "finish-time-fairness"
 

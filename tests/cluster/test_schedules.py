@@ -56,6 +56,19 @@ def test_tiresias_l_promotes_what_starves(promote: float, picture: list[str]) ->
     assert drawn(simulated(rows, 2, "tiresias-l", lease_term=30, threshold=60, promote=promote), 10) == picture
 
 
+@pytest.mark.parametrize(
+    "immediate, picture",
+    [
+        ("no", ["a0 S==r==....R==", "a1     ..S=", "a2      ...S="]),
+        # a0 has left the first queue: a1 takes its GPUs, a2 takes none of a1, which has not; a0's lease is lost
+        ("yes", ["a0 S==r....R==r==", "a1     S=", "a2      .S="]),
+    ],
+)
+def test_tiresias_l_takes_gpus_of_higher_queues_at_once(immediate: str, picture: list[str]) -> None:
+    rows = jobs("a0 2 0 90", "a1 2 40 20", "a2 2 50 20")
+    assert drawn(simulated(rows, 2, "tiresias-l", lease_term=30, threshold=60, immediate=immediate), 10) == picture
+
+
 def shares(result: Result, start: float, end: float) -> list[float]:
     """Part of all GPU-time held in [start, end] by each job."""
     assert result.grants is not None

@@ -29,6 +29,8 @@ VARIANTS: dict[str, tuple[str, dict[str, float]]] = {
     "tiresias-l": ("tiresias-l", {"threshold": 400}),
     "tiresias-l, promote": ("tiresias-l", {"threshold": 200, "promote": 0.5}),
     "tiresias-l, 3 queues": ("tiresias-l", {"threshold": 100, "queues": 3, "growth": 4}),
+    "tiresias-l, immediate": ("tiresias-l", {"threshold": 200, "queues": 3, "growth": 3, "immediate": 1}),
+    "tiresias-l, immediate, promote": ("tiresias-l", {"threshold": 200, "promote": 0.5, "immediate": 1}),
     "max-min": ("max-min", {}),
     "finish-time-fairness": ("finish-time-fairness", {}),
     "astraea": ("astraea", {}),
@@ -74,7 +76,7 @@ def twin_parameters(name: str, parameters: dict[str, float]) -> dict[str, Any]:
         return dict(parameters)
     queues, growth = int(parameters.get("queues", 2)), parameters.get("growth", 10)
     thresholds = tuple(parameters["threshold"] * growth**k for k in range(queues - 1))
-    return {"thresholds": thresholds, "promote": parameters.get("promote", 0)}
+    return {"thresholds": thresholds, **{k: parameters.get(k, 0) for k in ("promote", "immediate")}}
 
 
 def run_engine(case: dict[str, Any], name: str, parameters: dict[str, float]) -> Result:

@@ -344,7 +344,9 @@ def fill(s: Simulation, queue: list[Job]) -> list[Job]:
     return picks
 
 
-def tiresias_l(s: Simulation, thresholds: Sequence[float] = (18000,), promote: float = 0) -> list[Job]:
+def tiresias_l(
+    s: Simulation, thresholds: Sequence[float] = (18000,), promote: float = 0, immediate: bool = False
+) -> list[Job]:
     """Queues by attained service, FIFO inside a queue; a job that waits too long goes back to the first queue."""
     for job in s.candidates:
         patience = exact(promote) * (job.held - job.promoted_at)
@@ -355,7 +357,19 @@ def tiresias_l(s: Simulation, thresholds: Sequence[float] = (18000,), promote: f
     def level(job: Job) -> int:
         return sum(job.demand * (job.held - job.promoted_at) >= exact(limit) for limit in thresholds)
 
-    return fill(s, sorted(s.candidates, key=lambda job: (level(job), job.index)))
+    picks: list[Job] = []
+    free = s.free
+    for job in sorted(s.candidates, key=lambda job: (level(job), job.index)):
+        behind = [k for k in s.jobs if k.status == "running" and k not in s.revoked and level(k) > level(job)]
+        behind.sort(key=lambda k: (k.lease_start, k.index))
+        if immediate and free + sum(k.demand for k in behind) >= job.demand:
+            while free < job.demand:
+                s.revoked.append(behind.pop())
+                free += s.revoked[-1].demand
+        if job.demand <= free:
+            picks.append(job)
+            free -= job.demand
+    return picks
 
 
 def astraea(

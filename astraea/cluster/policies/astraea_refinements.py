@@ -11,7 +11,8 @@ import numpy as np
 
 from astraea.cluster.engine.state import EXPIRED, HOUR, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
 from astraea.cluster.policies.astraea import allocate_job, reward_job, rho_tenant
-from astraea.cluster.policy import NO_JOB, fits, in_use, is_open, level, policy, revoke, running, some_job_fits, unpack
+from astraea.cluster.policies.taking import take_leases
+from astraea.cluster.policy import fits, in_use, level, policy, some_job_fits, unpack
 from astraea.core.compilation import inlined
 
 # keys and rewards beyond every ratio, small enough that adding a ratio to them is exact
@@ -80,37 +81,12 @@ def some_job_may_fit(s: View, p: Parameters) -> bool:
 def makes_room(s: View, p: Parameters, j: int) -> bool:
     """Whether job `j` fits, if need be after leases of its tenant have been revoked."""
     if p.early_lease > 0 and s.job[j].leases == 0 and not fits(s, j):
-        take_early_leases(s, j, p.early_lease)
+        take_leases(s, p, j, is_early)
     return fits(s, j)
 
 
 @inlined
-def take_early_leases(s: View, j: int, early_lease: float) -> None:
-    """Revoke leases of its tenant that were renewed a moment ago, the latest first, if that makes room for job `j`."""
-    t = s.job[j].tenant
-    room = s.clock[0].free
-    for k in running(s):
-        if is_early(s, t, k, early_lease):
-            room += s.job[k].demand
-    if room < s.job[j].demand:
-        return
-    while not fits(s, j):
-        youngest = NO_JOB
-        for k in running(s):
-            if is_early(s, t, k, early_lease) and (youngest == NO_JOB or is_younger(s, k, youngest)):
-                youngest = k
-        revoke(s, youngest)
-
-
-@inlined
-def is_younger(s: View, a: int, b: int) -> bool:
-    """Whether the lease of job `a` began after that of job `b`; of equals, the job submitted later."""
-    later = s.job[a].lease_start - s.job[b].lease_start
-    return later > 0 or (later == 0 and a > b)
-
-
-@inlined
-def is_early(s: View, t: int, k: int, early_lease: float) -> bool:
-    """Whether job `k` of tenant `t` was renewed less than `early_lease` ago, and still has its lease."""
-    renewed = s.job[k].tenant == t and s.job[k].streak > 1
-    return renewed and s.clock[0].now - s.job[k].lease_start < early_lease and is_open(s, k)
+def is_early(s: View, p: Parameters, j: int, k: int) -> bool:
+    """Whether job `k` of the tenant of job `j` was renewed less than `early_lease` ago."""
+    renewed = s.job[k].tenant == s.job[j].tenant and s.job[k].streak > 1
+    return renewed and s.clock[0].now - s.job[k].lease_start < p.early_lease

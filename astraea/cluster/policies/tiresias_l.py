@@ -3,15 +3,21 @@
 Jobs live in queues by the GPU-time they have attained; the lowest queue goes first, FIFO inside a queue, over the
 whole cluster, without tenants. A gang that does not fit is passed over.
 
-Departures: attained service counts finished leases (a decision is only due when a lease ends), and the original's
-immediate preemption waits for the end of the lease, as for every lease-based scheduler of the evaluation.
+With `immediate`, a job that does not fit takes the GPUs of running jobs of higher queues at once, as in the original:
+those whose leases began last, no more of them than it needs, and none if all are too few. They lose what they did in
+that lease, which is what the engine charges for a revoked one; the original saves it.
+
+Departures: attained service counts finished leases, so that the queue of a running job is that of its last grant. By
+default preemption waits for the end of the lease, as for every lease-based scheduler of the evaluation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from astraea.cluster.engine.state import AT_EVENTS, PENDING, WHILE_ONE_FITS, View
+from astraea.cluster.engine.state import AT_EVENTS, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
+from astraea.cluster.policies.taking import take_leases
 from astraea.cluster.policy import all_candidates, fits, grant, is_open, policy, unpack
 from astraea.core.compilation import inlined
 
@@ -24,6 +30,7 @@ class Parameters(NamedTuple):
     threshold : GPU-s, attained service at which a job leaves the first queue
     growth : factor between one queue's threshold and the next
     promote : a job that has waited this many times its executed time returns to the first queue; 0 never
+    immediate : whether a job that does not fit takes the GPUs of jobs of higher queues in the middle of their leases
     """
 
     lease_term: float = 900.0
@@ -31,6 +38,7 @@ class Parameters(NamedTuple):
     threshold: float = 18_000.0
     growth: float = 10.0
     promote: float = 0.0
+    immediate: float = 0.0
 
 
 # what is kept per job: attained service [GPU-s] and executed time [s] at its last promotion
@@ -38,12 +46,20 @@ SERVICE = 0
 EXECUTED = 1
 
 
+def rounds_to_look_at(p: Mapping[str, float]) -> int:
+    """Time alone promotes jobs, and a job that was revoked may fit at the next round."""
+    if p["promote"] > 0:
+        return WHILE_ONE_WAITS if p["immediate"] > 0 else WHILE_ONE_FITS
+    return WHILE_ONE_FITS if p["immediate"] > 0 else AT_EVENTS
+
+
 @policy(
     "tiresias-l",
     Parameters,
-    revisit=lambda p: WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS,
+    revisit=rounds_to_look_at,
     memory=(2, 0),
     at_least={"queues": 1, "growth": 1},
+    choices={"immediate": ("no", "yes")},
 )
 def tiresias_l(s: View) -> None:
     """Tiresias with least attained service (Gu et al., NSDI 2019, §3.2)."""
@@ -59,10 +75,25 @@ def tiresias_l(s: View) -> None:
     for q in range(int(p.queues)):
         last = q == p.queues - 1
         for j in jobs:
-            service = s.job[j].attained_service - s.memory[SERVICE, j]
-            if below <= service and (last or service < threshold) and is_open(s, j) and fits(s, j):
-                grant(s, j)
+            service = since_promotion(s, j)
+            if below <= service and (last or service < threshold) and is_open(s, j):
+                if p.immediate > 0 and not last and not fits(s, j):
+                    take_leases(s, threshold, j, is_of_a_higher_queue)
+                if fits(s, j):
+                    grant(s, j)
         below, threshold = threshold, threshold * p.growth
+
+
+@inlined
+def since_promotion(s: View, j: int) -> float:
+    """Service of finished leases that decides the queue of job `j` [GPU-s]."""
+    return s.job[j].attained_service - s.memory[SERVICE, j]
+
+
+@inlined
+def is_of_a_higher_queue(s: View, threshold: float, _j: int, k: int) -> bool:
+    """Whether job `k` has left the queues up to a threshold."""
+    return since_promotion(s, k) >= threshold
 
 
 @inlined
