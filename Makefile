@@ -12,7 +12,7 @@ export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures test smoke data verify lab lint bench lock clean help
+.PHONY: figures test real smoke data verify lab lint bench lock clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= BACKEND= SCHEDULER=)
 	@$(BIN)/astraea figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
@@ -21,6 +21,9 @@ figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=s
 test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
 	$(BIN)/pytest -q --nbval notebooks --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
+
+real: $(STAMP) ## the evaluation on real workloads, into figures/ beside the synthetic ones (after make data; JOBS=)
+	@for trace in w2 chrslo philly-vcs; do $(BIN)/astraea figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done
 
 smoke: $(STAMP) ## a minute: a few quick tests, and the lease term of a small synthetic Venus (notebook 03) into build/
 	MPLBACKEND=Agg $(BIN)/pytest -q -x -n $(WORKERS) --dist loadfile $(QUICK)

@@ -159,12 +159,13 @@ def _print_parameters(table: dict[str, Any]) -> None:
 @click.option("--trace", metavar="TRACE", help="a workload or a path; both synthetic traces if not given")
 @click.option("--scale", default="paper", metavar="NAME", help="{studies.scales:SCALES}; default paper")
 @click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04_fairness")
+@click.option("--shown", is_flag=True, help="put the evaluation on TRACE into figures/, beside the synthetic traces")
 @args.parallel
-def figures(trace: str | None, scale: str, only: str | None) -> int:
+def figures(trace: str | None, scale: str, only: str | None, shown: bool) -> int:
     """Run the notebooks and collect their figures."""
     from astraea.reports.figures import make_figures
 
-    return make_figures(trace=trace, scale=scale, only=only)
+    return make_figures(trace=trace, scale=scale, only=only, shown=shown)
 
 
 @app.command(cls=args.Command, short_help="the papers' claims against the figures")

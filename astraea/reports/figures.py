@@ -26,7 +26,7 @@ from astraea.core.files import project_root, write_atomically
 from astraea.experiments.cache import fill
 from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Work
-from astraea.reports import gallery, notebooks
+from astraea.reports import gallery, made, notebooks
 from astraea.reports.notebooks import Outcome
 from astraea.studies.grids import GRIDS
 from astraea.studies.scales import SCALES
@@ -61,6 +61,7 @@ def make_figures(
     scale: str = "paper",
     only: str | None = None,
     *,
+    shown: bool = False,
     root: Path | None = None,
 ) -> int:
     """Run the notebooks, write the figures and their gallery, and say where they are.
@@ -73,6 +74,9 @@ def make_figures(
         Figures of the two synthetic traces at scales `paper` and `full` go to ``figures/``, all others to ``build/``.
     only : str, optional
         Name of one notebook, or how it begins.
+    shown : bool
+        Whether the evaluation's figures of a named trace go into the gallery in ``figures/``, beside those of the
+        synthetic traces.
     root : path, optional
         The checkout; found if not given.
 
@@ -89,7 +93,9 @@ def make_figures(
     one_of(scale, SCALES, "scale")
     began = time.perf_counter()
     root = project_root() if root is None else root
-    tasks = list(_tasks(root, trace, scale, only))
+    if shown and (trace is None or scale == "small"):
+        raise InputError("only figures of a named trace, and not at the scale small, are put beside the synthetic ones")
+    tasks = [task for task in _tasks(root, trace, scale, only, shown) if not shown or task.notebook.stem in made.SHOWN]
     stale = []
     for task in tasks:
         if up_to_date(task):
@@ -102,19 +108,22 @@ def make_figures(
     spent = {"simulations": time.perf_counter() - began} if stale else {}
     stale.sort(key=lambda task: -len(runs.get(task.executed, ())))  # those that read most first
     outcomes = _run_all(stale)
-    command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace else "")
+    failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
+    if shown and only is None and not failed:
+        written = {name: checksum for task in tasks for name, checksum in _outputs(task).items()}
+        made.write(tasks[0].target, root, str(trace), "make real", written)
+    command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace and not shown else "")
     page = gallery.write_gallery(tasks[0].target, command, scale)
     spent |= {task.name: outcome.seconds for task, outcome in zip(stale, outcomes, strict=True)}
     for name, seconds in (spent | {"in all": time.perf_counter() - began}).items():
         print(f"{name:<40}{seconds:8.1f} s")
     print(f"figures and gallery: {page}")
-    failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
     for task, error in failed:
         print(f"failed: {task.name}, {error}\n        executed notebook: {task.executed}", file=sys.stderr)
     return 1 if failed else 0
 
 
-def _tasks(root: Path, trace: str | None, scale: str, only: str | None) -> Iterator[Task]:
+def _tasks(root: Path, trace: str | None, scale: str, only: str | None, shown: bool) -> Iterator[Task]:
     """Find what is to be run, in order."""
     paths = sorted((root / "notebooks").glob("[0-9]*.ipynb"))
     chosen = [p for p in paths if only is None or p.stem.startswith(only.removesuffix(".ipynb"))]
@@ -125,7 +134,7 @@ def _tasks(root: Path, trace: str | None, scale: str, only: str | None) -> Itera
         )
     label = scale if trace is None else f"{scale}-{_slug(trace)}"
     build = root / "build" / label
-    target = root / "figures" if trace is None and scale != "small" else build / "figures"
+    target = root / "figures" if shown or (trace is None and scale != "small") else build / "figures"
     for path in chosen:
         notebook = notebooks.read(path)
         names = notebooks.parameter_names(notebook)
@@ -153,7 +162,7 @@ def up_to_date(task: Task) -> bool:
     """Whether the last good run had the same inputs, and everything that it wrote is still there, unchanged."""
     try:
         record = json.loads(task.record.read_text())
-        return bool(record["digest"] == task.digest) and all(
+        return bool(record["digest"] == task.digest and record["target"] == str(task.target)) and all(
             sha256((task.target / name).read_bytes()).hexdigest() == checksum
             for name, checksum in record["outputs"].items()
         )
@@ -198,16 +207,22 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
     return [outcomes[task.executed] for task in tasks]
 
 
+def _outputs(task: Task) -> dict[str, str]:
+    """Names and SHA-256 of what the last good run wrote."""
+    return dict(json.loads(task.record.read_text())["outputs"])
+
+
 def _publish(task: Task) -> None:
     """Move the files of a good run to their place, remove those of an earlier one that it no longer writes."""
     written = {p.relative_to(task.staging).as_posix(): p for p in sorted(task.staging.rglob("*")) if p.is_file()}
     with contextlib.suppress(OSError, ValueError, KeyError):
-        for name in set(json.loads(task.record.read_text())["outputs"]) - set(written):
+        for name in set(_outputs(task)) - set(written):
             (task.target / name).unlink(missing_ok=True)
     outputs = {}
     for name, path in written.items():
         content = path.read_bytes()
         write_atomically(task.target / name, content)
         outputs[name] = sha256(content).hexdigest()
-    write_atomically(task.record, json.dumps({"digest": task.digest, "outputs": outputs}, indent=1) + "\n")
+    record = {"digest": task.digest, "target": str(task.target), "outputs": outputs}
+    write_atomically(task.record, json.dumps(record, indent=1) + "\n")
     shutil.rmtree(task.staging, ignore_errors=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from astraea.core.errors import InputError
 from astraea.traces.download import RAW, SOURCES
@@ -11,12 +12,24 @@ from astraea.traces.readers import read_trace
 from astraea.traces.synthetic import SYNTHETIC, synthesize
 from astraea.traces.trace import Trace
 
-FETCHED: Final[dict[str, tuple[str, str, str]]] = {
-    workload: (download, inside, source.shares)
+
+class Fetched(NamedTuple):
+    """A workload that `astraea data fetch` gets."""
+
+    download: str  # its folder
+    inside: str  # file or folder in it
+    shares: str  # share file in it, if any
+    days: Sequence[int]  # the first, and the one after the last, if it is a part of what is there
+
+
+FETCHED: Final[dict[str, Fetched]] = {
+    workload: Fetched(download, inside, source.shares, source.days.get(workload, ()))
     for download, source in SOURCES.items()
     for workload, inside in source.workloads.items()
 }
-"""Workloads that `astraea data fetch` gets: folder of the download, file or folder in it, share file in it if any."""
+"""Downloaded workloads by name."""
+
+DAY: Final = 86_400.0
 
 
 def named_trace(
@@ -55,9 +68,10 @@ def named_trace(
     path = workload_path(text)
     if path is None or not is_fetched:
         return read_trace(source, format=format, time_unit=time_unit, weights=weights)
-    shares = FETCHED[text][2]
+    shares, days = FETCHED[text].shares, FETCHED[text].days
     own = path.parent / shares if shares else None
-    return read_trace(path, weights=own if weights is None else weights, name=text)
+    trace = read_trace(path, weights=own if weights is None else weights, name=text)
+    return trace.window(days[0] * DAY, days[1] * DAY) if days else trace
 
 
 def workload_path(source: str | Path) -> Path | None:
@@ -80,7 +94,7 @@ def workload_path(source: str | Path) -> Path | None:
             f"{text}: there is no such file or folder, and no workload of that name; "
             f"known are {', '.join((*SYNTHETIC, *FETCHED))}"
         )
-    download, inside, _ = FETCHED[text]
+    download, inside = FETCHED[text].download, FETCHED[text].inside
     for root in (Path(), Path(__file__).resolve().parents[2]):
         if (root / RAW / download / inside).exists():
             return (root / RAW / download / inside).resolve()

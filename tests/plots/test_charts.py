@@ -298,7 +298,8 @@ def test_a_file_in_the_way(tmp_path: Path) -> None:
 
 
 def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> None:
-    frame = pd.DataFrame({"id": ["b", "b", "a"], "reading": ["as measured", "by its paper", ""], "ratio": [2.0, 0.5, 1]})
+    readings = ["as measured", "by its paper", ""]
+    frame = pd.DataFrame({"id": ["b", "b", "a"], "reading": readings, "ratio": [2.0, 0.5, 1.0]})
     fig, ax = charts.panels()
     forest(frame, "ratio", by="id", mark="reading", ax=ax)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a"]

@@ -47,8 +47,11 @@ from astraea.traces.trace import Trace
 Row = dict[Any, Any]
 """What distinguishes a run."""
 
-NODES: Final = {"venus": 100, "philly": 210, "helios-venus": 100, "philly-two-weeks": 210}
-"""8-GPU nodes of the evaluation (§6.1.3)."""
+NODES: Final = {
+    "venus": 100, "helios-venus": 100, "philly": 210, "philly-two-weeks": 210,
+    "w2": 64, "philly-vcs": 64, "chrslo": 140,
+}  # fmt: skip
+"""8-GPU nodes of the evaluation (§6.1.3), and of what its authors' program was run on."""
 
 LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)
 """Of Fig 9 [s]."""
