@@ -1,7 +1,7 @@
 """Committed figures of real workloads: what they were made from, and which are out of date.
 
-Beside the figures of a workload in the gallery stands ``made_<trace>.json``: the command, the digests of the trace and of
-the source, and the checksum of every file. Who changes the source makes them anew (`make real`), or a test says so.
+Beside the figures of a workload in the gallery stands ``made_<trace>.json``: the command, the digests of the trace and
+of the source, and the checksum of every file. Who changes the source makes them anew (`make real`), or a test says so.
 """
 
 from __future__ import annotations

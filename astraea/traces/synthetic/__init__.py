@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import pandas as pd
+
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.traces.synthetic.workload import Workload
@@ -28,7 +30,27 @@ def synthesize(name: str, seed: int = 0) -> Trace:
     InputError
         If there is no such workload, or the seed is not a whole number of at least 0.
     """
+    workload = _load(name)
+    return workload.generate(whole_number(seed, f"synthetic trace {name}: the seed"))
+
+
+def compromises(name: str) -> pd.DataFrame:
+    """Published statistics of a synthetic trace that cannot hold at once, and which were preferred.
+
+    Returns
+    -------
+    DataFrame, columns statistic, published, here, why
+        `here` is the mean over the seeds of the scale ``paper``.
+
+    Raises
+    ------
+    InputError
+        If there is no such workload.
+    """
+    return _load(name).compromises.copy()
+
+
+def _load(name: str) -> Workload:
     if name not in SYNTHETIC:
         raise InputError(f"synthetic trace: unknown name {name!r}; there are {', '.join(sorted(SYNTHETIC))}")
-    seed = whole_number(seed, f"synthetic trace {name}: the seed")
-    return Workload.load(name).generate(seed)
+    return Workload.load(name)

@@ -23,7 +23,7 @@ SWEEP_SHARE, SWEEP_GAP, REPEAT_GAP = 0.5, 0.005, 0.4
 #: Users of a tenant: how much each submits falls as rank ** -USER_EXPONENT, down to USER_FLOOR, and TASTE is the shape
 #: of the gamma numbers that say how much a user likes each gang size. Chosen for the logs of Venus, where the busiest
 #: 1, 5 and 20 % of the users hold 32, 60 and 88 % of the GPU-time
-USER_EXPONENT, USER_FLOOR, TASTE = 3.6, 0.009, 4.0
+USER_EXPONENT, USER_FLOOR, TASTE = 3.6, 0.012, 4.0
 
 TEMPLATES: Final = 3
 """Kinds of job that a user runs with each gang size."""
@@ -101,14 +101,15 @@ def session_lengths(rng: np.random.Generator, n: int) -> IntArray:
 def deal(rng: np.random.Generator, tenant: IntArray, score: FloatArray) -> IntArray:
     """Order the jobs of one class by the running times they shall get, shortest first.
 
-    Each tenant's jobs are spread evenly over the ranks, so that a tenant's load is what it should be and not a matter
-    of who happened to get the few very long jobs; among a tenant's own jobs the order is that of `score`.
+    Each tenant's jobs are spread evenly over the ranks, about the middles of its shares of them, so that a tenant's
+    load is what it should be and the few very long jobs go to those with many of the class; among a tenant's own jobs
+    the order is that of `score`.
     """
     order = np.lexsort((score, tenant))
     counts = np.bincount(tenant)
     first = np.cumsum(counts) - counts
     mine = tenant[order]
-    place = (np.arange(len(order)) - first[mine] + rng.random(len(counts))[mine]) / counts[mine]
+    place = (np.arange(len(order)) - first[mine] + rng.uniform(0.25, 0.75, len(counts))[mine]) / counts[mine]
     return order[np.argsort(place, kind="stable")]
 
 

@@ -18,6 +18,9 @@ from astraea.traces.trace import Trace
 
 HISTORY_DAYS, WINDOW_DAYS = 42, 14
 
+#: The largest gang of a tenant, as a part of its quota: who needs many GPUs at once belongs to a large virtual cluster
+LARGEST_GANG: Final = 0.6
+
 #: How often each template of a user is the one that is run
 TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
 
@@ -27,9 +30,9 @@ class Workload:
     """Everything that is known about a workload before chance comes in.
 
     `stream` numbers the stream of random numbers, so that workloads with the same seed have nothing in common; `start`
-    is the Monday on which the evaluated window begins; every gang fits its tenant's quota of `gpus` GPUs, and users
-    queued in a cluster of `home_gpus`; `jobs` are submitted in the window and `history_jobs` before; log(running time)
-    is uniform between `knots` [s]; `tilt` says whether cancelled and failed jobs tend to be long (`jobs.end_states`).
+    is the Monday on which the evaluated window begins; users queued in a cluster of `gpus` GPUs; `jobs` are submitted
+    in the window and `history_jobs` before; log(running time) is uniform between `knots` [s]; `tilt` says whether
+    cancelled and failed jobs tend to be long (`jobs.end_states`).
 
     Of each of the `sizes` of gangs, a row, `demand` is the number of GPUs, `share` that of all jobs [%], `percent` the
     distribution function of running time at the inner knots [%]; `states` are the relative frequencies of completed,
@@ -39,19 +42,22 @@ class Workload:
     that it asks for relative to its quota, where only ratios between tenants matter; `taste` is its inclination to
     large gangs: a gang of d GPUs is `d**taste` times as likely as among all jobs; `users` people submit; `swing` is
     the size of a fortnightly wave in its activity (`arrivals.activity`).
+
+    What could not be met at once is in `compromises`, a row each: the `statistic`, its `published` value, the mean
+    over the seeds that are evaluated (`here`), and `why`.
     """
 
     name: str
     stream: int
     start: pd.Timestamp
     gpus: int
-    home_gpus: int
     jobs: int
     history_jobs: int
     tenants: pd.DataFrame
     sizes: pd.DataFrame
     knots: list[float]
     tilt: list[float]
+    compromises: pd.DataFrame
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -64,6 +70,7 @@ class Workload:
             start=pd.Timestamp(known.pop("start")),
             history_jobs=HISTORY_DAYS * known.pop("history_jobs_a_day"),
             tenants=pd.DataFrame({"swing": 0.0} | about for about in tenants.values()).set_index(pd.Index(tenants)),
+            compromises=pd.DataFrame(known.pop("compromises")),
             sizes=sizes.assign(percent=sizes["running_times"].map(known.pop("running_times"))),
             **known,
         )
@@ -78,7 +85,6 @@ class Workload:
         bins = HISTORY_DAYS * DAY // arrivals.BIN
         past = self._jobs(rng, users, rate[:bins], active[:HISTORY_DAYS], self.history_jobs)
         present = self._jobs(rng, users, rate[bins:], active[HISTORY_DAYS:], self.jobs)
-        present = self._after_a_look(present)
         present["submit_time"] += HISTORY_DAYS * DAY
         jobs = pd.concat([past, present], ignore_index=True)
         names = self.tenants.index.to_numpy(dtype=object)[jobs["tenant"]]
@@ -93,10 +99,11 @@ class Workload:
         )
         return trace.window(HISTORY_DAYS * DAY, days * DAY)
 
-    def quota(self, gpus: int) -> FloatArray:
-        """Quota of each tenant in a cluster of `gpus` GPUs, [Ye2022] Eq. 6 [GPU]."""
+    @property
+    def quota(self) -> FloatArray:
+        """Whole GPUs of each tenant where its users queued, [Ye2022] Eq. 6."""
         weight = self.tenants["weight"].to_numpy()
-        quota: FloatArray = gpus * weight / weight.sum()
+        quota: FloatArray = np.floor(self.gpus * weight / weight.sum())
         return quota
 
     def _jobs(
@@ -116,19 +123,11 @@ class Workload:
             state[mine] = draw.end_states(rng, len(mine), states, self.tilt)
         demand = self.sizes["demand"].to_numpy()[size]
         number = user - users.first[tenant] + 1
-        columns = {"tenant": tenant, "user": number, "demand": demand, "duration": duration, "state": state}
-        return pd.DataFrame({**columns, "submit_time": submit})
-
-    def _after_a_look(self, jobs: pd.DataFrame) -> pd.DataFrame:
-        """Keep the jobs and the times, in the order of users who look at the queue first."""
-        row = np.arange(len(jobs))
-        for t, gpus in enumerate(self.quota(self.home_gpus)):
-            mine = np.flatnonzero(jobs["tenant"] == t)
-            submit, demand, duration = (jobs[c].to_numpy()[mine] for c in ("submit_time", "demand", "duration"))
-            row[mine] = mine[arrivals.look_before_submitting(submit, demand, duration, int(gpus))]
-        looked = jobs.iloc[row].reset_index(drop=True)
-        looked["submit_time"] = jobs["submit_time"]
-        return looked
+        jobs = pd.DataFrame(
+            {"tenant": tenant, "user": number, "demand": demand, "duration": duration, "state": state}
+        )
+        order = arrivals.look_before_submitting(submit, tenant, demand, duration, self.quota)
+        return jobs.iloc[order].assign(submit_time=submit)
 
     def _sessions(
         self, rng: np.random.Generator, users: draw.Users, submit: IntArray, active: FloatArray
@@ -172,8 +171,8 @@ class Workload:
         demand, share = self.sizes["demand"].to_numpy(), self.sizes["share"].to_numpy()
         middle = (np.arange(10_000) + 0.5) / 10_000
         mean = np.array([draw.quantiles(middle, self.knots, percent).mean() for percent in self.sizes["percent"]])
-        quota = self.quota(self.gpus)
-        load = self.tenants["load"].to_numpy() * quota
+        load = self.tenants["load"].to_numpy() * self.tenants["weight"].to_numpy()
         counts = apportion(share / share.sum() * n, n)
         taste = share * demand[None, :] ** self.tenants["taste"].to_numpy()[:, None]
-        return draw.demand_matrix(counts, demand * mean, load, taste, demand[None, :] <= np.floor(quota)[:, None])
+        fits = demand[None, :] <= LARGEST_GANG * self.quota[:, None]
+        return draw.demand_matrix(counts, demand * mean, load, taste, fits)
