@@ -46,7 +46,9 @@ class Choice(NamedTuple):
     value: float
 
 
-def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> tuple[float, Plan | None]:
+def optimum(
+    market: Market, *, horizon: int, time_limit: float = 60.0, known: float = 0.0
+) -> tuple[float, Plan | None]:
     """Find the plan with the largest total revenue, with all arrivals known.
 
     Parameters
@@ -56,6 +58,9 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> tuple[
         T, the last slot that may be used [slot].
     time_limit : float
         Of all programs together [s]. When it is over, the bound stands but no plan is given.
+    known : float
+        What some plan that ends by the horizon earns. It makes programs smaller: a choice stays out by which a job
+        falls further below the best that it could earn than all jobs together may, to earn as much as that plan.
 
     Returns
     -------
@@ -78,12 +83,19 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0) -> tuple[
     unpaid = np.zeros((len(market.worker_quota),) * 2)
     if not choices:
         return 0.0, Plan(market, (), unpaid)
+    best: dict[int, float] = {}
+    for c in choices:
+        best[c.job] = max(c.value, best.get(c.job, 0.0))
+    bound = sum(best.values())
+    least = (1 - 2 * CLOSE) * known
+    choices = [c for c in choices if best[c.job] - c.value <= bound - least]
     program = _capacity(market, choices, horizon)
-    bound = sum(max(c.value for c in choices if c.job == job) for job in {c.job for c in choices})
     for _ in range(EXCLUDED + 1):
         found = _solve(program, until)
+        if known and found.status != TIME_LIMIT and (found.x is None or -found.fun < least):
+            break  # what was said to be known cannot be reached, so what was left out may matter
         if found.mip_dual_bound is not None and np.isfinite(found.mip_dual_bound):
-            bound = min(bound, -float(found.mip_dual_bound))
+            bound = min(bound, max(-float(found.mip_dual_bound), known))
         if found.status == TIME_LIMIT or found.x is None:
             break
         chosen = np.flatnonzero(found.x[: len(choices)] > 0.5)

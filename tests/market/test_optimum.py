@@ -109,6 +109,16 @@ def test_nothing_is_better(data: st.DataObject) -> None:
         assert makespan(plan) <= horizon
         assert total_revenue(plan) == pytest.approx(bound)
         assert total_revenue(plan) == pytest.approx(best)
+        known = data.draw(st.sampled_from([0.5, 0.9, 1.0])) * best
+        assert optimum(m, horizon=horizon, known=known)[0] == pytest.approx(best)
+
+
+def test_what_was_not_known_leaves_a_bound() -> None:
+    m = market([3] * 8, [4] * 8, servers=3, reach=2.0)
+    best, _ = optimum(m, horizon=40)
+    bound, plan = optimum(m, horizon=40, known=1.01 * best)
+    assert plan is None
+    assert bound >= best
 
 
 def test_no_time_leaves_a_bound() -> None:

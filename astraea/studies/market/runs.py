@@ -104,7 +104,8 @@ def ratios(market: Market) -> pd.DataFrame:
         `is_exact` where the optimum was found, not only a bound of it.
     """
     plans = {name: planner(market, name)(market) for name in SCHEDULERS}
-    horizon = max(makespan(plan) for name, plan in plans.items() if name != "batch-sche")
-    bound, plan = optimum(market, horizon=horizon, time_limit=TIME_LIMIT)
+    sharing = [plan for name, plan in plans.items() if name != "batch-sche"]
+    horizon, known = max(map(makespan, sharing)), max(map(total_revenue, sharing))
+    bound, plan = optimum(market, horizon=horizon, time_limit=TIME_LIMIT, known=known)
     ratio = [performance_ratio(theirs, bound) for theirs in plans.values()]
     return pd.DataFrame({"scheduler": list(plans), "ratio": ratio, "is_exact": plan is not None})
