@@ -234,6 +234,12 @@ def revoke(s: View, j: int) -> None:
 
 
 @inlined
+def spare_checkpoints(s: View, j: int) -> None:
+    """From now on job `j` saves no state at the end of a lease, and pays nothing for it; it must keep its GPUs then."""
+    s.job[j].spared = True
+
+
+@inlined
 def place_on(s: View, j: int, node: int, gpus: int) -> None:
     """Put so many GPUs of job `j`, which was granted last and does not hold any, on a node.
 

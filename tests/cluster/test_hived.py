@@ -163,6 +163,15 @@ def test_a_spot_job_is_not_renewed_where_it_stands_in_the_way() -> None:
     ]
 
 
+def test_only_spot_jobs_pay_for_checkpoints() -> None:
+    """a0 is guaranteed, a1 is not; nobody takes the GPUs of either."""
+    trace = Trace.from_frame(pd.DataFrame(jobs("a0 2 0 400", "a1 2 0 400", "b2 1 900 10")), weights={"a": 1, "b": 1})
+    result = simulate(trace, Cluster(1, 4), hived(lease_term=100), settings=Settings(checkpoint_overhead=5))
+    assert result.jobs["leases"].tolist() == [4, 5, 1]
+    assert result.jobs["overhead"].tolist() == [0, 4 * 5, 0]
+    assert result.jobs["end_time"].tolist() == [400, 420, 910]
+
+
 def test_a_demand_that_no_cells_hold_is_a_spot_job() -> None:
     # a owns 4 + 2 + 1 of 8 GPUs, of which none holds 5: a0 runs at once, but gives way to a3
     rows = jobs("a0 5 0 40", "b1 1 0 10", "a2 2 10 40", "a3 4 20 20")

@@ -9,7 +9,7 @@ import pytest
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import View
-from astraea.cluster.policy import Policy, all_candidates, fits, grant, place_on, policy, revoke
+from astraea.cluster.policy import Policy, all_candidates, fits, grant, place_on, policy, revoke, spare_checkpoints
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import PolicyError
 from astraea.traces.trace import Trace
@@ -136,6 +136,39 @@ def test_a_broken_policy_is_named_with_job_and_time(rule: int) -> None:
 def test_the_unbroken_policy_is_accepted() -> None:
     result = simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken)
     assert result.jobs["first_start_time"].tolist() == [0, 0, 30, 40, 3600]
+
+
+class When(NamedTuple):
+    """Parameters of the policy that takes GPUs from a job that was to keep them.
+
+    lease_term : s, length of a lease
+    revokes : whether it does so in the middle of a lease
+    """
+
+    lease_term: float = 50.0
+    revokes: float = 0.0
+
+
+@policy("breaks-its-word", When)
+def breaks_its_word(s: View) -> None:
+    """The first job is to keep its GPUs; when the second comes, it loses them in spite of that."""
+    if s.clock[0].now >= 60 and s.parameters[1] > 0 and s.clock[0].n_running > 0:
+        revoke(s, 0)
+    for j in all_candidates(s):
+        if s.clock[0].now < 100 and j == 0:
+            spare_checkpoints(s, j)
+            grant(s, j)
+        elif j == 0:
+            s.job[j].spared = False  # too late: its second lease has ended by now
+
+
+@pytest.mark.parametrize("revokes, time", [(0, 100), (1, 60)])
+def test_a_job_without_checkpoints_keeps_its_gpus(revokes: float, time: int) -> None:
+    """Or the engine would have to throw away all that it has done."""
+    jobs = (("a", 1, 0, 500), ("a", 1, 60, 10))
+    expected = rf"^policy breaks-its-word, at {time} s: takes the GPUs of job '0', which saved no state"
+    with pytest.raises(PolicyError, match=expected):
+        simulate(trace_of(*jobs), Cluster(1, 1), breaks_its_word(revokes=revokes))
 
 
 @policy("last-node-first")

@@ -11,7 +11,7 @@ from astraea.cluster.engine.state import EXPIRED, PENDING, RUNNING, Private, Vie
 from astraea.core.compilation import inlined
 
 # the rules that a policy can break
-NOT_A_JOB, NOT_A_CANDIDATE, GRANTED_TWICE, OVER_CAPACITY, NOT_RUNNING, STUCK, MISPLACED = range(1, 8)
+NOT_A_JOB, NOT_A_CANDIDATE, GRANTED_TWICE, OVER_CAPACITY, NOT_RUNNING, STUCK, MISPLACED, UNSAVED = range(1, 9)
 
 BROKEN: Final = {
     NOT_A_JOB: "granted {job}, which is not a job",
@@ -20,6 +20,7 @@ BROKEN: Final = {
     OVER_CAPACITY: "granted {job} more GPUs than are free",
     NOT_RUNNING: "revoked {job}, which is not under a running lease or was revoked already",
     MISPLACED: "chose nodes for {job} that do not have its gang free",
+    UNSAVED: "takes the GPUs of {job}, which saved no state at the end of its last lease",
     STUCK: "leaves {job} and {others} more waiting in an idle cluster for ever",
 }
 """What a policy did that broke a rule."""
@@ -46,6 +47,8 @@ def are_valid(s: View, x: Private) -> bool:
     for k in range(s.clock[0].n_revoked):
         if s.job[s.revoked[k]].decided:
             return broken(x, NOT_RUNNING, s.revoked[k])
+        if x.job[s.revoked[k]].unsaved:
+            return broken(x, UNSAVED, s.revoked[k])
         s.job[s.revoked[k]].decided = True
         gpus += s.job[s.revoked[k]].demand
     if s.clock[0].n_granted > s.clock[0].gpus:
@@ -68,6 +71,9 @@ def are_valid(s: View, x: Private) -> bool:
             return broken(x, code, j)
         gpus -= s.job[j].demand
         s.job[j].decided = True
+    for k in range(s.clock[0].n_expired):
+        if x.job[s.expired[k]].unsaved and not s.job[s.expired[k]].decided:
+            return broken(x, UNSAVED, s.expired[k])
     return True
 
 

@@ -70,7 +70,8 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
 def end_lease(s: View, x: Private, j: int, time: float) -> None:
     """The lease of job `j` is over: its state is saved, it asks for renewal (`decisions.apply`), still on its GPUs."""
     charge(s, x, j, time, time)
-    overhead = x.engine[0].checkpoint + (x.engine[0].restart if x.job[j].cold else 0.0)
+    x.job[j].unsaved = s.job[j].spared
+    overhead = (0.0 if x.job[j].unsaved else x.engine[0].checkpoint) + (x.engine[0].restart if x.job[j].cold else 0.0)
     x.job[j].overhead += overhead
     s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
     expect(s, j)

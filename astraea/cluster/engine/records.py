@@ -47,6 +47,7 @@ JOB: Final = record(
     ("total_service", float),  # what is expected of it by now [s], see `leases.expect`
     ("status", int),  # 0 before its submission, then PENDING, RUNNING, EXPIRED or DONE
     ("decided", bool),  # granted or revoked at this round
+    ("spared", bool),  # saves no state at the end of a lease, and must be renewed; see `policy.spare_checkpoints`
     ("attained_service", float),  # GPU-time of finished leases [GPU-s]
     ("executed", float),  # time of finished leases [s]
     ("progress", float),  # service done up to the last checkpoint [s]
@@ -127,6 +128,7 @@ PRIVATE_JOB: Final = record(
     ("speed", float),  # in the running lease
     ("lease_end", float),  # [s]
     ("cold", bool),  # whether the running lease began with a restart
+    ("unsaved", bool),  # whether its last lease ended without a checkpoint
     ("first_start", float),  # [s], NaN before
     ("end_time", float),  # [s], NaN before
     ("fair_service", float),  # [GPU-s]

@@ -1,10 +1,11 @@
 """HiveD: guaranteed jobs in the cells of their tenant, spot jobs beyond (Zhao et al., OSDI 2020; [Ye2022] §6.1.5).
 
 A job that the free cells of its tenant can hold is guaranteed: it gets whole nodes, and for the rest a cell of the
-next power of two, split off the smallest free cell that is large enough (`hived_cells`). Any other is a
-spot job: it runs on idle GPUs, whoever owns them, and is revoked, back to its last checkpoint, when a guaranteed job
-needs the place. Jobs of a tenant, and all spot jobs, are served in order of submission; one that does not fit is
-passed over. A demand that no cells of its tenant hold (5 GPUs of a quota of 7 = 4 + 2 + 1) is always a spot job.
+next power of two, split off the smallest free cell that is large enough (`hived_cells`). It keeps them to its end, so
+that it needs no checkpoints and pays for none. Any other is a spot job: it runs on idle GPUs, whoever owns them, and is
+revoked, back to its last checkpoint, when a guaranteed job needs the place. Jobs of a tenant, and all spot jobs, are
+served in order of submission; one that does not fit is passed over. A demand that no cells of its tenant hold (5 GPUs
+of a quota of 7 = 4 + 2 + 1) is always a spot job.
 
 Departures: cells are bound to GPUs once and for all, where the original binds a virtual cell when it is used: nodes
 are alike, so only revocations can differ, and of equal cells the one that needs fewest of them is taken. Every job
@@ -32,6 +33,7 @@ from astraea.cluster.policy import (
     revoke,
     running,
     some_job_fits,
+    spare_checkpoints,
 )
 from astraea.core.compilation import inlined
 
@@ -48,7 +50,7 @@ LEFT, WAITED = range(2)
 class Parameters(NamedTuple):
     """Parameters of HiveD.
 
-    lease_term : s, time from one checkpoint to the next
+    lease_term : s, time from one checkpoint of a spot job to the next
     """
 
     lease_term: float = 900.0
@@ -132,6 +134,7 @@ def start_guaranteed(s: View, cells: Cells, t: int) -> None:
             make_room(s, cells, first // per_node, min(s.job[j].demand - i * per_node, per_node))
         s.memory[ROLE, j], s.memory[CELL, j] = GUARANTEED, firsts[-1]
         grant(s, j)
+        spare_checkpoints(s, j)
         for i, first in enumerate(firsts):
             place_on(s, j, first // per_node, min(s.job[j].demand - i * per_node, per_node))
 
