@@ -32,7 +32,7 @@ class TestTiresiasLPromoting(PolicyContract):
 class TestTiresiasLImmediate(PolicyContract):
     name = "tiresias-l"
     revokes = True
-    parameters: ClassVar[Mapping[str, float]] = {"threshold": 2000, "promote": 2, "immediate": 1}
+    parameters: ClassVar[Mapping[str, float]] = {"queues": 3, "threshold": 2000, "growth": 4, "immediate": 1}
 
 
 class TestFinishTimeFairness(PolicyContract):

@@ -47,10 +47,10 @@ EXECUTED = 1
 
 
 def rounds_to_look_at(p: Mapping[str, float]) -> int:
-    """Time alone promotes jobs, and a job that was revoked may fit at the next round."""
-    if p["promote"] > 0:
-        return WHILE_ONE_WAITS if p["immediate"] > 0 else WHILE_ONE_FITS
-    return WHILE_ONE_FITS if p["immediate"] > 0 else AT_EVENTS
+    """A job that was revoked may take GPUs in its turn at the next round, and time alone promotes jobs."""
+    if p["immediate"] > 0:
+        return WHILE_ONE_WAITS
+    return WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS
 
 
 @policy(
