@@ -34,7 +34,8 @@ class Policy:
     select : compiled function of a `View`
         Chooses who gets a lease at a round.
     parameters : mapping of str to float
-        In the order of the policy's `Parameters`; `lease_term` [s] is there if the policy preempts.
+        In the order of the policy's `Parameters`; `lease_term` [s] is there if the policy preempts, `half_life` [s] if
+        it reads `accounting.tenant_decayed`.
     help : mapping of str to str
         What each parameter is, with its unit.
     source : str
@@ -101,6 +102,11 @@ class Policy:
     def lease_term(self) -> float:
         """Length of a lease [s]; infinite if the policy does not preempt."""
         return self.parameters.get("lease_term", np.inf)
+
+    @property
+    def half_life(self) -> float:
+        """Age at which GPU-time counts half in `accounting.tenant_decayed` [s]; infinite if the policy reads none."""
+        return self.parameters.get("half_life", np.inf)
 
 
 def policy(

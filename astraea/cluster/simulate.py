@@ -88,6 +88,7 @@ def simulate(
         memory=policy.memory,
         lease_rounds=lease_rounds,
         interval=settings.interval,
+        decay=math.log(2) / policy.half_life,
         list_removal_flaw=settings.list_removal_flaw,
         checkpoint=settings.checkpoint_overhead,
         restart=settings.restart_overhead,

@@ -67,6 +67,11 @@ class TestAstraeaReleasedByFinishTime(PolicyContract):
     parameters: ClassVar[Mapping[str, float]] = {"job_order": 2, "delay_threshold": 500}
 
 
+class TestDecayedUsage(PolicyContract):
+    name = "decayed-usage"
+    parameters: ClassVar[Mapping[str, float]] = {"half_life": 3000}
+
+
 class TestHived(PolicyContract):
     name = "hived"
     revokes = True

@@ -10,6 +10,8 @@ read at submission and at the end, serves all of them, and its cost does not dep
 
 from __future__ import annotations
 
+import numpy as np
+
 from astraea.cluster.engine.state import HOUR, PENDING, View
 from astraea.core.compilation import inlined
 
@@ -18,6 +20,16 @@ from astraea.core.compilation import inlined
 def tenant_alloc(s: View, t: int, time: float) -> float:
     """GPU-time that tenant `t` has attained in [0, time] [GPU-s], Eq. 11."""
     return s.tenant[t].attained + s.tenant[t].held * (time - s.tenant[t].attained_until)
+
+
+@inlined
+def tenant_decayed(s: View, t: int, time: float) -> float:
+    """GPU-time that tenant `t` has attained in [0, time], each second of it times exp(-decay × its age) [GPU-s].
+
+    NaN without a decay.
+    """
+    faded = -np.expm1(-s.clock[0].decay * (time - s.tenant[t].attained_until))  # what held(t) / decay has grown to
+    return s.tenant[t].decayed * (1 - faded) + s.tenant[t].held * faded / s.clock[0].decay
 
 
 @inlined
@@ -43,6 +55,8 @@ def contention_integral(s: View, time: float) -> float:
 @inlined
 def change_held(s: View, t: int, gpus: int, time: float) -> None:
     """Tenant `t` holds `gpus` more (or fewer) from `time` on."""
+    if s.clock[0].decay > 0:
+        s.tenant[t].decayed = tenant_decayed(s, t, time)
     s.tenant[t].attained = tenant_alloc(s, t, time)
     s.tenant[t].attained_until = time
     s.tenant[t].held += gpus

@@ -30,6 +30,7 @@ CLOCK: Final = record(
     ("n_choices", int),
     ("n_launched", int),  # leases granted so far
     ("gpus_per_node", int),
+    ("decay", float),  # rate at which usage is forgotten [1/s]; 0 if the policy does not ask for it
     ("free_piece", int),
     ("n_hours", int),
 )
@@ -72,7 +73,8 @@ TENANT: Final = record(
     ("granted", int),  # GPUs granted at this round [GPU]
     ("revoked", int),  # GPUs whose lease was revoked at this round [GPU]
     ("attained", float),  # GPU-time, Eq. 11 [GPU-s] ...
-    ("attained_until", float),  # ... up to this time [s]
+    ("attained_until", float),  # ... up to this time [s]; the same for `decayed`
+    ("decayed", float),  # GPU-time, of which each second fades at the rate `decay` [GPU-s]; 0 without
     ("demand", int),  # of its active jobs, Eq. 7 [GPU]
     ("fair", float),  # fair GPU-time, Eq. 9 [GPU-s] ...
     ("fair_until", float),  # ... up to this time [s]; the same for its classes

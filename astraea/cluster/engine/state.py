@@ -103,6 +103,7 @@ def new_state(
     seed: int,
     keep_log: bool,
     interval: float = 10.0,
+    decay: float = 0.0,
     **engine: Any,
 ) -> tuple[View, Private]:
     """State before the first round of a trace whose jobs all fit.
@@ -116,7 +117,7 @@ def new_state(
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
     view = View(
-        clock=records(CLOCK, interval=interval, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
+        clock=records(CLOCK, interval=interval, decay=decay, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
         parameters=parameters,
         job=records(
             JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,

@@ -7,6 +7,7 @@ from typing import Final
 from astraea.cluster.policies.allox import allox
 from astraea.cluster.policies.astraea_refinements import astraea
 from astraea.cluster.policies.astraea_released import astraea_released
+from astraea.cluster.policies.decayed_usage import decayed_usage
 from astraea.cluster.policies.fifo import fifo
 from astraea.cluster.policies.finish_time import finish_time_fairness
 from astraea.cluster.policies.gandiva_fair import gandiva_fair
@@ -20,7 +21,7 @@ from astraea.core.checks import one_of
 
 _ALL: Final = (
     astraea, astraea_released, hived, allox, tiresias_l, themis, gandiva_fair, yarn_cs, fifo, finish_time_fairness,
-    max_min,
+    max_min, decayed_usage,
 )  # fmt: skip
 POLICIES: Final[dict[str, Policy]] = {p.name: p for p in _ALL}
 """Every scheduler by name, in the order in which figures show them."""

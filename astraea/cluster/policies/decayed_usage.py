@@ -1,0 +1,63 @@
+"""Fair share by decayed usage, as production schedulers have it, with the jobs and leases of ASTRAEA.
+
+The tenant that goes next is the one whose past usage is least for its quota: GPU-time that counts half after every
+half-life, as in Slurm's multifactor plugin (`PriorityDecayHalfLife`, 7 days by default), where Fair Tree puts the
+accounts of a level in order of shares over that usage. All else is ASTRAEA: the loop of Algorithm 1, in which a grant
+counts in full at once, the order of jobs inside the tenant (Algorithm 2), leases. So only the memory of tenants
+differs: ASTRAEA compares all GPU-time since the beginning, or that of a window, without decay.
+
+Departures: usage decays continuously and exactly, where Slurm decays it every `PriorityCalcPeriod`; tenants are one
+level; age, size and QOS, which Slurm may add to the fair-share factor, are left out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from astraea.cluster.engine.accounting import tenant_decayed
+from astraea.cluster.engine.state import View
+from astraea.cluster.policies.astraea import allocate_job, reward_job
+from astraea.cluster.policy import fits, level, policy, some_job_fits, unpack
+from astraea.core.compilation import inlined
+
+
+class Parameters(NamedTuple):
+    """Parameters of fair share by decayed usage.
+
+    lease_term : s, length of a lease
+    half_life : s, age at which GPU-time counts half
+    """
+
+    lease_term: float = 900.0
+    half_life: float = 604_800.0
+
+
+@policy("decayed-usage", Parameters, at_least={"half_life": 1})
+def decayed_usage(s: View) -> None:
+    """Least decayed usage per quota first (Slurm's fair share), jobs and leases of [Ye2022] Algorithms 1 and 2."""
+    allocate_job(s, unpack(Parameters, s.parameters), rho, reward, some_gang_fits, gang_fits)
+
+
+@inlined
+def rho(s: View, p: Parameters, t: int) -> float:
+    """Decayed GPU-time, and that of the leases granted at this round, over quota [half-lives]."""
+    usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
+    return level(usage / (s.tenant[t].quota * p.half_life))
+
+
+@inlined
+def reward(s: View, _p: Parameters, j: int) -> float:
+    """Algorithm 2, line 3, without bonus."""
+    return reward_job(s, j, 0.0)
+
+
+@inlined
+def some_gang_fits(s: View, _p: Parameters) -> bool:
+    """Algorithm 1, line 4."""
+    return some_job_fits(s)
+
+
+@inlined
+def gang_fits(s: View, _p: Parameters, j: int) -> bool:
+    """Algorithm 1, line 8."""
+    return fits(s, j)
