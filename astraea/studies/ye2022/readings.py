@@ -89,7 +89,7 @@ in production have it (Slurm's fair share); everything else is the same."""
 
 BASELINES: Final = (
     Scheduler("tiresias-l", "tiresias-l"),
-    Scheduler("tiresias-l-at-once", "tiresias-l", {"preempts": "at once"}),
+    Scheduler("tiresias-l-at-once", "tiresias-l", {"immediate": "yes"}),
     Scheduler("themis", "themis"),
     Scheduler("themis-times-n", "themis", {"isolated": "times-n"}),
     Scheduler("gandiva-fair", "gandiva-fair"),
