@@ -111,7 +111,7 @@ def make_figures(
     failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
     if shown and only is None and not failed:
         written = {name: checksum for task in tasks for name, checksum in _outputs(task).items()}
-        made.write(tasks[0].target, root, str(trace), "make real", written)
+        made.write(tasks[0].target, root, str(trace), "make real", written, name=_slug(str(trace)))
     command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace and not shown else "")
     page = gallery.write_gallery(tasks[0].target, command, scale)
     spent |= {task.name: outcome.seconds for task, outcome in zip(stale, outcomes, strict=True)}

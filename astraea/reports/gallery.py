@@ -22,6 +22,9 @@ _MARKS: Final = {"holds": "✓", "holds in direction": "≈", "does not hold": "
 FINDINGS: Final = "data/findings.md"
 """What reproduces, what does not, and why, at the evaluation's size."""
 
+SHOWN: Final = 60
+"""Letters of a statement beside its mark in that picture."""
+
 _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
 
 
@@ -146,13 +149,14 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
     frame = mine.assign(ours=ours, ratio=ratio)[ratio > 0]
     if frame.empty:
         return None
-    frame = frame[["id", "trace", "reading", "paper", "measured", "ratio", "verdict"]].round({"ratio": 4})
+    frame = frame[["id", "statement", "trace", "reading", "paper", "measured", "ratio", "verdict"]].round({"ratio": 4})
     picture, table = folder / "published_all.png", folder / "published_all.csv"
     if not picture.exists() or not table.exists() or not frame.reset_index(drop=True).equals(_as_written(table)):
         from astraea.plots import charts, forest  # takes a second, which is spent only where something changed
 
         fig, ax = charts.panels(width=7.0, height=0.6 + 0.16 * frame["id"].nunique())
-        forest.forest(frame, "ratio", by="id", mark="reading", ax=ax)
+        rows = frame["id"] + "  " + frame["statement"].str.slice(0, SHOWN)
+        forest.forest(frame.assign(row=rows), "ratio", by="row", mark="reading", ax=ax)
         charts.save(fig, "published", "all", folder, frame)
     return picture
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,28 +36,18 @@ def source(root: Path) -> str:
     return h.hexdigest()
 
 
-def write(folder: Path, root: Path, trace: str, command: str, files: Mapping[str, str]) -> Path:
+def write(folder: Path, root: Path, trace: str, command: str, files: Mapping[str, str], *, name: str) -> Path:
     """Write what the figures of a workload were made from; `files` are their names and SHA-256."""
     about = {"command": command, "trace": trace, "trace_sha256": load_workload(trace)[0].digest, "source": source(root)}
-    path = folder / f"made_{trace}.json"
+    path = folder / f"made_{name}.json"
     write_atomically(path, json.dumps({**about, "files": dict(sorted(files.items()))}, indent=1) + "\n")
     return path
 
 
-def out_of_date(folder: Path, root: Path, files: Iterable[Path] | None = None) -> list[str]:
-    """Say which figures of real workloads do not belong to the source that is here, in a sentence each.
-
-    Parameters
-    ----------
-    folder : path
-        The gallery.
-    root : path
-        The checkout.
-    files : iterable of path, optional
-        Records to look at, all in the folder if not given.
-    """
+def out_of_date(folder: Path, root: Path) -> list[str]:
+    """Say which figures of real workloads in a gallery do not belong to the source in a checkout, a sentence each."""
     now, found = source(root), []
-    for path in sorted(folder.glob("made_*.json")) if files is None else files:
+    for path in sorted(folder.glob("made_*.json")):
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         command = record["command"]
         if record["source"] != now:
