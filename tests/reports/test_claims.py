@@ -336,7 +336,7 @@ def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
     assert [reading for _, _, reading in found.loc[["ye.f11.allox"]].index] == [PAPERS]
     assert verdicts["ye.f11.yarn-cs", "venus", ""] == NOT_YET
     shown = side_by_side(found.reset_index()).set_index(["trace", "statement"])
-    row = shown.loc["venus", "ASTRAEA: share of sharing-loss jobs"]
+    row = shown.loc["venus", "ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss)"]
     assert row[MEASURED] == "holds: 7 %" and row[PAPERS].startswith("does not hold: 20 %")
 
 

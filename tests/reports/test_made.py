@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from places import ROOT
 from trace_samples import write_csv
@@ -27,11 +28,12 @@ def test_every_committed_figure_of_a_real_workload_is_in_a_record() -> None:
     }
     traces = ("w2", "chrslo", "philly-vcs")
     there = {p.name for trace in traces for p in (ROOT / "figures").glob(f"*_{trace}.*") if p.suffix != ".json"}
-    assert there == listed
+    assert {name for name in there if not name.startswith("verification")} == listed
 
 
-def test_what_is_out_of_date_is_named(tmp_path: Path, one_job: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = write_csv(one_job, tmp_path / "log.csv")
+def test_what_is_out_of_date_is_named(tmp_path: Path) -> None:
+    job = pd.DataFrame({"job_id": ["1"], "tenant": "a", "demand": 1, "submit_time": 0.0, "duration": 60.0})
+    log = write_csv(Trace.from_frame(job), tmp_path / "log.csv")
     (tmp_path / "fig13_log.csv").write_text("a\n")
     checksum = "87428fc522803d31065e7bce3cf03fe475096631e5e07bbd7a0fde60c4cf25c7"
     path = made.write(tmp_path, ROOT, log, "make real", {"fig13_log.csv": checksum}, name="log")
