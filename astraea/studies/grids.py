@@ -30,6 +30,7 @@ from astraea.studies.ye2022.evaluation import (
 from astraea.studies.ye2022.lease_term import sensitivity_grid
 from astraea.studies.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from astraea.studies.ye2022.released import released_grid
+from astraea.studies.ye2022.steps import steps_grid
 
 
 def fairness_grid(trace: str, scale: str = "paper") -> Grid:
@@ -50,8 +51,8 @@ def capacity_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def difference_grid(trace: str, scale: str = "paper") -> Grid:
-    """`released_grid`, and the baselines in two ways."""
-    return released_grid(trace, scale) + baselines_grid(trace, scale)
+    """`released_grid`, the baselines in two ways, and the steps from one reading to the other."""
+    return released_grid(trace, scale) + baselines_grid(trace, scale) + steps_grid(trace, scale)
 
 
 def types_grid(_: str, scale: str = "paper") -> Grid:
