@@ -75,7 +75,7 @@ INTERVAL: Final = Settings().interval
 LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 """Offered loads at which all schedulers are compared."""
 
-LOADED_JOBS: Final = 12_000
+LOADED_JOBS: Final = 10_000
 """Jobs of that comparison where a trace has more than `LARGE`."""
 
 READ: Final[Kept] = {
@@ -238,7 +238,7 @@ def load_grid(trace: str, scale: str = "paper") -> Grid:
     Of a trace with more than `LARGE` jobs the first `LOADED_JOBS` are taken. The column is `load`.
     """
     rows: list[tuple[Run, Row]] = []
-    for seed in few_seeds(trace, scale, usual=2, large=1):
+    for seed in few_seeds(trace, scale, usual=1, large=1):
         recorded, cluster = load_workload(trace, scale, seed)
         some = recorded.head(LOADED_JOBS) if len(recorded) > LARGE else recorded
         for load in LOADS:
