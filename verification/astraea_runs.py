@@ -20,6 +20,7 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
+from astraea.cluster.tables import in_whole_rounds
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import SHARING_LOSS
@@ -174,32 +175,10 @@ def check_jobs(reference: Reference, ours: list[str], theirs: pd.DataFrame) -> N
 
 
 def released_rho(trace: Trace, result: Result, tick: float) -> FloatArray:
-    """Fairness of each job as the released simulator counts it when the job ends.
-
-    Attained is demand x executed time, deserved the sum of min(demand, floor(quota) / active jobs of the tenant), both
-    in whole rounds from the one that first sees the job to the one that gives its GPUs back.
-    """
-    jobs = result.jobs
+    """Fairness of each job as the released simulator counts it when the job has given its GPUs back."""
     assert result.grants is not None
-    until = result.grants.groupby("job_id")["end"].max().loc[jobs["job_id"]].to_numpy()
-    first, last = np.ceil(jobs["submit_time"].to_numpy() / tick), np.ceil(until / tick)
-    quota = np.floor(result.gpus * trace.tenant_weight / trace.tenant_weight.sum() + 1e-9)
-    deserved = np.empty(len(jobs))
-    for t, name in enumerate(trace.tenants):
-        of = np.flatnonzero(jobs["tenant"] == name)
-        if len(of) == 0:
-            continue
-        came, left = first[of].astype(int), last[of].astype(int)
-        active = np.zeros(left.max() + 1)
-        np.add.at(active, came, 1)
-        np.add.at(active, left, -1)
-        share = quota[t] / np.maximum(np.cumsum(active), 1)
-        for demand in np.unique(jobs["demand"].to_numpy()[of]):
-            k = jobs["demand"].to_numpy()[of] == demand
-            total = np.concatenate([[0.0], np.cumsum(np.minimum(float(demand), share) * tick)])
-            deserved[of[k]] = total[left[k]] - total[came[k]]
-    executed = jobs["duration"].to_numpy() + last * tick - jobs["end_time"].to_numpy()
-    return np.asarray(jobs["demand"].to_numpy() * executed / deserved)
+    left = result.grants.groupby("job_id")["end"].max().loc[result.jobs["job_id"]].to_numpy()
+    return in_whole_rounds(trace, result.jobs, left, result.gpus, tick)["rho_job"].to_numpy(dtype=np.float64)
 
 
 def summarize(jobs: pd.DataFrame) -> dict[str, Any]:

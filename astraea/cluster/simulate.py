@@ -17,7 +17,7 @@ from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, Private, V
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.tables import grant_log, job_table, timeline_table
+from astraea.cluster.tables import grant_log, in_whole_rounds, job_table, timeline_table
 from astraea.core.checks import whole_number
 from astraea.core.compilation import digest
 from astraea.core.errors import InputError, PolicyError
@@ -107,8 +107,11 @@ def simulate(
         raise PolicyError(violation_sentence(policy, runnable, view, private))
 
     log = grant_log(runnable, private) if keep_log else (None, None)
+    jobs = job_table(runnable, view, private)
+    if settings.whole_rounds:
+        jobs = in_whole_rounds(runnable, jobs, jobs["end_time"].to_numpy(), cluster.gpus, settings.interval)
     return Result(
-        jobs=job_table(runnable, view, private),
+        jobs=jobs,
         excluded_jobs=excluded_jobs,
         timeline=timeline_table(runnable, view, private),
         grants=log[0],

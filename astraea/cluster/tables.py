@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from astraea.cluster.engine.state import HOUR, Private, View
+from astraea.cluster.engine.state import HOUR, Private, View, quotas, whole
 from astraea.core.arrays import FloatArray
 from astraea.traces.trace import Trace
 
@@ -43,6 +43,42 @@ def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
             "contention": x.job.contention_mean,
         }
     )
+
+
+def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: int, interval: float) -> pd.DataFrame:
+    """`jobs` with the fairness and slowdown that the simulator of ASTRAEA's authors gives them.
+
+    Deserved GPU-time is the sum of min(demand, floor(quota) / active jobs of the tenant) over the rounds from the one
+    that first sees a job to the one that finds it ended; attained is demand x duration, and what the last round lasts
+    beyond its end. Waits of less than a round do not count. Slowdown is JCT over duration, lost work included.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of the same jobs.
+    left : array of float, shape (n,)
+        When each job gave its GPUs back, at a round or before it [s].
+    gpus : int
+        Of the cluster [GPU].
+    interval : float
+        Between rounds [s].
+    """
+    first, last = (np.ceil(time / interval).astype(int) for time in (trace.submit_time, left))
+    quota = whole(quotas(trace, gpus))
+    deserved = np.zeros(len(jobs))
+    for t in range(len(trace.tenants)):
+        of = np.flatnonzero(trace.tenant == t)
+        active = np.zeros(int(last[of].max(initial=0)) + 1)
+        np.add.at(active, first[of], 1)
+        np.add.at(active, last[of], -1)
+        share = quota[t] / np.maximum(np.cumsum(active), 1)
+        for demand in np.unique(trace.demand[of]):
+            k = of[trace.demand[of] == demand]
+            total = np.concatenate([[0.0], np.cumsum(np.minimum(float(demand), share) * interval)])
+            deserved[k] = total[last[k]] - total[first[k]]
+    executed = trace.duration + last * interval - jobs["end_time"].to_numpy()
+    rho = ratio(trace.demand * executed, deserved)
+    return jobs.assign(rho_job=rho, slowdown=jobs["jct"] / trace.duration)
 
 
 def timeline_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:

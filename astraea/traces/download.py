@@ -68,7 +68,7 @@ class Source:
     shares: str = ""
     tenants: str = ""
     workloads: Mapping[str, str] = field(default_factory=dict)
-    days: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    part: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def check(self, folder: Path) -> None:
         """Raise `InputError` unless everything is in a finished folder and has the right form."""

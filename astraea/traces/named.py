@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from astraea.core.errors import InputError
 from astraea.traces.download import RAW, SOURCES
 from astraea.traces.readers import read_trace
@@ -14,22 +16,25 @@ from astraea.traces.trace import Trace
 
 
 class Fetched(NamedTuple):
-    """A workload that `astraea data fetch` gets."""
+    """A workload that `astraea data fetch` gets.
+
+    A part of one, such as `w2`, is what ASTRAEA's authors' program was given. Jobs submitted in the same second stand
+    there in the order in which heap sort leaves the files, one behind the other: who is first decides a third of w2's
+    sharing losses.
+    """
 
     download: str  # its folder
     inside: str  # file or folder in it
     shares: str  # share file in it, if any
-    days: Sequence[int]  # the first, and the one after the last, if it is a part of what is there
+    part: Sequence[int]  # from which second to before which one
 
 
 FETCHED: Final[dict[str, Fetched]] = {
-    workload: Fetched(download, inside, source.shares, source.days.get(workload, ()))
+    workload: Fetched(download, inside, source.shares, source.part.get(workload, ()))
     for download, source in SOURCES.items()
     for workload, inside in source.workloads.items()
 }
 """Downloaded workloads by name."""
-
-DAY: Final = 86_400.0
 
 
 def named_trace(
@@ -68,10 +73,16 @@ def named_trace(
     path = workload_path(text)
     if path is None or not is_fetched:
         return read_trace(source, format=format, time_unit=time_unit, weights=weights)
-    shares, days = FETCHED[text].shares, FETCHED[text].days
+    shares, part = FETCHED[text].shares, FETCHED[text].part
     own = path.parent / shares if shares else None
     trace = read_trace(path, weights=own if weights is None else weights, name=text)
-    return trace.window(days[0] * DAY, days[1] * DAY) if days else trace
+    return _part(trace, *part) if part else trace
+
+
+def _part(trace: Trace, start: float, end: float) -> Trace:
+    files = np.argsort(trace.tenant, kind="stable")
+    order = files[np.argsort(trace.submit_time[files], kind="heapsort")]
+    return trace._take(order).window(start, end)
 
 
 def workload_path(source: str | Path) -> Path | None:

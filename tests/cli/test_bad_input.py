@@ -149,7 +149,7 @@ SIMULATE: dict[str, tuple[list[str], list[str]]] = {
     "unit not known": (["good.csv", *RUN], ["good.csv: the columns do not tell the unit", "ms, s, min"]),
     "unit of a format that has one": ([".", "--format", "helios", *S, *RUN], ["helios has a unit of its own"]),
     "format of a synthetic trace": (["venus", "--format", "gavel", *RUN], ["venus", "format"]),
-    "not downloaded": (["philly-vcs", *RUN], ["philly-vcs: not downloaded yet; run: astraea data fetch philly-vcs"]),
+    "not downloaded": (["helios-earth", *RUN], ["helios-earth: not downloaded yet; run: astraea data fetch helios"]),
     "negative seed": (["good.csv", *S, *RUN, "--seed", "-1"], ["--seed"]),
     "text as seed": (["good.csv", *S, *RUN, "--seed", "x"], ["'--seed': expected a whole number", "'x'"]),
     "seed too large": (["good.csv", *S, *RUN, "--seed", "9" * 30], ["'--seed'"]),

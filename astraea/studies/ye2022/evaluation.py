@@ -9,7 +9,6 @@ leases are left out: the time that a simulation takes grows with their number.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -147,11 +146,16 @@ def run_of(
     return Run(trace, cluster, policy, seed, settings or Settings(), kept)
 
 
-def workloads(trace: str, scale: str, of: Iterable[int] | None = None) -> Iterator[tuple[int, Trace, Cluster]]:
-    """Every seed of a scale, or some, with its jobs, submitted in rounds (§6.1.3), and the cluster that they run on."""
+def workloads(
+    trace: str, scale: str, of: Iterable[int] | None = None, reading: str = PAPERS
+) -> Iterator[tuple[int, Trace, Cluster]]:
+    """Every seed of a scale, or some, with its jobs and the cluster that they run on.
+
+    They are submitted in rounds (§6.1.3), unless the authors' program is to count its rounds itself.
+    """
     for seed in seeds(trace, scale) if of is None else of:
         jobs, cluster = load_workload(trace, scale, seed)
-        yield seed, jobs.in_rounds(INTERVAL), cluster
+        yield seed, jobs if reading == MEASURED else jobs.in_rounds(INTERVAL), cluster
 
 
 def few_seeds(trace: str, scale: str, usual: int, large: int) -> tuple[int, ...]:
@@ -181,11 +185,10 @@ def runs_of(
 
 def main_grid(trace: str, scale: str = "paper") -> Grid:
     """Every scheduler of both readings on every seed: Figs 10 to 13; columns reading, scheduler, seed, nodes."""
-    drawn = list(workloads(trace, scale))
     return Grid.of(
         row
         for reading in READINGS
-        for seed, jobs, cluster in drawn
+        for seed, jobs, cluster in workloads(trace, scale, reading=reading)
         for row in runs_of(compared(reading, jobs), reading, seed, jobs, cluster)
     )
 
@@ -208,11 +211,13 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
     busy = float(load_workload(trace, scale)[0].duration.sum())
     terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
     rows: list[tuple[Run, Row]] = []
-    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
-        for reading, scheduler in ((MEASURED, RELEASED), (PAPERS, ASTRAEA)):
+    paid = {MEASURED: (RELEASED, Settings(whole_rounds=True)), PAPERS: (ASTRAEA, Settings())}
+    for reading, (scheduler, settings) in paid.items():
+        few = few_seeds(trace, scale, usual=3, large=1)
+        for seed, jobs, cluster in workloads(trace, scale, few, reading):
             for t in terms:
                 own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
-                rows.append((Run(jobs, cluster, scheduler.made(lease_term=t), kept="summary"), own))
+                rows.append((Run(jobs, cluster, scheduler.made(lease_term=t), settings=settings, kept="summary"), own))
     return Grid.of(rows)
 
 
@@ -222,13 +227,15 @@ def size_grid(trace: str, scale: str = "paper") -> Grid:
     The jobs are the same at every size: those that the smallest cluster can run under static quotas.
     """
     rows: list[tuple[Run, Row]] = []
-    for seed, submitted, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
-        clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
-        jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
-        for reading, (percent, resized) in itertools.product(READINGS, clusters.items()):
-            own = {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
+    for reading in READINGS:
+        few = few_seeds(trace, scale, usual=3, large=1)
+        for seed, submitted, cluster in workloads(trace, scale, few, reading):
+            clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
+            jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
             both = [s for s in compared(reading, jobs) if s.name in IN_FIG_14]
-            rows += runs_of(both, reading, seed, jobs, resized, "summary", **own)
+            for percent, resized in clusters.items():
+                own = {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
+                rows += runs_of(both, reading, seed, jobs, resized, "summary", **own)
     return Grid.of(rows)
 
 

@@ -8,7 +8,9 @@ by its paper
     Every scheduler as its own paper describes it, with overheads, and with learned running times where it needs them.
     ASTRAEA is all that [Ye2022] names (`WHOLE`); Algorithms 1 and 2 alone stand beside it.
 
-In both, time is counted in rounds (§6.1.3): a job exists from the first round that sees it.
+In both, time is counted in rounds (§6.1.3): a job exists from the first round that sees it. The program does so itself,
+with submissions to the second and sums over whole rounds (`Settings.whole_rounds`); otherwise the trace is brought to
+rounds first (`Trace.in_rounds`), and everything else is exact.
 """
 
 from __future__ import annotations
@@ -38,6 +40,9 @@ NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
 
 FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)
 """As in the released simulator."""
+
+COUNTED: Final = dataclasses.replace(FLAWED, whole_rounds=True)
+"""And counted as there."""
 
 
 class Scheduler(NamedTuple):
@@ -120,5 +125,5 @@ def able(schedulers: Iterable[Scheduler], trace: Trace) -> tuple[Scheduler, ...]
 def settings_of(reading: str, scheduler: Scheduler) -> Settings:
     """What is simulated besides trace, cluster and policy."""
     if reading == MEASURED:
-        return FLAWED
+        return COUNTED
     return Settings(estimator="gradient-boosting" if scheduler.made.needs_estimates else "oracle")

@@ -14,6 +14,7 @@ from astraea.studies.ye2022.readings import (
     ALGORITHM,
     ASTRAEA,
     COMPARED,
+    COUNTED,
     FLAWED,
     MEASURED,
     NO_COST,
@@ -50,6 +51,7 @@ STEPS: Final = (
     Step("true running times", _shown(PAPERS), NO_COST, learned=False),
     Step("the released program, others are orders in it", _shown(MEASURED), NO_COST, learned=False),
     Step("with its flaw", _shown(MEASURED), FLAWED, learned=False),
+    Step("and counted as there", _shown(MEASURED), COUNTED, in_rounds=False, learned=False),
 )
 """The third is the reading `PAPERS`, the last is `MEASURED`."""
 
