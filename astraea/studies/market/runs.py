@@ -1,8 +1,9 @@
 """What the tables of [Wang2023] §5 are made of: the schedulers' plans of a market, and what is read of each.
 
-A plan is made once, whichever tables ask for it. Astraea runs with lambda 1 and theta 1.02: at the default point
-lambda 2 or theta 1.05 earns less, and a theta down to 1.001 the same. As written, with Lemma 1's lambda and the theta
-of §4.4, every job starts after hundreds of slots. BatchSche has the same lambda and theta.
+A plan is made once, whichever tables ask for it. Astraea runs with theta 2, the least that §4.4 allows ("by assuming
+theta_w - 1 >= 1"), and with lambda 1, which the paper leaves open: its example has 2 where Lemma 1 gives 24, and the
+logarithm in sigma has no base. As written, with Lemma 1's lambda and the theta of §4.4, every job starts after hundreds
+of slots. BatchSche has the same lambda and theta.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
 from astraea.studies.market.example import worked_example
 
-THETA: Final = Theta(1.02, 1.02)
+THETA: Final = Theta(2.0, 2.0)
 ROUNDS: Final = 1
 
 SCHEDULERS: Final = ("astraea-market", "gandiva-fair", "hived", "batch-sche")

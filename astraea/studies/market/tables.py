@@ -51,7 +51,7 @@ class MarketScale(NamedTuple):
 _PAPER: Final = MarketScale(5, (200, 400, 600, 800), (60, 100, 140), (600, 100), (5, 8, 11, 14),
                             (60, 80, 100, 120, 140), (5, 10, 15), (5, 25, 45), 1000)  # fmt: skip
 MARKET_SCALES: Final = {
-    "small": MarketScale(2, (30, 60), (10, 20), (60, 20), (5, 14), (80, 100, 120), (3, 6), (2, 5), 40),
+    "small": MarketScale(2, (30, 60), (15, 20), (60, 20), (5, 14), (80, 100, 120), (3, 6), (2, 5), 40),
     "paper": _PAPER,
     "full": _PAPER._replace(trials=20, instances=5000),
 }
@@ -176,8 +176,8 @@ def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 11: revenue with maximal prices that are wrong by some percent.
 
-    The actual value is that of §4.4 (`feasible_theta`) with lambda 1, since prices up to 0.02 make no difference, and
-    the percentage is that of the price theta - 1. Moderate and high load are the fewest and the most jobs of Fig 4.
+    The actual value is that of §4.4 (`feasible_theta`) with lambda 1, and the percentage is that of the price
+    theta - 1. Moderate and high load are the fewest and the most jobs of Fig 4.
 
     Returns
     -------

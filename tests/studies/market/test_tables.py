@@ -69,10 +69,8 @@ def test_fairness() -> None:
     plan = hived(market)
     mine = table[(table["scheduler"] == "hived") & (table["trial"] == 1)]["alpha"].to_numpy()
     assert violations(market, plan) == []
-    # 20 servers are too few for the smallest tenant: it brought in nothing and has no ratio
-    assert np.isnan(mine).tolist() == (shares(plan) == 0).tolist() and np.isnan(mine).any()
-    rest = gains(plan)[shares(plan) == 0].sum() / total_revenue(plan)
-    assert np.nansum(mine * shares(plan)) == pytest.approx(1 - rest)
+    assert (market.ps_quota >= 1).all() and (market.worker_quota == 8 * market.ps_quota).all()
+    assert mine * shares(plan) == pytest.approx(gains(plan) / total_revenue(plan))
 
 
 def test_nobody_gets_anything_where_every_job_is_late() -> None:
