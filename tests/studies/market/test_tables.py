@@ -23,6 +23,7 @@ from astraea.studies.market import tables
 from astraea.studies.market.example import example_table, price_steps
 from astraea.studies.market.properties import PROPERTIES, planned, random_market
 from astraea.studies.market.runs import LEMMA, SCHEDULERS, planner
+from astraea.studies.market.settings import settings_table
 from astraea.studies.market.tables import MARKET_SCALES, market_grid, market_of, plans
 
 SMALL = MARKET_SCALES["small"]
@@ -56,6 +57,9 @@ def test_revenue(revenue: pd.DataFrame) -> None:
     assert set(usual[0]["scheduler"]) == FOUR | {LEMMA}
     number = revenue["value"].where(revenue["varied"] == "jobs", SMALL.usual[0])
     assert (revenue["revenue_per_job"] * number).tolist() == pytest.approx(revenue["revenue"].tolist())
+    assert (revenue["floored_revenue"] >= revenue["revenue"]).all()
+    astraea = revenue[revenue["scheduler"].str.startswith("astraea") & (revenue["utility"] == "linear")]
+    assert (astraea["ideal_revenue"] > astraea["floored_revenue"]).all()  # a round begins after a job's arrival
     assert (revenue["makespan"] % SLOT == 0).all() and (revenue["makespan"] > 0).all()
     assert (revenue.loc[revenue["scheduler"] == "batch-sche", "shared"] == 0).all()
     assert (revenue.loc[revenue["scheduler"] == "gandiva-fair", "shared"] > 0).any()
@@ -96,8 +100,12 @@ def test_admission() -> None:
 def test_utilization(revenue: pd.DataFrame) -> None:
     table = tables.utilization_table(**HERE)
     assert table["utilization"].between(0, 1).all()
-    hours = table.groupby(["scheduler", "trial"])["hour"].agg(["min", "max", "size"])
-    assert len(hours) == 4 * SMALL.trials and hours.drop_duplicates().shape[0] == 1
+    hours = table.groupby(["setting", "scheduler", "trial"])["hour"].agg(["min", "max", "size"])
+    assert len(hours) == 7 * SMALL.trials and hours.drop_duplicates().shape[0] == 1
+    drawn = table["setting"] == tables.DRAWN
+    assert set(table.loc[drawn, "scheduler"]) == FOUR - {"batch-sche"}
+    assert table[drawn]["utilization"].mean() > table[~drawn]["utilization"].mean()
+    table = table[~drawn]
     last = table[table["utilization"] > 0].groupby(["scheduler", "trial"])["hour"].max()
     at = revenue[
         (revenue["varied"] == "jobs") & (revenue["value"] == SMALL.usual[0]) & (revenue["utility"] == "linear")
@@ -105,6 +113,35 @@ def test_utilization(revenue: pd.DataFrame) -> None:
     makespan = at.set_index(["scheduler", "trial"])["makespan"] / SLOT
     for name in ("astraea-market", "gandiva-fair", "hived"):
         assert last[name].tolist() == makespan[name].tolist()
+
+
+def test_settings(revenue: pd.DataFrame) -> None:
+    table = settings_table(**HERE)
+    assert set(table["setting"]) == set(tables.SETTINGS)
+    value = table.set_index(["setting", "figure", "scheduler"])["value"]
+    usual = revenue.query("varied == 'jobs' and value == @SMALL.usual[0] and utility == 'linear'")
+    total = usual.groupby("scheduler")[["revenue", "ideal_revenue", "floored_revenue"]].sum()
+    ours, theirs = total.loc["astraea-market"], total.loc["hived"]
+    at = value[tables.USUAL]
+    assert at["Fig 4, real", "hived"] == pytest.approx(ours["revenue"] / theirs["revenue"])
+    assert at["Fig 4, one-sided", "hived"] == pytest.approx(ours["ideal_revenue"] / theirs["floored_revenue"])
+    alpha = tables.fairness_table(**HERE).query("scheduler == 'hived'").groupby("trial")["alpha"]
+    assert at["Fig 8, variance", "hived"] == pytest.approx(alpha.var(ddof=0).mean())
+    used = tables.utilization_table(**HERE).query("scheduler == 'hived'").groupby(["setting", "trial"])["utilization"]
+    assert at["Fig 13, peak", "hived"] == pytest.approx(used.max()[tables.USUAL].mean())
+    assert value[tables.DRAWN]["Fig 13, peak", "hived"] > at["Fig 13, peak", "hived"]
+    # other prices change nothing for who has none
+    assert value[tables.THETA_OF_44]["Fig 13, peak", "hived"] == at["Fig 13, peak", "hived"]
+
+
+def test_a_setting_changes_only_what_it_names() -> None:
+    mixed = market_of("philly", "small", 0, *SMALL.usual, setting="2 or 8 GPUs")
+    slow = market_of("philly", "small", 0, *SMALL.usual, setting="b_w 100 Mbit/s")
+    drawn = market_of("philly", "small", 0, *SMALL.usual, setting=tables.DRAWN)
+    assert set(mixed.workers.tolist()) == {2, 8} and slow.worker_bandwidth == 100.0
+    assert drawn.jobs.chunks.min() >= 20 and drawn.workers.tolist() == USUAL.workers.tolist()
+    for other in (mixed, slow, drawn):
+        assert other.jobs.train.tolist() == USUAL.jobs.train.tolist()
 
 
 def test_time_and_tenants() -> None:
@@ -173,6 +210,7 @@ def test_the_notebook_computes_nothing_beside_its_grid(cache: Path, monkeypatch:
     fill(market_grid("", "small").runs)
     entries = {path.name for path in cache.iterdir()}
     monkeypatch.setattr("astraea.experiments.cache.compute", lambda *_: pytest.fail("computed again"))
+    assert len(settings_table(**HERE)) > 0
     for table in ("revenue", "ratio", "fairness", "time", "theta", "admission", "utilization", "tenants", "properties"):
         assert len(getattr(tables, f"{table}_table")(**HERE)) > 0
     assert {path.name for path in cache.iterdir()} == entries
@@ -182,7 +220,7 @@ def test_a_plan_is_made_once() -> None:
     """What several tables read is one run: every plan of the default point is among those of Fig 4."""
     keys = [run.key for run in plans("philly", "small", "Fig 4").runs]
     assert len(set(keys)) == len(keys)
-    for figure in ("Figs 7 and 13", "Fig 9", "Fig 12"):
+    for figure in ("Fig 7", "Fig 9", "Fig 12"):
         assert {run.key for run in plans("philly", "small", figure).runs} <= set(keys)
 
 
