@@ -272,16 +272,18 @@ def properties_table(scale: str = "paper") -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns property, instances, violations, counter_example
-        Markets tried, those in which the property fails, and the first of those with fewest jobs and tenants, in words.
+    DataFrame, columns property, instances, violations, repaired, counter_example
+        Markets tried, those in which the property fails, those in which it fails without prices in the own share, and
+        the first of the former with fewest jobs and tenants, in words.
     """
     instances = at_scale(MARKET_SCALES, scale).instances
     found = property_searches(scale).table(lambda table: table).sort_values(["jobs", "tenants", "seed"])
     rows = []
     for name in PROPERTIES:
-        words = [*found.loc[found["property"] == name, "counter_example"]]
-        rows.append((name, instances, len(words), words[0] if words else ""))
-    return pd.DataFrame(rows, columns=["property", "instances", "violations", "counter_example"])
+        mine = found[found["property"] == name]
+        words = [*mine.loc[mine["is_own_priced"], "counter_example"]]
+        rows.append((name, instances, len(words), len(mine) - len(words), words[0] if words else ""))
+    return pd.DataFrame(rows, columns=["property", "instances", "violations", "repaired", "counter_example"])
 
 
 def _each(trace: str, scale: str, figure: str, item: str, *quantities: str) -> pd.DataFrame:
