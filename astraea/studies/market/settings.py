@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,16 @@ import pandas as pd
 from astraea.studies.market.runs import SCHEDULERS
 from astraea.studies.market.tables import SETTINGS, plans
 
-OURS = SCHEDULERS[0]
+OURS: Final = SCHEDULERS[0]
+
+FIGURES: Final = (
+    "Fig 4, real",
+    "Fig 4, one-sided",
+    "Fig 7, tenants within 0.1 of 1",
+    "Fig 8, variance",
+    "Fig 13, peak",
+    "Fig 13, makespan",
+)
 
 
 def settings_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -53,4 +62,5 @@ def settings_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
                     "Fig 13, makespan": ours["makespan"] / theirs["makespan"],
                 }
             rows += [(setting, figure, name, value) for figure, value in figures.items()]
+    rows.sort(key=lambda row: FIGURES.index(row[1]))
     return pd.DataFrame(rows, columns=["setting", "figure", "scheduler", "value"])
