@@ -145,7 +145,7 @@ def test_markets_of_real_jobs(shared: Path) -> None:
     assert set(market.jobs.job_id) <= set(trace.job_id)
     demand = dict(zip(trace.job_id, trace.demand.tolist(), strict=True))
     assert market.jobs.chunks.tolist() == [demand[j] for j in market.jobs.job_id]
-    for make in (lambda m: astraea_market(m, theta=(1.02, 1.02), rounds=1), gandiva_fair, hived):
+    for make in (lambda m: astraea_market(m, theta=(2.0, 2.0), rounds=1), gandiva_fair, hived):
         plan = make(market)
         assert len(plan.schedules) > 250
         assert violations(market, plan) == []
