@@ -23,6 +23,15 @@ def total_revenue(plan: Plan) -> float:
     return float(revenues(plan).sum())
 
 
+def ideal_revenue(plan: Plan) -> float:
+    """Sum of f_j from the beginning of the job's round (Definition 1), or of the job itself where there are no rounds.
+
+    What a job waited for before that counts nothing.
+    """
+    value = plan.market.jobs.value
+    return float(sum(value(s.job, float(s.end - s.start)) if np.isnan(s.ideal) else s.ideal for s in plan.schedules))
+
+
 def gains(plan: Plan) -> FloatArray:
     """g_u: utility of the tenant's jobs less what they pay, and its income, shape (U,).
 
@@ -64,10 +73,11 @@ def makespan(plan: Plan) -> int:
     return max((s.end for s in plan.schedules), default=0)
 
 
-def utilization(plan: Plan) -> FloatArray:
-    """Part of all workers that jobs hold, shape (makespan,); entry t is slot t + 1 (Fig 13)."""
-    change = np.zeros(makespan(plan) + 1)
+def utilization(plan: Plan, most: int) -> FloatArray:
+    """Part of all workers that jobs hold, shape (min(makespan, most),); entry t is slot t + 1 (Fig 13)."""
+    slots = min(makespan(plan), most)
+    change = np.zeros(slots + 1)
     for s in plan.schedules:
-        change[s.start] += s.workers.sum()
-        change[s.end] -= s.workers.sum()
+        change[min(s.start, slots)] += s.workers.sum()
+        change[min(s.end, slots)] -= s.workers.sum()
     return np.asarray(np.cumsum(change)[:-1] / plan.market.workers.sum())

@@ -19,15 +19,21 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from astraea.core.arrays import apportion
+from astraea.core.arrays import FloatArray, IntArray, apportion
 from astraea.core.checks import one_of, whole_number
 from astraea.core.errors import InputError
 from astraea.core.random import streams
-from astraea.market.model import SLOT, Jobs, Market, Utility, checked
+from astraea.market.model import SLOT, TINY, Jobs, Market, Utility, checked
 from astraea.traces.trace import Trace
 
 GPUS_PER_NODE: Final = 8
 """Workers of a server: GPUs of a machine of the Philly trace as [Ye2022] has it."""
+
+MIX: Final = (0.42, 2)
+"""Part of the servers with `GPUS_PER_NODE` workers, and workers of the others.
+
+The machines of the Philly trace have 8 or 2 GPUs; about 550 with 2,490 GPUs are 232 with 8 and 318 with 2.
+"""
 
 WHOLE: Final[dict[str, tuple[int, int]]] = {"epochs": (50, 100), "chunks": (20, 50), "batches": (10, 50)}
 """E_j, D_j and M_j, both ends included."""
@@ -61,29 +67,32 @@ def sample_market(
     utility: Utility = "linear",
     seed: int,
     chunks: Chunks = "drawn",
+    mixed: bool = False,
 ) -> Market:
     """Draw a market of a contiguous stretch of the trace ("a small continuous timespan").
 
-    The tenants are those with the largest weights, which stand for the machines of their virtual clusters. Quotas are
-    in proportion to the weights, rounded to whole workers and parameter servers by largest remainder, so a small tenant
-    may own none. Jobs of other tenants are passed over. A job that is submitted in the first hour of the stretch
-    arrives at 0.
+    The tenants are those with the largest weights, which stand for the machines of their virtual clusters. As a virtual
+    cluster consists of machines, each brings in whole servers, in the order of the servers: at least one, and of the
+    others in proportion to the weights, rounded by largest remainder. Jobs of other tenants are passed over. A job that
+    is submitted in the first hour of the stretch arrives at 0.
 
     Parameters
     ----------
     trace : Trace
     jobs, servers, tenants : int
-        How many; each server has `GPUS_PER_NODE` workers and one parameter server.
+        How many; each server has `GPUS_PER_NODE` workers and one parameter server. At least as many servers as tenants.
     utility : {"linear", "convex"}
     chunks : {"drawn", "requested"}
         D_j is drawn from its printed range, or is the number of GPUs of the trace's job.
+    mixed : bool
+        Whether servers have the workers of `MIX` instead, the larger spread evenly among them.
     seed : int
         At least 0. Job i of two markets of one seed has the same properties, whatever the other parameters are.
 
     Raises
     ------
     InputError
-        A number is out of range, or the trace has fewer tenants or jobs.
+        A number is out of range, the trace has fewer tenants or jobs, or there are fewer servers than tenants.
     """
     for name, value in {"jobs": jobs, "servers": servers, "tenants": tenants}.items():
         whole_number(value, f"the number of {name}", 1)
@@ -92,6 +101,8 @@ def sample_market(
     draws = streams(seed, _STREAMS)
     if tenants > len(trace.tenants):
         raise InputError(f"{trace.name}: it has {len(trace.tenants)} tenants, so {tenants} cannot be taken")
+    if servers < tenants:
+        raise InputError(f"each of {tenants} tenants brings in a server, so {servers} servers are too few")
     chosen = np.sort(np.argsort(-trace.tenant_weight, kind="stable")[:tenants])
     rows = np.flatnonzero(np.isin(trace.tenant, chosen))
     if jobs > len(rows):
@@ -115,17 +126,30 @@ def sample_market(
         utility=utility,
         **columns,
     )
-    weight = trace.tenant_weight[chosen]
-    workers = servers * GPUS_PER_NODE
+    part, few = MIX
+    larger = np.diff(np.floor(part * np.arange(servers + 1) + 1 - part)) > 0
+    workers = np.where(larger | (not mixed), GPUS_PER_NODE, few).astype(np.int64)
+    owned = _whole_servers(trace.tenant_weight[chosen], servers)
     return checked(
         Market(
             name=f"{trace.name}-{tenants}-tenants-{utility}",
             jobs=drawn,
-            workers=np.full(servers, GPUS_PER_NODE, np.int64),
+            workers=workers,
             ps=np.ones(servers, np.int64),
             worker_bandwidth=float(draws["worker_bandwidth"].uniform(*REAL["worker_bandwidth"])),
             ps_bandwidth=float(draws["ps_bandwidth"].uniform(*REAL["ps_bandwidth"])),
-            worker_quota=apportion(workers * weight / weight.sum(), workers),
-            ps_quota=apportion(servers * weight / weight.sum(), servers),
+            worker_quota=np.add.reduceat(workers, np.cumsum(owned) - owned),
+            ps_quota=owned,
         )
     )
+
+
+def _whole_servers(weight: FloatArray, servers: int) -> IntArray:
+    """Servers of each tenant, at least one: those whose part is less get one, the others divide the rest."""
+    least = np.zeros(len(weight), bool)
+    while True:
+        left = servers - int(least.sum())
+        part = np.where(least, 0.0, weight) * left / max(weight[~least].sum(), TINY)
+        if not (low := (part < 1) & ~least).any():
+            return apportion(np.where(least, 1.0, part), servers)
+        least |= low

@@ -32,6 +32,12 @@ def test_revenue_counts_from_arrival_and_nothing_for_jobs_that_never_run() -> No
     assert metrics.total_revenue(_plan()) == 294.0
 
 
+def test_ideal_revenue_counts_from_the_round_or_the_start() -> None:
+    # the second has the ideal revenue of its round; the others run for two slots and one
+    value = _plan().market.jobs.value
+    assert metrics.ideal_revenue(_plan()) == float(value(0, 2.0)) + 90.0 + float(value(2, 1.0))
+
+
 def test_a_late_job_costs() -> None:
     plan = _plan()
     late = replace(plan.schedules[0], start=148, end=150)
@@ -65,9 +71,10 @@ def test_no_revenue_fairness_without_revenue_or_share() -> None:
 
 def test_makespan_and_utilization() -> None:
     assert metrics.makespan(_plan()) == 5
-    assert metrics.utilization(_plan()).tolist() == [0.5, 1.0, 0.5, 0.0, 0.5]
+    assert metrics.utilization(_plan(), 9).tolist() == [0.5, 1.0, 0.5, 0.0, 0.5]
+    assert metrics.utilization(_plan(), 2).tolist() == [0.5, 1.0]
     empty = replace(_plan(), schedules=())
-    assert metrics.makespan(empty) == 0 and len(metrics.utilization(empty)) == 0
+    assert metrics.makespan(empty) == 0 and len(metrics.utilization(empty, 9)) == 0
 
 
 def test_performance_ratio() -> None:

@@ -60,6 +60,19 @@ def test_batch_sharing_incentive_fails() -> None:
     assert spans(astraea_market(TWO, theta=THETA, rounds=ROUNDS)) == {0: (4, 6), 1: (6, 8)}
 
 
+def test_without_prices_in_the_own_share_nobody_waits_for_others() -> None:
+    plan = astraea_market(TWO, theta=THETA, rounds=ROUNDS, is_own_priced=False)
+    assert spans(plan) == {0: (4, 6), 1: (4, 6)} and plan.income.sum() == 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(markets())
+def test_without_prices_in_the_own_share_every_plan_is_still_sound(m: Market) -> None:
+    plan = astraea_market(m, theta=THETA, rounds=ROUNDS, is_own_priced=False)
+    assert violations(m, plan) == []
+    assert all(s.is_shared or s.cost == 0 for s in plan.schedules)
+
+
 @settings(max_examples=50, deadline=None)
 @given(markets())
 def test_what_holds_of_pareto_efficiency(m: Market) -> None:

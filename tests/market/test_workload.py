@@ -15,7 +15,7 @@ from astraea.market.model import SLOT
 from astraea.market.policies.astraea.batches import astraea_market
 from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
-from astraea.market.workload import REAL, WHOLE, sample_market
+from astraea.market.workload import MIX, REAL, WHOLE, sample_market
 from astraea.traces.trace import Trace
 
 
@@ -40,7 +40,7 @@ def test_the_smallest_tenant_and_its_jobs_are_left_out() -> None:
     assert market.jobs.tenant.tolist() == [0, 1] * 4
     # half hours 0, 2, 3, 5, ... since the first of them
     assert market.jobs.arrival.tolist() == [0, 1, 1, 2, 3, 4, 4, 5]
-    assert market.worker_quota.tolist() == [13, 11]  # 24 in parts of 5 : 4, 13.3 and 10.7
+    assert market.worker_quota.tolist() == [16, 8]  # whole servers in parts of 5 : 4, 1.67 and 1.33
     assert market.ps_quota.tolist() == [2, 1]
     assert market.workers.tolist() == [8, 8, 8]
 
@@ -48,7 +48,7 @@ def test_the_smallest_tenant_and_its_jobs_are_left_out() -> None:
 def test_a_stretch_is_contiguous_and_starts_at_0() -> None:
     firsts = set()
     for seed in range(8):
-        market = sample_market(_trace(), jobs=4, servers=1, tenants=3, seed=seed)
+        market = sample_market(_trace(), jobs=4, servers=3, tenants=3, seed=seed)
         number = [int(name[1:]) for name in market.jobs.job_id]
         assert number == list(range(number[0], number[0] + 4))
         assert market.jobs.arrival.tolist() == [0, 0, 1, 1]
@@ -73,7 +73,7 @@ def test_everything_drawn_is_in_its_printed_range(utility: str) -> None:
 
 def test_a_property_depends_on_the_seed_alone() -> None:
     trace = synthetic("philly")
-    few = sample_market(trace, jobs=50, seed=3, utility="convex", servers=10, tenants=5)
+    few = sample_market(trace, jobs=50, seed=3, utility="convex", servers=10, tenants=5, mixed=True)
     many = sample_market(trace, jobs=80, seed=3)
     for name in (*WHOLE, "train", "update", "size", "height"):
         assert np.array_equal(getattr(few.jobs, name), getattr(many.jobs, name)[:50]), name
@@ -92,6 +92,23 @@ def test_chunks_can_be_what_the_trace_asked_for() -> None:
     assert drawn.jobs.chunks.min() >= 20
 
 
+def test_every_tenant_brings_in_whole_servers() -> None:
+    for servers, owned in ((3, [1, 1, 1]), (4, [2, 1, 1]), (10, [5, 1, 4]), (20, [10, 2, 8])):
+        for mixed in (False, True):
+            market = sample_market(_trace(), jobs=4, servers=servers, tenants=3, seed=0, mixed=mixed)
+            assert market.ps_quota.tolist() == owned
+            parts = np.split(market.workers, np.cumsum(owned)[:-1])
+            assert market.worker_quota.tolist() == [part.sum() for part in parts]
+
+
+def test_servers_are_those_of_the_trace_if_mixed() -> None:
+    workers = sample_market(synthetic("philly"), jobs=5, servers=550, seed=0, mixed=True).workers
+    large, few = MIX
+    assert np.count_nonzero(workers == 8) == int(large * 550) and set(workers.tolist()) == {8, few}
+    assert abs(workers.sum() - 2490) < 10
+    assert np.count_nonzero(workers[:100] == 8) == 42 and np.count_nonzero(workers[100:150] == 8) == 21
+
+
 def test_jobs_take_about_two_days_on_as_many_workers_as_chunks() -> None:
     market = sample_market(synthetic("philly"), jobs=2000, seed=0)
     j = market.jobs
@@ -106,6 +123,7 @@ def test_jobs_take_about_two_days_on_as_many_workers_as_chunks() -> None:
         ({"jobs": 0}, "the number of jobs must be a whole number of at least 1, got 0"),
         ({"jobs": 2.5}, "the number of jobs must be a whole number of at least 1, got 2.5"),
         ({"servers": 0}, "the number of servers must be a whole number of at least 1, got 0"),
+        ({"servers": 2}, "each of 3 tenants brings in a server, so 2 servers are too few"),
         ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
         ({"tenants": 4}, "three: it has 3 tenants, so 4 cannot be taken"),
         ({"jobs": 9, "tenants": 2}, "three: its 2 largest tenants have 8 jobs, so 9 cannot be taken"),
@@ -114,7 +132,7 @@ def test_jobs_take_about_two_days_on_as_many_workers_as_chunks() -> None:
     ],
 )
 def test_bad_numbers_are_refused(change: dict[str, object], sentence: str) -> None:
-    arguments = {"jobs": 2, "servers": 2, "tenants": 3, "seed": 0} | change
+    arguments = {"jobs": 2, "servers": 4, "tenants": 3, "seed": 0} | change
     with pytest.raises(InputError, match=f"^{sentence}$"):
         sample_market(_trace(), **arguments)  # type: ignore[arg-type]
 
@@ -127,7 +145,7 @@ def test_markets_of_real_jobs(shared: Path) -> None:
     assert set(market.jobs.job_id) <= set(trace.job_id)
     demand = dict(zip(trace.job_id, trace.demand.tolist(), strict=True))
     assert market.jobs.chunks.tolist() == [demand[j] for j in market.jobs.job_id]
-    for make in (lambda m: astraea_market(m, theta=(1.02, 1.02), rounds=1), gandiva_fair, hived):
+    for make in (lambda m: astraea_market(m, theta=(2.0, 2.0), rounds=1), gandiva_fair, hived):
         plan = make(market)
         assert len(plan.schedules) > 250
         assert violations(market, plan) == []

@@ -14,6 +14,7 @@ from astraea.reports.claims.evaluate import STATEMENTS, read_claims
 from astraea.reports.claims.judging import Verdict
 from astraea.reports.gallery import write_gallery
 from astraea.studies.market.example import example_table
+from astraea.studies.market.tables import DRAWN, USUAL
 
 HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
 
@@ -49,13 +50,14 @@ def test_worked_example(judge: Judge) -> None:
 
 
 def revenues(**values: float) -> pd.DataFrame:
-    """Two values of what is varied; convex utility says the opposite."""
-    return pd.DataFrame(
+    """Two values of what is varied; convex utility says the opposite. Ideal revenue is 3 more each, floored 1 more."""
+    table = pd.DataFrame(
         [(varied, n, utility, s.replace("_", "-"), k, (r if utility == "linear" else -r) * (n + k))
          for varied in ("jobs", "servers") for n in (1, 3) for utility in ("linear", "convex")
          for s, r in values.items() for k in (0, 1)],
         columns=["varied", "value", "utility", "scheduler", "trial", "revenue"],
     )  # fmt: skip
+    return table.assign(ideal_revenue=table["revenue"] + 3, floored_revenue=table["revenue"] + 1)
 
 
 @pytest.mark.parametrize(
@@ -73,12 +75,20 @@ def test_revenue(judge: Judge, id: str, baseline: str, paper: float) -> None:
     def at(ours: float, theirs: float) -> tuple[str, str]:
         return judge(wang04__philly=revenues(astraea_market=ours, **{baseline: theirs}))[id][:2]
 
-    assert at(paper, 1.0) == (HOLDS, f"{paper} x")
+    # over the two numbers and trials, 1, 2, 3 and 4 times each, and four times what is added
+    beside = f"ideal over floored {(10 * paper + 12) / 14:.3g}, ideal over ideal {(10 * paper + 12) / 22:.3g}"
+    assert at(paper, 1.0) == (HOLDS, f"{paper} x; {beside}")
     assert at(2 * paper, 1.0)[0] == DIRECTION
     assert at(1.01, 1.0)[0] == at(0.9, 1.0)[0] == OTHERWISE
     assert at(1.0, -1.0)[0] == DIRECTION and "no ratio" in at(1.0, -1.0)[1]
     assert at(-2.0, -1.0)[0] == OTHERWISE
     assert judge(wang04__philly=revenues(astraea_market=1.0))[id][0] == NOT_YET
+
+
+def test_ideal_revenue_of_one_side_is_never_enough(judge: Judge) -> None:
+    table = revenues(astraea_market=1.0, gandiva_fair=1.0).assign(ideal_revenue=1.24, floored_revenue=1.0)
+    verdict, measured, _ = judge(wang04__philly=table)["wang.f4.jobs.gandiva_fair"]
+    assert verdict == OTHERWISE and measured == "1 x; ideal over floored 1.24, ideal over ideal 1"
 
 
 def ratios(few: float, many: float, others: float = 0.5) -> pd.DataFrame:
@@ -154,9 +164,10 @@ def test_admission(judge: Judge) -> None:
 
 
 def hours(used: float = 1.0, **lengths: int) -> pd.DataFrame:
-    rows = [(s.replace("_", "-"), k, t, used * (t <= n)) for s, n in lengths.items() for k in (0, 1)
-            for t in range(1, 201)]  # fmt: skip
-    return pd.DataFrame(rows, columns=["scheduler", "trial", "hour", "utilization"])
+    """With D_j as requested; drawn, nothing is in use."""
+    rows = [(setting, s.replace("_", "-"), k, t, used * (t <= n) * (setting == USUAL)) for s, n in lengths.items()
+            for k in (0, 1) for t in range(1, 201) for setting in (USUAL, DRAWN)]  # fmt: skip
+    return pd.DataFrame(rows, columns=["setting", "scheduler", "trial", "hour", "utilization"])
 
 
 @pytest.mark.parametrize(

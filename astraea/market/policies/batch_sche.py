@@ -17,7 +17,13 @@ from astraea.market.model import Market, Plan, Schedule, checked
 from astraea.market.policies.astraea.batches import astraea_market
 
 
-def batch_sche(market: Market, *, theta: tuple[float, float] | None = None, rounds: int | None = None) -> Plan:
+def batch_sche(
+    market: Market,
+    *,
+    theta: tuple[float, float] | None = None,
+    rounds: int | None = None,
+    is_own_priced: bool = True,
+) -> Plan:
     """Plans of all private clusters together; no job is shared and nobody pays.
 
     Tenants take workers and parameter servers in the order of the servers, each as many as its quota, so that no more
@@ -43,7 +49,7 @@ def batch_sche(market: Market, *, theta: tuple[float, float] | None = None, roun
         )
         if len(jobs) == 0 or not alone.has_room:
             continue
-        for s in astraea_market(alone, theta=theta, rounds=rounds).schedules:
+        for s in astraea_market(alone, theta=theta, rounds=rounds, is_own_priced=is_own_priced).schedules:
             # what a tenant alone would pay, it would pay to itself
             schedules.append(replace(s, job=int(jobs[s.job]), server=servers[s.server], cost=0.0, is_shared=False))
     schedules.sort(key=lambda s: s.start)

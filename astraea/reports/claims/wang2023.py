@@ -23,16 +23,30 @@ def postponed(source: Source, *, beyond: int) -> Judged:
 
 
 def earns_more(source: Source, *, baseline: str) -> Judged:
-    """``=``: Astraea's total revenue over a baseline's.
+    """``=``: Astraea's total revenue over a baseline's, both from arrival to completion.
 
-    A baseline that earns less than nothing in total has no ratio: in direction, then, if Astraea earns more.
+    A baseline that earns less than nothing in total has no ratio: in direction, then, if Astraea earns more. Beside it,
+    what is not judged: Astraea's ideal revenue over the baseline's in which no job's is less than 0, and both ideal.
     """
-    frame = source("scheduler", "revenue")
-    total = source.having(frame.groupby("scheduler")["revenue"].sum(), ASTRAEA, baseline)
-    ours, theirs = float(total[ASTRAEA]), float(total[baseline])
+    frame = source("scheduler", "revenue", "ideal_revenue", "floored_revenue")
+
+    def total(column: str) -> tuple[float, float]:
+        sums = source.having(frame.groupby("scheduler")[column].sum(), ASTRAEA, baseline)
+        return float(sums[ASTRAEA]), float(sums[baseline])
+
+    (ours, theirs), (ideal, their_ideal), (_, floored) = (
+        total(column) for column in ("revenue", "ideal_revenue", "floored_revenue")
+    )
+    beside = f"; ideal over floored {_ratio(ideal, floored)}, ideal over ideal {_ratio(ideal, their_ideal)}"
     if theirs <= 0:
-        return f"no ratio: Astraea {ours:,.0f}, {baseline} {theirs:,.0f}", graded(False, ours > theirs)
-    return equal(source, ours / theirs, "x")
+        shown = f"no ratio: Astraea {ours:,.0f}, {baseline} {theirs:,.0f}"
+        return shown + beside, graded(False, ours > theirs)
+    shown, verdict = equal(source, ours / theirs, "x")
+    return shown + beside, verdict
+
+
+def _ratio(ours: float, theirs: float) -> str:
+    return f"{ours / theirs:.3g}" if theirs > 0 else "no ratio"
 
 
 def close_to_optimum(source: Source) -> Judged:

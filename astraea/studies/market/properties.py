@@ -3,12 +3,17 @@
 All jobs of a market arrive in its second interval; lambda is 1 and theta 16.
 
 sharing incentive
-    A tenant gains less than its jobs earn when it is alone with what it brought in, under the same algorithm.
+    In that interval, by ideal revenue, which the algorithm maximizes there, a tenant gains less than alone with what it
+    brought in under the same algorithm.
 strategy-proofness
-    A tenant gains more, by its true utilities, when it reports another slope or height of one of its jobs (Theorem 4).
+    A tenant gains more when it reports a job as fewer and larger chunks, and the job is run exactly as reported: a lie
+    about resource demands (Theorem 4), and one that costs no more work.
 Pareto efficiency
     One job can start earlier in its interval with the same workers, and maybe on another server, while everything else
-    stays as it is: its tenant gains, and nobody loses (Theorem 5).
+    stays as it is, payments included: its tenant gains, and nobody loses (Theorem 5).
+
+Each is searched for twice: in the paper's algorithm, and where prices do not decide which schedule a job takes within
+its tenant's own share (`is_own_priced`), which nobody pays for anyway.
 """
 
 from __future__ import annotations
@@ -20,15 +25,20 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from astraea.core.arrays import FloatArray
 from astraea.market.constraints import violations
 from astraea.market.metrics import gains
 from astraea.market.model import Market, Plan, Schedule
-from astraea.market.policies.astraea.batches import astraea_market
+from astraea.market.policies.astraea.batches import astraea_market, schedule_batch
+from astraea.market.policies.astraea.capacity import Theta
+from astraea.market.policies.astraea.empty_cluster import demand
 from astraea.market.policies.batch_sche import batch_sche
 from astraea.studies.market.example import small_market
 
-THETA: Final = (16.0, 16.0)
+THETA: Final = Theta(16.0, 16.0)
 ARRIVAL: Final = 3
+TAU: Final = 4
+"""The second interval is (4, 8], one round of as many slots."""
 
 MARGIN: Final = 1e-6
 """Least gain that counts."""
@@ -45,41 +55,60 @@ def random_market(seed: int) -> Market:
     return small_market(f"random {seed}", [2] * tenants, [1] * tenants, [(2, 1)] * tenants, **columns)
 
 
-def planned(market: Market) -> Plan:
+def planned(market: Market, is_own_priced: bool = True) -> Plan:
     """Astraea's plan."""
-    return astraea_market(market, theta=THETA, rounds=1)
+    return astraea_market(market, theta=THETA, rounds=1, is_own_priced=is_own_priced)
 
 
-def no_incentive(market: Market) -> str:
-    """Who loses by sharing, in words; empty if nobody does."""
-    together = gains(planned(market))
-    alone = gains(batch_sche(market, theta=THETA, rounds=1))
+def interval_gains(market: Market, is_own_priced: bool = True) -> tuple[FloatArray, FloatArray]:
+    """What each tenant gains in the second interval, by ideal revenue: together, and alone; each of shape (U,)."""
+    demands = [d for d in (demand(market, job) for job in range(len(market.jobs))) if d.revenue > 0]
+    together, income = schedule_batch(market, demands, TAU, 1, THETA, is_own_priced)
+    alone = batch_sche(market, theta=THETA, rounds=1, is_own_priced=is_own_priced).schedules
+    tenant, tenants = market.jobs.tenant, len(market.worker_quota)
+    parts = []
+    for schedules in (together, [s for s in alone if s.start < 2 * TAU]):
+        of = [int(tenant[s.job]) for s in schedules]
+        parts.append(np.bincount(of, [s.ideal - s.cost for s in schedules], tenants).astype(np.float64))
+    return parts[0] + income.sum(axis=1), parts[1]
+
+
+def no_incentive(market: Market, is_own_priced: bool = True) -> str:
+    """Who loses by sharing in an interval, in words; empty if nobody does."""
+    together, alone = interval_gains(market, is_own_priced)
     for u in np.flatnonzero(together < alone - MARGIN):
-        return f"tenant {u + 1} gains {together[u]:.4g}, alone {alone[u]:.4g}"
+        return f"tenant {u + 1} gains {together[u]:.4g} in ({TAU}, {2 * TAU}], alone {alone[u]:.4g}"
     return ""
 
 
-def lie_that_pays(market: Market) -> str:
+def reported(market: Market, job: int, **columns: int) -> Market:
+    """The market as it looks if one job is reported with other numbers."""
+    said = {name: getattr(market.jobs, name).copy() for name in columns}
+    for name, value in columns.items():
+        said[name][job] = value
+    return replace(market, jobs=replace(market.jobs, **said))
+
+
+def lie_that_pays(market: Market, is_own_priced: bool = True) -> str:
     """A false report that pays, in words; empty if none was found."""
-    honest = gains(planned(market))
-    for job in range(len(market.jobs)):
-        u = int(market.jobs.tenant[job])
-        for column, factor in (("slope", 10.0), ("slope", 0.1), ("height", 2.0), ("height", 0.5)):
-            said = getattr(market.jobs, column).copy()
-            said[job] *= factor
-            lied = planned(replace(market, jobs=replace(market.jobs, **{column: said})))
+    jobs = market.jobs
+    honest = gains(planned(market, is_own_priced))
+    for job in range(len(jobs)):
+        u, batches = int(jobs.tenant[job]), int(jobs.chunks[job] * jobs.batches[job])
+        for chunks in (d for d in range(1, int(jobs.chunks[job])) if batches % d == 0):
+            lied = planned(reported(market, job, chunks=chunks, batches=batches // chunks), is_own_priced)
             got = gains(replace(lied, market=market))[u]
             if got > honest[u] + MARGIN:
                 return (
-                    f"tenant {u + 1} gains {got:.4g} instead of {honest[u]:.4g} when it reports {factor:g} times the "
-                    f"{column} of {market.jobs.job_id[job]}"
+                    f"tenant {u + 1} gains {got:.4g} instead of {honest[u]:.4g} when it reports {jobs.job_id[job]} "
+                    f"with D = {chunks}, M = {batches // chunks}"
                 )
     return ""
 
 
-def better_for_one(market: Market) -> str:
+def better_for_one(market: Market, is_own_priced: bool = True) -> str:
     """A plan that is better for one tenant and worse for none, in words; empty if none was found."""
-    plan = planned(market)
+    plan = planned(market, is_own_priced)
     for k, s in enumerate(plan.schedules):
         for moved in _earlier(market, s):
             other = replace(plan, schedules=(*plan.schedules[:k], moved, *plan.schedules[k + 1 :]))
@@ -93,7 +122,7 @@ def better_for_one(market: Market) -> str:
     return ""
 
 
-PROPERTIES: Final[dict[str, Callable[[Market], str]]] = {
+PROPERTIES: Final[dict[str, Callable[[Market, bool], str]]] = {
     "sharing incentive": no_incentive,
     "strategy-proofness": lie_that_pays,
     "Pareto efficiency": better_for_one,
@@ -116,16 +145,19 @@ def counter_examples(first: int, last: int) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns property, jobs, tenants, seed, counter_example
-        A row for each market and property that fails in it.
+    DataFrame, columns property, is_own_priced, jobs, tenants, seed, counter_example
+        A row for each market and property that fails in it, by the paper's algorithm or without prices in the own
+        share.
     """
     rows = []
     for seed in range(first, last):
         market = random_market(seed)
+        size = len(market.jobs), len(market.worker_quota), seed
         for name, fails in PROPERTIES.items():
-            if words := fails(market):
-                rows.append((name, len(market.jobs), len(market.worker_quota), seed, f"{_shown(market)}: {words}"))
-    return pd.DataFrame(rows, columns=["property", "jobs", "tenants", "seed", "counter_example"])
+            for is_own_priced in (True, False):
+                if words := fails(market, is_own_priced):
+                    rows.append((name, is_own_priced, *size, f"{_shown(market)}: {words}"))
+    return pd.DataFrame(rows, columns=["property", "is_own_priced", "jobs", "tenants", "seed", "counter_example"])
 
 
 def _shown(market: Market) -> str:

@@ -1,8 +1,9 @@
 """What the tables of [Wang2023] §5 are made of: the schedulers' plans of a market, and what is read of each.
 
-A plan is made once, whichever tables ask for it. Astraea runs with lambda 1 and theta 1.02: at the default point
-lambda 2 or theta 1.05 earns less, and a theta down to 1.001 the same. As written, with Lemma 1's lambda and the theta
-of §4.4, every job starts after hundreds of slots. BatchSche has the same lambda and theta.
+A plan is made once, whichever tables ask for it. Astraea runs with theta 2, the least that §4.4 allows ("by assuming
+theta_w - 1 >= 1"), and with lambda 1, which the paper leaves open: its example has 2 where Lemma 1 gives 24, and the
+logarithm in sigma has no base. As written, with Lemma 1's lambda and the theta of §4.4, every job starts after hundreds
+of slots. BatchSche has the same lambda and theta.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from astraea.market.metrics import makespan, performance_ratio, revenue_fairness, total_revenue, utilization
+from astraea.market.metrics import (
+    ideal_revenue,
+    makespan,
+    performance_ratio,
+    revenue_fairness,
+    revenues,
+    total_revenue,
+    utilization,
+)
 from astraea.market.model import SLOT, Market, Plan
 from astraea.market.optimum import optimum
 from astraea.market.policies.astraea.batches import astraea_market
@@ -26,7 +35,7 @@ from astraea.market.policies.gandiva_fair import gandiva_fair
 from astraea.market.policies.hived import hived
 from astraea.studies.market.example import worked_example
 
-THETA: Final = Theta(1.02, 1.02)
+THETA: Final = Theta(2.0, 2.0)
 ROUNDS: Final = 1
 
 SCHEDULERS: Final = ("astraea-market", "gandiva-fair", "hived", "batch-sche")
@@ -34,6 +43,9 @@ SCHEDULERS: Final = ("astraea-market", "gandiva-fair", "hived", "batch-sche")
 
 LEMMA: Final = "astraea-market-lemma"
 """Astraea as written."""
+
+HOURS: Final = 10_000
+"""After so many hours no linear revenue is above 0, and nothing is noted of what is in use."""
 
 TIME_LIMIT: Final = 60.0
 """Of one optimum [s]."""
@@ -58,11 +70,12 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
     Returns
     -------
     DataFrame
-        What there is once, in the first row: revenue, revenue_per_job (of all jobs, also those that never run),
-        makespan [s], shared (jobs that run outside their tenant's share), and seconds_per_job [s], which depends on the
-        machine. Then a row for each tenant: tenant, alpha; for each admitted job, in order of admission: job_id, ideal
-        revenue and resource cost; for each hour until the makespan: hour, utilization, but not with the prices of
-        §4.4, where jobs may wait for millions of hours. NaN where a row has no such figure.
+        What there is once, in the first row: revenue, ideal_revenue, floored_revenue (no job's less than 0),
+        revenue_per_job (of all jobs, also those that never run), makespan [s], shared (jobs that run outside their
+        tenant's share), and seconds_per_job [s], which depends on the machine. Then a row for each tenant: tenant,
+        alpha; for each admitted job, in order of admission: job_id, ideal revenue and resource cost; for each hour
+        until the makespan, but at most `HOURS`, and none of `LEMMA`: hour, utilization. NaN where a row has no such
+        figure.
     """
     _warm()
     make = planner(market, scheduler, percent)
@@ -70,10 +83,11 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
     plan = make(market)
     seconds = time.perf_counter() - began
     n, admitted, alpha = len(market.jobs), plan.schedules, revenue_fairness(plan)
-    used = np.empty(0) if percent or scheduler == LEMMA else utilization(plan)
+    used = np.empty(0) if scheduler == LEMMA else utilization(plan, HOURS)
     once = {
-        "revenue": total_revenue(plan), "revenue_per_job": total_revenue(plan) / n, "makespan": makespan(plan) * SLOT,
-        "shared": sum(s.is_shared for s in admitted), "seconds_per_job": seconds / n,
+        "revenue": total_revenue(plan), "ideal_revenue": ideal_revenue(plan),
+        "floored_revenue": float(revenues(plan).clip(min=0).sum()), "revenue_per_job": total_revenue(plan) / n,
+        "makespan": makespan(plan) * SLOT, "shared": sum(s.is_shared for s in admitted), "seconds_per_job": seconds / n,
     }  # fmt: skip
     jobs = [(market.jobs.job_id[s.job], s.ideal, s.cost) for s in admitted]
     parts = [

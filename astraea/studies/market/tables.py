@@ -10,6 +10,8 @@ Every table takes the name of a trace (as `traces.named.named_trace`) and a scal
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from typing import Any, Final, NamedTuple
@@ -51,14 +53,28 @@ class MarketScale(NamedTuple):
 _PAPER: Final = MarketScale(5, (200, 400, 600, 800), (60, 100, 140), (600, 100), (5, 8, 11, 14),
                             (60, 80, 100, 120, 140), (5, 10, 15), (5, 25, 45), 1000)  # fmt: skip
 MARKET_SCALES: Final = {
-    "small": MarketScale(2, (30, 60), (10, 20), (60, 20), (5, 14), (80, 100, 120), (3, 6), (2, 5), 40),
+    "small": MarketScale(2, (30, 60), (15, 20), (60, 20), (5, 14), (80, 100, 120), (3, 6), (2, 5), 40),
     "paper": _PAPER,
     "full": _PAPER._replace(trials=20, instances=5000),
 }
 
 
+USUAL: Final = "D as requested, 8 GPUs"
+DRAWN: Final = "D drawn, 8 GPUs"
+THETA_OF_44: Final = "theta of §4.4"
+SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
+    USUAL: {},
+    THETA_OF_44: {},
+    "2 or 8 GPUs": {"mixed": True},
+    DRAWN: {"chunks": "drawn"},
+    "D drawn, 2 or 8 GPUs": {"chunks": "drawn", "mixed": True},
+    "b_w 100 Mbit/s": {"bandwidth": 100.0},
+}
+"""Name -> what of the market is otherwise: parameters of `sample_market`, and b_w if not drawn [Mbit/s]."""
+
+
 class Point(NamedTuple):
-    """One plan: who makes it of which market; `percent` is that of `runs.planner`."""
+    """One plan: who makes it of which market; `setting` of `SETTINGS`, `percent` is that of `runs.planner`."""
 
     scheduler: str
     jobs: int
@@ -66,6 +82,7 @@ class Point(NamedTuple):
     tenants: int = 14
     utility: Utility = "linear"
     percent: int = 0
+    setting: str = USUAL
 
 
 def points(size: MarketScale) -> dict[str, list[Point]]:
@@ -78,7 +95,13 @@ def points(size: MarketScale) -> dict[str, list[Point]]:
             for utility in ("linear", "convex")
             for scheduler in (*SCHEDULERS, *((LEMMA,) if at == size.usual else ()))
         ],
-        "Figs 7 and 13": [Point(scheduler, *size.usual) for scheduler in SCHEDULERS],
+        "Fig 7": [Point(scheduler, *size.usual) for scheduler in SCHEDULERS],
+        "Fig 13": [Point(scheduler, *size.usual, setting=s) for s in (USUAL, DRAWN) for scheduler in _who(s)],
+        "settings": [
+            Point(scheduler, *size.usual, percent=100 * (s == THETA_OF_44), setting=s)
+            for s in SETTINGS
+            for scheduler in _who(s)
+        ],
         "Fig 9": [Point(ours, *at) for at in at_all],
         "Fig 11": [
             Point(ours, n, size.usual[1], percent=p) for n in (size.jobs[0], size.jobs[-1]) for p in size.percents
@@ -88,13 +111,18 @@ def points(size: MarketScale) -> dict[str, list[Point]]:
     }
 
 
+def _who(setting: str) -> tuple[str, ...]:
+    """Schedulers that are shown in a setting: drawn chunks are too much for private clusters, for billions of hours."""
+    return SCHEDULERS[:3] if SETTINGS[setting].get("chunks") == "drawn" else SCHEDULERS
+
+
 def plans(trace: str, scale: str, *figures: str) -> Grid:
     """The plans of some figures; columns of `Point`, trial."""
     size = at_scale(MARKET_SCALES, scale)
     calls = []
     for p in (p for figure in figures for p in points(size)[figure]):
         for trial in range(size.trials):
-            market = market_of(trace, scale, trial, p.jobs, p.servers, p.tenants, p.utility)
+            market = market_of(trace, scale, trial, p.jobs, p.servers, p.tenants, p.utility, p.setting)
             columns = {**p._asdict(), "trial": trial}
             calls.append(Call(plan_numbers, (market, p.scheduler, p.percent), columns, ("market",), (market,)))
     return Grid.of((call, call.columns) for call in calls)
@@ -125,11 +153,21 @@ def market_grid(trace: str = "philly", scale: str = "paper") -> Grid:
 
 @lru_cache(maxsize=256)
 def market_of(
-    trace: str, scale: str, trial: int, jobs: int, servers: int, tenants: int = 14, utility: Utility = "linear"
+    trace: str,
+    scale: str,
+    trial: int,
+    jobs: int,
+    servers: int,
+    tenants: int = 14,
+    utility: Utility = "linear",
+    setting: str = USUAL,
 ) -> Market:
-    """A market drawn from a trace, with D_j as requested."""
-    size = {"jobs": jobs, "servers": servers, "tenants": tenants}
-    return sample_market(load_workload(trace, scale)[0], **size, utility=utility, seed=trial, chunks="requested")
+    """A market drawn from a trace, by default with D_j as requested."""
+    given: dict[str, Any] = {"jobs": jobs, "servers": servers, "tenants": tenants, "chunks": "requested"}
+    given |= SETTINGS[setting]
+    bandwidth = given.pop("bandwidth", None)
+    market = sample_market(load_workload(trace, scale)[0], **given, utility=utility, seed=trial)
+    return replace(market, worker_bandwidth=bandwidth) if bandwidth else market
 
 
 def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -137,8 +175,8 @@ def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns varied (jobs, servers), value, utility, scheduler, trial, revenue, revenue_per_job, makespan
-    [s], shared, seconds_per_job [s]
+    DataFrame, columns varied (jobs, servers), value, utility, scheduler, trial, revenue, ideal_revenue,
+    floored_revenue, revenue_per_job, makespan [s], shared, seconds_per_job [s]
         As of `runs.plan_numbers`.
     """
     found = plans(trace, scale, "Fig 4").table(_once).astype({"shared": np.int64})
@@ -147,7 +185,8 @@ def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
         for varied, n, at in at_scale(MARKET_SCALES, scale).axes
     ]
     columns = ["varied", "value", "utility", "scheduler", "trial"]
-    columns += ["revenue", "revenue_per_job", "makespan", "shared", "seconds_per_job"]
+    columns += ["revenue", "ideal_revenue", "floored_revenue", "revenue_per_job"]
+    columns += ["makespan", "shared", "seconds_per_job"]
     return pd.concat(parts, ignore_index=True)[columns]
 
 
@@ -165,7 +204,7 @@ def ratio_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 def fairness_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Figs 7 and 8: `metrics.revenue_fairness` of every tenant; columns scheduler, trial, tenant, alpha."""
-    return _each(trace, scale, "Figs 7 and 13", "tenant", "alpha").astype({"tenant": np.int64})
+    return _each(trace, scale, "Fig 7", "tenant", "alpha").astype({"tenant": np.int64})
 
 
 def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -176,8 +215,8 @@ def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 11: revenue with maximal prices that are wrong by some percent.
 
-    The actual value is that of §4.4 (`feasible_theta`) with lambda 1, since prices up to 0.02 make no difference, and
-    the percentage is that of the price theta - 1. Moderate and high load are the fewest and the most jobs of Fig 4.
+    The actual value is that of §4.4 (`feasible_theta`) with lambda 1, and the percentage is that of the price
+    theta - 1. Moderate and high load are the fewest and the most jobs of Fig 4.
 
     Returns
     -------
@@ -202,14 +241,16 @@ def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFra
 
     Returns
     -------
-    DataFrame, columns scheduler, trial, hour, utilization
-        0 after a scheduler's makespan; what BatchSche has after the last of the others is left out.
+    DataFrame, columns setting (`USUAL`, `DRAWN`), scheduler, trial, hour, utilization
+        0 after a scheduler's makespan. What is left after the last of those that share has ended with D_j as requested
+        is left out: most of what BatchSche has, and, with D_j drawn, of what the others have.
     """
-    found = _each(trace, scale, "Figs 7 and 13", "hour", "utilization").astype({"hour": np.int64})
-    last = int(found.loc[found["scheduler"] != "batch-sche", "hour"].max())
-    keys = ["scheduler", "trial"]
+    found = plans(trace, scale, "Fig 13").table(lambda numbers: numbers[["hour", "utilization"]].dropna())
+    sharing = (found["scheduler"] != "batch-sche") & (found["setting"] == USUAL)
+    last = int(found.loc[sharing, "hour"].max())
+    keys = ["setting", "scheduler", "trial"]
     every = found[keys].drop_duplicates().merge(pd.DataFrame({"hour": range(1, last + 1)}), how="cross")
-    return every.merge(found, how="left").fillna({"utilization": 0.0})
+    return every.merge(found[[*keys, "hour", "utilization"]], how="left").fillna({"utilization": 0.0})
 
 
 def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
@@ -231,16 +272,18 @@ def properties_table(scale: str = "paper") -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns property, instances, violations, counter_example
-        Markets tried, those in which the property fails, and the first of those with fewest jobs and tenants, in words.
+    DataFrame, columns property, instances, violations, repaired, counter_example
+        Markets tried, those in which the property fails, those in which it fails without prices in the own share, and
+        the first of the former with fewest jobs and tenants, in words.
     """
     instances = at_scale(MARKET_SCALES, scale).instances
     found = property_searches(scale).table(lambda table: table).sort_values(["jobs", "tenants", "seed"])
     rows = []
     for name in PROPERTIES:
-        words = [*found.loc[found["property"] == name, "counter_example"]]
-        rows.append((name, instances, len(words), words[0] if words else ""))
-    return pd.DataFrame(rows, columns=["property", "instances", "violations", "counter_example"])
+        mine = found[found["property"] == name]
+        words = [*mine.loc[mine["is_own_priced"], "counter_example"]]
+        rows.append((name, instances, len(words), len(mine) - len(words), words[0] if words else ""))
+    return pd.DataFrame(rows, columns=["property", "instances", "violations", "repaired", "counter_example"])
 
 
 def _each(trace: str, scale: str, figure: str, item: str, *quantities: str) -> pd.DataFrame:

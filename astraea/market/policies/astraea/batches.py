@@ -38,7 +38,13 @@ def rounds_needed(demands: Iterable[Demand], theta: tuple[float, float]) -> int:
     return math.ceil(math.log(revenue.sum() / revenue.min()) / -math.log1p(-1.0 / sigma)) + 1
 
 
-def astraea_market(market: Market, *, theta: tuple[float, float] | None = None, rounds: int | None = None) -> Plan:
+def astraea_market(
+    market: Market,
+    *,
+    theta: tuple[float, float] | None = None,
+    rounds: int | None = None,
+    is_own_priced: bool = True,
+) -> Plan:
     """Schedules and payments of the paper's algorithm.
 
     Interval l = 1, 2, ... takes the jobs that arrived by tau_l = 2**l and are still waiting, and runs those it admits
@@ -54,6 +60,9 @@ def astraea_market(market: Market, *, theta: tuple[float, float] | None = None, 
         theta_w and theta_p, above 1; by default `feasible_theta`.
     rounds : int, optional
         lambda; by default that of Lemma 1, which delays every job to at least 2 lambda.
+    is_own_priced : bool
+        Whether prices decide also which schedule a job takes within its tenant's own share, which it does not pay for
+        (Algorithm 3), or not: then it takes the one that ends first, and hardly anybody loses by sharing (ours).
 
     Raises
     ------
@@ -80,7 +89,7 @@ def astraea_market(market: Market, *, theta: tuple[float, float] | None = None, 
                 f"{jobs.job_id[left[0].job]!r} the first, are left for ({lam * tau}, {2 * lam * tau}]"
             )
         batch = [d for d in left if jobs.arrival[d.job] <= tau]
-        admitted, paid = schedule_batch(market, batch, tau, lam, theta)
+        admitted, paid = schedule_batch(market, batch, tau, lam, theta, is_own_priced)
         schedules += admitted
         income += paid
         done = {s.job for s in admitted}
@@ -89,7 +98,7 @@ def astraea_market(market: Market, *, theta: tuple[float, float] | None = None, 
 
 
 def schedule_batch(
-    market: Market, batch: list[Demand], tau: int, rounds: int, theta: Theta
+    market: Market, batch: list[Demand], tau: int, rounds: int, theta: Theta, is_own_priced: bool = True
 ) -> tuple[list[Schedule], FloatArray]:
     """Schedules in (rounds * tau, 2 rounds * tau] and what each tenant earns from each, shape (U, U).
 
@@ -110,7 +119,7 @@ def schedule_batch(
     for i in range(rounds):
         begin = (rounds + i) * tau
         r = empty_round(market, slots, theta)
-        own = max_ideal_revenue(r, [(d, ideal[d.job]) for d in batch], is_shared=False)
+        own = max_ideal_revenue(r, [(d, ideal[d.job]) for d in batch], is_shared=False, is_priced=is_own_priced)
         done = {s.job for s, _ in own}
         paying = max_ideal_revenue(r, [(d, ideal[d.job]) for d in batch if d.job not in done], is_shared=True)
         unused = r.unused

@@ -83,7 +83,7 @@ def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
 
 
 def max_ideal_revenue(
-    r: Round, jobs: Iterable[tuple[Demand, FloatArray]], is_shared: bool
+    r: Round, jobs: Iterable[tuple[Demand, FloatArray]], is_shared: bool, is_priced: bool = True
 ) -> list[tuple[Schedule, FloatArray]]:
     """Jobs that are admitted, in the order given: by arrival, then by name.
 
@@ -94,6 +94,8 @@ def max_ideal_revenue(
     is_shared : bool
         Whether jobs may use what all tenants leave unused, instead of their tenant's own share. With a_w(t) = 0,
         max{q - used, a_w(t)} of lines 4 and 8 is the own share; afterwards a_w(t) is never the smaller of the two.
+    is_priced : bool
+        Whether the choice among schedules goes by the posted prices, or by ideal revenue alone.
 
     Returns
     -------
@@ -102,9 +104,10 @@ def max_ideal_revenue(
         each slot; what lies within the own share is free (§3.2).
     """
     out = []
+    seen = r if is_priced else r._replace(sums=np.zeros_like(r.sums))
     for d, ideal in jobs:
         whose = r.everyone if is_shared else d.tenant
-        c = best_schedule(r, whose, ideal, d)
+        c = best_schedule(seen, whose, ideal, d)
         if c.server == NOWHERE:
             continue
         workers = spread(r, c.start, c.end, c.workers, c.server, c.is_central)
