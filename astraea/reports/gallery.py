@@ -13,7 +13,15 @@ import pandas as pd
 
 import astraea
 from astraea.core.files import project_root, write_atomically
-from astraea.reports.claims.evaluate import GIVEN, between_readings, counts, evaluate, read_claims, with_reasons
+from astraea.reports.claims.evaluate import (
+    GIVEN,
+    STATEMENTS,
+    between_readings,
+    counts,
+    evaluate,
+    read_claims,
+    with_reasons,
+)
 from astraea.studies.scales import seeds
 from astraea.studies.ye2022.readings import READINGS
 from astraea.traces.synthetic import SYNTHETIC
@@ -143,6 +151,7 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
 def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
     """Draw every value that a paper gives with ours, over the published one, both readings; None if there is none."""
     values = read_claims().query("relation == '='").set_index("id")["value"].astype(float)
+    values = values[[id for id in values.index if id in STATEMENTS and not STATEMENTS[id].has_many]]
     mine = claims[claims["id"].isin(values.index) & (claims["measured"] != "") & ~claims["id"].str.startswith(GIVEN)]
     ours = mine["measured"].str.extract(r"^([\d.]+)")[0].astype(float)
     ratio = ours / mine["id"].map(values).astype(float)
@@ -217,11 +226,11 @@ def _provenance(folder: Path, scale: str) -> str:
         f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{scale}`: seeds 0, 1, "
         f"... of the synthetic traces, {numbers}; one run of a real one."
     )
-    traces = {path.stem.partition("_")[2] for path in folder.glob("fig01_*.csv")}
+    traces = {path.stem.partition("_")[2] for path in folder.glob("fig13_*.csv")}
     real = sorted(traces - set(SYNTHETIC))
     if not real or len(real) == len(traces):
         return text
-    return (  # their files were put there by hand
-        f"{text} Of {' and '.join(real)}, a real workload, the figures are copies of what `make figures TRACE=` made "
-        "of it; its rows are measured on them like all others."
+    return (
+        f"{text} The figures of {' and '.join(real)}, {'a real workload' if len(real) == 1 else 'real workloads'}, are made "
+        "by `make real`, or put there by hand; beside them stands what the first were made from."
     )

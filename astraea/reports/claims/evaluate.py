@@ -53,10 +53,15 @@ RULES: Final[dict[str, Callable[..., Judged]]] = {
 class Statement(NamedTuple):
     """How a statement is checked: the rule, the rows of which table, and on which trace, if not on each there is."""
 
-    judge: Callable[[Source], Judged]
+    judge: partial[Judged]
     table: str
     on: str
     where: Mapping[str, Any]
+
+    @property
+    def has_many(self) -> bool:
+        """Whether it is about several printed values at once."""
+        return self.judge.func is rules.printed_values
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
