@@ -231,6 +231,6 @@ def _provenance(folder: Path, scale: str) -> str:
     if not real or len(real) == len(traces):
         return text
     return (
-        f"{text} The figures of {' and '.join(real)}, {'a real workload' if len(real) == 1 else 'real workloads'}, are made "
-        "by `make real`, or put there by hand; beside them stands what the first were made from."
+        f"{text} The figures of {' and '.join(real)}, {'a real workload' if len(real) == 1 else 'real workloads'}, "
+        "are made by `make real`, or put there by hand; beside them stands what the first were made from."
     )
