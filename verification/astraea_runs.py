@@ -178,7 +178,8 @@ def released_rho(trace: Trace, result: Result, tick: float) -> FloatArray:
     """Fairness of each job as the released simulator counts it when the job has given its GPUs back."""
     assert result.grants is not None
     left = result.grants.groupby("job_id")["end"].max().loc[result.jobs["job_id"]].to_numpy()
-    return in_whole_rounds(trace, result.jobs, left, result.gpus, tick)["rho_job"].to_numpy(dtype=np.float64)
+    run = trace._take(np.flatnonzero(np.isin(trace.job_id, result.jobs["job_id"])))  # without those set aside
+    return in_whole_rounds(run, result.jobs, left, result.gpus, tick)["rho_job"].to_numpy(dtype=np.float64)
 
 
 def summarize(jobs: pd.DataFrame) -> dict[str, Any]:
