@@ -152,7 +152,9 @@ def test_a_real_interrupt_ends_in_one_sentence(tiny: Path) -> None:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     printed, err = process.communicate(timeout=60)
-    assert (process.returncode, printed, err) == (130, "", "astraea: interrupted; nothing was left half written\n")
+    # joblib's own tracker may say, after us, that it cleaned up a semaphore of a worker that was just being started
+    said = [line for line in err.splitlines() if "resource_tracker" not in line and "warnings.warn" not in line]
+    assert (process.returncode, printed, said) == (130, "", ["astraea: interrupted; nothing was left half written"])
     assert not out.exists()
     kept = list(cache.iterdir())
     assert len(kept) >= 5
