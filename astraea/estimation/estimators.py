@@ -74,7 +74,7 @@ def estimate(trace: Trace, name: str = "oracle", error: float = 0.0, seed: int =
     if name == "oracle":
         return Estimates(trace.duration, np.zeros(len(trace)), np.zeros(len(trace)))
     past, further = "" if trace.history is None else trace.history.digest, further_digest(trace)
-    model = _kept(_fitted, (name, past, further, trace.span), lambda: LEARNED[name](trace))
+    model = _kept(_fitted, (name, past, further), lambda: LEARNED[name](trace))
     return _kept(_estimated, (name, trace.digest, further), lambda: model.predict(trace))
 
 

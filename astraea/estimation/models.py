@@ -3,9 +3,9 @@
 A job of `Trace.history` counts from its end on: its submission plus its queueing delay, where that is known, plus its
 duration. Of jobs that come only what is known at their submission is read: tenant, user, demand, and the time.
 
-All estimates are made at second 0, so by the time a job comes they are up to a whole trace old. To learn how far such
-estimates are off, each job of the history is treated alike: it is seen from a moment before its submission, as long
-before as the jobs of the trace come after second 0 (spread evenly; at most half of the history).
+All estimates are made at second 0, and are old by the time a job comes. To learn how far such estimates are off, each
+job of the history is treated alike: it is seen from a moment before its submission, up to half of the history's length
+before (spread evenly). How long the trace will last is not known at its second 0, so nothing depends on that.
 Jobs that were still running at second 0 are unknown to a scheduler too: the long ones among the last are missing.
 
 The band of the gradient boosting is conformal [Romano2019]: models of the first three quarters of the history tell by
@@ -90,7 +90,7 @@ class Past:
             self.origin, self.start = history.origin, (trace.origin - history.origin).total_seconds()
         jobs = _known_at_submission(history)
         jobs["end"] = history.submit_time + np.nan_to_num(history.queueing_delay) + history.duration
-        age = min(trace.span, (self.start - float(history.submit_time[0])) / 2)
+        age = (self.start - float(history.submit_time[0])) / 2
         jobs["seen_from"] = jobs["submit_time"] - age * (np.arange(len(jobs)) * _GOLDEN % 1)
         ended = (jobs["end"] < self.start).to_numpy()
         if not ended.any():

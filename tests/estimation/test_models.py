@@ -105,11 +105,22 @@ def test_statistics_of_the_past_are_those_of_plain_loops() -> None:
 
 def test_history_is_seen_from_before_its_submission() -> None:
     trace = busy()
-    jobs = Past(trace, "history").jobs
-    age = jobs["submit_time"] - jobs["seen_from"]
+    past = Past(trace, "history")
+    age = past.jobs["submit_time"] - past.jobs["seen_from"]
+    assert trace.history is not None
+    half = (past.start - trace.history.submit_time[0]) / 2
     assert age.min() == 0
-    assert (age <= trace.span).all()
-    assert age.mean() == pytest.approx(trace.span / 2, rel=0.02)
+    assert (age <= half).all()
+    assert age.mean() == pytest.approx(half / 2, rel=0.02)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_how_long_the_trace_will_last_is_not_known(name: str) -> None:
+    trace = busy()
+    first = trace.head(20)
+    whole, short = (LEARNED[name](t).predict(first) for t in (trace, first))
+    np.testing.assert_array_equal(whole.median, short.median)
+    np.testing.assert_array_equal(whole.spread_above, short.spread_above)
 
 
 @pytest.mark.parametrize("name", LEARNED)
