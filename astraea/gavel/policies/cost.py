@@ -51,15 +51,14 @@ def cheapest(program: Program, *, slo: bool = False) -> Allocation:
         priced = dict(zip(problem.types, problem.cost.tolist(), strict=True))
         raise InputError(f"{program.policy}: the price of every accelerator type must be above 0 $/h, got {priced}")
     floor = promised(program) * (1 - SLACK) if slo else np.zeros(len(problem.steps))
-    matrix = program.rows.sparse()
-    price = problem.cost @ matrix[len(problem.steps) : program.limits.size]
+    n = len(problem.steps)
+    price = program.rows.worth(np.concatenate([np.zeros(n), problem.cost, np.zeros(n)]))
     # variables y and t; the ratio is that of y / t
     column = np.concatenate([-program.limits, floor / program.fastest])
-    bill = price / problem.cost.max()
-    rows = sparse.block_array([[matrix, column[:, None]], [bill[None, :], None]], format="csc")
+    rows = program.rows.and_one(0, column).over(np.append(price / problem.cost.max(), 0.0))
     total = program.total(np.ones(len(program.jobs)))
     limits = np.append(np.zeros(rows.shape[0] - 1), 1.0)
-    y = program.optimum(np.append(total / total.max(), 0.0), Columns.like(rows), limits, None, DUAL).x
+    y = program.optimum(np.append(total / total.max(), 0.0), rows, limits, None, DUAL).x
     x = program.within(y[:-1] / y[-1])
     ratio = float(total @ x / (price @ x))
     bought = program.throughput @ sparse.diags_array(1 / price)
@@ -77,7 +76,8 @@ def promised(program: Program) -> FloatArray:
     need = np.where(problem.slo > 0, problem.steps / np.maximum(problem.slo, 1e-300), np.inf)
     need = np.where(need <= program.best, need, 0.0)
     late = np.flatnonzero(need > 0)
-    if late.size == 0:
+    wanted = np.bincount(program.speed[late].argmax(axis=1), problem.scale_factor[late], len(problem.workers))
+    if (need <= program.fastest).all() and (wanted <= problem.workers).all():  # all have their fastest type
         return need
     met = sparse.diags_array(1 / need[late]) @ program.throughput.tocsr()[late]
     uses = program.rows.sparse()[: program.limits.size]

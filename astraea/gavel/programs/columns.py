@@ -55,6 +55,14 @@ class Columns(NamedTuple):
         (count, columns), parts = self.shape, _and_one(self.indptr, self.indices, self.data, row, values)
         return Columns((count, columns + 1), *parts)
 
+    def over(self, values: FloatArray) -> Columns:
+        """These columns, with a further row below."""
+        count, columns = self.shape
+        ends = np.arange(columns + 1, dtype=np.int32) + self.indptr
+        last = self.indptr[1:]  # a column ends with its value of the new row
+        indices, data = np.insert(self.indices, last, count), np.insert(self.data, last, values)
+        return Columns((count + 1, columns), ends, indices, data)
+
     def some(self, which: IntArray) -> Columns:
         """Some of the columns."""
         lengths = np.diff(self.indptr)[which]

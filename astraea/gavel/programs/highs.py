@@ -12,7 +12,7 @@ import highspy
 import numpy as np
 import numpy.typing as npt
 
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from astraea.gavel.programs.columns import Columns, times, worth
 
@@ -67,9 +67,15 @@ class Solver:
     the steps. HiGHS has open reports of wrong optima after such starts (ERGO-Code/HiGHS#3194, #3294), so that these
     answers are believed only with a proof: an x within all limits, and prices that are worth no more (weak duality).
     Without one, the program is solved from nothing.
+
+    Attributes
+    ----------
+    pairs : array of int
+        Names of the pairs that had time in the last solution, with which the next program begins.
     """
 
     def __init__(self) -> None:
+        self.pairs: IntArray = np.zeros(0, np.int64)
         self._highs = highspy.Highs()
         for name, value in OPTIONS.items():
             self._highs.setOptionValue(name, value)

@@ -98,7 +98,9 @@ class Program:
         self.pairs = class_pairs(problem, alone, jobs)
         self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
         self.solver = solver or highs.Solver()
-        self._chosen: IntArray = np.zeros(0, np.int64)  # pairs that were worth a variable so far
+        names = problem.job if classes is None else problem.kind
+        self._name = (names[self.pairs.first] << 40) + (names[self.pairs.second] << 8) + self.pairs.type
+        self._chosen: IntArray = np.flatnonzero(np.isin(self._name, self.solver.pairs))  # worth a variable so far
         # where there is throughput: class, variable, of each of its jobs [steps/s]
         self._job, self._variable, self._rate = owner, np.arange(owner.size), speed
         if len(self.pairs.first):
@@ -244,8 +246,8 @@ class Program:
         """Maximize ``objective @ x + worth * y.sum()`` over x and y; y are further columns of `rows`.
 
         Each y is at most `most`. Where there are pairs, many more than can be in any solution, only those are handed to
-        HiGHS that pay at the prices of the GPUs and throughputs found so far, until no pair does: that is an optimum
-        of all.
+        HiGHS that were used a moment ago, or pay at the prices of the GPUs and throughputs found so far, until no other
+        pair does: that is an optimum of all.
 
         Returns
         -------
@@ -282,6 +284,7 @@ class Program:
         x = np.zeros(self.size)
         x[:alone] = found.x[:alone]
         x[alone + chosen] = found.x[size:]
+        self.solver.pairs = self._name[chosen[found.x[size:] > 0]]
         return x, found.x[alone:size], found.price
 
     def optimum(

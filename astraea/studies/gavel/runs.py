@@ -22,9 +22,10 @@ mixed
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
+from math import ceil
 from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -45,8 +46,17 @@ class Load(NamedTuple):
     """The continuous traces of one kind."""
 
     rates: tuple[float, ...]  # of arrival [1/h]
-    jobs: int  # so many must end
-    first: int  # the first of them that is measured
+    before: tuple[int, ...]  # jobs that come before those that are measured, at each rate
+    measured: int  # so many jobs
+
+    @classmethod
+    def after(cls, hours: float, rates: tuple[float, ...], measured: int) -> Load:
+        """Measure the first jobs that come after so many hours [h]."""
+        return cls(rates, tuple(ceil(hours * rate) for rate in rates), measured)
+
+    def fewer(self) -> Load:
+        """Every other rate."""
+        return self._replace(rates=self.rates[1::2], before=self.before[1::2])
 
 
 class Scale(NamedTuple):
@@ -66,19 +76,21 @@ class Scale(NamedTuple):
 
     def fewer(self) -> Scale:
         """Every other rate and one seed, for what the paper has no figure of, or shows at few loads."""
-        single, multiple = (load._replace(rates=load.rates[1::2]) for load in (self.single, self.multiple))
-        return self._replace(single=single, multiple=multiple, seeds=1)
+        return self._replace(single=self.single.fewer(), multiple=self.multiple.fewer(), seeds=1)
 
+
+LONGEST: Final = 167.0
+"""Time that the longest job takes alone [h]."""
 
 GAVEL_SCALES: Final[dict[str, Scale]] = {
-    "small": Scale(9, Load((1.0, 2.0), 60, 20), Load((0.5, 1.0), 60, 20), (15, 30), 1, 40, 60),
-    "paper": Scale(36, Load((2.8, 4.0, 4.8, 5.4, 6.0), 1250, 1000), Load((1.2, 1.8, 2.2, 2.6, 3.0), 700, 500),
-                   (100, 300, 500, 700), 3, 500, 200),
-    "full": Scale(36, Load((0.4, 1.2, 2.0, 2.8, 3.6, 4.4, 5.2, 6.0), 5000, 4000),
-                  Load((0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2), 5000, 4000), (100, 300, 500, 700), 3, 500, 200),
+    "small": Scale(9, Load((1.0, 2.0), (20, 20), 40), Load((0.5, 1.0), (20, 20), 40), (15, 30), 1, 40, 60),
+    "paper": Scale(36, Load.after(LONGEST, (2.8, 4.0, 4.8, 5.4, 6.0), 250),
+                   Load.after(LONGEST, (1.2, 1.8, 2.2, 2.6, 3.0), 200), (100, 300, 500, 700), 3, 500, 200),
+    "full": Scale(36, Load((0.4, 1.2, 2.0, 2.8, 3.6, 4.4, 5.2, 6.0), (4000,) * 8, 1000),
+                  Load((0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2), (4000,) * 8, 1000), (100, 300, 500, 700), 3, 500, 200),
 }  # fmt: skip
-"""At scale ``paper`` the last two rates are more than LAS can serve without knowing types. At every rate jobs are
-measured that come after 167 h, which the longest job takes alone; gangs arrive more slowly, so fewer reach as far."""
+"""At scale ``paper`` the last two rates are more than LAS can serve without knowing types, and jobs are measured from
+the hour on by which every job that came first can have left."""
 
 FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "gavel08": ("continuous-single", ("las", "las-het", "las-het-ss", "gandiva", "allox")),
@@ -111,25 +123,43 @@ def throughputs_of(path: str | Path = "") -> Throughputs:
 
 def workloads(
     size: Scale, throughputs: Throughputs, *, multiple: bool = False, priorities: bool = False
-) -> Iterator[tuple[dict[str, Any], Workload]]:
-    """Draw continuous traces, as `continuous` does: `jobs_per_hour` and `seed` of each, and its jobs.
+) -> Iterator[tuple[dict[str, Any], Workload, int]]:
+    """Draw continuous traces, as `continuous` does: `jobs_per_hour` and `seed` of each, its jobs, how many must end.
 
     Arrivals go on after the last measured job, so that it meets the load of the others.
     """
     load = size.multiple if multiple else size.single
-    for rate in load.rates:
+    for rate, before in zip(load.rates, load.before, strict=True):
         for seed in range(size.seeds):
-            n = load.jobs + load.jobs // 2
-            jobs = continuous(n, rate, throughputs, multiple=multiple, priorities=priorities, seed=seed)
-            yield {"jobs_per_hour": rate, "seed": seed}, jobs
+            until = before + load.measured
+            jobs = continuous(
+                until + until // 2, rate, throughputs, multiple=multiple, priorities=priorities, seed=seed
+            )  # fmt: skip
+            yield {"jobs_per_hour": rate, "seed": seed}, jobs, until
+
+
+Cases = Callable[[Options], Mapping[Any, tuple[Any, ...]]]
+"""The cases of `cells.grid_of`, of the usual options."""
+
+
+def over_load(
+    drawn: Iterable[tuple[dict[str, Any], Workload, int]], cases: Cases, throughputs: Throughputs,
+    workers: tuple[int, ...], column: str = "policy", **same: Any,
+) -> Grid:  # fmt: skip
+    """`cells.grid_of` of what `workloads` draws."""
+    return reduce(add, (
+        grid_of([(row, jobs)], throughputs, workers, cases(Options(until=until)), column, **same)
+        for row, jobs, until in drawn
+    ))  # fmt: skip
 
 
 def load_grid(figure: str, size: Scale, throughputs: Throughputs) -> Grid:
     """Runs of a figure of average JCT over load; columns figure, policy, jobs_per_hour, seed."""
     trace, policies = FIGURES[figure]
     drawn = workloads(size, throughputs, multiple=trace == "continuous-multiple", priorities=figure == "gavel20")
-    cases = {p: (p, Options(until=size.load(trace).jobs)) for p in policies}
-    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, figure=figure)
+    return over_load(
+        drawn, lambda usual: {p: (p, usual) for p in policies}, throughputs, (size.workers,) * 3, figure=figure
+    )
 
 
 def makespan_grid(size: Scale, throughputs: Throughputs) -> Grid:
@@ -152,17 +182,23 @@ def cost_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13a: LAS het. with longer rounds, no overhead, one seed; columns policy, round_length [s], load, seed."""
-    usual = Options(preemption_overhead=0.0, until=size.single.jobs)
-    cases = {length: ("las-het", replace(usual, round_length=length)) for length in ROUNDS}
+
+    def cases(usual: Options) -> dict[float, tuple[Any, ...]]:
+        lengths = ((t, replace(usual, preemption_overhead=0.0, round_length=t)) for t in ROUNDS)
+        return {t: ("las-het", options) for t, options in lengths}
+
     drawn = workloads(size._replace(seeds=1), throughputs)
-    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, "round_length", policy="las-het")
+    return over_load(drawn, cases, throughputs, (size.workers,) * 3, "round_length", policy="las-het")
 
 
 def ideal_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly, one seed; columns as in 13a."""
-    rounds = Options(preemption_overhead=0.0, until=size.single.jobs)
-    cases = {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
-    return grid_of(workloads(size._replace(seeds=1), throughputs), throughputs, (size.workers,) * 3, cases)
+
+    def cases(usual: Options) -> dict[str, tuple[Any, ...]]:
+        rounds = replace(usual, preemption_overhead=0.0)
+        return {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
+
+    return over_load(workloads(size._replace(seeds=1), throughputs), cases, throughputs, (size.workers,) * 3)
 
 
 def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
@@ -171,11 +207,11 @@ def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
     Every other job type is a reference (`estimated`), so that half of the jobs are of types never seen; or all are
     (`estimated-known`).
     """
-    n, factor = size.estimated, 12 / (3 * size.workers)
-    smaller = size._replace(single=Load(tuple(rate * factor for rate in size.single.rates), n, n // 2))
+    n, rates = size.estimated, tuple(rate * 12 / (3 * size.workers) for rate in size.single.rates)
+    smaller = size._replace(single=Load(rates, (n // 2,) * len(rates), n - n // 2))
     kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
     grids = []
-    for row, jobs in workloads(smaller, throughputs):
+    for row, jobs, _ in workloads(smaller, throughputs):
         known, new = (
             Estimator(throughputs, k, fraction=FRACTION, seed=row["seed"]).throughputs() for k in (kinds, kinds[::2])
         )
@@ -190,19 +226,24 @@ def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 def servers_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on servers of several sizes; columns policy, server_gpus, jobs_per_hour, seed."""
+
+    def cases(usual: Options) -> dict[int, tuple[Any, ...]]:
+        return {gpus: ("las-het", replace(usual, server_gpus=gpus)) for gpus in SERVERS}
+
     drawn = workloads(size.fewer(), throughputs, multiple=True)
-    cases = {gpus: ("las-het", Options(until=size.multiple.jobs, server_gpus=gpus)) for gpus in SERVERS}
-    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, "server_gpus", policy="las-het")
+    return over_load(drawn, cases, throughputs, (size.workers,) * 3, "server_gpus", policy="las-het")
 
 
 def mixed_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on the mixed cluster; columns policy, told, jobs_per_hour, seed."""
     workers = (max(size.workers // 2, max(SIZES)),) * 6  # the largest gang must be able to run
-    drawn = workloads(size.fewer(), throughputs, multiple=True)
     told = {name: None if name == "aware" else belief(throughputs, name) for name in TOLD}
-    usual = Options(until=size.multiple.jobs)
-    cases = {name: ("las-het", usual, False, believed) for name, believed in told.items()}
-    return grid_of(drawn, throughputs.by_placement(), workers, cases, "told", policy="las-het")
+
+    def cases(usual: Options) -> dict[str, tuple[Any, ...]]:
+        return {name: ("las-het", usual, False, believed) for name, believed in told.items()}
+
+    drawn = workloads(size.fewer(), throughputs, multiple=True)
+    return over_load(drawn, cases, throughputs.by_placement(), workers, "told", policy="las-het")
 
 
 def belief(throughputs: Throughputs, told: str) -> Throughputs:

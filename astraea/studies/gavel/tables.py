@@ -83,14 +83,14 @@ def bill(result: Result) -> dict[str, Any]:
     return {"cost": float(result.jobs["cost"].sum()), "missed": float((~met).mean())}
 
 
-def load_figures(grid: Grid, first: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a figure of average JCT over load shows; `first` is the first job that is measured.
+def load_figures(grid: Grid, measured: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What a figure of average JCT over load shows; so many of the last jobs are measured.
 
     One row per run; and one row per measured job of the runs with the highest rate of arrival.
     """
-    jobs = grid.table(lambda result: result.jobs.iloc[first:][["jct", "finish_time_fairness"]])
+    jobs = grid.table(lambda result: result.jobs.tail(measured)[["jct", "finish_time_fairness"]])
     high = jobs["jobs_per_hour"] == jobs["jobs_per_hour"].max()
-    return grid.table(lambda result: steady(result.jobs.iloc[first:])), jobs[high]
+    return grid.table(lambda result: steady(result.jobs.tail(measured))), jobs[high]
 
 
 def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequence[str]) -> pd.DataFrame:
@@ -140,10 +140,10 @@ def limits(scale: str, throughputs: Throughputs) -> list[str]:
 def _of_load(what: str, mine: Load, theirs: Load) -> list[tuple[str, Any, Any]]:
     return [
         (f"rates of arrival, {what} [1/h]", mine.rates, theirs.rates),
-        (f"jobs that must end, {what}", mine.jobs, theirs.jobs),
-        (f"jobs that are measured, {what}", mine.jobs - mine.first, theirs.jobs - theirs.first),
+        (f"jobs before those that are measured, {what}", mine.before, theirs.before),
+        (f"jobs that are measured, {what}", mine.measured, theirs.measured),
     ]
 
 
 def _shown(value: int | Sequence[float]) -> str:
-    return f"{value:,}" if isinstance(value, int) else ", ".join(f"{v:g}" for v in value)
+    return f"{value:,}" if isinstance(value, int) else ", ".join(dict.fromkeys(f"{v:g}" for v in value))

@@ -97,7 +97,7 @@ def test_grids():
         assert run.arguments.policy in POLICIES and sum(run.arguments.workers) == 3 * max(size.workers, 16)
         assert (run.arguments.believed is None) == (told == "aware")
     assert len({run.key for run in (*servers.runs, *mixed.runs)}) == n * (len(SERVERS) + len(TOLD))
-    table = mixed.table(lambda result: by_gang(result.jobs.iloc[size.multiple.first :]))
+    table = mixed.table(lambda result: by_gang(result.jobs.tail(size.multiple.measured)))
     assert (table["gang_jct"] > 0).all()
     both = table[["gang_jct", "single_jct"]]
     assert (table["average_jct"].between(both.min(axis=1), both.max(axis=1))).all()
