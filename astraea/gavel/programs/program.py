@@ -98,13 +98,13 @@ class Program:
         self.pairs = class_pairs(problem, alone, jobs)
         self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
         self.solver = solver or highs.Solver()
-        names = problem.job if classes is None else problem.kind
-        self._name = (names[self.pairs.first] << 40) + (names[self.pairs.second] << 8) + self.pairs.type
-        self._chosen: IntArray = np.flatnonzero(np.isin(self._name, self.solver.pairs))  # worth a variable so far
         # where there is throughput: class, variable, of each of its jobs [steps/s]
         self._job, self._variable, self._rate = owner, np.arange(owner.size), speed
         if len(self.pairs.first):
-            a, b, _, together = self.pairs
+            a, b, at_pair, together = self.pairs
+            names = problem.job if classes is None else problem.kind
+            self._name = (names[a] << 40) + (names[b] << 8) + at_pair
+            self._chosen: IntArray = np.flatnonzero(np.isin(self._name, self.solver.pairs))  # worth a variable so far
             own, shared = a == b, owner.size + np.arange(a.size)
             self._job, self._variable = np.concatenate([owner, a, b]), np.append(self._variable, [shared, shared])
             given = (together[:, 0] + own * together[:, 1]) / jobs[a], ~own * together[:, 1] / jobs[b]
