@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
 
 BIN: Final = 600
 """Width of a bin of the arrival intensity [s]."""
@@ -123,23 +124,45 @@ def look_before_submitting(
     """
     time = submit // BIN
     left = np.bincount(time)  # submissions that nobody has taken yet
-    bins, end = np.arange(len(left)), len(left)
-    planned = np.zeros((len(quota), end))
     part = demand / quota[tenant]
     looks = (duration > LONG) | (part > LARGE)
-    for job in np.argsort(np.where(looks, -part * np.sqrt(duration), 0.0), kind="stable")[: np.sum(looks)].tolist():
-        own, gpus, lasts = planned[tenant[job]], demand[job], int(duration[job]) // BIN + 1
-        room = max(FILLED * quota[tenant[job]] - gpus, 0)
+    order = np.argsort(np.where(looks, -part * np.sqrt(duration), 0.0), kind="stable")[: np.sum(looks)]
+    room = np.maximum(FILLED * quota[tenant] - demand, 0.0)  # that others may fill while it runs
+    lasts = duration.astype(np.int64) // BIN + 1
+    _choose(order, tenant, demand, lasts, room, time, left, np.zeros((len(quota), len(left))))
+    time[~looks] = np.repeat(np.arange(len(left)), left)
+    return np.argsort(time, kind="stable")
+
+
+@compiled
+def _choose(
+    order: IntArray, tenant: IntArray, demand: IntArray, lasts: IntArray, room: FloatArray, time: IntArray,
+    left: IntArray, planned: FloatArray,
+) -> None:  # fmt: skip
+    """Find the bin of each job in turn: `time` becomes that, `left` falls, `planned` is what was planned by then."""
+    end = left.shape[0]
+    start = np.empty(end, np.int64)
+    for job in order:
+        own, gpus = planned[tenant[job]], demand[job]
         chosen = begin = time[job]
-        if not left[chosen] or np.any(own[begin : begin + lasts] > room):
-            full = np.concatenate([[0], np.cumsum(own > room)])
-            fits = full[np.minimum(bins + lasts, end)] == full[:-1]
-            start = np.minimum.accumulate(np.where(fits, bins, end)[::-1])[::-1]
-            free = np.flatnonzero(left)  # of these the one with the shortest wait, and of equals the nearest
-            chosen = free[np.argmin((start[free] - free) * end + np.abs(free - chosen))]
+        fits = left[chosen] > 0
+        for b in range(begin, min(begin + lasts[job], end)):
+            fits = fits and own[b] <= room[job]
+        if not fits:
+            full = soonest = end  # from a bin on: the first without room, and the first at which the job has room
+            for b in range(end - 1, -1, -1):
+                if own[b] > room[job]:
+                    full = b
+                if full >= min(b + lasts[job], end):
+                    soonest = b
+                start[b] = soonest
+            wanted, least = chosen, -1
+            for b in range(end):  # the one with the shortest wait, and of equals the nearest
+                cost = (start[b] - b) * end + abs(b - wanted)
+                if left[b] > 0 and (least < 0 or cost < least):
+                    chosen, least = b, cost
             begin = start[chosen]
         left[chosen] -= 1
         time[job] = chosen
-        own[begin : begin + lasts] += gpus
-    time[~looks] = np.repeat(bins, left)
-    return np.argsort(time, kind="stable")
+        for b in range(begin, min(begin + lasts[job], end)):
+            own[b] += gpus
