@@ -46,12 +46,12 @@ class Policy:
         At which rounds its decision could differ from the last one although nothing happened: `AT_EVENTS` at none,
         `WHILE_ONE_FITS` (safe for all that revoke nothing) while a gang that waits is no larger than what is free,
         `WHILE_ONE_WAITS` at every one.
+    synchronous : function of the parameters
+        Whether all leases end together, at multiples of their term; only who is not renewed pays for a checkpoint.
     memory : tuple of two int
         Numbers kept per job and per tenant.
-    at_least : mapping of str to float
-        Smallest value of a parameter where that is not 0.
-    at_most : mapping of str to float
-        Largest value of a parameter where there is one.
+    at_least, at_most : mapping of str to float
+        Smallest value of a parameter where that is not 0, and largest where there is one.
     choices : mapping of str to tuple of str
         Parameters whose values are words; the value is the place of the word, from 0.
     """
@@ -63,6 +63,7 @@ class Policy:
     source: str = ""
     estimates: Callable[[Mapping[str, float]], bool] = lambda _: False
     revisit: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
+    synchronous: Callable[[Mapping[str, float]], bool] = lambda _: False
     memory: tuple[int, int] = (0, 0)
     at_least: Mapping[str, float] = field(default_factory=dict)
     at_most: Mapping[str, float] = field(default_factory=dict)
@@ -128,7 +129,7 @@ def policy(
     needs_estimates : bool, or function of the parameters
         Whether it reads `View.job.estimate`.
     **declared
-        What else it declares: `revisit`, `memory`, `at_least`, `at_most` and `choices` of `Policy`.
+        What else it declares: `revisit`, `synchronous`, `memory`, `at_least`, `at_most` and `choices` of `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
     lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", parameters.__doc__ or "", re.M)) if parameters else {}
@@ -252,9 +253,8 @@ def place_on(s: View, j: int, node: int, gpus: int) -> None:
     Without a choice the engine places the gang.
     """
     if s.clock[0].n_choices < len(s.choices):
-        s.choices[s.clock[0].n_choices].job = j
-        s.choices[s.clock[0].n_choices].node = node
-        s.choices[s.clock[0].n_choices].gpus = gpus
+        choice = s.choices[s.clock[0].n_choices]
+        choice.job, choice.node, choice.gpus = j, node, gpus
         s.clock[0].n_choices += 1
 
 

@@ -92,6 +92,7 @@ def simulate(
         list_removal_flaw=settings.list_removal_flaw,
         checkpoint=settings.checkpoint_overhead,
         restart=settings.restart_overhead,
+        synchronous=policy.synchronous(policy.parameters),
         placement=PLACEMENTS.index(settings.placement),
         seed=int(seed),
         keep_log=keep_log,

@@ -90,6 +90,11 @@ class TestGandivaFairWhereOthersFill(PolicyContract):
     parameters: ClassVar[Mapping[str, float]] = {"others_fill": 1}
 
 
+class TestGandivaFairInCommonQuanta(PolicyContract):
+    name = "gandiva-fair"
+    parameters: ClassVar[Mapping[str, float]] = {"others_fill": 1, "quanta": 1}
+
+
 class TestThemis(PolicyContract):
     name = "themis"
 

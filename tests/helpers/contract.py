@@ -143,7 +143,8 @@ class PolicyContract:
         assert (executed >= least * (1 - 1e-12)).all()
         assert (executed <= most * (1 + 1e-12)).all()
         if not self.revokes:
-            checkpoints, restarts = jobs["leases"] - 1, jobs["preemptions"]
+            restarts = jobs["preemptions"]
+            checkpoints = restarts if self.policy.synchronous(self.policy.parameters) else jobs["leases"] - 1
             charged = checkpoints * settings.checkpoint_overhead + restarts * settings.restart_overhead
             np.testing.assert_allclose(jobs["overhead"], charged)
 

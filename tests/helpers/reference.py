@@ -94,6 +94,7 @@ class Job:
     share: Exact = 0  # min(demand, Eq. 13) now
     count_at_submit: Exact = 0  # what the integral of the number of active jobs was when it came
     promoted_at: Exact = 0  # `held` at its last promotion (Tiresias)
+    first_pass: Exact | None = None  # when it came (Gandiva_fair)
 
     @property
     def active(self) -> bool:
@@ -115,11 +116,18 @@ class Tenant:
     attained: Exact = 0  # Eq. 11
     fair: Exact = 0  # Eq. 9
     share: Exact = 0  # Eq. 8 now
+    # Gandiva_fair: by how much its pass was raised, whether jobs were left waiting; virtual time, GPU-seconds attained
+    # and tickets of its jobs when these last changed
+    raised: Exact = 0
+    left_waiting: bool = False
+    virtual: Exact = 0
+    attained_then: Exact = 0
+    tickets: Exact = 0
 
 
 @dataclass
 class Simulation:
-    """The whole state; policies read it, and write `revoked` (and `promoted_at` of a job)."""
+    """The whole state; policies read it, and write `revoked` (and what they keep of a job or a tenant)."""
 
     jobs: list[Job]
     tenants: list[Tenant]
@@ -129,6 +137,7 @@ class Simulation:
     checkpoint: Exact
     restart: Exact
     placement: str
+    synchronous: bool = False  # leases end together; only those that lose their GPUs pay for a checkpoint
     now: Exact = 0
     active_count: int = 0
     count_integral: Exact = 0  # integral of active_count over [0, now]
@@ -203,7 +212,7 @@ class Simulation:
         job.speed = job.sensitivity if len(job.nodes) > fewest else 1
         job.finish = self.now + job.cold + ratio(job.duration - job.progress, job.speed)
         if self.lease is not None:
-            job.lease_end = self.now + self.lease
+            job.lease_end = self.now + self.lease - (self.now % self.lease if self.synchronous else 0)
             if job.finish > job.lease_end:
                 job.finish = None
         if job.first_start is None:
@@ -212,11 +221,18 @@ class Simulation:
         self.grants.append(Grant(Fraction(self.now), job.index, renewed, job.nodes))
 
     def end_lease(self, job: Job) -> None:
-        """Checkpoint: the job keeps its GPUs until the round has decided."""
+        """The lease is over: the job keeps its GPUs until the round has decided."""
         job.held += job.lease_end - job.lease_start
-        job.progress += job.speed * (job.lease_end - job.lease_start - job.cold - self.checkpoint)
-        job.overhead += self.checkpoint
+        job.progress += job.speed * (job.lease_end - job.lease_start - job.cold)
+        if not self.synchronous:
+            self.save(job)
         job.status = "asking"
+
+    def save(self, job: Job) -> None:
+        """Charge a checkpoint at the end of the lease; it costs no more than the lease."""
+        cost = min(self.checkpoint, job.lease_end - job.lease_start)
+        job.progress -= job.speed * cost
+        job.overhead += cost
 
     def release(self, job: Job) -> None:
         """Give the GPUs back; time under a lease that is cut short counts as held."""
@@ -230,6 +246,8 @@ class Simulation:
         """Take the GPUs of a job that was not renewed, or of a revoked one, which loses what it did in this lease."""
         if job.status == "running":
             job.overhead += self.now - job.lease_start - job.cold
+        elif self.synchronous:
+            self.save(job)
         self.release(job)
         job.preemptions += 1
         job.status, job.waiting_since = "pending", self.now
@@ -487,6 +505,63 @@ def allox(s: Simulation, alpha: float = 0.3) -> list[Job]:
             part *= 2
 
 
+def gandiva_fair(s: Simulation, others_fill: bool = False, quanta: bool = False) -> list[Job]:
+    """Stride among tenants, then among the jobs of one; inside a quantum new jobs only."""
+    assert s.lease is not None
+    term = s.lease
+    if not s.candidates:
+        return []
+    part = 1 - ratio(s.now % term, term) if quanta else 1
+    queue = {t: [job for job in s.candidates if job.tenant == t] for t in range(len(s.tenants))}
+    passes = {}
+    for t, tenant in enumerate(s.tenants):
+        running = [job for job in s.jobs if job.status == "running" and job.tenant == t]
+        given = tenant.attained + sum(job.demand * (job.lease_end - s.now) for job in running)
+        passes[t] = ratio(given, tenant.quota * term) + tenant.raised
+    kept = [passes[t] for t, tenant in enumerate(s.tenants) if tenant.left_waiting]
+    least = (min(kept) if kept else max(passes.values())) - 1
+    for t, tenant in enumerate(s.tenants):
+        if queue[t] and not tenant.left_waiting and passes[t] < least:
+            tenant.raised += least - passes[t]
+            passes[t] = least
+        virtual = tenant.virtual
+        if tenant.tickets:
+            virtual += ratio(tenant.attained - tenant.attained_then, tenant.tickets * term)
+        for job in queue[t]:
+            if job.first_pass is None:
+                job.first_pass = virtual
+        tickets = sum(job.weight for job in s.jobs if job.tenant == t and job.active)
+        if tickets != tenant.tickets:
+            tenant.virtual, tenant.attained_then, tenant.tickets = virtual, tenant.attained, tickets
+
+    def job_order(job: Job) -> tuple[int, int]:
+        assert job.first_pass is not None
+        return key(job.first_pass + ratio(job.attained, job.weight * term)), job.index
+
+    picks: list[Job] = []
+    free = s.free
+    served = {t for t in queue if queue[t]}
+    while served and any(job.demand <= free for jobs in queue.values() for job in jobs):
+        t = min(served, key=lambda t: (key(passes[t]), t))
+        jobs = [job for job in queue[t] if part == 1 or job.leases == 0]
+        jobs = [job for job in jobs if job.demand <= free or not others_fill]
+        job = min(jobs, key=job_order, default=None)
+        if job is None:
+            served.remove(t)
+            continue
+        if job.demand > free:
+            break  # GPUs are kept for it
+        picks.append(job)
+        free -= job.demand
+        queue[t].remove(job)
+        passes[t] += ratio(part * job.demand, s.tenants[t].quota)
+        if not queue[t]:
+            served.remove(t)
+    for t, tenant in enumerate(s.tenants):
+        tenant.left_waiting = bool(queue[t])
+    return picks
+
+
 POLICIES: dict[str, Callable[..., list[Job]]] = {
     "fifo": fifo,
     "yarn-cs": yarn_cs,
@@ -495,6 +570,7 @@ POLICIES: dict[str, Callable[..., list[Job]]] = {
     "max-min": max_min,
     "finish-time-fairness": finish_time_fairness,
     "allox": allox,
+    "gandiva-fair": gandiva_fair,
 }
 WITHOUT_PREEMPTION = ("fifo", "yarn-cs", "allox")
 
@@ -537,6 +613,7 @@ def simulate(
     s = Simulation(
         [make_job(index, spec) for index, spec in enumerate(jobs)],
         tenants, gpus_per_node, [gpus_per_node] * nodes, lease, checkpoint, restart, placement,
+        synchronous=policy == "gandiva-fair" and bool((params or {}).get("quanta")),
     )  # fmt: skip
     for job in s.jobs:
         if job.demand > gpus or job.demand > math.floor(tenants[job.tenant].quota):

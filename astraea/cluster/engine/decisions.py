@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from astraea.cluster.engine import placement
-from astraea.cluster.engine.leases import lose, revoke_lease, start_lease
+from astraea.cluster.engine.leases import revoke_lease, start_lease, stop
 from astraea.cluster.engine.queues import dequeue, put
 from astraea.cluster.engine.state import EXPIRED, PENDING, RUNNING, Private, View
 from astraea.core.compilation import inlined
@@ -90,7 +90,7 @@ def apply(s: View, x: Private) -> bool:
     for k in range(s.clock[0].n_expired):
         j = s.expired[k]
         if not s.job[j].decided:
-            lose(s, x, j, time)
+            stop(s, x, j, time)
     choice, n_started = 0, 0
     for k in range(s.clock[0].n_granted):
         j = s.granted[k]

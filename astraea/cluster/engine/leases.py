@@ -24,6 +24,15 @@ def arrive(s: View, x: Private, j: int, time: float) -> None:
 
 
 @inlined
+def end_of_leases(s: View, x: Private) -> float:
+    """When leases that are granted at this round end [s]."""
+    term, now = x.engine[0].lease_rounds, x.engine[0].round_number
+    if term == 0:
+        return np.inf
+    return (now + term - (now % term if x.engine[0].synchronous else 0)) * s.clock[0].interval
+
+
+@inlined
 def finish_time(s: View, x: Private, j: int) -> float:
     """When job `j` ends if its lease lasts long enough [s]."""
     restart = x.engine[0].restart if x.job[j].cold else 0.0
@@ -68,10 +77,14 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
 
 @inlined
 def end_lease(s: View, x: Private, j: int, time: float) -> None:
-    """The lease of job `j` is over: its state is saved, it asks for renewal (`decisions.apply`), still on its GPUs."""
+    """The lease of job `j` is over: its state is saved, it asks for renewal (`decisions.apply`), still on its GPUs.
+
+    Of a synchronous policy, `stop` charges the checkpoint, once it is known that the job is not renewed.
+    """
     charge(s, x, j, time, time)
     x.job[j].unsaved = s.job[j].spared
-    overhead = (0.0 if x.job[j].unsaved else x.engine[0].checkpoint) + (x.engine[0].restart if x.job[j].cold else 0.0)
+    spared = x.job[j].unsaved or x.engine[0].synchronous
+    overhead = (0.0 if spared else x.engine[0].checkpoint) + (x.engine[0].restart if x.job[j].cold else 0.0)
     x.job[j].overhead += overhead
     s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
     expect(s, j)
@@ -79,6 +92,17 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
     put(s.expired, s.clock[0].n_expired, j)
     s.clock[0].n_expired += 1
     s.clock[0].free += s.job[j].demand
+
+
+@inlined
+def stop(s: View, x: Private, j: int, time: float) -> None:
+    """Job `j`, whose lease has ended, is not renewed."""
+    if x.engine[0].synchronous:
+        overhead = min(x.engine[0].checkpoint, time - s.job[j].lease_start)  # what it had saved before is not lost
+        x.job[j].overhead += overhead
+        s.job[j].progress -= overhead * x.job[j].speed
+        expect(s, j)
+    lose(s, x, j, time)
 
 
 @inlined
@@ -108,15 +132,13 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].lease_start = time
     s.job[j].launch = s.clock[0].n_launched
     s.clock[0].n_launched += 1
-    x.job[j].lease_end = np.inf
-    if x.engine[0].lease_rounds > 0:
-        x.job[j].lease_end = (x.engine[0].round_number + x.engine[0].lease_rounds) * s.clock[0].interval
+    s.job[j].lease_end = s.clock[0].lease_end
     s.job[j].status = RUNNING
     s.running[s.clock[0].n_running] = j
     s.job[j].running_position = s.clock[0].n_running
     s.clock[0].n_running += 1
     accounting.change_held(s, s.job[j].tenant, s.job[j].demand, time)
-    push_event(x, j, min(finish_time(s, x, j), x.job[j].lease_end))
+    push_event(x, j, min(finish_time(s, x, j), s.job[j].lease_end))
 
 
 @inlined

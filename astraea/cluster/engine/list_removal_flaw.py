@@ -30,11 +30,11 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
         j = s.expired[k]
         if is_removed and is_next_in_launch_order(s, s.expired[k - 1], j):
             late = (x.engine[0].round_number + 1) * s.clock[0].interval
-            x.job[j].lease_end = max(x.job[j].lease_end, late)
+            s.job[j].lease_end = max(s.job[j].lease_end, late)
             push_event(x, j, late)
             is_removed = False
         else:
-            time = min(finish_time(s, x, j), x.job[j].lease_end)
+            time = min(finish_time(s, x, j), s.job[j].lease_end)
             was_passed_over = time <= (x.engine[0].round_number - 1) * s.clock[0].interval
             push_event(x, j, round_time if was_passed_over else time)
             is_removed = True

@@ -48,6 +48,7 @@ def run(view: View, private: Private, select: Any) -> int:
             return FULL
         x.engine[0].round_number = number
         advance(s, x, round_time)
+        s.clock[0].lease_end = leases.end_of_leases(s, x)
         if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
             select(s)
             if not decisions.are_valid(s, x):
@@ -125,7 +126,7 @@ def advance(s: View, x: Private, round_time: float) -> None:
             j = x.heap[0].job
             queues.remove_event(x, j)
             # also a job that finishes in the very second in which its lease ends
-            if time < x.job[j].lease_end or leases.finish_time(s, x, j) <= x.job[j].lease_end:
+            if time < s.job[j].lease_end or leases.finish_time(s, x, j) <= s.job[j].lease_end:
                 leases.complete(s, x, j, time)
             else:
                 leases.end_lease(s, x, j, time)

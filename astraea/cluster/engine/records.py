@@ -18,6 +18,7 @@ def record(*fields: tuple[str, type]) -> np.dtype[Any]:
 CLOCK: Final = record(
     ("now", float),  # time of this round [s]
     ("interval", float),  # between rounds [s]
+    ("lease_end", float),  # of leases that are granted at this round [s]; infinite if the policy does not preempt
     ("free", int),  # GPUs that are not under a running lease and not granted in this round [GPU]
     ("gpus", int),  # GPUs of the cluster [GPU]
     ("active_jobs", float),  # submitted and not ended
@@ -54,7 +55,8 @@ JOB: Final = record(
     ("progress", float),  # service done up to the last checkpoint [s]
     ("leases", int),  # granted so far
     ("streak", int),  # leases since the last (re)start; 1 is a lease that was no renewal
-    ("lease_start", float),  # when the running lease was granted [s]
+    ("lease_start", float),  # when the running lease was granted [s] ...
+    ("lease_end", float),  # ... and when it ends, unless the job does before [s]
     ("launch", int),  # its number among all leases, in the order in which they were granted
     ("waiting_since", float),  # submission, or when the job last lost its GPUs [s]
     ("fair_class", int),  # its record in `View.share`
@@ -107,6 +109,7 @@ ENGINE: Final = record(
     ("lease_rounds", int),  # length of a lease in rounds; 0 if the policy does not preempt
     ("checkpoint", float),  # [s]
     ("restart", float),  # [s]
+    ("synchronous", bool),  # see `Policy.synchronous`
     ("placement", int),
     ("keep_log", bool),
     ("list_removal_flaw", bool),  # see `engine.list_removal_flaw`
@@ -128,7 +131,6 @@ PRIVATE_JOB: Final = record(
     ("duration", float),  # [s]
     ("sensitivity", float),
     ("speed", float),  # in the running lease
-    ("lease_end", float),  # [s]
     ("cold", bool),  # whether the running lease began with a restart
     ("unsaved", bool),  # whether its last lease ended without a checkpoint
     ("first_start", float),  # [s], NaN before

@@ -5,10 +5,15 @@ GPU-time over tickets, and the smallest pass goes next: first among tenants, the
 pass of a tenant counts leases in full when they are given; what a job that ends early did not use is given back.
 
 A gang that does not fit keeps its pass. The original lets others fill the GPUs of this quantum; at the next one, when
-all jobs stop together, the gang is first. Here leases end one by one and the gaps would never add up, so GPUs are kept
-for the gang that is first, until enough leases have ended: of two tenants that always have jobs waiting, none gets
-ahead by more than one gang's lease. With `others_fill` the next by pass that fits takes them, first of its own tenant,
-as in the original, and large gangs wait for chance.
+all jobs stop together, the gang is first. By default leases end one by one here and the gaps would never add up, so
+GPUs are kept for the gang that is first, until enough leases have ended: of two tenants that always have jobs waiting,
+none gets ahead by more than one gang's lease. With `others_fill` the next by pass that fits takes them, first of its
+own tenant, and large gangs wait for chance.
+
+With `quanta=common` all jobs stop together, as in the original: leases end at the multiples of their term. All GPUs
+are free then, the gang that is first starts, and with `others_fill` the next by pass take what it leaves. A job that
+goes on in the next quantum is not suspended and pays for no checkpoint. Inside a quantum new jobs take what is free;
+suspended ones wait for the next, as what is left of this one may be less than their restart.
 
 Idleness earns no credit. A tenant that kept nothing waiting starts at most one lease of its quota, what one quantum of
 the original gives it at once, behind the smallest pass of those that did, or the largest of all if there are none. A
@@ -24,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import AT_EVENTS, F, I, View
+from astraea.cluster.engine.state import AT_EVENTS, WHILE_ONE_FITS, F, I, View
 from astraea.cluster.policy import (
     NO_JOB,
     NO_TENANT,
@@ -54,19 +59,22 @@ class Parameters(NamedTuple):
 
     lease_term : s, length of a lease
     others_fill : whether GPUs go to others where the gang that is first does not fit, or are kept for it
+    quanta : whether each lease lasts a term of its own, or all end together at the multiples of the term
     """
 
     lease_term: float = 900.0
     others_fill: float = 0.0
+    quanta: float = 0.0
 
 
-# No pass moves between two events: what a lease uses was counted when it was given.
+# No pass moves between two events, as what a lease uses was counted when it was given, but the next quantum comes.
 @policy(
     "gandiva-fair",
     Parameters,
-    revisit=lambda _: AT_EVENTS,
+    revisit=lambda p: WHILE_ONE_FITS if p["quanta"] > 0 else AT_EVENTS,
+    synchronous=lambda p: p["quanta"] > 0,
     memory=(2, 5),
-    choices={"others_fill": ("no", "yes")},
+    choices={"others_fill": ("no", "yes"), "quanta": ("own", "common")},
 )
 def gandiva_fair(s: View) -> None:
     """Gang-aware stride (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5)."""
@@ -75,30 +83,33 @@ def gandiva_fair(s: View) -> None:
     p = unpack(Parameters, s.parameters)
     waiting = np.array([len(candidates(s, t)) for t in range(len(s.tenant))])
     tenant_pass = passes(s, p.lease_term)
+    part = (s.clock[0].lease_end - s.clock[0].now) / p.lease_term  # of a term, that leases of this round last
     start_tenants(s, tenant_pass, waiting)
     start_jobs(s, p.lease_term)
     while some_job_fits(s):
         t = least(tenant_pass, waiting)
-        j = select_job(s, t, p)
+        if t == NO_TENANT:
+            break
+        j = select_job(s, t, p, part)
         if j == NO_JOB:
-            tenant_pass[t] = np.inf  # none of its jobs fits
+            tenant_pass[t] = np.inf  # none of its jobs may start
             continue
         if not fits(s, j):
             break  # GPUs are kept for it
         grant(s, j)
         waiting[t] -= 1
-        tenant_pass[t] += s.job[j].demand / s.tenant[t].quota
+        tenant_pass[t] += part * s.job[j].demand / s.tenant[t].quota
     for t in range(len(s.tenant)):
         s.tenant_memory[WAITS, t] = waiting[t] > 0
 
 
 @inlined
 def least(tenant_pass: F, waiting: I) -> int:
-    """The waiting tenant with the smallest pass, the first of equals; some tenant waits."""
-    best = NO_TENANT
+    """The waiting tenant with the smallest pass, the first of equals; none if that is infinite."""
+    best, best_pass = NO_TENANT, np.inf
     for t in range(len(waiting)):
-        if waiting[t] > 0 and (best == NO_TENANT or level(tenant_pass[t]) < level(tenant_pass[best])):
-            best = t
+        if waiting[t] > 0 and level(tenant_pass[t]) < best_pass:
+            best, best_pass = t, level(tenant_pass[t])
     return best
 
 
@@ -107,7 +118,7 @@ def passes(s: View, lease_term: float) -> F:
     """Pass of every tenant [leases of its quota]: GPU-time of its leases up to their ends, over tickets."""
     given = s.tenant.attained - s.tenant.held * s.tenant.attained_until  # no bit depends on the time of asking
     for j in running(s):
-        given[s.job[j].tenant] += s.job[j].demand * (s.job[j].lease_start + lease_term)
+        given[s.job[j].tenant] += s.job[j].demand * s.job[j].lease_end
     return given / (s.tenant.quota * lease_term) + s.tenant_memory[RAISED]
 
 
@@ -145,11 +156,15 @@ def start_jobs(s: View, lease_term: float) -> None:
 
 
 @inlined
-def select_job(s: View, t: int, p: Parameters) -> int:
-    """Open candidate of tenant `t` with the smallest pass, the first submitted of equals; if others fill, that fits."""
+def select_job(s: View, t: int, p: Parameters, part: float) -> int:
+    """Open candidate of tenant `t` with the smallest pass, the first submitted of equals; if others fill, that fits.
+
+    Inside a common quantum, new jobs only.
+    """
     best, best_pass = NO_JOB, np.inf
     for j in candidates(s, t):
+        may_start = (fits(s, j) or p.others_fill == 0) and (part == 1 or s.job[j].leases == 0)
         job_pass = level(s.memory[START, j] + s.job[j].attained_service / (s.job[j].weight * p.lease_term))
-        if is_open(s, j) and job_pass < best_pass and (fits(s, j) or p.others_fill == 0):
+        if is_open(s, j) and may_start and job_pass < best_pass:
             best, best_pass = j, job_pass
     return best

@@ -99,6 +99,7 @@ BASELINES: Final = (
     Scheduler("themis-times-n", "themis", {"isolated": "times-n"}),
     Scheduler("gandiva-fair", "gandiva-fair"),
     Scheduler("gandiva-fair-filling", "gandiva-fair", {"others_fill": "yes"}),
+    Scheduler("gandiva-fair-quanta", "gandiva-fair", {"lease_term": 60, "others_fill": "yes", "quanta": "common"}),
     Scheduler("hived", "hived"),
     Scheduler("allox", "allox"),
 )
