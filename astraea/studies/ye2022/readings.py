@@ -95,6 +95,7 @@ in production have it (Slurm's fair share); everything else is the same."""
 BASELINES: Final = (
     Scheduler("tiresias-l", "tiresias-l"),
     Scheduler("tiresias-l-at-once", "tiresias-l", {"immediate": "yes"}),
+    Scheduler("tiresias-l-released", "tiresias-l", {"queues": 3, "threshold": 3250, "growth": 7200 / 3250}),
     Scheduler("themis", "themis"),
     Scheduler("themis-times-n", "themis", {"isolated": "times-n"}),
     Scheduler("gandiva-fair", "gandiva-fair"),

@@ -49,6 +49,12 @@ def test_memories_differ_from_algorithm_1_in_the_memory_only() -> None:
     assert {s.made.lease_term for s in MEMORIES} == {900.0}
 
 
+def test_tiresias_has_the_queues_of_its_released_code() -> None:
+    released = next(s for s in BASELINES if s.name == "tiresias-l-released").made.parameters
+    assert released["queues"] == 3
+    assert (released["threshold"], released["threshold"] * released["growth"]) == (3250, 7200)  # GPU-s
+
+
 def test_what_is_charged_and_known() -> None:
     themis = {reading: next(s for s in COMPARED[reading] if s.name == "themis") for reading in COMPARED}
     assert settings_of(MEASURED, themis[MEASURED]) == COUNTED and COUNTED.estimator == "oracle"
