@@ -59,6 +59,15 @@ def test_alpha_doubles_until_a_job_is_found(alpha: float, starts: str) -> None:
     assert result.loc[result["first_start_time"] == 10, "job_id"].tolist() == [starts]
 
 
+def test_under_leases_what_needs_the_least_still_is_first() -> None:
+    rows = jobs("a0 1 0 90", "a1 1 10 50", "a2 1 10 40")
+    assert drawn(simulated(rows, 1, "allox-under-leases", lease_term=30), 10) == [
+        "a0 S==.........R==r==",  # at 30 it needs 60 s, the others less
+        "a1  ......S==r=",
+        "a2  ..S==r",
+    ]
+
+
 def test_nothing_that_fits_waits() -> None:
     """What alpha leaves, the others fill: at every round each gang that waits is larger than what is free."""
     rng = np.random.default_rng(0)

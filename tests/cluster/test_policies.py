@@ -81,6 +81,10 @@ class TestAllox(PolicyContract):
     name = "allox"
 
 
+class TestAlloxUnderLeases(PolicyContract):
+    name = "allox-under-leases"
+
+
 class TestGandivaFair(PolicyContract):
     name = "gandiva-fair"
 

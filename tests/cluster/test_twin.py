@@ -26,6 +26,7 @@ VARIANTS: dict[str, tuple[str, dict[str, float]]] = {
     "yarn-cs": ("yarn-cs", {}),
     "allox": ("allox", {}),
     "allox, alpha": ("allox", {"alpha": 0.5}),
+    "allox-under-leases": ("allox-under-leases", {}),
     "tiresias-l": ("tiresias-l", {"threshold": 400}),
     "tiresias-l, promote": ("tiresias-l", {"threshold": 200, "promote": 0.5}),
     "tiresias-l, 3 queues": ("tiresias-l", {"threshold": 100, "queues": 3, "growth": 4}),

@@ -482,7 +482,7 @@ def finish_time_fairness(s: Simulation) -> list[Job]:
 
 
 def allox(s: Simulation, alpha: float = 0.3) -> list[Job]:
-    """The shortest by true GPU-time among the tenants that hold the least; twice as many while none of theirs fits."""
+    """The least true GPU-time left among the tenants that hold the least; twice as many while none of theirs fits."""
     picks: list[Job] = []
     while True:
         left = [job for job in s.candidates if job not in picks]
@@ -500,7 +500,7 @@ def allox(s: Simulation, alpha: float = 0.3) -> list[Job]:
             eligible = tenants[: math.ceil(part * len(tenants))]
             fitting = [job for job in left if job.tenant in eligible and job.demand <= free]
             if fitting:
-                picks.append(min(fitting, key=lambda job: (key(job.demand * job.duration), job.index)))
+                picks.append(min(fitting, key=lambda job: (key(job.demand * (job.duration - job.progress)), job.index)))
                 break
             part *= 2
 
@@ -570,6 +570,7 @@ POLICIES: dict[str, Callable[..., list[Job]]] = {
     "max-min": max_min,
     "finish-time-fairness": finish_time_fairness,
     "allox": allox,
+    "allox-under-leases": allox,
     "gandiva-fair": gandiva_fair,
 }
 WITHOUT_PREEMPTION = ("fifo", "yarn-cs", "allox")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from astraea.cluster.policies.allox import allox
+from astraea.cluster.policies.allox import allox, allox_under_leases
 from astraea.cluster.policies.astraea_refinements import astraea
 from astraea.cluster.policies.astraea_released import astraea_released
 from astraea.cluster.policies.decayed_usage import decayed_usage
@@ -20,8 +20,8 @@ from astraea.cluster.policy import Policy
 from astraea.core.checks import one_of
 
 _ALL: Final = (
-    astraea, astraea_released, hived, allox, tiresias_l, themis, gandiva_fair, yarn_cs, fifo, finish_time_fairness,
-    max_min, decayed_usage,
+    astraea, astraea_released, hived, allox, allox_under_leases, tiresias_l, themis, gandiva_fair, yarn_cs, fifo,
+    finish_time_fairness, max_min, decayed_usage,
 )  # fmt: skip
 POLICIES: Final[dict[str, Policy]] = {p.name: p for p in _ALL}
 """Every scheduler by name, in the order in which figures show them."""

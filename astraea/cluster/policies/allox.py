@@ -12,11 +12,15 @@ The matching needs no solver: on equal slots the longest jobs stand last, so of 
 Departures: the original's jobs run on one machine each. A gang costs its GPU-time, its slots are places of its size,
 and one that does not fit is passed over: alpha keeps a tenant from starving, nothing keeps a large gang from being
 overtaken while small jobs come without end.
+
+`allox-under-leases` is no scheduler of the paper but an ablation, and it alone preempts: the same choice made anew
+whenever leases end, also among the jobs that ask for renewal, by what each still needs.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -59,6 +63,15 @@ def allox(s: View) -> None:
             j = shortest(s, tenants[: int(np.ceil(part * len(tenants) - 1e-9))])  # 0.1 × 30 is 3, whatever floats say
             part *= 2
         grant(s, j)
+
+
+allox_under_leases: Final = replace(
+    allox,
+    name="allox-under-leases",
+    parameters={**allox.parameters, "lease_term": 900.0},
+    help={**allox.help, "lease_term": "s, length of a lease"},
+    source="AlloX's choice made anew whenever leases end, an ablation.",
+)
 
 
 @inlined

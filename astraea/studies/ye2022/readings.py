@@ -103,6 +103,7 @@ BASELINES: Final = (
     Scheduler("gandiva-fair-quanta", "gandiva-fair", {"lease_term": 60, "others_fill": "yes", "quanta": "common"}),
     Scheduler("hived", "hived"),
     Scheduler("allox", "allox"),
+    Scheduler("allox-under-leases", "allox-under-leases"),
 )
 """The baselines, and what can be read in two ways about them."""
 
