@@ -24,7 +24,8 @@ class Settings:
     placement : str
         How gangs go to nodes: consolidated, strict, spread or random.
     estimator : str
-        Where policies that need running times get them: oracle, noisy, history or gradient-boosting.
+        Where policies that need running times get them: oracle, noisy, history, gradient-boosting or
+        constant.
     estimate_error : float
         Mean absolute percentage error of the estimator `noisy` (0.5 is 50 %), 0 for the others.
     list_removal_flaw : bool

@@ -15,25 +15,13 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.estimation.estimates import HIGH, LOW, Estimates
-from astraea.estimation.models import ENOUGH, Past
+from astraea.estimation.models import ENOUGH
 from astraea.traces.trace import Trace
 
 DAY: Final = 86_400.0
 
 LEVELS: Final = tuple(round(0.05 * k, 2) for k in range(1, 20))
 """Quantiles at which calibration is shown."""
-
-
-def constant_guess(trace: Trace) -> Estimates:
-    """The same for every job: 10 %, 50 % and 90 % quantile of the jobs of the history that had ended by second 0.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    log = Past(trace, "constant guess").log_duration
-    return Estimates.through(*(np.full(len(trace), np.exp(np.quantile(log, p))) for p in (LOW, 0.5, HIGH)))
 
 
 def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:

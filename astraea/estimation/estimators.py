@@ -4,8 +4,8 @@
 - `noisy`: the true duration times exp(sigma z), z standard normal. The error rate is the mean absolute percentage
   error, E abs(exp(sigma z) - 1) = exp(sigma^2 / 2) erf(sigma / sqrt(2)), which sigma is solved for. (The median one
   cannot exceed 100 %.)
-- `history`: what the user's jobs with this demand needed before; `gradient-boosting`: a model of that and more. Both
-  learn from jobs that ended before second 0 (`astraea.estimation.models`).
+- `history`: what the user's jobs with this demand needed before; `gradient-boosting`: a model of that and more;
+  `constant`: the same for every job. They learn from jobs that ended before second 0 (`astraea.estimation.models`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from astraea.core.checks import number, one_of
 from astraea.core.compilation import digest
 from astraea.core.errors import InputError
 from astraea.estimation.estimates import HIGH, Estimates
-from astraea.estimation.models import GradientBoosting, History
+from astraea.estimation.models import Constant, GradientBoosting, History
 from astraea.traces.trace import Trace
 
 T = TypeVar("T")
 
-LEARNED: Final[dict[str, type[History | GradientBoosting]]] = {
-    "history": History, "gradient-boosting": GradientBoosting,
+Model = History | GradientBoosting | Constant
+
+LEARNED: Final[dict[str, type[Model]]] = {
+    "history": History, "gradient-boosting": GradientBoosting, "constant": Constant,
 }  # fmt: skip
 """Estimators that need a history."""
 
@@ -43,7 +45,7 @@ _STREAM: Final = 7
 """Of the noise's random numbers, so that they have nothing in common with a synthetic trace of the same seed."""
 
 _KEPT: Final = 8
-_fitted: dict[tuple[Any, ...], History | GradientBoosting] = {}
+_fitted: dict[tuple[Any, ...], Model] = {}
 _estimated: dict[tuple[Any, ...], Estimates] = {}
 """The last `_KEPT` of each: the runs of a grid share them, and workloads that differ in the jobs share what was learned
 from one history."""

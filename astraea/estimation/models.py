@@ -195,6 +195,17 @@ class History:
         return level, median
 
 
+class Constant:
+    """The same for every job: the quantiles of all jobs of the history; who cannot beat it knows nothing of jobs."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._quantiles = np.quantile(Past(trace, "constant").log_duration, (LOW, 0.5, HIGH))
+
+    def predict(self, trace: Trace) -> Estimates:
+        """Estimate the jobs of the trace whose history was learned from."""
+        return _estimates(*(np.full(len(trace), q) for q in self._quantiles))
+
+
 class GradientBoosting:
     """Quantiles of log running time by scikit-learn's histogram gradient boosting.
 

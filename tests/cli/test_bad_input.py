@@ -121,7 +121,7 @@ SIMULATE: dict[str, tuple[list[str], list[str]]] = {
     ),
     "no such estimator": (
         ["good.csv", *S, *RUN, "--policy", "themis", "--param", "estimator=crystal-ball"],
-        ["estimator must be one of oracle, noisy, history, gradient-boosting, got 'crystal-ball'"],
+        ["estimator must be one of oracle, noisy, history, gradient-boosting, constant, got 'crystal-ball'"],
     ),
     "infinite parameter": (["good.csv", *S, *RUN, "--param", "lease_term=inf"], ["lease_term must be a number", "inf"]),
     "parameter twice": (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from histories import busy, of
@@ -11,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_job import left
 
-from astraea.core.errors import InputError
 from astraea.estimation.accuracy import (
     accuracy,
-    constant_guess,
     error_by_age,
     error_table,
     joint_density,
@@ -35,15 +31,6 @@ def four() -> Trace:
 def around(medians: list[float], factor: float = 3.0) -> Estimates:
     m = np.array(medians, dtype=float)
     return Estimates.through(m / factor, m, m * factor)
-
-
-def test_the_constant_guess_is_the_history() -> None:
-    guess = constant_guess(four())
-    assert len(guess) == 4
-    np.testing.assert_allclose(guess.median, 40)
-    np.testing.assert_allclose(guess.quantile(0.9), np.exp(np.quantile(np.log([10, 20, 40, 80, 160]), 0.9)))
-    with pytest.raises(InputError, match="has no history, and constant guess needs jobs"):
-        constant_guess(dataclasses.replace(four(), history=None))
 
 
 def test_error_table_by_hand() -> None:

@@ -160,7 +160,7 @@ def test_provenance_tells_where_estimates_come_from() -> None:
 @pytest.mark.parametrize(
     "name, error, sentence",
     [
-        ("psychic", 0, "estimator must be one of oracle, noisy, history, gradient-boosting, got 'psychic'"),
+        ("psychic", 0, "estimator must be one of oracle, noisy, history, gradient-boosting, constant, got 'psychic'"),
         ("noisy", -0.1, r"estimate_error must be a number from 0 to 10 \(1 is 100 %\), got -0.1"),
         ("noisy", 50, "estimate_error must be a number from 0 to 10"),
         ("noisy", np.nan, "estimate_error must be a number from 0 to 10"),
