@@ -119,7 +119,7 @@ def _section(folder: Path, entry: Entry, claims: pd.DataFrame) -> list[str]:
     pictures = sorted(folder.glob(f"{entry.id}*_*.png"), key=_trace_order)
     # a table of the paper, and not the numbers behind a picture
     tables = [] if pictures else sorted(folder.glob(f"{entry.id}_*.csv"), key=_trace_order)
-    write = _shares if entry.id == "table1" else _rounded
+    write = {"table1": _shares, "generator": _ranges}.get(entry.id, _rounded)
     lines = [f"## {entry.title}", "", f"*The paper:* {entry.paper}", ""]
     lines += [line for path in pictures for line in (_picture(path), "")]
     lines += [line for path in tables for line in (f"`{path.name}`", "", *markdown(write(pd.read_csv(path))), "")]
@@ -193,6 +193,28 @@ def _shares(frame: pd.DataFrame) -> pd.DataFrame:
     share = 100 * frame.groupby("limit")["share"].mean()
     cells = {f"< {limits.get(int(k), f'{k:g} s')}": f"{v:.1f} %" for k, v in share.items()}  # type: ignore[call-overload]
     return pd.DataFrame([{"running time": "share of jobs", **cells}])
+
+
+def _ranges(frame: pd.DataFrame) -> pd.DataFrame:
+    """Published statistics of a synthetic trace for a person: mean over seeds, and from the smallest to the largest."""
+    mean, smallest, largest = (frame[c].map(_digits) for c in ("mean", "smallest", "largest"))
+    spread = mean + " (" + smallest + " .. " + largest + ")"
+    how = {"above": "more", "at least": "at least that"}
+    shown = {
+        "statistic": frame["statistic"],
+        "published": frame["published"].map(lambda x: f"{x:,g}") + ", " + frame["source"],
+        "may be off by": frame["within"].replace(how),
+        "ours, mean (smallest .. largest)": spread.where(smallest != largest, mean),
+        "seeds": frame["seeds"],
+        "within": frame["holds"].map({True: "yes", False: "no"}),
+        "why": frame["why"].astype(object).fillna(""),
+    }
+    return pd.DataFrame(shown)
+
+
+def _digits(x: float) -> str:
+    """Three digits and more, as many as there are before the point."""
+    return f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"
 
 
 def _further(folder: Path) -> list[str]:

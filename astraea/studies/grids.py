@@ -14,7 +14,6 @@ from astraea.studies.gavel.tenants import tenants_grid
 from astraea.studies.market.tables import market_grid
 from astraea.studies.themis.tables import themis_grid
 from astraea.studies.ye2022.burst import burst_grid
-from astraea.studies.ye2022.characterize import production_grid
 from astraea.studies.ye2022.estimates import estimate_grid
 from astraea.studies.ye2022.evaluation import (
     INTERVAL,
@@ -27,6 +26,7 @@ from astraea.studies.ye2022.evaluation import (
     memory_grid,
     size_grid,
 )
+from astraea.studies.ye2022.generator import characterization_grid
 from astraea.studies.ye2022.lease_term import sensitivity_grid
 from astraea.studies.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from astraea.studies.ye2022.released import released_grid
@@ -61,7 +61,7 @@ def types_grid(_: str, scale: str = "paper") -> Grid:
 
 
 GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
-    "01_trace_characterization": production_grid, "03_lease_term": lease_term_grid,
+    "01_trace_characterization": characterization_grid, "03_lease_term": lease_term_grid,
     "04_fairness": fairness_grid, "05_efficiency": main_grid,
     "06_cluster_size": capacity_grid,
     "07_estimates": estimate_grid, "08_paper_vs_release": difference_grid,
