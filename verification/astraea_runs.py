@@ -41,6 +41,11 @@ class Preset(NamedTuple):
     parameters: dict[str, str]
     is_flawed: bool  # whether it removed jobs from a list while it walked it, as all but the mended one
 
+    @property
+    def made(self) -> Policy:
+        """The policy."""
+        return get_policy(self.policy)(**self.parameters)
+
 
 RUNS: Final = {
     "astraea-repaired": Preset("astraea-released", {}, is_flawed=False),
@@ -66,8 +71,7 @@ class Reference:
     @property
     def policy(self) -> Policy:
         """The same here."""
-        preset = RUNS[self.run]
-        return get_policy(preset.policy)(**preset.parameters)
+        return RUNS[self.run].made
 
     @property
     def settings(self) -> Settings:

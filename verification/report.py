@@ -11,7 +11,7 @@ import pandas as pd
 
 from astraea.core.files import write_atomically
 from astraea.plots import charts
-from verification.astraea_runs import agrees, rho_quantiles, summarize, verify
+from verification.astraea_runs import RUNS, agrees, rho_quantiles, summarize, verify
 from verification.gavel_published import shown_published, verify_published
 from verification.gavel_runs import measurements, shown_gavel, verify_gavel
 
@@ -126,7 +126,8 @@ def draw(compared: list[pd.DataFrame], folder: Path) -> None:
         fig, ax = charts.panels(width=4.8, height=3.0)
         for name, part in points.groupby("run", sort=False):
             look = charts.look(looks.get(str(name), str(name)))
-            ax.plot(part["rho_job"], 100 * part["share"], color=look.color, linestyle=look.line, label=str(name))
+            label = f"{name} (true times)" if RUNS[str(name)].made.needs_estimates else str(name)
+            ax.plot(part["rho_job"], 100 * part["share"], color=look.color, linestyle=look.line, label=label)
             ax.plot(part["their_rho_job"][::5], 100 * part["share"][::5], look.marker, color=look.color, markersize=3)
         ax.set(xlim=(0, 2), ylim=(0, 100), xlabel="Job fairness $\\rho$", ylabel="Jobs [%]")
         charts.legend(fig)

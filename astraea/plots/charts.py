@@ -67,10 +67,11 @@ def cdf(
         if log:
             ax.set_xscale("log")
         for k, (name, part) in enumerate(_classes(points, by)):
+            here = look(name, k, _reading(points))
             x, share = part[value].to_numpy(), part["share"].to_numpy()
             if tail:
                 x, share = x[share < 1], 1 - share[share < 1]
-            ax.step(x, share, where="post", **_line(look(name, k)))
+            ax.step(x, share, where="post", **_line(here))
         if tail:
             ax.set_yscale("log")
             ax.set_ylim(0.8 * float((1 - points["share"]).where(points["share"] < 1).min()), 1)
@@ -92,7 +93,7 @@ def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool 
     values = sorted(frame[x].unique())
     with style():
         for k, (name, part) in enumerate(_classes(table, by)):
-            here = look(name, k)
+            here = look(name, k, _reading(frame))
             at = [values.index(v) for v in part[x]] if even else part[x]
             ax.plot(at, part["mean"], marker=here.marker, markersize=4, **_line(here))
             ax.fill_between(at, part["low"], part["high"], color=here.color, alpha=0.18, linewidth=0)
@@ -117,7 +118,7 @@ def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
             if np.isfinite(high):
                 for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
                     ax.errorbar(k, mean, high - mean, color=color, capsize=2.5, elinewidth=width)
-        _name_positions(ax, x, y, names)
+        _name_positions(ax, x, y, names, _reading(frame))
     return ax
 
 
@@ -131,7 +132,7 @@ def dots(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
             ax.errorbar(k, mean, high - mean if np.isfinite(high) else None, fmt=here.marker, color=here.color,
                         markersize=6, capsize=3, elinewidth=1.2)  # fmt: skip
         ax.set_xlim(-0.6, len(names) - 0.4)
-        _name_positions(ax, x, y, names)
+        _name_positions(ax, x, y, names, _reading(frame))
     return ax
 
 
@@ -232,6 +233,12 @@ def dot_plot(
                 ax.xaxis.set_minor_formatter(NullFormatter())
 
 
+def _reading(frame: pd.DataFrame) -> str:
+    """The one reading of an evaluation that a table has, or nothing: who knows more in it is named apart (`look`)."""
+    readings = set(frame["reading"]) if "reading" in frame else set()
+    return str(readings.pop()) if len(readings) == 1 else ""
+
+
 def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
     return [(name, frame[frame[by] == name]) for name in ordered(frame[by])]
 
@@ -250,9 +257,9 @@ def _positions(frame: pd.DataFrame, x: str, y: str) -> tuple[list[Any], pd.DataF
     return names, table.set_index(x).loc[names]
 
 
-def _name_positions(ax: Axes, x: str, y: str, names: list[Any]) -> None:
+def _name_positions(ax: Axes, x: str, y: str, names: list[Any], reading: str = "") -> None:
     """Name the classes that stand beside each other, and what is shown of them."""
-    name_ticks(ax, x, names)
+    name_ticks(ax, x, names, reading)
     ax.tick_params(axis="x", length=0)
     ax.grid(visible=False, axis="x")
     name_axis(ax.yaxis, y)

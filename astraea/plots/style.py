@@ -72,8 +72,13 @@ def ordered(names: Iterable[Any]) -> list[Any]:
     return [n for n in LOOKS if n in seen] + [n for n in seen if n not in LOOKS]
 
 
-def look(name: Any, position: int = 0) -> Look:
-    """Look of a scheduler or state; what is not known gets the colour of its position."""
+def look(name: Any, position: int = 0, reading: str = "") -> Look:
+    """Look of a scheduler or state; what is not known gets the colour of its position.
+
+    A scheduler may be named apart in a reading of an evaluation.
+    """
+    if f"{name}, {reading}" in LOOKS:
+        return LOOKS[f"{name}, {reading}"]
     if name in LOOKS:
         return LOOKS[name]
     k = position % len(OTHERS)
@@ -180,13 +185,16 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
     axis.set_label_text(with_unit(word, unit))
 
 
-def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
-    """Label the positions 0, 1, 2, ... of a horizontal axis with these values, times in minutes, and name the axis."""
+def name_ticks(ax: Axes, column: str, values: Sequence[Any], reading: str = "") -> None:
+    """Label the positions 0, 1, 2, ... of a horizontal axis with these values, times in minutes, and name the axis.
+
+    Schedulers are named as in `look`.
+    """
     word, unit = named(column)
     if unit == "s":
         texts, unit = [f"{v / 60:g}" for v in values], "min"
     else:
-        texts = [f"{v:g}" if isinstance(v, (int, float, np.number)) else look(v).label for v in values]
+        texts = [f"{v:g}" if isinstance(v, (int, float, np.number)) else look(v, reading=reading).label for v in values]
     slanted = len(values) > 4 and values[0] in LOOKS
     ax.set_xticks(range(len(values)), texts if slanted else [text.replace(" (", "\n(") for text in texts])
     if slanted:

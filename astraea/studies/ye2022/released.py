@@ -73,7 +73,7 @@ VARIANTS: Final = (
     Variant(SKIPPED, "astraea-released", {}, Settings(list_removal_flaw=True)),
     Variant("no delay jobs", "astraea-released", {"delay_threshold": 0}),
     Variant("order 2das", "astraea-released", {"job_order": "2das"}),
-    Variant("order themis", "astraea-released", {"job_order": "themis"}),
+    Variant("order themis, true times", "astraea-released", {"job_order": "themis"}),
     Variant("order fifo", "astraea-released", {"job_order": "fifo"}),
 )  # fmt: skip
 """With overheads; in the order of the figures. Themis' order knows true remaining times, as in the released code."""

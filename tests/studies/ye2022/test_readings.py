@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
+from astraea.plots import charts
+from astraea.plots.style import look
 from astraea.reports.claims.ye2022 import SEVEN
 from astraea.studies.ye2022.evaluation import load_workload
 from astraea.studies.ye2022.readings import (
@@ -23,6 +26,7 @@ from astraea.studies.ye2022.readings import (
     MEASURED,
     MEMORIES,
     PAPERS,
+    READINGS,
     able,
     compared,
     settings_of,
@@ -53,6 +57,30 @@ def test_tiresias_has_the_queues_of_its_released_code() -> None:
     released = next(s for s in BASELINES if s.name == "tiresias-l-released").made.parameters
     assert released["queues"] == 3
     assert (released["threshold"], released["threshold"] * released["growth"]) == (3250, 7200)  # GPU-s
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_pictures_say_who_knows_true_running_times(reading: str) -> None:
+    knows = {
+        s.name for s in COMPARED[reading] if s.made.needs_estimates and settings_of(reading, s).estimator == "oracle"
+    }
+    assert knows == ({"themis"} if reading == MEASURED else set())
+    for s in COMPARED[reading]:
+        assert ("(true times)" in look(s.name, reading=reading).label) == (s.name in knows)
+    frame = pd.DataFrame({"reading": reading, "scheduler": ["astraea", "themis"], "x": [1.0, 2.0], "share": [0.5, 1.0]})
+    fig, axes = charts.panels(columns=4)
+    charts.cdf(frame, "x", by="scheduler", ax=axes[0])
+    charts.lines(frame, "x", "share", by="scheduler", ax=axes[1])
+    for ax in axes[:2]:
+        assert {line.get_label() for line in ax.get_lines()} >= {
+            look(s, reading=reading).label for s in frame["scheduler"]
+        }
+    for draw, ax in zip((charts.bars, charts.dots), axes[2:], strict=True):
+        draw(frame, "scheduler", "x", ax=ax)
+        assert look("themis", reading=reading).label in [
+            text.get_text().replace("\n", " ") for text in ax.get_xticklabels()
+        ]
+    plt.close(fig)
 
 
 def test_what_is_charged_and_known() -> None:
