@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -240,17 +241,18 @@ def size_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def load_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every scheduler of reading `PAPERS` at several offered loads: the same jobs, slower or faster.
+    """Every scheduler of both readings at several offered loads: the same jobs, slower or faster.
 
-    Of a trace with more than `LARGE` jobs the first `LOADED_JOBS` are taken. The column is `load`.
+    Of a trace with more than `LARGE` jobs the first `LOADED_JOBS` are taken. Columns as of `main_grid`, and `load`.
     """
     rows: list[tuple[Run, Row]] = []
     for seed in few_seeds(trace, scale, usual=1, large=1):
         recorded, cluster = load_workload(trace, scale, seed)
         some = recorded.head(LOADED_JOBS) if len(recorded) > LARGE else recorded
-        for load in LOADS:
-            jobs = some.scale_load(load * cluster.gpus / offered_load(some)).in_rounds(INTERVAL)
-            rows += runs_of(compared(PAPERS, jobs), PAPERS, seed, jobs, cluster, "summary", load=load)
+        for reading, load in product(READINGS, LOADS):
+            scaled = some.scale_load(load * cluster.gpus / offered_load(some))
+            jobs = scaled if reading == MEASURED else scaled.in_rounds(INTERVAL)
+            rows += runs_of(compared(reading, jobs), reading, seed, jobs, cluster, "summary", load=load)
     return Grid.of(rows)
 
 

@@ -48,8 +48,8 @@ STEPS: Final = (
     Step("in rounds", _ALONE, Settings()),
     Step("ASTRAEA as its paper has it", _shown(PAPERS), Settings()),
     Step("preemption is free", _shown(PAPERS), NO_COST),
-    Step("true running times", _shown(PAPERS), NO_COST, learned=False),
-    Step("the released program, others are orders in it", _shown(MEASURED), NO_COST, learned=False),
+    Step("the released program, others are orders in it", _shown(MEASURED), NO_COST),
+    Step("true running times", _shown(MEASURED), NO_COST, learned=False),
     Step("with its flaw", _shown(MEASURED), FLAWED, learned=False),
     Step("and counted as there", _shown(MEASURED), COUNTED, in_rounds=False, learned=False),
 )
