@@ -22,6 +22,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from astraea.core.statistics import box_stats, ecdf, mean_interval
 from astraea.plots.areas import gantt, heatmap, stacked_area, strips
 from astraea.plots.files import save, save_table
+from astraea.plots.lean import corners
 from astraea.plots.style import (
     LOOKS,
     OTHERS,
@@ -39,9 +40,9 @@ from astraea.plots.style import (
 )
 
 __all__ = [
-    "bars", "box_stats", "boxes", "cdf", "dot_plot", "dots", "ecdf", "gantt", "heatmap", "legend", "lines", "look",
-    "mark_line", "mean_interval", "ordered", "panels", "save", "save_table", "stacked", "stacked_area", "strips",
-    "style", "timeseries", "title",
+    "bars", "box_stats", "boxes", "cdf", "corners", "dot_plot", "dots", "ecdf", "gantt", "heatmap", "legend", "lines",
+    "look", "mark_line", "mean_interval", "ordered", "panels", "save", "save_table", "stacked", "stacked_area",
+    "strips", "style", "timeseries", "title",
 ]  # fmt: skip
 
 

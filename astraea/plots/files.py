@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.core.files import write_atomically
+from astraea.plots.lean import lean_png, lean_svg
 from astraea.plots.style import style
 
 DPI: Final = 150
@@ -36,7 +37,8 @@ def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFram
         for kind, metadata in kinds.items():
             buffer = io.BytesIO()
             fig.savefig(buffer, format=kind, dpi=DPI, metadata=metadata)
-            written[kind] = buffer.getvalue()
+            content = buffer.getvalue()
+            written[kind] = lean_svg(content) if kind == "svg" else lean_png(content, DPI)
             write_atomically(base.with_name(f"{base.name}.{kind}"), written[kind])
     if "inline" in plt.get_backend():  # which would draw it twice more
         from IPython.display import display
