@@ -55,7 +55,7 @@ def _short(match: re.Match[str]) -> str:
 def lean_png(content: bytes, dpi: int) -> bytes:
     """A PNG with a palette, a third of the bytes."""
     picture = Image.open(io.BytesIO(content)).convert("RGB")
-    few = picture.quantize(COLORS, method=Image.Quantize.MEDIANCUT, kmeans=2, dither=Image.Dither.NONE)
+    few = picture.quantize(COLORS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     buffer = io.BytesIO()
     few.save(buffer, "png", optimize=True, dpi=(dpi, dpi))
     return buffer.getvalue()
