@@ -68,6 +68,29 @@ class App:
         """How much slower a gang on several machines is."""
         return MODELS[self.model].slowdown
 
+    @cached_property
+    def scaling(self) -> float:
+        """Throughput of a gang on one machine for each GPU of it, in units of one GPU's."""
+        return float(self.gang ** (MODELS[self.model].power - 1))
+
+    @cached_property
+    def stages(self) -> list[tuple[list[int], list[int]]]:
+        """Of every rung its jobs, which nobody knows before, and the epochs that each job may have had at the end."""
+        jobs, out = list(range(len(self.loss))), []
+        for count, epochs in rungs(len(jobs), self.tuner):
+            out.append((jobs, [min(epochs, len(loss)) for loss in self.loss]))
+            if count > 1:
+                jobs = survivors(self, jobs, epochs)
+        return out
+
+    @cached_property
+    def curves(self) -> FloatArray:
+        """`loss` as a table with a row per job, inf where it has converged."""
+        out = np.full((len(self.loss), max(map(len, self.loss))), np.inf)
+        for row, loss in zip(out, self.loss, strict=True):
+            row[: len(loss)] = loss
+        return out
+
 
 @dataclass(frozen=True, eq=False)
 class Workload:
@@ -154,11 +177,8 @@ def survivors(app: App, jobs: list[int], epochs: int) -> list[int]:
 
 def course(app: App) -> list[Phase]:
     """What the exploration will be; known afterwards only."""
-    jobs, before, out = list(range(len(app.loss))), 0, []
-    for count, epochs in rungs(len(jobs), app.tuner):
-        done = sum(min(epochs, len(app.loss[j])) - min(before, len(app.loss[j])) for j in jobs)
-        out.append(Phase(count, done * app.epoch))
-        if count > 1:
-            jobs = survivors(app, jobs, epochs)
-        before = epochs
+    out, before = [], [0] * len(app.loss)
+    for jobs, target in app.stages:
+        out.append(Phase(len(jobs), sum([target[j] - before[j] for j in jobs]) * app.epoch))
+        before = target
     return out

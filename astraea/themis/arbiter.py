@@ -12,15 +12,16 @@ overdrawn (`room`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import chain
 from math import ceil
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.themis.agent import Agent, Lot, finish, isolated
+from astraea.themis import foresight
+from astraea.themis.agent import Agent, Lot
 from astraea.themis.apps import Workload
+from astraea.themis.foresight import LIE, SEEN
 
 CHECKPOINT: Final = 5.0
 """Held without progress at the end of a lease, charged when the job goes on [s]."""
@@ -33,11 +34,6 @@ ROUND: Final = 60.0
 Where = Literal["any", "local", "spread"]
 Pieces = tuple[tuple[int, int], ...]
 """(machine, GPUs) of one lot."""
-
-
-def taken_by(sizes: tuple[int, ...], gang: int, *, local: bool) -> IntArray:
-    """Lots of each size that a gang takes up, shape (sizes,); a spread gang is made of the smallest ones."""
-    return np.array([gang // s if s <= gang and (local or s == sizes[0]) else 0 for s in sizes], np.int64)
 
 
 class Arbiter:
@@ -55,9 +51,11 @@ class Arbiter:
         self.agents: list[Agent] = []
         self.free = workload.machines.tolist()
         self.taken_back: dict[int, list[Lot]] = {}  # lots whose lease ends at this round, by app
+        self.wished = [0] * len(self.free)  # GPUs of them on each machine
         gangs = sorted({app.gang for app in workload.apps})
         unit = int(np.gcd.reduce([*gangs, *self.free]))
         self.sizes = tuple(sorted({unit, *gangs}))
+        self._levels: list[int] = []  # how many GPUs are free on machines, if it is known
         self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
         self._at_arrival: dict[int, tuple[float, float]] = {}
 
@@ -65,6 +63,7 @@ class Arbiter:
         """An app comes."""
         self._count()
         self._at_arrival[agent.index] = (self._app_seconds, self._share_seconds)
+        agent.book[SEEN], agent.book[LIE] = self._app_seconds, self.lies.get(agent.index, 1.0)
         self.agents.append(agent)
 
     def leave(self, agent: Agent) -> None:
@@ -91,11 +90,26 @@ class Arbiter:
         self._count()
         return self._share_seconds - self._at_arrival[agent.index][1]
 
-    def take_back(self, agent: Agent, lot: Lot) -> None:
-        """The GPUs of a lot are on offer."""
-        agent.stop(lot, self.now)
-        for machine, gpus in lot.pieces:
-            self.free[machine] += gpus
+    def take_back(self, agent: Agent, lots: list[Lot]) -> None:
+        """The GPUs of lots are on offer."""
+        agent.stop(lots, self.now)
+        self._levels = []
+        for lot in lots:
+            for machine, gpus in lot.pieces:
+                self.free[machine] += gpus
+
+    def end_leases(self, agent: Agent, lots: list[Lot]) -> None:
+        """Lots of an app are on offer, and the app may go on there."""
+        self.taken_back[agent.index] = lots
+        self.take_back(agent, lots)
+        for lot in lots:
+            for machine, gpus in lot.pieces:
+                self.wished[machine] += gpus
+
+    def forget(self) -> None:
+        """The round is over: where leases ended is of no interest any more."""
+        self.taken_back = {}
+        self.wished = [0] * len(self.free)
 
     def offered(self) -> int:
         """GPUs."""
@@ -109,6 +123,16 @@ class Arbiter:
         """How many of a size fit on machines."""
         return sum([free // size for free in self.free if free >= size])
 
+    def hole(self, gang: int) -> int:
+        """Free GPUs of the machine with least of them on which a gang fits; 0 if there is none."""
+        return next(iter(self._holes(gang)), 0)
+
+    def _holes(self, gang: int) -> list[int]:
+        """How many GPUs are free on machines on which a gang fits, ascending."""
+        if not self._levels:
+            self._levels = sorted(set(self.free))
+        return [free for free in self._levels if free >= gang]
+
     def wanting(self) -> list[Agent]:
         """Agents with a job that waits for GPUs, in order of arrival."""
         return [agent for agent in self.agents if len(agent.todo) > len(agent.lots)]
@@ -118,27 +142,32 @@ class Arbiter:
         offered = self.offered()
         if not offered:
             return []
-        return [agent for agent in self.agents if agent.app.gang <= offered and agent.wants()]
+        return [agent for agent in self.wanting() if agent.app.gang <= offered]
 
-    def rho(self, agent: Agent) -> float:
-        """Finish-time fairness that an agent reports: if it has 1/N of the cluster from now on."""
-        left, total = agent.outlook(self.now)
-        gangs = self.gpus / self.contention(agent) / agent.app.gang
-        rho = (self.now - agent.app.arrival + isolated(left, gangs)) / isolated(total, gangs)
-        return rho * self.lies.get(agent.index, 1.0)
+    def rhos(self, agents: list[Agent]) -> FloatArray:
+        """Finish-time fairness that agents report: if they have 1/N of the cluster from now on."""
+        return np.asarray(foresight.rhos(*self.books(agents), *self.situation()))
 
-    def rho_with(self, agent: Agent, local: IntArray, spread: IntArray) -> FloatArray:
-        """Finish-time fairness that it reports of so many more gangs, as if it kept them to the end.
+    def rhos_with(self, agent: Agent, more: IntArray) -> FloatArray:
+        """Finish-time fairness that an agent reports of so many more gangs, as if it kept them to the end.
 
-        An app without any waits for a lease, or at most for T_isolated, and then has one gang.
+        `more` is shape (rows, 2): gangs on one machine each, and spread ones. An app without any waits for a lease, or
+        at most for T_isolated, and then has one gang.
         """
-        left, total = agent.outlook(self.now)
-        alone = isolated(total, self.gpus / self.contention(agent) / agent.app.gang)
-        near = sum([lot.is_local for lot in agent.lots])
-        lasts = finish(left, near + local, len(agent.lots) - near + spread, agent.app.slowdown)
-        if not agent.lots:
-            lasts[local + spread == 0] = min(self.lease_term, alone) + isolated(left, 1.0)
-        return (self.now - agent.app.arrival + lasts) / alone * self.lies.get(agent.index, 1.0)
+        books, _ = self.books([agent])
+        return np.asarray(foresight.rhos_with(books, *self.situation(), self.lease_term, more))
+
+    def books(self, agents: list[Agent]) -> tuple[FloatArray, int]:
+        """What agents know now (`foresight`), and how many they are."""
+        for agent in agents:
+            if agent.same_until <= self.now:
+                agent.learn(self.now)
+        return np.concatenate([agent.book for agent in agents]), len(agents)
+
+    def situation(self) -> tuple[float, float, int, int]:
+        """What they are told: the time, what is needed for N, and the GPUs of the cluster."""
+        self._count()
+        return self.now, self._app_seconds, len(self.agents), self.gpus
 
     def give(self, agent: Agent, where: Where = "any") -> bool:
         """Give an app one gang for a lease; False if none of its jobs waits or there is no room.
@@ -148,10 +177,10 @@ class Arbiter:
         with least free, which may turn out to be a single one; with "local", not at all. A gang that does not mind
         being spread stays where it was in any case.
         """
-        if not agent.wants() or self.offered() < agent.app.gang:
+        if len(agent.todo) <= len(agent.lots) or self.offered() < agent.app.gang:
             return False
         is_same = agent.app.slowdown == 1  # wherever it is
-        if where == "local" and not is_same and max(self.free) < agent.app.gang:
+        if where == "local" and not is_same and not self.hole(agent.app.gang):
             return False
         waiting = agent.waiting()
         job, pieces = waiting[0], None
@@ -163,6 +192,8 @@ class Arbiter:
             pieces = self._on_many(agent.app.gang) if old is None else None
         if old is not None:
             self.taken_back[agent.index].remove(old)
+            for machine, gpus in old.pieces:
+                self.wished[machine] -= gpus
             job, pieces, overhead = old.job, old.pieces, CHECKPOINT
         elif pieces is not None:
             overhead = CHECKPOINT + RESTART if agent.has_run[job] else 0.0
@@ -170,6 +201,7 @@ class Arbiter:
             return False
         for machine, gpus in pieces:
             self.free[machine] -= gpus
+        self._levels = []
         until = np.inf if self.lease_term == np.inf else ROUND * ceil((self.now + self.lease_term) / ROUND - 1e-9)
         lot = Lot(pieces, len(pieces) == 1, job, self.now, until, np.inf, np.inf)
         agent.start(lot, job, self.now, overhead)
@@ -179,21 +211,21 @@ class Arbiter:
     def _renewable(self, agent: Agent, waiting: list[int], *, near: bool, far: bool) -> Lot | None:
         """A lot that the app just had, whose GPUs are still on offer and whose job still waits."""
         for lot in self.taken_back.get(agent.index, ()):
-            is_there = all(self.free[machine] >= gpus for machine, gpus in lot.pieces)
-            if is_there and lot.job in waiting and (near if lot.is_local else far):
-                return lot
+            if (near if lot.is_local else far) and lot.job in waiting:
+                if all([self.free[machine] >= gpus for machine, gpus in lot.pieces]):
+                    return lot
         return None
 
     def _on_one(self, gang: int) -> Pieces | None:
         """The machine on which it leaves least free, rather one whose free GPUs nobody just had."""
-        if max(self.free) < gang:
-            return None
-        wished = [0] * len(self.free)
-        for lot in chain.from_iterable(self.taken_back.values()):
-            for machine, gpus in lot.pieces:
-                wished[machine] += gpus
-        best = min([(wished[m] + gang > free, free, m) for m, free in enumerate(self.free) if free >= gang])
-        return ((best[2], gang),)
+        holes = self._holes(gang)
+        for hole in holes:
+            machine = -1
+            for _ in range(self.free.count(hole)):
+                machine = self.free.index(hole, machine + 1)
+                if self.wished[machine] + gang <= hole:
+                    return ((machine, gang),)
+        return ((self.free.index(holes[0]), gang),) if holes else None
 
     def _on_many(self, gang: int) -> Pieces:
         """The machines with least free."""
@@ -217,21 +249,25 @@ class Policy(NamedTuple):
 def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") -> None:
     """Give each in turn as many gangs as it wants, and as are to be had `where` it may be (`Arbiter.give`)."""
     for agent in agents:
-        if not arbiter.offered():
-            break
         while arbiter.give(agent, where):
             pass
+        if not arbiter.offered():
+            break
 
 
 def worst_first(arbiter: Arbiter) -> list[Agent]:
     """Agents of apps that want GPUs, by the rho that they report; all are asked, as agents learn when they are."""
     for agent in arbiter.agents:
-        if not agent.wants():
+        if agent.same_until <= arbiter.now:
             agent.learn(arbiter.now)
-    return sorted(arbiter.wanting(), key=arbiter.rho, reverse=True)
+    wanting = arbiter.wanting()
+    return [wanting[i] for i in (-arbiter.rhos(wanting)).argsort(kind="stable").tolist()]
 
 
 def best_first(arbiter: Arbiter, key: Callable[[Agent], object]) -> None:
     """Give one gang after the other to whoever has the smallest key at that moment, the earlier arrival of equals."""
-    while agents := arbiter.in_need():
+    agents = arbiter.in_need()
+    while agents:
         arbiter.give(min(agents, key=key))  # type: ignore[arg-type]
+        offered = arbiter.offered()
+        agents = [agent for agent in agents if agent.app.gang <= offered and agent.wants()]

@@ -20,6 +20,7 @@ wins nothing is worth something, so that the product has a maximum although not 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -91,7 +92,7 @@ def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
             )
     if not bids:
         return Outcome(np.zeros(0, np.int64), np.ones(0))
-    start, use, value = _joined(bids)
+    use, value, start = joined(bids)
     _refuse(~((value > 0) & (value < np.inf)), value, start, "value must be a finite number above 0")
     _refuse(use < 0, use, start, "use must be at least 0")
     _refuse(use[:, 1:] > use[:, :-1], use, start, "use of a smaller size must include the larger ones")
@@ -100,17 +101,16 @@ def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
     return Outcome(*_solve(use, value, start, np.array(room, np.int64)))
 
 
-def auction_of_agents(bids: Sequence[Bid], room: IntArray) -> Outcome:
-    """Hold an `auction` among at least one bidder without a look at the bids, for those that agents make."""
-    start, use, value = _joined(bids)
+def auction_of_joined(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) -> Outcome:
+    """Hold an `auction` of `joined` bids, without a look at whether they are as they should be."""
     return Outcome(*_solve(use, value, start, room))
 
 
-def _joined(bids: Sequence[Bid]) -> tuple[IntArray, IntArray, FloatArray]:
-    """Where the rows of each bid begin, and the rows of all: uses and values."""
-    start = np.cumsum([0, *(len(b.value) for b in bids)])
+def joined(bids: Sequence[Bid]) -> tuple[IntArray, FloatArray, IntArray]:
+    """Uses and values of at least one bid, one behind the other, and where the rows of each begin."""
+    start = np.array([0, *accumulate(len(b.value) for b in bids)])
     use = np.ascontiguousarray(np.concatenate([b.use for b in bids]), np.int64)
-    return start, use, np.concatenate([b.value for b in bids], dtype=np.float64)
+    return use, np.concatenate([b.value for b in bids], dtype=np.float64), start
 
 
 def _refuse(bad: npt.NDArray[np.bool_], what: npt.NDArray[Any], start: IntArray, expected: str) -> None:
@@ -127,20 +127,27 @@ def _solve(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) ->
     gain = _gains(value, start)
     order, first = _serious(use, gain, start, room)
     n = len(start) - 1
-    row, kept = order[first[:-1]] - start[:-1], np.ones(n)
+    row, kept = np.zeros(n, np.int64), np.ones(n)
     wanted, most = np.zeros_like(room), np.zeros_like(room)
     for i in range(n):
-        wanted += use[order[first[i]]]
+        row[i] = order[first[i]] - start[i]
         for k in range(len(room)):
-            most[k] += use[order[first[i] : first[i + 1]], k].max()
+            wanted[k] += use[order[first[i]], k]
+            large = 0
+            for r in range(first[i], first[i + 1]):
+                large = max(large, use[order[r], k])
+            most[k] += large
     if _within(wanted, room):
         return row, kept  # nobody is in anyone's way
-    left = np.minimum(room, most)
-    size, step = left + 1, np.ones_like(left)
-    for k in range(1, len(left)):
-        step[k] = step[k - 1] * size[k - 1]
-    last = (left * step).sum()  # amounts as one number, that of the smallest size in steps of 1; complement: last - it
-    use, gain, shift = use[order], gain[order], _numbers(use[order], step)
+    left, size, step = np.zeros_like(room), np.zeros_like(room), np.ones_like(room)
+    last = 0  # amounts as one number, that of the smallest size in steps of 1; complement: last - it
+    for k in range(len(room)):
+        left[k] = min(room[k], most[k])
+        size[k] = left[k] + 1
+        if k > 0:
+            step[k] = step[k - 1] * size[k - 1]
+        last += left[k] * step[k]
+    use, gain = _chosen(use, gain, order)
     after = np.zeros((n + 1, last + 1), np.int64)  # best sum of the bidders from i on with at most so much room
     for i in range(n - 1, -1, -1):
         a, b = first[i], first[i + 1]
@@ -150,13 +157,16 @@ def _solve(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) ->
     for i in range(n):
         a, b = first[i], first[i + 1]
         r = a
-        while not (_within(use[r], left) and gain[r] + after[i + 1, at - shift[r]] == after[i, at]):
+        while not (_within(use[r], left) and gain[r] + after[i + 1, at - _number(use[r], step)] == after[i, at]):
             r += 1
-        left -= use[r]
-        at -= shift[r]
+        for k in range(len(left)):
+            left[k] -= use[r, k]
+        at -= _number(use[r], step)
         row[i] = order[r] - start[i]
         if row[i] > 0:
-            without = (before + after[i + 1, ::-1]).max()
+            without = 0
+            for amount in range(last + 1):
+                without = max(without, before[amount] + after[i + 1, last - amount])
             kept[i] = np.exp((after[0, last] - gain[r] - without) / RESOLUTION)
         _add_bid(before, spare, use[a:b], gain[a:b], step, size)
         before, spare = spare, before
@@ -200,6 +210,17 @@ def _serious(use: IntArray, gain: IntArray, start: IntArray, room: IntArray) -> 
 
 
 @compiled
+def _chosen(use: IntArray, gain: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
+    """Uses and gains of some rows."""
+    uses, gains = np.empty((len(order), use.shape[1]), np.int64), np.empty(len(order), np.int64)
+    for i in range(len(order)):
+        gains[i] = gain[order[i]]
+        for k in range(use.shape[1]):
+            uses[i, k] = use[order[i], k]
+    return uses, gains
+
+
+@compiled
 def _within(a: IntArray, b: IntArray) -> bool:
     """Whether no entry is above its limit."""
     for k in range(len(a)):
@@ -211,22 +232,31 @@ def _within(a: IntArray, b: IntArray) -> bool:
 @compiled
 def _add_bid(best: IntArray, better: IntArray, use: IntArray, gain: IntArray, step: IntArray, size: IntArray) -> None:
     """The best sum of gains for each amount of room once one more bid is there, from the best without it."""
+    rows, width = len(use) - 1, size[0]
     for i in range(len(best)):
-        better[i] = best[i] + gain[-1]
-    shift = _numbers(use, step)
-    for begin in range(0, len(best), size[0]):  # amounts of all sizes but the smallest
-        amount = begin // step[1:] % size[1:]
-        for r in range(len(use) - 1):
-            if _within(use[r, 1:], amount):
-                new, old = better[begin + use[r, 0] : begin + size[0]], best[begin + use[r, 0] - shift[r] :]
-                for j in range(len(new)):
-                    new[j] = max(new[j], old[j] + gain[r])
+        better[i] = best[i] + gain[rows]
+    for r in range(rows):
+        plus, shift = gain[r], _number(use[r], step)
+        for begin in range(0, len(best), width):  # amounts of all sizes but the smallest
+            fits = True
+            for k in range(1, len(step)):
+                fits = fits and use[r, k] <= begin // step[k] % size[k]
+            if fits:
+                end = begin + width
+                _raise(better[begin + use[r, 0] : end], best[begin + use[r, 0] - shift : end - shift], plus)
 
 
 @compiled
-def _numbers(use: IntArray, step: IntArray) -> IntArray:
-    """Each row's amounts as one number."""
-    number = np.zeros(len(use), np.int64)
+def _raise(new: IntArray, old: IntArray, plus: int) -> None:
+    """Take the larger one of each number and another one with something added."""
+    for j in range(len(new)):
+        new[j] = max(new[j], old[j] + plus)
+
+
+@compiled
+def _number(use: IntArray, step: IntArray) -> int:
+    """Amounts as one number."""
+    number = 0
     for k in range(len(step)):
-        number += use[:, k] * step[k]
+        number += use[k] * step[k]
     return number

@@ -99,7 +99,7 @@ def _estimate(seen_losses: bytes, tuner: Tuner) -> float:
     for _ in range(_ZOOMS):
         step /= _FINER
         powers = power + step * np.arange(-_FINER, _FINER + 1)
-        span, power = _fit(losses, powers.clip(_SLOWEST, _STEEPEST))
+        span, power = _fit(losses, np.minimum(np.maximum(powers, _SLOWEST), _STEEPEST))
     if span == 0:
         return float(tuner.longest)
     return float(max(_length(span, power, tuner), seen + 1))
@@ -116,8 +116,8 @@ def _fit(losses: FloatArray, powers: FloatArray) -> tuple[float, float]:
     """Span, at least 0, and power of the curve with the least squares among those of the given powers."""
     shape, size = _shapes(len(losses), powers.tobytes())
     # the first loss is taken off, which no span depends on, so that losses all alike give a span of exactly 0
-    falls = np.maximum((shape * (losses - losses[0])).sum(axis=1), 0.0)
-    best = int(np.argmax(falls * falls / size))  # by so much the line lowers the sum of squares
+    falls = np.maximum(np.add.reduce(shape * (losses - losses[0]), axis=1), 0.0)
+    best = int((falls * falls / size).argmax())  # by so much the line lowers the sum of squares
     return float(falls[best] / size[best]), float(powers[best])
 
 
@@ -125,5 +125,5 @@ def _fit(losses: FloatArray, powers: FloatArray) -> tuple[float, float]:
 def _shapes(epochs: int, powers: bytes) -> tuple[FloatArray, FloatArray]:
     """Curves of these powers less their means, and their sums of squares; kept, as fits begin with the same powers."""
     shape = np.arange(1.0, epochs + 1) ** -np.frombuffer(powers)[:, None]
-    shape -= shape.mean(axis=1, keepdims=True)
-    return shape, (shape * shape).sum(axis=1)
+    shape -= np.add.reduce(shape, axis=1, keepdims=True) / epochs
+    return shape, np.add.reduce(shape * shape, axis=1)

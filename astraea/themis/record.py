@@ -18,8 +18,9 @@ from astraea.core.arrays import FloatArray
 from astraea.core.metrics import HOUR
 from astraea.core.result import Result, provenance
 from astraea.core.step_function import Stepped, contention
-from astraea.themis.agent import Agent, isolated
-from astraea.themis.apps import Phase, Workload, course
+from astraea.themis.agent import Agent
+from astraea.themis.apps import Workload, course
+from astraea.themis.foresight import isolated
 
 
 def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, Any], seconds: float) -> Result:
@@ -93,7 +94,7 @@ def app_table(
             "model": [app.model for app in w.apps],
             "gang": [app.gang for app in w.apps],
             "exploration": [len(app.loss) for app in w.apps],
-            "work": [app.gang * sum(p.work for p in phases) for app, (phases, _) in zip(w.apps, courses, strict=True)],
+            "work": [app.gang * sum(phases[:, 1].tolist()) for app, (phases, _) in zip(w.apps, courses, strict=True)],
             "placement": progress / attained,
             "finish_time_fairness": jct / alone,
         }
@@ -101,9 +102,9 @@ def app_table(
 
 
 @lru_cache(maxsize=16)
-def _courses(w: Workload) -> list[tuple[list[Phase], float]]:
-    """Of each app what it will be, and the gangs for which the cluster has room."""
-    return [(course(app), w.gpus / app.gang) for app in w.apps]
+def _courses(w: Workload) -> list[tuple[FloatArray, float]]:
+    """Of each app its phases, and the gangs for which the cluster has room."""
+    return [(np.array(course(app)), w.gpus / app.gang) for app in w.apps]
 
 
 def _owed(gpus: int, asked: Stepped, active: Stepped) -> Stepped:

@@ -94,11 +94,13 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
                 arbiter.arrive(to_come.pop())
             look_at = min(look_at, ROUND * math.ceil(now / ROUND))
         else:
+            if ends <= now:
+                _end_leases(arbiter)
             _hold_round(arbiter, policy)
             is_waiting = bool(arbiter.in_need())
             look_at = now + ROUND if is_waiting else np.inf
-            is_idle = not (to_come or any(agent.lots for agent in arbiter.agents))
-            fruitless = fruitless + 1 if is_waiting and is_idle else 0
+            is_fruitless = is_waiting and not to_come and not any(agent.lots for agent in arbiter.agents)
+            fruitless = fruitless + 1 if is_fruitless else 0
             if fruitless == PATIENCE:
                 raise PolicyError(
                     f"policy {policy.name}, at {now:g} s: leaves app {arbiter.agents[0].app.name!r} and "
@@ -110,23 +112,26 @@ def _finish_jobs(arbiter: Arbiter) -> None:
     """Jobs that reach the end of their rung now; lots that their app has no use for are on offer again."""
     for agent in arbiter.agents.copy():
         if agent.due <= arbiter.now:
-            for lot in agent.finish_jobs(arbiter.now, RESTART):
-                arbiter.take_back(agent, lot)
+            if idle := agent.finish_jobs(arbiter.now, RESTART):
+                arbiter.take_back(agent, idle)
             if agent.is_done:
                 arbiter.leave(agent)
 
 
-def _hold_round(arbiter: Arbiter, policy: Policy) -> None:
-    """Leases end, and the policy gives what is on offer."""
+def _end_leases(arbiter: Arbiter) -> None:
+    """What leases held that end now is on offer."""
     for agent in arbiter.agents:
         if agent.lots and agent.lots[0].until <= arbiter.now:  # first given
-            arbiter.taken_back[agent.index] = [lot for lot in agent.lots if lot.until <= arbiter.now]
-            for lot in arbiter.taken_back[agent.index]:
-                arbiter.take_back(agent, lot)
-    if arbiter.wanting() and arbiter.offered():
+            arbiter.end_leases(agent, [lot for lot in agent.lots if lot.until <= arbiter.now])
+
+
+def _hold_round(arbiter: Arbiter, policy: Policy) -> None:
+    """The policy gives what is on offer."""
+    if arbiter.offered() and arbiter.wanting():
         policy.decide(arbiter)
-    for agent in arbiter.agents:
-        if ended := arbiter.taken_back.get(agent.index):
-            waiting = agent.waiting()
-            agent.preemptions += sum(lot.job in waiting for lot in ended)
-    arbiter.taken_back.clear()
+    if arbiter.taken_back:
+        for agent in arbiter.agents:
+            if ended := arbiter.taken_back.get(agent.index):
+                waiting = agent.waiting()
+                agent.preemptions += sum([lot.job in waiting for lot in ended])
+        arbiter.forget()

@@ -48,10 +48,9 @@ def arbiter_of(w: Workload, *, lease_term: float = 900.0, lies: Mapping[int, flo
 def next_round(arbiter: Arbiter, now: float) -> None:
     """All leases end, and all GPUs are on offer."""
     arbiter.now = now
-    arbiter.taken_back = {agent.index: list(agent.lots) for agent in arbiter.agents}
+    arbiter.forget()
     for agent in arbiter.agents:
-        for lot in arbiter.taken_back[agent.index]:
-            arbiter.take_back(agent, lot)
+        arbiter.end_leases(agent, agent.lots)
 
 
 def given(arbiter: Arbiter) -> list[tuple[str, tuple[tuple[int, int], ...], int]]:

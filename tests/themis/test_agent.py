@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from themis_small import app, arbiter_of, falling, gangs, given, next_round, workload
 
-from astraea.themis.agent import REFIT, Agent, finish, isolated
+from astraea.themis import foresight
+from astraea.themis.agent import REFIT, Agent
 from astraea.themis.apps import App, Phase, Tuner, course
-from astraea.themis.arbiter import Arbiter, taken_by
+from astraea.themis.arbiter import Arbiter
+from astraea.themis.foresight import COUNT, DONE, LENGTH, finish, isolated, taken_by
 from astraea.themis.loss_curves import estimated_length
 
 HALVING = Tuner(first=2, eta=2, tolerance=5e-4, longest=8)
@@ -24,8 +26,7 @@ def let_run(arbiter: Arbiter, until: float) -> None:
         if done > until:
             return
         for agent in arbiter.agents:
-            for lot in agent.finish_jobs(arbiter.now, 20.0):
-                arbiter.take_back(agent, lot)
+            arbiter.take_back(agent, agent.finish_jobs(arbiter.now, 20.0))
 
 
 def alone(one: App, *machines: int) -> tuple[Arbiter, Agent]:
@@ -37,21 +38,39 @@ def alone(one: App, *machines: int) -> tuple[Arbiter, Agent]:
     return arbiter, agent
 
 
+def phases_of(table: np.ndarray) -> list[Phase]:
+    return [Phase(int(jobs), float(work)) for jobs, work in table]
+
+
+def outlook(agent: Agent, now: float) -> tuple[list[Phase], list[Phase]]:
+    """What is left of an app, and the whole of it, as far as its agent can tell."""
+    agent.learn(now)
+    left, total = foresight.outlook(agent.book, now)
+    return phases_of(left), phases_of(total)
+
+
+def length(agent: Agent, had: list[float]) -> float:
+    """Estimated epochs of the job that looks best after so many of each."""
+    agent.epochs[:] = had
+    agent.learn(0.0)
+    return float(agent.book[LENGTH])
+
+
 # the time that phases take
 
 
 def test_isolated() -> None:
     """Four jobs of 480 gang-s, then one of 100: on 2 gangs, on half a one, and on more than they can use."""
-    phases = [Phase(4, 480.0), Phase(1, 100.0)]
+    phases = np.array([Phase(4, 480.0), Phase(1, 100.0)])
     assert isolated(phases, 2.0) == 480 / 2 + 100
     assert isolated(phases, 0.5) == 480 / 0.5 + 100 / 0.5
     assert isolated(phases, 8.0) == 480 / 4 + 100
-    assert isolated([], 1.0) == 0.0
+    assert isolated(np.empty((0, 2)), 1.0) == 0.0
 
 
 def test_finish() -> None:
     """The same with some gangs spread, half as fast: local ones are used first, as far as there are jobs."""
-    phases = [Phase(4, 480.0), Phase(1, 100.0)]
+    phases = np.array([Phase(4, 480.0), Phase(1, 100.0)])
     cases = {
         (0, 0): np.inf,
         (1, 0): 480 + 100,
@@ -61,10 +80,10 @@ def test_finish() -> None:
         (3, 4): 480 / 3.5 + 100,
         (6, 1): 480 / 4 + 100,
     }
-    local, spread = np.array(list(cases), np.float64).T
-    assert finish(phases, local, spread, 2.0) == pytest.approx(list(cases.values()))
-    assert finish([Phase(2, 0.0)], np.zeros(1), np.zeros(1), 2.0) == [0.0], "nothing to do takes no time"
-    assert finish(phases, np.array([3.0]), np.zeros(1), 2.0) == [isolated(phases, 3.0)]
+    for (local, spread), time in cases.items():
+        assert finish(phases, local, spread, 2.0) == pytest.approx(time), (local, spread)
+    assert finish(np.array([Phase(2, 0.0)]), 0, 0, 2.0) == 0.0, "nothing to do takes no time"
+    assert finish(phases, 3, 0, 2.0) == isolated(phases, 3.0)
 
 
 # what an agent foresees
@@ -77,7 +96,7 @@ def four_jobs(**changes: object) -> App:
 
 def test_outlook_before_it_runs() -> None:
     """As long as the tuner allows: 4 * 2 epochs, 2 * 2, and 4, of a minute."""
-    left, total = arbiter_of(workload([four_jobs()], 2)).agents[0].outlook(0.0)
+    left, total = outlook(arbiter_of(workload([four_jobs()], 2)).agents[0], 0.0)
     assert left == total == [Phase(4, 480.0), Phase(2, 240.0), Phase(1, 240.0)]
 
 
@@ -96,7 +115,7 @@ def test_outlook_while_it_runs() -> None:
         let_run(arbiter, now)
         # what a straight line of losses is taken for is no matter of this test
         agent._lengths = dict.fromkeys(range(4), (100, 8.0))
-        assert agent.outlook(now) == (left, total), now
+        assert outlook(agent, now) == (left, total), now
     assert [lot.job for lot in agent.lots] == [3]
 
 
@@ -104,8 +123,8 @@ def test_outlook_within_an_epoch() -> None:
     """A rung ends when its jobs have had its epochs: with 1.5 of 2 epochs, half an epoch is left, and no more."""
     arbiter, agent = alone(four_jobs(), 2)
     let_run(arbiter, 90.0)
-    assert agent.outlook(90.0)[0][0] == Phase(4, 300.0)
-    assert agent.outlook(90.0)[1][0] == Phase(4, 480.0)
+    assert outlook(agent, 90.0)[0][0] == Phase(4, 300.0)
+    assert outlook(agent, 90.0)[1][0] == Phase(4, 480.0)
 
 
 def test_a_job_that_outlives_its_estimate_needs_another_epoch() -> None:
@@ -113,7 +132,7 @@ def test_a_job_that_outlives_its_estimate_needs_another_epoch() -> None:
     arbiter, agent = alone(app("a", [8], tuner=HALVING), 1)
     let_run(arbiter, 270.0)
     agent._lengths = {0: (100, 3.0)}
-    assert agent.outlook(270.0) == ([Phase(1, 60.0)], [Phase(1, 330.0)])
+    assert outlook(agent, 270.0) == ([Phase(1, 60.0)], [Phase(1, 330.0)])
 
 
 def curve(floor: float, epochs: int) -> np.ndarray:
@@ -125,17 +144,17 @@ def test_estimates_are_made_of_losses_seen() -> None:
     tuner = Tuner(first=40, eta=2, tolerance=1e-3, longest=80)
     one = app("a", [curve(0.9, 40), curve(0.2, 60)], tuner=tuner)
     agent = Agent(0, one, 0.0, 0)
-    assert agent.length([0.9, 0.9]) == 80.0, "nothing seen"
+    assert length(agent, [0.9, 0.9]) == 80.0, "nothing seen"
     last, new = 0, 0
     for epochs in range(1, 41):
         if epochs >= REFIT * last:
             last, new = epochs, new + 1
         seen = one.loss[1][:last]
-        assert agent.length([0.0, epochs + 0.7]) == max(estimated_length(seen, tuner), epochs), epochs
+        assert length(agent, [0.0, epochs + 0.7]) == max(estimated_length(seen, tuner), epochs), epochs
     assert 8 < new < 20
     steep = app("a", [5 * curve(0.9, 40), curve(0.2, 60)], tuner=tuner)
     expected = [estimated_length(loss[:20], tuner) for loss in steep.loss]
-    assert Agent(0, steep, 0.0, 0).length([20.0, 20.0]) == expected[1] != expected[0], "of the job with the lower loss"
+    assert length(Agent(0, steep, 0.0, 0), [20.0, 20.0]) == expected[1] != expected[0], "of the job with the lower loss"
 
 
 def test_nothing_is_foreseen_that_was_not_seen() -> None:
@@ -150,7 +169,7 @@ def test_nothing_is_foreseen_that_was_not_seen() -> None:
         outlooks = []
         for now in range(0, 1000, 60):
             let_run(arbiter, float(now))
-            outlooks.append(agent.outlook(float(now)))
+            outlooks.append(outlook(agent, float(now)))
         foreseen.append(outlooks)
     same = [a == b for a, b in zip(*foreseen, strict=True)]
     assert all(same[:13]) and not same[-1]
@@ -167,7 +186,7 @@ def test_errors_are_bounded(error: float) -> None:
         for epochs in (10, 20, 21, 40):
             for each in (agent, honest):
                 each.epochs[0] = float(epochs)
-            ratios.append(agent.outlook(epochs)[0][0].work / honest.outlook(epochs)[0][0].work)
+            ratios.append(outlook(agent, epochs)[0][0].work / outlook(honest, epochs)[0][0].work)
     by_time = np.array(ratios).reshape(40, 4)
     assert (np.abs(by_time - 1) <= error + 1e-12).all()
     if error:
@@ -194,13 +213,13 @@ def test_rho_by_hand() -> None:
         a, b = arbiter.agents
         assert (arbiter.contention(a), arbiter.contention(b)) == (1.5, 2.0)
         assert (arbiter.owed(a), arbiter.owed(b)) == (600 * 4 + 600 * 2, 600 * 2)
-        assert arbiter.rho(a) == pytest.approx((1200 + 900) / 900)
-        assert arbiter.rho(b) == pytest.approx(3 * (600 + 1200) / 1200)
-        local, spread = np.array([0, 1, 4, 6]), np.zeros(4, np.int64)
+        assert arbiter.rhos([a]) == pytest.approx((1200 + 900) / 900)
+        assert arbiter.rhos([b]) == pytest.approx(3 * (600 + 1200) / 1200)
+        local = np.array([(0, 0), (1, 0), (4, 0), (6, 0)])
         expected = [1200 + wait + 2400, 1200 + 2400, 1200 + 600, 1200 + 600]
-        assert arbiter.rho_with(a, local, spread) == pytest.approx(np.array(expected) / 900)
-        assert arbiter.rho_with(b, local[2:], spread[2:]) == pytest.approx(3 * np.array([600 + 600] * 2) / 1200)
-        assert arbiter.rho_with(a, spread, local)[2] == pytest.approx((1200 + 1200) / 900), "VGG16 is half as fast"
+        assert arbiter.rhos_with(a, local) == pytest.approx(np.array(expected) / 900)
+        assert arbiter.rhos_with(b, local[2:]) == pytest.approx(3 * np.array([600 + 600] * 2) / 1200)
+        assert arbiter.rhos_with(a, np.array([(0, 4)])) == pytest.approx((1200 + 1200) / 900), "VGG16 is half as fast"
 
 
 def test_rho_with_counts_what_it_holds() -> None:
@@ -214,7 +233,7 @@ def test_rho_with_counts_what_it_holds() -> None:
     agent._lengths = dict.fromkeys(range(4), (100, 10.0))
     left = 2400 - 60 - 30
     alone_for = 2400 / 3
-    found = arbiter.rho_with(agent, np.array([0, 1, 0]), np.array([0, 0, 1]))
+    found = arbiter.rhos_with(agent, np.array([(0, 0), (1, 0), (0, 1)]))
     # the spread job is within its first epoch: 9.5 are left
     assert found == pytest.approx((60 + left / np.array([1.5, 2.5, 2.0])) / alone_for)
 
@@ -242,7 +261,7 @@ def test_contention_is_an_average_over_a_life() -> None:
 def test_furthest_behind_first() -> None:
     """Jobs wait in order of their epochs, equals in their own; those that run or are done do not wait."""
     agent = arbiter_of(workload([app("a", [5] * 6, tuner=Tuner(4, 2, 1e-4, 8))], 1)).agents[0]
-    agent.epochs = [3.0, 1.5, 0.0, 1.0, 0.0, 4.0]
+    agent.epochs[:] = [3.0, 1.5, 0.0, 1.0, 0.0, 4.0]
     agent.todo.remove(5)
     assert agent.waiting() == [2, 4, 3, 1, 0]
     assert agent.wants() == 5
@@ -281,7 +300,9 @@ def test_rungs_without_work_are_passed_through() -> None:
     arbiter, agent = alone(app("a", [2, 2, 1], tuner=HALVING), 4)
     let_run(arbiter, 120.0)
     assert agent.is_done and not agent.lots and agent.wants() == 0
-    assert agent.past == course(agent.app) == [Phase(3, 300.0), Phase(2, 0.0), Phase(1, 0.0)]
+    assert (
+        phases_of(agent.plan[[COUNT, DONE]].T) == course(agent.app) == [Phase(3, 300.0), Phase(2, 0.0), Phase(1, 0.0)]
+    )
 
 
 def test_what_it_did_is_the_course() -> None:
@@ -289,7 +310,7 @@ def test_what_it_did_is_the_course() -> None:
     arbiter, agent = alone(app("a", [falling(n) + n % 3 for n in (8, 7, 2, 5, 8, 1, 3)], tuner=HALVING), 3)
     let_run(arbiter, 1e6)
     assert agent.is_done
-    assert agent.past == course(agent.app)
+    assert phases_of(agent.plan[[COUNT, DONE]].T) == course(agent.app)
     assert agent.attained(arbiter.now) == sum(phase.work for phase in course(agent.app)) + agent.overhead
 
 
@@ -389,6 +410,11 @@ def packs(free: tuple[int, ...], local: list[int]) -> bool:
     )
 
 
+def taken(sizes: tuple[int, ...], gang: int, local: bool) -> np.ndarray:
+    """Lots of each size that a gang takes up."""
+    return np.array([taken_by(np.array(sizes), k, gang, local) for k in range(len(sizes))])
+
+
 @pytest.mark.parametrize(
     "sizes, machines",
     [((1, 2, 4), (4, 3, 2)), ((2, 4), (4, 2, 2)), ((2, 4), (5, 3)), ((1, 3), (4, 4)), ((2, 6), (6, 4, 2))],
@@ -403,7 +429,7 @@ def test_what_fits_can_be_counted(sizes: tuple[int, ...], machines: tuple[int, .
             continue
         arbiter = arbiter_of(workload(apps, *machines))
         use = sum(
-            n * taken_by(arbiter.sizes, gang, local=True) + s * taken_by(arbiter.sizes, gang, local=False)
+            n * taken(arbiter.sizes, gang, True) + s * taken(arbiter.sizes, gang, False)
             for gang, n, s in zip(sizes, local, spread, strict=True)
         )
         lots = [gang for gang, n in zip(sizes, local, strict=True) for _ in range(n)]

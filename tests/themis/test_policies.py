@@ -140,7 +140,7 @@ def test_slaq(gang_of_b: int, epochs: int, expected: list[int]) -> None:
 def test_strawman() -> None:
     """T_isolated of a is 2400 GPU-s on 4 / 1.5 GPUs, 900 s: rho = (1200 + 900) / 900; of b (600 + 1200) / 1200."""
     arbiter = two_waiting(4)
-    assert [arbiter.rho(agent) for agent in arbiter.agents] == pytest.approx([7 / 3, 3 / 2])
+    assert arbiter.rhos(arbiter.agents) == pytest.approx([7 / 3, 3 / 2])
     assert decided(arbiter, "strawman") == [4, 0]
 
 
@@ -186,7 +186,7 @@ def test_only_the_worst_off_bids() -> None:
     apps = [app("a", [10] * 2), app("b", [10] * 3, arrival=300.0), app("c", [10], arrival=600.0)]
     arbiter = arbiter_of(workload(apps, 4))
     arbiter.now = 1200.0
-    assert [arbiter.rho(agent) for agent in arbiter.agents] == pytest.approx([1 + 1200 / 675, 1.75, 2.0])
+    assert arbiter.rhos(arbiter.agents) == pytest.approx([1 + 1200 / 675, 1.75, 2.0])
     assert decided(arbiter, "themis", f=1.0) == [2, 1, 1]
 
 
@@ -202,7 +202,7 @@ def test_leftovers_on_one_machine_come_first() -> None:
     ]
     arbiter = arbiter_of(workload(apps, 4, 2, 2, 2))
     arbiter.now, arbiter.free = 1200.0, [0, 2, 1, 1]
-    a, b, c = (arbiter.rho(agent) for agent in arbiter.agents)
+    a, b, c = arbiter.rhos(arbiter.agents)
     assert a > b > c
     assert decided(arbiter, "themis", f=1.0) == [0, 0, 1]
     assert given(arbiter) == [("c", ((1, 2),), 0)]

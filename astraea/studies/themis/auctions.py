@@ -5,8 +5,7 @@ The first four are tried on arbitrary tables; the last one on bids of apps, as T
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.themis.agent import Agent
 from astraea.themis.apps import DEFAULT_TUNER, MODELS, App, Workload
 from astraea.themis.arbiter import Arbiter
-from astraea.themis.auction import Bid, auction
-from astraea.themis.policies.themis import bid, partial_prize
+from astraea.themis.auction import Bid, auction, auction_of_joined, joined
+from astraea.themis.policies.themis import bids, partial_prize
 
 PROPERTIES: Final = (
     # no other rows that fit have a larger product of values; all combinations are tried
@@ -65,11 +64,11 @@ def random_case(seed: int) -> Case:
 
 def is_maximal(case: Case) -> bool:
     """Whether no combination of rows that fits has a larger product of values."""
-    best = 0.0
-    for rows in product(*(range(len(b.value)) for b in case.bids)):
-        use = np.sum([b.use[r] for b, r in zip(case.bids, rows, strict=True)], axis=0)
-        if (use <= case.room).all():
-            best = max(best, float(np.prod([b.value[r] for b, r in zip(case.bids, rows, strict=True)])))
+    use, value = np.zeros((1, len(case.room)), np.int64), np.ones(1)  # of the combinations for the bidders so far
+    for b in case.bids:
+        use = (use[:, None] + b.use).reshape(-1, len(case.room))
+        value = (value[:, None] * b.value).ravel()
+    best = float(value[(use <= case.room).all(axis=1)].max())
     won = auction(case.bids, case.room).row
     return bool(np.prod([b.value[r] for b, r in zip(case.bids, won, strict=True)]) >= best * (1 - EXACT))
 
@@ -77,11 +76,19 @@ def is_maximal(case: Case) -> bool:
 def gains(case: Case, seed: int) -> tuple[float, float]:
     """Largest part by which the first bidder gains by a lie, with payments and without."""
     truth, parts, prizes = case.bids[0], [], []
-    for value in (truth.value, *misreports(truth.value, seed)):
-        out = auction([truth._replace(value=value), *case.bids[1:]], case.room)
-        prizes.append(float(truth.value[out.row[0]]))
-        parts.append(float(out.kept[0]) * prizes[-1])
+    for row, kept in of_the_first(case, [truth.value, *misreports(truth.value, seed)]):
+        prizes.append(float(truth.value[row]))
+        parts.append(kept * prizes[-1])
     return max(parts) / parts[0] - 1, max(prizes) / prizes[0] - 1
+
+
+def of_the_first(case: Case, values: Iterable[FloatArray]) -> Iterator[tuple[int, float]]:
+    """What the first bidder wins, and the part of it that it keeps, with each of these values in its bid."""
+    use, value, start = joined(case.bids)
+    for reported in values:
+        value[: len(reported)] = reported
+        out = auction_of_joined(use, value, start, case.room)
+        yield int(out.row[0]), float(out.kept[0])
 
 
 def misreports(value: FloatArray, seed: int) -> list[FloatArray]:
@@ -117,16 +124,21 @@ def random_offer(seed: int) -> tuple[Arbiter, list[Agent]]:
     return offer(apps, machines, 3600.0)
 
 
+def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
+    """Bid of an agent as Themis takes it, and the gangs on one machine each and spread ones of its rows."""
+    made = bids(arbiter, [agent])
+    return Bid(made.use, made.value), made.rows
+
+
 def gain_in_gangs(seed: int) -> float:
     """Largest part by which the first app of a random offer gains by a lie, in whole gangs."""
     arbiter, agents = random_offer(seed)
     made = [bid(arbiter, agent) for agent in agents]
     truth, rows = made[0]
-    worth = []
-    for value in (truth.value, *misreports(truth.value, seed)):
-        out = auction([truth._replace(value=value), *(b for b, _ in made[1:])], arbiter.room())
-        worth.append(expected_value(arbiter, agents[0], rows[out.row[0]], float(out.kept[0])))
-    return max(worth) / worth[0] - 1
+    case = Case([b for b, _ in made], arbiter.room())
+    found = list(of_the_first(case, [truth.value, *misreports(truth.value, seed)]))
+    worth = {(row, kept): expected_value(arbiter, agents[0], rows[row], kept) for row, kept in set(found)}
+    return max(worth.values()) / worth[found[0]] - 1
 
 
 def expected_value(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -> float:
@@ -135,8 +147,7 @@ def expected_value(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -
     fewer = int(kept * gangs + EXACT)
     chance = max(kept * gangs - fewer, 0.0)
     parts = [partial_prize(arbiter, agent, row, n / gangs) if n else (0, 0) for n in (fewer, min(fewer + 1, gangs))]
-    local, spread = np.array(parts).T
-    low, high = 1 / arbiter.rho_with(agent, local, spread)
+    low, high = 1 / arbiter.rhos_with(agent, np.array(parts))
     return float(low + chance * (high - low))
 
 

@@ -18,16 +18,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.core.arrays import IntArray
 from astraea.core.random import number_of_bidders
 from astraea.core.result import Result
 from astraea.experiments.run import Call
 from astraea.themis.agent import Agent
 from astraea.themis.apps import Workload
 from astraea.themis.arbiter import Arbiter, Policy, worst_first
-from astraea.themis.auction import Bid
 from astraea.themis.policies import get_policy
-from astraea.themis.policies.themis import bid, give_leftovers, hold_auction
+from astraea.themis.policies.themis import Bids, bids, give_leftovers, hold_auction
 from astraea.themis.simulate import simulate
 from astraea.themis.workload import sample_workload
 
@@ -46,26 +44,27 @@ LATER: Final = 10.0
 
 def changed(
     arbiter: Arbiter, f: float = 0.8, *, losers_too: bool = False,
-    make_bid: Callable[[Arbiter, Agent], tuple[Bid, IntArray]] = bid,
+    make_bids: Callable[[Arbiter, list[Agent]], Bids] = bids,
 ) -> None:  # fmt: skip
     """Themis, with a rule changed."""
     wanting = worst_first(arbiter)
     n = number_of_bidders(len(wanting), f)
-    hold_auction(arbiter, wanting[:n], make_bid)
+    hold_auction(arbiter, wanting[:n], make_bids)
     give_leftovers(arbiter, wanting if losers_too else wanting[n:])
 
 
-def bid_in_need(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
-    """The bid of an app to which nothing is worth little, if it has nothing."""
-    made, rows = bid(arbiter, agent)
-    if not agent.lots:
-        made.value[0] = 1 / (1 / made.value[0] + LATER)
-    return made, rows
+def bids_in_need(arbiter: Arbiter, agents: list[Agent]) -> Bids:
+    """The bids of apps to which nothing is worth little, if they have nothing."""
+    made = bids(arbiter, agents)
+    for agent, nothing in zip(agents, made.start[:-1], strict=True):
+        if not agent.lots:
+            made.value[nothing] = 1 / (1 / made.value[nothing] + LATER)
+    return made
 
 
 VARIANTS: Final[dict[str, Callable[..., None]]] = {
     "leftovers for losers too": partial(changed, losers_too=True),
-    "nothing is worth little": partial(changed, make_bid=bid_in_need),
+    "nothing is worth little": partial(changed, make_bids=bids_in_need),
 }
 """Besides Themis as it is."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from astraea.themis.agent import Agent
-from astraea.themis.apps import MODELS
 from astraea.themis.arbiter import Arbiter, all_it_wants, best_first, worst_first
 
 
 def tiresias(arbiter: Arbiter) -> None:
     """The app with the least attained service first: all that it wants, wherever there is room."""
-    all_it_wants(arbiter, sorted(arbiter.agents, key=lambda agent: agent.attained(arbiter.now)))
+    all_it_wants(arbiter, sorted(arbiter.wanting(), key=lambda agent: agent.attained(arbiter.now)))
 
 
 def optimus(arbiter: Arbiter) -> None:
@@ -22,8 +21,7 @@ def optimus(arbiter: Arbiter) -> None:
     """
 
     def scaling(agent: Agent) -> float:
-        alone = float(agent.app.gang ** (MODELS[agent.app.model].power - 1))
-        return alone / (1.0 if max(arbiter.free) >= agent.app.gang else agent.app.slowdown)
+        return agent.app.scaling / (1.0 if arbiter.hole(agent.app.gang) else agent.app.slowdown)
 
     best_first(arbiter, lambda agent: -scaling(agent))
 
@@ -32,8 +30,8 @@ def gandiva(arbiter: Arbiter) -> None:
     """Best packing first: the gang that is slowed down least where it would be, and leaves the smallest hole."""
 
     def packing(agent: Agent) -> tuple[float, int]:
-        holes = [free - agent.app.gang for free in arbiter.free if free >= agent.app.gang]
-        return (1.0, min(holes)) if holes else (agent.app.slowdown, 0)
+        hole = arbiter.hole(agent.app.gang)
+        return (1.0, hole - agent.app.gang) if hole else (agent.app.slowdown, 0)
 
     best_first(arbiter, packing)
 

@@ -18,16 +18,33 @@ in the auction gets no leftovers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.core.arrays import IntArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.random import lottery, number_of_bidders
 from astraea.themis.agent import Agent
-from astraea.themis.arbiter import Arbiter, all_it_wants, taken_by, worst_first
-from astraea.themis.auction import Bid, auction_of_agents
+from astraea.themis.arbiter import Arbiter, all_it_wants, worst_first
+from astraea.themis.auction import auction_of_joined
+from astraea.themis.foresight import answers
+
+
+class Bids(NamedTuple):
+    """What agents bid.
+
+    rows : gangs on one machine each and spread ones of every row, shape (rows, 2)
+    use, value : as of an `auction.Bid`, one bid behind the other
+    start : where the rows of each begin, and their number
+    room : lots of each size that fit on machines
+    """
+
+    rows: IntArray
+    use: IntArray
+    value: FloatArray
+    start: IntArray
+    room: IntArray
+
 
 F: Final = 0.8
 """Part of the apps that want GPUs and do not bid, unless it is given ([Mahajan2020])."""
@@ -42,16 +59,15 @@ def themis(arbiter: Arbiter, f: float = F) -> None:
 
 
 def hold_auction(
-    arbiter: Arbiter, offered: list[Agent], make_bid: Callable[[Arbiter, Agent], tuple[Bid, IntArray]] | None = None
+    arbiter: Arbiter, offered: list[Agent], make_bids: Callable[[Arbiter, list[Agent]], Bids] | None = None
 ) -> None:
     """Offer everything to these agents, take their bids, and give each winner the part of its prize that it keeps."""
     agents = sorted(offered, key=lambda agent: agent.index)  # so that ties do not hang on what is reported
-    bids = [(make_bid or bid)(arbiter, agent) for agent in agents]
-    outcome = auction_of_agents([b for b, _ in bids], arbiter.room())
-    prizes = [
-        (agent, *partial_prize(arbiter, agent, rows[row], kept))
-        for agent, (_, rows), row, kept in zip(agents, bids, outcome.row, outcome.kept, strict=True)
-    ]
+    made = (make_bids or bids)(arbiter, agents)
+    outcome = auction_of_joined(made.use, made.value, made.start, made.room)
+    rows = made.rows[made.start[:-1] + outcome.row]
+    won = zip(agents, rows, outcome.kept.tolist(), outcome.row.tolist(), strict=True)
+    prizes = [(agent, *partial_prize(arbiter, agent, row, kept)) for agent, row, kept, is_prize in won if is_prize]
     for agent, local, _ in sorted(prizes, key=lambda prize: -prize[0].app.gang):  # the largest gangs are placed first
         for _ in range(local):
             arbiter.give(agent, "local")
@@ -66,25 +82,21 @@ def give_leftovers(arbiter: Arbiter, agents: list[Agent]) -> None:
     all_it_wants(arbiter, agents)
 
 
-def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
-    """Value of every number of gangs on one machine each and of spread ones, and these numbers (rows, 2)."""
-    gang = agent.app.gang
-    most = min(agent.wants(), arbiter.offered() // gang)
-    use, rows = answers(arbiter.sizes, gang, most, min(most, arbiter.gangs_of(gang)))
-    return Bid(use, 1 / arbiter.rho_with(agent, rows[:, 0], rows[:, 1])), rows
-
-
-@lru_cache(maxsize=512)
-def answers(sizes: tuple[int, ...], gang: int, most: int, near: int) -> tuple[IntArray, IntArray]:
-    """Uses and rows of a bid for up to `most` gangs, up to `near` of them on one machine each."""
-    far = most if gang > sizes[0] else 0  # the smallest lots are never spread
-    rows = np.array([(n, s) for n in range(near + 1) for s in range(min(far, most - n) + 1)], np.int64)
-    return rows[:, :1] * taken_by(sizes, gang, local=True) + rows[:, 1:] * taken_by(sizes, gang, local=False), rows
+def bids(arbiter: Arbiter, agents: list[Agent]) -> Bids:
+    """Values of every number of gangs on one machine each and of spread ones."""
+    offered, sizes = arbiter.offered(), np.array(arbiter.sizes)
+    most = np.array([min(agent.wants(), offered // agent.app.gang) for agent in agents])
+    room = arbiter.room()
+    situation = (*arbiter.situation(), arbiter.lease_term, sizes, room, most)
+    rows, use, value, start = answers(*arbiter.books(agents), *situation)
+    return Bids(rows, use, value, start, room)
 
 
 def partial_prize(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -> tuple[int, int]:
     """Part `kept` of the gangs of a row; those on one machine are kept first."""
-    exact = kept * row.sum()
+    local, spread = row.tolist()
+    exact = kept * (local + spread)
     whole = int(exact + 1e-9)
-    whole += int(lottery(np.array([agent.index]), arbiter.now)[0] < exact - whole)
-    return min(whole, int(row[0])), max(0, whole - int(row[0]))
+    if whole < exact:
+        whole += int(lottery(np.array([agent.index]), arbiter.now)[0] < exact - whole)
+    return min(whole, local), max(0, whole - local)

@@ -22,6 +22,7 @@ from astraea.plots.style import LOOKS, WORDS
 from astraea.studies.themis import auctions
 from astraea.studies.themis.auctions import (
     PROPERTIES,
+    bid,
     example_table,
     expected_value,
     failures,
@@ -32,7 +33,7 @@ from astraea.studies.themis.auctions import (
     random_case,
     random_offer,
 )
-from astraea.studies.themis.runs import APP_COLUMNS, LATER, VARIANTS, bid_in_need, run_of, simulated
+from astraea.studies.themis.runs import APP_COLUMNS, LATER, VARIANTS, bids_in_need, run_of, simulated
 from astraea.studies.themis.tables import (
     SWEEPS,
     THEMIS_SCALES,
@@ -45,10 +46,10 @@ from astraea.studies.themis.tables import (
     themis_grid,
 )
 from astraea.themis.apps import MODELS
-from astraea.themis.auction import Outcome, auction
+from astraea.themis.auction import Outcome, auction, auction_of_joined
 from astraea.themis.metrics import rho_summary
 from astraea.themis.policies import POLICIES
-from astraea.themis.policies.themis import bid, themis
+from astraea.themis.policies.themis import bids, themis
 
 SMALL = THEMIS_SCALES["small"]
 
@@ -241,10 +242,10 @@ class TestProperties:
         """With half of the payments, truth is no best response any more."""
 
         def cheaper(*call: Any) -> Outcome:
-            out = auction(*call)
+            out = auction_of_joined(*call)
             return Outcome(out.row, np.sqrt(out.kept))
 
-        monkeypatch.setattr(auctions, "auction", cheaper)
+        monkeypatch.setattr(auctions, "auction_of_joined", cheaper)
         assert any(gains(random_case(seed), seed)[0] > 1e-3 for seed in range(60))
 
     def test_misreports_are_lies(self) -> None:
@@ -341,11 +342,11 @@ class TestVariants:
         """Then nothing is 10 T_isolated later, and all else as it is; whoever holds a gang bids as ever."""
         arbiter, agents = random_offer(3)
         for agent in agents:
-            plain, needy = bid(arbiter, agent)[0], bid_in_need(arbiter, agent)[0]
+            plain, needy = bids(arbiter, [agent]), bids_in_need(arbiter, [agent])
             assert 1 / needy.value[0] == pytest.approx(1 / plain.value[0] + LATER)
             assert (needy.value[1:] == plain.value[1:]).all() and (needy.use == plain.use).all()
         assert arbiter.give(agents[0])
-        assert (bid(arbiter, agents[0])[0].value == bid_in_need(arbiter, agents[0])[0].value).all()
+        assert (bids(arbiter, agents[:1]).value == bids_in_need(arbiter, agents[:1]).value).all()
 
     def test_losers_get_what_is_left(self) -> None:
         """With everybody bidding, nobody is outside of the auction: as it is GPUs stay free, else they do not."""

@@ -1,0 +1,216 @@
+"""What agents foresee of their apps, and the finish-time fairness that follows: compiled, for many agents at once.
+
+All that an agent knows stands in its book, one array of numbers: first those of `HEAD`, then a row for each of `PLAN`
+with a number for every rung, then a row for each of `TABLE` with a number for every job. The books of several agents
+are put one behind the other. Phases are rows of jobs and work [gang-s], as `apps.Phase`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
+
+HEAD: Final = 11
+JOBS, RUNGS, NOW_AT, LENGTH, FACTOR, EPOCH, ARRIVAL, GANG, SLOWDOWN, SEEN, LIE = range(HEAD)
+"""Jobs; rungs; the rung that it is in; epochs until the best job converges, as far as one can tell; by which all work
+to come is wrong; time of an epoch [s]; arrival [s]; GPUs of a gang; how much slower one is that is spread; seconds of
+all apps before it came (`Arbiter.contention`); factor on every rho that it reports."""
+
+PLAN: Final = 3
+COUNT, END, DONE = range(PLAN)
+"""Jobs; epochs that each has had at the end; work done in a rung that is over [gang-s]."""
+
+TABLE: Final = 7
+EPOCHS, BEFORE, READY, PACE, LOCAL, RUNG, TODO = range(TABLE)
+"""Epochs without those of the run that goes on; epochs at the beginning of this rung; since when it makes progress [s],
+inf if it does not run; time of an epoch where it runs [s]; whether that is on one machine; whether it is in this rung;
+whether it has not reached the end of it."""
+
+
+@compiled
+def plan_of(book: FloatArray) -> FloatArray:
+    """Rows of `PLAN`."""
+    rungs = int(book[RUNGS])
+    return book[HEAD : HEAD + PLAN * rungs].reshape(PLAN, rungs)
+
+
+@compiled
+def table_of(book: FloatArray) -> FloatArray:
+    """Rows of `TABLE`."""
+    jobs, begin = int(book[JOBS]), HEAD + PLAN * int(book[RUNGS])
+    return book[begin : begin + TABLE * jobs].reshape(TABLE, jobs)
+
+
+@compiled
+def _size(book: FloatArray) -> int:
+    """How many numbers the first book has."""
+    return HEAD + PLAN * int(book[RUNGS]) + TABLE * int(book[JOBS])
+
+
+@compiled
+def looks_best(book: FloatArray, loss: FloatArray, now: float) -> tuple[int, int, float]:
+    """The job of this rung with the lowest loss seen, and its whole epochs; until when no job has had one more [s].
+
+    `loss` has a row per job. Without any whole epoch the job is -1.
+    """
+    jobs = table_of(book)
+    best, whole, until, lowest = -1, 0, np.inf, np.inf
+    for j in range(jobs.shape[1]):
+        epochs = int(_had(jobs, j, now))
+        if jobs[RUNG, j] and epochs >= 1 and (best < 0 or loss[j, epochs - 1] < lowest):
+            best, whole, lowest = j, epochs, loss[j, epochs - 1]
+        if jobs[READY, j] < np.inf:
+            until = min(until, jobs[READY, j] + (epochs + 1 - jobs[EPOCHS, j]) * jobs[PACE, j])
+    return best, whole, until
+
+
+@compiled
+def outlook(book: FloatArray, now: float) -> tuple[FloatArray, FloatArray]:
+    """Phases of what is left, from this rung on, and of the whole exploration."""
+    jobs, plan, rung, scale = table_of(book), plan_of(book), int(book[NOW_AT]), book[EPOCH]
+    end, work, done = _last(book, plan, rung), 0.0, 0.0
+    for j in range(jobs.shape[1]):
+        had = _had(jobs, j, now)
+        if jobs[TODO, j]:
+            work += end - had if had < end else 1.0  # a job that outlives its estimate needs another epoch
+        if jobs[RUNG, j]:
+            done += had - jobs[BEFORE, j]
+    total = np.empty((plan.shape[1], 2))
+    for r in range(len(total)):
+        total[r, 0], total[r, 1] = plan[COUNT, r], plan[DONE, r]
+        if r > rung:
+            total[r, 1] = plan[COUNT, r] * (_last(book, plan, r) - _last(book, plan, r - 1)) * scale * book[FACTOR]
+    total[rung, 1] = work * scale * book[FACTOR]
+    left = total[rung:].copy()
+    total[rung, 1] += scale * done
+    return left, total
+
+
+@compiled
+def _had(jobs: FloatArray, j: int, now: float) -> float:
+    """Epochs that a job has had by now."""
+    had: float = jobs[EPOCHS, j]
+    return had + (now - jobs[READY, j]) / jobs[PACE, j] if jobs[READY, j] < now else had
+
+
+@compiled
+def _last(book: FloatArray, plan: FloatArray, r: int) -> float:
+    """Epochs of its jobs at the end of a rung, as far as one can tell."""
+    length: float = book[LENGTH]
+    return length if plan[COUNT, r] == 1 else min(plan[END, r], length)
+
+
+@compiled
+def isolated(phases: FloatArray, gangs: float) -> float:
+    """Time that the phases take with room for so many gangs, a fraction too, all on one machine [s]."""
+    time = 0.0
+    for r in range(len(phases)):
+        time += phases[r, 1] / min(phases[r, 0], gangs)
+    return time
+
+
+@compiled
+def finish(phases: FloatArray, local: int, spread: int, slowdown: float) -> float:
+    """Time that the phases take on so many gangs on one machine each and on so many spread ones [s]; inf with none."""
+    time = 0.0
+    for r in range(len(phases)):
+        jobs, work = phases[r]
+        near = min(float(local), jobs)
+        if work > 0:
+            time += work / (near + min(float(spread), jobs - near) / slowdown)
+    return time
+
+
+@compiled
+def share(book: FloatArray, now: float, seconds: float, active: int, gpus: int) -> float:
+    """Gangs of an app for which 1/N of the GPUs has room; `seconds` of all apps so far, `active` apps now."""
+    lived = now - book[ARRIVAL]
+    contention = (seconds - book[SEEN]) / lived if lived > 0 else float(active)
+    gangs: float = gpus / contention / book[GANG]
+    return gangs
+
+
+@compiled
+def rhos(books: FloatArray, count: int, now: float, seconds: float, active: int, gpus: int) -> FloatArray:
+    """Finish-time fairness that agents report: if they have 1/N of the cluster from now on."""
+    out = np.empty(count)
+    for i in range(count):
+        book = books[: _size(books)]
+        books = books[_size(books) :]
+        left, total = outlook(book, now)
+        gangs = share(book, now, seconds, active, gpus)
+        out[i] = (now - book[ARRIVAL] + isolated(left, gangs)) / isolated(total, gangs) * book[LIE]
+    return out
+
+
+@compiled
+def rhos_with(
+    book: FloatArray, now: float, seconds: float, active: int, gpus: int, lease: float, more: IntArray
+) -> FloatArray:
+    """The same if an agent kept to the end what it holds, and so many `more` gangs on one machine and spread (rows, 2).
+
+    An app without any waits for a lease [s], or at most for T_isolated, and then has one gang.
+    """
+    jobs = table_of(book)
+    near, far = 0, 0
+    for j in range(jobs.shape[1]):
+        if jobs[READY, j] < np.inf:
+            near += int(jobs[LOCAL, j])
+            far += 1 - int(jobs[LOCAL, j])
+    left, total = outlook(book, now)
+    alone = isolated(total, share(book, now, seconds, active, gpus))
+    out = np.empty(len(more))
+    for i in range(len(more)):
+        local, spread = near + more[i, 0], far + more[i, 1]
+        is_nothing = local + spread == 0
+        lasts = min(lease, alone) + isolated(left, 1.0) if is_nothing else finish(left, local, spread, book[SLOWDOWN])
+        out[i] = (now - book[ARRIVAL] + lasts) / alone * book[LIE]
+    return out
+
+
+@compiled
+def answers(
+    books: FloatArray, count: int, now: float, seconds: float, active: int, gpus: int, lease: float,
+    sizes: IntArray, room: IntArray, most: IntArray,
+) -> tuple[IntArray, IntArray, FloatArray, IntArray]:  # fmt: skip
+    """What agents bid for up to `most` gangs each: numbers of gangs (rows, 2), uses, values, and where each begins."""
+    start, near, far = np.zeros(count + 1, np.int64), np.zeros_like(most), np.zeros_like(most)
+    at = 0
+    for i in range(count):
+        gang = int(books[at + GANG])
+        for k in range(len(sizes)):
+            if sizes[k] == gang:
+                near[i] = min(most[i], room[k])
+        far[i] = most[i] if gang > sizes[0] else 0  # the smallest lots are never spread
+        start[i + 1] = start[i]
+        for n in range(near[i] + 1):
+            start[i + 1] += min(far[i], most[i] - n) + 1
+        at += _size(books[at:])
+    rows, use = np.zeros((start[-1], 2), np.int64), np.zeros((start[-1], len(sizes)), np.int64)
+    value = np.empty(start[-1])
+    at = 0
+    for i in range(count):
+        book = books[at : at + _size(books[at:])]
+        at += len(book)
+        r = start[i]
+        for n in range(near[i] + 1):
+            for s in range(min(far[i], most[i] - n) + 1):
+                rows[r, 0], rows[r, 1] = n, s
+                for k in range(len(sizes)):
+                    gang = int(book[GANG])
+                    use[r, k] = n * taken_by(sizes, k, gang, True) + s * taken_by(sizes, k, gang, False)
+                r += 1
+        found = rhos_with(book, now, seconds, active, gpus, lease, rows[start[i] : r])
+        for r in range(start[i], start[i + 1]):
+            value[r] = 1 / found[r - start[i]]
+    return rows, use, value, start
+
+
+@compiled
+def taken_by(sizes: IntArray, k: int, gang: int, local: bool) -> int:
+    """Lots of size k that a gang takes up; a spread gang is made of the smallest ones."""
+    return gang // sizes[k] if sizes[k] <= gang and (local or k == 0) else 0
