@@ -19,6 +19,9 @@ Backend = Literal["loky", "dask"]
 DASK_TIMEOUT: Final = 8
 """How long a Dask scheduler may take to answer [s]."""
 
+# loky renews a worker whose memory has grown by 300 MB, such as with compiled code, and says so; nothing is lost by it
+warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
+
 T = TypeVar("T")
 
 
