@@ -16,7 +16,7 @@ from astraea.reports.claims import evaluate
 from astraea.reports.claims.evaluate import STATEMENTS, read_statements
 from astraea.reports.claims.judging import Verdict
 from astraea.reports.claims.ye2022 import SEVEN
-from astraea.reports.gallery import side_by_side
+from astraea.reports.gallery.verdicts import side_by_side
 from astraea.studies.ye2022.readings import MEASURED, PAPERS
 
 HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
@@ -337,7 +337,7 @@ def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
     assert verdicts["ye.f11.yarn-cs", "venus", ""] == NOT_YET
     shown = side_by_side(found.reset_index()).set_index(["trace", "statement"])
     row = shown.loc["venus", "ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss)"]
-    assert row[MEASURED] == "holds: 7 %" and row[PAPERS].startswith("does not hold: 20 %")
+    assert row[MEASURED] == "✓ holds: 7 %" and row[PAPERS].startswith("✗ does not hold: 20 %")
 
 
 def test_a_value_about_a_trace_is_checked_on_that_trace(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""Which figures there are, what they show, and what makes them: the files in ``captions/``."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from astraea.traces.synthetic import SYNTHETIC
+
+
+class Entry(NamedTuple):
+    """A figure: what it shows, or what its paper says of it, and what makes it.
+
+    `claims` says how the identifiers of its statements begin, `tables` which further tables belong to it, `seeds` how
+    many there are where no table says so.
+    """
+
+    id: str
+    title: str
+    text: str
+    code: str = ""
+    notebook: str = ""
+    claims: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    seeds: str = ""
+
+    def has(self, figure: str) -> bool:
+        """Whether a file whose name begins so belongs to this figure: its own, a panel, or a further table."""
+        return bool(re.fullmatch(rf"{re.escape(self.id)}[a-z]?", figure)) or figure in self.tables
+
+
+class Paper(NamedTuple):
+    """A paper that is reproduced: its page, how the identifiers of its statements begin, and what was done about it."""
+
+    key: str
+    title: str
+    prefix: str
+    about: str
+
+
+PAPERS: Final = (
+    Paper("ye2022", "ASTRAEA", "ye.", "Fairness of tenants and jobs by leases, on the synthetic traces."),
+    Paper("narayanan2020", "Gavel", "gavel.", "Policies as optimization problems, for GPUs of several types."),
+    Paper("wang2023", "The other Astraea", "wang.", "A market in which tenants sell what they do not use."),
+    Paper("mahajan2020", "Themis", "themis.", "Finish-time fairness by auctions among apps."),
+)
+
+
+def _read(name: str) -> tuple[Entry, ...]:
+    text = (Path(__file__).with_name("captions") / f"{name}.toml").read_text(encoding="utf-8")
+    entries: dict[str, dict[str, Any]] = tomllib.loads(text)
+    lists = ("claims", "tables")
+    return tuple(Entry(id, **e | {name: tuple(e.get(name, ())) for name in lists}) for id, e in entries.items())
+
+
+ENTRIES: Final[dict[str, tuple[Entry, ...]]] = {key: _read(key) for key in (*(p.key for p in PAPERS), "further")}
+"""Every figure by the page that it belongs to, in order; in `further` those that no paper has."""
+
+OWN_WORKLOADS: Final = ("09_themis", "10_gavel", "11_market")
+"""Notebooks that have workloads of their own; the others show whatever trace they are given."""
+
+
+def is_real(entry: Entry, trace: str) -> bool:
+    """Whether a figure with the name of a trace shows a real workload."""
+    is_given = bool(entry.code) and entry.notebook not in OWN_WORKLOADS
+    return is_given and trace not in (*SYNTHETIC, "example")

@@ -1,0 +1,40 @@
+"""The picture of every value that a paper gives, with ours over it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from astraea.reports.claims.evaluate import GIVEN, STATEMENTS, read_claims
+
+NAME: Final = "published"
+SHOWN: Final = 60
+"""Letters of a statement beside its mark."""
+
+
+def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
+    """Draw every value that a paper gives with ours, over the published one, both readings; None if there is none."""
+    values = read_claims().query("relation == '='").set_index("id")["value"].astype(float)
+    values = values[[id for id in values.index if id in STATEMENTS and not STATEMENTS[id].has_many]]
+    mine = claims[claims["id"].isin(values.index) & (claims["measured"] != "") & ~claims["id"].str.startswith(GIVEN)]
+    ours = mine["measured"].str.extract(r"^([\d.]+)")[0].astype(float)
+    ratio = ours / mine["id"].map(values).astype(float)
+    frame = mine.assign(ours=ours, ratio=ratio)[ratio > 0]
+    if frame.empty:
+        return None
+    frame = frame[["id", "statement", "trace", "reading", "paper", "measured", "ratio", "verdict"]].round({"ratio": 4})
+    picture, table = folder / f"{NAME}_all.png", folder / f"{NAME}_all.csv"
+    if not picture.exists() or not table.exists() or not frame.reset_index(drop=True).equals(_as_written(table)):
+        from astraea.plots import charts, forest  # takes a second, which is spent only where something changed
+
+        fig, ax = charts.panels(width=7.0, height=0.6 + 0.16 * frame["id"].nunique())
+        rows = frame["id"] + "  " + frame["statement"].str.slice(0, SHOWN)
+        forest.forest(frame.assign(row=rows), "ratio", by="row", mark="reading", ax=ax)
+        charts.save(fig, NAME, "all", folder, frame)
+    return picture
+
+
+def _as_written(table: Path) -> pd.DataFrame:
+    return pd.read_csv(table, keep_default_na=False)
