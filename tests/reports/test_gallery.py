@@ -11,6 +11,7 @@ from astraea.reports.claims.evaluate import evaluate, read_claims
 from astraea.reports.gallery import write_gallery
 from astraea.reports.gallery.captions import ENTRIES
 from astraea.reports.gallery.pictures import alt, repetitions
+from astraea.reports.gallery.published import in_words
 from astraea.reports.gallery.verdicts import finding, side_by_side, with_footnotes
 
 
@@ -125,6 +126,14 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
     shown, notes = with_footnotes(side_by_side(noted))
     assert shown["note"].tolist() == ["1, 2", "1, 3, 2"]  # 2 is what the two readings differ by
     assert (notes[0], notes[2], len(notes)) == ("1. as measured: why", "3. by its paper: how", 3)
+
+
+def test_published_values_in_words(tmp_path: Path) -> None:
+    pd.DataFrame({"ratio": [1.05, 0.92, 1.9, 3.0]}).to_csv(tmp_path / "a.csv", index=False)
+    said = in_words(tmp_path / "a.csv")
+    assert (
+        said.startswith("Of 4 values") and "2 are within 10 %" in said and said.endswith("and 3 within a factor of 2.")
+    )
 
 
 def test_repetitions(tmp_path: Path) -> None:

@@ -36,5 +36,15 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
     return picture
 
 
+def in_words(table: Path) -> str:
+    """How near the values in the table of that picture are to the published ones, in a sentence."""
+    ratio = _as_written(table)["ratio"]
+    near, far = (ratio.between(1 / factor, factor).sum() for factor in (1.1, 2))
+    return (
+        f"Of {len(ratio)} values, counted in each reading, {near} are within 10 % of the published one (the grey "
+        f"band), and {far} within a factor of 2."
+    )
+
+
 def _as_written(table: Path) -> pd.DataFrame:
     return pd.read_csv(table, keep_default_na=False)
