@@ -190,8 +190,10 @@ def _provenance(made: Made) -> str:
     real = sorted(traces - set(SYNTHETIC))
     if not real or len(real) == len(traces):
         return text
+    *others, last = real
+    names = f"{', '.join(others)} and {last}" if others else last
     return (
-        f"{text} The figures of {' and '.join(real)}, {'a real workload' if len(real) == 1 else 'real workloads'}, "
+        f"{text} The figures of {names}, {'real workloads' if others else 'a real workload'}, "
         "are made by `make real`, or put there by hand; [their page](real_traces.md) says from what."
     )
 

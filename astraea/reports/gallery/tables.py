@@ -19,10 +19,11 @@ def markdown(frame: pd.DataFrame) -> list[str]:
 def written_out(id: str, frame: pd.DataFrame) -> list[str]:
     """The table of a figure that has no picture, line by line."""
     write = {"table1": _shares, "generator": _ranges}.get(id, _rounded)
-    lines = markdown(write(frame))
-    if len(frame) <= LONGEST:
+    shown = write(frame)
+    lines = markdown(shown)
+    if len(shown) <= LONGEST:
         return lines
-    return ["<details>", f"<summary>{len(frame)} rows</summary>", "", *lines, "", "</details>"]
+    return ["<details>", f"<summary>{len(shown)} rows</summary>", "", *lines, "", "</details>"]
 
 
 def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
