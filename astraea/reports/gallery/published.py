@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import shorten
 from typing import Final
 
 import pandas as pd
@@ -11,7 +12,7 @@ from astraea.reports.claims.evaluate import GIVEN, STATEMENTS, read_claims
 
 NAME: Final = "published"
 SHOWN: Final = 60
-"""Letters of a statement beside its mark."""
+"""Letters of a statement beside its mark, at most."""
 
 
 def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
@@ -30,7 +31,7 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
         from astraea.plots import charts, forest  # takes a second, which is spent only where something changed
 
         fig, ax = charts.panels(width=7.0, height=0.6 + 0.16 * frame["id"].nunique())
-        rows = frame["id"] + "  " + frame["statement"].str.slice(0, SHOWN)
+        rows = frame["id"] + "  " + frame["statement"].map(lambda text: shorten(text, SHOWN, placeholder=" …"))
         forest.forest(frame.assign(row=rows), "ratio", by="row", mark="reading", ax=ax)
         charts.save(fig, NAME, "all", folder, frame)
     return picture
