@@ -1,0 +1,84 @@
+"""README and docs/ as a new user reads them: their commands parse, their code runs, their files exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from packaging.requirements import Requirement
+from places import ROOT
+
+from astraea.cli.main import app
+
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+TEXT = "\n".join(PAGES.values())
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.S)
+SHELL = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n", " ")
+PYTHON = [text for kind, text in BLOCKS if kind == "python"]
+CSV = next(text for kind, text in BLOCKS if kind == "csv")
+
+COMMANDS = [x.split("#")[0].strip() for x in SHELL.splitlines() if x.startswith("astraea ")]
+COMMANDS += re.findall(r"`(astraea [a-z][^`]*)`", TEXT)
+
+
+@pytest.mark.parametrize("line", dict.fromkeys(COMMANDS))
+def test_every_command_parses(line: str) -> None:
+    command: click.Command = app
+    context, rest = None, shlex.split(line)[1:]
+    while isinstance(command, click.Group):
+        context = command.make_context("astraea", rest, parent=context, resilient_parsing=False)
+        name, found, rest = command.resolve_command(context, context._protected_args + context.args)
+        assert found is not None, name
+        command = found
+    assert command.make_context(command.name, rest, parent=context).command is command
+
+
+@pytest.mark.parametrize("code", PYTHON, ids=range(len(PYTHON)))
+def test_every_example_runs(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("jobs.csv").write_text(CSV)
+    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    printed = capsys.readouterr().out
+    assert "average_jct" in printed or ("total_revenue" in code and float(printed.split()[0]) > 0)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page: str) -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", PAGES[page])
+    folder = (ROOT / page).parent
+    assert [link for link in links if not link.startswith("http") and not (folder / link).exists()] == []
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    assert [page for page in PAGES if page != "README.md" and f"]({page})" not in PAGES["README.md"]] == []
+
+
+def test_the_readme_is_one_page() -> None:
+    assert len(PAGES["README.md"].splitlines()) <= 150
+
+
+def test_every_make_target_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = set(re.findall(r"`?make (\w+)", SHELL + " ".join(re.findall(r"`make [^`]*`", TEXT))))
+    assert {name for name in named if not re.search(rf"^{name}:", makefile, re.M)} == set()
+
+
+def test_every_dependency_has_a_reason() -> None:
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", PAGES["docs/dependencies.md"], re.M)[1:]
+    reasons = {name: why for names, why in rows for name in re.findall(r"[a-z][a-z0-9-]+", names) if name != "optional"}
+    lines = (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()
+    assert set(reasons) == {Requirement(line).name for line in lines if line and not line.startswith("#")}
+    assert all(len(why.split()) > 0 for why in reasons.values())
+
+
+def test_nothing_is_left_to_fill_in() -> None:
+    prose = re.sub(r"```.*?```|`[^`]*`", "", TEXT, flags=re.S)
+    assert re.findall(r"\b[A-Z]{3,}_[A-Z]{3,}\b", prose) == []
