@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from nbval.plugin import get_sanitize_patterns
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from places import ROOT
 
 import astraea
@@ -63,6 +65,31 @@ def test_conda_has_the_same_pins() -> None:
     lines = (ROOT / "environment.yml").read_text().splitlines()
     conda = dict(line.strip("- ").split("=", 1) for line in lines if re.match(r"  - [a-z0-9-]+=[^=]", line))
     assert conda == requirements("requirements.in", LINUX)
+
+
+def test_binder_has_the_same_environment() -> None:
+    # a copy: Binder takes files one by one, so a link would lead nowhere
+    binder = ROOT / ".binder"
+    assert (binder / "environment.yml").read_bytes() == (ROOT / "environment.yml").read_bytes()
+    assert os.access(binder / "postBuild", os.X_OK)
+
+
+def test_the_container_has_a_python_that_is_supported() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    tag = re.search(r"^FROM python:(\d+\.\d+)-slim$", dockerfile, re.MULTILINE)
+    assert tag is not None
+    supported = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert SpecifierSet(supported).contains(f"{tag[1]}.99")  # a tag of two parts is the newest of its patches
+    assert "\nRUN make .venv/.stamp\n" in dockerfile
+
+
+def test_the_container_is_not_given_what_git_ignores() -> None:
+    def names(file: str) -> set[str]:
+        lines = (ROOT / file).read_text().splitlines()
+        return {line.removeprefix("**/").rstrip("/") for line in lines if line and line[0] not in "#!"}
+
+    ours = {name for name in names(".gitignore") if not name.startswith("notebooks/")}
+    assert names(".dockerignore") - {".git"} == ours
 
 
 def test_lower_bounds_allow_the_pins() -> None:
