@@ -137,7 +137,8 @@ def policies(for_program: bool) -> None:
         for name, policy in POLICIES.items()
     }
     # the docstring of `Settings` says what each of them is
-    meanings = dict(re.findall(r"^ *(\w+) : \w+\n +(.+)\.$", Settings.__doc__ or "", re.M))
+    said = re.findall(r"^ *(\w+) : \w+\n(.+?)\.$", Settings.__doc__ or "", re.M | re.S)
+    meanings = {name: " ".join(meaning.split()) for name, meaning in said}
     settings = {f.name: {"default": f.default, "meaning": meanings[f.name]} for f in fields(Settings)}
     if for_program:
         print(json.dumps({"policies": listed, "settings": settings}, indent=2))
