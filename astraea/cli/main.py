@@ -1,4 +1,4 @@
-"""The command line: `astraea simulate | sweep | lease-term | describe | policies | data | figures | claims`."""
+"""The commands of `astraea`: simulate, sweep, lease-term, describe, policies, data, figures, claims, reproduce."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from astraea.core.files import publishing, write_atomically
 
 BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
+NOT_REPRODUCED: Final = 1
 
 app: Final = click.Group("astraea", help=(astraea.__doc__ or "").partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
@@ -178,6 +179,33 @@ def claims(folder: Path) -> None:
     print(with_reasons(evaluate(folder)).to_string(index=False, na_rep="-", max_colwidth=60))
 
 
+@app.command(cls=args.Command, short_help="decide the papers' major claims, one by one")
+@click.argument("names", nargs=-1, metavar="[CLAIM]...")
+@click.option("--json", "for_program", is_flag=True, help="for a program")
+@args.parallel
+def reproduce(names: tuple[str, ...], for_program: bool) -> int:
+    """Run the smallest experiment that decides a claim, C1 to C8; list the claims if none is named.
+
+    The exit code is 0 if every statement is within its tolerance, and 1 if one is not.
+    """
+    from astraea.core.checks import one_of
+    from astraea.reports.reproduce import as_text, major_claims, reproduce
+
+    known = major_claims()
+    found = {}
+    for name in [one_of(name, tuple(known), "claim") for name in names]:
+        found[name] = reproduce(name)
+        if not for_program:
+            print(as_text(name, found[name]), flush=True)
+    if for_program:
+        told = {name: {**one._asdict(), "table": one.table.to_dict("records")} for name, one in found.items()}
+        print(json.dumps(told or {name: asdict(claim) for name, claim in known.items()}, indent=2, ensure_ascii=False))
+    elif not names:
+        for name, claim in known.items():
+            print(f"{name}  {claim.claim}\n    {claim.where}; {claim.minutes:g} min")
+    return 0 if all(one.holds for one in found.values()) else NOT_REPRODUCED
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command of `astraea`, as `run`."""
     return run(app, argv)
@@ -196,8 +224,8 @@ def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0, or 2 after bad input, or 130 after Ctrl-C; what went wrong stands on the standard error stream
-        in one sentence.
+        Exit code: 0, or what the command says, or 2 after bad input, or 130 after Ctrl-C; what went wrong stands on the
+        standard error stream in one sentence.
     """
     try:
         with command.make_context(command.name, list(sys.argv[1:] if argv is None else argv)) as context:
