@@ -21,6 +21,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from astraea.core.statistics import box_stats, ecdf, mean_interval
 from astraea.plots.areas import gantt, heatmap, stacked_area, strips
+from astraea.plots.dodged import dodged
 from astraea.plots.files import save, save_table
 from astraea.plots.lean import corners
 from astraea.plots.style import (
@@ -33,6 +34,7 @@ from astraea.plots.style import (
     mark_line,
     name_axis,
     name_ticks,
+    named,
     ordered,
     panels,
     style,
@@ -40,14 +42,20 @@ from astraea.plots.style import (
 )
 
 __all__ = [
-    "bars", "box_stats", "boxes", "cdf", "corners", "dot_plot", "dots", "ecdf", "gantt", "heatmap", "legend", "lines",
-    "look", "mark_line", "mean_interval", "ordered", "panels", "save", "save_table", "stacked", "stacked_area",
+    "bars", "box_stats", "boxes", "cdf", "corners", "dodged", "dot_plot", "dots", "ecdf", "gantt", "heatmap", "legend",
+    "lines", "look", "mark_line", "mean_interval", "ordered", "panels", "save", "save_table", "stacked", "stacked_area",
     "strips", "style", "timeseries", "title",
 ]  # fmt: skip
 
 
 LINE_LEVEL: Final = 2.0
 """Of a line without width; a wider one is drawn below a thinner one, so that it hides none that it coincides with."""
+
+ENOUGH: Final = 5
+"""Rows (seeds) for an interval: Student's t of fewer is so wide that the rows themselves say more, as dots."""
+
+HIGHEST: Final = {"jain": 1.0, "share": 1.0}
+"""What no mean of a quantity can pass, by its column or unit; no interval of it does either."""
 
 
 def cdf(
@@ -85,10 +93,11 @@ def cdf(
     return ax
 
 
-def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False) -> Axes:
+def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False, each: bool = False) -> Axes:
     """Mean of `y` over the rows (seeds) at each `x`, one line per class, with a band for the 95 % interval.
 
-    With `even`, the values of `x` stand at equal distances.
+    Rows are dots instead where there are fewer than `ENOUGH`, or everywhere with `each`. With `even`, the values of `x`
+    stand at equal distances.
     """
     table = _means(frame, [by, x], y).sort_values(x, kind="stable")
     values = sorted(frame[x].unique())
@@ -97,7 +106,12 @@ def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool 
             here = look(name, k, _reading(frame))
             at = [values.index(v) for v in part[x]] if even else part[x]
             ax.plot(at, part["mean"], marker=here.marker, markersize=4, **_line(here))
-            ax.fill_between(at, part["low"], part["high"], color=here.color, alpha=0.18, linewidth=0)
+            if each or (part["n"] < ENOUGH).all():
+                rows = frame[(frame[by] == name) & frame[x].isin(part.loc[part["n"] > 1, x])]
+                ax.plot([values.index(v) for v in rows[x]] if even else rows[x], rows[y], "o", color=here.color,
+                        markersize=2.5, alpha=0.5, linewidth=0, zorder=1.5)  # fmt: skip
+            else:
+                ax.fill_between(at, part["low"], part["high"], color=here.color, alpha=0.18, linewidth=0)
         ax.set_ylim(bottom=0)
         name_axis(ax.yaxis, y)
         name_axis(ax.xaxis, x)
@@ -113,12 +127,14 @@ def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
     names, table = _positions(frame, x, y)
     known = names[0] in LOOKS
     with style():
-        for k, (name, mean, high) in enumerate(zip(names, table["mean"], table["high"], strict=True)):
+        for k, (name, mean, low, high) in enumerate(
+            zip(names, table["mean"], table["low"], table["high"], strict=True)
+        ):
             here = look(name if known else "astraea")
             ax.bar(k, mean, 0.72, color=here.color, hatch=here.hatch, edgecolor="white", linewidth=0)
             if np.isfinite(high):
                 for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
-                    ax.errorbar(k, mean, high - mean, color=color, capsize=2.5, elinewidth=width)
+                    ax.errorbar(k, mean, [[mean - low], [high - mean]], color=color, capsize=2.5, elinewidth=width)
         _name_positions(ax, x, y, names, _reading(frame))
     return ax
 
@@ -127,11 +143,13 @@ def dots(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
     """Every row (seed) as a small dot, their mean as a mark, with error bars for the 95 % interval; for each `x`."""
     names, table = _positions(frame, x, y)
     with style():
-        for k, (name, mean, high) in enumerate(zip(names, table["mean"], table["high"], strict=True)):
+        for k, (name, mean, low, high) in enumerate(
+            zip(names, table["mean"], table["low"], table["high"], strict=True)
+        ):
             here, rows = look(name, k), frame.loc[frame[x] == name, y]
             ax.plot([k - 0.22] * len(rows), rows, "o", color=here.color, markersize=3, alpha=0.6, linewidth=0)
-            ax.errorbar(k, mean, high - mean if np.isfinite(high) else None, fmt=here.marker, color=here.color,
-                        markersize=6, capsize=3, elinewidth=1.2)  # fmt: skip
+            reach = [[mean - low], [high - mean]] if np.isfinite(high) else None
+            ax.errorbar(k, mean, reach, fmt=here.marker, color=here.color, markersize=6, capsize=3, elinewidth=1.2)
         ax.set_xlim(-0.6, len(names) - 0.4)
         _name_positions(ax, x, y, names, _reading(frame))
     return ax
@@ -267,6 +285,8 @@ def _name_positions(ax: Axes, x: str, y: str, names: list[Any], reading: str = "
 
 
 def _means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
-    """Means and the intervals that are worth drawing: one from two seeds is thirteen standard errors wide."""
+    """Means, and intervals where there are rows enough, of what can be: no mean of shares is above 1."""
     table = mean_interval(frame, by, value)
-    return table.assign(**{c: table[c].where(table["n"] > 2) for c in ("low", "high")})
+    lowest = 0.0 if frame[value].min() >= 0 else -np.inf
+    highest = HIGHEST.get(value, HIGHEST.get(named(value)[1], np.inf))
+    return table.assign(**{c: table[c].where(table["n"] >= ENOUGH).clip(lowest, highest) for c in ("low", "high")})

@@ -228,6 +228,28 @@ def test_every_seed_is_a_dot(runs: pd.DataFrame) -> None:
     assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)
 
 
+def test_few_seeds_are_dots_and_intervals_stay_where_means_can_be(runs: pd.DataFrame) -> None:
+    terms = [60.0] * 5 + [900.0] * 5
+    many = pd.DataFrame({"scheduler": "fifo", "lease_term": terms, "sharing_loss": [0, 0, 0, 0, 1] * 2})
+    _, axes = charts.panels(2)
+    charts.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[0])
+    charts.lines(many, "lease_term", "sharing_loss", "scheduler", axes[1])
+    assert not axes[0].collections and len(axes[0].get_lines()) == 2 * len(SIX)
+    assert len(axes[1].get_lines()) == 1
+    (band,) = axes[1].collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert heights.min() == 0.0 and heights.max() == pytest.approx(0.2 + 2.7764 * np.sqrt(0.2 / 5), rel=1e-4)
+
+
+def test_dodged_classes_hide_none(runs: pd.DataFrame) -> None:
+    _, ax = charts.panels()
+    charts.dodged(runs, "lease_term", "average_jct", "scheduler", ax)
+    means = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    assert [line.get_ydata().tolist() for line in means] == [[9160.0, 10000.0, 12700.0]] * len(SIX)
+    places = np.concatenate([line.get_xdata() for line in means])
+    assert len(set(places)) == len(places) and places.min() > -0.5 and places.max() < 2.5
+
+
 def test_strips_show_every_value_in_its_place() -> None:
     frame = pd.DataFrame({"scheduler": ["fifo"] * 3 + ["astraea"] * 3, "time": [0.0, 3600.0, 7200.0] * 2,
                           "waiting": [0, 10, 100, 5, 0, 50]})  # fmt: skip

@@ -15,6 +15,7 @@ from astraea.core.errors import InputError
 from astraea.reports.claims import evaluate
 from astraea.reports.claims.evaluate import STATEMENTS, read_statements
 from astraea.reports.claims.judging import Verdict
+from astraea.reports.claims.published import published
 from astraea.reports.claims.ye2022 import SEVEN
 from astraea.reports.gallery.verdicts import side_by_side
 from astraea.studies.ye2022.readings import MEASURED, PAPERS
@@ -78,6 +79,13 @@ def test_what_a_statement_lacks_is_said(tmp_path: Path, entry: str, says: str) -
     with pytest.raises(InputError) as err:
         read_statements(path)
     assert str(err.value).startswith(f"ye2022.toml, ye.f13: {says}")
+
+
+def test_published_values_are_read_by_statement() -> None:
+    assert published("wang.f9") == 1.56
+    for id in ("wang.f6", "none"):
+        with pytest.raises(InputError, match="no statement with a published value"):
+            published(id)
 
 
 def test_statements_are_part_of_the_package() -> None:
