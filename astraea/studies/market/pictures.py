@@ -45,8 +45,9 @@ def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) 
                 ax.plot(at, 1 / paper[name], "D", markersize=5, color="white", markeredgecolor=look(name).color,
                         label="paper, all" if k == 0 else None)  # fmt: skip
         for loss in low[low < 0].reset_index().itertuples():
-            ax.annotate(f"{loss.relative:.1f} ↓".replace("-", "−"), (places.index(str(loss.value)), 0), (0, 3), fontsize=7,
-                        ha="center", textcoords="offset points", color=look(loss.scheduler).color)  # fmt: skip
+            text, foot = f"{loss.relative:.1f} ↓".replace("-", "−"), (places.index(str(loss.value)), 0)
+            ax.annotate(text, foot, (0, 3), fontsize=7, ha="center", textcoords="offset points",
+                        color=look(loss.scheduler).color)  # fmt: skip
     ax.set_ylim(0, 1.08 * max(1.0, shown["relative"].max(), *(1 / x for x in paper.values())))
 
 
