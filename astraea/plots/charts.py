@@ -123,7 +123,7 @@ def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool 
 
 
 def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
-    """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval."""
+    """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval, or few rows as dots."""
     names, table = _positions(frame, x, y)
     known = names[0] in LOOKS
     with style():
@@ -135,6 +135,8 @@ def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
             if np.isfinite(high):
                 for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
                     ax.errorbar(k, mean, [[mean - low], [high - mean]], color=color, capsize=2.5, elinewidth=width)
+            elif len(rows := frame.loc[frame[x] == name, y].dropna()) > 1:
+                ax.plot([k] * len(rows), rows, "o", markersize=3, color="#222222", markeredgecolor="white", linewidth=0)
         _name_positions(ax, x, y, names, _reading(frame))
     return ax
 
