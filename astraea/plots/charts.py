@@ -211,7 +211,7 @@ def dot_plot(
     by: str,
     axes: Sequence[Axes],
     *,
-    groups: Mapping[str, int],
+    groups: Mapping[str, str],
     reference: str | None = None,
     log: Sequence[str] = (),
 ) -> None:
@@ -223,24 +223,27 @@ def dot_plot(
     ----------
     columns : mapping of str to (str, float)
         Column -> its heading, and the factor to its unit.
-    groups : mapping of str to int
-        Class -> number of its colour.
+    groups : mapping of str to str
+        Class -> what the legend calls those of its colour; nothing if all are alike.
     reference : str, optional
-        Class whose mean is drawn as a line through the whole panel; without it the line is at 0.
+        Class whose mean is drawn as a line through the whole panel, named in the legend; without it the line is at 0.
     log : sequence of str
         Columns with a logarithmic axis, unless a value is 0.
     """
     names = list(dict.fromkeys(frame[by]))
+    kinds = list(dict.fromkeys(groups[name] for name in names))
+    line = REFERENCE if reference is None else {**REFERENCE, "label": f"mean of {reference}"}
     with style():
         for k, ((column, (heading, factor)), ax) in enumerate(zip(columns.items(), axes, strict=True)):
             shown = factor * frame[column]
             means = shown.groupby(frame[by]).mean()
-            ax.axvline(0.0 if reference is None else means[reference], **REFERENCE)
+            ax.axvline(0.0 if reference is None else means[reference], **line)
             for row, name in enumerate(names):
                 values = shown[frame[by] == name]
-                mark: dict[str, Any] = {"color": OTHERS[groups[name]], "linestyle": "none"}
+                mark: dict[str, Any] = {"color": OTHERS[kinds.index(groups[name])], "linestyle": "none"}
                 ax.plot(values, np.full(len(values), row), marker=".", markersize=4, alpha=0.6, zorder=3, **mark)
-                ax.plot(means[name], row, marker="o", markersize=7, markeredgecolor="white", zorder=2, **mark)
+                ax.plot(means[name], row, marker="o", markersize=7, markeredgecolor="white", zorder=2,
+                        label=groups[name], **mark)  # fmt: skip
             ax.set_ylim(len(names) - 0.5, -0.5)
             ax.set_yticks(range(len(names)), names if k == 0 else [""] * len(names))
             ax.tick_params(axis="y", length=0)
