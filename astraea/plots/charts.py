@@ -11,30 +11,29 @@ numbers that are drawn; `cdf`, `lines`, `bars` and `boxes` draw such a table. No
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import NullLocator
 
 from astraea.core.statistics import box_stats, ecdf, mean_interval
 from astraea.plots.areas import gantt, heatmap, stacked_area, strips
 from astraea.plots.dodged import dodged
+from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, dot_plot, error, ranked, reading_of, seed_means
 from astraea.plots.files import save, save_table
 from astraea.plots.lean import corners
 from astraea.plots.style import (
     LOOKS,
-    OTHERS,
-    REFERENCE,
     Look,
+    footnote,
     legend,
     look,
     mark_line,
     name_axis,
     name_ticks,
-    named,
+    named_line,
     ordered,
     panels,
     style,
@@ -42,20 +41,14 @@ from astraea.plots.style import (
 )
 
 __all__ = [
-    "bars", "box_stats", "boxes", "cdf", "corners", "dodged", "dot_plot", "dots", "ecdf", "gantt", "heatmap", "legend",
-    "lines", "look", "mark_line", "mean_interval", "ordered", "panels", "save", "save_table", "stacked", "stacked_area",
-    "strips", "style", "timeseries", "title",
+    "PUBLISHED", "bars", "box_stats", "boxes", "cdf", "corners", "dodged", "dot_plot", "dots", "ecdf", "footnote",
+    "gantt", "heatmap", "legend", "lines", "look", "mark_line", "mean_interval", "named_line", "ordered", "panels",
+    "ranked", "save", "save_table", "stacked", "stacked_area", "strips", "style", "timeseries", "title",
 ]  # fmt: skip
 
 
 LINE_LEVEL: Final = 2.0
 """Of a line without width; a wider one is drawn below a thinner one, so that it hides none that it coincides with."""
-
-ENOUGH: Final = 5
-"""Rows (seeds) for an interval: Student's t of fewer is so wide that the rows themselves say more, as dots."""
-
-HIGHEST: Final = {"jain": 1.0, "share": 1.0}
-"""What no mean of a quantity can pass, by its column or unit; no interval of it does either."""
 
 
 def cdf(
@@ -76,7 +69,7 @@ def cdf(
         if log:
             ax.set_xscale("log")
         for k, (name, part) in enumerate(_classes(points, by)):
-            here = look(name, k, _reading(points))
+            here = look(name, k, reading_of(points))
             x, share = part[value].to_numpy(), part["share"].to_numpy()
             if tail:
                 x, share = x[share < 1], 1 - share[share < 1]
@@ -93,25 +86,31 @@ def cdf(
     return ax
 
 
-def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False, each: bool = False) -> Axes:
+def lines(
+    frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False, log: bool = False,
+    each: bool = False,
+) -> Axes:  # fmt: skip
     """Mean of `y` over the rows (seeds) at each `x`, one line per class, with a band for the 95 % interval.
 
-    Rows are dots instead where there are fewer than `ENOUGH`, or everywhere with `each`. With `even`, the values of `x`
-    stand at equal distances.
+    Of fewer than `ENOUGH` seeds, or with `each`, every one is a small dot instead. With `even`, the values of `x` stand
+    at equal distances, with `log` on a logarithmic axis.
     """
-    table = _means(frame, [by, x], y).sort_values(x, kind="stable")
+    table = seed_means(frame, [by, x], y).sort_values(x, kind="stable")
     values = sorted(frame[x].unique())
     with style():
+        if log:
+            ax.set_xscale("log")
+            ax.xaxis.set_minor_locator(NullLocator())
         for k, (name, part) in enumerate(_classes(table, by)):
-            here = look(name, k, _reading(frame))
+            here = look(name, k, reading_of(frame))
             at = [values.index(v) for v in part[x]] if even else part[x]
             ax.plot(at, part["mean"], marker=here.marker, markersize=4, **_line(here))
-            if each or (part["n"] < ENOUGH).all():
-                rows = frame[(frame[by] == name) & frame[x].isin(part.loc[part["n"] > 1, x])]
-                ax.plot([values.index(v) for v in rows[x]] if even else rows[x], rows[y], "o", color=here.color,
-                        markersize=2.5, alpha=0.5, linewidth=0, zorder=1.5)  # fmt: skip
-            else:
+            if part["n"].min() >= ENOUGH and not each:
                 ax.fill_between(at, part["low"], part["high"], color=here.color, alpha=0.18, linewidth=0)
+            elif part["n"].max() > 1:
+                rows = frame[frame[by] == name]
+                at = [values.index(v) for v in rows[x]] if even else rows[x]
+                ax.plot(at, rows[y], color=here.color, **SEED)
         ax.set_ylim(bottom=0)
         name_axis(ax.yaxis, y)
         name_axis(ax.xaxis, x)
@@ -123,21 +122,19 @@ def lines(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool 
 
 
 def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
-    """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval, or few rows as dots."""
+    """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval, or dots for few seeds."""
     names, table = _positions(frame, x, y)
     known = names[0] in LOOKS
     with style():
-        for k, (name, mean, low, high) in enumerate(
-            zip(names, table["mean"], table["low"], table["high"], strict=True)
-        ):
+        for k, (name, (_, row)) in enumerate(zip(names, table.iterrows(), strict=True)):
             here = look(name if known else "astraea")
-            ax.bar(k, mean, 0.72, color=here.color, hatch=here.hatch, edgecolor="white", linewidth=0)
-            if np.isfinite(high):
+            ax.bar(k, row["mean"], 0.72, color=here.color, hatch=here.hatch, edgecolor="white", linewidth=0)
+            if row["n"] >= ENOUGH:
                 for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
-                    ax.errorbar(k, mean, [[mean - low], [high - mean]], color=color, capsize=2.5, elinewidth=width)
-            elif len(rows := frame.loc[frame[x] == name, y].dropna()) > 1:
-                ax.plot([k] * len(rows), rows, "o", markersize=3, color="#222222", markeredgecolor="white", linewidth=0)
-        _name_positions(ax, x, y, names, _reading(frame))
+                    ax.errorbar(k, row["mean"], error(row), color=color, capsize=2.5, elinewidth=width)
+            elif len(rows := frame.loc[frame[x] == name, y]) > 1:
+                ax.plot([k] * len(rows), rows, **SEED, color="#222222", markeredgecolor="white", markeredgewidth=0.4)
+        _name_positions(ax, x, y, names, reading_of(frame))
     return ax
 
 
@@ -145,15 +142,13 @@ def dots(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
     """Every row (seed) as a small dot, their mean as a mark, with error bars for the 95 % interval; for each `x`."""
     names, table = _positions(frame, x, y)
     with style():
-        for k, (name, mean, low, high) in enumerate(
-            zip(names, table["mean"], table["low"], table["high"], strict=True)
-        ):
+        for k, (name, (_, row)) in enumerate(zip(names, table.iterrows(), strict=True)):
             here, rows = look(name, k), frame.loc[frame[x] == name, y]
-            ax.plot([k - 0.22] * len(rows), rows, "o", color=here.color, markersize=3, alpha=0.6, linewidth=0)
-            reach = [[mean - low], [high - mean]] if np.isfinite(high) else None
-            ax.errorbar(k, mean, reach, fmt=here.marker, color=here.color, markersize=6, capsize=3, elinewidth=1.2)
+            ax.plot([k - 0.22] * len(rows), rows, color=here.color, **SEED)
+            ax.errorbar(k, row["mean"], error(row), fmt=here.marker, color=here.color, markersize=6, capsize=3,
+                        elinewidth=1.2)  # fmt: skip
         ax.set_xlim(-0.6, len(names) - 0.4)
-        _name_positions(ax, x, y, names, _reading(frame))
+        _name_positions(ax, x, y, names, reading_of(frame))
     return ax
 
 
@@ -205,64 +200,6 @@ def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> Axes:
     return ax
 
 
-def dot_plot(
-    frame: pd.DataFrame,
-    columns: Mapping[str, tuple[str, float]],
-    by: str,
-    axes: Sequence[Axes],
-    *,
-    groups: Mapping[str, str],
-    reference: str | None = None,
-    log: Sequence[str] = (),
-) -> None:
-    """Draw each class of `by` as a row, in the order of the table, and each of `columns` in a panel of its own.
-
-    Small dots are the rows of the table (seeds), the large one is their mean.
-
-    Parameters
-    ----------
-    columns : mapping of str to (str, float)
-        Column -> its heading, and the factor to its unit.
-    groups : mapping of str to str
-        Class -> what the legend calls those of its colour; nothing if all are alike.
-    reference : str, optional
-        Class whose mean is drawn as a line through the whole panel, named in the legend; without it the line is at 0.
-    log : sequence of str
-        Columns with a logarithmic axis, unless a value is 0.
-    """
-    names = list(dict.fromkeys(frame[by]))
-    kinds = list(dict.fromkeys(groups[name] for name in names))
-    line = REFERENCE if reference is None else {**REFERENCE, "label": f"mean of {reference}"}
-    with style():
-        for k, ((column, (heading, factor)), ax) in enumerate(zip(columns.items(), axes, strict=True)):
-            shown = factor * frame[column]
-            means = shown.groupby(frame[by]).mean()
-            ax.axvline(0.0 if reference is None else means[reference], **line)
-            for row, name in enumerate(names):
-                values = shown[frame[by] == name]
-                mark: dict[str, Any] = {"color": OTHERS[kinds.index(groups[name])], "linestyle": "none"}
-                ax.plot(values, np.full(len(values), row), marker=".", markersize=4, alpha=0.6, zorder=3, **mark)
-                ax.plot(means[name], row, marker="o", markersize=7, markeredgecolor="white", zorder=2,
-                        label=groups[name], **mark)  # fmt: skip
-            ax.set_ylim(len(names) - 0.5, -0.5)
-            ax.set_yticks(range(len(names)), names if k == 0 else [""] * len(names))
-            ax.tick_params(axis="y", length=0)
-            ax.margins(x=0.12)
-            ax.set_xlabel(heading)
-            if column in log and shown.min() > 0:
-                ax.set_xscale("log")
-                few = shown.max() < 100 * shown.min()
-                ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
-                ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                ax.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _reading(frame: pd.DataFrame) -> str:
-    """The one reading of an evaluation that a table has, or nothing: who knows more in it is named apart (`look`)."""
-    readings = set(frame["reading"]) if "reading" in frame else set()
-    return str(readings.pop()) if len(readings) == 1 else ""
-
-
 def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
     return [(name, frame[frame[by] == name]) for name in ordered(frame[by])]
 
@@ -276,7 +213,7 @@ def _line(here: Look, thin: float = 1.0) -> dict[str, Any]:
 
 def _positions(frame: pd.DataFrame, x: str, y: str) -> tuple[list[Any], pd.DataFrame]:
     """Distinct values of `x` in the order in which they stand beside each other, and the means of `y` in this order."""
-    table = _means(frame, [x], y)
+    table = seed_means(frame, [x], y)
     names = ordered(table[x]) if any(name in LOOKS for name in table[x]) else sorted(table[x])
     return names, table.set_index(x).loc[names]
 
@@ -287,11 +224,3 @@ def _name_positions(ax: Axes, x: str, y: str, names: list[Any], reading: str = "
     ax.tick_params(axis="x", length=0)
     ax.grid(visible=False, axis="x")
     name_axis(ax.yaxis, y)
-
-
-def _means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
-    """Means, and intervals where there are rows enough, of what can be: no mean of shares is above 1."""
-    table = mean_interval(frame, by, value)
-    lowest = 0.0 if frame[value].min() >= 0 else -np.inf
-    highest = HIGHEST.get(value, HIGHEST.get(named(value)[1], np.inf))
-    return table.assign(**{c: table[c].where(table["n"] >= ENOUGH).clip(lowest, highest) for c in ("low", "high")})

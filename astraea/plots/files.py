@@ -15,7 +15,7 @@ from astraea.core.files import write_atomically
 from astraea.plots.lean import lean_png, lean_svg
 from astraea.plots.style import style
 
-DPI: Final = 150
+DPI: Final = 200
 """Of a picture in pixels."""
 
 

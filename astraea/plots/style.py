@@ -19,7 +19,15 @@ from matplotlib import rc_params_from_file
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 
 class Look(NamedTuple):
@@ -62,6 +70,9 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
 }
 """Column of a table -> its name in a figure, and its unit; `share` is a number in [0, 1] that is shown in percent."""
 
+WIDTH: Final = 7.0
+"""Of a page's text [inch]: no picture is wider, so that its letters are printed as large as they are."""
+
 SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _MARKS: Final = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400)  # of a logarithmic time axis [s]
 
@@ -95,12 +106,15 @@ def style() -> Iterator[None]:
 def panels(columns: int = 1, rows: int = 1, width: float = 3.6, height: float = 2.6) -> tuple[Figure, Any]:
     """Make a figure in the project's style; `width` and `height` are those of one panel [inch].
 
+    One that would be wider than the page becomes smaller as a whole, its letters do not.
+
     Returns
     -------
     Figure, and one Axes or an array of Axes, flat, row by row
     """
+    part = min(1.0, WIDTH / (width * columns))
     with style():
-        fig, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False)
+        fig, axes = plt.subplots(rows, columns, figsize=(part * width * columns, part * height * rows), squeeze=False)
     return fig, axes.ravel() if axes.size > 1 else axes[0, 0]
 
 
@@ -134,10 +148,25 @@ def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> No
     )  # fmt: skip
 
 
-def title(ax: Axes, text: str) -> None:
-    """Write a panel's title."""
+def named_line(ax: Axes, value: float, text: str, dashes: tuple[float, ...] = (2, 2), *, vertical: bool = True) -> None:
+    """Draw a thin reference line that the legend names."""
+    drawing = REFERENCE | {"linestyle": (0, dashes), "label": text, "linewidth": 1.1}
+    (ax.axvline if vertical else ax.axhline)(value, **drawing)
+
+
+def footnote(fig: Figure, text: str) -> None:
+    """Write below all panels what holds for them all."""
     with style():
-        ax.set_title(text)
+        fig.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=REFERENCE["color"])
+
+
+def title(ax: Axes, text: str, below: str = "") -> None:
+    """Write a panel's title, and smaller below it what the panel says."""
+    with style():
+        ax.set_title(f"{text}\n" if below else text)
+        if below:
+            ax.annotate(below, (0.5, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", ha="center",
+                        fontsize=8)  # fmt: skip
 
 
 def duration_text(seconds: float) -> str:
@@ -154,6 +183,11 @@ def named(column: str) -> tuple[str, str]:
 def with_unit(word: str, unit: str) -> str:
     """Write a quantity and its unit."""
     return f"{word} [{unit}]" if unit else word
+
+
+def possible(column: str) -> tuple[float, float]:
+    """Smallest and largest value that a quantity can have: no interval is drawn beyond."""
+    return 0.0, 1.0 if named(column)[1] == "share" or column == "jain" else math.inf
 
 
 def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
@@ -175,14 +209,23 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
         )
         axis.set_major_locator(FixedLocator([float(t) * scale for t in steps if low <= t * scale <= high]))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:g}"))
+    elif log:
+        log_ticks(axis, 100.0 if unit == "share" else 1.0)
     elif unit == "share":
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}"))
-        unit = "%"
-    elif log:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_locator(NullLocator() if high / max(low, 1e-12) > 30 else axis.get_minor_locator())
-        axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    unit = "%" if unit == "share" else unit
     axis.set_label_text(with_unit(word, unit))
+
+
+def log_ticks(axis: Axis, factor: float = 1.0) -> None:
+    """Set ticks of a logarithmic axis that a person reads, more of them for few powers of ten.
+
+    `factor` is that to the unit that is shown.
+    """
+    low, high = sorted(axis.get_view_interval())
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{factor * value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def name_ticks(ax: Axes, column: str, values: Sequence[Any], reading: str = "") -> None:

@@ -148,7 +148,7 @@ def drawn(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     )
     charts.stacked(shares, "demand", "share", "state", axes[9])
     charts.title(axes[9], "States")
-    charts.dots(runs, "scheduler", "average_jct", axes[10])
+    charts.ranked(runs[runs["lease_term"] == 900.0], "average_jct", axes[10])
     points = charts.ecdf(jobs, "pending_time", "scheduler")
     charts.cdf(points, "pending_time", "scheduler", axes[11], log=True, tail=True)
     series = series.assign(waiting=series["time"] / 3600)
@@ -168,7 +168,7 @@ def test_labels_have_units(figure: Figure) -> None:
     axes = figure.axes
     assert [ax.get_ylabel() or ax.get_xlabel() if "colorbar" in ax.get_label() else ax.get_ylabel() for ax in axes] == [
         "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "Average JCT [h]", "Average JCT [h]",
-        "Tenant fairness $\\rho$", "Utilization [%]", "GPU", "Job", "Jobs [%]", "Average JCT [h]", "Jobs [%]", "", "",
+        "Tenant fairness $\\rho$", "Utilization [%]", "GPU", "Job", "Jobs [%]", "", "Jobs [%]", "", "",
         "Utilization [%]", "GPUs waited for [GPU]",
     ]  # fmt: skip
     assert [axes[k].get_xlabel() for k in (0, 1, 2, 4, 6, 7)] == [
@@ -227,19 +227,10 @@ def test_every_seed_is_a_dot(runs: pd.DataFrame) -> None:
     charts.bars(runs[runs["lease_term"] == 900.0], "scheduler", "average_jct", ax)
     clouds = [line.get_ydata().tolist() for line in ax.get_lines() if len(line.get_ydata()) == 3]
     assert clouds == [[9900.0, 10000.0, 10100.0]] * 2 * len(SIX)
-
-
-def test_few_seeds_are_dots_and_intervals_stay_where_means_can_be(runs: pd.DataFrame) -> None:
-    terms = [60.0] * 5 + [900.0] * 5
-    many = pd.DataFrame({"scheduler": "fifo", "lease_term": terms, "sharing_loss": [0, 0, 0, 0, 1] * 2})
-    _, axes = charts.panels(2)
-    charts.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[0])
-    charts.lines(many, "lease_term", "sharing_loss", "scheduler", axes[1])
-    assert not axes[0].collections and len(axes[0].get_lines()) == 2 * len(SIX)
-    assert len(axes[1].get_lines()) == 1
-    (band,) = axes[1].collections
-    heights = band.get_paths()[0].vertices[:, 1]
-    assert heights.min() == 0.0 and heights.max() == pytest.approx(0.2 + 2.7764 * np.sqrt(0.2 / 5), rel=1e-4)
+    _, ax = charts.panels()
+    charts.ranked(runs[runs["lease_term"] == 900.0], "average_jct", ax)
+    clouds = [line.get_xdata().tolist() for line in ax.get_lines() if len(line.get_xdata()) == 3]
+    assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)
 
 
 def test_dodged_classes_hide_none(runs: pd.DataFrame) -> None:
@@ -249,6 +240,37 @@ def test_dodged_classes_hide_none(runs: pd.DataFrame) -> None:
     assert [line.get_ydata().tolist() for line in means] == [[9160.0, 10000.0, 12700.0]] * len(SIX)
     places = np.concatenate([line.get_xdata() for line in means])
     assert len(set(places)) == len(places) and places.min() > -0.5 and places.max() < 2.5
+
+
+def test_few_seeds_are_dots_and_many_a_band_inside_what_can_be(runs: pd.DataFrame) -> None:
+    _, axes = charts.panels(2)
+    charts.lines(runs[runs["scheduler"] == "fifo"], "lease_term", "sharing_loss", "scheduler", axes[0])
+    assert not axes[0].collections
+    assert sorted(axes[0].get_lines()[1].get_ydata()) == pytest.approx([0.1] * 3 + [0.11] * 3 + [0.12] * 3)
+    wild = pd.DataFrame({"scheduler": "fifo", "lease_term": 60.0, "sharing_loss": [0.0, 0.0, 0.0, 0.0, 1.0]})
+    charts.lines(wild, "lease_term", "sharing_loss", "scheduler", axes[1])
+    assert len(axes[1].get_lines()) == 1
+    assert axes[1].collections[0].get_paths()[0].vertices[:, 1].min() == 0
+
+
+def test_rows_are_ranked_beside_published_values() -> None:
+    values = {"fifo": 0.3, "astraea": 0.1, "yarn-cs": 0.8}
+    frame = pd.DataFrame([{"scheduler": s, "sharing_loss": x + d} for s, x in values.items() for d in (-0.01, 0.01)])
+    _, ax = charts.panels()
+    assert charts.ranked(frame, "sharing_loss", ax, published={"astraea": 0.07, "hived": 0.5}, end=0.5) == [
+        "astraea", "fifo", "yarn-cs",
+    ]  # fmt: skip
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["ASTRAEA", "FIFO", "YARN-CS"]
+    diamond = next(line for line in ax.get_lines() if line.get_label() == "published value")
+    assert (list(diamond.get_xdata()), list(diamond.get_ydata())) == ([0.07], [0])  # HiveD is not shown
+    assert [text.get_text() for text in ax.texts] == ["80"]  # beyond the end of the axis
+    assert ax.get_xlim()[1] == 0.5
+
+
+def test_no_picture_is_wider_than_a_page() -> None:
+    fig, _ = charts.panels(columns=5, rows=3, width=2.8, height=2.0)
+    assert fig.get_size_inches().tolist() == pytest.approx([7.0, 3.0])
+    assert charts.panels(width=4.0)[0].get_figwidth() == 4.0
 
 
 def test_strips_show_every_value_in_its_place() -> None:

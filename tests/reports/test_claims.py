@@ -15,7 +15,7 @@ from astraea.core.errors import InputError
 from astraea.reports.claims import evaluate
 from astraea.reports.claims.evaluate import STATEMENTS, read_statements
 from astraea.reports.claims.judging import Verdict
-from astraea.reports.claims.published import published
+from astraea.reports.claims.published import published, published_of
 from astraea.reports.claims.ye2022 import SEVEN
 from astraea.reports.gallery.verdicts import side_by_side
 from astraea.studies.ye2022.readings import MEASURED, PAPERS
@@ -59,6 +59,14 @@ def test_every_statement_has_a_rule() -> None:
     assert len(table) == 114 and table["id"].is_unique
     assert set(STATEMENTS) == set(table["id"])
     assert set(table["relation"]) >= {"=", "ordering", "monotone", "shape", "exists", "<="}
+
+
+def test_published_values_are_those_of_the_trace() -> None:
+    losses = published_of("ye.f10", "helios-venus")
+    assert {name: losses[name] for name in ("astraea", "themis")} == pytest.approx({"astraea": 0.071, "themis": 0.197})
+    assert published_of("ye.f11", "venus")["gandiva-fair"] == pytest.approx(0.08)
+    assert published_of("ye.f9", "venus")["jct"] == 1200
+    assert published_of("ye.f10", "philly") == {}
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""A published value by its statement, for the figures that show it beside ours."""
+"""Published values, for the figures that show them beside ours."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from astraea.core.errors import InputError
-from astraea.reports.claims.evaluate import read_claims
+from astraea.reports.claims.evaluate import SAME, read_claims
 
 
 def published(id: str) -> float:
@@ -25,6 +25,22 @@ def published(id: str) -> float:
     if not values.get(id):
         raise InputError(f"data/claims.csv: {id!r} is no statement with a published value")
     return float(values[id])
+
+
+def published_of(family: str, trace: str) -> dict[str, float]:
+    """Values of `data/claims.csv` by what follows `family` in their identifiers: ``published_of("ye.f10", "venus")``.
+
+    Returns
+    -------
+    dict of str to float
+        Times in s, shares in [0, 1]; schedulers are named as in `astraea policies`. Nothing about a trace that the
+        values are not about: those on Venus say nothing about Philly.
+    """
+    claims = read_claims()
+    of_trace = claims["trace"].map(lambda name: trace in SAME.get(name, (name,)))
+    rows = claims[claims["id"].str.startswith(f"{family}.") & of_trace & (claims["value"] != "")]
+    values = rows["value"].astype(float) * rows["unit"].map({"%": 0.01}).astype(float).fillna(1.0)
+    return dict(zip(rows["id"].str.removeprefix(f"{family}.").str.replace("_", "-"), values, strict=True))
 
 
 @lru_cache(maxsize=1)

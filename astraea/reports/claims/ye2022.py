@@ -11,6 +11,7 @@ import numpy as np
 
 from astraea.reports.claims.judging import Judged, Missing, Source, Verdict, as_text, graded, most, number, trend, worst
 from astraea.reports.claims.rules import lowest_of
+from astraea.studies.ye2022.characterize import widest_swap
 from astraea.studies.ye2022.readings import COMPARED, MEASURED
 
 SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")
@@ -44,21 +45,23 @@ def larger_run_longer(source: Source) -> Judged:
 def roles_swap(source: Source) -> Judged:
     """One tenant below 50 %, another above 90 %, and on a later day the roles are swapped (Fig 4).
 
-    In direction: on a later day the first is the higher one.
+    The days are those that the figure shades, of `widest_swap`. In direction: on the second the first tenant is the
+    higher one.
     """
-    wide = source("tenant", "day", "utilization").pivot_table(index="day", columns="tenant", values="utilization")
-    found = "no day with one virtual cluster below 50 % and another above 90 %", Verdict.OTHERWISE
-    for low, high in itertools.permutations(wide.columns, 2):
-        for day in wide.index[(wide[low] < 0.5) & (wide[high] > 0.9)]:
-            later = wide.loc[wide.index > day]
-            swapped = later.index[(later[low] > 0.9) & (later[high] < 0.5)]
-            shown = f"day {day:g}: {low} {100 * wide[low][day]:.0f} %, {high} {100 * wide[high][day]:.0f} %"
-            if len(swapped):
-                then = later.loc[swapped[0]]
-                return f"{shown}; day {swapped[0]:g}: {100 * then[low]:.0f} %, {100 * then[high]:.0f} %", Verdict.HOLDS
-            if (later[low] > later[high]).any():
-                found = f"{shown}; on a later day {low} is the higher one", Verdict.DIRECTION
-    return found
+    columns = ["tenant", "day", "utilization"]
+    daily = source(*columns)[columns].dropna()
+    swap = widest_swap(daily.rename(columns={"day": "time"}))
+    if swap is None:
+        return "no two virtual clusters of which one is higher on one day, the other on a later one", Verdict.OTHERWISE
+    use = daily.set_index(["day", "tenant"])["utilization"]
+    days = sorted(daily["day"].unique())
+    pair = swap.tenant_a, swap.tenant_b
+    shown = [[100 * float(use[days[k], name]) for name in pair] for k in (swap.day_1, swap.day_2)]
+    texts = [
+        f"day {days[k]:g}: {pair[0]} {a:.0f} %, {pair[1]} {b:.0f} %"
+        for k, (a, b) in zip((swap.day_1, swap.day_2), shown, strict=True)
+    ]
+    return "; ".join(texts), graded(swap.is_full, shown[0][0] < 50 and shown[0][1] > 90)
 
 
 def large_wait_longer(source: Source) -> Judged:

@@ -180,5 +180,5 @@ def test_dots_draw_means_and_seeds() -> None:
     drawn = [line.get_xdata() for line in axes[0].lines]
     assert np.ravel(drawn[0]).tolist() == [200.0, 200.0]  # the reference
     assert list(drawn[1]) == [100.0, 300.0] and np.ravel(drawn[2]).tolist() == [200.0]
-    dot_plot(frame, {"x": ("X", 1.0)}, "variant", axes[:1], groups={"a": "first", "b": "second"})
+    dot_plot(frame, {"x": ("X", 1.0)}, "variant", axes[:1], groups={"a": "", "b": ""})
     assert np.ravel(axes[0].lines[-5].get_xdata()).tolist() == [0.0, 0.0]  # no reference: the line is at 0
