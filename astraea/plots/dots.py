@@ -29,7 +29,9 @@ PUBLISHED: Final[dict[str, Any]] = {
 def seed_means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
     """Means over seeds, with the intervals that are worth drawing (`ENOUGH`), inside what can be; others are NaN."""
     table = mean_interval(frame, by, value)
-    return table.assign(**{c: table[c].clip(*possible(value)).where(table["n"] >= ENOUGH) for c in ("low", "high")})
+    low, high = possible(value)
+    low = low if frame[value].min() >= 0 else -math.inf  # a change can be either way
+    return table.assign(**{c: table[c].clip(low, high).where(table["n"] >= ENOUGH) for c in ("low", "high")})
 
 
 def error(row: Any) -> list[list[float]] | None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from gavel_moments import offered
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
@@ -225,4 +226,7 @@ def test_every_policy_has_a_look() -> None:
     assert len({look.label for look in looks}) == len(looks)
     for family in ("las", "ftf", "makespan", "sjf", "hierarchical", "ltgf"):
         agnostic, aware = LOOKS[family], LOOKS[f"{family}-het"]
-        assert agnostic.color == aware.color and agnostic.line != "-" == aware.line
+        assert agnostic.line == aware.line == "-"
+        assert sum(to_rgb(agnostic.color)) > sum(to_rgb(aware.color))  # pale
+        shared = LOOKS.get(f"{family}-het-ss")
+        assert shared is None or (shared.line != "-" and sum(to_rgb(shared.color)) < sum(to_rgb(aware.color)))
