@@ -9,8 +9,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from PIL import Image
 from places import ROOT
 
+from astraea.plots.files import DPI
 from astraea.reports.gallery.captions import ENTRIES
 
 FIGURES = ROOT / "figures"
@@ -70,3 +72,11 @@ def test_the_notebook_of_a_figure_saves_it() -> None:
         assert mine, entry.id
         for name in mine if entry.notebook else ():
             assert f'"{name}"' in sources[entry.notebook], name
+
+
+@pytest.mark.parametrize("path", sorted(FIGURES.glob("*.png")), ids=lambda path: path.stem)
+def test_pictures_fit_a_printed_page(path: Path) -> None:
+    with Image.open(path) as picture:
+        dpi = float(picture.info["dpi"][0])
+        assert dpi == pytest.approx(DPI, abs=0.05)
+        assert picture.width / dpi <= 7.01
