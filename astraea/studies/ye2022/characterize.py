@@ -201,7 +201,7 @@ def widest_swap(daily: pd.DataFrame) -> Swap | None:
     lead = use[:, None, :] - use[:, :, None]  # day, a, b: by how much b is busier
     opposed = (use[:, :, None] < LOW) & (use[:, None, :] > HIGH)
     best, found = (False, 0.0), None
-    for first, second in combinations(range(int(table.index[0] == 0), len(use)), 2):
+    for first, second in combinations(range(int(0 in table.index), len(use)), 2):
         gap = np.minimum(lead[first], lead[second].T)
         full = opposed[first] & opposed[second].T
         a, b = np.unravel_index(np.argmax(2.0 * full + gap), gap.shape)  # a gap is at most 1
