@@ -34,7 +34,7 @@ from astraea.themis.foresight import (
     READY,
     RUNG,
     TABLE,
-    TODO,
+    UNDONE,
 )  # fmt: skip
 from astraea.themis.loss_curves import estimated_length
 
@@ -79,7 +79,7 @@ class Agent:
         self.book[:HEAD] = count, len(plan), 0, 0, 1, app.epoch, app.arrival, app.gang, app.slowdown, 0, 1
         self.plan, self.table = foresight.plan_of(self.book), foresight.table_of(self.book)
         self.plan[COUNT], self.plan[END] = zip(*plan, strict=True)
-        self.table[READY], self.table[PACE], self.table[RUNG], self.table[TODO] = np.inf, app.epoch, True, True
+        self.table[READY], self.table[PACE], self.table[RUNG], self.table[UNDONE] = np.inf, app.epoch, True, True
         self.epochs = self.table[EPOCHS]  # that each job has had, without those of the run that goes on
         self.leases: list[tuple[float, float, bool]] = []  # that have ended: begin, end, whether on one machine
         self.asked = [(app.arrival, app.gang * count)]  # from when on it could use how many GPUs
@@ -144,7 +144,7 @@ class Agent:
         done = {lot.job: lot for lot in self.lots if lot.done <= now}
         for job, lot in done.items():
             self.epochs[job] = self.target[job]
-            self.table[READY, job], self.table[TODO, job] = np.inf, False
+            self.table[READY, job], self.table[UNDONE, job] = np.inf, False
             lot.job, lot.done = NO_JOB, np.inf
         self.due = min([lot.done for lot in self.lots], default=np.inf)
         self.same_until, self._waiting = -np.inf, None
@@ -173,7 +173,7 @@ class Agent:
             self.jobs, self.target = self.app.stages[self.rung]
             epochs = self.epochs.tolist()
             self.todo = [j for j in self.jobs if epochs[j] < self.target[j]]
-            for row, jobs in ((RUNG, self.jobs), (TODO, self.todo)):
+            for row, jobs in ((RUNG, self.jobs), (UNDONE, self.todo)):
                 self.table[row] = False
                 self.table[row, jobs] = True
 

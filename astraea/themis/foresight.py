@@ -25,7 +25,7 @@ COUNT, END, DONE = range(PLAN)
 """Jobs; epochs that each has had at the end; work done in a rung that is over [gang-s]."""
 
 TABLE: Final = 7
-EPOCHS, BEFORE, READY, PACE, LOCAL, RUNG, TODO = range(TABLE)
+EPOCHS, BEFORE, READY, PACE, LOCAL, RUNG, UNDONE = range(TABLE)
 """Epochs without those of the run that goes on; epochs at the beginning of this rung; since when it makes progress [s],
 inf if it does not run; time of an epoch where it runs [s]; whether that is on one machine; whether it is in this rung;
 whether it has not reached the end of it."""
@@ -75,7 +75,7 @@ def outlook(book: FloatArray, now: float) -> tuple[FloatArray, FloatArray]:
     end, work, done = _last(book, plan, rung), 0.0, 0.0
     for j in range(jobs.shape[1]):
         had = _had(jobs, j, now)
-        if jobs[TODO, j]:
+        if jobs[UNDONE, j]:
             work += end - had if had < end else 1.0  # a job that outlives its estimate needs another epoch
         if jobs[RUNG, j]:
             done += had - jobs[BEFORE, j]
