@@ -109,13 +109,15 @@ def read_claims() -> pd.DataFrame:
     return _read("data/claims.csv")
 
 
-def evaluate(folder: str | Path) -> pd.DataFrame:
-    """Measure every statement on the tables behind the figures.
+def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
+    """Measure the statements on the tables behind the figures.
 
     Parameters
     ----------
     folder : path
         With the files ``<id>_<trace>.csv``.
+    about : str
+        Regular expression that identifiers begin with; every statement if not given.
 
     Returns
     -------
@@ -128,11 +130,12 @@ def evaluate(folder: str | Path) -> pd.DataFrame:
         If a table lacks a column that it must have.
     """
     claims = read_claims()
+    chosen = claims[claims["id"].str.match(about)]
     papers = {i: float(v) for i, v in zip(claims["id"], claims["value"], strict=True) if v}
     folder = Path(folder)
     read = reader(folder)
     rows = []
-    for claim in claims.to_dict("records"):
+    for claim in chosen.to_dict("records"):
         id, relation = claim["id"], claim["relation"]
         paper = f"{claim['value']} {claim['unit']}".strip() if relation != "<=" else f"≤ {claim['value']}"
         paper = f"{relation} {paper}" if relation in ("<", ">", "up to") else paper
