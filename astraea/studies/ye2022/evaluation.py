@@ -2,7 +2,7 @@
 
 A grid is named by the trace and the scale, so that everybody who asks for it finds the same results in the cache. At
 the scale ``small`` a workload is the first two days of its trace, or its first 1,500 jobs where these are more, on a
-cluster of as many GPUs as would be busy on average if nobody had to wait; otherwise it is the whole trace on the
+cluster that is too small for them by a quarter, so that jobs have to wait; otherwise it is the whole trace on the
 evaluation's cluster. Except at the scale ``full``, lease terms below 900 s that give a trace more than `MOST_LEASES`
 leases are left out: the time that a simulation takes grows with their number.
 """
@@ -25,7 +25,7 @@ from astraea.core.checks import one_of
 from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.studies.scales import SCALES, seeds
+from astraea.studies.scales import SCALES, at_scale, seeds
 from astraea.studies.ye2022.readings import (
     ASTRAEA,
     BASELINES,
@@ -61,6 +61,9 @@ SIZES: Final = (60, 80, 100, 120, 150, 200)
 
 SMALL_JOBS: Final = 1500
 SMALL_TIME: Final = 2 * 86_400.0
+SMALL_LOAD: Final = 1.25
+"""Served load of the first seed at the scale ``small``, over the GPUs: in two days a queue has little time to grow."""
+
 LARGE: Final = 20_000
 """Jobs from which on a trace counts as large."""
 
@@ -72,8 +75,16 @@ IN_FIG_14: Final = ("astraea", "algorithm-1", "tiresias-l")
 INTERVAL: Final = Settings().interval
 """Between rounds, which submissions are counted in [s]."""
 
-LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
-"""Offered loads at which all schedulers are compared."""
+LOADS: Final = {
+    "small": (1.4, 1.6, 1.8, 2.0, 2.2, 2.4),
+    "paper": (0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
+    "full": (0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
+}
+"""Offered loads at which all schedulers are compared.
+
+At the scale ``small`` they are twice as high: half of what jobs of two days ask for would run after the last of them
+comes.
+"""
 
 LOADED_JOBS: Final = 10_000
 """Jobs of that comparison where a trace has more than `LARGE`."""
@@ -123,12 +134,12 @@ def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
 
 def evaluated_cluster(name: str, trace: Trace, scale: str) -> Cluster:
     """The cluster that the workload of some name runs on; `trace` is what is simulated of it."""
-    return Cluster(busy_nodes(trace) if scale == "small" else NODES.get(name) or suitable_nodes(trace))
+    return Cluster(crowded_nodes(trace) if scale == "small" else NODES.get(name) or suitable_nodes(trace))
 
 
-def busy_nodes(trace: Trace) -> int:
-    """8-GPU nodes that would be busy on average, up to the last submission, if nobody had to wait."""
-    return max(1, math.ceil(served_load(trace) / 8))
+def crowded_nodes(trace: Trace) -> int:
+    """8-GPU nodes of which `SMALL_LOAD` times as many would be busy, on average until the last submission."""
+    return max(1, math.ceil(served_load(trace) / (8 * SMALL_LOAD)))
 
 
 def suitable_nodes(trace: Trace) -> int:
@@ -249,7 +260,7 @@ def load_grid(trace: str, scale: str = "paper") -> Grid:
     for seed in few_seeds(trace, scale, usual=1, large=1):
         recorded, cluster = load_workload(trace, scale, seed)
         some = recorded.head(LOADED_JOBS) if len(recorded) > LARGE else recorded
-        for reading, load in product(READINGS, LOADS):
+        for reading, load in product(READINGS, at_scale(LOADS, scale)):
             scaled = some.scale_load(load * cluster.gpus / offered_load(some))
             jobs = scaled if reading == MEASURED else scaled.in_rounds(INTERVAL)
             rows += runs_of(compared(reading, jobs), reading, seed, jobs, cluster, "summary", load=load)

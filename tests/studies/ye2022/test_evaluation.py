@@ -74,7 +74,7 @@ def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pyte
 
 def test_loads_are_those_that_are_named() -> None:
     grid = evaluation.load_grid("venus", "small")
-    assert sorted(set(grid.index["load"])) == list(evaluation.LOADS)
+    assert sorted(set(grid.index["load"])) == list(evaluation.LOADS["small"])
     for run, load in zip(grid.runs, grid.index["load"], strict=True):
         assert offered_load(run.trace) / run.cluster.gpus == pytest.approx(load, rel=1e-3)
 
@@ -121,5 +121,8 @@ def test_nodes_of_the_small_scale() -> None:
     four = trace(x=1)
     # until 100 s: 1 x 100, 1 x 50, 8 x 80 and nothing of the last: 790 GPU-s, 7.9 GPUs; 16 with all that they ask for
     assert served_load(four) == pytest.approx(7.9)
-    assert evaluation.busy_nodes(four) == 1
-    assert served_load(four.head(1)) == 0 and evaluation.busy_nodes(four.head(1)) == 1
+    assert evaluation.crowded_nodes(four) == 1
+    assert served_load(four.head(1)) == 0 and evaluation.crowded_nodes(four.head(1)) == 1
+    for name in ("venus", "philly"):  # jobs must wait at the scale that everybody looks at first
+        small, cluster = evaluation.load_workload(name, "small")
+        assert 1.2 < served_load(small) / cluster.gpus <= evaluation.SMALL_LOAD
