@@ -46,6 +46,7 @@ class Simulations:
     format: str | None
     time_unit: str | None
     weights: Path | None
+    tenant: str | None
     policies: list[str]
     nodes: list[int]
     gpus_per_node: int
@@ -76,8 +77,9 @@ class Simulations:
         rest = [Cluster(n, self.gpus_per_node) for n in self.nodes], self.policies, parameters
         grid([], *rest)  # before a large trace is read
         read = functools.partial(
-            named_trace, self.source, format=self.format, time_unit=self.time_unit, weights=self.weights
-        )
+            named_trace, self.source, format=self.format, time_unit=self.time_unit, weights=self.weights,
+            tenant=self.tenant,
+        )  # fmt: skip
         if self.source in SYNTHETIC:
             return [run for seed in self.seeds for run in grid([read(seed=seed)], *rest, [seed])]
         is_random = parameters.get("placement") == ["random"] or "noisy" in parameters.get("estimator", ())
@@ -103,7 +105,9 @@ trace = together(
                  help="of the file: {traces.readers:FORMATS}; recognised from its content if not given"),
     click.option("--time-unit", metavar="UNIT",
                  help="of a tiresias-csv whose header does not tell it: {traces.readers:TIME_UNITS}"),
-    path("--weights", "FILE", "share file, tenant and weight"),
+    path("--weights", "FILE", "share file, tenant and weight; of a Slurm log also what sshare -P -a printed"),
+    click.option("--tenant", metavar="NAME",
+                 help="who the tenants of a Slurm log are: {traces.readers.slurm:TENANTS}; default account"),
 )  # fmt: skip
 """TRACE and how to read it: what `named_trace` takes."""
 

@@ -66,7 +66,9 @@ class Trace:
     history : Trace or None
         Jobs submitted before second 0 (on a clock of their own), for estimators to learn from.
     excluded_jobs : DataFrame, columns job_id, reason
-        What a reader found and could not use as a job.
+        What a reader found and could not use as a job; of a Slurm log also tenant, demand [GPU] and submit_time [s].
+    recorded : DataFrame or None, columns job_id, start, end
+        When each job held its GPUs, on the trace's clock [s]: a row per run, in order of start; where a log tells it.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Trace:
     origin: pd.Timestamp | None = None
     history: Trace | None = None
     excluded_jobs: pd.DataFrame = field(default_factory=no_excluded_jobs)
+    recorded: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
@@ -112,6 +115,7 @@ class Trace:
         origin: pd.Timestamp | None = None,
         history: Trace | None = None,
         excluded_jobs: pd.DataFrame | None = None,
+        recorded: pd.DataFrame | None = None,
         places: list[str] | None = None,
     ) -> Trace:
         """Check a table of jobs and make it a trace.
@@ -144,6 +148,7 @@ class Trace:
             origin=origin,
             history=history,
             excluded_jobs=no_excluded_jobs() if excluded_jobs is None else excluded_jobs.reset_index(drop=True),
+            recorded=recorded,
             **{c: columns[c][order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},
         )
 
@@ -179,6 +184,8 @@ class Trace:
     def _take(self, rows: npt.NDArray[np.intp], **changes: Any) -> Trace:
         """The trace of these rows, in their order; `changes` replace whole fields."""
         fields: dict[str, Any] = {c: getattr(self, c)[rows] for c in (*REQUIRED, *OPTIONAL)}
+        if self.recorded is not None:
+            fields["recorded"] = self.recorded[self.recorded["job_id"].isin(fields["job_id"])].reset_index(drop=True)
         return dataclasses.replace(self, **{**fields, **changes})
 
     def window(self, start: float, end: float) -> Trace:
@@ -196,8 +203,12 @@ class Trace:
             raise InputError(f"{self.name}: no job was submitted in [{start}, {end}) s")
         before = np.flatnonzero(self.submit_time < start)
         past = self._take(before, name=f"{self.name} history", history=None) if len(before) else None
-        return self._take(
-            inside,
+        taken = self._take(inside)
+        if taken.recorded is not None:
+            shifted = taken.recorded.assign(start=taken.recorded["start"] - start, end=taken.recorded["end"] - start)
+            taken = dataclasses.replace(taken, recorded=shifted)
+        return dataclasses.replace(
+            taken,
             submit_time=self.submit_time[inside] - start,
             deadline=self.deadline[inside] - start,
             origin=None if self.origin is None else self.origin + pd.Timedelta(seconds=start),
@@ -215,7 +226,7 @@ class Trace:
         number(factor, f"{self.name}: the load factor", above=0)
         late = self.deadline - self.submit_time
         submit = self.submit_time / factor
-        return dataclasses.replace(self, submit_time=submit, deadline=submit + late)
+        return dataclasses.replace(self, submit_time=submit, deadline=submit + late, recorded=None)
 
     def in_rounds(self, interval: float) -> Trace:
         """The same jobs in the same order, each submitted at the first round that sees it: `interval` seconds apart.
@@ -224,7 +235,8 @@ class Trace:
         """
         number(interval, f"{self.name}: the time between rounds", above=0)
         submit = np.ceil(self.submit_time / interval) * interval
-        return dataclasses.replace(self, name=f"{self.name}, in rounds of {interval:g} s", submit_time=submit)
+        name = f"{self.name}, in rounds of {interval:g} s"
+        return dataclasses.replace(self, name=name, submit_time=submit, recorded=None)
 
     def with_weights(self, weights: dict[str, float]) -> Trace:
         """The same jobs under other tenant weights; every tenant of the trace must be named."""

@@ -18,13 +18,13 @@ import pandas as pd
 
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.traces.readers import gavel, helios, philly, tiresias_csv
+from astraea.traces.readers import gavel, helios, philly, slurm, tiresias_csv
 from astraea.traces.readers.table import Rows, assemble, read_shares, read_text, tenant_of
 from astraea.traces.trace import Trace
 
 __all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
 
-FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel")
+FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel", "slurm")
 TIME_UNITS: Final = tuple(tiresias_csv.UNITS)
 
 #: how the names of a folder's files end, for the formats that may be one file per tenant
@@ -38,6 +38,7 @@ def read_trace(
     weights: str | Path | Mapping[str, float] | None = None,
     name: str | None = None,
     throughputs: str | Path | None = None,
+    tenant: str | None = None,
 ) -> Trace:
     """Read a workload.
 
@@ -52,12 +53,15 @@ def read_trace(
         Of `submit_time` and `duration` in ``tiresias-csv``; needed where the header does not tell it. It wins over
         the header.
     weights : path or mapping, optional
-        Tenant weights: a two-column share file with a header (tenant, weight), or a mapping. Every tenant of the
-        trace must be in it.
+        Tenant weights: a two-column share file with a header (tenant, weight), what ``sshare -P -a`` printed, or a
+        mapping. Every tenant of the trace must be in it.
     name : str, optional
         Name of the trace; by default that of the file or folder.
     throughputs : path, optional
         Gavel's `simulation_throughputs.json`; by default the one beside the trace.
+    tenant : {"account", "top-account", "user", "partition", "qos"}, optional
+        Who the tenants of a Slurm log are, by default its accounts. `top-account`: the accounts right below the root,
+        with all jobs below them; the tree is that of the `weights` from ``sshare``.
 
     Raises
     ------
@@ -76,7 +80,12 @@ def read_trace(
         raise InputError(f"{path}: the format {chosen} has a unit of its own, so no time unit can be given")
     if throughputs is not None and chosen != "gavel":
         raise InputError(f"{path}: only the format gavel needs throughputs, this is {chosen}")
-    shares = read_shares(weights)
+    if tenant is not None and chosen != "slurm":
+        raise InputError(f"{path}: only of the format slurm the tenant can be chosen, this is {chosen}")
+    if chosen == "slurm":
+        rows, shares = slurm.read_slurm(path, tenant or "account", weights)
+    else:
+        shares = read_shares(weights)
     if chosen == "helios":
         rows, shares = helios.read_helios(path, shares)
     elif chosen == "philly":
@@ -128,6 +137,7 @@ def recognise(path: Path) -> str:
             "helios": header.issuperset(helios.REQUIRED),
             "philly": text[0] == "[",
             "gavel": len(line.split("\t")) in gavel.FORMS,
+            "slurm": text[0] == "{" or {c.strip() for c in line.split("|")}.issuperset(slurm.REQUIRED),
         }
     fitting = [known for known, does in fits.items() if does]
     if len(fitting) == 1:

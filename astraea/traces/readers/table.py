@@ -206,12 +206,16 @@ class Rows(NamedTuple):
     where : place of each row
     origin : date and time of second 0, where the source tells
     id_column : what the source calls `job_id`
+    recorded : as in `Trace`, where the source tells of runs
+    aside : columns that are kept of the rows that are set aside
     """
 
     frame: pd.DataFrame
     where: list[str]
     origin: pd.Timestamp | None = None
     id_column: str = "job_id"
+    recorded: pd.DataFrame | None = None
+    aside: Sequence[str] = ("job_id", "reason")
 
 
 def tenant_of(path: Path, *endings: str) -> str:
@@ -242,15 +246,17 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, fl
 
 def assemble(found: Rows, name: str, weights: dict[str, float] | None) -> Trace:
     """Make the trace of checked rows; tenants have equal weights if none are given."""
-    rows, where, origin, id_column = found
+    rows, where, origin, id_column, recorded, columns = found
     ids = rows["job_id"].to_numpy(dtype=object)
     refuse(pd.Series(ids).duplicated(), ids, id_column, where, "unique")
     kept = np.flatnonzero(rows["reason"] == "")
-    aside = rows.loc[rows["reason"] != "", ["job_id", "reason"]]
+    aside = rows.loc[rows["reason"] != "", list(columns)]
     if len(kept) == 0:
         counts = ", ".join(f"{n} {r}" for r, n in aside["reason"].value_counts().items())
         raise InputError(f"{name}: none of the {len(rows)} rows is a job that can be simulated ({counts})")
     # where several files make one trace, only some may have these columns
     jobs = rows.drop(columns="reason").iloc[kept].fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
     places = [where[i] for i in kept]
-    return Trace.from_frame(jobs, name=name, weights=weights, origin=origin, excluded_jobs=aside, places=places)
+    return Trace.from_frame(
+        jobs, name=name, weights=weights, origin=origin, excluded_jobs=aside, recorded=recorded, places=places
+    )

@@ -1,0 +1,142 @@
+"""As it was: the result that a log tells of, measured like a simulation, without one."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine import recorded
+from astraea.cluster.engine.state import HOUR, new_state
+from astraea.cluster.tables import job_table, timeline_table
+from astraea.core.compilation import digest
+from astraea.core.errors import InputError
+from astraea.core.result import GRANT_COLUMNS, Result, provenance
+from astraea.traces.trace import Trace
+
+OBSERVED: Final = "observed"
+"""What the scheduler of a recorded result is called."""
+
+SOURCES: Final = ("core", "cluster", "traces/trace.py", "traces/columns.py")
+
+
+def observed(trace: Trace, cluster: Cluster) -> Result:
+    """Make a result of the recorded starts and ends of a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        With `recorded` runs, or with the recorded `queueing_delay` of every job: then a job is one run.
+    cluster : Cluster
+        That it ran on.
+
+    Returns
+    -------
+    Result
+        As of a simulation; a job that was requeued has several `leases`, and what its earlier runs took is `overhead`.
+
+    Raises
+    ------
+    InputError
+        If the trace does not tell when a job ran, or more GPUs were in use than the cluster has.
+    """
+    runs = recorded_runs(trace)
+    moments = _moments(trace, runs, cluster)
+    view, private = new_state(
+        trace,
+        cluster,
+        parameters=np.zeros(1),
+        estimate=(np.full(len(trace), np.nan),) * 3,
+        memory=(0, 0),
+        seed=0,
+        keep_log=False,
+    )
+    hours = int(moments["time"].max() / HOUR) + 2
+    view = view._replace(timeline=np.zeros((hours, len(trace.tenants)), view.timeline.dtype).view(np.recarray))
+    began = time.perf_counter()
+    recorded.walk(view, private, moments.view(np.recarray))
+    seconds = time.perf_counter() - began
+    jobs = job_table(trace, view, private)
+    jobs["overhead"] = view.job.executed - trace.duration
+    jobs["jct"] = jobs["end_time"] - jobs["submit_time"]
+    inputs = {
+        "trace": trace.name,
+        "trace_sha256": trace.digest,
+        "nodes": cluster.nodes,
+        "gpus_per_node": cluster.gpus_per_node,
+        "policy": OBSERVED,
+        "parameters": {},
+        "seed": 0,
+    }
+    return Result(
+        jobs=jobs,
+        excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"], dtype=object),
+        timeline=timeline_table(trace, view, private),
+        grants=runs.assign(demand=trace.demand[runs["job"]])[list(GRANT_COLUMNS)],
+        provenance=provenance(inputs, "numpy", "numba", "pandas", source=digest(*SOURCES)),
+        seconds=seconds,
+    )
+
+
+def recorded_runs(trace: Trace) -> pd.DataFrame:
+    """When each job held its GPUs.
+
+    Returns
+    -------
+    DataFrame, columns job_id, job (index into the trace), start, end [s]
+        In order of start.
+
+    Raises
+    ------
+    InputError
+        If the trace does not tell it of every job, or two runs of a job overlap.
+    """
+    if trace.recorded is not None:
+        runs = trace.recorded.assign(job=pd.Index(trace.job_id).get_indexer(pd.Index(trace.recorded["job_id"])))
+    else:
+        start = trace.submit_time + trace.queueing_delay
+        runs = pd.DataFrame(
+            {"job_id": trace.job_id, "start": start, "end": start + trace.duration, "job": np.arange(len(trace))}
+        )
+    lacking = np.setdiff1d(np.arange(len(trace)), runs.loc[runs["start"].notna(), "job"])
+    if len(lacking):
+        first = trace.job_id[lacking[0]]
+        raise InputError(
+            f"{trace.name}: the log does not tell when job {first!r} started ({len(lacking)} such jobs), so it cannot "
+            "be shown as it was"
+        )
+    runs = runs.sort_values(["job", "start"], kind="stable", ignore_index=True)
+    same = runs["job"].eq(runs["job"].shift())
+    overlaps = runs[same & (runs["start"] < runs["end"].shift())]
+    if len(overlaps):
+        raise InputError(f"{trace.name}: two runs of job {overlaps['job_id'].iloc[0]!r} overlap")
+    return runs.sort_values(["start", "job"], kind="stable", ignore_index=True)
+
+
+def _moments(trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> npt.NDArray[np.void]:
+    """Everything that happens, in order."""
+    jobs = np.arange(len(trace))
+    is_last = ~runs.iloc[::-1]["job"].duplicated().iloc[::-1].to_numpy()
+    of = runs["job"].to_numpy()
+    parts = (
+        (trace.submit_time, np.full(len(trace), recorded.ARRIVES), jobs),
+        (runs["start"].to_numpy(), np.full(len(runs), recorded.STARTS), of),
+        (runs["end"].to_numpy(), np.where(is_last, recorded.ENDS, recorded.STOPS), of),
+    )
+    moments = np.zeros(len(trace) + 2 * len(runs), recorded.MOMENT)
+    for field, values in zip(("time", "kind", "job"), zip(*parts, strict=True), strict=True):
+        moments[field] = np.concatenate(values)
+    moments = moments[np.lexsort((moments["job"], moments["kind"], moments["time"]))]
+    change = np.where(moments["kind"] == recorded.STARTS, 1, np.where(moments["kind"] == recorded.ARRIVES, 0, -1))
+    held = np.cumsum(change * trace.demand[moments["job"]])
+    if held.max(initial=0) > cluster.gpus:
+        at = moments["time"][int(np.argmax(held > cluster.gpus))]
+        raise InputError(
+            f"{trace.name}: at {at:g} s {held[held > cluster.gpus][0]} GPUs were in use, more than the cluster of "
+            f"{cluster.nodes} x {cluster.gpus_per_node} has; give the nodes that there were"
+        )
+    return moments

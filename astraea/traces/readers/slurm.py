@@ -1,0 +1,441 @@
+"""Slurm's accounting: ``sacct -P`` (columns in any order) and ``sacct --json``, and shares from ``sshare -P``.
+
+One row of the log is one run of a job, of a task of an array, of a component of a heterogeneous job, or a step of one.
+
+- A job is submitted when it could have started, at `Eligible`: what depends on others, or is held, comes later than its
+  `Submit`. Second 0 is the first `Submit` of the log.
+- Its demand is ``gres/gpu`` of `AllocTRES`, or of `ReqTRES` while it waits; typed GPUs (``gres/gpu:a100``) are added up
+  where there is no total. The components of a heterogeneous job start together, so they are one gang.
+- Runs of one job that was requeued (``sacct --duplicates``) are one job: it needs what its last run took, as a job that
+  is requeued begins again, and all its runs are `Trace.recorded`. The same number after any other end is a new job.
+- A job that runs still has the time that it has run; where the log ends is the latest time in it.
+
+What is no job that can be simulated is set aside with its reason, row by row: steps, jobs without GPUs, jobs that
+never started, or wait still.
+
+Source: the manual pages of sacct and sshare (slurm.schedmd.com/sacct.html, sshare.html).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import BoolArray, FloatArray, TextArray
+from astraea.core.checks import one_of
+from astraea.core.errors import InputError
+from astraea.traces.columns import MAX_DEMAND, POSITIVE, printable, refuse, refuse_others
+from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_json, read_shares, read_text
+
+TENANTS: Final = {
+    "account": "Account", "top-account": "Account", "user": "User", "partition": "Partition", "qos": "QOS",
+}  # fmt: skip
+"""What may be the tenant, and its column."""
+
+REQUIRED: Final = ("JobID", "Submit", "Start", "End", "State")
+SHARES: Final = ("Account", "User", "RawShares", "NormShares")
+"""Columns by which ``sshare -P`` is known."""
+
+WAITS: Final = "waits still"
+STEP: Final = "is a step of a job"
+NEVER: Final = "never started"
+PART: Final = "is a part of the gang of another row"
+AGAIN: Final = "is an earlier run of a job that was requeued"
+NOBODY: Final = "(none)"
+"""Tenant of a job whose account, or what else is the tenant, is empty."""
+
+_ABSENT: Final = ("", "Unknown", "None", "N/A", "NULL", "0")
+_WAITING: Final = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING")
+_REQUEUED: Final = ("REQUEUED", "PREEMPTED", "NODE_FAIL", "BOOT_FAIL", "REVOKED")
+_RUNNING: Final = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
+_ENDED: Final = {
+    "COMPLETED": "completed", "CANCELLED": "cancelled", "FAILED": "failed", "TIMEOUT": "failed",
+    "OUT_OF_MEMORY": "failed", "DEADLINE": "failed", "LAUNCH_FAILED": "failed", "RECONFIG_FAIL": "failed",
+}  # fmt: skip
+STATES: Final = (*_WAITING, *_REQUEUED, *_RUNNING, *_ENDED)
+"""States of a job, as of the manual page of squeue."""
+
+_NEVER_ENDS: Final = ("", "UNLIMITED", "Partition_Limit", "INVALID", "Unknown", "None")
+_ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
+_GPU: Final = re.compile(r"gres/gpu(?P<type>:[^=]+)?=(?P<number>\d+)")
+
+
+class _Identity(NamedTuple):
+    """What a `JobID` says: the job or task, its component if it is heterogeneous, and the step."""
+
+    job: str
+    part: str
+    step: str
+
+
+Weights = str | Path | Mapping[str, float] | None
+"""Where tenant weights come from, as in `read_trace`."""
+
+
+def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[str, float] | None]:
+    """Read a log; its rows, and the weights of the tenants, if any are given.
+
+    Parameters
+    ----------
+    path : path
+        What ``sacct -P`` or ``sacct --json`` printed, packed with gzip or not.
+    tenant : str
+        One of `TENANTS`.
+    weights : path or mapping, optional
+        A share file, what ``sshare -P -a`` printed, or a mapping.
+    """
+    one_of(tenant, TENANTS, "tenant")
+    shares, top = _weights(tenant, weights)
+    table = _of_json(path) if read_text(path).lstrip()[:1] == "{" else _of_columns(path)
+    table.require((*REQUIRED, TENANTS[tenant]))
+    if "AllocTRES" not in table.columns and "ReqTRES" not in table.columns:
+        raise InputError(f"{table.path}, line 1: the columns AllocTRES and ReqTRES are missing, which tell the GPUs")
+    ids = _identities(table)
+    states = _states(table)
+    submit, eligible, start, end = (_times(table, c) for c in ("Submit", "Eligible", "Start", "End"))
+    refuse(np.isnat(submit), table.columns["Submit"], "Submit", table.where, "a time")
+    gpus = _gpus(table)
+    steps = np.array([i.step != "" for i in ids])
+    waits = np.isin(states, _WAITING) | (np.isin(states, _REQUEUED) & np.isnat(start))
+    started = ~np.isnat(start) & ~waits & ~steps
+    start, end = np.where(started, start, np.datetime64("NaT")), np.where(started, end, np.datetime64("NaT"))
+    runs = started & np.isnat(end)
+    refuse(runs & ~np.isin(states, _RUNNING), table.columns["End"], "End", table.where, "a time, as the job has ended")
+    last = _end_of_log(table, submit, start, end, runs)
+    end = np.where(runs, last, end)
+    refuse(started & (end < start), table.columns["End"], "End", table.where, "no time before Start")
+    origin = submit[~steps].min() if (~steps).any() else submit.min()
+    since = np.where(np.isnat(eligible) | (eligible < submit), submit, eligible)
+    since = np.where(started & (since > start), start, since)
+    seconds = {name: (when - origin) / np.timedelta64(1, "s") for name, when in
+               (("submit", since), ("start", start), ("end", end))}  # fmt: skip
+    owner = table.words(TENANTS[tenant])
+    owner = np.where(owner == "", NOBODY, owner).astype(object)
+    if top is not None:
+        refuse_others(owner, (*top, NOBODY), TENANTS[tenant], table.where)
+        owner = np.array([top.get(o, o) for o in owner], dtype=object)
+    people = table.words("User") if "User" in table.columns else owner
+    rows = pd.DataFrame(
+        {
+            "job": np.array([i.job for i in ids], dtype=object),
+            "part": np.array([i.part for i in ids], dtype=object),
+            "is_step": steps,
+            "waits": waits & ~steps,
+            "state": states,
+            "tenant": owner,
+            "user": np.where(people == "", owner, people).astype(object),
+            "demand": gpus,
+            "time_limit": _limits(table),
+            **seconds,
+        }
+    )
+    return _jobs(rows, table, pd.Timestamp(origin)), shares
+
+
+def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict[str, str] | None]:
+    """Weights of the tenants, and the tenant that each account belongs to where that is not the account itself."""
+    tree = None
+    if given is not None and not isinstance(given, Mapping) and is_sshare(Path(given)):
+        tree = read_sshare(Path(given))
+    if tenant == "top-account":
+        if tree is None:
+            raise InputError("the tenant top-account needs the tree of accounts: weights of sshare -P -a")
+        return tree.tops, tree.top
+    if tree is None:
+        return read_shares(given), None
+    if tenant != "account":
+        raise InputError(f"{given}: sshare has the shares of accounts, and the tenant is the {tenant}")
+    return tree.leaves, None
+
+
+def _of_columns(path: Path) -> Table:
+    """What ``sacct -P`` or ``-p`` printed: fields with ``|`` between them, nothing quoted."""
+    lines = [(number, line) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
+    names = [name.strip() for name in lines[0][1].rstrip("|").split("|")]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
+    more = lines[0][1].endswith("|")
+    rows, numbers = [], []
+    for number, line in lines[1:]:
+        fields = line.removesuffix("|").split("|") if more else line.split("|")
+        if len(fields) != len(names):
+            hint = "; is there a | in a job's name? leave JobName out" if len(fields) > len(names) else ""
+            raise InputError(f"{path}, line {number}: expected {len(names)} columns, got {len(fields)}{hint}")
+        rows.append(fields)
+        numbers.append(number)
+    if not rows:
+        raise InputError(f"{path}: there is no job in it")
+    columns = zip(names, zip(*rows, strict=True), strict=True)
+    return Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(numbers))
+
+
+def _of_json(path: Path) -> Table:
+    """What ``sacct --json`` printed, as the columns that ``sacct -P`` would have; a line is a job of the list."""
+    found = read_json(path)
+    jobs = found.get("jobs") if isinstance(found, dict) else None
+    if not isinstance(jobs, list) or not jobs:
+        raise InputError(f"{path}: there is no list of jobs in it, as sacct --json prints one")
+    rows = []
+    for number, job in enumerate(jobs, 1):
+        try:
+            rows.append(_flat(job))
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError) as err:
+            what = f"{type(err).__name__}: {printable(err)}"
+            raise InputError(f"{path}, job {number} of the list: not a job of sacct --json ({what})") from None
+    names = rows[0].keys()
+    columns = {name: np.array([row[name] for row in rows], dtype=object) for name in names}
+    return _Listed(path, columns, np.arange(1, len(rows) + 1))
+
+
+class _Listed(Table):
+    """A table whose rows are the entries of a list."""
+
+    @property
+    def where(self) -> list[str]:  # type: ignore[override]
+        """Place of each row, for messages."""
+        return [f"{self.path}, job {n} of the list" for n in self.lines]
+
+
+def _flat(job: dict[str, Any]) -> dict[str, str]:
+    """One entry of the list."""
+    array, het, time, state = job.get("array") or {}, job.get("het") or {}, job["time"], job["state"]["current"]
+    task = _number(array.get("task_id"))
+    id = str(job["job_id"])
+    if _number(array.get("job_id")) and task is not None:
+        id = f"{array['job_id']}_{task}"
+    elif array.get("task"):
+        id = f"{array['job_id']}_[{array['task']}]"
+    elif _number(het.get("job_id")):
+        id = f"{_number(het['job_id'])}+{_number(het.get('job_offset')) or 0}"
+    tres = {
+        column: ",".join(
+            f"{t['type']}{'/' + t['name'] if t.get('name') else ''}={int(t['count'])}"
+            for t in job.get("tres", {}).get(key) or ()
+        )
+        for column, key in (("AllocTRES", "allocated"), ("ReqTRES", "requested"))
+    }
+    moments = {
+        column: str(_number(time.get(key)) or "")
+        for column, key in (("Submit", "submission"), ("Eligible", "eligible"), ("Start", "start"), ("End", "end"))
+    }
+    limit = _number(time.get("limit"))
+    named = {column: str(job.get(column.lower()) or "") for column in TENANTS.values()}
+    return {
+        "JobID": id,
+        **moments,
+        **tres,
+        **named,
+        "State": state[0] if isinstance(state, list) else str(state),
+        "ElapsedRaw": str(_number(time.get("elapsed")) or 0),
+        "TimelimitRaw": "UNLIMITED" if limit is None else str(limit),
+    }
+
+
+def _number(value: Any) -> int | None:
+    """A number as newer versions write it, ``{"set": true, "infinite": false, "number": 5}``, or as older ones do."""
+    if isinstance(value, dict):
+        return int(value["number"]) if value.get("set") and not value.get("infinite") else None
+    return None if value is None else int(value)
+
+
+def _identities(table: Table) -> list[_Identity]:
+    values = table.text("JobID")
+    found = [_ID.fullmatch(v) for v in values]
+    bad = np.array([m is None for m in found])
+    refuse(bad, values, "JobID", table.where, "a number, as 12, 12_3, 12+1 or 12.batch")
+    return [_Identity(m["job"] + (m["task"] or ""), m["part"] or "", m["step"] or "") for m in found if m]
+
+
+def _states(table: Table) -> TextArray:
+    """The first word of each state: ``CANCELLED by 1000`` is CANCELLED, ``COMPLETING+`` what it begins with."""
+    values = np.array([(v.split() or [""])[0].rstrip("+") for v in table.columns["State"]], dtype=object)
+    refuse_others(values, STATES, "State", table.where)
+    return values
+
+
+def _times(table: Table, column: str) -> Any:
+    """Times of a column, ISO or seconds since 1970; NaT where there is none, or no such column."""
+    if column not in table.columns:
+        return np.full(len(table), np.datetime64("NaT", "s"))
+    values = pd.Series(table.words(column), dtype=object)
+    absent = values.isin(_ABSENT)
+    text = values.mask(absent)
+    epoch = text.str.fullmatch(r"\d{1,11}").fillna(False).astype(bool)
+    times = pd.to_datetime(text.mask(epoch), format="%Y-%m-%dT%H:%M:%S", errors="coerce")
+    times = times.astype("datetime64[s]").to_numpy(dtype="datetime64[s]").copy()
+    times[epoch] = text[epoch].astype("int64").to_numpy().astype("datetime64[s]")
+    bad = np.isnat(times) & ~absent.to_numpy()
+    refuse(bad, values.to_numpy(), column, table.where, "a time YYYY-MM-DDTHH:MM:SS, Unknown or None")
+    return times
+
+
+def _gpus(table: Table) -> FloatArray:
+    """GPUs of each row [GPU]: what it was given, or else what it asked for."""
+    known = [table.words(c) for c in ("AllocTRES", "ReqTRES") if c in table.columns]
+    given = known[0]
+    for other in known[1:]:
+        given = np.where(given == "", other, given)
+    counted = {text: _gpus_of(text) for text in set(given)}
+    values = np.array([counted[text] for text in given], dtype=np.float64)
+    refuse(values > MAX_DEMAND, given, "AllocTRES", table.where, f"at most {MAX_DEMAND} GPUs")
+    return values
+
+
+def _gpus_of(text: str) -> int:
+    found = [(m["type"], int(m["number"])) for m in _GPU.finditer(text)]
+    total = [number for kind, number in found if kind is None]
+    return total[0] if total else sum(number for _, number in found)
+
+
+def _limits(table: Table) -> FloatArray:
+    """Time limit of each row [s]; NaN for none."""
+    if "TimelimitRaw" in table.columns:
+        values = table.words("TimelimitRaw")
+        minutes = np.array([60 * float(v) if v.isdecimal() and len(v) < 9 else np.nan for v in values])
+        bad = np.isnan(minutes) & ~np.isin(values.astype(str), _NEVER_ENDS)
+        refuse(bad, values, "TimelimitRaw", table.where, "a whole number of minutes, or UNLIMITED")
+        return np.where(minutes > 0, minutes, np.nan)
+    if "Timelimit" not in table.columns:
+        return np.full(len(table), np.nan)
+    values = table.words("Timelimit")
+    found = [re.fullmatch(r"(?:(\d{1,6})-)?(\d{1,6}):(\d\d):(\d\d)", v) for v in values]
+    seconds = np.array(
+        [np.nan if m is None else 86_400.0 * int(m[1] or 0) + 3600 * int(m[2]) + 60 * int(m[3]) + int(m[4])
+         for m in found]
+    )  # fmt: skip
+    bad = np.isnan(seconds) & ~np.isin(values.astype(str), _NEVER_ENDS)
+    refuse(bad, values, "Timelimit", table.where, "a time [days-]hours:minutes:seconds, or UNLIMITED")
+    return np.where(seconds > 0, seconds, np.nan)
+
+
+def _end_of_log(table: Table, submit: Any, start: Any, end: Any, runs: BoolArray) -> Any:
+    """When the log was written: the latest time in it, that of a job which runs still included."""
+    moments = np.concatenate([submit, start, end])
+    if runs.any() and "ElapsedRaw" in table.columns:
+        expected = "a whole number of seconds"
+        elapsed = table.number("ElapsedRaw", expected, lambda v: (v >= 0) & (v <= 1e10), empty=0.0)
+        moments = np.concatenate([moments, start[runs] + elapsed[runs].astype("timedelta64[s]")])
+    return moments[~np.isnat(moments)].max()
+
+
+def _jobs(rows: pd.DataFrame, table: Table, origin: pd.Timestamp) -> Rows:
+    """One row for each job, and the others with the reason why they are none."""
+    rows["place"] = np.arange(len(rows))
+    rows["reason"] = np.where(rows["is_step"], STEP, "")
+    rows["job_id"] = rows["job"]
+    _join_components(rows)
+    _join_runs(rows)
+    # what is no job keeps its own name, told from others of that name
+    own = table.words("JobID")
+    aside = rows["reason"] != ""
+    rows.loc[aside, "job_id"] = own[aside.to_numpy()]
+    again = rows.groupby("job_id").cumcount()
+    rows.loc[again > 0, "job_id"] += " #" + (again[again > 0] + 1).astype(str)
+    jobs = rows["reason"] == ""
+    rows["duration"] = rows["end"] - rows["start"]
+    for applies, reason in (
+        (rows["demand"] == 0, NO_GPU), (rows["waits"], WAITS), (rows["start"].isna(), NEVER),
+        (rows["duration"] == 0, NO_TIME),
+    ):  # fmt: skip
+        rows.loc[jobs & (rows["reason"] == "") & applies, "reason"] = reason
+    kept = rows["reason"] == ""
+    names = rows.loc[kept].set_index("key")["job_id"]
+    recorded = rows[rows["key"].isin(names.index) & rows["reason"].isin(("", AGAIN)) & (rows["duration"] > 0)]
+    recorded = pd.DataFrame(
+        {"job_id": recorded["key"].map(names), "start": recorded["start"], "end": recorded["end"]}
+    ).sort_values(["start", "job_id"], kind="stable", ignore_index=True)
+    first = recorded.groupby("job_id")["start"].min()
+    frame = pd.DataFrame(
+        {
+            "job_id": rows["job_id"],
+            "tenant": rows["tenant"],
+            "user": rows["user"],
+            "demand": rows["demand"],
+            "submit_time": rows["submit"],
+            "duration": rows["duration"],
+            "state": rows["state"].map(_ENDED).fillna("unknown"),
+            "queueing_delay": rows["job_id"].map(first) - rows["submit"],
+            "time_limit": rows["time_limit"],
+            "reason": rows["reason"],
+        }
+    )
+    aside_columns = ("job_id", "tenant", "demand", "submit_time", "reason")
+    return Rows(frame, table.where, origin, "JobID", recorded, aside_columns)
+
+
+def _join_components(rows: pd.DataFrame) -> None:
+    """Make one gang of the components of a heterogeneous job, those that came, started and ended together."""
+    parts = rows[(rows["part"] != "") & (rows["reason"] == "")]
+    for _, group in parts.groupby(["job", "submit", "start", "end"], dropna=False, sort=False):
+        first = group.index[0]
+        rows.loc[first, "demand"] = group["demand"].sum()
+        rows.loc[first, "waits"] = bool(group["waits"].any())
+        rows.loc[group.index[1:], "reason"] = PART
+
+
+def _join_runs(rows: pd.DataFrame) -> None:
+    """Make one job of the runs of a job that was requeued: the row of its last run, submitted when the first was."""
+    rows["key"] = rows["place"]
+    jobs = rows[rows["reason"] == ""]
+    repeated = jobs[(jobs["job"] + jobs["part"]).duplicated(keep=False)]
+    for _, group in repeated.groupby(["job", "part"], sort=False):
+        ordered = group.sort_values(["submit", "start"], kind="stable", na_position="last")
+        chain: list[Any] = []
+        for index, state in ordered["state"].items():
+            chain.append(index)
+            if state not in _REQUEUED or index == ordered.index[-1]:
+                ran = [k for k in chain if rows["start"].notna()[k]]
+                rows.loc[ran, "key"] = rows.loc[(ran or chain)[-1], "place"]
+                rows.loc[ran[-1:], "submit"] = rows.loc[chain, "submit"].min()
+                rows.loc[ran[:-1], "reason"] = AGAIN
+                chain = []
+
+
+class Shares(NamedTuple):
+    """The tree of accounts.
+
+    leaves : share in the whole of each account without accounts below it, by name
+    tops : share in the whole of each account right below the root
+    top : the one of these that each account belongs to
+    """
+
+    leaves: dict[str, float]
+    tops: dict[str, float]
+    top: dict[str, str]
+
+
+def is_sshare(path: Path) -> bool:
+    """Whether a file is what ``sshare -P`` printed."""
+    line = read_text(path).lstrip("\n").split("\n", 1)[0]
+    return {name.strip() for name in line.split("|")}.issuperset(SHARES)
+
+
+def read_sshare(path: Path) -> Shares:
+    """Read ``sshare -P -a``: accounts are indented by their depth, users stand below their account.
+
+    Raises
+    ------
+    InputError
+        If a share is not a number above 0, or an account is there twice.
+    """
+    table = _of_columns(path)
+    table.require(SHARES)
+    accounts = np.array([not user for user in table.words("User")]) & (table.words("Account") != "root")
+    table = table.take(accounts)
+    if not len(table):
+        raise InputError(f"{path}: there is no account in it")
+    names, share = table.words("Account"), table.number("NormShares", *POSITIVE)
+    refuse(pd.Series(names).duplicated(), names, "Account", table.where, "unique")
+    depth = [len(name) - len(name.lstrip()) for name in table.columns["Account"]]
+    top: dict[str, str] = {}
+    for k, name in enumerate(names):
+        top[name] = name if depth[k] <= min(depth) else top[names[k - 1]]
+    leaves = [k for k in range(len(names)) if k + 1 == len(names) or depth[k + 1] <= depth[k]]
+    of = dict(zip(names, share.tolist(), strict=True))
+    return Shares({names[k]: of[names[k]] for k in leaves}, {name: of[name] for name in set(top.values())}, top)
