@@ -31,6 +31,7 @@ OPTIONAL: Final[dict[str, Any]] = {
     "queueing_delay": np.nan,
     "sensitivity": 1.0,
     "deadline": np.nan,
+    "time_limit": np.nan,
 }
 
 REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
@@ -60,6 +61,7 @@ _NUMBERS: Final[dict[str, Rule]] = {
     "queueing_delay": (TIME[0], lambda v: np.isnan(v) | TIME[1](v)),
     "sensitivity": SPEED,
     "deadline": ("a time in seconds", lambda v: ~np.isinf(v)),
+    "time_limit": (f"a time above 0 and at most {MAX_TIME:g} s", lambda v: np.isnan(v) | ((v > 0) & (v <= MAX_TIME))),
 }
 
 

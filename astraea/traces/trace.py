@@ -57,6 +57,8 @@ class Trace:
         Speed of the job, in (0, 1], when its gang spans more nodes than it must.
     deadline : float array, shape (n,)
         Latest end that the user asked for, on the trace's clock [s]; NaN if none.
+    time_limit : float array, shape (n,)
+        How long the user allowed the job to run, which backfill plans with [s]; NaN if without limit.
     tenants : tuple of str, shape (k,)
         Names, in alphabetical order.
     tenant_weight : float array, shape (k,)
@@ -83,6 +85,7 @@ class Trace:
     queueing_delay: FloatArray
     sensitivity: FloatArray
     deadline: FloatArray
+    time_limit: FloatArray
     tenants: tuple[str, ...]
     tenant_weight: FloatArray
     origin: pd.Timestamp | None = None
@@ -124,7 +127,8 @@ class Trace:
         ----------
         jobs : DataFrame
             Columns `job_id`, `tenant` (name), `demand`, `submit_time`, `duration`, and any of the optional ones
-            (`user`, `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline`).
+            (`user`, `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline`,
+            `time_limit`).
         weights : dict, optional
             Weight of every tenant; all tenants that are named exist, with jobs or without. Equal weights if not given.
         places : list of str, optional
@@ -177,6 +181,8 @@ class Trace:
         numbers = "tenant", "demand", "submit_time", "duration", "weight", "sensitivity", "deadline", "tenant_weight"
         for a in (getattr(self, column) for column in numbers):
             h.update(a.astype("<f8" if a.dtype.kind == "f" else "<i8").tobytes())
+        if not np.isnan(self.time_limit).all():  # or the digests of traces without limits would move
+            h.update(self.time_limit.astype("<f8").tobytes())
         if self.history is not None:
             h.update(self.history.digest.encode())
         return h.hexdigest()

@@ -95,6 +95,12 @@ def test_chronus_header_tells_minutes(write: Any) -> None:
     np.testing.assert_array_equal(trace.deadline, [(12 + 282) * 60.0, (19 + 88) * 60.0, np.nan])
 
 
+def test_time_limits_are_in_the_unit_of_the_file(write: Any) -> None:
+    text = "job_id,num_gpu,submit_time,duration,time_limit\n0,1,0,5,30\n1,1,1,5,\n"
+    trace = read_trace(write(a_csv=text), time_unit="min")
+    np.testing.assert_array_equal(trace.time_limit, [1800.0, np.nan])
+
+
 def test_muri_header_tells_milliseconds(write: Any) -> None:
     trace = read_trace(write(a_csv=MURI))
     assert trace.submit_time.tolist() == [0.0, 2016.941]

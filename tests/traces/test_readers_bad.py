@@ -78,6 +78,7 @@ def test_tiresias(tmp_path: Path, old: str, new: str, says: str) -> None:
         ("state", "lost", 'line 2: state must be one of completed, cancelled, failed, unknown, got "lost"'),
         ("queueing_delay", "-1", f'line 2: queueing_delay {TIME} "-1"'),
         ("deadline", "later", 'line 2: deadline must be a number of at most 1e+10 s, or nothing, got "later"'),
+        ("time_limit", "0", 'line 2: time_limit must be a time above 0 and at most 1e+10 s, or nothing, got "0"'),
         ("expect_time", "x", 'line 2: expect_time must be a number of at most 1e+10 s, or nothing, got "x"'),
         (
             "expect_time_list",

@@ -34,6 +34,7 @@ def table(n: int = 6) -> pd.DataFrame:
             "queueing_delay": np.where(k % 2 == 0, np.nan, 5.0 * k),
             "sensitivity": 1.0 - k / 100,
             "deadline": np.where(k % 2 == 0, 1e4 + k, np.nan),
+            "time_limit": np.where(k % 3 == 0, 600.0 + k, np.nan),
         }
     )
 
@@ -124,6 +125,7 @@ def test_with_weights(trace: Trace) -> None:
     [
         ("job_id", "999"), ("tenant", "south"), ("user", "someone"), ("demand", 7), ("submit_time", 0.5),
         ("duration", 50.5), ("weight", 1.5), ("sensitivity", 0.5), ("deadline", 7.0),
+        ("time_limit", 7.0),
     ],
 )  # fmt: skip
 def test_digest_sees_everything_that_is_simulated(column: str, value: object) -> None:
@@ -132,6 +134,12 @@ def test_digest_sees_everything_that_is_simulated(column: str, value: object) ->
     changed = jobs.assign(**{column: [value, *jobs[column][1:]]})
     assert Trace.from_frame(changed).digest != before
     assert Trace.from_frame(jobs.copy()).digest == before
+
+
+def test_digest_without_time_limits_is_that_of_a_trace_that_knows_none() -> None:
+    jobs = table().drop(columns="time_limit")
+    assert Trace.from_frame(jobs.assign(time_limit=np.nan)).digest == Trace.from_frame(jobs).digest
+    assert Trace.from_frame(jobs).digest.startswith("b1c403b0962023a7")
 
 
 def test_digest_sees_weights_and_history(trace: Trace) -> None:
@@ -148,6 +156,7 @@ def test_digest_sees_weights_and_history(trace: Trace) -> None:
         ("duration", 0.0, "row 2: duration must be a time above 0"),
         ("duration", np.nan, "row 2: duration must be a time above 0"),
         ("state", "lost", 'row 2: state must be one of completed, cancelled, failed, unknown, got "lost"'),
+        ("time_limit", 0.0, "row 2: time_limit must be a time above 0 and at most 1e+10 s, got 0.0"),
         ("job_id", "0", 'row 2: job_id must be unique, got "0"'),
         ("tenant", "", 'row 2: tenant must be a name, got ""'),
     ],

@@ -43,6 +43,7 @@ JOB: Final = record(
     ("submit_time", float),  # [s]
     ("weight", float),
     ("deadline", float),  # [s], NaN if none
+    ("time_limit", float),  # [s], NaN if none
     ("estimate", float),  # median of the estimated service of the whole job [s], NaN for policies that use none
     ("spread_below", float),  # of that estimate below its median ...
     ("spread_above", float),  # ... and above

@@ -122,7 +122,7 @@ def new_state(
         job=records(
             JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,
             deadline=trace.deadline, estimate=estimate[0], spread_below=estimate[1], spread_above=estimate[2],
-            fair_class=fair_class.reshape(-1), first_piece=-1,
+            time_limit=trace.time_limit, fair_class=fair_class.reshape(-1), first_piece=-1,
         ),
         tenant=records(
             TENANT, tenants, quota=quotas(trace, m), whole_quota=whole(quotas(trace, m)), weight=trace.tenant_weight,

@@ -6,7 +6,8 @@ Every member has `job_id, num_gpu, submit_time, duration`; they differ in the un
   with neither, the tenant is named after the file;
 - `expect_time`, or `expect_time_list` with its first entry, is how long after submission the job is wanted; 0 or less,
   nothing, and `best_effort` 1 mean no deadline;
-- `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline` are those of `Trace` (times in the file's unit);
+- `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline`, `time_limit` are those of `Trace` (times in the
+  file's unit);
 - other columns (`iterations`, `model_name`, `interval`, ...) describe the job's inside and are not used.
 """
 
@@ -35,6 +36,7 @@ _TOLD: Final = {
     frozenset({*_COMMON, "user", "expect_time_list", "expect_value_list", "best_effort", "job_type"}): "min",
     frozenset({*_COMMON, "user", "expect_time"}): "s",
     frozenset({"tenant", *REQUIRED, *OPTIONAL}): "s",
+    frozenset({"tenant", *REQUIRED, *OPTIONAL} - {"time_limit"}): "s",
 }  # fmt: skip
 
 
@@ -107,11 +109,15 @@ def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:
 def _extras(table: Table, unit: Unit) -> dict[str, object]:
     """Those of the optional columns of `Trace` that the file has."""
     out: dict[str, object] = {}
+    most = MAX_TIME * unit[1] / unit[0]
     for column, rule in (("weight", POSITIVE), ("sensitivity", SPEED)):
         if column in table.columns:
             out[column] = table.number(column, *rule, empty=1.0)
     if "queueing_delay" in table.columns:
         out["queueing_delay"] = table.seconds("queueing_delay", unit, empty=np.nan)
+    if "time_limit" in table.columns:
+        expected, good = f"a time above 0 and at most {MAX_TIME:g} s, or nothing", lambda v: (v > 0) & (v <= most)
+        out["time_limit"] = table.number("time_limit", expected, good, empty=np.nan) * unit[0] / unit[1]
     if "state" in table.columns:
         state = table.words("state")
         state = np.where(state == "", STATES[0], state).astype(object)
