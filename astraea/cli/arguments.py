@@ -10,16 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from astraea.core.errors import InputError
 
 if TYPE_CHECKING:  # imported where it is used: no command waits for what it does not need
+    from astraea.core.result import Result
     from astraea.experiments.run import Run
+    from astraea.traces.trace import Trace
 
 Handler = Callable[..., Any]
+
+OBSERVED: Final = "observed"
+"""What stands for the log's own starts and ends where a policy is named."""
 
 
 class Command(click.Command):
@@ -47,6 +52,7 @@ class Simulations:
     time_unit: str | None
     weights: Path | None
     tenant: str | None
+    columns: dict[str, str] | None
     policies: list[str]
     nodes: list[int]
     gpus_per_node: int
@@ -66,6 +72,23 @@ class Simulations:
             found[name] = values
         return found
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the trace is read, as `named_trace` takes it."""
+        return {"format": self.format, "time_unit": self.time_unit, "weights": self.weights, "tenant": self.tenant,
+                "columns": self.columns}  # fmt: skip
+
+    def as_it_was(self) -> tuple[Trace, Result]:
+        """Read the trace, and what it says happened."""
+        from astraea.cluster.cluster import Cluster
+        from astraea.cluster.observed import observed
+        from astraea.traces.named import named_trace
+
+        if self.parameters:
+            raise InputError(f"--policy {OBSERVED} has no parameters, got {', '.join(self.parameters)}")
+        trace = named_trace(self.source, **self.reading)
+        return trace, observed(trace, Cluster(self.nodes[0], self.gpus_per_node))
+
     def runs(self) -> list[Run]:
         """Read the trace, or make one for each seed, and combine it with everything else; refuse what cannot be."""
         from astraea.cluster.cluster import Cluster
@@ -74,12 +97,11 @@ class Simulations:
         from astraea.traces.synthetic import SYNTHETIC
 
         parameters = self.parameters
+        if OBSERVED in self.policies:
+            raise InputError(f"--policy {OBSERVED} is what the log says happened, which only simulate and audit show")
         rest = [Cluster(n, self.gpus_per_node) for n in self.nodes], self.policies, parameters
         grid([], *rest)  # before a large trace is read
-        read = functools.partial(
-            named_trace, self.source, format=self.format, time_unit=self.time_unit, weights=self.weights,
-            tenant=self.tenant,
-        )  # fmt: skip
+        read = functools.partial(named_trace, self.source, **self.reading)
         if self.source in SYNTHETIC:
             return [run for seed in self.seeds for run in grid([read(seed=seed)], *rest, [seed])]
         is_random = parameters.get("placement") == ["random"] or "noisy" in parameters.get("estimator", ())
@@ -107,7 +129,9 @@ trace = together(
                  help="of a tiresias-csv whose header does not tell it: {traces.readers:TIME_UNITS}"),
     path("--weights", "FILE", "share file, tenant and weight; of a Slurm log also what sshare -P -a printed"),
     click.option("--tenant", metavar="NAME",
-                 help="who the tenants of a Slurm log are: {traces.readers.slurm:TENANTS}; default account"),
+                 help="who the tenants are: of slurm {traces.readers.slurm:TENANTS}; of swf {traces.readers.swf:TENANTS}"),
+    click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
+                 help="what a CSV file calls {traces.readers.tiresias_csv:NAMES}"),
 )  # fmt: skip
 """TRACE and how to read it: what `named_trace` takes."""
 
@@ -119,7 +143,8 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
     options = together(
         trace,
         click.option(policy, "policies", type=listed(str.strip, several), default="astraea", metavar=f"NAME{more}",
-                     help="see: astraea policies (default astraea)"),
+                     help="see: astraea policies (default astraea)"
+                     + ("" if several else f"; {OBSERVED}: as the log says it was")),
         click.option("--nodes", type=listed(whole_number, several), required=True, metavar=f"N{more}", help="machines"),
         click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="[GPU], default 8"),
         click.option("--param", type=lambda text: parameter(text, several), multiple=True, metavar=f"NAME=VALUE{more}",
@@ -164,6 +189,15 @@ def parallel(handler: Handler) -> Handler:
 def listed(read: Callable[[str], Any], several: bool = True) -> Callable[[str], list[Any]]:
     """Make a reader of values with commas between them, or of a list of one."""
     return lambda text: [read(part) for part in (text.split(",") if several else [text])]
+
+
+def named_columns(text: str) -> dict[str, str]:
+    """Read OURS=THEIRS,OURS=THEIRS."""
+    pairs = [part.partition("=") for part in text.split(",")]
+    for ours, _, theirs in pairs:
+        if not (ours.strip() and theirs.strip()):
+            raise click.BadParameter(f"expected OURS=THEIRS,OURS=THEIRS, got {text!r}")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 
 def whole_number(text: str) -> int:

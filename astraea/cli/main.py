@@ -39,12 +39,16 @@ def simulate(wanted: args.Simulations, for_program: bool, out: Path | None) -> N
     from astraea.experiments.run import simulated
 
     with nullcontext() if out is None else publishing(out) as folder:
-        (run,) = wanted.runs()
-        result = simulated(run.trace, run.cluster, run.policy, run.seed, run.settings)
+        if wanted.policies == [args.OBSERVED]:
+            trace, result = wanted.as_it_was()
+        else:
+            (run,) = wanted.runs()
+            trace = run.trace
+            result = simulated(trace, run.cluster, run.policy, run.seed, run.settings)
         if folder is not None:
-            write_tables(result, run.trace, folder)
-    figures = run_summary(result, run.trace)
-    print(json.dumps(figures, indent=2, allow_nan=False) if for_program else summary_text(figures, result, run.trace))
+            write_tables(result, trace, folder)
+    figures = run_summary(result, trace)
+    print(json.dumps(figures, indent=2, allow_nan=False) if for_program else summary_text(figures, result, trace))
 
 
 @app.command(cls=args.Command, short_help="run a grid and make a table of it")

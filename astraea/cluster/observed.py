@@ -18,9 +18,6 @@ from astraea.core.errors import InputError
 from astraea.core.result import GRANT_COLUMNS, Result, provenance
 from astraea.traces.trace import Trace
 
-OBSERVED: Final = "observed"
-"""What the scheduler of a recorded result is called."""
-
 SOURCES: Final = ("core", "cluster", "traces/trace.py", "traces/columns.py")
 
 
@@ -68,7 +65,7 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
         "trace_sha256": trace.digest,
         "nodes": cluster.nodes,
         "gpus_per_node": cluster.gpus_per_node,
-        "policy": OBSERVED,
+        "policy": "observed",
         "parameters": {},
         "seed": 0,
     }

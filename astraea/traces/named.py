@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -44,6 +44,7 @@ def named_trace(
     time_unit: str | None = None,
     weights: str | Path | None = None,
     tenant: str | None = None,
+    columns: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Trace:
     """Make or read the trace that a user named.
@@ -53,7 +54,7 @@ def named_trace(
     source : str or path
         One of `SYNTHETIC`, one of `FETCHED`, or a path as `read_trace` takes it; the whole recorded Philly is the path
         ``data/raw/philly``.
-    format, time_unit, weights, tenant
+    format, time_unit, weights, tenant, columns
         Of a path, as in `read_trace`; weights of a downloaded workload too.
     seed : int
         Of a synthetic trace.
@@ -65,15 +66,19 @@ def named_trace(
     """
     text = str(source)
     is_fetched = text in FETCHED and not Path(text).exists()
-    if (text in SYNTHETIC or is_fetched) and not (format is time_unit is tenant is None):
-        raise InputError(f"{text}: the form of this workload is known, so no format, time unit or tenant can be given")
+    if (text in SYNTHETIC or is_fetched) and not (format is time_unit is tenant is columns is None):
+        raise InputError(
+            f"{text}: the form of this workload is known, so no format, time unit, tenant or columns can be given"
+        )
     if text in SYNTHETIC:
         if weights is not None:
             raise InputError(f"{text}: a synthetic trace has tenant weights of its own, so none can be given")
         return synthesize(text, seed)
     path = workload_path(text)
     if path is None or not is_fetched:
-        return read_trace(source, format=format, time_unit=time_unit, weights=weights, tenant=tenant)
+        return read_trace(
+            source, format=format, time_unit=time_unit, weights=weights, tenant=tenant, columns=columns
+        )
     shares, part = FETCHED[text].shares, FETCHED[text].part
     own = path.parent / shares if shares else None
     trace = read_trace(path, weights=own if weights is None else weights, name=text)

@@ -298,7 +298,7 @@ def test_unknown_tenant_names_both_sides(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"format": "swf"}, "format must be one of tiresias-csv, helios, philly, gavel, got 'swf'"),
+        ({"format": "pbs"}, "format must be one of tiresias-csv, helios, philly, gavel, slurm, swf, got 'pbs'"),
         ({"time_unit": "h"}, "time unit must be one of ms, s, min, got 'h'"),
         ({"format": "gavel", "time_unit": "s"}, "the format gavel has a unit of its own, so no time unit can be given"),
         ({"throughputs": "t.json", "time_unit": "s"}, "only the format gavel needs throughputs, this is tiresias-csv"),

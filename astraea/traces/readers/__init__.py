@@ -18,13 +18,13 @@ import pandas as pd
 
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.traces.readers import gavel, helios, philly, slurm, tiresias_csv
+from astraea.traces.readers import gavel, helios, philly, slurm, swf, tiresias_csv
 from astraea.traces.readers.table import Rows, assemble, read_shares, read_text, tenant_of
 from astraea.traces.trace import Trace
 
 __all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
 
-FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel", "slurm")
+FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel", "slurm", "swf")
 TIME_UNITS: Final = tuple(tiresias_csv.UNITS)
 
 #: how the names of a folder's files end, for the formats that may be one file per tenant
@@ -39,6 +39,7 @@ def read_trace(
     name: str | None = None,
     throughputs: str | Path | None = None,
     tenant: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Trace:
     """Read a workload.
 
@@ -59,9 +60,12 @@ def read_trace(
         Name of the trace; by default that of the file or folder.
     throughputs : path, optional
         Gavel's `simulation_throughputs.json`; by default the one beside the trace.
-    tenant : {"account", "top-account", "user", "partition", "qos"}, optional
-        Who the tenants of a Slurm log are, by default its accounts. `top-account`: the accounts right below the root,
+    tenant : str, optional
+        Who the tenants of a log are: of ``slurm`` "account" (default), "top-account", "user", "partition" or "qos"; of
+        ``swf`` "group" (default), "user", "queue" or "partition". `top-account`: the accounts right below the root,
         with all jobs below them; the tree is that of the `weights` from ``sshare``.
+    columns : mapping, optional
+        Where a CSV file calls its columns otherwise: its name for each of `tiresias_csv.NAMES` that it has.
 
     Raises
     ------
@@ -75,13 +79,15 @@ def read_trace(
         one_of(format, FORMATS, "format")
     if time_unit is not None:
         one_of(time_unit, TIME_UNITS, "time unit")
-    chosen = format or recognise(path)
+    chosen = format or ("tiresias-csv" if columns else recognise(path))
     if time_unit is not None and chosen != "tiresias-csv":
         raise InputError(f"{path}: the format {chosen} has a unit of its own, so no time unit can be given")
     if throughputs is not None and chosen != "gavel":
         raise InputError(f"{path}: only the format gavel needs throughputs, this is {chosen}")
-    if tenant is not None and chosen != "slurm":
-        raise InputError(f"{path}: only of the format slurm the tenant can be chosen, this is {chosen}")
+    if tenant is not None and chosen not in ("slurm", "swf"):
+        raise InputError(f"{path}: only of the formats slurm and swf the tenant can be chosen, this is {chosen}")
+    if columns and chosen != "tiresias-csv":
+        raise InputError(f"{path}: only of the format tiresias-csv columns can be named, this is {chosen}")
     if chosen == "slurm":
         rows, shares = slurm.read_slurm(path, tenant or "account", weights)
     else:
@@ -94,7 +100,10 @@ def read_trace(
         speeds = gavel.read_speeds(path, throughputs)
         rows = _by_tenant(path, chosen, partial(gavel.read_gavel, speeds=speeds))
     elif chosen == "tiresias-csv":
-        rows = _by_tenant(path, chosen, partial(tiresias_csv.read_tiresias_csv, time_unit=time_unit))
+        read = partial(tiresias_csv.read_tiresias_csv, time_unit=time_unit, names=columns or {})
+        rows = _by_tenant(path, chosen, read)
+    elif chosen == "swf":
+        rows = swf.read_swf(path, tenant or "group")
     whole = path.resolve().name
     own = whole if path.is_dir() else Path(whole.removesuffix(".gz")).stem
     return assemble(rows, name or own or "trace", shares)
@@ -131,6 +140,7 @@ def recognise(path: Path) -> str:
     else:
         text = read_text(path).lstrip()
         line = text.split("\n", 1)[0].rstrip("\r")
+        job = next((each.split() for each in text.splitlines() if each.strip() and each.lstrip()[0] != ";"), [])
         header = {c.strip().strip('"') for c in line.split(",")}
         fits = {
             "tiresias-csv": header.issuperset(tiresias_csv.REQUIRED),
@@ -138,6 +148,7 @@ def recognise(path: Path) -> str:
             "philly": text[0] == "[",
             "gavel": len(line.split("\t")) in gavel.FORMS,
             "slurm": text[0] == "{" or {c.strip() for c in line.split("|")}.issuperset(slurm.REQUIRED),
+            "swf": len(job) == len(swf.FIELDS) and "," not in line and "|" not in line,
         }
     fitting = [known for known, does in fits.items() if does]
     if len(fitting) == 1:

@@ -197,7 +197,7 @@ class _Listed(Table):
     """A table whose rows are the entries of a list."""
 
     @property
-    def where(self) -> list[str]:  # type: ignore[override]
+    def where(self) -> list[str]:
         """Place of each row, for messages."""
         return [f"{self.path}, job {n} of the list" for n in self.lines]
 
@@ -267,8 +267,8 @@ def _times(table: Table, column: str) -> Any:
     absent = values.isin(_ABSENT)
     text = values.mask(absent)
     epoch = text.str.fullmatch(r"\d{1,11}").fillna(False).astype(bool)
-    times = pd.to_datetime(text.mask(epoch), format="%Y-%m-%dT%H:%M:%S", errors="coerce")
-    times = times.astype("datetime64[s]").to_numpy(dtype="datetime64[s]").copy()
+    dates = pd.to_datetime(text.mask(epoch), format="%Y-%m-%dT%H:%M:%S", errors="coerce")
+    times = dates.to_numpy(dtype="datetime64[s]").copy()
     times[epoch] = text[epoch].astype("int64").to_numpy().astype("datetime64[s]")
     bad = np.isnat(times) & ~absent.to_numpy()
     refuse(bad, values.to_numpy(), column, table.where, "a time YYYY-MM-DDTHH:MM:SS, Unknown or None")

@@ -13,12 +13,14 @@ Every member has `job_id, num_gpu, submit_time, duration`; they differ in the un
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from astraea.core.arrays import FloatArray, TextArray
+from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, OPTIONAL, POSITIVE, SPEED, STATES, refuse_others
 from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, Unit, frame, read_table, reasons
@@ -40,13 +42,19 @@ _TOLD: Final = {
 }  # fmt: skip
 
 
-def read_tiresias_csv(path: Path, tenant: str, several: bool, time_unit: str | None) -> Rows:
+NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "submit_time", "duration", *OPTIONAL)}
+"""Columns that a file may call otherwise, and what they are called here."""
+
+
+def read_tiresias_csv(
+    path: Path, tenant: str, several: bool, time_unit: str | None, names: Mapping[str, str]
+) -> Rows:
     """Read one file, perhaps one of `several` that are one tenant each.
 
     Then the tenant is named after the file, a `user` column is the person, and identifiers become ``file/job_id``.
-    Jobs of 0 GPUs and of 0 s are set aside.
+    Jobs of 0 GPUs and of 0 s are set aside. `names` says how the file calls some of `NAMES`.
     """
-    table = read_table(path)
+    table = _named(read_table(path), names)
     table.require(REQUIRED)
     told = time_unit or _TOLD.get(frozenset(table.columns))
     if told is None:
@@ -80,6 +88,16 @@ def read_tiresias_csv(path: Path, tenant: str, several: bool, time_unit: str | N
         "reason": reasons(len(table), (demand == 0, NO_GPU), (duration == 0, NO_TIME)),
     }
     return Rows(frame(rows | _extras(table, unit)), table.where)
+
+
+def _named(table: Table, names: Mapping[str, str]) -> Table:
+    """The table with its columns called as here; those that it calls so without meaning it are not read."""
+    for ours, theirs in names.items():
+        one_of(ours, NAMES, "a column")
+        table.require([theirs])
+    columns = {c: v for c, v in table.columns.items() if c not in names.values()}
+    columns |= {NAMES[ours]: table.columns[theirs] for ours, theirs in names.items()}
+    return Table(table.path, columns, table.lines)
 
 
 def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:

@@ -1,0 +1,90 @@
+"""The Standard Workload Format of the Parallel Workloads Archive: 18 numbers a line, -1 for what is not known.
+
+What the format calls processors are the GPUs of a gang: those that a job was given, or asked for where that is not
+known. The tenant is the group, unless another is chosen. A job that never ran, or has no processors, is set aside.
+
+Source: Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel Job Schedulers" (JSSPP 1999); the
+archive's page "The Standard Workload Format".
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray
+from astraea.core.checks import one_of
+from astraea.core.errors import InputError
+from astraea.traces.columns import MAX_TIME, gpus
+from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, frame, read_text, reasons
+
+FIELDS: Final = (
+    "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",
+    "requested processors", "requested time", "requested memory", "status", "user", "group", "executable", "queue",
+    "partition", "preceding job", "think time",
+)  # fmt: skip
+TENANTS: Final = ("group", "user", "queue", "partition")
+"""What may be the tenant."""
+
+_STATES: Final = {1: "completed", 0: "failed", 5: "cancelled"}
+
+
+def read_swf(path: Path, tenant: str = "group") -> Rows:
+    """Read a log.
+
+    Parameters
+    ----------
+    path : path
+        Packed with gzip or not.
+    tenant : str
+        One of `TENANTS`.
+    """
+    one_of(tenant, TENANTS, "tenant")
+    text = read_text(path)
+    lines, rows = [], []
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.partition(";")[0].split()
+        if fields and len(fields) != len(FIELDS):
+            raise InputError(f"{path}, line {number}: expected {len(FIELDS)} columns, got {len(fields)}")
+        if fields:
+            rows.append(fields)
+            lines.append(number)
+    if not rows:
+        raise InputError(f"{path}: there is no job in it")
+    columns = zip(FIELDS, zip(*rows, strict=True), strict=True)
+    table = Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(lines))
+
+    def time(column: str) -> FloatArray:
+        expected = f"a time of at least 0 and at most {MAX_TIME:g} s, or -1"
+        return table.number(column, expected, lambda v: ((v >= 0) & (v <= MAX_TIME)) | (v == -1))
+
+    most = gpus(0)[0]
+    given, wanted = (
+        table.number(column, f"{most}, or -1", lambda v: (v == -1) | gpus(0)[1](v))
+        for column in ("allocated processors", "requested processors")
+    )
+    demand = np.maximum(np.where(given > 0, given, wanted), 0)
+    submit, wait, run, limit = (time(column) for column in ("submit time", "wait time", "run time", "requested time"))
+    status = table.number("status", "a whole number from -1 to 5", lambda v: (v >= -1) & (v <= 5) & (v % 1 == 0))
+    found = {
+        "job_id": table.text("job number"),
+        "tenant": table.text(tenant),
+        "user": table.text("user"),
+        "demand": demand,
+        "submit_time": submit,
+        "duration": run,
+        "queueing_delay": np.where(wait < 0, np.nan, wait),
+        "time_limit": np.where(limit > 0, limit, np.nan),
+        "state": pd.Series(status).map(_STATES).fillna("unknown").to_numpy(dtype=object),
+        "reason": reasons(
+            len(table), (demand == 0, NO_GPU), (submit < 0, "has no time of submission"), (run < 0, "never ran"),
+            (run == 0, NO_TIME),
+        ),
+    }  # fmt: skip
+    began = re.search(r"^;\s*UnixStartTime:\s*(\d{1,11})\s*$", text, re.MULTILINE)
+    origin = pd.Timestamp(int(began[1]), unit="s") if began else None
+    return Rows(frame(found), table.where, origin, "job number")
