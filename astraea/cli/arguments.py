@@ -129,7 +129,8 @@ trace = together(
                  help="of a tiresias-csv whose header does not tell it: {traces.readers:TIME_UNITS}"),
     path("--weights", "FILE", "share file, tenant and weight; of a Slurm log also what sshare -P -a printed"),
     click.option("--tenant", metavar="NAME",
-                 help="who the tenants are: of slurm {traces.readers.slurm:TENANTS}; of swf {traces.readers.swf:TENANTS}"),
+                 help="who the tenants are, of slurm: {traces.readers.slurm:TENANTS}; "
+                 "of swf: {traces.readers.swf:TENANTS}"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
                  help="what a CSV file calls {traces.readers.tiresias_csv:NAMES}"),
 )  # fmt: skip
