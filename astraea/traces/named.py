@@ -66,7 +66,7 @@ def named_trace(
     """
     text = str(source)
     is_fetched = text in FETCHED and not Path(text).exists()
-    if (text in SYNTHETIC or is_fetched) and not (format is time_unit is tenant is columns is None):
+    if (text in SYNTHETIC or is_fetched) and any((format, time_unit, tenant, columns)):
         raise InputError(
             f"{text}: the form of this workload is known, so no format, time unit, tenant or columns can be given"
         )
