@@ -244,3 +244,9 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any], reading: str = "") 
         for label in ax.get_xticklabels():
             label.set(rotation=35, ha="right", rotation_mode="anchor")
     ax.set_xlabel(with_unit(word, unit))
+
+
+def quick(fig: Figure, **places: float) -> None:
+    """Place the panels where they are said to be: to look for room takes longer than to draw, too long for a slider."""
+    fig.set_layout_engine(None)
+    fig.subplots_adjust(**{"left": 0.08, "right": 0.98, "bottom": 0.22, "top": 0.88, "wspace": 0.45, **places})
