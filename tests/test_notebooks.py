@@ -1,0 +1,126 @@
+"""Notebooks as a student meets them: short, with goals, links that lead somewhere, hints, solutions, stored outputs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+
+from astraea.reports.notebooks import read
+
+FOLDER = ROOT / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))
+SOLUTIONS = sorted((FOLDER / "solutions").glob("*.ipynb"))
+BOTH = [*NOTEBOOKS, *SOLUTIONS]
+
+WORDS, CELLS, LINES = 1800, 16, 25
+"""At most so many words of prose, cells of code, and lines in one of them."""
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)|<img ([^>]*)>")
+GOALS = re.compile(
+    r"^> \*\*You will learn\*\* .+<br>\n"
+    r"(?:> .+\n)*?"
+    r"> \*\*Time\*\* .*\d+ minutes? to read, .*\d+ seconds? to run at `SCALE=small`<br>\n"
+    r"> \*\*Know first\*\* (?P<before>.+)<br>\n"
+    r"> \*\*Next\*\* (?P<after>.+)$",
+    re.MULTILINE,
+)
+
+each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+each_of_both = pytest.mark.parametrize("path", BOTH, ids=lambda path: path.relative_to(FOLDER).as_posix())
+
+
+def cells(path: Path, kind: str) -> list[Any]:
+    return [cell for cell in read(path).cells if cell.cell_type == kind]
+
+
+def prose(path: Path) -> str:
+    return "\n\n".join(cell.source for cell in cells(path, "markdown"))
+
+
+def exercises(path: Path) -> list[str]:
+    """The text of each numbered exercise."""
+    _, _, text = prose(path).partition("\n## Exercises\n")
+    return re.split(r"^(?:#+ |\*\*)?\d+\. ", text, flags=re.MULTILINE)[1:]
+
+
+def is_there(link: str, path: Path) -> bool:
+    return "://" in link or link.startswith("#") or (path.parent / link.partition("#")[0]).is_file()
+
+
+def test_there_are_notebooks_and_solutions() -> None:
+    assert NOTEBOOKS and SOLUTIONS
+
+
+@each_of_both
+def test_it_is_short(path: Path) -> None:
+    sources = [cell.source for cell in cells(path, "code")]
+    assert len(prose(path).split()) <= WORDS
+    assert len(sources) <= CELLS
+    assert [source.splitlines()[0] for source in sources if len(source.splitlines()) > LINES] == []
+
+
+@each
+def test_it_begins_with_its_goals(path: Path) -> None:
+    first = read(path).cells[0]
+    assert first.cell_type == "markdown" and first.source.startswith(f"# {path.stem[:2]} · ")
+    found = GOALS.search(first.source)
+    assert found, "the block of goals is missing or has another form"
+    for links in found.groups():
+        assert all(is_there(link, path) and link.endswith(".ipynb") for link in LINK.findall(links)), links
+    assert LINK.search(found["after"]) or path == NOTEBOOKS[-1]
+
+
+@each_of_both
+def test_every_link_leads_somewhere(path: Path) -> None:
+    assert [link for link in LINK.findall(prose(path)) if not is_there(link, path)] == []
+
+
+@each_of_both
+def test_every_picture_is_there_and_told_in_words(path: Path) -> None:
+    for words, link, tag in PICTURE.findall(prose(path)):
+        if tag:
+            link = "".join(re.findall(r'src="([^"]*)"', tag))
+            words = "".join(re.findall(r'alt="([^"]*)"', tag))
+        assert is_there(link, path), link
+        assert len(words) >= 20 and words not in (Path(link).name, Path(link).stem), link
+
+
+@each
+def test_every_exercise_has_a_hint(path: Path) -> None:
+    for text in exercises(path):
+        assert re.search(r"<details>\s*<summary>Hint</summary>\s*\S.*?</details>", text, re.DOTALL), text
+
+
+@each
+def test_exercises_have_solutions(path: Path) -> None:
+    many, solution = len(exercises(path)), FOLDER / "solutions" / path.name
+    assert many > 0 or "## Exercises" not in prose(path)
+    if many:
+        assert f"(solutions/{path.name})" in prose(path)
+        assert len(re.findall(r"^## ", prose(solution), re.MULTILINE)) >= many
+        assert len(cells(solution, "code")) >= many
+
+
+def test_every_solution_has_its_notebook() -> None:
+    assert {path.name for path in SOLUTIONS} <= {path.name for path in NOTEBOOKS}
+
+
+@each_of_both
+def test_it_was_run_from_top_to_bottom(path: Path) -> None:
+    run = [cell for cell in cells(path, "code") if cell.source.strip()]
+    assert [cell.execution_count for cell in run] == list(range(1, len(run) + 1))
+    assert any(cell.outputs for cell in run)
+    assert [o.evalue for cell in run for o in cell.outputs if o.output_type == "error"] == []
+
+
+@each_of_both
+def test_sliders_leave_nothing_behind(path: Path) -> None:
+    # the names of widgets are drawn at random, and without a kernel they show nothing
+    assert "widgets" not in read(path).metadata
+    kinds = {kind for cell in cells(path, "code") for o in cell.outputs for kind in o.get("data", {})}
+    assert not {kind for kind in kinds if "widget" in kind}
