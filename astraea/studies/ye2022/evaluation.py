@@ -21,7 +21,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import split_off_impossible
-from astraea.core.checks import one_of
+from astraea.core.checks import number, one_of
 from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
@@ -52,6 +52,9 @@ NODES: Final = {
     "w2": 64, "philly-vcs": 64, "chrslo": 140,
 }  # fmt: skip
 """8-GPU nodes of the evaluation (§6.1.3), and of what its authors' program was run on."""
+
+LEASE_TERM: Final = 900.0
+"""Of all figures but Fig 9 [s]."""
 
 LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)
 """Of Fig 9 [s]."""
@@ -104,7 +107,7 @@ cluster sizes the summary is kept.
 """
 
 
-def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trace, Cluster]:
+def load_workload(trace: str, scale: str = "paper", seed: int = 0, load: float = 0.0) -> tuple[Trace, Cluster]:
     """One trace of the evaluation and the cluster that it runs on.
 
     Parameters
@@ -114,13 +117,22 @@ def load_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trac
     scale : {"small", "paper", "full"}
     seed : int
         Of a synthetic trace; a real one is the same for all.
+    load : float
+        Offered load over the GPUs that the jobs are to have, submitted slower or faster; 0 leaves them as they are.
 
     Raises
     ------
     InputError
-        If there is no such trace or scale.
+        If there is no such trace or scale, or the load is none.
     """
-    return _loaded(trace, one_of(scale, SCALES, "scale"), seed if trace in SYNTHETIC else 0)
+    number(load, "the load", least=0)
+    jobs, cluster = _loaded(trace, one_of(scale, SCALES, "scale"), seed if trace in SYNTHETIC else 0)
+    return at_load(jobs, cluster, load) if load else jobs, cluster
+
+
+def at_load(trace: Trace, cluster: Cluster, load: float) -> Trace:
+    """The same jobs, submitted slower or faster, so that their `describe.offered_load` is `load` times the GPUs."""
+    return trace.scale_load(load * cluster.gpus / offered_load(trace))
 
 
 @lru_cache(maxsize=12)
@@ -159,14 +171,14 @@ def run_of(
 
 
 def workloads(
-    trace: str, scale: str, of: Iterable[int] | None = None, reading: str = PAPERS
+    trace: str, scale: str, of: Iterable[int] | None = None, reading: str = PAPERS, load: float = 0.0
 ) -> Iterator[tuple[int, Trace, Cluster]]:
-    """Every seed of a scale, or some, with its jobs and the cluster that they run on.
+    """Every seed of a scale, or some, with its jobs at a load (`load_workload`) and the cluster that they run on.
 
     They are submitted in rounds (§6.1.3), unless the authors' program is to count its rounds itself.
     """
     for seed in seeds(trace, scale) if of is None else of:
-        jobs, cluster = load_workload(trace, scale, seed)
+        jobs, cluster = load_workload(trace, scale, seed, load)
         yield seed, jobs if reading == MEASURED else jobs.in_rounds(INTERVAL), cluster
 
 
@@ -195,23 +207,35 @@ def runs_of(
         yield run, {"reading": reading, "scheduler": s.name, "seed": seed, "nodes": cluster.nodes, **own}
 
 
-def main_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every scheduler of both readings on every seed: Figs 10 to 13; columns reading, scheduler, seed, nodes."""
-    return Grid.of(
-        row
-        for reading in READINGS
-        for seed, jobs, cluster in workloads(trace, scale, reading=reading)
-        for row in runs_of(compared(reading, jobs), reading, seed, jobs, cluster)
+def leased(schedulers: Iterable[Scheduler], lease_term: float) -> tuple[Scheduler, ...]:
+    """The same schedulers under a lease term [s]; those without leases as they are. `InputError` for no number."""
+    return tuple(
+        s._replace(parameters={**s.parameters, "lease_term": lease_term}) if "lease_term" in s.made.parameters else s
+        for s in schedulers
     )
 
 
-def accounting_grid(trace: str, scale: str = "paper") -> Grid:
+def main_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM, load: float = 0.0) -> Grid:
+    """Every scheduler of both readings on every seed: Figs 10 to 13; columns reading, scheduler, seed, nodes.
+
+    `lease_term` as of `leased`, `load` as of `load_workload`.
+    """
+    return Grid.of(
+        row
+        for reading in READINGS
+        for seed, jobs, cluster in workloads(trace, scale, reading=reading, load=load)
+        for row in runs_of(leased(compared(reading, jobs), lease_term), reading, seed, jobs, cluster)
+    )
+
+
+def accounting_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM, load: float = 0.0) -> Grid:
     """Reading `PAPERS` with submissions to the second and in rounds; as `main_grid`, and ``accounting``."""
     rows: list[tuple[Run, Row]] = []
     for seed in few_seeds(trace, scale, usual=3, large=1):
-        recorded, cluster = load_workload(trace, scale, seed)
+        recorded, cluster = load_workload(trace, scale, seed, load)
+        both = leased(compared(PAPERS, recorded), lease_term)
         for accounting, jobs in (("to the second", recorded), ("in rounds", recorded.in_rounds(INTERVAL))):
-            rows += runs_of(compared(PAPERS, jobs), PAPERS, seed, jobs, cluster, accounting=accounting)
+            rows += runs_of(both, PAPERS, seed, jobs, cluster, accounting=accounting)
     return Grid.of(rows)
 
 
@@ -233,26 +257,27 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
     return Grid.of(rows)
 
 
-def size_grid(trace: str, scale: str = "paper") -> Grid:
+def size_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM, load: float = 0.0) -> Grid:
     """ASTRAEA and Tiresias-L on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
 
-    The jobs are the same at every size: those that the smallest cluster can run under static quotas.
+    `lease_term`, and `load`, which is that on the evaluation's cluster, as of `main_grid`. The jobs are the same at
+    every size: those that the smallest cluster can run under static quotas.
     """
     rows: list[tuple[Run, Row]] = []
     for reading in READINGS:
         few = few_seeds(trace, scale, usual=3, large=1)
-        for seed, submitted, cluster in workloads(trace, scale, few, reading):
+        for seed, submitted, cluster in workloads(trace, scale, few, reading, load):
             clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
             jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
-            both = [s for s in compared(reading, jobs) if s.name in IN_FIG_14]
+            both = [s for s in leased(compared(reading, jobs), lease_term) if s.name in IN_FIG_14]
             for percent, resized in clusters.items():
                 own = {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
                 rows += runs_of(both, reading, seed, jobs, resized, "summary", **own)
     return Grid.of(rows)
 
 
-def load_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every scheduler of both readings at several offered loads: the same jobs, slower or faster.
+def load_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM) -> Grid:
+    """Every scheduler of both readings at several offered loads (`LOADS`), under a lease term as of `leased`.
 
     Of a trace with more than `LARGE` jobs the first `LOADED_JOBS` are taken. Columns as of `main_grid`, and `load`.
     """
@@ -261,9 +286,10 @@ def load_grid(trace: str, scale: str = "paper") -> Grid:
         recorded, cluster = load_workload(trace, scale, seed)
         some = recorded.head(LOADED_JOBS) if len(recorded) > LARGE else recorded
         for reading, load in product(READINGS, at_scale(LOADS, scale)):
-            scaled = some.scale_load(load * cluster.gpus / offered_load(some))
+            scaled = at_load(some, cluster, load)
             jobs = scaled if reading == MEASURED else scaled.in_rounds(INTERVAL)
-            rows += runs_of(compared(reading, jobs), reading, seed, jobs, cluster, "summary", load=load)
+            schedulers = leased(compared(reading, jobs), lease_term)
+            rows += runs_of(schedulers, reading, seed, jobs, cluster, "summary", load=load)
     return Grid.of(rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,7 @@ from trace_samples import write_csv
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.errors import InputError
+from astraea.experiments.grid import Grid
 from astraea.studies import scales
 from astraea.studies.ye2022 import evaluation
 from astraea.studies.ye2022.readings import COMPARED, READINGS
@@ -77,6 +79,38 @@ def test_loads_are_those_that_are_named() -> None:
     assert sorted(set(grid.index["load"])) == list(evaluation.LOADS["small"])
     for run, load in zip(grid.runs, grid.index["load"], strict=True):
         assert offered_load(run.trace) / run.cluster.gpus == pytest.approx(load, rel=1e-3)
+
+
+GRIDS = (evaluation.main_grid, evaluation.accounting_grid, evaluation.size_grid)
+
+
+@pytest.mark.parametrize("grid", [*GRIDS, evaluation.load_grid])
+def test_another_lease_term_changes_the_schedulers_that_have_leases(grid: Callable[..., Grid]) -> None:
+    usual, same, longer = (grid("venus", "small", **given) for given in ({}, {"lease_term": 900}, {"lease_term": 1800}))
+    assert [run.key for run in usual.runs] == [run.key for run in same.runs]
+    pd.testing.assert_frame_equal(usual.index, longer.index)
+    for before, after in zip(usual.runs, longer.runs, strict=True):
+        leases = "lease_term" in before.policy.parameters
+        assert (before.key != after.key) == leases
+        assert not leases or after.policy.lease_term == 1800
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_another_load_changes_when_jobs_come(grid: Callable[..., Grid]) -> None:
+    usual, fuller = grid("venus", "small"), grid("venus", "small", load=3.0)
+    pd.testing.assert_frame_equal(usual.index, fuller.index)
+    assert not {run.key for run in usual.runs} & {run.key for run in fuller.runs}
+    jobs, cluster = evaluation.load_workload("venus", "small", 1, 3.0)
+    assert offered_load(jobs) / cluster.gpus == pytest.approx(3.0)
+
+
+def test_a_lease_term_or_load_that_cannot_be_is_a_sentence() -> None:
+    for grid in (*GRIDS, evaluation.load_grid):
+        with pytest.raises(InputError, match=r"lease_term must be a number of at least 0, got 'long'$"):
+            grid("venus", "small", lease_term="long")
+    for grid in GRIDS:
+        with pytest.raises(InputError, match=r"^the load must be a number of at least 0, got -1$"):
+            grid("venus", "small", load=-1)
 
 
 def test_accounting_differs_in_submissions_only() -> None:
