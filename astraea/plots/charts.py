@@ -60,8 +60,9 @@ def cdf(
     log: bool = False,
     tail: bool = False,
     reference: tuple[float, str] | None = None,
+    bold: str = "",
 ) -> Axes:
-    """Distribution functions from a table of `ecdf`; `reference` is a value to mark and its text.
+    """Distribution functions from a table of `ecdf`; `reference` is a value to mark and its text, `bold` as in `look`.
 
     With `tail`, the share that lies *above* each value, on a logarithmic axis that ends where one value is left.
     """
@@ -69,7 +70,7 @@ def cdf(
         if log:
             ax.set_xscale("log")
         for k, (name, part) in enumerate(_classes(points, by)):
-            here = look(name, k, reading_of(points))
+            here = look(name, k, reading_of(points), bold)
             x, share = part[value].to_numpy(), part["share"].to_numpy()
             if tail:
                 x, share = x[share < 1], 1 - share[share < 1]
@@ -88,12 +89,12 @@ def cdf(
 
 def lines(
     frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False, log: bool = False,
-    each: bool = False,
+    each: bool = False, bold: str = "",
 ) -> Axes:  # fmt: skip
     """Mean of `y` over the rows (seeds) at each `x`, one line per class, with a band for the 95 % interval.
 
     Of fewer than `ENOUGH` seeds, or with `each`, every one is a small dot instead. With `even`, the values of `x` stand
-    at equal distances, with `log` on a logarithmic axis.
+    at equal distances, with `log` on a logarithmic axis; `bold` is as in `look`.
     """
     table = seed_means(frame, [by, x], y).sort_values(x, kind="stable")
     values = sorted(frame[x].unique())
@@ -102,7 +103,7 @@ def lines(
             ax.set_xscale("log")
             ax.xaxis.set_minor_locator(NullLocator())
         for k, (name, part) in enumerate(_classes(table, by)):
-            here = look(name, k, reading_of(frame))
+            here = look(name, k, reading_of(frame), bold)
             at = [values.index(v) for v in part[x]] if even else part[x]
             ax.plot(at, part["mean"], marker=here.marker, markersize=4, **_line(here))
             if part["n"].min() >= ENOUGH and not each:

@@ -83,11 +83,20 @@ def ordered(names: Iterable[Any]) -> list[Any]:
     return [n for n in LOOKS if n in seen] + [n for n in seen if n not in LOOKS]
 
 
-def look(name: Any, position: int = 0, reading: str = "") -> Look:
+def look(name: Any, position: int = 0, reading: str = "", bold: str = "") -> Look:
     """Look of a scheduler or state; what is not known gets the colour of its position.
 
-    A scheduler may be named apart in a reading of an evaluation.
+    A scheduler may be named apart in a reading of an evaluation. With `bold`, the one that a picture is about, its line
+    is wide and solid, and all others are thin.
     """
+    here = _known(name, position, reading)
+    if not bold:
+        return here
+    return here._replace(line="-", width=2.8) if name == bold else here._replace(width=min(here.width, 1.5))
+
+
+def _known(name: Any, position: int, reading: str) -> Look:
+    """Look of a scheduler or state in pictures that are about none of them."""
     if f"{name}, {reading}" in LOOKS:
         return LOOKS[f"{name}, {reading}"]
     if name in LOOKS:

@@ -211,6 +211,15 @@ def test_algorithm_1_is_dashed_in_the_hue_of_its_relative() -> None:
     assert apart["gandiva-fair"] > 0.03  # the nearest of the others
 
 
+def test_a_picture_is_about_one_scheduler() -> None:
+    """Its line is wide and solid, all others are thin, and nothing is remembered."""
+    names = ["astraea", "themis", "tiresias-l", "not known"]
+    about = {name: charts.look(name, bold="themis") for name in names}
+    assert about["themis"].line == "-"
+    assert all(about["themis"].width > 1.5 * about[name].width for name in names if name != "themis")
+    assert charts.look("astraea") == LOOKS["astraea"]
+
+
 def test_a_tail_is_what_the_curve_leaves(jobs: pd.DataFrame) -> None:
     points = charts.ecdf(jobs[jobs["scheduler"] == "fifo"], "rho_job", "scheduler")
     _, ax = charts.panels()
