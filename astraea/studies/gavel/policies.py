@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.optimize import linprog
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.gavel.generators import continuous, hierarchical
@@ -109,6 +110,13 @@ def normalized(problem: Problem, allocation: Allocation) -> FloatArray:
     return np.asarray(effective(problem, allocation) / (problem.throughput @ equal) * problem.scale_factor)
 
 
+PRINTED: Final = ((0.45, 0.0), (0.45, 0.09), (0.09, 0.91))
+"""X of §4.1, as the paper prints it."""
+
+WEIGHTS_OF_FOUR: Final = (3.0, 1.0, 1.0, 1.0)
+"""Of the jobs of §4.3."""
+
+
 def three_jobs() -> Problem:
     """§4.1: three jobs, one V100 and one K80."""
     return moment([[4.0, 1.0], [3.0, 1.0], [2.0, 1.0]], [1, 1], types=("v100", "k80"))
@@ -116,7 +124,38 @@ def three_jobs() -> Problem:
 
 def four_jobs() -> Problem:
     """§4.3: four identical jobs, the first of weight 3, and four identical GPUs."""
-    return moment(np.ones((4, 1)), [4], weight=np.array([3.0, 1.0, 1.0, 1.0]), types=("gpu",))
+    return moment(np.ones((4, 1)), [4], weight=np.array(WEIGHTS_OF_FOUR), types=("gpu",))
+
+
+def three_jobs_table(problem: Problem, policy: str = "las-het") -> pd.DataFrame:
+    """What a policy gives each job, and how much more that is than with 1/n of every GPU.
+
+    Returns
+    -------
+    DataFrame, one row per job
+        A column `X, <type>` for each type, effective throughputs `steps/s` and `steps/s with 1/n`, and `gain [%]`.
+    """
+    given, even = answer(policy, problem), answer("isolated", problem)
+    columns: dict[str, FloatArray] = {f"X, {t.upper()}": given.alone[:, j] for j, t in enumerate(problem.types)}
+    columns |= {"steps/s": effective(problem, given), "steps/s with 1/n": effective(problem, even)}
+    jobs = [f"job {m}, speeds {' and '.join(f'{v:g}' for v in speed)}" for m, speed in enumerate(problem.throughput)]
+    table = pd.DataFrame(columns, index=jobs)
+    return table.assign(**{"gain [%]": 100 * (table["steps/s"] / table["steps/s with 1/n"] - 1)})
+
+
+def least_share_by_hand(problem: Problem) -> float:
+    """Level of the least well-off job under LAS (§4.1), from the program written out for a solver.
+
+    The variables are X, row by row, and last the level c; c X_equal <= T X for each job, then (2) and (3).
+    """
+    T = problem.throughput
+    n, types = T.shape
+    equal = T @ (problem.workers / problem.workers.sum())
+    level = np.hstack([-np.kron(np.eye(n), np.ones(types)) * np.tile(T.ravel(), (n, 1)), equal[:, None]])
+    time = np.hstack([np.kron(np.eye(n), np.ones(types)), np.zeros((n, 1))])
+    gpus = np.hstack([np.tile(np.eye(types), n), np.zeros((types, 1))])
+    limit = np.concatenate([np.zeros(n), np.ones(n), problem.workers])
+    return float(linprog([0] * (n * types) + [-1], np.vstack([level, time, gpus]), limit).x[-1])
 
 
 def worked_examples() -> pd.DataFrame:
@@ -130,9 +169,8 @@ def worked_examples() -> pd.DataFrame:
     """
     problem = three_jobs()
     best = answer("las-het", problem)
-    printed = ((0.45, 0.0), (0.45, 0.09), (0.09, 0.91))
     rows = [
-        ("LAS het. allocation", m, problem.types[j], printed[m][j], float(best.alone[m, j]))
+        ("LAS het. allocation", m, problem.types[j], PRINTED[m][j], float(best.alone[m, j]))
         for m in range(3)
         for j in range(2)
     ]
@@ -182,6 +220,7 @@ def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], apa
     """
     rows = []
     for policy, counts in sizes.items():
+        get_policy(policy).make()(crowd(throughputs, counts[0], pairs=get_policy(policy).space_sharing))  # loads code
         for variables, jobs in [("a class", n) for n in counts] + [("a job", n) for n in apart if n in counts]:
             problem = crowd(throughputs, jobs, pairs=get_policy(policy).space_sharing)
             problem = problem if variables == "a class" else told_apart(problem)
