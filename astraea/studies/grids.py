@@ -9,9 +9,9 @@ from typing import Final
 
 from astraea.experiments.grid import Grid
 from astraea.studies.gavel.physical import table3_grid
-from astraea.studies.gavel.runs import gavel_grid
+from astraea.studies.gavel.runs import beyond_grid, evaluation_grid, rounds_grids
 from astraea.studies.gavel.tenants import tenants_grid
-from astraea.studies.market.tables import market_grid
+from astraea.studies.market.tables import market_grid, properties_grid
 from astraea.studies.themis.tables import themis_grid
 from astraea.studies.ye2022.burst import burst_grid
 from astraea.studies.ye2022.estimates import estimate_grid
@@ -55,9 +55,19 @@ def difference_grid(trace: str, scale: str = "paper") -> Grid:
     return released_grid(trace, scale) + baselines_grid(trace, scale) + steps_grid(trace, scale)
 
 
+def programs_grid(_: str, scale: str = "paper") -> Grid:
+    """Rounds of several lengths, and the ideal that they come close to."""
+    return rounds_grids(scale)
+
+
 def types_grid(_: str, scale: str = "paper") -> Grid:
-    """`gavel_grid`, the physical cluster, and tenants on unequal GPUs."""
-    return gavel_grid(scale) + table3_grid(scale) + tenants_grid(scale)
+    """`evaluation_grid` of Gavel, and the physical cluster."""
+    return evaluation_grid(scale) + table3_grid(scale)
+
+
+def extensions_grid(_: str, scale: str = "paper") -> Grid:
+    """`beyond_grid`, and tenants on unequal GPUs."""
+    return beyond_grid(scale) + tenants_grid(scale)
 
 
 GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
@@ -65,7 +75,8 @@ GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
     "04_fairness": fairness_grid, "05_efficiency": main_grid,
     "06_cluster_size": capacity_grid,
     "07_estimates": estimate_grid, "08_paper_vs_release": difference_grid,
-    "09_themis": themis_grid, "10_gavel": types_grid,
-    "11_market": market_grid,
+    "09_themis": themis_grid,
+    "10a_gavel_programs": programs_grid, "10b_gavel_evaluation": types_grid, "10c_gavel_extensions": extensions_grid,
+    "11a_market": properties_grid, "11b_market_evaluation": market_grid,
 }  # fmt: skip
 """Notebook -> the grid that it reads."""

@@ -226,10 +226,11 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
     first, second = sorted(table["jobs"].unique())[:2]
     for policy, times in published.items():
         axes[1].axhline(times, color=look(policy).color, linewidth=0.8)
-        axes[1].annotate(f"paper: {times:g}×", ((first + second) / 2, times), (0, 2), fontsize=7, ha="center",
+        side = 2 if times > 1 else -9
+        axes[1].annotate(f"paper: {times:g}×", ((first + second) / 2, times), (0, side), fontsize=7, ha="center",
                          textcoords="offset points", color=look(policy).color)  # fmt: skip
     room(axes[0])
-    axes[1].set_ylim(0.8, 1.15 * max(relative["times"].max(), *published.values()))
+    axes[1].set_ylim(0.75, 1.15 * max(relative["times"].max(), *published.values()))
     axes[1].set_ylabel("Times Makespan het.")
     charts.legend(fig, columns=3)
     return fig
@@ -258,6 +259,7 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
             ax.plot(at, list(values.values()), **PUBLISHED | {"markeredgecolor": edge, "markeredgewidth": width,
                     "label": "published value" if width < 2 else None, "clip_on": False})  # fmt: skip
         ax.set_xlabel("")
+    axes[1].set_ylim(bottom=-0.02)  # room for a mark at 0
     charts.legend(fig)
     return fig
 
@@ -404,7 +406,7 @@ def _round_ticks(ax: Axes) -> None:
     """A logarithmic axis with ticks at 1, 2, 5, 10, ..., or at 1, 10, 100, ... if it is long."""
     ax.set_xscale("log")
     low, high = ax.get_xlim()
-    steps = (1, 2, 5) if high < 50 * low else (1,)
+    steps = (1, 2, 5) if high < 100 * low else (1,)
     marks = [a * 10.0**b for b in range(-2, 6) for a in steps if low <= a * 10.0**b <= high]
     ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
     ax.minorticks_off()

@@ -103,6 +103,9 @@ FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 }
 """Figures of average JCT over load: the trace, and the policies. In Fig 20 a fifth of the jobs has priority."""
 
+BESIDE_LTGF: Final = ("las", "las-het", "ltgf", "ltgf-het")
+"""Policies of Fig 9 that are compared in the metrics of both papers."""
+
 ROUNDS: Final = (360.0, 720.0, 1440.0, 2880.0)
 """Lengths of a round in Fig 13a [s]."""
 
@@ -257,10 +260,28 @@ def belief(throughputs: Throughputs, told: str) -> Throughputs:
     return replace(throughputs, solo=np.stack([together, apart])).by_placement()
 
 
-def gavel_grid(scale: str = "paper") -> Grid:
-    """Every simulation of this module."""
+def ltgf_grid(size: Scale, throughputs: Throughputs) -> Grid:
+    """Those runs of Fig 9 in which LAS and LTGF are compared; columns as there."""
+    whole = load_grid("gavel09", size, throughputs)
+    chosen = whole.index["policy"].isin(BESIDE_LTGF)
+    runs = [run for run, is_chosen in zip(whole.runs, chosen, strict=True) if is_chosen]
+    return Grid(runs, whole.index[chosen].reset_index(drop=True))
+
+
+def rounds_grids(scale: str = "paper") -> Grid:
+    """Both parts of Fig 13."""
     evaluation = at_scale(GAVEL_SCALES, scale), throughputs_of()
-    others = (makespan_grid, cost_grid, rounds_grid, ideal_grid, estimates_grid, servers_grid, mixed_grid)
-    return reduce(
-        add, [*(load_grid(figure, *evaluation) for figure in FIGURES), *(make(*evaluation) for make in others)]
-    )
+    return rounds_grid(*evaluation) + ideal_grid(*evaluation)
+
+
+def evaluation_grid(scale: str = "paper") -> Grid:
+    """Average JCT over load in every figure of it, makespan, and cost."""
+    evaluation = at_scale(GAVEL_SCALES, scale), throughputs_of()
+    over_rates = [load_grid(figure, *evaluation) for figure in FIGURES]
+    return reduce(add, [*over_rates, makespan_grid(*evaluation), cost_grid(*evaluation)])
+
+
+def beyond_grid(scale: str = "paper") -> Grid:
+    """Estimated throughputs, placement, and LTGF beside LAS."""
+    evaluation = at_scale(GAVEL_SCALES, scale), throughputs_of()
+    return reduce(add, [make(*evaluation) for make in (estimates_grid, servers_grid, mixed_grid, ltgf_grid)])
