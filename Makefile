@@ -12,7 +12,7 @@ export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures test real smoke data verify lab lint bench lock clean help
+.PHONY: figures test real smoke data verify lab site lint bench lock clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= BACKEND= SCHEDULER=)
 	@$(BIN)/astraea figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
@@ -37,6 +37,9 @@ verify: $(STAMP) ## our results against the authors' own programs' in REFERENCE=
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks
+
+site: $(STAMP) ## documents, gallery, notebooks and API as HTML: open build/site/index.html
+	@rm -rf build/site && $(BIN)/python -m sphinx -qW --keep-going -c docs/site -d build/site-trees -E . build/site
 
 lint: $(STAMP) ## style, types and the contract on imports
 	$(BIN)/ruff check .
