@@ -72,6 +72,18 @@ class TestDecayedUsage(PolicyContract):
     parameters: ClassVar[Mapping[str, float]] = {"half_life": 3000}
 
 
+class TestKai(PolicyContract):
+    name = "kai"
+    revokes = True
+    parameters: ClassVar[Mapping[str, float]] = {"half_life": 3000}
+
+
+class TestKaiWithoutQuota(PolicyContract):
+    name = "kai"
+    revokes = True
+    parameters: ClassVar[Mapping[str, float]] = {"deserved": 0, "half_life": 3000, "k_value": 2}
+
+
 class TestHived(PolicyContract):
     name = "hived"
     revokes = True
