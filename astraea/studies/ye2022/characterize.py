@@ -8,13 +8,16 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterMathtext, LogLocator
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import FloatArray
-from astraea.core.metrics import HOUR, tenant_windows
+from astraea.core.metrics import DAY, HOUR, tenant_windows
 from astraea.core.result import Result
 from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
+from astraea.plots import charts
 from astraea.studies.scales import seeds
 from astraea.studies.ye2022.evaluation import NODES, grid_of, load_workload, run_of
 from astraea.traces.columns import STATES
@@ -31,6 +34,9 @@ LONG_WAIT: Final = 1800.0
 """A long wait [s], and a large slowdown (§3.2)."""
 
 LARGE_SLOWDOWN: Final = 5.0
+
+SMALL_TIME: Final = 10 * DAY
+"""Of a trace at the scale ``small`` [s]."""
 
 LOW: Final = 0.5
 HIGH: Final = 0.9
@@ -99,6 +105,26 @@ def production_grid(trace: str, scale: str = "paper") -> Grid:
     )
 
 
+def described_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trace, Cluster]:
+    """What notebook 01 describes: a workload, and the cluster that it ran on.
+
+    At the scale ``small`` these are the first `SMALL_TIME` seconds on the whole cluster: long enough for queues to
+    form, and for days on which tenants change places. The part that the evaluation takes there has two days.
+    """
+    if scale != "small":
+        jobs, evaluated = load_workload(trace, scale, seed)
+    else:
+        jobs, evaluated = load_workload(trace, "paper", seed)
+        jobs = jobs.head(max(1, int(np.searchsorted(jobs.submit_time, SMALL_TIME))))
+    return jobs, production_cluster(trace, evaluated)
+
+
+def described_grid(trace: str, scale: str = "paper") -> Grid:
+    """FIFO in every virtual cluster of each `described_workload`, as recorded, to the second."""
+    drawn = ((seed, *described_workload(trace, scale, seed)) for seed in seeds(trace, scale))
+    return grid_of((seed, run_of(jobs, cluster, "yarn-cs", seed=seed), {}) for seed, jobs, cluster in drawn)
+
+
 def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
     """How long each job waited, and how much longer that made it ([Ye2022] §3.2, Fig 5).
 
@@ -130,6 +156,25 @@ def pending_distributions(jobs: pd.DataFrame) -> pd.DataFrame:
     """
     columns = {name: jobs[name].to_numpy() for name in ("pending_time", "slowdown")}
     return _by_class(jobs["demand"], columns, {"pending_time": [LONG_WAIT], "slowdown": [LARGE_SLOWDOWN]})
+
+
+def by_class_picture(table: pd.DataFrame, columns: tuple[str, str]) -> Figure:
+    """Two of these distribution functions side by side (Figs 3 and 5), long waits and large slowdowns marked."""
+    marks = {"pending_time": (LONG_WAIT, "30 min"), "slowdown": (LARGE_SLOWDOWN, "5")}
+    shown = table.assign(demand=table["demand"].map(class_label))
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.4)
+    for ax, column in zip(axes, columns, strict=True):
+        charts.cdf(shown.dropna(subset=[column]), column, by="demand", ax=ax, log=True)
+        if column == "pending_time":
+            ax.set_xlim(left=5)  # the next round is at most 10 s away
+        if column in marks:
+            value, text = marks[column]
+            charts.mark_line(ax, value, "")
+            ax.text(value, 1.02, text, fontsize=8, color="#444444", ha="center")
+    axes[1].xaxis.set_major_locator(LogLocator(numticks=6))
+    axes[1].xaxis.set_major_formatter(LogFormatterMathtext())
+    charts.legend(fig)
+    return fig
 
 
 def _by_class(demand: Any, columns: dict[str, FloatArray], at: dict[str, list[float]]) -> pd.DataFrame:

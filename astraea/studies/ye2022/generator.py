@@ -24,7 +24,7 @@ from astraea.studies.ye2022.characterize import (
     LONG_WAIT,
     PRODUCTION_NODES,
     demand_class,
-    production_grid,
+    described_grid,
     tenant_utilization,
     widest_swap,
 )
@@ -102,7 +102,7 @@ def _shorter(trace: Trace) -> float:
 
 
 def of_queues(trace: Trace, result: Result) -> dict[str, float]:
-    """Statistics of what the jobs met in production, FIFO in every virtual cluster (`production_grid`), by name."""
+    """Statistics of what the jobs met in production, FIFO in every virtual cluster (`described_grid`), by name."""
     jobs = result.jobs
     wait, gpus = jobs["queueing_delay"].to_numpy(), jobs["demand"].to_numpy()
     until = np.ceil(trace.span / DAY) * DAY
@@ -139,8 +139,8 @@ def further_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def characterization_grid(trace: str, scale: str = "paper") -> Grid:
-    """What notebook 01 reads: `production_grid`, and the seeds that are described beside."""
-    return production_grid(trace, scale) + further_grid(trace, scale)
+    """What notebook 01 reads: `described_grid`, and the seeds that are described beside."""
+    return described_grid(trace, scale) + further_grid(trace, scale)
 
 
 def beside_published(trace: str, found: Iterable[dict[str, float]]) -> pd.DataFrame:
