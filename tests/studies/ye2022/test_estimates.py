@@ -11,7 +11,16 @@ from trace_samples import write_csv
 
 from astraea.core.errors import InputError
 from astraea.estimation.estimators import LEARNED
-from astraea.studies.ye2022.estimates import ESTIMATING, RATES, costs, estimate_grid, estimate_workload
+from astraea.studies.ye2022.estimates import (
+    ESTIMATING,
+    RATES,
+    ahead_of_astraea,
+    costs,
+    estimate_grid,
+    estimate_workload,
+    places,
+    remaining_table,
+)
 from astraea.traces.trace import Trace
 
 
@@ -121,3 +130,27 @@ def test_costs_by_hand() -> None:
     assert found["jct_ratio"].tolist() == pytest.approx([1, 1, 1.15, 1.1, 1.2, 1])
     assert found["loss_change"].tolist() == pytest.approx([0, 0, 0.3, -0.05, 0, 0])
     assert list(table) == ["scheduler", "seed", "source", "average_jct", "sharing_loss"]
+
+
+def test_what_is_left_by_hand() -> None:
+    """Half of 1,000 running times need more than the median, and the exponential distribution has no memory."""
+    durations = np.exp(np.linspace(np.log(10.0), np.log(1e5), 1001))
+    table = remaining_table(durations)
+    assert (table["time"].iloc[0], table["time"].iloc[-1]) == (pytest.approx(10.0), pytest.approx(1e5))
+    middle = table.iloc[(table["time"] - 1000.0).abs().argmin()]
+    assert middle["observed"] == pytest.approx(0.5, abs=0.02)
+    assert middle["log_logistic"] == pytest.approx(0.5, abs=0.02)
+    assert table["exponential_remaining"].to_numpy() == pytest.approx(1000.0)
+    assert (table.loc[table["time"] <= 3600, "after_1_h"] == 1).all()
+    assert table["log_logistic_remaining"].is_monotonic_increasing
+
+
+def test_learned_sources_stand_apart_and_are_counted() -> None:
+    rows = [("astraea", "nothing", 5.0, 0.1), ("themis", "100 %", 4.0, 0.1), ("themis", "history", 6.0, 0.0),
+            ("themis", "50 %", 4.0, 0.2), ("allox", "100 %", 9.0, 0.3)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["scheduler", "source", "average_jct", "sharing_loss"]).assign(seed=0)
+    assert places(table) == {"50 %": 0.0, "100 %": 1.0, "history": 2.5}
+    ahead = ahead_of_astraea(table)
+    assert list(ahead.loc[("themis", "100 %")]) == [1, 0, 1]
+    assert list(ahead.loc[("themis", "history")]) == [0, 1, 1]
+    assert list(ahead.loc[("allox", "100 %")]) == [0, 0, 1]
