@@ -46,7 +46,9 @@ class Choice(NamedTuple):
     value: float
 
 
-def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: float = 0.0) -> tuple[float, Plan | None]:
+def optimum(
+    market: Market, *, horizon: int, time_limit: float = 60.0, known: float = 0.0
+) -> tuple[float, Plan | None]:
     """Find the plan with the largest total revenue, with all arrivals known.
 
     Parameters

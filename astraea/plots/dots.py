@@ -82,31 +82,14 @@ def ranked(
         for k, name in enumerate(rows):
             here, row = look(name, k, reading), means.loc[name]
             if name in beyond:
-                ax.annotate(
-                    _brief(value, row["mean"]),
-                    (1, k),
-                    (-7, 0),
-                    xycoords=("axes fraction", "data"),
-                    textcoords="offset points",
-                    ha="right",
-                    va="center",
-                    fontsize=8,
-                    color=here.color,
-                )
+                ax.annotate(_brief(value, row["mean"]), (1, k), (-7, 0), xycoords=("axes fraction", "data"),
+                            textcoords="offset points", ha="right", va="center", fontsize=8, color=here.color)
                 ax.plot(1, k, ">", transform=ax.get_yaxis_transform(), color=here.color, clip_on=False, markersize=7)
             else:
                 seeds = frame.loc[frame["scheduler"] == name, value]
                 ax.plot(seeds, np.full(len(seeds), k + 0.24), color=here.color, **SEED)
-                ax.errorbar(
-                    row["mean"],
-                    k,
-                    xerr=error(row),
-                    fmt=here.marker,
-                    color=here.color,
-                    markersize=6,
-                    capsize=2.5,
-                    elinewidth=1.2,
-                )
+                ax.errorbar(row["mean"], k, xerr=error(row), fmt=here.marker, color=here.color, markersize=6,
+                            capsize=2.5, elinewidth=1.2)
         known = {name: x for name, x in (published or {}).items() if name in rows}
         if known:
             ax.plot(list(known.values()), [rows.index(name) for name in known], **PUBLISHED)

@@ -30,7 +30,7 @@ def judge(judge_all: Judge) -> Judge:
 def test_without_tables_nothing_is_judged(judge: Judge) -> None:
     found = judge()
     assert {verdict for verdict, _, _ in found.values()} == {NOT_YET}
-    assert found["wang.f6"][2] == "wang05_small.csv is not there"
+    assert found["wang.f6"][2] == "wang06_small.csv is not there"
 
 
 def test_worked_example(judge: Judge) -> None:
@@ -99,7 +99,8 @@ def ratios(few: float, many: float, others: float = 0.5) -> pd.DataFrame:
 
 def test_performance_ratio(judge: Judge) -> None:
     def at(*values: float) -> list[str]:
-        found = judge(wang05__small=ratios(*values))
+        table = ratios(*values)
+        found = judge(wang05__small=table, wang06__small=table)
         return [found[id][0] for id in ("wang.f5", "wang.f5.drop", "wang.f6")]
 
     assert at(0.9, 0.7) == [HOLDS, HOLDS, HOLDS]
@@ -110,10 +111,10 @@ def test_performance_ratio(judge: Judge) -> None:
     three.loc[(three["scheduler"] == "hived") & (three["jobs"] == 5), "ratio"] = 1.0
     one_low = ratios(0.9, 0.9)
     one_low.loc[(one_low["scheduler"] == FOUR[0]) & (one_low["jobs"] == 5) & (one_low["servers"] == 5), "ratio"] = 0.5
-    assert judge(wang05__small=three)["wang.f6"][0] == DIRECTION
+    assert judge(wang06__small=three)["wang.f6"][0] == DIRECTION
     assert judge(wang05__small=one_low)["wang.f5"][0] == DIRECTION
     assert judge(wang05__small=ratios(0.9, 0.7).query("jobs == 5"))["wang.f5.drop"][0] == NOT_YET
-    assert judge(wang05__small=ratios(0.9, 0.7).query("scheduler != 'hived'"))["wang.f6"][0] == NOT_YET
+    assert judge(wang06__small=ratios(0.9, 0.7).query("scheduler != 'hived'"))["wang.f6"][0] == NOT_YET
 
 
 def fairness(**alphas: tuple[float, ...]) -> pd.DataFrame:

@@ -58,7 +58,10 @@ def _read(name: str) -> tuple[Entry, ...]:
 ENTRIES: Final[dict[str, tuple[Entry, ...]]] = {key: _read(key) for key in (*(p.key for p in PAPERS), "further")}
 """Every figure by the page that it belongs to, in order; in `further` those that no paper has."""
 
-OWN_WORKLOADS: Final = ("09_themis", "10_gavel", "11_market")
+OWN_WORKLOADS: Final = (
+    "09_themis", "10a_gavel_programs", "10b_gavel_evaluation", "10c_gavel_extensions", "11a_market",
+    "11b_market_evaluation",
+)  # fmt: skip
 """Notebooks that have workloads of their own; the others show whatever trace they are given."""
 
 

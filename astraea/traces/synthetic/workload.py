@@ -123,7 +123,9 @@ class Workload:
             state[mine] = draw.end_states(rng, len(mine), states, self.tilt)
         demand = self.sizes["demand"].to_numpy()[size]
         number = user - users.first[tenant] + 1
-        jobs = pd.DataFrame({"tenant": tenant, "user": number, "demand": demand, "duration": duration, "state": state})
+        jobs = pd.DataFrame(
+            {"tenant": tenant, "user": number, "demand": demand, "duration": duration, "state": state}
+        )
         order = arrivals.look_before_submitting(submit, tenant, demand, duration, self.quota)
         return jobs.iloc[order].assign(submit_time=submit)
 

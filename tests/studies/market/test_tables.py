@@ -25,7 +25,7 @@ from astraea.studies.market.exhibits import exhibits_table, finished_early, pape
 from astraea.studies.market.properties import PROPERTIES, planned, random_market, reported
 from astraea.studies.market.runs import LEMMA, SCHEDULERS, planner
 from astraea.studies.market.settings import settings_table
-from astraea.studies.market.tables import MARKET_SCALES, market_grid, market_of, plans
+from astraea.studies.market.tables import MARKET_SCALES, market_grid, market_of, plans, properties_grid
 
 SMALL = MARKET_SCALES["small"]
 FOUR = set(SCHEDULERS)
@@ -231,8 +231,8 @@ def test_a_scale_that_does_not_exist(function: Any) -> None:
         function(scale="huge")
 
 
-def test_the_notebook_computes_nothing_beside_its_grid(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill(market_grid("", "small").runs)
+def test_the_notebooks_compute_nothing_beside_their_grids(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill([*market_grid("", "small").runs, *properties_grid("", "small").runs])
     entries = {path.name for path in cache.iterdir()}
     monkeypatch.setattr("astraea.experiments.cache.compute", lambda *_: pytest.fail("computed again"))
     assert len(settings_table(**HERE)) > 0
@@ -250,5 +250,5 @@ def test_a_plan_is_made_once() -> None:
 
 
 def test_an_edit_of_tables_computes_nothing_again() -> None:
-    for run in market_grid("philly", "small").runs:
+    for run in (*market_grid("philly", "small").runs, *properties_grid("philly", "small").runs):
         assert "studies/market/tables.py" not in run.rooms
