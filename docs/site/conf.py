@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterator
 from html import escape
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -56,8 +57,9 @@ autodoc_default_options = {"members": True}
 numpydoc_show_class_members = False
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"  # Furo's own underlines the names of modules, as if they were links
 html_title = "Astraea"
-html_static_path = ["style.css"]
+html_static_path = ["style.css", str(files("ziamath.fonts") / "STIXTwoMath-Regular.ttf")]
 html_css_files = ["style.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
@@ -91,13 +93,15 @@ docs/*
 ```
 """,
 }
-INDEX: Final = {"figures": "figures/README", "notebooks": "docs/site/notebooks"}
+INDEX: Final = {"astraea": "docs/site/api/index", "figures": "figures/README", "notebooks": "docs/site/notebooks"}
 LANGUAGES: Final = {".py": "python", ".toml": "toml", ".yml": "yaml", ".md": "md", ".in": "text", "": "text"}
 NOT_OURS: Final = ("__pycache__", "raw", "cache")
 SOURCE_PAGE: Final = """<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{name}</title>
+<title>{name}</title>
+<meta charset="utf-8"><meta name="color-scheme" content="light dark">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="{top}/_static/pygments.css"><link rel="stylesheet" href="{top}/_static/style.css">
 </head>
 <body class="source">
@@ -121,9 +125,9 @@ def add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
 def place_of(app: Sphinx, path: Path) -> str | None:
     """Where in the site a file or folder of the project is, None if there is none of this name."""
     name = path.relative_to(ROOT).as_posix()
-    page = INDEX.get(name) or app.env.path2doc(path)
-    if page in app.env.found_docs:
-        return f"{page}.html"
+    for page in (INDEX.get(name), app.env.path2doc(path), f"{name}/index"):
+        if page in app.env.found_docs:
+            return f"{page}.html"
     if path.is_dir() or (path.is_file() and path.suffix in LANGUAGES):
         shown.add(path)
         return f"{name}/index.html" if path.is_dir() else f"{name}.html"
