@@ -14,9 +14,9 @@ export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 .DEFAULT_GOAL := help
 .PHONY: figures test real smoke data verify lab site lint bench lock clean help
 
-figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= BACKEND= SCHEDULER=)
+figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= PDF=1 BACKEND= SCHEDULER=)
 	@$(BIN)/astraea figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
-	    $${ONLY:+--only "$$ONLY"} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
+	    $${ONLY:+--only "$$ONLY"} $${PDF:+--pdf} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
 
 test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile

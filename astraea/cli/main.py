@@ -166,11 +166,15 @@ def _print_parameters(table: dict[str, Any]) -> None:
 @click.option("--scale", default="paper", metavar="NAME", help="{studies.scales:SCALES}; default paper")
 @click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04_fairness")
 @click.option("--shown", is_flag=True, help="put the evaluation on TRACE into figures/, beside the synthetic traces")
+@click.option("--pdf", is_flag=True, help="write every picture as PDF too")
 @args.parallel
-def figures(trace: str | None, scale: str, only: str | None, shown: bool) -> int:
+def figures(trace: str | None, scale: str, only: str | None, shown: bool, pdf: bool) -> int:
     """Run the notebooks and collect their figures."""
+    from astraea.plots.forms import VARIABLE
     from astraea.reports.figures import make_figures
 
+    if pdf:
+        os.environ[VARIABLE] = "1"
     return make_figures(trace=trace, scale=scale, only=only, shown=shown)
 
 

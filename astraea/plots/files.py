@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.core.files import write_atomically
+from astraea.plots.forms import with_pdf
 from astraea.plots.lean import lean_png, lean_svg
 from astraea.plots.style import style
 
@@ -20,7 +23,7 @@ DPI: Final = 200
 
 
 def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame) -> None:
-    """Write `<id>_<trace>.png`, `.svg` and `.csv`; the same figure gives the same bytes.
+    """Write `<id>_<trace>.png`, `.svg`, `.csv`, and `.pdf` if wanted; the same figure gives the same bytes.
 
     In a notebook the picture is shown as it was written, and the figure closed.
 
@@ -31,6 +34,8 @@ def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFram
     """
     base = save_table(data, id, trace, folder).with_suffix("")
     kinds: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+    kinds |= {"pdf": {"CreationDate": None, "Creator": None, "Producer": None}} if with_pdf() else {}
+    lean: dict[str, Callable[[bytes], bytes]] = {"png": partial(lean_png, dpi=DPI), "svg": lean_svg}
     written = {}
     with style():
         _arrange(fig)
@@ -38,7 +43,7 @@ def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFram
             buffer = io.BytesIO()
             fig.savefig(buffer, format=kind, dpi=DPI, metadata=metadata)
             content = buffer.getvalue()
-            written[kind] = lean_svg(content) if kind == "svg" else lean_png(content, DPI)
+            written[kind] = lean.get(kind, bytes)(content)
             write_atomically(base.with_name(f"{base.name}.{kind}"), written[kind])
     if "inline" in plt.get_backend():  # which would draw it twice more
         from IPython.display import display

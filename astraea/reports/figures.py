@@ -26,6 +26,7 @@ from astraea.core.files import project_root, write_atomically
 from astraea.experiments.cache import fill
 from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Work
+from astraea.plots.forms import with_pdf
 from astraea.reports import gallery, made, notebooks
 from astraea.reports.notebooks import Outcome
 from astraea.studies.grids import GRIDS
@@ -159,12 +160,20 @@ def _slug(trace: str) -> str:
 
 
 def up_to_date(task: Task) -> bool:
-    """Whether the last good run had the same inputs, and everything that it wrote is still there, unchanged."""
+    """Whether the last good run had the same inputs, and everything that it wrote is still there, unchanged.
+
+    Where PDFs are wanted, it must have written them too; where they are not, those of an earlier run stay.
+    """
     try:
         record = json.loads(task.record.read_text())
-        return bool(record["digest"] == task.digest and record["target"] == str(task.target)) and all(
-            sha256((task.target / name).read_bytes()).hexdigest() == checksum
-            for name, checksum in record["outputs"].items()
+        outputs: dict[str, str] = record["outputs"]
+        drawn = [Path(name) for name in outputs if name.endswith(".png")] if with_pdf() else []
+        return (
+            bool(record["digest"] == task.digest and record["target"] == str(task.target))
+            and all(str(path.with_suffix(".pdf")) in outputs for path in drawn)
+            and all(
+                sha256((task.target / name).read_bytes()).hexdigest() == checksum for name, checksum in outputs.items()
+            )
         )
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -21,6 +21,7 @@ from astraea.core.statistics import compared
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
 from astraea.plots.forest import forest
+from astraea.plots.forms import VARIABLE
 from astraea.plots.style import LOOKS, WORDS, Look
 from astraea.studies.ye2022.readings import SCHEDULERS
 
@@ -317,6 +318,18 @@ def test_saved_bytes_are_the_same(figure: Figure, jobs: pd.DataFrame, runs: pd.D
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b/c" / name).read_bytes()
     assert b"matplotlib" not in (tmp_path / "a" / names[1]).read_bytes().lower()
     assert b"<dc:date>" not in (tmp_path / "a" / names[2]).read_bytes()
+
+
+def test_a_pdf_is_written_if_wanted(
+    jobs: pd.DataFrame, runs: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    for folder in ("a", "b"):
+        charts.save(drawn(jobs, runs), "fig99", "venus", tmp_path / folder, runs)
+    content = (tmp_path / "a" / "fig99_venus.pdf").read_bytes()
+    assert content == (tmp_path / "b" / "fig99_venus.pdf").read_bytes()
+    assert content.startswith(b"%PDF") and b"/FontFile2" in content  # its fonts are in it
+    assert b"/CreationDate" not in content and b"Matplotlib" not in content
 
 
 def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

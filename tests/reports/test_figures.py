@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import nbformat
@@ -11,6 +12,7 @@ import pytest
 from astraea.core import compilation
 from astraea.core.errors import InputError
 from astraea.experiments.parallel import computing
+from astraea.plots.forms import VARIABLE
 from astraea.reports import figures, notebooks
 from astraea.reports.figures import make_figures
 
@@ -99,6 +101,26 @@ def test_second_run_does_nothing_until_something_changes(tmp_path: Path, runs: l
     assert again() == both
     (tmp_path / "build" / "paper" / "records" / "01_good-venus.json").write_text("{")  # a damaged record
     assert again() == both[:1]
+
+
+def test_pdfs_are_made_once_and_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "notebooks" / "01_good.ipynb", GOOD, parameters='TRACE = "venus"\nSCALE = "small"\nOUT = "."')
+    task = next(figures._tasks(tmp_path, "venus", "small", None, False))
+    outputs = {"fig_venus.png": "", "fig_venus.csv": ""}
+
+    def written(*more: str) -> bool:
+        task.target.mkdir(parents=True, exist_ok=True)
+        for name in (*outputs, *more):
+            (task.target / name).write_bytes(b"")
+        record = {"digest": task.digest, "target": str(task.target)}
+        record |= {"outputs": dict.fromkeys((*outputs, *more), sha256().hexdigest())}  # type: ignore[dict-item]
+        task.record.parent.mkdir(parents=True, exist_ok=True)
+        task.record.write_text(json.dumps(record))
+        return figures.up_to_date(task)
+
+    assert written() and written("fig_venus.pdf")
+    monkeypatch.setenv(VARIABLE, "1")
+    assert written("fig_venus.pdf") and not written()
 
 
 def test_changed_data_runs_again(tmp_path: Path, runs: list[str]) -> None:

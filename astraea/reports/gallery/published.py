@@ -8,6 +8,7 @@ from typing import Final
 
 import pandas as pd
 
+from astraea.plots.forms import with_pdf
 from astraea.reports.claims.evaluate import GIVEN, STATEMENTS, read_claims
 
 NAME: Final = "published"
@@ -27,7 +28,8 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
         return None
     frame = frame[["id", "statement", "trace", "reading", "paper", "measured", "ratio", "verdict"]].round({"ratio": 4})
     picture, table = folder / f"{NAME}_all.png", folder / f"{NAME}_all.csv"
-    if not picture.exists() or not table.exists() or not frame.reset_index(drop=True).equals(_as_written(table)):
+    forms = [picture, table, *([picture.with_suffix(".pdf")] if with_pdf() else [])]
+    if not all(path.exists() for path in forms) or not frame.reset_index(drop=True).equals(_as_written(table)):
         from astraea.plots import charts, forest  # takes a second, which is spent only where something changed
 
         fig, ax = charts.panels(width=7.0, height=0.6 + 0.16 * frame["id"].nunique())
