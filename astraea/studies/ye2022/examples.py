@@ -5,17 +5,20 @@ Job1 needs 6 GPUs, Job2 and Job3 need 3 each, 40 minutes every one, on one node 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
+from astraea.plots.style import OTHERS, mark_line, name_axis, style
 from astraea.traces.trace import Trace
 
 MINUTE: Final = 60.0
@@ -53,6 +56,47 @@ def mechanisms() -> dict[str, Policy]:
     """The three mechanisms of Fig 6 with the example's lease, in the order of its panels."""
     names = ("max-min", "finish-time-fairness", "astraea")
     return {name: get_policy(name)(lease_term=ROUND) for name in names}
+
+
+class Asked(NamedTuple):
+    """What jobs got that asked for some gangs: parts of the cluster's GPU-time in [0, 1], and when they ended [s]."""
+
+    shares: pd.Series[float]
+    ends: pd.Series[float]
+
+
+def asking(mechanism: str, demands: Sequence[int], hours: Sequence[float], window: float) -> Asked:
+    """Let Job1, Job2, ... with these gangs [GPU] and running times [h] share the six GPUs under one of `mechanisms`.
+
+    Shares are those of the first `window` seconds, with what nobody held as the last, ``nobody``.
+    """
+    frame = six_gpu_trace(demands).frame.assign(duration=3600.0 * np.asarray(hours, dtype=float))
+    trace = Trace.from_frame(frame, name="example")
+    jobs = divided(trace) if mechanism == "max-min" else trace
+    result = simulate(jobs, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)
+    assert result.grants is not None
+    grants = rejoined(result.grants) if mechanism == "max-min" else result.grants
+    shares = window_shares(grants, SIX_GPUS.gpus, window, window).set_index("job_id")["share"]
+    ends = grants.groupby("job_id")["end"].max()
+    return Asked(pd.concat([shares, pd.Series({"nobody": 1 - shares.sum()})]), ends)
+
+
+def share_bars(shares: Mapping[str, pd.Series[float]], axes: Sequence[Axes]) -> None:
+    """Draw each mechanism's shares of jobs (`Asked`) in a panel, in the colours of `gantt`; a line at the equal one."""
+    for ax, part in zip(axes, shares.values(), strict=True):
+        jobs = part.drop("nobody", errors="ignore")
+        idle = part.get("nobody", 0.0)
+        with style():
+            ax.bar(jobs.index, jobs, 0.7, color=OTHERS[: len(jobs)], alpha=0.55)
+            if idle > 1e-9:
+                ax.bar(["idle"], [idle], 0.7, color="white", edgecolor="#777777", hatch="//")
+            for k, value in enumerate([*jobs, *([idle] if idle > 1e-9 else [])]):
+                ax.text(k, value, f"{100 * value:.0f}", ha="center", va="bottom", fontsize=8)
+            ax.set_ylim(0, max(0.6, 1.15 * part.max()))
+            mark_line(ax, 1 / len(jobs), "", vertical=False)
+            ax.grid(visible=False, axis="x")
+            name_axis(ax.yaxis, "share")
+            ax.set_ylabel("GPU-time [%]")
 
 
 def window_shares(grants: pd.DataFrame, gpus: int, window: float, until: float) -> pd.DataFrame:

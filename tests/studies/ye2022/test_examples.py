@@ -5,17 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.plots.style import panels
 from astraea.studies.ye2022.examples import (
     MINUTE,
     NO_OVERHEADS,
     SIX_GPUS,
+    asking,
     divided,
     mechanisms,
     rejoined,
+    share_bars,
     six_gpu_trace,
     window_shares,
 )
@@ -116,3 +120,24 @@ def test_shares_count_the_part_of_a_lease_inside_the_window() -> None:
 def test_a_window_longer_than_the_time_is_refused() -> None:
     with pytest.raises(InputError, match="at most 900 s long, got 1200 s"):
         window_shares(pd.DataFrame({"job_id": []}), gpus=4, window=1200, until=900)
+
+
+def test_asking_for_more_pays_under_finish_time_fairness_only() -> None:
+    hours = (10, 10, 10)
+    for name, honest, greedy in (("finish-time-fairness", 1 / 4, 1 / 3), ("astraea", 1 / 3, 1 / 4)):
+        assert asking(name, (6, 3, 3), hours, 2 * HOUR).shares["Job2"] == pytest.approx(honest)
+        got = asking(name, (6, 6, 3), hours, 2 * HOUR)
+        assert got.shares["Job2"] == pytest.approx(greedy)
+        assert got.shares.sum() == pytest.approx(1) and got.shares["nobody"] > 0
+    assert asking("astraea", (6, 3, 3), hours, 2 * HOUR).ends["Job2"] == 15 * HOUR
+    assert asking("max-min", (2, 3, 3), hours, 2 * HOUR).shares[["Job1", "Job2", "Job3"]].to_list() == [1 / 3] * 3
+
+
+def test_bars_of_shares_show_what_is_idle() -> None:
+    fig, axes = panels(columns=2)
+    full = pd.Series({"Job1": 0.5, "Job2": 0.5, "nobody": 0.0})
+    share_bars({"a": full, "b": pd.Series({"Job1": 0.7, "Job2": 0.2, "nobody": 0.1})}, axes)
+    texts = [[text.get_text() for text in ax.texts if text.get_text()] for ax in axes]
+    assert texts == [["50", "50"], ["70", "20", "10"]]
+    assert [len(ax.patches) for ax in axes] == [2, 3]
+    plt.close(fig)
