@@ -164,7 +164,7 @@ def _print_parameters(table: dict[str, Any]) -> None:
 @app.command(cls=args.Command, short_help="make every figure, table and claim")
 @click.option("--trace", metavar="TRACE", help="a workload or a path; both synthetic traces if not given")
 @click.option("--scale", default="paper", metavar="NAME", help="{studies.scales:SCALES}; default paper")
-@click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04_fairness")
+@click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04a_fairness")
 @click.option("--shown", is_flag=True, help="put the evaluation on TRACE into figures/, beside the synthetic traces")
 @click.option("--pdf", is_flag=True, help="write every picture as PDF too")
 @args.parallel

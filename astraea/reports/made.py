@@ -19,7 +19,9 @@ from astraea.core.files import write_atomically
 from astraea.reports import notebooks
 from astraea.studies.ye2022.evaluation import load_workload
 
-SHOWN: Final = ("03_lease_term", "04_fairness", "05_efficiency", "06_cluster_size")
+SHOWN: Final = (
+    "03_lease_term", "04a_fairness", "04b_fairness_experiments", "05_efficiency", "06_cluster_size",
+)  # fmt: skip
 """Notebooks whose figures of a real workload stand in the gallery: the evaluation, Figs 9 to 14."""
 
 ROOMS: Final = ("core", "cluster", "estimation", "traces/trace.py", "traces/columns.py", "studies/ye2022")

@@ -34,8 +34,13 @@ from astraea.studies.ye2022.steps import steps_grid
 
 
 def fairness_grid(trace: str, scale: str = "paper") -> Grid:
-    """`main_grid`, what changes its results, and one tenant that over-claims, weighs twice as much, or has a burst."""
-    grids = (main_grid, accounting_grid, memory_grid, over_claiming_grid, paid_share_grid, burst_grid)
+    """`main_grid`, and what counting time in rounds changes in it."""
+    return main_grid(trace, scale) + accounting_grid(trace, scale)
+
+
+def one_tenant_grid(trace: str, scale: str = "paper") -> Grid:
+    """How long tenants are remembered, and one tenant that over-claims, weighs twice as much, or has a burst."""
+    grids = (memory_grid, over_claiming_grid, paid_share_grid, burst_grid)
     return reduce(add, (grid(trace, scale) for grid in grids))
 
 
@@ -72,8 +77,8 @@ def extensions_grid(_: str, scale: str = "paper") -> Grid:
 
 GRIDS: Final[dict[str, Callable[[str, str], Grid]]] = {
     "01_trace_characterization": characterization_grid, "03_lease_term": lease_term_grid,
-    "04_fairness": fairness_grid, "05_efficiency": main_grid,
-    "06_cluster_size": capacity_grid,
+    "04a_fairness": fairness_grid, "04b_fairness_experiments": one_tenant_grid,
+    "05_efficiency": main_grid, "06_cluster_size": capacity_grid,
     "07_estimates": estimate_grid, "08_paper_vs_release": difference_grid,
     "09_themis": themis_grid,
     "10a_gavel_programs": programs_grid, "10b_gavel_evaluation": types_grid, "10c_gavel_extensions": extensions_grid,

@@ -88,9 +88,9 @@ def test_figures_passes_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
     module(monkeypatch, "reports.figures", make_figures=make_figures)
     assert main(["figures"]) == 3
-    assert main(["figures", "--trace", "x", "--scale", "small", "--jobs", "2", "--only", "04_fairness"]) == 3
+    assert main(["figures", "--trace", "x", "--scale", "small", "--jobs", "2", "--only", "04"]) == 3
     assert calls[0] == ({"trace": None, "scale": "paper", "only": None, "shown": False}, Place(None, "loky", None))
-    assert calls[1] == ({"trace": "x", "scale": "small", "only": "04_fairness", "shown": False}, Place(2, "loky", None))
+    assert calls[1] == ({"trace": "x", "scale": "small", "only": "04", "shown": False}, Place(2, "loky", None))
 
 
 def test_claims_prints_a_table(

@@ -12,6 +12,7 @@ import pandas as pd
 from astraea.core.metrics import SLACK, sharing_loss, summary, tenant_windows
 from astraea.core.result import Result
 from astraea.core.statistics import mean_interval
+from astraea.plots.style import ordered
 
 EFFICIENCY: Final = (
     "average_jct", "median_jct", "average_slowdown", "average_queueing_delay", "utilization", "overhead_share",
@@ -134,6 +135,20 @@ def each_reading(frame: pd.DataFrame, reduce: Callable[[pd.DataFrame], pd.DataFr
     """Reduce the rows of each reading for themselves; the first column tells which it is."""
     parts = [(reading, reduce(part)) for reading, part in frame.groupby("reading", sort=False)]
     return pd.concat([pd.DataFrame({"reading": reading}, part.index).join(part) for reading, part in parts])
+
+
+def by_reading(frame: pd.DataFrame, table: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
+    """Tables by scheduler, one of each reading, side by side; empty where a reading does not have a scheduler."""
+    found = pd.concat({reading: table(part) for reading, part in frame.groupby("reading", sort=False)}, axis=1)
+    return found.loc[[name for name in ordered(frame["scheduler"]) if name in found.index]].astype(object).fillna("")
+
+
+def across(frame: pd.DataFrame, by: str, column: str, factor: float = 1.0) -> pd.DataFrame:
+    """`plus_minus` of one column for each reading and scheduler, a column for each value of `by`."""
+    rows = frame.assign(row=frame["reading"] + ": " + frame["scheduler"])
+    return pd.DataFrame(
+        {f"{at:g}": plus_minus(part, "row", {column: ("value", factor)})["value"] for at, part in rows.groupby(by)}
+    )
 
 
 def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
 from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import simulate, split_off_impossible
-from astraea.studies.grids import fairness_grid
+from astraea.studies.grids import one_tenant_grid
 from astraea.studies.ye2022.burst import (
     DURATION,
     HORIZON,
@@ -116,7 +116,7 @@ def test_a_long_memory_serves_the_burst_first() -> None:
 def test_the_grid_pairs_a_burst_with_none() -> None:
     grid = burst_grid("venus", "small")
     assert len(grid.runs) == 2 * 2 * len(SCHEDULERS)
-    assert {run.key for run in grid.runs} <= {run.key for run in fairness_grid("venus", "small").runs}
+    assert {run.key for run in grid.runs} <= {run.key for run in one_tenant_grid("venus", "small").runs}
     windowed = [run for run, name in zip(grid.runs, grid.index["scheduler"], strict=True) if name == "window-24h"]
     assert {run.policy.parameters["tenant_window"] for run in windowed} == {24 * HOUR}
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):

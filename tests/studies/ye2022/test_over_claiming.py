@@ -9,7 +9,7 @@ import pytest
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.studies.grids import fairness_grid
+from astraea.studies.grids import one_tenant_grid
 from astraea.studies.ye2022.evaluation import main_grid
 from astraea.studies.ye2022.one_tenant import (
     changes,
@@ -59,7 +59,7 @@ def test_honest_runs_are_those_of_the_main_grid() -> None:
     papers = main.index["reading"] == PAPERS
     assert honest == [run.key for run, mine in zip(main.runs, papers, strict=True) if mine]
     assert len({run.key for run in grid.runs}) == len(grid.runs)
-    assert {run.key for run in grid.runs} <= {run.key for run in fairness_grid("venus", "small").runs}
+    assert {run.key for run in grid.runs} <= {run.key for run in one_tenant_grid("venus", "small").runs}
     assert grid.index.groupby(["seed"])["tenant"].nunique().eq(1).all()
     for run, tenant in zip(grid.runs, grid.index["tenant"], strict=True):
         assert run.trace.demand[run.trace.tenant == run.trace.tenants.index(tenant)].max() <= run.cluster.gpus

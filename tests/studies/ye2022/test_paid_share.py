@@ -10,7 +10,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
 from astraea.cluster.simulate import simulate, split_off_impossible
 from astraea.core.errors import InputError
-from astraea.studies.grids import fairness_grid
+from astraea.studies.grids import one_tenant_grid
 from astraea.studies.ye2022.one_tenant import (
     attained_when_busy,
     before_and_after,
@@ -99,7 +99,7 @@ def test_without_a_busy_hour_nothing_is_said() -> None:
 def test_the_grid_has_the_same_jobs_in_both_runs() -> None:
     grid = paid_share_grid("venus", "small")
     assert len(grid.runs) == 2 * 2 * len(SCHEDULERS)
-    assert {run.key for run in grid.runs} <= {run.key for run in fairness_grid("venus", "small").runs}
+    assert {run.key for run in grid.runs} <= {run.key for run in one_tenant_grid("venus", "small").runs}
     for (_, scheduler), rows in grid.index.groupby(["seed", "scheduler"]):
         old, new = (grid.runs[k] for k in rows.index)
         assert old.policy == new.policy
