@@ -11,7 +11,7 @@ and takes out those whose lease has ended; the job behind each of them is not lo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, Final, NamedTuple
 
@@ -35,7 +35,7 @@ EARLY_LEASE: Final = 300.0
 """`early_lease` of the released code, which the paper does not name [s]."""
 
 EXAMPLE: Final = Cluster(nodes=1, gpus_per_node=3)
-"""Where `example` runs."""
+"""Where `parting` and `example` run."""
 
 MINUTE: Final = 60.0
 
@@ -190,6 +190,15 @@ def tenant_loads(trace: Trace, cluster: Cluster) -> pd.DataFrame:
     return pd.DataFrame({"tenant": trace.tenants, "quota": quota, "load": work / (quota * max(trace.span, 1.0))})
 
 
+def grouped(among: pd.DataFrame, by: str, variants: Sequence[str]) -> pd.DataFrame:
+    """Rows of `job_groups` of some variants as they are shown: shares in percent, index variant and band."""
+    part = among[(among["by"] == by) & among["variant"].isin(variants)].copy()
+    percent = {"jobs": "jobs [%]", "excess": "excess [%]", "loses": "with sharing loss [%]"}
+    part[list(percent)] = (100 * part[list(percent)]).round(1)
+    part["slowdown"] = part["slowdown"].round(2)
+    return part.drop(columns="by").rename(columns={**percent, "band": by}).set_index(["variant", by])
+
+
 HELD_BANDS: Final = {"below 20 %": (-np.inf, 0.2), "20 to 100 %": (0.2, 1.0), "100 % and more": (1.0, np.inf)}
 LOAD_BANDS: Final = {"below 100 %": (-np.inf, 1.0), "100 % and more": (1.0, np.inf)}
 
@@ -219,6 +228,25 @@ def job_groups(jobs: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
                 means = part[["slowdown", "loses"]].mean()
                 rows.append((variant, by, band, len(part) / len(mine), excess, *means))
     return pd.DataFrame(rows, columns=["variant", "by", "band", "jobs", "excess", "slowdown", "loses"])
+
+
+def parting() -> dict[str, Result]:
+    """Four jobs of one tenant on three GPUs, under the paper's text and under the released program.
+
+    A and B, of 2 GPUs and of 1, are in their second lease when C comes, two minutes after it began, and D, seven
+    minutes after. Rounds are a minute apart, and there are no overheads.
+    """
+    jobs = {
+        "job_id": ["A", "B", "C", "D"], "demand": [2, 1, 2, 1],
+        "submit_time": [0.0, 0.0, 17 * MINUTE, 22 * MINUTE], "duration": [45 * MINUTE] * 2 + [5 * MINUTE] * 2,
+    }  # fmt: skip
+    trace = Trace.from_frame(pd.DataFrame({**jobs, "tenant": "all"}), name="four jobs")
+    settings = dataclasses.replace(NO_COST, interval=MINUTE)
+    policies = {"the paper's text": "astraea", "the released program": "astraea-released"}
+    return {
+        text: simulate(trace, EXAMPLE, get_policy(policy)(), settings=settings, keep_log=True)
+        for text, policy in policies.items()
+    }
 
 
 def example(skipped: bool) -> Result:
@@ -255,3 +283,26 @@ def synchrony(trace: Trace, cluster: Cluster, most_jobs: int = 5_000) -> pd.Data
         result = simulate(jobs, cluster, "astraea-released", settings=settings, keep_log=True)
         rows.append({"minutes": minutes, "skipped": skipped, "together": lease_ends_together(result)})
     return pd.DataFrame(rows)
+
+
+TIMES: Final = {False: "in rounds", True: "whole minutes"}
+"""Whether times are whole minutes -> what the trace is called."""
+
+WALKS: Final = {False: "mended", True: "neighbour skipped"}
+"""Whether the neighbour is skipped -> what the walk is called."""
+
+
+def walked(table: pd.DataFrame) -> pd.DataFrame:
+    """The runs of ``released_grid(...).table()`` in which overheads are free and the walk is one of `WALKS`.
+
+    `times` and `walk` name what they differ in.
+    """
+    names = {RELEASED: WALKS[False], SKIPPED: WALKS[True]}
+    alone = table[~table["overheads"] & (table["scheduler"] == "astraea-released")]
+    return alone.assign(times=alone["minutes"].map(TIMES), walk=alone["variant"].map(names))
+
+
+def changed_loss(alone: pd.DataFrame) -> pd.DataFrame:
+    """What the skipped neighbour does to sharing loss within each seed of `walked`: columns times, seed, change."""
+    wide = alone.pivot_table(index=["times", "seed"], columns="walk", values="sharing_loss")
+    return (wide[WALKS[True]] - wide[WALKS[False]]).rename("change").reset_index()

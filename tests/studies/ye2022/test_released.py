@@ -20,17 +20,21 @@ from astraea.studies.ye2022.released import (
     FREE_VARIANTS,
     VARIANTS,
     WRITTEN,
+    changed_loss,
     changes,
     example,
+    grouped,
     held_at_submission,
     job_figures,
     job_groups,
     lease_ends_together,
+    parting,
     released_grid,
     staggered,
     study_figures,
     synchrony,
     tenant_loads,
+    walked,
     whole_minutes,
 )
 from astraea.traces.readers import read_trace
@@ -55,6 +59,46 @@ def test_grid_has_every_variant_once_for_each_seed() -> None:
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
         assert row.overheads == (run.settings.restart_overhead > 0) and row.scheduler == run.policy.name
         assert row.minutes == (not (run.trace.submit_time % 60).any())
+
+
+def test_four_jobs_part_where_a_new_one_may_take_a_young_lease() -> None:
+    """C comes two minutes after A's lease began and takes its GPUs; D finds one free; A pays for both."""
+    found = {text: leases(result) for text, result in parting().items()}
+    minutes = {
+        text: {job: [(start, end) for name, start, end in rows if name == job] for job in "ABCD"}
+        for text, rows in found.items()
+    }
+    assert minutes["the paper's text"] == {
+        "A": [(0, 15), (15, 30), (35, 50)], "B": [(0, 15), (15, 30), (35, 50)], "C": [(30, 35)], "D": [(30, 35)],
+    }  # fmt: skip
+    assert minutes["the released program"] == {
+        "A": [(0, 15), (15, 17), (27, 42), (42, 57)], "B": [(0, 15), (15, 30), (30, 45)], "C": [(17, 22)],
+        "D": [(22, 27)],
+    }  # fmt: skip
+
+
+def test_the_walk_is_compared_within_each_seed() -> None:
+    """Only runs without overheads of the release count, and what differs is skipped minus mended."""
+    ran = [("as released", False, 0.3), ("skipped neighbour", False, 0.2), ("as released", True, 0.3),
+           ("skipped neighbour", True, 0.4)]  # fmt: skip
+    rows = [(variant, False, minutes, "astraea-released", loss) for variant, minutes, loss in ran]
+    rows += [("as released", True, False, "astraea-released", 0.9), (WRITTEN, False, False, "astraea", 0.9)]
+    table = pd.DataFrame(rows, columns=["variant", "overheads", "minutes", "scheduler", "sharing_loss"]).assign(seed=0)
+    alone = walked(table)
+    assert set(alone["walk"]) == {"mended", "neighbour skipped"} and len(alone) == 4
+    change = changed_loss(alone).set_index("times")["change"]
+    assert change.to_dict() == {"in rounds": pytest.approx(-0.1), "whole minutes": pytest.approx(0.1)}
+
+
+def test_groups_are_shown_in_percent() -> None:
+    columns = ["variant", "by", "band", "jobs", "excess", "slowdown", "loses"]
+    among = pd.DataFrame(
+        [("a", "held", "below 20 %", 0.25, 0.5, 1.234, 0.1), ("b", "load", "x", 1, 1, 1, 1)], columns=columns
+    )
+    shown = grouped(among, "held", ["a", "b"])
+    assert list(shown.index) == [("a", "below 20 %")]
+    assert list(shown.columns) == ["jobs [%]", "excess [%]", "slowdown", "with sharing loss [%]"]
+    assert shown.iloc[0].tolist() == [25.0, 50.0, 1.23, 10.0]
 
 
 def leases(result: Result) -> list[tuple[str, float, float]]:
