@@ -16,7 +16,7 @@ command -v "$python" >/dev/null || stop "there is no $python here; install Pytho
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
     stop "$python cannot make environments (no ensurepip); install the venv package of your system, such as python3-venv"
 
-echo "making the environment in $venv (once; 1.3 GB)"
+echo "making the environment in $venv (once; 1.4 GB)"
 "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear "$venv"
 python=$venv/bin/python
 

@@ -169,6 +169,13 @@ def describe_pictures(app: Sphinx, doctree: nodes.document) -> None:
             image["alt"] = section[0].astext() + (f" (picture {number} of {len(drawn)})" if len(drawn) > 1 else "")
 
 
+def name_sliders(app: Sphinx, doctree: nodes.document) -> None:
+    """What cannot move here is named."""
+    for cell in doctree.findall(nodes.container):
+        if cell.get("nb_element") == "cell_code" and "interact(" in cell.astext():
+            cell += nodes.paragraph("", "In a running notebook there is a slider here: ", nodes.literal("", "make lab"))
+
+
 def parents(node: nodes.Node) -> Iterator[nodes.Node]:
     """What a node is in, from the inside out."""
     while node.parent is not None:
@@ -223,6 +230,7 @@ def visit_math(self: HTML5Translator, node: nodes.math | nodes.math_block) -> No
     """Formulas as MathML, which browsers show by themselves."""
     is_block = isinstance(node, nodes.math_block)
     formula = convert(node.astext(), display="block" if is_block else "inline").replace(r"\_", "_")
+    formula = formula.replace("&#x02015;", "&#x000AF;")  # a bar over letters, as wide as they are
     if "\\" in formula:
         logger.warning("what MathML has no word for: %s", node.astext(), location=node)
     self.body.append(f'<div class="math">{formula}</div>' if is_block else formula)
@@ -236,4 +244,5 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", add_contents)
     app.connect("doctree-read", settle_links, priority=400)  # before Sphinx copies what it would have downloaded
     app.connect("doctree-read", describe_pictures)
+    app.connect("doctree-read", name_sliders)
     app.connect("build-finished", add_files)

@@ -12,6 +12,7 @@ import pytest
 from places import ROOT
 
 pytest.importorskip("sphinx", reason="the packages that build the site are not installed")
+pytestmark = pytest.mark.slow
 
 
 class Page(HTMLParser):
