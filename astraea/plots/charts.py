@@ -41,7 +41,7 @@ from astraea.plots.style import (
 )
 
 __all__ = [
-    "PUBLISHED", "bars", "box_stats", "boxes", "cdf", "corners", "dodged", "dot_plot", "dots", "ecdf", "footnote",
+    "PUBLISHED", "bars", "box_stats", "boxes", "cdf", "corners", "dodged", "dot_plot", "ecdf", "footnote",
     "gantt", "heatmap", "legend", "lines", "look", "mark_line", "mean_interval", "named_line", "ordered", "panels",
     "ranked", "save", "save_table", "stacked", "stacked_area", "strips", "style", "timeseries", "title",
 ]  # fmt: skip
@@ -135,20 +135,6 @@ def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
                     ax.errorbar(k, row["mean"], error(row), color=color, capsize=2.5, elinewidth=width)
             elif len(rows := frame.loc[frame[x] == name, y]) > 1:
                 ax.plot([k] * len(rows), rows, **SEED, color="#222222", markeredgecolor="white", markeredgewidth=0.4)
-        _name_positions(ax, x, y, names, reading_of(frame))
-    return ax
-
-
-def dots(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
-    """Every row (seed) as a small dot, their mean as a mark, with error bars for the 95 % interval; for each `x`."""
-    names, table = _positions(frame, x, y)
-    with style():
-        for k, (name, (_, row)) in enumerate(zip(names, table.iterrows(), strict=True)):
-            here, rows = look(name, k), frame.loc[frame[x] == name, y]
-            ax.plot([k - 0.22] * len(rows), rows, color=here.color, **SEED)
-            ax.errorbar(k, row["mean"], error(row), fmt=here.marker, color=here.color, markersize=6, capsize=3,
-                        elinewidth=1.2)  # fmt: skip
-        ax.set_xlim(-0.6, len(names) - 0.4)
         _name_positions(ax, x, y, names, reading_of(frame))
     return ax
 
