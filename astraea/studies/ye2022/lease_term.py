@@ -7,13 +7,19 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
+from astraea.core.metrics import HOUR, summary
 from astraea.experiments.grid import Grid, grid_table
 from astraea.experiments.run import Run
-from astraea.studies.ye2022.evaluation import LARGE, run_of
+from astraea.plots.style import name_axis, panels, quick, style
+from astraea.studies.ye2022.evaluation import INTERVAL, LARGE, busy_nodes, run_of
+from astraea.traces.named import named_trace
 from astraea.traces.trace import Trace
 
 TERMS: Final = (60, 120, 300, 600, 900, 1200, 1800, 2700, 3600)
@@ -34,6 +40,10 @@ LOADS: Final = (0.8, 1.2)
 
 SWEPT_JOBS: Final = 10_000
 """Jobs of the sensitivity sweep where a trace has more than `LARGE`."""
+
+
+HANDFUL: Final = 700
+"""Jobs of `handful`."""
 
 
 class LeaseTermChoice(NamedTuple):
@@ -103,6 +113,36 @@ def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
         means, best = lease_means(part)
         rows[case] = {"recommended": term, "best": best, **means.loc[term]}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(by)
+
+
+def handful() -> tuple[Trace, Cluster]:
+    """Few jobs on a cluster that they fill, simulated in a tenth of a second: the first of the synthetic Venus."""
+    trace = named_trace("venus").head(HANDFUL).in_rounds(INTERVAL)
+    return trace, Cluster(busy_nodes(trace))
+
+
+def under_lease_term(trace: Trace, cluster: Cluster, term: float) -> pd.Series[float]:
+    """`lease_term` [s] and `FIGURES` of ASTRAEA under it."""
+    found = summary(simulate(trace, cluster, get_policy("astraea")(lease_term=term)))
+    return pd.Series({"lease_term": term, **{name: float(found[name]) for name in FIGURES}})
+
+
+def three_panels(curve: pd.DataFrame, chosen: pd.Series[float]) -> Figure:
+    """Draw `under_lease_term` over several terms, a row each, as lines, and one term as a large dot with its values."""
+    in_percent = ("{:.1f} %", 100)
+    texts = {"average_jct": ("{:.2f} h", 1 / HOUR), "overhead_share": in_percent, "sharing_loss": in_percent}
+    fig, axes = panels(columns=3, width=2.33, height=2.2)
+    with style():
+        for ax, (column, (text, factor)) in zip(axes, texts.items(), strict=True):
+            ax.plot(curve["lease_term"], curve[column], "-", color="#777777", linewidth=1.2)
+            ax.plot(chosen["lease_term"], chosen[column], "o", color="#D55E00", markersize=8)
+            ax.set_title(text.format(factor * chosen[column]), color="#A84300")
+            ax.set_xscale("log")
+            ax.set_ylim(0, 1.15 * curve[column].max())
+            name_axis(ax.xaxis, "lease_term", log=True)
+            name_axis(ax.yaxis, column)
+    quick(fig)
+    return fig
 
 
 def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
@@ -146,3 +147,18 @@ def test_the_sweep_changes_one_thing_at_a_time(monkeypatch: pytest.MonkeyPatch) 
     assert {len(run.trace) for run in sensitivity_grid(two_jobs(), Cluster(2)).runs} == {2}
     monkeypatch.setattr("astraea.studies.ye2022.lease_term.LARGE", 1)
     assert {len(run.trace) for run in sensitivity_grid(two_jobs(), Cluster(2)).runs} == {1}
+
+
+def test_a_handful_is_simulated_under_each_lease_term() -> None:
+    jobs, cluster = lease_term.handful()
+    assert len(jobs) == lease_term.HANDFUL
+    found = lease_term.under_lease_term(jobs, cluster, 900.0)
+    assert list(found.index) == ["lease_term", *lease_term.FIGURES]
+    usual = summary(simulate(jobs, cluster, "astraea"))
+    assert found.to_dict() == {"lease_term": 900.0, **{name: usual[name] for name in lease_term.FIGURES}}
+    curve = pd.DataFrame([lease_term.under_lease_term(jobs, cluster, 3600.0), found])
+    fig = lease_term.three_panels(curve, found)
+    jct, overhead, loss = found[lease_term.FIGURES]
+    titles = [ax.get_title() for ax in fig.axes]
+    assert titles == [f"{jct / 3600:.2f} h", f"{100 * overhead:.1f} %", f"{100 * loss:.1f} %"]
+    plt.close(fig)
