@@ -124,6 +124,8 @@ def add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
 
 def place_of(app: Sphinx, path: Path) -> str | None:
     """Where in the site a file or folder of the project is, None if there is none of this name."""
+    if not path.is_relative_to(ROOT):
+        return None
     name = path.relative_to(ROOT).as_posix()
     for page in (INDEX.get(name), app.env.path2doc(path), f"{name}/index"):
         if page in app.env.found_docs:
@@ -199,7 +201,8 @@ def write_sources(app: Sphinx) -> None:
             text, language = path.read_text(encoding="utf-8"), LANGUAGES[path.suffix]
             body = app.builder.highlighter.highlight_block(text, language, lineanchors="L")
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(SOURCE_PAGE.format(name=escape(name), top=os.path.relpath(app.outdir, page.parent), body=body))
+        text = SOURCE_PAGE.format(name=escape(name), top=os.path.relpath(app.outdir, page.parent), body=body)
+        page.write_text(text, encoding="utf-8")
 
 
 def add_files(app: Sphinx, exception: Exception | None) -> None:
@@ -220,10 +223,13 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
         value = getattr(value, name, None)
     value = inspect.unwrap(getattr(value, "py_func", value))
     try:
-        path = Path(inspect.getsourcefile(value) or "").relative_to(ROOT)
-        return f"../../../{path}.html#L-{inspect.getsourcelines(value)[1]}"
-    except (TypeError, ValueError, OSError):
+        path, line = Path(inspect.getsourcefile(value) or ""), inspect.getsourcelines(value)[1]
+    except (TypeError, OSError):  # a value, or one that was made while running
         return None
+    if not path.is_relative_to(ROOT):
+        return None
+    shown.add(path)
+    return f"../../../{path.relative_to(ROOT)}.html#L-{line}"
 
 
 def visit_math(self: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
