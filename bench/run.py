@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import POLICIES
 from astraea.cluster.simulate import simulate
+from astraea.core.progress import progress
 from astraea.estimation.models import GradientBoosting
 from astraea.traces.synthetic import synthesize
 from astraea.traces.trace import Trace
@@ -133,7 +133,7 @@ def simulator_lines(size: Size) -> list[str]:
     workloads += [(synthesize("venus"), Cluster(100)), (synthesize("philly"), Cluster(210))]
     workloads = [(trace.head(size.jobs or len(trace)), cluster) for trace, cluster in workloads]
     tasks = [(*workload, name) for workload in workloads for name in size.policies]
-    for trace, cluster, name in tqdm(tasks, desc="schedulers"):
+    for trace, cluster, name in progress("timing schedulers", "cases", over=tasks):
         middle, low, high = median_seconds(lambda t=trace, c=cluster, n=name: simulate(t, c, n), size.runs)
         jobs = f"{trace.name}, {len(trace):,} jobs, {cluster.nodes} nodes"
         lines.append(f"| {jobs} | {name} | {middle:.2f} | {low:.2f} .. {high:.2f} | |")
@@ -154,7 +154,7 @@ def growth_lines(size: Size) -> list[str]:
     philly = whole.head(size.jobs or len(whole))
     traces = [whole.head(size.jobs or 10_000), *(repeated(philly, k, 14 * 86_400.0) for k in size.copies)]
     seconds = []
-    for trace in tqdm(traces, desc="growth"):
+    for trace in progress("timing growth", "traces", over=traces):
         seconds.append(median_seconds(lambda t=trace: simulate(t, ROOMY, "astraea"), min(size.runs, 3))[0])
         lines.append(f"| {len(trace):,} | {seconds[-1]:.2f} |")
     exponent = growth_exponent([len(t) for t in traces], seconds)

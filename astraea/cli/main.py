@@ -63,7 +63,7 @@ def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> Non
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise InputError(f"{out}: --out must be a file in a folder that exists")
     runs = wanted.runs()
-    table = grid_table(runs, cache=cache, progress=sys.stderr.isatty()).to_csv(index=False, lineterminator="\n")
+    table = grid_table(runs, cache=cache).to_csv(index=False, lineterminator="\n")
     if out is None:
         print(table, end="")
     else:
@@ -84,7 +84,7 @@ def lease_term(wanted: args.Simulations, terms: list[int] | None, cache: Path | 
     if "lease_term" in wanted.parameters:
         raise InputError("--param lease_term: give the lease terms to try with --terms")
     (run,) = wanted.runs()
-    choice = select_lease_term(run, terms or TERMS, cache=cache, progress=sys.stderr.isatty())
+    choice = select_lease_term(run, terms or TERMS, cache=cache)
     print(f"{'lease term [s]':>14}  {'average JCT [s]':>15}  {'overhead [%]':>12}  {'sharing loss [%]':>16}")
     for term, jct, overhead, loss in choice.table.to_numpy(dtype=float):
         print(f"{term:>14g}  {jct:>15.1f}  {100 * overhead:>12.2f}  {100 * loss:>16.2f}")

@@ -9,22 +9,15 @@ from typing import Any, Final
 
 import pandas as pd
 
-from astraea.core.metrics import summary, tenant_windows
+from astraea.core.metrics import Summary, summary, tenant_windows
 from astraea.core.result import JOB_COLUMNS, Result
 from astraea.traces.trace import Trace
 
 ROWS: Final = (
-    ("GPU-time set aside", "set_aside_gpu_time", ".0f", 1, "GPU-s"),
-    ("average JCT", "average_jct", ".1f", 1, "s"),
-    ("median JCT", "median_jct", ".1f", 1, "s"),
-    ("average slowdown", "average_slowdown", ".3f", 1, ""),
-    ("sharing loss", "sharing_loss", ".2f", 100, "% of jobs"),
-    ("tenant sharing loss", "tenant_sharing_loss", ".2f", 100, "% of tenant-days"),
-    ("utilization", "utilization", ".2f", 100, "%"),
-    ("overhead share", "overhead_share", ".3f", 100, "% of the average JCT"),
-    ("simulated in", "seconds", ".3f", 1, "s"),
-)
-"""Lines of the summary: name, figure, its form, factor and unit."""
+    "set_aside_gpu_time", "average_jct", "median_jct", "average_slowdown", "sharing_loss", "tenant_sharing_loss",
+    "makespan", "utilization", "overhead_share", "seconds",
+)  # fmt: skip
+"""Figures of the summary that are printed, after the jobs."""
 
 
 def run_summary(result: Result, trace: Trace) -> dict[str, Any]:
@@ -43,16 +36,12 @@ def run_summary(result: Result, trace: Trace) -> dict[str, Any]:
 def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
     """Write the summary as a table."""
     about = result.provenance
-    rows: list[tuple[str, Any, str]] = [
-        ("jobs", figures["jobs"], ""),
-        ("set aside", figures["set_aside_jobs"] + figures["set_aside_by_reader"], ""),
-        *((f"  {reason}", number, "") for reason, number in figures["excluded_jobs"].items()),
-    ]
-    for name, key, form, times, unit in ROWS:
-        rows.append((name, "-" if figures[key] is None else format(figures[key] * times, form), unit))
-    wide = max(len(name) for name, _, _ in rows)
-    head = f"{trace.name} on {about['nodes']} x {about['gpus_per_node']} GPUs under {about['policy']}"
-    return "\n".join([head, *(f"{name:<{wide}}  {value:>12}  {unit}".rstrip() for name, value, unit in rows)])
+    counted = Summary(
+        {"jobs": figures["jobs"], "set aside": figures["set_aside_jobs"] + figures["set_aside_by_reader"]}
+        | {f"  {reason}": number for reason, number in figures["excluded_jobs"].items()}
+        | {key: figures[key] for key in ROWS}
+    )
+    return f"{trace.name} on {about['nodes']} x {about['gpus_per_node']} GPUs under {about['policy']}\n{counted}"
 
 
 def all_excluded_jobs(result: Result, trace: Trace) -> pd.DataFrame:

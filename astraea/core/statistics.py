@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit  # Student's t; scipy.stats takes two seconds to import
+import scipy  # imports its special when it is used; its stats would take two seconds
 
 
 def ecdf(
@@ -54,7 +54,7 @@ def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> p
     keys = [by] if isinstance(by, str) else list(by)
     table = frame.groupby(keys, sort=False, observed=True)[value].agg(["mean", "std", "count"]).reset_index()
     n = table["count"].to_numpy()
-    half = stdtrit(np.maximum(n - 1, 1), 0.975) * table["std"] / np.sqrt(n)
+    half = scipy.special.stdtrit(np.maximum(n - 1, 1), 0.975) * table["std"] / np.sqrt(n)
     return table[keys].assign(mean=table["mean"], low=table["mean"] - half, high=table["mean"] + half, n=n)
 
 

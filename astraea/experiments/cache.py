@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from numba.core.errors import NumbaError
-from tqdm.auto import tqdm
 
 from astraea.core.compilation import digest
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import write_atomically
+from astraea.core.progress import progress
 from astraea.experiments.archive import Kept, Value, pack, reduced, unpack
 from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Work
@@ -59,7 +59,7 @@ def measured(
     cache : path, optional
         Folder of the cache, `CACHE` if not given.
     progress : bool
-        Show a progress bar if there is something to compute.
+        Show the progress if there is something to compute.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _compute(
     # in parts, because Dask ships each large one once
     calls = [(key, run.rooms, run.kept, *run.call) for key, run in missing.items()]
     common = {id(part): part for run in missing.values() for part in run.large}.values()
-    bar = tqdm(total=len(missing), desc=word, unit="run", disable=word is None)
+    bar = progress(word or "", "runs", len(missing), disable=word is None)
     with bar, closing(parallel_stream(compute, calls, common)) as outcomes:
         for outcome in outcomes:
             if outcome.error is not None:
@@ -186,6 +186,6 @@ def read_entry(folder: Path, key: str) -> Value | None:
     except OSError as err:
         raise InputError(f"{path}: cannot be read ({err.strerror or err})") from None
     except InputError as err:
-        tqdm.write(f"{path}: damaged ({err}); it is removed and computed again", file=sys.stderr)
+        print(f"{path}: damaged ({err}); it is removed and computed again", file=sys.stderr)
         path.unlink(missing_ok=True)
         return None

@@ -100,6 +100,8 @@ class Market:
         b_w and b_p [Mbit/s].
     worker_quota, ps_quota : array of int, shape (U,)
         q_w and q_p, what each tenant brought in; they add up to all workers and parameter servers.
+    tenants : tuple of str, shape (U,)
+        Their names; ``tenant 1`` and so on if not given.
     """
 
     name: str
@@ -110,6 +112,11 @@ class Market:
     ps_bandwidth: float
     worker_quota: IntArray
     ps_quota: IntArray
+    tenants: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbered = tuple(f"tenant {u + 1}" for u in range(len(self.worker_quota)))
+        object.__setattr__(self, "tenants", self.tenants or numbered)
 
     @cached_property
     def speed(self) -> FloatArray:

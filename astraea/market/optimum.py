@@ -12,8 +12,8 @@ import time
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import scipy  # imports its optimize when it is used
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from astraea.core.checks import number, whole_number
 from astraea.core.errors import PolicyError
@@ -46,9 +46,7 @@ class Choice(NamedTuple):
     value: float
 
 
-def optimum(
-    market: Market, *, horizon: int, time_limit: float = 60.0, known: float = 0.0
-) -> tuple[float, Plan | None]:
+def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: float = 0.0) -> tuple[float, Plan | None]:
     """Find the plan with the largest total revenue, with all arrivals known.
 
     Parameters
@@ -106,7 +104,7 @@ def optimum(
             break
         excluded = np.zeros((1, len(program["c"])))
         excluded[0, chosen] = 1.0
-        program["constraints"].append(LinearConstraint(excluded, -np.inf, len(chosen) - 1.0))
+        program["constraints"].append(scipy.optimize.LinearConstraint(excluded, -np.inf, len(chosen) - 1.0))
     return bound, None
 
 
@@ -162,8 +160,8 @@ def _capacity(market: Market, choices: list[Choice], horizon: int) -> dict[str, 
     return {
         "c": np.concatenate([[-c.value for c in choices], none]),
         "integrality": np.arange(n + 2 * horizon) < n,
-        "bounds": Bounds(0.0, np.append(np.ones(n), capacity)),
-        "constraints": [LinearConstraint(sparse.block_array(blocks, format="csr"), low, high)],
+        "bounds": scipy.optimize.Bounds(0.0, np.append(np.ones(n), capacity)),
+        "constraints": [scipy.optimize.LinearConstraint(sparse.block_array(blocks, format="csr"), low, high)],
     }
 
 
@@ -192,8 +190,10 @@ def _servers(market: Market, choices: list[Choice], until: float) -> list[Schedu
         held = sparse.kron(runs, sparse.eye(s))
         rows += [([held, None, None], -any_[:s], market.workers), ([None, held, None], -any_[:s], market.ps)]
     blocks, low, high = zip(*rows, strict=True)
-    limits = LinearConstraint(sparse.block_array(blocks, format="csr"), np.concatenate(low), np.concatenate(high))
-    bounds = Bounds(0.0, np.concatenate([np.tile(market.workers, n), ps, np.ones(n * s)]))
+    limits = scipy.optimize.LinearConstraint(
+        sparse.block_array(blocks, format="csr"), np.concatenate(low), np.concatenate(high)
+    )
+    bounds = scipy.optimize.Bounds(0.0, np.concatenate([np.tile(market.workers, n), ps, np.ones(n * s)]))
     program = {"c": np.zeros(3 * n * s), "integrality": np.ones(3 * n * s), "bounds": bounds, "constraints": limits}
     found = _solve(program, until)
     if found.x is None:
@@ -209,7 +209,9 @@ def _servers(market: Market, choices: list[Choice], until: float) -> list[Schedu
 
 def _solve(program: dict[str, Any], until: float) -> Any:
     """Answer of HiGHS to a program in the words of `milp`."""
-    found = milp(**program, options={"time_limit": max(until - time.perf_counter(), 0.01), "mip_rel_gap": CLOSE})
+    found = scipy.optimize.milp(
+        **program, options={"time_limit": max(until - time.perf_counter(), 0.01), "mip_rel_gap": CLOSE}
+    )
     if found.status not in (0, TIME_LIMIT, INFEASIBLE):
         raise PolicyError(f"optimum: HiGHS stopped with {found.message!r}")
     return found

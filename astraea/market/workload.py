@@ -140,6 +140,7 @@ def sample_market(
             ps_bandwidth=float(draws["ps_bandwidth"].uniform(*REAL["ps_bandwidth"])),
             worker_quota=np.add.reduceat(workers, np.cumsum(owned) - owned),
             ps_quota=owned,
+            tenants=tuple(trace.tenants[u] for u in chosen),
         )
     )
 

@@ -18,11 +18,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from tqdm.auto import tqdm
-
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import project_root, write_atomically
+from astraea.core.progress import progress
 from astraea.experiments.cache import fill
 from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Work
@@ -201,7 +200,7 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
     with (
         computing(jobs),
         contextlib.closing(parallel_stream(notebooks.run, calls)) as results,
-        tqdm(total=len(tasks), unit="notebook", desc="notebooks", disable=not tasks) as bar,
+        progress("running notebooks", "notebooks", len(tasks), disable=not tasks) as bar,
     ):
         while waiting:
             names = [task.name for task in waiting.values()]

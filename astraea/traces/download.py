@@ -25,6 +25,7 @@ import requests
 
 from astraea.core.errors import InputError
 from astraea.core.files import publishing
+from astraea.core.progress import progress
 from astraea.traces.readers.table import read_shares, read_text
 
 RAW: Final = Path("data/raw")
@@ -138,7 +139,8 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
         folder, "", {file.name: file.sha256 or None}, urls={file.name: url}, retry_if_failed=ATTEMPTS - 1
     )
     try:
-        path = Path(store.fetch(file.name, downloader=pooch.HTTPDownloader(progressbar=True, timeout=60)))
+        with progress(f"downloading {file.name}", "MB", scale=1e-6) as bar:
+            path = Path(store.fetch(file.name, downloader=pooch.HTTPDownloader(progressbar=bar, timeout=60)))
         if file.has_blob(path):
             path.chmod(0o644)
             return path

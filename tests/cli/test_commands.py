@@ -128,7 +128,8 @@ def test_sweep_makes_a_tidy_table(tiny: Path, capsys: pytest.CaptureFixture[str]
     argv = ["sweep", str(tiny), "--time-unit", "s", "--gpus-per-node", "1", "--cache", str(cache), "--jobs", "1"]
     argv += ["--policies", "astraea,fifo", "--param", "lease_term=60,100", "--nodes", "1,2"]
     assert main([*argv, "--out", str(out)]) == 0
-    assert capsys.readouterr() == (f"6 runs in {out}\n", "")
+    said = capsys.readouterr()
+    assert said.out == f"6 runs in {out}\n" and said.err.endswith("\n") and "6 of 6 runs, 100 %" in said.err
     table = pd.read_csv(out)
     assert table[["nodes", "policy", "lease_term"]].fillna(0).to_numpy().tolist() == [
         [n, *rest] for n in (1, 2) for rest in (["astraea", 60], ["astraea", 100], ["fifo", 0])

@@ -11,7 +11,7 @@ As in the comparison, only free GPUs have queues, and all waiting jobs are match
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy  # imports its optimize when it is used
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
@@ -75,7 +75,7 @@ def starting(time: FloatArray, free: IntArray) -> IntArray:
     if not offers or len(jobs) == 0:
         return start
     place = np.array(offers, np.int64)
-    rows, columns = linear_sum_assignment(time[np.ix_(jobs, place[:, 0])] * place[:, 2])
+    rows, columns = scipy.optimize.linear_sum_assignment(time[np.ix_(jobs, place[:, 0])] * place[:, 2])
     first: dict[tuple[int, int], tuple[int, int]] = {}  # (type, GPU) -> the largest position from the end, and its job
     for k, c in zip(jobs[rows], columns, strict=True):
         j, gpu, position = place[c].tolist()
