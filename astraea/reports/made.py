@@ -32,7 +32,7 @@ def source(root: Path) -> str:
     """SHA-256 of the code that decides these figures: the rooms, and the cells of the notebooks."""
     h = hashlib.sha256(compilation.digest(*ROOMS, root=PACKAGE).encode())
     for name in SHOWN:
-        for cell in notebooks.read(root / "notebooks" / f"{name}.ipynb").cells:
+        for cell in notebooks.read(root / "notebooks" / f"{name}.ipynb"):
             if cell.cell_type == "code":
                 h.update(f"{cell.source}\0".encode())
     return h.hexdigest()

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -135,12 +135,13 @@ def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
     folder = Path(folder)
     read = reader(folder)
     rows = []
+    tables = sorted(path.stem for path in folder.glob("*_*.csv"))
     for claim in chosen.to_dict("records"):
         id, relation = claim["id"], claim["relation"]
         paper = f"{claim['value']} {claim['unit']}".strip() if relation != "<=" else f"≤ {claim['value']}"
         paper = f"{relation} {paper}" if relation in ("<", ">", "up to") else paper
         where, statement = f"{claim['source'].split()[0]} {claim['where']}", f"{claim['subject']}: {claim['metric']}"
-        for trace in _traces(folder, id, claim["trace"], relation):
+        for trace in _traces(tables, id, claim["trace"], relation):
             for reading, measured, verdict, missing in _judged(id, read, papers, trace):
                 rows.append((id, where, trace, reading, statement, paper or relation, measured, str(verdict), missing))
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -197,15 +198,22 @@ def between_readings() -> dict[str, str]:
 
 
 def _read(name: str) -> pd.DataFrame:
-    return pd.read_csv(project_root(name) / name, dtype=str, keep_default_na=False)
+    path = project_root(name) / name
+    return _as_text(path, path.stat().st_mtime_ns).copy()
 
 
-def _traces(folder: Path, id: str, trace: str, relation: str) -> list[str]:
-    """Traces of the folder that a statement is checked on; the statement's own if there is none."""
+@cache
+def _as_text(path: Path, changed: int) -> pd.DataFrame:
+    """A table of text, read once for each of its states."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def _traces(tables: Sequence[str], id: str, trace: str, relation: str) -> list[str]:
+    """Traces of which there are tables that a statement is checked on; the statement's own if there is none."""
     if id not in STATEMENTS or STATEMENTS[id].on:
         return [trace]
     table = STATEMENTS[id].table
-    there = sorted(path.stem.removeprefix(f"{table}_") for path in folder.glob(f"{table}_*.csv"))
+    there = [name.removeprefix(f"{table}_") for name in tables if name.startswith(f"{table}_")]
     if relation not in _EVERYWHERE and trace != "both":
         there = [t for t in there if t in SAME.get(trace, (trace,))]
     own = [t for t in ("venus", "philly") if t in there]

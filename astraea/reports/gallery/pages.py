@@ -62,11 +62,11 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
         The first page, ``README.md``.
     """
     claims = evaluate(folder)
-    made = Made(folder, command, scale, claims, "")
+    forest = published.beside_published(claims, folder)
+    made = Made(folder, sorted(folder.glob("*_*"), key=drawn.trace_order), command, scale, claims, "")
     if scale != "small":
         findings = (project_root(FINDINGS) / FINDINGS).read_text(encoding="utf-8")
         made = made._replace(claims=with_reasons(claims), findings=findings)
-    forest = published.beside_published(claims, folder)
     figures = {key: found for key in ABOUT if (found := _figures(made, key))}
     pages = {key: _page(made, key, found) for key, found in figures.items()}
     pages["statements"] = _statements(made, figures)

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from astraea.core.files import project_root
@@ -19,9 +18,10 @@ from astraea.reports.gallery.verdicts import finding, side_by_side, with_footnot
 
 
 class Made(NamedTuple):
-    """What made a folder of figures: the command, the scale, every verdict on it, and what was found in words."""
+    """What made a folder of figures: its files, the command, the scale, every verdict, what was found in words."""
 
     folder: Path
+    files: list[Path]
     command: str
     scale: str
     claims: pd.DataFrame
@@ -49,10 +49,9 @@ class Shown(NamedTuple):
 
 def shown(made: Made, entry: Entry, *, real: bool) -> Shown:
     """Gather what a page shows of a figure: real workloads, or everything else."""
-    files = sorted(made.folder.glob("*_*"), key=drawn.trace_order)
-    mine = [p for p in files if entry.has(p.stem.partition("_")[0]) and is_real(entry, drawn.trace_of(p)) == real]
-    belongs = np.array([is_real(entry, trace) == real for trace in made.claims["trace"]], dtype=bool)
-    about = made.claims["id"].str.startswith(entry.claims) & belongs
+    mine = [p for p in made.files if entry.has(p.stem.partition("_")[0]) and is_real(entry, drawn.trace_of(p)) == real]
+    about = made.claims["id"].str.startswith(entry.claims)
+    about &= made.claims["trace"].isin([t for t in made.claims["trace"].unique() if is_real(entry, t) == real])
     return Shown(
         entry, [p for p in mine if p.suffix == ".png"], [p for p in mine if p.suffix == ".csv"], made.claims[about]
     )
