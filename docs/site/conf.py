@@ -51,7 +51,7 @@ nb_ipywidgets_js = {}
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 
-default_role = "code"
+default_role = "py:obj"  # a link where the name is on these pages, code where it is not
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 numpydoc_show_class_members = False
