@@ -18,7 +18,7 @@ from astraea.core.metrics import HOUR, summary
 from astraea.experiments.grid import Grid, grid_table
 from astraea.experiments.run import Run
 from astraea.plots.style import name_axis, panels, quick, style
-from astraea.studies.ye2022.evaluation import INTERVAL, LARGE, busy_nodes, run_of
+from astraea.studies.ye2022.evaluation import INTERVAL, LARGE, crowded_nodes, run_of
 from astraea.traces.named import named_trace
 from astraea.traces.trace import Trace
 
@@ -118,7 +118,7 @@ def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
 def handful() -> tuple[Trace, Cluster]:
     """Few jobs on a cluster that they fill, simulated in a tenth of a second: the first of the synthetic Venus."""
     trace = named_trace("venus").head(HANDFUL).in_rounds(INTERVAL)
-    return trace, Cluster(busy_nodes(trace))
+    return trace, Cluster(crowded_nodes(trace))
 
 
 def under_lease_term(trace: Trace, cluster: Cluster, term: float) -> pd.Series[float]:
