@@ -25,7 +25,7 @@ RHO_RANGE: Final = (0.5, 1.5)
 """Of the boxes of Fig 11; a triangle stands where a whisker goes on beyond."""
 
 HIGHEST_RATIO: Final = 2.0
-"""Of Fig 14; what is above stands at the edge, with its number."""
+"""Of Fig 14; what is not below stands at the edge, with its number."""
 
 FAR: Final = 2.0
 """Times as long as ASTRAEA, from which on an average JCT stands at the edge of Fig 13, with its number."""
@@ -245,8 +245,8 @@ def completion_times(table: pd.DataFrame) -> Figure:
 def cluster_sizes(table: pd.DataFrame) -> Figure:
     """Fig 14: average JCT and sharing loss on smaller and larger clusters, and both over Tiresias-L's.
 
-    A ratio is that of the same seed and size, and there is none where nobody has a loss under Tiresias-L. One above
-    `HIGHEST_RATIO` stands at the edge.
+    A ratio is that of the same seed and size, and there is none where nobody has a loss under Tiresias-L. One from
+    `HIGHEST_RATIO` on stands at the edge.
     """
     fig, axes = charts.panels(columns=2, rows=4, width=3.5, height=1.75)
     panels = axes.reshape(4, 2)
@@ -273,7 +273,7 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
     aside = f"Without {' to '.join(map(str, ends))} jobs of each seed, at every size: quotas of the smallest cluster "
     aside = aside + "cannot hold their gangs.\n" if any(ends) else ""
     footnote(
-        fig, f"{aside}A ratio needs a loss under Tiresias-L; means above {HIGHEST_RATIO:g} are written at the edge."
+        fig, f"{aside}A ratio needs a loss under Tiresias-L; means from {HIGHEST_RATIO:g} on are written at the edge."
     )
     charts.legend(fig)
     return fig
@@ -288,11 +288,11 @@ def over_tiresias(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _end_at(ax: Axes, over: pd.DataFrame, end: float) -> None:
-    """End the axis there, and write each mean beyond at the edge, with an arrow."""
+    """End the axis there, and write each mean from there on at the edge, with an arrow."""
     ax.set_ylim(0, end)
     means = over.pivot_table(index="nodes_percent", columns="scheduler", values="relative")
     for at, row in zip(means.index.to_numpy(dtype=float), means.to_dict("records"), strict=True):
-        for k, name in enumerate(name for name in charts.ordered(row) if row[name] > end):
+        for k, name in enumerate(name for name in charts.ordered(row) if row[name] >= end):
             color = look(name).color
             ax.plot(at, end, "^", color=color, clip_on=False, markersize=6)
             text, below = f"{row[name]:.2g}", (5, -9 - 10 * k)

@@ -15,7 +15,9 @@ from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from astraea.studies.ye2022.tables import (
+    across,
     busy_utilization,
+    by_reading,
     cluster_timeline,
     efficiency_figures,
     fairness_figures,
@@ -169,3 +171,15 @@ def test_without_a_large_gang_its_wait_is_undefined() -> None:
     assert got["first_wait"] == 0
     assert math.isnan(got["first_wait_large"])
     assert math.isnan(got["total_wait_large"])
+
+
+def test_readings_side_by_side_in_the_order_of_the_figures() -> None:
+    rows = [("as measured", "fifo", 3.0), ("as measured", "astraea", 1.0), ("by its paper", "astraea", 2.0)]
+    frame = pd.DataFrame(rows, columns=["reading", "scheduler", "value"]).assign(seed=0)
+    found = by_reading(frame, lambda part: plus_minus(part, "scheduler", {"value": ("v", 1)}))
+    assert found.index.tolist() == ["astraea", "fifo"]
+    assert found.to_numpy().tolist() == [["1.00", "2.00"], ["3.00", ""]]
+    again = pd.concat([frame.assign(load=0.7), frame.assign(load=1.2, value=2 * frame["value"])])
+    shown = across(again, "load", "value", 10)
+    assert shown.columns.tolist() == ["0.7", "1.2"]
+    assert shown.loc["as measured: fifo"].tolist() == ["30.0", "60.0"]
