@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from astraea.plots import charts
+from astraea.studies.gavel import pictures
 from astraea.studies.gavel.pictures import Factor, mark_factors
 
 
@@ -18,3 +19,21 @@ def test_arrow_begins_where_the_distance_is_largest() -> None:
     arrow, text = ax.texts
     assert (arrow.xyann, arrow.xy) == ((2.0, 40.0), (2.0, pytest.approx(10.0)))  # type: ignore[attr-defined]
     assert text.get_text() == "LAS het.: paper 4×, here 2×"
+
+
+def test_published_costs_are_relative_to_the_dearest() -> None:
+    policies = ["max-throughput", "min-cost"]
+    bills = pd.DataFrame({"policy": policies, "seed": 0, "cost": [140.0, 90.0], "missed": [0.0, 0.5]})
+    cost, missed = pictures.costs(bills, {"min-cost": 1.4}, {"min-cost": 0.35}).axes
+    for ax, value in ((cost, 100.0), (missed, 0.35)):
+        marks = [line for line in ax.get_lines() if line.get_marker() == "D"]
+        assert [y for line in marks for y in line.get_ydata()] == pytest.approx([value] * 2)
+
+
+def test_open_marks_of_solve_times_are_named() -> None:
+    rows = [("las-het", n, v, s) for n, s in ((16, 0.1), (32, 0.2)) for v in ("a class", "a job")]
+    fig = pictures.solve_times(pd.DataFrame(rows, columns=["policy", "jobs", "variables", "seconds"]), 600.0)
+    (legend,) = fig.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "LAS het.", "full: a variable for each class of like jobs", "open: one for each job, as in the paper"
+    ]  # fmt: skip

@@ -230,3 +230,39 @@ def test_every_policy_has_a_look() -> None:
         assert sum(to_rgb(agnostic.color)) > sum(to_rgb(aware.color))  # pale
         shared = LOOKS.get(f"{family}-het-ss")
         assert shared is None or (shared.line != "-" and sum(to_rgb(shared.color)) < sum(to_rgb(aware.color)))
+
+
+def test_the_program_by_hand_and_its_table() -> None:
+    problem = policies.three_jobs()
+    gains = policies.three_jobs_table(problem)
+    level = policies.least_share_by_hand(problem)
+    assert level == pytest.approx(12 / 11)
+    assert gains["gain [%]"].tolist() == pytest.approx([100 * (level - 1)] * 3)
+    assert gains["steps/s with 1/n"].tolist() == pytest.approx([5 / 3, 4 / 3, 1])
+
+
+def test_rounds_against_the_shortest() -> None:
+    table = pd.DataFrame({"round_length": [360.0, 720.0], "jobs_per_hour": 1.0, "average_jct": [100.0, 105.0]})
+    named = tables.against_short_rounds(table)
+    assert named["round"].tolist() == ["6 min", "12 min"] and named["change"].tolist() == pytest.approx([0, 5])
+
+
+def test_what_placement_costs() -> None:
+    table = pd.DataFrame({"server_gpus": [1, 4], "jobs_per_hour": 1.0, "average_jct": [100.0, 110.0]})
+    assert tables.lost_by_spreading(table)[4].tolist() == pytest.approx([10])
+    told = pd.DataFrame({"told": list(runs.TOLD), "jobs_per_hour": 1.0, "average_jct": [7200.0, 3600.0, 1800.0]})
+    shown = tables.told_of_placement(told).loc[1.0]
+    assert shown["aware"] == 0.5 and shown["aware over blind"] == 0.25 and shown["aware over strict"] == 0.5
+
+
+def test_two_jobs_on_one_gpu() -> None:
+    pairs = {"job": ["a", "a", "b", "b"], "beside": ["a", "b", "a", "b"]}
+    table = pd.DataFrame(pairs | {"normalized": [0.5, 0.75, 0.5, 0.25]})
+    assert tables.worth_sharing(table).tolist() == [1, 1.25, 1.25, 0.5]
+
+
+def test_runs_beside_ltgf_are_those_of_figure_9() -> None:
+    size, throughputs = runs.GAVEL_SCALES["small"], runs.throughputs_of()
+    whole, part = runs.load_grid("gavel09", size, throughputs), runs.ltgf_grid(size, throughputs)
+    assert {run.key for run in part.runs} < {run.key for run in whole.runs}
+    assert set(part.index["policy"]) == set(runs.BESIDE_LTGF) and len(part.runs) == len(part.index)
