@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Any, Final
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -169,6 +171,14 @@ def one_choice(made: Choice) -> Figure:
     axes[1].set_xticks(tenants[::2])
     charts.title(axes[1], f"variance {np.var(made.alpha):.3g}" if np.isfinite(made.alpha).all() else "no revenue")
     return fig
+
+
+def one_choice_png(made: Choice) -> bytes:
+    """`one_choice` as a PNG, for a slider that shows it again with each move; the figure is closed."""
+    fig, file = one_choice(made), BytesIO()
+    fig.savefig(file, format="png", dpi=90)
+    plt.close(fig)
+    return file.getvalue()
 
 
 def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) -> Figure:
