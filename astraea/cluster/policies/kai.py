@@ -1,12 +1,13 @@
 """KAI, NVIDIA's scheduler for Kubernetes, with time-aware fairness: quota, over-quota by weight and usage, reclaim.
 
-Each queue (tenant) has a deserved quota and an over-quota weight. At every cycle the cluster is divided into fair shares:
+Each queue (tenant) has a deserved quota and an over-quota weight. At every cycle the cluster is divided into fair
+shares:
 
     F_i = min(deserved_i, requested_i) + C P_i / sum(P),    P_i = max(W_i + k (W_i - U_i), 0)
 
 C is what is left when all have their deserved part, W_i the weight of queue i among those that want more, and U_i its
-usage, decayed with a half-life, over what the cluster could have given in the same time; what a queue does not want goes
-round again. Then queues get GPUs in order of allocation over fair share, the lowest first, their jobs first in, first
+usage, decayed with a half-life, over what the cluster could have given in the same time; what a queue does not want
+goes round again. Then queues get GPUs in order of allocation over fair share, the lowest first, their jobs first in, first
 out; what does not fit is passed over. At last a queue whose next job fits into its fair share, but not onto the free
 GPUs, reclaims: running jobs of queues above their fair share are evicted, the youngest first, if it has no larger part
 of its fair share afterwards than they; and a queue below its deserved quota does from those above theirs.
