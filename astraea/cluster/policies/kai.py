@@ -7,10 +7,10 @@ shares:
 
 C is what is left when all have their deserved part, W_i the weight of queue i among those that want more, and U_i its
 usage, decayed with a half-life, over what the cluster could have given in the same time; what a queue does not want
-goes round again. Then queues get GPUs in order of allocation over fair share, the lowest first, their jobs first in, first
-out; what does not fit is passed over. At last a queue whose next job fits into its fair share, but not onto the free
-GPUs, reclaims: running jobs of queues above their fair share are evicted, the youngest first, if it has no larger part
-of its fair share afterwards than they; and a queue below its deserved quota does from those above theirs.
+goes round again. Then queues get GPUs in order of allocation over fair share, the lowest first, their jobs first in,
+first out; what does not fit is passed over. At last a queue whose next job fits into its fair share, but not onto the
+free GPUs, reclaims: running jobs of queues above their fair share are evicted, the youngest first, if it has no larger
+part of its fair share afterwards than they; and a queue below its deserved quota does from those above theirs.
 
 Sources: the project's documentation, docs/fairness, docs/timeaware, and
 docs/developer/designs/time-aware-fairness (github.com/NVIDIA/KAI-Scheduler, 2026), which says what is above.
