@@ -1,0 +1,274 @@
+"""Why a job waited, from the starts and ends of all others.
+
+Every moment of a wait has one cause, the first of these that is true:
+
+- `QUOTA`: enough GPUs are free, but with the job its tenant would have more than its quota, in a log in which no tenant
+  ever had more than that: the quotas are walls.
+- `ORDER`: the gang surely has room (so many GPUs are free that some nodes must have it), but does not start: they are
+  kept for a job ahead of it.
+- `GANG`: enough GPUs are free, but not so many that the gang must have room: they lie on nodes that it cannot have
+  together, or are kept for another job; a log does not tell which.
+- `SHARE`, `BACKFILL`: enough GPUs would be free if nobody who came later had been started. Where most of what they hold
+  belongs to other tenants that had used less for their share by then, fair share passed the job over; otherwise the
+  order of the queue, or backfill, did.
+- `QUEUE`: those that came before hold too much.
+
+The cause of a wait is the one that lasted longest. What is not in a log is not known: dependencies, reservations, broken
+nodes, and priorities that people were given.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.state import quotas, whole
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.plots.style import duration_text
+from astraea.traces.trace import Trace
+
+
+class Cause(StrEnum):
+    """What a job waited for."""
+
+    QUOTA = "own quota"
+    ORDER = "kept back for a job ahead"
+    GANG = "no room for the gang"
+    SHARE = "its tenant had used more"
+    BACKFILL = "passed over by later jobs"
+    QUEUE = "behind others in the queue"
+
+
+NAMED: Final = 3
+"""Jobs or tenants that a sentence names."""
+
+
+class Waits(NamedTuple):
+    """Who waited, of the jobs that ran and of those that wait still.
+
+    Attributes
+    ----------
+    job_id : array of str, shape (w,)
+    tenant : int array, shape (w,)
+        Index into the trace's tenants.
+    demand : int array, shape (w,)
+        [GPU]
+    since, until : float array, shape (w,)
+        Submission, and first start, or the end of the log [s].
+    later : int array, shape (w,)
+        Index in the trace of the first job that came later.
+    still : bool array, shape (w,)
+        Whether it waits still.
+    """
+
+    job_id: np.ndarray
+    tenant: IntArray
+    demand: IntArray
+    since: FloatArray
+    until: FloatArray
+    later: IntArray
+    still: BoolArray
+
+    def take(self, rows: IntArray) -> Waits:
+        """Keep these."""
+        return Waits(*(column[rows] for column in self))
+
+
+def waits(trace: Trace, runs: pd.DataFrame) -> Waits:
+    """Every wait for a first start; `runs` as `observed.recorded_runs` gives them."""
+    first = np.full(len(trace), np.inf)
+    np.minimum.at(first, runs["job"].to_numpy(), runs["start"].to_numpy())
+    aside = trace.excluded_jobs
+    rest = aside[aside["reason"] == "waits still"] if "submit_time" in aside else aside.iloc[:0].assign(
+        tenant="", demand=0, submit_time=0.0
+    )  # fmt: skip
+    rest = rest[rest["tenant"].isin(trace.tenants) & (rest["demand"] > 0)]
+    since = rest["submit_time"].to_numpy(dtype=float)
+    end = max(float(runs["end"].max()), float(since.max(initial=0.0)))
+    return Waits(
+        np.concatenate([trace.job_id, rest["job_id"].to_numpy(dtype=object)]),
+        np.concatenate([trace.tenant, pd.Index(trace.tenants).get_indexer(pd.Index(rest["tenant"]))]),
+        np.concatenate([trace.demand, rest["demand"].to_numpy(dtype=np.int64)]),
+        np.concatenate([trace.submit_time, since]),
+        np.concatenate([first, np.full(len(rest), end)]),
+        np.concatenate([np.arange(1, len(trace) + 1), np.searchsorted(trace.submit_time, since, side="right")]),
+        np.arange(len(trace) + len(rest)) >= len(trace),
+    )
+
+
+class _Log:
+    """The recorded runs, as steps: who holds how much, and how much each tenant has used."""
+
+    def __init__(self, trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> None:
+        job = np.concatenate([runs["job"], runs["job"]])
+        time = np.concatenate([runs["start"], runs["end"]])
+        change = np.concatenate([np.ones(len(runs), np.int64), -np.ones(len(runs), np.int64)])
+        order = np.lexsort((change, time))
+        self.trace, self.cluster, self.job, self.time = trace, cluster, job[order], time[order]
+        self.gpus = change[order] * trace.demand[self.job]
+        self.free = cluster.gpus - np.cumsum(self.gpus)
+        self.quota = whole(quotas(trace, cluster.gpus))
+        of = [np.flatnonzero(trace.tenant[self.job] == t) for t in range(len(trace.tenants))]
+        self.times_of = [np.concatenate([[0.0], self.time[rows]]) for rows in of]
+        self.held_of = [np.concatenate([[0], np.cumsum(self.gpus[rows])]) for rows in of]
+        self.used_of = [
+            np.concatenate([[0.0], np.cumsum(np.diff(times) * held[:-1])])
+            for times, held in zip(self.times_of, self.held_of, strict=True)
+        ]
+        self.has_walls = all(held.max() <= quota for held, quota in zip(self.held_of, self.quota, strict=True))
+
+    def held(self, t: int, times: FloatArray) -> IntArray:
+        """GPUs that tenant `t` holds from some times on [GPU]."""
+        return self.held_of[t][np.searchsorted(self.times_of[t], times, side="right") - 1]
+
+    def has_room(self, demand: int, free: IntArray) -> BoolArray:
+        """Whether a gang must have room, however the free GPUs lie: on one node, or on as many whole ones as it needs."""
+        nodes, size = self.cluster.nodes, self.cluster.gpus_per_node
+        whole_ones = nodes - (self.cluster.gpus - free) >= -(-demand // size)
+        return whole_ones | ((free > nodes * (demand - 1)) & (demand <= size))
+
+    def usage(self, t: int, time: float) -> float:
+        """GPU-time that tenant `t` had used by then, for its weight [GPU-s]."""
+        k = int(np.searchsorted(self.times_of[t], time, side="right")) - 1
+        used = self.used_of[t][k] + self.held_of[t][k] * (time - self.times_of[t][k])
+        return float(used / self.trace.tenant_weight[t])
+
+
+def causes(trace: Trace, runs: pd.DataFrame, cluster: Cluster, who: Waits) -> pd.DataFrame:
+    """Find out why some jobs waited.
+
+    Parameters
+    ----------
+    trace, runs, cluster
+        As of `observed.observed`; `runs` are its `recorded_runs`.
+    who : Waits
+        The jobs in question; who did not wait is left out.
+
+    Returns
+    -------
+    DataFrame
+        job_id, tenant, demand [GPU], since, until, wait [s], still, cause, a column with the seconds of each cause, and
+        the sentence `why`.
+    """
+    log = _Log(trace, runs, cluster)
+    rows = [_explained(log, Waits(*(column[k] for column in who))) for k in np.flatnonzero(who.until > who.since)]
+    names = ["job_id", "tenant", "demand", "since", "until", "wait", "still", "cause", *Cause, "why"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _explained(log: _Log, w: Waits) -> dict[str, object]:
+    """One wait."""
+    trace, t = log.trace, int(w.tenant)
+    lo, hi = (int(np.searchsorted(log.time, at, side="right")) for at in (w.since, w.until))
+    hi = max(int(np.searchsorted(log.time, w.until, side="left")), lo)
+    times = np.concatenate([[w.since], log.time[lo:hi], [w.until]])
+    lasts = np.diff(times)
+    free = np.concatenate([[log.free[lo - 1] if lo else log.free[0] + log.gpus[0]], log.free[lo:hi]])
+    later = log.job[lo:hi] >= w.later
+    passed = np.concatenate([[0], np.cumsum(np.where(later, log.gpus[lo:hi], 0))])
+    owners = trace.tenant[log.job[lo:hi]]
+    poorer = _poorer(log, w, lo, hi, later, owners)
+    fairly = np.concatenate([[0], np.cumsum(np.where(poorer, log.gpus[lo:hi], 0))])
+    room = free >= w.demand
+    sure = log.has_room(int(w.demand), free)
+    walled = room & log.has_walls & (log.held(t, times[:-1]) + w.demand > log.quota[t])
+    overtaken = ~room & (free + passed >= w.demand)
+    masks = {
+        Cause.QUOTA: walled,
+        Cause.ORDER: room & ~walled & sure,
+        Cause.GANG: room & ~walled & ~sure,
+        Cause.SHARE: overtaken & (2 * fairly > passed),
+        Cause.BACKFILL: overtaken & (2 * fairly <= passed),
+        Cause.QUEUE: ~room & ~overtaken,
+    }
+    seconds = {cause: float(lasts[mask].sum()) for cause, mask in masks.items()}
+    cause = max(seconds, key=lambda c: seconds[c])
+    started = lo + np.flatnonzero(later & (log.gpus[lo:hi] > 0))
+    text = _sentence(log, w, cause, seconds[cause], free[masks[cause]], lasts[masks[cause]], started)
+    return {
+        "job_id": w.job_id, "tenant": trace.tenants[t], "demand": int(w.demand), "since": float(w.since),
+        "until": float(w.until), "wait": float(w.until - w.since), "still": bool(w.still), "cause": str(cause),
+        **seconds, "why": text,
+    }  # fmt: skip
+
+
+def _poorer(log: _Log, w: Waits, lo: int, hi: int, later: BoolArray, owners: IntArray) -> BoolArray:
+    """Which events of later jobs are of another tenant that had used less for its weight when its job started."""
+    out = np.zeros(hi - lo, dtype=bool)
+    known: dict[int, bool] = {}
+    for k in np.flatnonzero(later):
+        j = int(log.job[lo + k])
+        if j not in known:
+            other, at = int(owners[k]), float(log.time[lo + k])
+            known[j] = other != w.tenant and log.usage(other, at) < log.usage(int(w.tenant), at)
+        out[k] = known[j]
+    return out
+
+
+def _sentence(
+    log: _Log, w: Waits, cause: Cause, seconds: float, free: IntArray, lasts: FloatArray, started: IntArray
+) -> str:
+    """What held a job up, with names and numbers."""
+    trace = log.trace
+    wait = duration_text(float(w.until - w.since))
+    head = f"{w.job_id} of {trace.tenants[int(w.tenant)]} ({_gpus(int(w.demand))}) {'waits since' if w.still else 'waited'} {wait}"
+    long = duration_text(seconds)
+    if cause is Cause.QUOTA:
+        return f"{head}: for {long} its tenant was at its quota of {log.quota[int(w.tenant)]} GPUs"
+    if cause is Cause.ORDER:
+        mean = float(np.average(free, weights=lasts))
+        return f"{head}: for {long} it had room ({mean:.0f} GPUs were free on average) and was kept back, {_ahead(log, w)}"
+    if cause is Cause.GANG:
+        mean = float(np.average(free, weights=lasts))
+        return f"{head}: for {long} {mean:.0f} GPUs were free on average, but not so that its gang had room"
+    if cause is Cause.QUEUE:
+        return f"{head}: for {long} the GPUs were held by jobs that came before, {_holders(log, w)}"
+    names = _largest(log, started)
+    if cause is Cause.BACKFILL:
+        return f"{head}: for {long} it would have had room but for {len(started)} jobs that came later, {names}"
+    others = sorted({int(trace.tenant[j]) for j in log.job[started]} - {int(w.tenant)})
+    usage = {t: log.usage(t, float(w.until)) for t in (int(w.tenant), *others)}
+    low = min(others, key=lambda t: usage[t])
+    times = f"{usage[int(w.tenant)] / usage[low]:.1f} times what" if usage[low] > 0 else "more than"
+    return (
+        f"{head}: for {long} jobs that came later had its GPUs, {names}; for its share {trace.tenants[int(w.tenant)]} "
+        f"had used {times} {trace.tenants[low]} had"
+    )
+
+
+def _gpus(number: int) -> str:
+    return f"{number} GPU{'s' if number != 1 else ''}"
+
+
+def _holders(log: _Log, w: Waits) -> str:
+    """Who held most when the job came, and how many were ahead of it."""
+    trace = log.trace
+    held = np.array([int(log.held(t, np.array([w.since]))[0]) for t in range(len(trace.tenants))])
+    order = [t for t in np.argsort(-held, kind="stable") if held[t] > 0][:NAMED]
+    names = ", ".join(f"{held[t]} by {trace.tenants[t]}" for t in order) or "none when it came"
+    started = log.job[(log.gpus > 0) & (log.time > w.since) & (log.time < w.until)]
+    ahead = np.unique(started[started < w.later - 1])
+    return f"{names}; {len(ahead)} jobs with {int(trace.demand[ahead].sum())} GPUs were ahead of it in the queue"
+
+
+def _ahead(log: _Log, w: Waits) -> str:
+    """The largest of those that waited when the job came and started before it."""
+    started = log.job[(log.gpus > 0) & (log.time > w.since) & (log.time <= w.until)]
+    ahead = np.unique(started[started < w.later - 1])
+    if len(ahead) == 0:
+        return "behind no job of the log that ran"
+    j = int(ahead[np.argmax(log.trace.demand[ahead])])
+    name = f"{log.trace.job_id[j]} of {log.trace.tenants[log.trace.tenant[j]]} ({log.trace.demand[j]} GPUs)"
+    return f"behind {len(ahead)} jobs that had come before, the largest {name}"
+
+
+def _largest(log: _Log, started: IntArray) -> str:
+    """The largest of some jobs by GPUs."""
+    jobs = log.job[started]
+    order = jobs[np.argsort(-log.trace.demand[jobs], kind="stable")][:NAMED]
+    names = [f"{log.trace.job_id[j]} of {log.trace.tenants[log.trace.tenant[j]]}" for j in order]
+    return f"such as {', '.join(names)}"

@@ -1,0 +1,177 @@
+"""What was, and what would have been: one log under several schedulers, measured alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray
+from astraea.core.metrics import DAY, HOUR, average_jct, sharing_loss
+from astraea.core.result import Result
+
+WEEK: Final = 7 * DAY
+SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Lower ends of the classes of gangs [GPU]."""
+
+AS_IT_WAS: Final = "as it was"
+FEW: Final = 30
+"""Jobs below which a mean says little."""
+
+_RESAMPLED: Final = 1000
+
+
+def wait(result: Result) -> pd.Series:
+    """Time until the first start of each job [s]."""
+    return result.jobs["first_start_time"] - result.jobs["submit_time"]
+
+
+def size_of(demand: pd.Series) -> pd.Series:
+    """Class of each gang: 1, 2-3, 4-7, ... GPUs."""
+    k = np.searchsorted(SIZES, demand, side="right") - 1
+    ends = [*(f"{a}" if a == b - 1 else f"{a}-{b - 1}" for a, b in zip(SIZES, SIZES[1:], strict=False)), f"{SIZES[-1]}+"]
+    return pd.Series(pd.Categorical.from_codes(k, ends, ordered=True), index=demand.index)
+
+
+def overview(results: Mapping[str, Result]) -> pd.DataFrame:
+    """One row per scheduler: waits and JCT [h], sharing loss and use [%]."""
+    rows = {}
+    for name, result in results.items():
+        waits = wait(result) / HOUR
+        until = float(result.jobs["submit_time"].max())
+        rows[name] = {
+            "jobs": len(result.jobs),
+            "average wait [h]": waits.mean(),
+            "median wait [h]": waits.median(),
+            "longest wait [h]": waits.max(),
+            "average JCT [h]": average_jct(result) / HOUR,
+            "jobs with sharing loss [%]": 100 * sharing_loss(result),
+            "use until the last submission [%]": 100 * use(result, until),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("scheduler").reset_index()
+
+
+def use(result: Result, until: float) -> float:
+    """Part of the cluster's GPU-time that was held from second 0 until a time, in [0, 1]; NaN for no time."""
+    if until <= 0:
+        return float("nan")
+    assert result.grants is not None
+    grants = result.grants
+    held = (grants["end"].clip(upper=until) - grants["start"].clip(upper=until)) * grants["demand"]
+    return float(held.sum() / (result.gpus * until))
+
+
+def waits_by(results: Mapping[str, Result], by: str) -> pd.DataFrame:
+    """Average wait [h] of each class of jobs under each scheduler, with 95 % intervals.
+
+    Parameters
+    ----------
+    results : mapping of str to Result
+    by : {"tenant", "size"}
+
+    Returns
+    -------
+    DataFrame, columns `by`, scheduler, jobs, mean, low, high [h]
+        Intervals are bootstrap percentiles over jobs, drawn from a fixed seed. Waits of neighbours hang together, so the
+        truth is wider.
+    """
+    rows = []
+    for name, result in results.items():
+        classes = result.jobs["tenant"] if by == "tenant" else size_of(result.jobs["demand"])
+        for label, part in (wait(result) / HOUR).groupby(classes, observed=True, sort=True):
+            mean, low, high = _interval(part.to_numpy(dtype=float))
+            rows.append((str(label), name, len(part), mean, low, high))
+    return pd.DataFrame(rows, columns=[by, "scheduler", "jobs", "mean", "low", "high"])
+
+
+def _interval(values: np.ndarray) -> tuple[float, float, float]:
+    """Mean and 95 % bootstrap interval, from the multinomial counts of what is drawn."""
+    mean, n = float(values.mean()), len(values)
+    if n == 1:
+        return mean, float("nan"), float("nan")
+    if n > 2000:  # the central limit is as good, and quicker
+        half = 1.96 * float(values.std(ddof=1)) / np.sqrt(n)
+        return mean, mean - half, mean + half
+    drawn = np.random.default_rng(0).integers(0, n, (_RESAMPLED, n))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
+    return mean, float(low), float(high)
+
+
+def periods(end: float) -> tuple[FloatArray, str]:
+    """Where the periods of a log begin and end [s], and what one is called: weeks, or what a shorter log has two of."""
+    for length, name in ((WEEK, "week"), (DAY, "day"), (HOUR, "hour"), (60.0, "minute")):
+        if end >= 2 * length:
+            break
+    return np.append(np.arange(0.0, end, length), end), name
+
+
+def owed(
+    result: Result, quota: Mapping[str, float], bounds: FloatArray, waiting: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Who got what they were owed, exactly, in each period and in all ([Ye2022] Eqs. 8 to 12).
+
+    Parameters
+    ----------
+    result : Result
+        With its grants.
+    quota : mapping of str to float
+        Of each tenant [GPU].
+    bounds : array of float
+        Where periods begin and end [s].
+    waiting : DataFrame, columns tenant, demand [GPU], submit_time [s], optional
+        Jobs that wait still: they are owed their part, and have got nothing.
+
+    Returns
+    -------
+    DataFrame, columns period (1, 2, ...; 0 is the whole time), tenant, got, owed [GPU-h], rho
+        Owed is the integral of what the tenant's active jobs asked for, at most its quota; rho is NaN where it is
+        owed nothing.
+    """
+    assert result.grants is not None
+    jobs = result.jobs[["tenant", "demand", "submit_time", "end_time"]]
+    if waiting is not None and len(waiting):
+        jobs = pd.concat([jobs, waiting[["tenant", "demand", "submit_time"]].assign(end_time=bounds[-1])])
+    grants = result.grants.assign(tenant=result.grants["job_id"].map(result.jobs.set_index("job_id")["tenant"]))
+    rows = []
+    for tenant, gpus in quota.items():
+        mine, given = jobs[jobs["tenant"] == tenant], grants[grants["tenant"] == tenant]
+        due = _integral(mine["submit_time"], mine["end_time"], mine["demand"], bounds, most=gpus) / HOUR
+        got = _integral(given["start"], given["end"], given["demand"], bounds) / HOUR
+        rows += [(k, tenant, got[k] - got[k - 1], due[k] - due[k - 1]) for k in range(1, len(bounds))]
+        rows.append((0, tenant, got[-1], due[-1]))
+    table = pd.DataFrame(rows, columns=["period", "tenant", "got", "owed"]).sort_values("period", kind="stable")
+    table["rho"] = table["got"] / table["owed"].where(table["owed"] > 1e-12)
+    return table.reset_index(drop=True)
+
+
+def _integral(start: pd.Series, end: pd.Series, height: pd.Series, at: FloatArray, most: float = np.inf) -> FloatArray:
+    """Integral from 0 of min(most, what is open at each moment), read at some times."""
+    time = np.concatenate([[0.0], start, end])
+    change = np.concatenate([[0], height, -height])
+    order = np.argsort(time, kind="stable")
+    time, level = time[order], np.minimum(np.cumsum(change[order]), most)
+    total = np.concatenate([[0.0], np.cumsum(np.diff(time) * level[:-1])])
+    return np.interp(at, time, total)
+
+
+def over_time(result: Result, waiting: pd.DataFrame | None = None) -> pd.DataFrame:
+    """GPUs that were held, and that jobs waited for, at each change; at most some thousand points.
+
+    Returns
+    -------
+    DataFrame, columns time [s], held, wanted [GPU]
+        Means over equal steps.
+    """
+    assert result.grants is not None
+    grants, jobs = result.grants, result.jobs
+    since, until, demand = jobs["submit_time"], jobs["first_start_time"], jobs["demand"]
+    end = float(jobs["end_time"].max())
+    at = np.linspace(0.0, end, 1001)
+    held = np.diff(_integral(grants["start"], grants["end"], grants["demand"], at)) / np.diff(at)
+    wanted = np.diff(_integral(since, until, demand, at)) / np.diff(at)
+    if waiting is not None and len(waiting):
+        ends = pd.Series(np.full(len(waiting), end), dtype=float)
+        wanted += np.diff(_integral(waiting["submit_time"], ends, waiting["demand"], at)) / np.diff(at)
+    return pd.DataFrame({"time": at[:-1], "held": held, "wanted": wanted})
