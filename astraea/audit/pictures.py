@@ -1,0 +1,90 @@
+"""The pictures of an audit, as SVG for a page."""
+
+from __future__ import annotations
+
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from astraea.plots import charts
+from astraea.plots.lean import lean_svg
+from astraea.plots.style import style
+
+
+def as_svg(fig: Figure) -> str:
+    """The picture as text for a page; the figure is closed."""
+    buffer = io.BytesIO()
+    with style():
+        fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(fig)
+    text = lean_svg(buffer.getvalue()).decode()
+    return text[text.index("<svg") :]
+
+
+def _time(seconds: np.ndarray) -> tuple[np.ndarray, str]:
+    """Times in the unit that suits their end."""
+    end = float(np.max(seconds, initial=0.0))
+    for length, name in ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if end >= 2 * length:
+            return seconds / length, name
+    return seconds, "seconds"
+
+
+def load(table: pd.DataFrame, gpus: int) -> Figure:
+    """GPUs held, and waited for, over time; `table` is that of `scenarios.over_time`."""
+    fig, axes = charts.panels(rows=2, width=7.0, height=1.5)
+    at, unit = _time(table["time"].to_numpy())
+    axes[0].fill_between(at, table["held"], step="post", color="#0072B2", linewidth=0)
+    axes[0].set_ylim(0, 1.05 * gpus)
+    charts.named_line(axes[0], gpus, "the cluster", vertical=False)
+    axes[0].set_ylabel("GPUs held")
+    axes[1].fill_between(at, table["wanted"], step="post", color="#D55E00", linewidth=0)
+    axes[1].set_ylim(bottom=0)
+    axes[1].set_ylabel("GPUs waited for")
+    axes[1].set_xlabel(f"Time since the first submission [{unit}]")
+    for ax in axes:
+        ax.set_xlim(0, at[-1])
+    return fig
+
+
+def fairness(table: pd.DataFrame, period: str) -> Figure:
+    """Each tenant's GPU-time over what it was owed, period by period; `table` is that of `scenarios.owed`."""
+    parts = table[table["period"] > 0]
+    tenants = sorted(parts["tenant"].unique())
+    wide = parts.pivot(index="tenant", columns="period", values="rho").reindex(tenants)
+    fig, ax = charts.panels(width=7.0, height=max(1.2, 0.28 * len(tenants) + 0.8))
+    shown = ax.imshow(np.log2(wide.clip(0.25, 4.0)), cmap="RdBu", vmin=-2, vmax=2, aspect="auto")
+    bar = fig.colorbar(shown, ax=ax, ticks=[-2, -1, 0, 1, 2], pad=0.01)
+    bar.ax.set_yticklabels(["1/4", "1/2", "1", "2", "4"])
+    bar.set_label("Got over owed", fontsize=8)
+    ax.set_yticks(range(len(tenants)), tenants, fontsize=8)
+    every = max(1, len(wide.columns) // 12)
+    ax.set_xticks(range(0, len(wide.columns), every), wide.columns[::every])
+    ax.set_xlabel(period.capitalize())
+    ax.grid(False)
+    return fig
+
+
+def waits(table: pd.DataFrame, by: str) -> Figure:
+    """Average wait of each class under each scheduler; `table` is that of `scenarios.waits_by`."""
+    classes, names = list(dict.fromkeys(table[by])), list(dict.fromkeys(table["scheduler"]))
+    fig, ax = charts.panels(width=7.0, height=max(1.6, 0.16 * len(classes) * len(names) + 0.8))
+    for k, name in enumerate(names):
+        part = table[table["scheduler"] == name].set_index(by).reindex(classes)
+        y = np.arange(len(classes)) + (k - (len(names) - 1) / 2) * 0.8 / len(names)
+        here = charts.look(name, k)
+        color = "#222222" if k == 0 else here.color
+        ax.hlines(y, part["low"], part["high"], color=color, linewidth=1)
+        ax.plot(part["mean"], y, "o", color=color, markersize=4, label="as it was" if k == 0 else here.label)
+    for line in range(1, len(classes)):
+        ax.axhline(line - 0.5, color="#dddddd", linewidth=0.6)
+    ax.set_yticks(range(len(classes)), classes)
+    ax.set_ylim(len(classes) - 0.5, -0.5)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("Average wait [h]")
+    ax.set_ylabel("Tenant" if by == "tenant" else "GPUs of the gang")
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    return fig
