@@ -54,11 +54,11 @@ class Audit(NamedTuple):
         The one of them that is the cluster's own scheduler.
     calibration : Calibration
         How far its replay is from the log.
-    own_jobs : int
+    left_out : int
         Jobs of the log that schedulers with quotas could never run, and which are in no comparison.
     period : str
         What a period of `owed` is called.
-    owed, waits, causes, overview, by_tenant, by_size, over_time, lease_terms : DataFrame
+    owed, causes, overview, by_tenant, by_size, over_time, lease_terms : DataFrame
         As of `scenarios`, `causes.causes` (the longest waits), and `lease_term.recommended_term`.
     lease_term : str
         Which lease term suits the cluster, in a sentence.

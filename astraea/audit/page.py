@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +113,13 @@ def change(found: Audit) -> str:
             "First mend the replay: it is so far from the log that no scheduler should be chosen by it; give the "
             "parameters that the cluster's scheduler has."
         )
-    best = str(others["jobs with sharing loss [%]"].idxmin())
-    gain = float(replay["jobs with sharing loss [%]"] - others.loc[best, "jobs with sharing loss [%]"])
-    wait = float(others.loc[best, "average wait [h]"] - replay["average wait [h]"])
+    best = str(others["sharing_loss"].idxmin())
+    gain = 100 * float(replay["sharing_loss"] - others.loc[best, "sharing_loss"])
+    wait = float(others.loc[best, "average_wait"] - replay["average_wait"])
     if gain > 1:
         return (
-            f"First: let jobs be interrupted. {charts.look(best).label} would leave {gain:.0f} points fewer of the jobs "
-            f"with sharing loss than the cluster's own scheduler does, at {duration_text(abs(wait) * 3600)} "
+            f"First: let jobs be interrupted. {_label(best)} would leave {gain:.0f} points fewer of the jobs "
+            f"with sharing loss than the cluster's own scheduler does, at {duration_text(abs(wait))} "
             f"{'more' if wait > 0 else 'less'} waiting on average."
         )
     weight = found.causes.groupby("cause")["wait"].sum() if len(found.causes) else pd.Series(dtype=float)
@@ -142,7 +143,7 @@ def sections(found: Audit, shares: str) -> list[Part]:
         _section("Who got what they were owed", _text(shares), *_owed(found)),
         _section("Who waited, and why", *_why(found)),
         _section("What if", *_what_if(found)),
-        _section("Which lease term", _text(found.lease_term), _table(found.lease_terms)),
+        _section("Which lease term", _text(found.lease_term), _table(_readable(found.lease_terms))),
         _section("What to change first", _text(change(found))),
         _section("What this cannot know", _list(*LIMITS)),
     ]  # fmt: skip
@@ -207,9 +208,8 @@ def _why(found: Audit) -> list[Part]:
 
 
 def _what_if(found: Audit) -> list[Part]:
-    table = found.overview.copy()
     names = {found.replay: f"{found.replay}, replayed"}
-    table["scheduler"] = [names.get(n, n if n == AS_IT_WAS else charts.look(n).label) for n in table["scheduler"]]
+    table = found.overview.assign(scheduler=[names.get(n, _label(n)) for n in found.overview["scheduler"]])
     rounds = f"Rounds of {found.settings.interval:g} s, {found.settings.checkpoint_overhead:g} s for a checkpoint and " \
              f"{found.settings.restart_overhead:g} s for a restart."  # fmt: skip
     out = f" {found.left_out} jobs ask for more than the whole share of their tenant, which schedulers with quotas can " \
@@ -218,7 +218,7 @@ def _what_if(found: Audit) -> list[Part]:
     return [
         _text(found.calibration.sentence),
         _text(f"The same jobs under other schedulers. {rounds}{out}"),
-        _table(table),
+        _table(_readable(table)),
         *([_figure(pictures.waits(found.by_tenant, "tenant"), "Average wait of each tenant's jobs, 95 % intervals.")]
           if many else []),
         _figure(pictures.waits(found.by_size, "size"), "Average wait of small and large gangs, 95 % intervals."),
@@ -244,6 +244,22 @@ def _figure(fig: Any, text: str) -> Part:
 def _table(table: pd.DataFrame) -> Part:
     rows = [[_cell(value) for value in row] for row in table.itertuples(index=False)]
     return {"kind": "table", "columns": list(table.columns), "rows": rows}
+
+
+def _label(scheduler: str) -> str:
+    """A scheduler's name without mathematics."""
+    return re.sub(r"\$_\{\\mathrm\{(\w+)\}\}\$", r" \1", charts.look(scheduler).label)
+
+
+def _readable(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns as people call them, with units: times of all columns in one, shares in percent."""
+    shares = [c for c in table if c in ("sharing_loss", "utilization", "overhead_share")]
+    times = [c for c in table if c.endswith(("_wait", "_jct"))]
+    length, unit = pictures.unit_of(float(table[times].max().max()))
+    shown = table.assign(**{c: 100 * table[c] for c in shares}, **{c: table[c] / length for c in times})
+    units = dict.fromkeys(shares, " [%]") | dict.fromkeys(times, f" [{unit}]") | {"lease_term": " [s]"}
+    words = {"average_jct": "average JCT", "utilization": "use until the last submission"}
+    return shown.rename(columns=lambda c: words.get(c, c.replace("_", " ")) + units.get(c, ""))
 
 
 def _cell(value: Any) -> str:

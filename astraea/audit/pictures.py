@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from astraea.plots import charts
 from astraea.plots.lean import lean_svg
-from astraea.plots.style import style
+from astraea.plots.style import SECONDS, style
 
 
 def as_svg(fig: Figure) -> str:
@@ -24,19 +24,16 @@ def as_svg(fig: Figure) -> str:
     return text[text.index("<svg") :]
 
 
-def _time(seconds: np.ndarray) -> tuple[np.ndarray, str]:
-    """Times in the unit that suits their end."""
-    end = float(np.max(seconds, initial=0.0))
-    for length, name in ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if end >= 2 * length:
-            return seconds / length, name
-    return seconds, "seconds"
+def unit_of(longest: float) -> tuple[float, str]:
+    """The largest unit of which some times have two: its length [s] and its sign."""
+    return next(((length, name) for name, length in reversed(SECONDS.items()) if longest >= 2 * length), (1.0, "s"))
 
 
 def load(table: pd.DataFrame, gpus: int) -> Figure:
     """GPUs held, and waited for, over time; `table` is that of `scenarios.over_time`."""
     fig, axes = charts.panels(rows=2, width=7.0, height=1.5)
-    at, unit = _time(table["time"].to_numpy())
+    length, unit = unit_of(float(table["time"].max()))
+    at = table["time"].to_numpy() / length
     axes[0].fill_between(at, table["held"], step="post", color="#0072B2", linewidth=0)
     axes[0].set_ylim(0, 1.05 * gpus)
     charts.named_line(axes[0], gpus, "the cluster", vertical=False)
@@ -71,20 +68,21 @@ def fairness(table: pd.DataFrame, period: str) -> Figure:
 def waits(table: pd.DataFrame, by: str) -> Figure:
     """Average wait of each class under each scheduler; `table` is that of `scenarios.waits_by`."""
     classes, names = list(dict.fromkeys(table[by])), list(dict.fromkeys(table["scheduler"]))
+    length, unit = unit_of(float(table["mean"].max()))
     fig, ax = charts.panels(width=7.0, height=max(1.6, 0.16 * len(classes) * len(names) + 0.8))
     for k, name in enumerate(names):
         part = table[table["scheduler"] == name].set_index(by).reindex(classes)
         y = np.arange(len(classes)) + (k - (len(names) - 1) / 2) * 0.8 / len(names)
         here = charts.look(name, k)
-        color = "#222222" if k == 0 else here.color
-        ax.hlines(y, part["low"], part["high"], color=color, linewidth=1)
-        ax.plot(part["mean"], y, "o", color=color, markersize=4, label="as it was" if k == 0 else here.label)
+        color = "#222222" if k == 0 else here.color  # as it was
+        ax.hlines(y, part["low"] / length, part["high"] / length, color=color, linewidth=1)
+        ax.plot(part["mean"] / length, y, "o", color=color, markersize=4, label=here.label)
     for line in range(1, len(classes)):
         ax.axhline(line - 0.5, color="#dddddd", linewidth=0.6)
     ax.set_yticks(range(len(classes)), classes)
     ax.set_ylim(len(classes) - 0.5, -0.5)
     ax.set_xlim(left=0)
-    ax.set_xlabel("Average wait [h]")
+    ax.set_xlabel(f"Average wait [{unit}]")
     ax.set_ylabel("Tenant" if by == "tenant" else "GPUs of the gang")
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     return fig

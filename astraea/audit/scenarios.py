@@ -36,21 +36,29 @@ def size_of(demand: pd.Series) -> pd.Series:
 
 
 def overview(results: Mapping[str, Result]) -> pd.DataFrame:
-    """One row per scheduler: waits and JCT [h], sharing loss and use [%]."""
-    rows = {}
+    """One row per scheduler.
+
+    Returns
+    -------
+    DataFrame, columns scheduler, jobs, average_wait, median_wait, longest_wait, average_jct [s], sharing_loss (part of the
+    jobs), utilization (until the last submission)
+    """
+    rows = []
     for name, result in results.items():
-        waits = wait(result) / HOUR
-        until = float(result.jobs["submit_time"].max())
-        rows[name] = {
-            "jobs": len(result.jobs),
-            "average wait [h]": waits.mean(),
-            "median wait [h]": waits.median(),
-            "longest wait [h]": waits.max(),
-            "average JCT [h]": average_jct(result) / HOUR,
-            "jobs with sharing loss [%]": 100 * sharing_loss(result),
-            "use until the last submission [%]": 100 * use(result, until),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("scheduler").reset_index()
+        waits, until = wait(result), float(result.jobs["submit_time"].max())
+        rows.append(
+            {
+                "scheduler": name,
+                "jobs": len(result.jobs),
+                "average_wait": waits.mean(),
+                "median_wait": waits.median(),
+                "longest_wait": waits.max(),
+                "average_jct": average_jct(result),
+                "sharing_loss": sharing_loss(result),
+                "utilization": use(result, until),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def use(result: Result, until: float) -> float:
@@ -64,7 +72,7 @@ def use(result: Result, until: float) -> float:
 
 
 def waits_by(results: Mapping[str, Result], by: str) -> pd.DataFrame:
-    """Average wait [h] of each class of jobs under each scheduler, with 95 % intervals.
+    """Average wait of each class of jobs under each scheduler, with 95 % intervals.
 
     Parameters
     ----------
@@ -73,14 +81,14 @@ def waits_by(results: Mapping[str, Result], by: str) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns `by`, scheduler, jobs, mean, low, high [h]
+    DataFrame, columns `by`, scheduler, jobs, mean, low, high [s]
         Intervals are bootstrap percentiles over jobs, drawn from a fixed seed. Waits of neighbours hang together, so the
         truth is wider.
     """
     rows = []
     for name, result in results.items():
         classes = result.jobs["tenant"] if by == "tenant" else size_of(result.jobs["demand"])
-        for label, part in (wait(result) / HOUR).groupby(classes, observed=True, sort=True):
+        for label, part in wait(result).groupby(classes, observed=True, sort=True):
             mean, low, high = _interval(part.to_numpy(dtype=float))
             rows.append((str(label), name, len(part), mean, low, high))
     return pd.DataFrame(rows, columns=[by, "scheduler", "jobs", "mean", "low", "high"])

@@ -1,4 +1,4 @@
-"""The commands of `astraea`: simulate, sweep, lease-term, describe, policies, data, figures, claims, reproduce."""
+"""The commands of `astraea`: simulate, sweep, lease-term, describe, audit, policies, data, figures, claims, reproduce."""
 
 from __future__ import annotations
 
@@ -99,6 +99,40 @@ def describe(**reading: Any) -> None:
     from astraea.traces.named import named_trace
 
     print(describe_text(named_trace(**reading)), end="")
+
+
+@app.command(cls=args.Command, short_help="who waited in a log, why, and what another scheduler would have done")
+@args.trace
+@click.option("--nodes", type=args.whole_number, required=True, metavar="N", help="machines")
+@click.option("--gpus-per-node", type=args.whole_number, default="8", metavar="N", help="[GPU], default 8")
+@click.option("--scheduler", default="slurm", metavar="NAME", help="that the cluster has (see: astraea policies)")
+@click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
+              help="of that scheduler; may be repeated")  # fmt: skip
+@click.option("--what-if", type=args.listed(str.strip), metavar="NAME,...",
+              help="other schedulers; {audit.audit:WHAT_IF} if not given")  # fmt: skip
+@click.option("--anonymize", is_flag=True, help="letters for tenants, numbers for users and jobs")
+@args.path("--out", "DIR", "write index.html, tables and audit.json there", required=True)
+def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
+          what_if: list[str] | None, anonymize: bool, out: Path, **reading: Any) -> None:  # fmt: skip
+    """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been."""
+    from astraea.audit.audit import WHAT_IF, anonymous, audit
+    from astraea.audit.page import short, write
+    from astraea.cluster.cluster import Cluster
+    from astraea.cluster.policies import get_policy
+    from astraea.traces.named import named_trace
+
+    own = get_policy(scheduler)(**{name: values[0] for name, values in param})
+    others = [get_policy(name).name for name in what_if or WHAT_IF]
+    with publishing(out) as folder:
+        trace = named_trace(**reading)
+        shares = "The shares are equal, as none were given (--weights)."
+        if reading["weights"] is not None:
+            shares = f"The shares are those of {'the file that was given' if anonymize else reading['weights'].name}."
+        found = audit(anonymous(trace) if anonymize else trace, Cluster(nodes, gpus_per_node), own, others)
+        write(found, shares, folder)
+    for line in short(found, shares):
+        print(f"- {line}")
+    print(f"\nthe whole: {out / 'index.html'}")
 
 
 @app.group(no_args_is_help=False, short_help="download real workloads")
