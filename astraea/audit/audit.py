@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import string
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,10 +20,12 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate, split_off_impossible
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.result import Result
-from astraea.studies.ye2022.lease_term import recommended_term
+from astraea.studies.ye2022.evaluation import MOST_LEASES
+from astraea.studies.ye2022.lease_term import FIGURES, recommended_term
 from astraea.traces.trace import Trace
 
 WHAT_IF: Final = ("astraea", "gandiva-fair", "tiresias-l")
@@ -34,11 +36,11 @@ STARVED: Final = 20
 
 PER_TENANT: Final = 10
 
-TERMS: Final = (300.0, 900.0, 1800.0, 3600.0)
-"""Lease terms that are tried [s]."""
+TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
+"""Lease terms that are tried [s], those below 900 s only if they give at most `MOST_LEASES` leases."""
 
-SHORT_JOBS: Final = 600.0
-"""Median running time below which rounds are a second long instead of ten [s]."""
+SHORT_JOBS: Final = 100.0
+"""Median running time below which rounds are a second apart instead of ten [s]."""
 
 
 class Audit(NamedTuple):
@@ -47,19 +49,25 @@ class Audit(NamedTuple):
     Attributes
     ----------
     trace, cluster
-        What was audited, anonymous if that was asked for.
-    results : dict of str to Result
-        As it was first, then each scheduler, all on the same jobs.
+        What was audited.
+    end : float
+        When the last job ended [s].
+    quota : dict of str to float
+        Share of each tenant [GPU].
+    jobs : dict of str to int
+        Jobs of each tenant that ran.
     replay : str
-        The one of them that is the cluster's own scheduler.
+        The cluster's own scheduler.
     calibration : Calibration
         How far its replay is from the log.
     left_out : int
         Jobs of the log that schedulers with quotas could never run, and which are in no comparison.
     period : str
         What a period of `owed` is called.
-    owed, causes, overview, by_tenant, by_size, over_time, lease_terms : DataFrame
-        As of `scenarios`, `causes.causes` (the longest waits), and `lease_term.recommended_term`.
+    owed, causes, overview, by_tenant, by_size, gains, over_time : DataFrame
+        As of `scenarios`, and `causes.causes` (the longest waits).
+    lease_terms : DataFrame
+        What `recommended_term` reads.
     lease_term : str
         Which lease term suits the cluster, in a sentence.
     settings : Settings
@@ -68,7 +76,9 @@ class Audit(NamedTuple):
 
     trace: Trace
     cluster: Cluster
-    results: dict[str, Result]
+    end: float
+    quota: dict[str, float]
+    jobs: dict[str, int]
     replay: str
     calibration: Calibration
     left_out: int
@@ -78,6 +88,7 @@ class Audit(NamedTuple):
     overview: pd.DataFrame
     by_tenant: pd.DataFrame
     by_size: pd.DataFrame
+    gains: pd.DataFrame
     over_time: pd.DataFrame
     lease_terms: pd.DataFrame
     lease_term: str
@@ -101,13 +112,13 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     Raises
     ------
     InputError
-        As of `observed.observed` and `simulate`.
+        As of `observed.observed` and `simulate`, or if a tenant whose jobs all wait has no share.
     """
-    was = observed(trace, cluster)
-    runs = recorded_runs(trace)
+    trace = with_those_who_wait(trace)
+    was, runs = observed(trace, cluster), recorded_runs(trace)
+    end = float(was.jobs["end_time"].max())
     settings = Settings(interval=1.0 if float(np.median(trace.duration)) < SHORT_JOBS else 10.0)
     quota = dict(zip(trace.tenants, quotas(trace, cluster.gpus).tolist(), strict=True))
-    bounds, period = scenarios.periods(float(was.jobs["end_time"].max()))
 
     who = causes.waits(trace, runs)
     waiting = pd.DataFrame(
@@ -117,29 +128,36 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
             "submit_time": who.since[who.still],
         }
     )
+    bounds, period = scenarios.periods(max(end, float(waiting["submit_time"].max())) if len(waiting) else end)
     found = causes.causes(trace, runs, cluster, who.take(_longest(who.until - who.since, who.tenant)))
     found = found.sort_values(["wait", "job_id"], ascending=[False, True], kind="stable", ignore_index=True)
 
-    replayed = simulate(trace, cluster, own, settings=settings, keep_log=True)
     common, aside = split_off_impossible(trace, cluster)
+    replayed = simulate(trace, cluster, own, settings=settings, keep_log=True)
     results = {AS_IT_WAS: _of(was, common), own.name: _of(replayed, common)}
-    for name in what_if:
-        results[name] = simulate(common, cluster, get_policy(name), settings=settings, keep_log=True)
-    terms = _lease_terms(common, cluster, settings)
-    _, sentence = recommended_term(terms)
+    rows = [scenarios.overview_row(name, result) for name, result in results.items()]
+    others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]
+    for policy in others:
+        result = simulate(common, cluster, policy, settings=settings, keep_log=True)
+        rows.append(scenarios.overview_row(policy.name, result))
+        results[policy.name] = dataclasses.replace(result, grants=None, placements=None)
+    terms, sentence = _lease_terms(common, cluster, settings)
     return Audit(
         trace=trace,
         cluster=cluster,
-        results=results,
+        end=end,
+        quota=quota,
+        jobs={str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
         replay=own.name,
         calibration=calibration(was, replayed),
         left_out=len(aside),
         period=period,
         owed=scenarios.owed(was, quota, bounds, waiting),
         causes=found,
-        overview=scenarios.overview(results),
+        overview=pd.DataFrame(rows),
         by_tenant=scenarios.waits_by(results, "tenant"),
         by_size=scenarios.waits_by(results, "size"),
+        gains=scenarios.gains(results[own.name], {p.name: results[p.name] for p in others}),
         over_time=scenarios.over_time(was, waiting),
         lease_terms=terms,
         lease_term=sentence,
@@ -147,7 +165,26 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     )
 
 
-def _longest(wait: FloatArray, tenant: np.ndarray) -> np.ndarray:
+def with_those_who_wait(trace: Trace) -> Trace:
+    """The trace with the tenants, too, whose jobs all wait still, if the shares are equal.
+
+    Raises
+    ------
+    InputError
+        If they are not, so that nobody knows theirs.
+    """
+    aside = causes.still_waiting(trace)
+    lacking = sorted(set(aside["tenant"]) - set(trace.tenants))
+    if not lacking:
+        return trace
+    weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
+    if len(set(weights.values())) > 1:
+        raise InputError(f"{trace.name}: tenant {lacking[0]!r} has a job that waits still, and no share; give it one")
+    one = trace.tenant_weight[0]
+    return trace.with_weights(weights | dict.fromkeys(lacking, float(one)))
+
+
+def _longest(wait: FloatArray, tenant: IntArray) -> IntArray:
     """The longest waits of all, and of each tenant."""
     order = np.argsort(-wait, kind="stable")
     rank = pd.Series(order).groupby(tenant[order]).cumcount().to_numpy()
@@ -159,41 +196,60 @@ def _of(result: Result, trace: Trace) -> Result:
     assert result.grants is not None
     jobs = result.jobs[result.jobs["job_id"].isin(trace.job_id)].reset_index(drop=True)
     grants = result.grants[result.grants["job_id"].isin(trace.job_id)].reset_index(drop=True)
-    return dataclasses.replace(result, jobs=jobs, grants=grants)
+    return dataclasses.replace(result, jobs=jobs, grants=grants, placements=None)
 
 
-def _lease_terms(trace: Trace, cluster: Cluster, settings: Settings) -> pd.DataFrame:
-    """ASTRAEA under several lease terms: what `recommended_term` reads."""
-    rows = []
+def _lease_terms(trace: Trace, cluster: Cluster, settings: Settings) -> tuple[pd.DataFrame, str]:
+    """ASTRAEA under several lease terms, what `recommended_term` reads, and what it says."""
+    busy = float(trace.duration.sum())
+    rows: list[tuple[float, ...]] = []
     for term in TERMS:
-        result = simulate(trace, cluster, get_policy("astraea")(lease_term=term), settings=settings)
-        overhead = float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
-        rows.append((term, average_jct(result), overhead, sharing_loss(result)))
-    return pd.DataFrame(rows, columns=["lease_term", "average_jct", "overhead_share", "sharing_loss"])
+        if term >= 900 or busy / term <= MOST_LEASES:
+            result = simulate(trace, cluster, get_policy("astraea")(lease_term=term), settings=settings)
+            overhead = float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
+            rows.append((term, average_jct(result), overhead, sharing_loss(result)))
+    table = pd.DataFrame(rows, columns=["lease_term", *FIGURES])
+    if len(table[FIGURES].drop_duplicates()) == 1:
+        return table, (
+            f"From {table['lease_term'].min():g} s on, the lease term makes no difference to these jobs: nobody who "
+            "ran that long had to give way. A log with longer jobs would tell more."
+        )
+    return table, recommended_term(table)[1]
 
 
 def anonymous(trace: Trace) -> Trace:
-    """The same log with letters for tenants, numbers for users and jobs, in their order: the same log, the same names."""
-    letters = _names(len(trace.tenants), string.ascii_uppercase, "T")
-    tenant = dict(zip(trace.tenants, letters, strict=True))
-    people = {user: f"user {k}" for k, user in enumerate(sorted(set(trace.user)), 1)}
-    digits = len(str(len(trace)))
-    ids = np.array([f"job {k:0{digits}d}" for k in range(1, len(trace) + 1)], dtype=object)
-    job = dict(zip(trace.job_id, ids, strict=True))
-    aside = trace.excluded_jobs.assign(job_id=[f"row {k}" for k in range(1, len(trace.excluded_jobs) + 1)])
+    """The same log with letters for tenants, and numbers for users and jobs, in their order: always the same names."""
+    owners = set(trace.tenants) | set(causes.still_waiting(trace)["tenant"])
+    letters = _names(len(owners), string.ascii_uppercase, "T")
+    past = () if trace.history is None else trace.history.user
+    people = sorted({*trace.user, *past})
+    return _renamed(
+        trace,
+        dict(zip(sorted(owners), letters, strict=True)),
+        {user: f"user {k}" for k, user in enumerate(people, 1)},
+    )
+
+
+def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Trace:
+    """The same log with other names, that of its history too."""
+    aside = trace.excluded_jobs
+    number = len(trace) + len(aside)
+    ids = np.array([f"{k:0{len(str(number))}d}" for k in range(1, number + 1)], dtype=object)
+    changes: dict[str, Any] = {"excluded_jobs": aside.assign(job_id=ids[len(trace) :])}
     if "tenant" in aside:
-        aside["tenant"] = aside["tenant"].map(tenant).fillna("another")
-    recorded = trace.recorded
-    if recorded is not None:
-        recorded = recorded.assign(job_id=recorded["job_id"].map(job))
+        changes["excluded_jobs"]["tenant"] = aside["tenant"].map(tenant).fillna("another")
+    if trace.recorded is not None:
+        job = dict(zip(trace.job_id, ids, strict=False))
+        changes["recorded"] = trace.recorded.assign(job_id=trace.recorded["job_id"].map(job))
+    if trace.history is not None:
+        changes["history"] = _renamed(trace.history, tenant, people)
     return dataclasses.replace(
         trace,
         name="a cluster",
-        job_id=ids,
-        tenants=tuple(letters),
+        job_id=ids[: len(trace)],
+        tenants=tuple(tenant[name] for name in trace.tenants),
         user=np.array([people[user] for user in trace.user], dtype=object),
-        excluded_jobs=aside,
-        recorded=recorded,
+        **changes,
     )
 
 

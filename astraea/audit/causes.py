@@ -13,8 +13,8 @@ Every moment of a wait has one cause, the first of these that is true:
   order of the queue, or backfill, did.
 - `QUEUE`: those that came before hold too much.
 
-The cause of a wait is the one that lasted longest. What is not in a log is not known: dependencies, reservations, broken
-nodes, and priorities that people were given.
+The cause of a wait is the one that lasted longest. What is not in a log is not known: dependencies, reservations,
+broken nodes, and priorities that people were given.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.plots.style import duration_text
+from astraea.traces.readers.slurm import WAITS
 from astraea.traces.trace import Trace
 
 
@@ -75,18 +76,22 @@ class Waits(NamedTuple):
 
     def take(self, rows: IntArray) -> Waits:
         """Keep these."""
-        return Waits(*(column[rows] for column in self))
+        return Waits._make(column[rows] for column in self)
+
+
+def still_waiting(trace: Trace) -> pd.DataFrame:
+    """Jobs that a log says wait still: columns job_id, tenant, demand [GPU], submit_time [s], reason."""
+    aside = trace.excluded_jobs
+    if "submit_time" not in aside:
+        return pd.DataFrame({"job_id": [], "tenant": [], "demand": [], "submit_time": [], "reason": []}, dtype=object)
+    return aside[(aside["reason"] == WAITS) & (aside["demand"] > 0)]
 
 
 def waits(trace: Trace, runs: pd.DataFrame) -> Waits:
     """Every wait for a first start; `runs` as `observed.recorded_runs` gives them."""
     first = np.full(len(trace), np.inf)
     np.minimum.at(first, runs["job"].to_numpy(), runs["start"].to_numpy())
-    aside = trace.excluded_jobs
-    rest = aside[aside["reason"] == "waits still"] if "submit_time" in aside else aside.iloc[:0].assign(
-        tenant="", demand=0, submit_time=0.0
-    )  # fmt: skip
-    rest = rest[rest["tenant"].isin(trace.tenants) & (rest["demand"] > 0)]
+    rest = still_waiting(trace)
     since = rest["submit_time"].to_numpy(dtype=float)
     end = max(float(runs["end"].max()), float(since.max(initial=0.0)))
     return Waits(
@@ -126,16 +131,17 @@ class _Log:
         return self.held_of[t][np.searchsorted(self.times_of[t], times, side="right") - 1]
 
     def has_room(self, demand: int, free: IntArray) -> BoolArray:
-        """Whether a gang must have room, however the free GPUs lie: on one node, or on as many whole ones as it needs."""
+        """Whether a gang must have room, however the free GPUs lie: on a node, or on as many whole ones as it needs."""
         nodes, size = self.cluster.nodes, self.cluster.gpus_per_node
         whole_ones = nodes - (self.cluster.gpus - free) >= -(-demand // size)
         return whole_ones | ((free > nodes * (demand - 1)) & (demand <= size))
 
-    def usage(self, t: int, time: float) -> float:
-        """GPU-time that tenant `t` had used by then, for its weight [GPU-s]."""
-        k = int(np.searchsorted(self.times_of[t], time, side="right")) - 1
-        used = self.used_of[t][k] + self.held_of[t][k] * (time - self.times_of[t][k])
-        return float(used / self.trace.tenant_weight[t])
+    def usage(self, t: int, times: FloatArray) -> FloatArray:
+        """GPU-time that tenant `t` had used by some times, for its weight [GPU-s]."""
+        k = np.searchsorted(self.times_of[t], times, side="right") - 1
+        used = self.used_of[t][k] + self.held_of[t][k] * (times - self.times_of[t][k])
+        found: FloatArray = used / self.trace.tenant_weight[t]
+        return found
 
 
 def causes(trace: Trace, runs: pd.DataFrame, cluster: Cluster, who: Waits) -> pd.DataFrame:
@@ -155,7 +161,7 @@ def causes(trace: Trace, runs: pd.DataFrame, cluster: Cluster, who: Waits) -> pd
         the sentence `why`.
     """
     log = _Log(trace, runs, cluster)
-    rows = [_explained(log, Waits(*(column[k] for column in who))) for k in np.flatnonzero(who.until > who.since)]
+    rows = [_explained(log, Waits._make(column[k] for column in who)) for k in np.flatnonzero(who.until > who.since)]
     names = ["job_id", "tenant", "demand", "since", "until", "wait", "still", "cause", *Cause, "why"]
     return pd.DataFrame(rows, columns=names)
 
@@ -192,20 +198,19 @@ def _explained(log: _Log, w: Waits) -> dict[str, object]:
     return {
         "job_id": w.job_id, "tenant": trace.tenants[t], "demand": int(w.demand), "since": float(w.since),
         "until": float(w.until), "wait": float(w.until - w.since), "still": bool(w.still), "cause": str(cause),
-        **seconds, "why": text,
+        **{str(one): lasted for one, lasted in seconds.items()}, "why": text,
     }  # fmt: skip
 
 
 def _poorer(log: _Log, w: Waits, lo: int, hi: int, later: BoolArray, owners: IntArray) -> BoolArray:
     """Which events of later jobs are of another tenant that had used less for its weight when its job started."""
+    jobs, time, t = log.job[lo:hi], log.time[lo:hi], int(w.tenant)
+    _, first, of = np.unique(jobs, return_index=True, return_inverse=True)
+    started = time[first][of]  # of a later job, the first event since the wait began
     out = np.zeros(hi - lo, dtype=bool)
-    known: dict[int, bool] = {}
-    for k in np.flatnonzero(later):
-        j = int(log.job[lo + k])
-        if j not in known:
-            other, at = int(owners[k]), float(log.time[lo + k])
-            known[j] = other != w.tenant and log.usage(other, at) < log.usage(int(w.tenant), at)
-        out[k] = known[j]
+    for other in set(owners[later].tolist()) - {t}:
+        rows = np.flatnonzero(later & (owners == other))
+        out[rows] = log.usage(other, started[rows]) < log.usage(t, started[rows])
     return out
 
 
@@ -215,13 +220,15 @@ def _sentence(
     """What held a job up, with names and numbers."""
     trace = log.trace
     wait = duration_text(float(w.until - w.since))
-    head = f"{w.job_id} of {trace.tenants[int(w.tenant)]} ({_gpus(int(w.demand))}) {'waits since' if w.still else 'waited'} {wait}"
+    verb = "has waited" if w.still else "waited"
+    head = f"{w.job_id} of {trace.tenants[int(w.tenant)]} ({_gpus(int(w.demand))}) {verb} {wait}"
     long = duration_text(seconds)
     if cause is Cause.QUOTA:
         return f"{head}: for {long} its tenant was at its quota of {log.quota[int(w.tenant)]} GPUs"
     if cause is Cause.ORDER:
         mean = float(np.average(free, weights=lasts))
-        return f"{head}: for {long} it had room ({mean:.0f} GPUs were free on average) and was kept back, {_ahead(log, w)}"
+        free_gpus = f"{mean:.0f} GPUs were free on average"
+        return f"{head}: for {long} it had room ({free_gpus}) and was kept back, {_ahead(log, w)}"
     if cause is Cause.GANG:
         mean = float(np.average(free, weights=lasts))
         return f"{head}: for {long} {mean:.0f} GPUs were free on average, but not so that its gang had room"
@@ -231,7 +238,7 @@ def _sentence(
     if cause is Cause.BACKFILL:
         return f"{head}: for {long} it would have had room but for {len(started)} jobs that came later, {names}"
     others = sorted({int(trace.tenant[j]) for j in log.job[started]} - {int(w.tenant)})
-    usage = {t: log.usage(t, float(w.until)) for t in (int(w.tenant), *others)}
+    usage = {t: float(log.usage(t, np.array([w.until]))[0]) for t in (int(w.tenant), *others)}
     low = min(others, key=lambda t: usage[t])
     times = f"{usage[int(w.tenant)] / usage[low]:.1f} times what" if usage[low] > 0 else "more than"
     return (

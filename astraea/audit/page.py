@@ -6,23 +6,43 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jinja2
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from astraea.audit import pictures, scenarios
+from astraea.audit import pictures
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
-from astraea.audit.scenarios import AS_IT_WAS, FEW
+from astraea.audit.scenarios import FEW
+from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import provenance
 from astraea.plots import charts
 from astraea.plots.style import duration_text
 
-SHOWN: int = 10
+SHOWN: Final = 10
 """Waits that the page tells of; the table beside it has all that were explained."""
 
+ROWS: Final = 40
+CLASSES: Final = 12
+"""Tenants in the table and the heat map, and in the picture of the waits: those with the most GPU-time due."""
+
+FAR: Final = 0.25
+"""A replay whose average wait is further from the log than this part of it is no ground for a choice."""
+
 Part = dict[str, Any]
+
+LIMITS: Final = (
+    "Jobs come when they came, and run for as long as they ran: users who wait less may submit more.",
+    "A job that depends on another one is submitted when it could have started. Reservations, broken or drained nodes, "
+    "and priorities given by hand are not known; nor are jobs that were cancelled before they started.",
+    "A job that was requeued is simulated with the running time of its last run, as if the earlier ones were lost.",
+    "Schedulers with leases assume that every job can save its state and resume; the simulation charges a checkpoint "
+    "and a restart each time.",
+    "One log is one history. The intervals are over its jobs; another month would differ by more.",
+)
 
 
 def write(found: Audit, shares: str, folder: Path) -> None:
@@ -41,7 +61,6 @@ def write(found: Audit, shares: str, folder: Path) -> None:
     }  # fmt: skip
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n", float_format="%.10g")
-    page = sections(found, shares)
     told = {
         "in_short": short(found, shares),
         "calibration": {**found.calibration._asdict(), "error": found.calibration.error},
@@ -54,7 +73,7 @@ def write(found: Audit, shares: str, folder: Path) -> None:
     loader = jinja2.PackageLoader("astraea.audit", ".")
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     html = environment.get_template("page.html.jinja").render(
-        name=found.trace.name, subtitle=subtitle(found), short=short(found, shares), sections=page
+        name=found.trace.name, subtitle=subtitle(found), short=short(found, shares), sections=sections(found, shares)
     )
     (folder / "index.html").write_text(html, encoding="utf-8")
 
@@ -71,158 +90,175 @@ def _plain(value: Any) -> Any:
 def subtitle(found: Audit) -> str:
     """What was audited."""
     trace, cluster = found.trace, found.cluster
-    end = float(found.results[AS_IT_WAS].jobs["end_time"].max())
-    when = f" from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
-    return (
-        f"{len(trace):,} jobs of {len(trace.tenants)} tenants on {cluster.nodes} nodes of {cluster.gpus_per_node} GPUs, "
-        f"{duration_text(end)}{when}"
-    )
+    when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
+    size = f"{_many(cluster.nodes, 'node')} of {_many(cluster.gpus_per_node, 'GPU')}"
+    people = _many(len(trace.tenants), "tenant")
+    return f"{_many(len(trace), 'job')} of {people} on {size}, {duration_text(found.end)}{when}"
 
 
 def short(found: Audit, shares: str) -> list[str]:
     """The findings, most important first."""
-    whole = found.owed[(found.owed["period"] == 0) & found.owed["rho"].notna()].sort_values("rho", kind="stable")
-    lines = []
-    if len(whole):
-        least, most = whole.iloc[0], whole.iloc[-1]
-        lines.append(
-            f"{least['tenant']} got {100 * least['rho']:.0f} % of the GPU-time that it was owed, {most['tenant']} "
-            f"{100 * most['rho']:.0f} %. {shares}"
-        )
+    lines = [f"{_who(found)} {shares}".strip()]
     if len(found.causes):
-        weight = found.causes.groupby("cause")["wait"].sum()
-        first = weight.idxmax()
-        lines.append(
-            f"Of the {len(found.causes)} waits that were looked at, the longest of each tenant, "
-            f"{100 * weight[first] / weight.sum():.0f} % of the time have the cause “{first}”."
-        )
+        weight = _weight(found)
+        share = 100 * weight.iloc[0] / weight.sum()
+        looked = f"the {_many(len(found.causes), 'wait')} that were explained (the longest of each tenant)"
+        lines.append(f"Most of the time of {looked} has one cause, {share:.0f} % of it: {weight.index[0]}."
+                     if share > 50 else
+                     f"The most frequent cause in {looked}, with {share:.0f} % of their time: {weight.index[0]}.")
     lines += [found.calibration.sentence, change(found)]
-    few = found.overview["jobs"].min()
+    few = int(found.overview["jobs"].min())
     if few < FEW:
-        lines.append(f"With {few} jobs the means say little: look at the intervals before you act.")
-    return lines
+        lines.append(f"With {_many(few, 'job')}, the means say little: look at the intervals before you act.")
+    return lines  # fmt: skip
+
+
+def _who(found: Audit) -> str:
+    """The tenants that got least and most of what they were owed."""
+    whole = found.owed[(found.owed["period"] == 0) & found.owed["rho"].notna()].sort_values("rho", kind="stable")
+    if not len(whole):
+        return ""
+    names, part = whole["tenant"].tolist(), [f"{100 * rho:.0f} %" for rho in whole["rho"]]
+    if len(whole) == 1:
+        return f"{names[0]} got {part[0]} of the GPU-time that it was owed."
+    return f"{names[0]} got {part[0]} of the GPU-time that it was owed, {names[-1]} {part[-1]}."
+
+
+def _weight(found: Audit) -> pd.Series[float]:
+    """Time of the waits that each cause has [s], the largest first."""
+    return found.causes.groupby("cause")["wait"].sum().sort_values(ascending=False, kind="stable")
 
 
 def change(found: Audit) -> str:
     """What to change first: the largest thing that the log and the simulations agree on."""
-    table = found.overview.set_index("scheduler")
-    replay = table.loc[found.replay]
-    others = table.drop(index=[AS_IT_WAS, found.replay])
-    if abs(found.calibration.error) > 0.25:
+    if not found.calibration.waited:
+        return "Nobody waited, so there is nothing to change."
+    if abs(found.calibration.error) > FAR:
         return (
-            "First mend the replay: it is so far from the log that no scheduler should be chosen by it; give the "
-            "parameters that the cluster's scheduler has."
+            "Before you choose a scheduler by this page, mend the replay: it is too far from the log. Name the "
+            "scheduler that the cluster has, with its parameters (--scheduler, --param)."
         )
-    best = str(others["sharing_loss"].idxmin())
-    gain = 100 * float(replay["sharing_loss"] - others.loc[best, "sharing_loss"])
-    wait = float(others.loc[best, "average_wait"] - replay["average_wait"])
-    if gain > 1:
+    table = found.gains[found.gains["low"] > 0].sort_values("gain", ascending=False, kind="stable")
+    if len(table):
+        first = table.iloc[0]
+        name, gain, low, high = str(first["scheduler"]), *(100 * float(first[c]) for c in ("gain", "low", "high"))
+        waiting = float(first["more_waiting"])
+        needs = "Its leases interrupt jobs, so they must be able to save their state and resume."
         return (
-            f"First: let jobs be interrupted. {_label(best)} would leave {gain:.0f} points fewer of the jobs "
-            f"with sharing loss than the cluster's own scheduler does, at {duration_text(abs(wait))} "
-            f"{'more' if wait > 0 else 'less'} waiting on average."
+            f"Change the scheduler first: under {_label(name)}, {gain:.0f} percentage points fewer of the jobs would "
+            f"have sharing loss (95 % interval {low:.0f} to {high:.0f}) than under the cluster's own scheduler, and "
+            f"the average wait would be {duration_text(abs(waiting))} {'longer' if waiting > 0 else 'shorter'}."
+            f"{f' {needs}' if first['leases'] else ''}"
         )
-    weight = found.causes.groupby("cause")["wait"].sum() if len(found.causes) else pd.Series(dtype=float)
+    weight = _weight(found)
     if weight.get(str(Cause.GANG), 0.0) + weight.get(str(Cause.ORDER), 0.0) > 0.5 * weight.sum():
-        return "First: ask for shorter time limits and pack gangs; most waiting is for GPUs that are free."
-    return "No scheduler that was tried leaves clearly fewer jobs with sharing loss; the cluster is short of GPUs, or is not."
+        return (
+            "Most of the waiting is for GPUs that are free: ask for shorter time limits, so that backfill can use "
+            "them, and pack small jobs onto as few nodes as possible."
+        )
+    return "Nothing stands out: no scheduler that was tried leaves clearly fewer jobs with sharing loss than yours."
 
 
 def sections(found: Audit, shares: str) -> list[Part]:
     """Everything on the page, in order."""
-    was = found.results[AS_IT_WAS]
-    until = float(was.jobs["submit_time"].max())
-    used = scenarios.use(was, until)
+    used = found.overview["utilization"].iloc[0]
     load = (
-        f"Until the last submission {100 * used:.0f} % of the GPU-time was held." if until > 0
-        else "All jobs were submitted at once."
+        "All jobs were submitted at once." if math.isnan(used)
+        else f"Until the last submission, {100 * used:.0f} % of the cluster's GPU-time was in use."
     )  # fmt: skip
     return [
         _section("The cluster", _text(load), _figure(pictures.load(found.over_time, found.cluster.gpus),
-                 "GPUs that jobs held, and that jobs waited for, over time."), *_aside(found)),
+                 "GPUs in use, and GPUs that jobs waited for, over time."), *_aside(found)),
         _section("Who got what they were owed", _text(shares), *_owed(found)),
         _section("Who waited, and why", *_why(found)),
         _section("What if", *_what_if(found)),
-        _section("Which lease term", _text(found.lease_term), _table(_readable(found.lease_terms))),
+        _section("Which lease term", *_leases(found)),
         _section("What to change first", _text(change(found))),
         _section("What this cannot know", _list(*LIMITS)),
     ]  # fmt: skip
 
 
-LIMITS = (
-    "Jobs come when they came and take as long as they took: whoever waits less may submit more.",
-    "Dependencies are known only as the time from which a job could start; reservations, broken or drained nodes and "
-    "priorities that people were given are not known.",
-    "A job that was requeued is simulated with the time of its last run, as if it had lost everything before.",
-    "Schedulers with leases assume that every job can save its state and go on; what that costs are the checkpoint and "
-    "restart overheads of the simulation.",
-    "One log is one history. Intervals are over its jobs; another month would differ by more.",
-)
-
-
 def _aside(found: Audit) -> list[Part]:
     counts = found.trace.excluded_jobs["reason"].value_counts()
     if not len(counts):
-        return [_text("Every row of the log is a job.")]
-    rows = pd.DataFrame({"rows of the log that are no job here": counts.index, "number": counts.to_numpy()})
-    return [_table(rows)]
+        return [_text("Every row of the log is a job of this page.")]
+    text = "Rows of the log that are not among the jobs of this page:"
+    return [_text(text), _table(pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()}))]
 
 
 def _owed(found: Audit) -> list[Part]:
     whole = found.owed[found.owed["period"] == 0]
-    jobs = found.results[AS_IT_WAS].jobs
     table = pd.DataFrame(
         {
             "tenant": whole["tenant"],
-            "jobs": whole["tenant"].map(jobs["tenant"].value_counts()).fillna(0).astype(int),
+            "share [GPU]": whole["tenant"].map(found.quota),
+            "jobs": whole["tenant"].map(found.jobs).fillna(0).astype(int),
             "got [GPU-h]": whole["got"],
             "owed [GPU-h]": whole["owed"],
             "got / owed": whole["rho"],
         }
     )
     text = (
-        "Owed is what a tenant asked for, at most its share of the cluster, at every moment. Below 1 a tenant got less than "
-        "that while it had jobs; above 1 it used what others left."
+        "At every moment, a tenant is owed what its jobs ask for, but no more than its share of the cluster. Below "
+        "1, it got less than that; above 1, it also used what others left."
     )
-    parts = [_text(text), _table(table)]
+    some = whole.nlargest(ROWS, "owed", keep="first")["tenant"]
+    note = f" The {ROWS} that were owed most; owed.csv has all." if len(whole) > ROWS else ""
+    parts = [_text(text + note), _table(table[table["tenant"].isin(some)])]
     if found.owed["period"].max() > 1:
-        parts.append(_figure(pictures.fairness(found.owed, found.period),
-                             f"What each tenant got over what it was owed, {found.period} by {found.period}; red is "
-                             "less, blue is more, white cells were owed nothing or exactly got it."))  # fmt: skip
+        shown = found.owed[found.owed["tenant"].isin(some)]
+        parts.append(_figure(pictures.fairness(shown, found.period),
+                             f"GPU-time that each tenant got over what it was owed, {found.period} by {found.period}: "
+                             "red is less, blue is more; grey cells were owed nothing."))  # fmt: skip
     return parts
 
 
 def _why(found: Audit) -> list[Part]:
     if not len(found.causes):
         return [_text("Nobody waited.")]
-    weight = found.causes.groupby(["tenant", "cause"])["wait"].sum().unstack(fill_value=0.0)
-    shares = (100 * weight.div(weight.sum(axis=1), axis=0)).round(0).reset_index()
-    shares.columns = ["tenant", *(f"{c} [%]" for c in shares.columns[1:])]
+    weight = found.causes.pivot_table(index="tenant", columns="cause", values="wait", aggfunc="sum", fill_value=0.0)
+    shares = (100 * weight.div(weight.sum(axis=1), axis=0))[list(_weight(found).index)].round(0).reset_index()
+    shares.columns = pd.Index(["tenant", *(f"{c} [%]" for c in shares.columns[1:])])
+    many = f" (of {ROWS} tenants; waits.csv has all)" if len(shares) > ROWS else ""
     longest = found.causes.sort_values("wait", ascending=False, kind="stable").head(SHOWN)
     return [
         _text("The longest waits until the first start:"),
         _list(*(f"Job {why}." for why in longest["why"])),
-        _text("Causes of the longest waits of each tenant, in per cent of their time:"),
-        _table(shares),
+        _text(f"What the longest waits of each tenant were for, in percent of their time{many}:"),
+        _table(shares.head(ROWS)),
     ]
 
 
 def _what_if(found: Audit) -> list[Part]:
-    names = {found.replay: f"{found.replay}, replayed"}
+    names = {found.replay: f"{_label(found.replay)}, replayed"}
     table = found.overview.assign(scheduler=[names.get(n, _label(n)) for n in found.overview["scheduler"]])
-    rounds = f"Rounds of {found.settings.interval:g} s, {found.settings.checkpoint_overhead:g} s for a checkpoint and " \
-             f"{found.settings.restart_overhead:g} s for a restart."  # fmt: skip
-    out = f" {found.left_out} jobs ask for more than the whole share of their tenant, which schedulers with quotas can " \
-          "never run; they are in no row." if found.left_out else ""  # fmt: skip
-    many = found.by_tenant["tenant"].nunique() <= 30
+    s = found.settings
+    rounds = (
+        f"Rounds are {s.interval:g} s apart; a checkpoint costs {s.checkpoint_overhead:g} s and a restart "
+        f"{s.restart_overhead:g} s. A job has sharing loss if, over its life, it got less than "
+        f"{100 * SHARING_LOSS:g} % of its part of its tenant's share."
+    )
+    out = (
+        f" {_many(found.left_out, 'job')} asked for more GPUs than the whole share of the tenant, which schedulers "
+        "with quotas can never run; no row has them."
+        if found.left_out else ""
+    )  # fmt: skip
+    tenants = list(found.owed[found.owed["period"] == 0].nlargest(CLASSES, "owed", keep="first")["tenant"])
+    by_tenant = found.by_tenant[found.by_tenant["tenant"].isin(tenants)]
+    which = f" of the {CLASSES} tenants that were owed most" if len(found.quota) > CLASSES else " of each tenant"
     return [
         _text(found.calibration.sentence),
         _text(f"The same jobs under other schedulers. {rounds}{out}"),
         _table(_readable(table)),
-        *([_figure(pictures.waits(found.by_tenant, "tenant"), "Average wait of each tenant's jobs, 95 % intervals.")]
-          if many else []),
-        _figure(pictures.waits(found.by_size, "size"), "Average wait of small and large gangs, 95 % intervals."),
-    ]  # fmt: skip
+        _figure(pictures.waits(by_tenant, "tenant"), f"Average wait of the jobs{which}, with 95 % intervals."),
+        _figure(pictures.waits(found.by_size, "size"), "Average wait of small and large gangs, with 95 % intervals."),
+    ]
+
+
+def _leases(found: Audit) -> list[Part]:
+    if not len(found.lease_terms):
+        return [_text(found.lease_term)]
+    return [_text(found.lease_term), _table(_readable(found.lease_terms))]
 
 
 def _section(title: str, *parts: Part) -> Part:
@@ -237,13 +273,31 @@ def _list(*lines: str) -> Part:
     return {"kind": "list", "lines": list(lines)}
 
 
-def _figure(fig: Any, text: str) -> Part:
+def _figure(fig: Figure, text: str) -> Part:
     return {"kind": "figure", "text": text, "svg": pictures.as_svg(fig)}
 
 
 def _table(table: pd.DataFrame) -> Part:
-    rows = [[_cell(value) for value in row] for row in table.itertuples(index=False)]
-    return {"kind": "table", "columns": list(table.columns), "rows": rows}
+    """Cells as text; numbers of a column have as many places as tell its largest to three digits."""
+    columns = [str(column) for column in table]
+    cells = [_cells(table.iloc[:, k]) for k in range(len(columns))]
+    return {"kind": "table", "columns": columns, "rows": list(zip(*cells, strict=True))}
+
+
+def _cells(column: pd.Series[Any]) -> list[str]:
+    if not pd.api.types.is_numeric_dtype(column):
+        return column.astype(str).tolist()
+    if pd.api.types.is_integer_dtype(column):
+        return [f"{value:,}" for value in column]
+    values = column.to_numpy(dtype=float)
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    whole = bool(np.all((values == np.round(values)) | np.isnan(values)))
+    places = 0 if whole else next((k for k in range(4) if round(largest, k) >= 10 ** (2 - k)), 4)
+    return ["–" if math.isnan(value) else f"{value:,.{places}f}" for value in values]
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _label(scheduler: str) -> str:
@@ -253,16 +307,19 @@ def _label(scheduler: str) -> str:
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:
     """Columns as people call them, with units: times of all columns in one, shares in percent."""
-    shares = [c for c in table if c in ("sharing_loss", "utilization", "overhead_share")]
-    times = [c for c in table if c.endswith(("_wait", "_jct"))]
-    length, unit = pictures.unit_of(float(table[times].max().max()))
-    shown = table.assign(**{c: 100 * table[c] for c in shares}, **{c: table[c] / length for c in times})
+    names = [str(column) for column in table]
+    shares = [c for c in names if c in ("sharing_loss", "utilization", "overhead_share")]
+    times = [c for c in names if c.endswith(("_wait", "_jct"))]
+    length, unit = pictures.unit_of(float(table["average_jct"].max()))
+    shown = table.copy()
+    shown[shares] *= 100
+    shown[times] /= length
     units = dict.fromkeys(shares, " [%]") | dict.fromkeys(times, f" [{unit}]") | {"lease_term": " [s]"}
-    words = {"average_jct": "average JCT", "utilization": "use until the last submission"}
-    return shown.rename(columns=lambda c: words.get(c, c.replace("_", " ")) + units.get(c, ""))
+    words = {
+        "average_jct": "average JCT",
+        "utilization": "in use until the last submission",
+        "overhead_share": "checkpoints and restarts, of the JCT",
+    }
+    return shown.rename(columns={c: words.get(c, c.replace("_", " ")) + units.get(c, "") for c in names})
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return "–" if math.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return str(value)

@@ -1,4 +1,4 @@
-"""The commands of `astraea`: simulate, sweep, lease-term, describe, audit, policies, data, figures, claims, reproduce."""
+"""The commands of `astraea`: simulate, sweep, lease-term, describe, audit, policies, data, figures, ..."""
 
 from __future__ import annotations
 
