@@ -6,9 +6,8 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.stats import kendalltau
 
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.result import Result
 
 NOTICED: Final = 2.0
@@ -68,17 +67,30 @@ def calibration(log: Result, replay: Result) -> Calibration:
 def in_order(one: FloatArray, other: FloatArray) -> float:
     """Part of the pairs with different times in `one` that have the same order in `other`, in [0, 1].
 
-    Pairs with equal times in `other` count half. From Kendall's tau-b, which scipy counts in n log n steps.
+    Pairs with equal times in `other` count half. Takes n (log n)^2 steps.
     """
-    pairs = len(one) * (len(one) - 1) // 2
-    apart, other_apart = (pairs - _ties(times) for times in (one, other))
+    apart = len(one) * (len(one) - 1) // 2 - _ties(one)
     if apart == 0:
         return float("nan")
-    tau = float(kendalltau(one, other).statistic) if other_apart else 0.0
-    return 0.5 * (1 + round(tau * math.sqrt(apart) * math.sqrt(other_apart)) / apart)
+    same = _ties(other) - _ties(np.stack([one, other], axis=1))
+    # sorted by `one`, and by `other` within equal times, so that no pair of equal times is an inversion
+    against = _inversions(np.unique(other, return_inverse=True)[1][np.lexsort((other, one))])
+    return (apart - against - 0.5 * same) / apart
 
 
 def _ties(times: FloatArray) -> int:
-    """Pairs of equal times."""
-    counts = np.unique(times, return_counts=True)[1]
+    """Pairs of equal rows."""
+    counts = np.unique(times, return_counts=True, axis=0)[1]
     return int((counts * (counts - 1) // 2).sum())
+
+
+def _inversions(ranks: IntArray) -> int:
+    """Pairs of which the later one is the smaller, told by the highest bit in which they differ."""
+    count = 0
+    for bit in reversed(range(int(ranks.max(initial=0)).bit_length())):
+        ranks = ranks[np.argsort(ranks >> (bit + 1), kind="stable")]  # equal in all higher bits, in their order
+        first = np.searchsorted(ranks >> (bit + 1), ranks >> (bit + 1))
+        ones = (ranks >> bit) & 1
+        before = np.cumsum(ones) - ones
+        count += int((before - before[first])[ones == 0].sum())
+    return count

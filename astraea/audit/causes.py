@@ -223,32 +223,45 @@ def _sentence(
     verb = "has waited" if w.still else "waited"
     head = f"{w.job_id} of {trace.tenants[int(w.tenant)]} ({_gpus(int(w.demand))}) {verb} {wait}"
     long = duration_text(seconds)
-    if cause is Cause.QUOTA:
-        return f"{head}: for {long} its tenant was at its quota of {log.quota[int(w.tenant)]} GPUs"
-    if cause is Cause.ORDER:
-        mean = float(np.average(free, weights=lasts))
-        free_gpus = f"{mean:.0f} GPUs were free on average"
-        return f"{head}: for {long} it had room ({free_gpus}) and was kept back, {_ahead(log, w)}"
-    if cause is Cause.GANG:
-        mean = float(np.average(free, weights=lasts))
-        return f"{head}: for {long} {mean:.0f} GPUs were free on average, but not so that its gang had room"
+    if cause in (Cause.QUOTA, Cause.ORDER, Cause.GANG):
+        mean = round(float(np.average(free, weights=lasts)))
+        if cause is Cause.QUOTA:
+            tenant, quota = trace.tenants[int(w.tenant)], _gpus(int(log.quota[int(w.tenant)]))
+            more = f"but with it {tenant} would have had more than its quota of {quota}"
+            return f"{head}: for {long}, {_were(mean)} free on average, {more}"
+        if cause is Cause.ORDER:
+            room = f"it had room, as {_were(mean)} free on average"
+            return f"{head}: for {long}, {room}, but was kept back{_ahead(log, w)}"
+        return (
+            f"{head}: for {long}, {_were(mean)} free on average, but on nodes that its gang could not have together, "
+            "or kept for another job"
+        )
     if cause is Cause.QUEUE:
-        return f"{head}: for {long} the GPUs were held by jobs that came before, {_holders(log, w)}"
-    names = _largest(log, started)
+        return f"{head}: for {long}, jobs that came before it held too many GPUs{_holders(log, w)}"
+    later = f"{_many(len(started), 'job')} that came later{_largest(log, started)}"
     if cause is Cause.BACKFILL:
-        return f"{head}: for {long} it would have had room but for {len(started)} jobs that came later, {names}"
+        return f"{head}: for {long}, it would have had room but for {later}"
+    tenant = trace.tenants[int(w.tenant)]
     others = sorted({int(trace.tenant[j]) for j in log.job[started]} - {int(w.tenant)})
     usage = {t: float(log.usage(t, np.array([w.until]))[0]) for t in (int(w.tenant), *others)}
     low = min(others, key=lambda t: usage[t])
-    times = f"{usage[int(w.tenant)] / usage[low]:.1f} times what" if usage[low] > 0 else "more than"
+    times = f"{usage[int(w.tenant)] / usage[low]:.1f} times as much as" if usage[low] > 0 else "more than"
     return (
-        f"{head}: for {long} jobs that came later had its GPUs, {names}; for its share {trace.tenants[int(w.tenant)]} "
-        f"had used {times} {trace.tenants[low]} had"
+        f"{head}: for {long}, its GPUs went to {later}; by then {tenant} had used {times} {trace.tenants[low]}, "
+        "relative to their shares"
     )
 
 
+def _many(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def _gpus(number: int) -> str:
-    return f"{number} GPU{'s' if number != 1 else ''}"
+    return _many(number, "GPU")
+
+
+def _were(number: int) -> str:
+    return f"{_gpus(number)} {_is(number)}"
 
 
 def _holders(log: _Log, w: Waits) -> str:
@@ -256,26 +269,39 @@ def _holders(log: _Log, w: Waits) -> str:
     trace = log.trace
     held = np.array([int(log.held(t, np.array([w.since]))[0]) for t in range(len(trace.tenants))])
     order = [t for t in np.argsort(-held, kind="stable") if held[t] > 0][:NAMED]
-    names = ", ".join(f"{held[t]} by {trace.tenants[t]}" for t in order) or "none when it came"
-    started = log.job[(log.gpus > 0) & (log.time > w.since) & (log.time < w.until)]
-    ahead = np.unique(started[started < w.later - 1])
-    return f"{names}; {len(ahead)} jobs with {int(trace.demand[ahead].sum())} GPUs were ahead of it in the queue"
+    names = ", ".join(f"{held[t]} by {trace.tenants[t]}" for t in order)
+    ahead = _before(log, w)
+    queue = f"{_many(len(ahead), 'job')} with {_gpus(int(trace.demand[ahead].sum()))} {_is(len(ahead))} ahead of it"
+    return f" ({names} when it came), and {queue} in the queue" if names else f", and {queue} in the queue"
+
+
+def _is(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _before(log: _Log, w: Waits) -> IntArray:
+    """Jobs that came before, waited when the job came, and started before it."""
+    started = log.job[(log.gpus > 0) & (log.time > w.since) & (log.time <= w.until)]
+    ahead: IntArray = np.unique(started[started < w.later - 1])
+    return ahead
 
 
 def _ahead(log: _Log, w: Waits) -> str:
     """The largest of those that waited when the job came and started before it."""
-    started = log.job[(log.gpus > 0) & (log.time > w.since) & (log.time <= w.until)]
-    ahead = np.unique(started[started < w.later - 1])
+    ahead = _before(log, w)
     if len(ahead) == 0:
-        return "behind no job of the log that ran"
+        return ", though no other job that came before it was waiting"
     j = int(ahead[np.argmax(log.trace.demand[ahead])])
-    name = f"{log.trace.job_id[j]} of {log.trace.tenants[log.trace.tenant[j]]} ({log.trace.demand[j]} GPUs)"
-    return f"behind {len(ahead)} jobs that had come before, the largest {name}"
+    owner, demand = log.trace.tenants[log.trace.tenant[j]], int(log.trace.demand[j])
+    name = f"{log.trace.job_id[j]} of {owner} ({_gpus(demand)})"
+    if len(ahead) == 1:
+        return f" behind a job that had come before, {name}"
+    return f" behind {_many(len(ahead), 'job')} that had come before, the largest {name}"
 
 
 def _largest(log: _Log, started: IntArray) -> str:
     """The largest of some jobs by GPUs."""
     jobs = log.job[started]
     order = jobs[np.argsort(-log.trace.demand[jobs], kind="stable")][:NAMED]
-    names = [f"{log.trace.job_id[j]} of {log.trace.tenants[log.trace.tenant[j]]}" for j in order]
-    return f"such as {', '.join(names)}"
+    names = ", ".join(f"{log.trace.job_id[j]} of {log.trace.tenants[log.trace.tenant[j]]}" for j in order)
+    return f", such as {names}" if len(jobs) > len(order) else f", {names}"

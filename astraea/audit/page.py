@@ -102,15 +102,16 @@ def short(found: Audit, shares: str) -> list[str]:
     if len(found.causes):
         weight = _weight(found)
         share = 100 * weight.iloc[0] / weight.sum()
-        looked = f"the {_many(len(found.causes), 'wait')} that were explained (the longest of each tenant)"
-        lines.append(f"Most of the time of {looked} has one cause, {share:.0f} % of it: {weight.index[0]}."
-                     if share > 50 else
-                     f"The most frequent cause in {looked}, with {share:.0f} % of their time: {weight.index[0]}.")
+        lines.append(
+            f"The largest cause of waiting is “{weight.index[0]}”, with {share:.0f} % of the time of the "
+            f"{_many(len(found.causes), 'wait')} that {'was' if len(found.causes) == 1 else 'were'} explained (the "
+            "longest of each tenant)."
+        )
     lines += [found.calibration.sentence, change(found)]
     few = int(found.overview["jobs"].min())
     if few < FEW:
         lines.append(f"With {_many(few, 'job')}, the means say little: look at the intervals before you act.")
-    return lines  # fmt: skip
+    return lines
 
 
 def _who(found: Audit) -> str:
@@ -121,7 +122,8 @@ def _who(found: Audit) -> str:
     names, part = whole["tenant"].tolist(), [f"{100 * rho:.0f} %" for rho in whole["rho"]]
     if len(whole) == 1:
         return f"{names[0]} got {part[0]} of the GPU-time that it was owed."
-    return f"{names[0]} got {part[0]} of the GPU-time that it was owed, {names[-1]} {part[-1]}."
+    least = f"{names[0]} got {part[0]} of the GPU-time that it was owed, the least of all tenants"
+    return f"{least}, and {names[-1]} got {part[-1]}, the most."
 
 
 def _weight(found: Audit) -> pd.Series[float]:
@@ -167,7 +169,7 @@ def sections(found: Audit, shares: str) -> list[Part]:
         else f"Until the last submission, {100 * used:.0f} % of the cluster's GPU-time was in use."
     )  # fmt: skip
     return [
-        _section("The cluster", _text(load), _figure(pictures.load(found.over_time, found.cluster.gpus),
+        _section("The cluster", _text(load), _figure("load", pictures.load(found.over_time, found.cluster.gpus),
                  "GPUs in use, and GPUs that jobs waited for, over time."), *_aside(found)),
         _section("Who got what they were owed", _text(shares), *_owed(found)),
         _section("Who waited, and why", *_why(found)),
@@ -193,8 +195,8 @@ def _owed(found: Audit) -> list[Part]:
             "tenant": whole["tenant"],
             "share [GPU]": whole["tenant"].map(found.quota),
             "jobs": whole["tenant"].map(found.jobs).fillna(0).astype(int),
-            "got [GPU-h]": whole["got"],
-            "owed [GPU-h]": whole["owed"],
+            "got [GPU\u2011h]": whole["got"],
+            "owed [GPU\u2011h]": whole["owed"],
             "got / owed": whole["rho"],
         }
     )
@@ -207,7 +209,7 @@ def _owed(found: Audit) -> list[Part]:
     parts = [_text(text + note), _table(table[table["tenant"].isin(some)])]
     if found.owed["period"].max() > 1:
         shown = found.owed[found.owed["tenant"].isin(some)]
-        parts.append(_figure(pictures.fairness(shown, found.period),
+        parts.append(_figure("owed", pictures.fairness(shown, found.period),
                              f"GPU-time that each tenant got over what it was owed, {found.period} by {found.period}: "
                              "red is less, blue is more; grey cells were owed nothing."))  # fmt: skip
     return parts
@@ -250,9 +252,11 @@ def _what_if(found: Audit) -> list[Part]:
         _text(found.calibration.sentence),
         _text(f"The same jobs under other schedulers. {rounds}{out}"),
         _table(_readable(table)),
-        _figure(pictures.waits(by_tenant, "tenant"), f"Average wait of the jobs{which}, with 95 % intervals."),
-        _figure(pictures.waits(found.by_size, "size"), "Average wait of small and large gangs, with 95 % intervals."),
-    ]
+        _figure("tenants", pictures.waits(by_tenant, "tenant", found.replay),
+                f"Average wait of the jobs{which}, with 95 % intervals."),
+        _figure("sizes", pictures.waits(found.by_size, "size", found.replay),
+                "Average wait of small and large gangs, with 95 % intervals."),
+    ]  # fmt: skip
 
 
 def _leases(found: Audit) -> list[Part]:
@@ -273,8 +277,8 @@ def _list(*lines: str) -> Part:
     return {"kind": "list", "lines": list(lines)}
 
 
-def _figure(fig: Figure, text: str) -> Part:
-    return {"kind": "figure", "text": text, "svg": pictures.as_svg(fig)}
+def _figure(name: str, fig: Figure, text: str) -> Part:
+    return {"kind": "figure", "text": text, "svg": pictures.as_svg(fig, name)}
 
 
 def _table(table: pd.DataFrame) -> Part:

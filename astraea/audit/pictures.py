@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from typing import Final
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,16 +13,26 @@ from matplotlib.figure import Figure
 
 from astraea.plots import charts
 from astraea.plots.lean import lean_svg
-from astraea.plots.style import SECONDS, style
+from astraea.plots.style import SECONDS
+
+WIDTH: Final = 6.0
+"""[inch]; letters are legible on a telephone, and not too large on a screen."""
+
+LONGEST: Final = 20
+"""Letters of a name that are shown."""
 
 
-def as_svg(fig: Figure) -> str:
-    """The picture as text for a page; the figure is closed."""
+def as_svg(fig: Figure, name: str) -> str:
+    """The picture as text for a page; the figure is closed.
+
+    What a picture names within itself begins with `name`, so that several can stand on one page.
+    """
     buffer = io.BytesIO()
-    with style():
+    with charts.style():
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(fig)
     text = lean_svg(buffer.getvalue()).decode()
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
     return text[text.index("<svg") :]
 
 
@@ -31,13 +43,14 @@ def unit_of(longest: float) -> tuple[float, str]:
 
 def load(table: pd.DataFrame, gpus: int) -> Figure:
     """GPUs held, and waited for, over time; `table` is that of `scenarios.over_time`."""
-    fig, axes = charts.panels(rows=2, width=7.0, height=1.5)
+    fig, axes = charts.panels(rows=2, width=WIDTH, height=1.5)
     length, unit = unit_of(float(table["time"].max()))
     at = table["time"].to_numpy() / length
     axes[0].fill_between(at, table["held"], step="post", color="#0072B2", linewidth=0)
     axes[0].set_ylim(0, 1.05 * gpus)
-    charts.named_line(axes[0], gpus, "the cluster", vertical=False)
-    axes[0].set_ylabel("GPUs held")
+    charts.mark_line(axes[0], gpus, f"{gpus:,}", vertical=False)
+    axes[0].set_ylabel("GPUs in use")
+    axes[0].tick_params(labelbottom=False)
     axes[1].fill_between(at, table["wanted"], step="post", color="#D55E00", linewidth=0)
     axes[1].set_ylim(bottom=0)
     axes[1].set_ylabel("GPUs waited for")
@@ -52,37 +65,50 @@ def fairness(table: pd.DataFrame, period: str) -> Figure:
     parts = table[table["period"] > 0]
     tenants = sorted(parts["tenant"].unique())
     wide = parts.set_index(["period", "tenant"])["rho"].unstack(0).reindex(tenants)  # noqa: PD010
-    fig, ax = charts.panels(width=7.0, height=max(1.2, 0.28 * len(tenants) + 0.8))
+    fig, ax = charts.panels(width=WIDTH, height=max(1.4, 0.2 * len(tenants) + 0.8))
     shown = ax.imshow(np.log2(wide.clip(0.25, 4.0)), cmap="RdBu", vmin=-2, vmax=2, aspect="auto")
-    bar = fig.colorbar(shown, ax=ax, ticks=[-2, -1, 0, 1, 2], pad=0.01)
-    bar.ax.set_yticklabels(["1/4", "1/2", "1", "2", "4"])
-    bar.set_label("Got over owed", fontsize=8)
-    ax.set_yticks(range(len(tenants)), tenants, fontsize=8)
-    every = max(1, len(wide.columns) // 12)
-    ax.set_xticks(range(0, len(wide.columns), every), wide.columns[::every])
+    ax.set_facecolor("#cccccc")
+    with charts.style():
+        bar = fig.colorbar(shown, ax=ax, ticks=[-2, -1, 0, 1, 2], pad=0.01)
+        bar.ax.set_yticklabels(["≤ 1/4", "1/2", "1", "2", "≥ 4"])
+        bar.set_label("Got / owed")
+    ax.set_yticks(range(len(tenants)), [_short(name) for name in tenants])
+    every = -(-len(wide.columns) // 20)
+    ax.set_xticks(range(0, len(wide.columns), every), [str(k) for k in wide.columns[::every]])
     ax.set_xlabel(period.capitalize())
     ax.grid(False)
     return fig
 
 
-def waits(table: pd.DataFrame, by: str) -> Figure:
-    """Average wait of each class under each scheduler; `table` is that of `scenarios.waits_by`."""
+def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
+    """Average wait of each class under each scheduler, of which `replay` is the cluster's own.
+
+    `table` is that of `scenarios.waits_by`.
+    """
     classes, names = list(dict.fromkeys(table[by])), list(dict.fromkeys(table["scheduler"]))
     length, unit = unit_of(float(table["mean"].max()))
-    fig, ax = charts.panels(width=7.0, height=max(1.6, 0.16 * len(classes) * len(names) + 0.8))
+    fig, ax = charts.panels(width=WIDTH, height=max(1.6, 0.13 * len(classes) * len(names) + 1.0))
     for k, name in enumerate(names):
         part = table[table["scheduler"] == name].set_index(by).reindex(classes)
         y = np.arange(len(classes)) + (k - (len(names) - 1) / 2) * 0.8 / len(names)
         here = charts.look(name, k)
         color = "#222222" if k == 0 else here.color  # as it was
+        label = f"{here.label}, replayed" if name == replay else here.label
         ax.hlines(y, part["low"] / length, part["high"] / length, color=color, linewidth=1)
-        ax.plot(part["mean"] / length, y, "o", color=color, markersize=4, label=here.label)
+        ax.plot(part["mean"] / length, y, here.marker, color=color, markersize=4, label=label)
     for line in range(1, len(classes)):
         ax.axhline(line - 0.5, color="#dddddd", linewidth=0.6)
-    ax.set_yticks(range(len(classes)), classes)
+    ax.set_yticks(range(len(classes)), [_short(name) for name in classes])
     ax.set_ylim(len(classes) - 0.5, -0.5)
     ax.set_xlim(left=0)
     ax.set_xlabel(f"Average wait [{unit}]")
     ax.set_ylabel("Tenant" if by == "tenant" else "GPUs of the gang")
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    with charts.style():
+        fig.legend(loc="outside upper center", ncols=3)
     return fig
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for the picture, without mathematics in it."""
+    short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    return short.replace("$", r"\$")
