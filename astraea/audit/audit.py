@@ -130,7 +130,6 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     )
     bounds, period = scenarios.periods(max(end, float(waiting["submit_time"].max())) if len(waiting) else end)
     found = causes.causes(trace, runs, cluster, who.take(_longest(who.until - who.since, who.tenant)))
-    found = found.sort_values(["wait", "job_id"], ascending=[False, True], kind="stable", ignore_index=True)
 
     common, aside = split_off_impossible(trace, cluster)
     replayed = simulate(trace, cluster, own, settings=settings, keep_log=True)
@@ -185,7 +184,7 @@ def with_those_who_wait(trace: Trace) -> Trace:
 
 
 def _longest(wait: FloatArray, tenant: IntArray) -> IntArray:
-    """The longest waits of all, and of each tenant."""
+    """The longest waits of all, and of each tenant; the longest first."""
     order = np.argsort(-wait, kind="stable")
     rank = pd.Series(order).groupby(tenant[order]).cumcount().to_numpy()
     return order[(np.arange(len(order)) < STARVED) | (rank < PER_TENANT)]

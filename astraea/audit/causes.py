@@ -193,8 +193,9 @@ def _explained(log: _Log, w: Waits) -> dict[str, object]:
     }
     seconds = {cause: float(lasts[mask].sum()) for cause, mask in masks.items()}
     cause = max(seconds, key=lambda c: seconds[c])
-    started = lo + np.flatnonzero(later & (log.gpus[lo:hi] > 0))
-    text = _sentence(log, w, cause, seconds[cause], free[masks[cause]], lasts[masks[cause]], started)
+    begins = later & (log.gpus[lo:hi] > 0)
+    started, poorly = (lo + np.flatnonzero(rows) for rows in (begins, begins & poorer))
+    text = _sentence(log, w, cause, seconds[cause], free[masks[cause]], lasts[masks[cause]], started, poorly)
     return {
         "job_id": w.job_id, "tenant": trace.tenants[t], "demand": int(w.demand), "since": float(w.since),
         "until": float(w.until), "wait": float(w.until - w.since), "still": bool(w.still), "cause": str(cause),
@@ -215,9 +216,14 @@ def _poorer(log: _Log, w: Waits, lo: int, hi: int, later: BoolArray, owners: Int
 
 
 def _sentence(
-    log: _Log, w: Waits, cause: Cause, seconds: float, free: IntArray, lasts: FloatArray, started: IntArray
-) -> str:
-    """What held a job up, with names and numbers."""
+    log: _Log, w: Waits, cause: Cause, seconds: float, free: IntArray, lasts: FloatArray, started: IntArray,
+    poorly: IntArray,
+) -> str:  # fmt: skip
+    """What held a job up, with names and numbers.
+
+    `free` are the GPUs [GPU] that were free while it lasted, each for a time of `lasts` [s]; `started` and `poorly` are
+    the starts of later jobs, in the log's order, and those of tenants that had used less.
+    """
     trace = log.trace
     wait = duration_text(float(w.until - w.since))
     verb = "has waited" if w.still else "waited"
@@ -241,15 +247,14 @@ def _sentence(
     later = f"{_many(len(started), 'job')} that came later{_largest(log, started)}"
     if cause is Cause.BACKFILL:
         return f"{head}: for {long}, it would have had room but for {later}"
-    tenant = trace.tenants[int(w.tenant)]
-    others = sorted({int(trace.tenant[j]) for j in log.job[started]} - {int(w.tenant)})
-    usage = {t: float(log.usage(t, np.array([w.until]))[0]) for t in (int(w.tenant), *others)}
-    low = min(others, key=lambda t: usage[t])
-    times = f"{usage[int(w.tenant)] / usage[low]:.1f} times as much as" if usage[low] > 0 else "more than"
-    return (
-        f"{head}: for {long}, its GPUs went to {later}; by then {tenant} had used {times} {trace.tenants[low]}, "
-        "relative to their shares"
-    )
+    tenant, first = trace.tenants[int(w.tenant)], int(poorly[np.argmax(log.gpus[poorly])])
+    j, then = int(log.job[first]), log.time[first : first + 1]
+    ours, theirs = (float(log.usage(t, then)[0]) for t in (int(w.tenant), int(trace.tenant[j])))
+    other = trace.tenants[int(trace.tenant[j])]
+    used = f"{other} had used nothing yet"
+    if theirs > 0:
+        used = f"{tenant} had used {ours / theirs:.1f} times as much as {other}, relative to their shares"
+    return f"{head}: for {long}, its GPUs went to {later}; when {trace.job_id[j]} started, {used}"
 
 
 def _many(number: int, word: str) -> str:
@@ -272,6 +277,7 @@ def _holders(log: _Log, w: Waits) -> str:
     names = ", ".join(f"{held[t]} by {trace.tenants[t]}" for t in order)
     ahead = _before(log, w)
     queue = f"{_many(len(ahead), 'job')} with {_gpus(int(trace.demand[ahead].sum()))} {_is(len(ahead))} ahead of it"
+    queue = queue if len(ahead) else "no job was ahead of it"
     return f" ({names} when it came), and {queue} in the queue" if names else f", and {queue} in the queue"
 
 

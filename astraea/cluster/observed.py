@@ -103,8 +103,8 @@ def recorded_runs(trace: Trace) -> pd.DataFrame:
     if len(lacking):
         first = trace.job_id[lacking[0]]
         raise InputError(
-            f"{trace.name}: the log does not tell when job {first!r} started ({len(lacking)} such jobs), so it cannot "
-            "be shown as it was"
+            f"{trace.name}: the log does not tell when job {first!r} started ({len(lacking)} such "
+            f"job{'' if len(lacking) == 1 else 's'}), so it cannot be shown as it was"
         )
     runs = runs.sort_values(["job", "start"], kind="stable", ignore_index=True)
     same = runs["job"].eq(runs["job"].shift())

@@ -1,0 +1,265 @@
+"""The page, and the command that makes it: whole, safe to open, and honest."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from places import ROOT
+from recorded_logs import recorded
+from shell import clean, refused, write_files
+from slurm_logs import HEAD, in_seconds, played, sacct
+from workloads import few
+
+from astraea.audit.audit import anonymous, audit, with_those_who_wait
+from astraea.audit.page import _cells, change, short, write
+from astraea.cli.main import main
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.core.errors import InputError
+from astraea.traces.trace import Trace
+
+TABLES = ("load", "lease_terms", "overview", "owed", "waits", "waits_by_size", "waits_by_tenant")
+RUN = ["--nodes", "4", "--gpus-per-node", "4", "--scheduler", "fifo", "--what-if", "astraea"]
+NAMES = {"t0": "quebec-lab", "t1": "tango<script>alert(1)</script>", "t2": "zulu & $sons$"}
+VOID = {"meta", "br", "path", "use", "rect", "image", "circle"}
+
+
+@cache
+def log_text() -> str:
+    """40 jobs of three tenants, of which one has a job that waits still."""
+    w = few()
+    trace = in_seconds(w.trace)
+    frame = trace.frame.assign(user="maria-" + trace.frame["tenant"], tenant=trace.frame["tenant"].map(NAMES))
+    trace = Trace.from_frame(frame)
+    text = sacct(trace, played(trace, w.cluster), first=7700001)
+    return text + waits_still("7700099", "zulu & $sons$")
+
+
+def waits_still(id: str, account: str) -> str:
+    moment = "2026-03-01T00:30:00"
+    tres = "billing=1,cpu=1,gres/gpu=3,node=1"
+    return f"{id}|{account}|maria-t9|gpu|normal|{moment}|{moment}|Unknown|Unknown|PENDING|0|UNLIMITED|{tres}|\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with a log, and two audits of it."""
+    folder = tmp_path_factory.mktemp("audit")
+    (folder / "mycluster.txt").write_text(log_text())
+    argv = ["audit", str(folder / "mycluster.txt"), *RUN]
+    assert main([*argv, "--out", str(folder / "named")]) == 0
+    assert main([*argv, "--out", str(folder / "nameless"), "--anonymize"]) == 0
+    return folder
+
+
+class Page(HTMLParser):
+    """Tags that are open, and everything that a page says and points to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "svg"} & set(self.open):
+            self.words.append(data)
+
+    def values(self, *names: str) -> list[str]:
+        return [value for _, name, value in self.attributes if name in names]
+
+
+def test_everything_is_there(made: Path) -> None:
+    assert {p.name for p in (made / "named").iterdir()} == {
+        "index.html", "audit.json", *(f"{name}.csv" for name in TABLES),
+    }  # fmt: skip
+    told = json.loads((made / "named" / "audit.json").read_text())
+    assert set(TABLES) < set(told)
+    assert set(told["owed"][0]) == {"period", "tenant", "got", "owed", "rho"}
+    assert told["set_aside"] == {"waits still": 1}
+
+
+def test_the_page_is_whole_and_needs_no_network(made: Path) -> None:
+    page = Page((made / "named" / "index.html").read_text())
+    assert page.open == []
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    assert not page.values("src", "srcset", "data")
+    for link in page.values("href", "xlink:href"):
+        assert link.startswith("data:image/png;base64,") or (link.startswith("#") and link[1:] in ids)
+    text = (made / "named" / "index.html").read_text()
+    assert set(re.findall(r"url\(#([^)]*)\)", text)) <= set(ids)
+    assert "@import" not in text and "http-equiv" not in text
+    figures = [a for a in page.attributes if a[0] == "figure"]
+    assert len([a for a in figures if a[1] == "aria-label" and len(a[2]) > 20]) == len(figures) / 2 == 4
+
+
+def test_the_page_says_nothing_by_chance(made: Path) -> None:
+    words = " ".join(Page((made / "named" / "index.html").read_text()).words)
+    assert not re.search(r"\bnan\b|\bNone\b|\binf\b|\{|\}|\\mathrm|  \.", words)
+    assert not re.search(r"\b1 (jobs|GPUs|nodes|tenants|waits|rows)\b|\b[02-9] (job|GPU|node|tenant|wait)\b", words)
+    assert "The shares are equal, as none were given (--weights)." in words
+    for title in ("The cluster", "Who got what they were owed", "Who waited, and why", "What if", "Which lease term",
+                  "What to change first", "What this cannot know"):  # fmt: skip
+        assert title in words
+
+
+def test_names_are_escaped(made: Path) -> None:
+    text = (made / "named" / "index.html").read_text()
+    assert "<script" not in text
+    assert "tango&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_nobody_is_named_and_no_number_moves(made: Path) -> None:
+    for file in (made / "nameless").iterdir():
+        text = file.read_text()
+        for name in (*NAMES.values(), "quebec", "tango", "zulu", "maria", "77000", "mycluster"):
+            assert name not in text, (file, name)
+    for name in TABLES:
+        a, b = (pd.read_csv(made / folder / f"{name}.csv") for folder in ("named", "nameless"))
+        pd.testing.assert_frame_equal(a.select_dtypes("number").drop(columns="job_id", errors="ignore"),
+                                      b.select_dtypes("number").drop(columns="job_id", errors="ignore"))  # fmt: skip
+    a, b = (pd.read_csv(made / folder / "owed.csv") for folder in ("named", "nameless"))
+    assert dict(zip(a["tenant"], b["tenant"], strict=True)) == dict(zip(NAMES.values(), "ABC", strict=True))
+
+
+def test_a_history_is_nameless_too() -> None:
+    trace = recorded("a1 1 0 0 10", "b1 1 5 5 9", "a2 1 20 20 30").window(15, 40)
+    found = anonymous(trace)
+    assert found.tenants == ("A", "B")
+    assert found.history is not None
+    assert found.history.frame[["tenant", "user"]].to_numpy().tolist() == [["A", "user 1"], ["B", "user 2"]]
+    assert found.user.tolist() == ["user 1"]
+
+
+def test_more_tenants_than_letters() -> None:
+    rows = [{"job_id": k, "tenant": f"x{k:03}", "demand": 1, "submit_time": 0, "duration": 1} for k in range(27)]
+    assert anonymous(Trace.from_frame(pd.DataFrame(rows))).tenants[:2] == ("T01", "T02")
+
+
+def test_the_same_log_gives_the_same_files(made: Path, tmp_path: Path) -> None:
+    assert main(["audit", str(made / "mycluster.txt"), *RUN, "--out", str(tmp_path / "again")]) == 0
+    for file in (made / "named").iterdir():
+        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+
+
+def test_who_waits_still_is_told(made: Path) -> None:
+    waits = pd.read_csv(made / "named" / "waits.csv").set_index("job_id")
+    assert waits.loc[7700099, "still"]
+    assert waits.loc[7700099, "why"].startswith("7700099 of zulu & $sons$ (3 GPUs) has waited")
+
+
+def test_a_tenant_whose_jobs_all_wait_is_owed_something() -> None:
+    trace = with_those_who_wait(recorded("a1 4 0 0 100", "b1 4 10"))
+    assert trace.tenants == ("a", "b")
+    found = audit(trace, Cluster(2, 4), get_policy("fifo"), ["fifo"])
+    row = found.owed[(found.owed["period"] == 0) & (found.owed["tenant"] == "b")].iloc[0]
+    assert (row["got"], row["rho"]) == (0, 0)
+    assert row["owed"] * 3600 == pytest.approx(4 * 90)
+    lines = short(found, "")
+    assert lines[0].startswith("b got 0 % of the GPU-time that it was owed, the least of all tenants")
+    assert lines[-1] == "With 1 job, the means say little: look at the intervals before you act."
+
+
+def test_who_has_no_share_is_asked_for_it() -> None:
+    with pytest.raises(InputError, match="tenant 'c' has a job that waits still, and no share"):
+        with_those_who_wait(recorded("a1 8 0 0 100", "b1 4 0 0 9", "c1 4 10", weights={"a": 1, "b": 2}))
+
+
+def test_a_cluster_where_nobody_waits(tmp_path: Path) -> None:
+    found = audit(recorded("a1 1 0 0 50", "b1 1 5 5 9"), Cluster(1, 4), get_policy("fifo"), ["astraea"])
+    assert change(found) == "Nobody waited, so there is nothing to change."
+    write(found, "The shares are equal.", tmp_path)
+    assert "Nobody waited." in (tmp_path / "index.html").read_text()
+    assert not re.search(r"\bnan\b", " ".join(Page((tmp_path / "index.html").read_text()).words))
+
+
+def test_one_job(tmp_path: Path) -> None:
+    found = audit(recorded("a1 1 0 0 50"), Cluster(1, 4), get_policy("fifo"))
+    write(found, "The shares are equal.", tmp_path)
+    assert "All jobs were submitted at once." in (tmp_path / "index.html").read_text()
+    assert short(found, "")[0] == "a got 100 % of the GPU-time that it was owed."
+
+
+def test_a_replay_that_is_far_from_the_log_is_no_ground_for_a_choice() -> None:
+    found = audit(recorded("a1 4 0 0 10", "b1 4 0 90 100", "b2 4 0 95 99"), Cluster(1, 8), get_policy("fifo"))
+    assert change(found).startswith("Before you choose a scheduler by this page, mend the replay")
+
+
+def test_one_scheduler_is_not_its_own_alternative() -> None:
+    found = audit(recorded("a1 2 0 0 10", "a2 2 0 10 20", "b1 2 0 0 20"), Cluster(1, 4), get_policy("fifo"), ["fifo"])
+    assert found.overview["scheduler"].tolist() == ["as it was", "fifo"]
+    assert change(found).startswith("Nothing stands out")
+
+
+@pytest.mark.parametrize(
+    ("values", "cells"),
+    [
+        ([1234.5, 0.4, np.nan], ["1,234", "0", "–"]),
+        ([12.34, 0.5], ["12.3", "0.5"]),
+        ([1.234, 0.5], ["1.23", "0.50"]),
+        ([0.01234, 0.0], ["0.0123", "0.0000"]),
+        ([99.97, 3.0], ["100", "3"]),
+        ([8.0, 16.0], ["8", "16"]),
+        ([0.0, 0.0], ["0", "0"]),
+        ([1000, 2], ["1,000", "2"]),
+    ],
+)
+def test_cells_of_a_column(values: list[float], cells: list[str]) -> None:
+    assert _cells(pd.Series(values)) == cells
+
+
+WAITING = waits_still("1", "vision")
+BAD: dict[str, tuple[str, list[str], str]] = {
+    "unknown scheduler": (log_text(), ["--scheduler", "crystal-ball"], "policy must be one of astraea, "),
+    "unknown alternative": (log_text(), ["--what-if", "fifo,crystal-ball"], "policy must be one of astraea, "),
+    "too few nodes": (log_text(), ["--nodes", "1"], "more than the cluster of 1 x 4 has; give the nodes"),
+    "no job that ran": (HEAD + "\n" + WAITING, [], "none of the 1 rows is a job that can be simulated"),
+    "a parameter that is none": (log_text(), ["--param", "speed=9"], "unknown parameter 'speed'"),
+    "a bad row": (log_text().replace("gpu|normal|2026", "gpu|normal|soon", 1), [], "line 2: Submit must be a time"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_audited(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, more, says = BAD[case]
+    monkeypatch.chdir(tmp_path)
+    Path("log.txt").write_text(text)
+    refused(["audit", "log.txt", *RUN, *more, "--out", "out"], capsys, says)
+    clean(tmp_path)
+
+
+def test_a_log_without_starts_cannot_be_audited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    refused(["audit", "good.csv", "--time-unit", "s", *RUN, "--out", "out"], capsys, "not tell when job '1' started")
+    clean(tmp_path)
+
+
+def test_the_template_is_in_the_package() -> None:
+    assert (ROOT / "astraea" / "audit" / "page.html.jinja").is_file()

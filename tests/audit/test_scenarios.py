@@ -1,0 +1,134 @@
+"""What tenants got and were owed, and what is measured of several schedulers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recorded_logs import recorded
+from workloads import few
+
+from astraea.audit import scenarios
+from astraea.audit.calibration import calibration, in_order
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.observed import observed
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
+from astraea.core.metrics import HOUR
+
+CLUSTER = Cluster(4, 4)
+PROMPT = Settings(interval=1, checkpoint_overhead=0, restart_overhead=0)
+
+run = st.tuples(
+    st.sampled_from("ab"), st.integers(1, 3), st.integers(0, 20), st.integers(0, 10), st.integers(1, 20)
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(run, min_size=1, max_size=5), st.integers(1, 15))
+def test_owed_second_by_second(rows: list[tuple[str, int, int, int, int]], length: int) -> None:
+    lines = [f"{t}{k} {demand} {since} {since + wait} {since + wait + ran}"
+             for k, (t, demand, since, wait, ran) in enumerate(rows)]  # fmt: skip
+    trace = recorded(*lines, weights={"a": 2.0, "b": 1.0})
+    quota = {"a": 16 * 2 / 3, "b": 16 / 3}
+    was = observed(trace, CLUSTER)
+    end = int(was.jobs["end_time"].max())
+    bounds = np.append(np.arange(0.0, end, length), float(end))
+    waiting = pd.DataFrame({"tenant": ["b"], "demand": [3], "submit_time": [1.0]})
+    found = scenarios.owed(was, quota, bounds, waiting).set_index(["period", "tenant"])
+    active, held = np.zeros((2, end)), np.zeros((2, end))
+    for t, demand, since, wait, ran in rows:
+        active["ab".index(t), since : since + wait + ran] += demand
+        held["ab".index(t), since + wait : since + wait + ran] += demand
+    active[1, 1:] += 3
+    for k, t in enumerate("ab"):
+        due = np.minimum(active[k], quota[t])
+        for period, (a, b) in enumerate(zip(bounds[:-1].astype(int), bounds[1:].astype(int), strict=True), 1):
+            row = found.loc[(period, t)]
+            assert row["owed"] * HOUR == pytest.approx(due[a:b].sum(), abs=1e-6)
+            assert row["got"] * HOUR == pytest.approx(held[k, a:b].sum(), abs=1e-6)
+            assert np.isnan(row["rho"]) == (due[a:b].sum() == 0)
+        assert found.loc[(0, t), "owed"] * HOUR == pytest.approx(due.sum())
+
+
+def test_the_timeline_agrees_with_what_was_held() -> None:
+    trace = recorded("a1 4 0 0 10", "b1 8 0 0 20", "a2 8 5 10 30")
+    table = scenarios.over_time(observed(trace, CLUSTER), pd.DataFrame())
+    assert table["time"].iloc[[0, -1]].tolist() == pytest.approx([0, 30 - 0.03])
+    step = 0.03
+    assert table["held"].sum() * step == pytest.approx(4 * 10 + 8 * 20 + 8 * 20)
+    assert table["wanted"].sum() * step == pytest.approx(8 * 5)
+
+
+def test_use_until_the_last_submission() -> None:
+    trace = recorded("a1 4 0 0 10", "b1 8 0 0 20", "a2 1 5 10 30")
+    assert scenarios.use(observed(trace, CLUSTER), 5.0) == 12 / 16
+    assert np.isnan(scenarios.use(observed(trace, CLUSTER), 0.0))
+
+
+@pytest.mark.parametrize(
+    ("end", "name", "count"),
+    [(30.0, "minute", 1), (150.0, "minute", 3), (7200.0, "hour", 2), (3 * 86400.0, "day", 3), (3e6, "week", 5)],
+)
+def test_periods(end: float, name: str, count: int) -> None:
+    bounds, called = scenarios.periods(end)
+    assert (called, len(bounds) - 1) == (name, count)
+    assert (bounds[0], bounds[-1]) == (0, end)
+    assert (np.diff(bounds) > 0).all()
+
+
+def test_sizes_of_gangs() -> None:
+    assert scenarios.size_of(pd.Series([1, 2, 3, 4, 8, 127, 128, 999])).tolist() == [
+        "1", "2-3", "2-3", "4-7", "8-15", "64-127", "128+", "128+",
+    ]  # fmt: skip
+
+
+def test_intervals_hold_their_mean() -> None:
+    w = few()
+    results = {name: simulate(w.trace, w.cluster, name) for name in ("fifo", "astraea")}
+    for by in ("tenant", "size"):
+        table = scenarios.waits_by(results, by)
+        several = table[table["jobs"] > 1]
+        assert ((several["low"] <= several["mean"]) & (several["mean"] <= several["high"])).all()
+        assert table.groupby("scheduler")["jobs"].sum().tolist() == [40, 40]
+    one = scenarios.gains(results["fifo"], {"astraea": results["astraea"]}).iloc[0]
+    losses = [(results[name].jobs["rho_job"] < 0.95).mean() for name in ("fifo", "astraea")]
+    assert one["gain"] == pytest.approx(losses[0] - losses[1])
+    assert one["low"] <= one["gain"] <= one["high"]
+
+
+times = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=0, max_size=12)
+
+
+@given(times)
+def test_pairs_in_order_one_by_one(drawn: list[tuple[int, int]]) -> None:
+    one, other = (np.array([pair[k] for pair in drawn], dtype=float) for k in (0, 1))
+    agree, pairs = 0.0, 0
+    for i in range(len(drawn)):
+        for j in range(i):
+            if one[i] != one[j]:
+                pairs += 1
+                agree += 0.5 if other[i] == other[j] else float((one[i] < one[j]) == (other[i] < other[j]))
+    assert in_order(one, other) == pytest.approx(agree / pairs if pairs else np.nan, nan_ok=True)
+
+
+def test_many_pairs_are_counted_exactly() -> None:
+    n = 100_000
+    assert in_order(np.arange(n), np.arange(n)) == 1
+    assert in_order(np.arange(n), -np.arange(n)) == 0
+    assert in_order(np.arange(n), np.zeros(n)) == 0.5
+
+
+def test_calibration_compares_the_jobs_that_both_have() -> None:
+    log = observed(recorded("a1 8 0 0 10", "b1 8 0 10 20", "b2 8 0 20 30", "b3 1 0 0 1"), CLUSTER)
+    replay = observed(recorded("a1 8 0 0 10", "b2 8 0 10 20", "b1 8 0 20 30"), CLUSTER)
+    found = calibration(log, replay)
+    assert (found.waited, found.in_order, found.recorded, found.replayed, found.error) == (2, 0, 10, 10, 0)
+    assert found.sentence.endswith("and 0 % of the pairs of the 2 jobs that waited start in the recorded order.")
+
+
+def test_nobody_waited() -> None:
+    log = observed(recorded("a1 8 0 0 10"), CLUSTER)
+    assert calibration(log, log).sentence.startswith("Nobody waited in the log")

@@ -1,0 +1,36 @@
+"""Logs of a few jobs with their starts and ends, and some that wait still."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from astraea.traces.readers.slurm import WAITS
+from astraea.traces.trace import Trace
+
+
+def recorded(*rows: str, weights: dict[str, float] | None = None) -> Trace:
+    """A log from lines ``name demand submit start end``, or ``name demand submit`` of one that waits still.
+
+    The tenant is the first letter of the name.
+    """
+    fields = [row.split() for row in rows]
+    jobs = pd.DataFrame(
+        [
+            {
+                "job_id": name, "tenant": name[0], "demand": int(demand), "submit_time": float(submit),
+                "duration": float(end) - float(start), "queueing_delay": float(start) - float(submit),
+            }
+            for name, demand, submit, start, end in (f for f in fields if len(f) == 5)
+        ]
+    )  # fmt: skip
+    waiting = [f for f in fields if len(f) == 3]
+    aside = pd.DataFrame(
+        {
+            "job_id": [f[0] for f in waiting],
+            "tenant": [f[0][0] for f in waiting],
+            "demand": [int(f[1]) for f in waiting],
+            "submit_time": [float(f[2]) for f in waiting],
+            "reason": [WAITS] * len(waiting),
+        }
+    )
+    return Trace.from_frame(jobs, name="log", weights=weights, excluded_jobs=aside)
