@@ -39,8 +39,8 @@ PER_TENANT: Final = 10
 TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
 """Lease terms that are tried [s], those below 900 s only if they give at most `MOST_LEASES` leases."""
 
-SHORT_JOBS: Final = 100.0
-"""Median running time below which rounds are a second apart instead of ten [s]."""
+INTERVAL: Final = 1.0
+"""Between rounds [s]: a cluster reacts within a second or two, and its log is in whole seconds."""
 
 
 class Audit(NamedTuple):
@@ -117,7 +117,7 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     trace = with_those_who_wait(trace)
     was, runs = observed(trace, cluster), recorded_runs(trace)
     end = float(was.jobs["end_time"].max())
-    settings = Settings(interval=1.0 if float(np.median(trace.duration)) < SHORT_JOBS else 10.0)
+    settings = Settings(interval=INTERVAL)
     quota = dict(zip(trace.tenants, quotas(trace, cluster.gpus).tolist(), strict=True))
 
     who = causes.waits(trace, runs)
@@ -156,7 +156,7 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
         overview=pd.DataFrame(rows),
         by_tenant=scenarios.waits_by(results, "tenant"),
         by_size=scenarios.waits_by(results, "size"),
-        gains=scenarios.gains(results[own.name], {p.name: results[p.name] for p in others}),
+        gains=scenarios.gains(results[AS_IT_WAS], results[own.name], {p.name: results[p.name] for p in others}),
         over_time=scenarios.over_time(was, waiting),
         lease_terms=terms,
         lease_term=sentence,

@@ -9,6 +9,7 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.result import Result
+from astraea.plots.style import duration_text
 
 NOTICED: Final = 2.0
 """Waits up to this are the reaction of a scheduler, and no wait [s]."""
@@ -42,15 +43,18 @@ class Calibration(NamedTuple):
         """What goes with every answer."""
         if not self.waited:
             return "Nobody waited in the log, so there is nothing that a replay of its scheduler could be held against."
-        more = "more" if self.error >= 0 else "less"
+        recorded, replayed = duration_text(self.recorded), duration_text(self.replayed)
+        much = f"{abs(100 * self.error):.0f} % {'more' if self.error > 0 else 'less'} waiting than"
+        if self.error >= 1:
+            much = f"{1 + self.error:.1f} times as much waiting as"
+        waiting = f"{much} the log shows ({replayed} against {recorded} on average)"
+        if abs(self.error) < 0.005:
+            waiting = f"as much waiting as the log shows ({recorded} on average)"
         order = ""
         if self.waited > 1 and not math.isnan(self.in_order):
             part = f"{100 * self.in_order:.0f} % of the pairs of the {self.waited:,} jobs that waited"
             order = f", and {part} start in the recorded order"
-        return (
-            f"Replaying the cluster's own scheduler gives {abs(100 * self.error):.0f} % {more} waiting than the log "
-            f"shows ({self.replayed:.0f} s against {self.recorded:.0f} s on average){order}."
-        )
+        return f"Replaying the cluster's own scheduler gives {waiting}{order}."
 
 
 def calibration(log: Result, replay: Result) -> Calibration:

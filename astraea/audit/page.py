@@ -140,15 +140,16 @@ def change(found: Audit) -> str:
             "Before you choose a scheduler by this page, mend the replay: it is too far from the log. Name the "
             "scheduler that the cluster has, with its parameters (--scheduler, --param)."
         )
-    table = found.gains[found.gains["low"] > 0].sort_values("gain", ascending=False, kind="stable")
+    table = found.gains.sort_values("gain", ascending=False, kind="stable")
+    table = table[(table["low"] > 0) & (table["over_log"] > 0)]
     if len(table):
         first = table.iloc[0]
         name, gain, low, high = str(first["scheduler"]), *(100 * float(first[c]) for c in ("gain", "low", "high"))
         waiting = float(first["more_waiting"])
         needs = "Its leases interrupt jobs, so they must be able to save their state and resume."
         return (
-            f"Change the scheduler first: under {_label(name)}, {gain:.0f} percentage points fewer of the jobs would "
-            f"have sharing loss (95 % interval {low:.0f} to {high:.0f}) than under the cluster's own scheduler, and "
+            f"Change the scheduler first: under {_label(name)}, {gain:.1f} percentage points fewer of the jobs would "
+            f"have sharing loss (95 % interval {low:.1f} to {high:.1f}) than under the cluster's own scheduler, and "
             f"the average wait would be {duration_text(abs(waiting))} {'longer' if waiting > 0 else 'shorter'}."
             f"{f' {needs}' if first['leases'] else ''}"
         )

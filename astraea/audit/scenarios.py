@@ -58,13 +58,14 @@ def overview_row(name: str, result: Result) -> dict[str, object]:
     }
 
 
-def gains(own: Result, others: Mapping[str, Result]) -> pd.DataFrame:
-    """How many jobs each scheduler would spare a sharing loss, over the cluster's own.
+def gains(was: Result, own: Result, others: Mapping[str, Result]) -> pd.DataFrame:
+    """How many jobs each scheduler would spare a sharing loss, over the replay of the cluster's own.
 
     Returns
     -------
-    DataFrame, columns scheduler, gain, low, high (parts of the jobs), more_waiting [s], leases
-        Intervals are 95 %, of the mean of the differences of the same jobs; `leases` is whether it interrupts jobs.
+    DataFrame, columns scheduler, gain, low, high, over_log (parts of the jobs), more_waiting [s], leases
+        Intervals are 95 %, of the mean of the differences of the same jobs; `over_log` is the gain over the log as it
+        was, and `leases` whether jobs were interrupted.
     """
     rows = []
     before, n = _short_changed(own), len(own.jobs)
@@ -73,8 +74,9 @@ def gains(own: Result, others: Mapping[str, Result]) -> pd.DataFrame:
         mean = float(spared.mean())
         half = 1.96 * float(spared.std(ddof=1)) / n**0.5 if n > 1 else float("nan")
         more = float(wait(result).mean() - wait(own).mean())
-        rows.append((name, mean, mean - half, mean + half, more, bool((result.jobs["leases"] > 1).any())))
-    return pd.DataFrame(rows, columns=["scheduler", "gain", "low", "high", "more_waiting", "leases"])
+        over_log = sharing_loss(was) - sharing_loss(result)
+        rows.append((name, mean, mean - half, mean + half, over_log, more, bool((result.jobs["leases"] > 1).any())))
+    return pd.DataFrame(rows, columns=["scheduler", "gain", "low", "high", "over_log", "more_waiting", "leases"])
 
 
 def _short_changed(result: Result) -> FloatArray:

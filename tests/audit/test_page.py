@@ -14,7 +14,7 @@ import pytest
 from places import ROOT
 from recorded_logs import recorded
 from shell import clean, refused, write_files
-from slurm_logs import HEAD, in_seconds, played, sacct
+from slurm_logs import EXAMPLE, HEAD, SSHARE, example, in_seconds, played, sacct
 from workloads import few
 
 from astraea.audit.audit import anonymous, audit, with_those_who_wait
@@ -259,6 +259,11 @@ def test_a_log_without_starts_cannot_be_audited(
     write_files(tmp_path)
     refused(["audit", "good.csv", "--time-unit", "s", *RUN, "--out", "out"], capsys, "not tell when job '1' started")
     clean(tmp_path)
+
+
+def test_the_example_is_what_the_generator_writes() -> None:
+    assert (EXAMPLE / "sacct.txt").read_text() == sacct(example()[0], played(*example()))
+    assert (EXAMPLE / "sshare.txt").read_text() == SSHARE
 
 
 def test_the_template_is_in_the_package() -> None:

@@ -93,9 +93,9 @@ def test_intervals_hold_their_mean() -> None:
         several = table[table["jobs"] > 1]
         assert ((several["low"] <= several["mean"]) & (several["mean"] <= several["high"])).all()
         assert table.groupby("scheduler")["jobs"].sum().tolist() == [40, 40]
-    one = scenarios.gains(results["fifo"], {"astraea": results["astraea"]}).iloc[0]
+    one = scenarios.gains(results["fifo"], results["fifo"], {"astraea": results["astraea"]}).iloc[0]
     losses = [(results[name].jobs["rho_job"] < 0.95).mean() for name in ("fifo", "astraea")]
-    assert one["gain"] == pytest.approx(losses[0] - losses[1])
+    assert one["gain"] == one["over_log"] == pytest.approx(losses[0] - losses[1])
     assert one["low"] <= one["gain"] <= one["high"]
 
 
@@ -126,7 +126,13 @@ def test_calibration_compares_the_jobs_that_both_have() -> None:
     replay = observed(recorded("a1 8 0 0 10", "b2 8 0 10 20", "b1 8 0 20 30"), CLUSTER)
     found = calibration(log, replay)
     assert (found.waited, found.in_order, found.recorded, found.replayed, found.error) == (2, 0, 10, 10, 0)
-    assert found.sentence.endswith("and 0 % of the pairs of the 2 jobs that waited start in the recorded order.")
+    assert found.sentence == (
+        "Replaying the cluster's own scheduler gives as much waiting as the log shows (10 s on average), and 0 % of "
+        "the pairs of the 2 jobs that waited start in the recorded order."
+    )
+    slower = found._replace(replayed=15.0, waited=1)
+    assert slower.sentence.endswith("gives 50 % more waiting than the log shows (15 s against 10 s on average).")
+    assert "gives 3.5 times as much waiting as the log shows" in slower._replace(replayed=35.0).sentence
 
 
 def test_nobody_waited() -> None:
