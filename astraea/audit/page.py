@@ -170,7 +170,7 @@ def sections(found: Audit, shares: str) -> list[Part]:
         else f"Until the last submission, {100 * used:.0f} % of the cluster's GPU-time was in use."
     )  # fmt: skip
     return [
-        _section("The cluster", _text(load), _figure("load", pictures.load(found.over_time, found.cluster.gpus),
+        _section("The cluster", _text(load), _figure(pictures.load(found.over_time, found.cluster.gpus),
                  "GPUs in use, and GPUs that jobs waited for, over time."), *_aside(found)),
         _section("Who got what they were owed", _text(shares), *_owed(found)),
         _section("Who waited, and why", *_why(found)),
@@ -210,7 +210,7 @@ def _owed(found: Audit) -> list[Part]:
     parts = [_text(text + note), _table(table[table["tenant"].isin(some)])]
     if found.owed["period"].max() > 1:
         shown = found.owed[found.owed["tenant"].isin(some)]
-        parts.append(_figure("owed", pictures.fairness(shown, found.period),
+        parts.append(_figure(pictures.fairness(shown, found.period),
                              f"GPU-time that each tenant got over what it was owed, {found.period} by {found.period}: "
                              "red is less, blue is more; grey cells were owed nothing."))  # fmt: skip
     return parts
@@ -253,9 +253,9 @@ def _what_if(found: Audit) -> list[Part]:
         _text(found.calibration.sentence),
         _text(f"The same jobs under other schedulers. {rounds}{out}"),
         _table(_readable(table)),
-        _figure("tenants", pictures.waits(by_tenant, "tenant", found.replay),
+        _figure(pictures.waits(by_tenant, "tenant", found.replay),
                 f"Average wait of the jobs{which}, with 95 % intervals."),
-        _figure("sizes", pictures.waits(found.by_size, "size", found.replay),
+        _figure(pictures.waits(found.by_size, "size", found.replay),
                 "Average wait of small and large gangs, with 95 % intervals."),
     ]  # fmt: skip
 
@@ -278,8 +278,8 @@ def _list(*lines: str) -> Part:
     return {"kind": "list", "lines": list(lines)}
 
 
-def _figure(name: str, fig: Figure, text: str) -> Part:
-    return {"kind": "figure", "text": text, "svg": pictures.as_svg(fig, name)}
+def _figure(fig: Figure, text: str) -> Part:
+    return {"kind": "figure", "text": text, "source": pictures.as_source(fig)}
 
 
 def _table(table: pd.DataFrame) -> Part:

@@ -1,9 +1,9 @@
-"""The pictures of an audit, as SVG for a page."""
+"""The pictures of an audit, for a page that has them inside."""
 
 from __future__ import annotations
 
 import io
-import re
+from base64 import b64encode
 from typing import Final
 
 import matplotlib.pyplot as plt
@@ -22,18 +22,13 @@ LONGEST: Final = 20
 """Letters of a name that are shown."""
 
 
-def as_svg(fig: Figure, name: str) -> str:
-    """The picture as text for a page; the figure is closed.
-
-    What a picture names within itself begins with `name`, so that several can stand on one page.
-    """
+def as_source(fig: Figure) -> str:
+    """The picture, an SVG, as the source of an image of a page; the figure is closed."""
     buffer = io.BytesIO()
     with charts.style():
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(fig)
-    text = lean_svg(buffer.getvalue()).decode()
-    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
-    return text[text.index("<svg") :]
+    return f"data:image/svg+xml;base64,{b64encode(lean_svg(buffer.getvalue())).decode()}"
 
 
 def unit_of(longest: float) -> tuple[float, str]:
