@@ -35,7 +35,7 @@ class Policy:
         Chooses who gets a lease at a round.
     parameters : mapping of str to float
         In the order of the policy's `Parameters`; `lease_term` [s] is there if the policy preempts, `half_life` [s] if
-        it reads `accounting.tenant_decayed`.
+        it reads `accounting.tenant_decayed`, `interval` [s] if it runs in rounds of its own, whatever the settings say.
     help : mapping of str to str
         What each parameter is, with its unit.
     source : str
@@ -48,6 +48,8 @@ class Policy:
         `WHILE_ONE_WAITS` at every one.
     synchronous : function of the parameters
         Whether all leases end together, at multiples of their term; only who is not renewed pays for a checkpoint.
+    largest : function of the parameters
+        Largest gang that it ever starts, as a multiple of its tenant's quota: 1 under static quotas, infinite without.
     memory : tuple of two int
         Numbers kept per job and per tenant.
     at_least, at_most : mapping of str to float
@@ -64,6 +66,7 @@ class Policy:
     estimates: Callable[[Mapping[str, float]], bool] = lambda _: False
     revisit: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
     synchronous: Callable[[Mapping[str, float]], bool] = lambda _: False
+    largest: Callable[[Mapping[str, float]], float] = lambda _: 1.0
     memory: tuple[int, int] = (0, 0)
     at_least: Mapping[str, float] = field(default_factory=dict)
     at_most: Mapping[str, float] = field(default_factory=dict)
@@ -129,7 +132,7 @@ def policy(
     needs_estimates : bool, or function of the parameters
         Whether it reads `View.job.estimate`.
     **declared
-        What else it declares: `revisit`, `synchronous`, `memory`, `at_least`, `at_most` and `choices` of `Policy`.
+        What else it declares: `revisit`, `synchronous`, `largest`, `memory`, `at_least`, `at_most` and `choices` of `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
     lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", parameters.__doc__ or "", re.M)) if parameters else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Final
 
 import numpy as np
@@ -67,10 +67,11 @@ def simulate(
         policy = get_policy(policy)
     settings = Settings() if settings is None else settings
     seed = whole_number(seed, "seed", most=2**63 - 1, expected="a whole number of at least 0")
+    settings = replace(settings, interval=policy.parameters.get("interval", settings.interval))
     lease_rounds = rounds_of_lease(policy, settings)
     if lease_rounds > 0:
         policy = policy(lease_term=lease_rounds * settings.interval)
-    runnable, excluded_jobs = split_off_impossible(trace, cluster)
+    runnable, excluded_jobs = split_off_impossible(trace, cluster, policy.largest(policy.parameters))
 
     estimate = (np.full(len(runnable), np.nan),) * 3
     if policy.needs_estimates:
@@ -142,13 +143,22 @@ def rounds_of_lease(policy: Policy, settings: Settings) -> int:
     return int(rounds)
 
 
-def split_off_impossible(trace: Trace, cluster: Cluster) -> tuple[Trace, pd.DataFrame]:
+def split_off_impossible(trace: Trace, cluster: Cluster, largest: float = 1.0) -> tuple[Trace, pd.DataFrame]:
     """Jobs that some policy could run, and those that none ever could, with the reason.
 
     A gang larger than its tenant's whole quota can never be served under static quotas; it is set aside under every
-    policy, so that all are compared on the same jobs.
+    policy that is compared with such, so that all are compared on the same jobs. A policy without static quotas runs
+    more by itself (`Policy.largest`); who compares it gives it, and the others, the jobs that this leaves.
+
+    Parameters
+    ----------
+    trace : Trace
+    cluster : Cluster
+    largest : float
+        Largest gang that is kept, as a multiple of its tenant's quota.
     """
-    quota = whole(quotas(trace, cluster.gpus))[trace.tenant]
+    quota = np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus)
+    quota = whole(quota)[trace.tenant]
     too_large = trace.demand > cluster.gpus
     over_quota = (trace.demand > quota) & ~too_large
     out = np.flatnonzero(too_large | over_quota)

@@ -1,0 +1,211 @@
+"""What Slurm's backfill scheduler plans with: free GPUs, when others are expected back, and nodes kept for somebody.
+
+From https://slurm.schedmd.com/sched_config.html and the SchedulerParameters of https://slurm.schedmd.com/slurm.conf.html:
+
+- a running job is expected to end at its time limit;
+- expected ends are looked at in groups, the first of 30 s, each further one twice as long (`bf_window_linear`);
+- a reservation keeps whole nodes, and its times are cut down to multiples of `bf_resolution`.
+
+Read off the log of a Slurm 22.05 under ``DebugFlags=Backfill``: a job that would have to wait for a reserved node is
+tried again from the moment at which one becomes free, and a group begins with the first end on a node that is allowed.
+Nodes are taken from the shortest run of neighbours that is long enough, the first of equals (`select/cons_tres`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from astraea.cluster.engine.state import F, I, View
+from astraea.core.arrays import BoolArray
+from astraea.core.compilation import inlined
+
+FIRST_GROUP = 30.0
+YEAR = 365 * 86400.0
+
+
+class Plan(NamedTuple):
+    """The cluster at one pass of the scheduler, and after it."""
+
+    free: I  #: (nodes,) GPUs that nobody holds
+    end: F  #: (GPUs,) when parts of running jobs are expected to end [s], in order ...
+    node: I  #: (GPUs,) ... the node that each is on ...
+    gpus: I  #: (GPUs,) ... and its GPUs
+    begin: F  #: (records + 1,) the time to come, cut into records; the last entry is where it ends [s]
+    open: BoolArray  #: (records, nodes) whether a node is reserved for nobody then
+    n: I  #: (2,) how many parts and records there are
+
+
+PARTS, RECORDS = range(2)
+
+
+@inlined
+def time_limit(s: View, j: int) -> float:
+    """Time limit of job `j`, a year if it has none [s]."""
+    return YEAR if np.isnan(s.job[j].time_limit) else s.job[j].time_limit
+
+
+@inlined
+def shape(s: View, j: int) -> tuple[int, int]:
+    """Nodes that job `j` asks for, as few as hold its gang, and its GPUs on each; fewer on the last."""
+    nodes = -(-s.job[j].demand // s.clock[0].gpus_per_node)
+    return nodes, -(-s.job[j].demand // nodes)
+
+
+@inlined
+def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) -> Plan:
+    """Nothing is reserved from `begin` to `end`; `by_end` are the running jobs in the order of their expected ends."""
+    nodes, m = len(s.node_free), s.clock[0].gpus
+    plan = Plan(
+        s.node_free.copy(), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64), np.empty(2 * reservations + 2),
+        np.empty((2 * reservations + 1, nodes), np.bool_), np.array([0, 1]),
+    )  # fmt: skip
+    plan.begin[0], plan.begin[1], plan.open[0] = begin, end, True
+    for place in by_end:
+        j = int(place)
+        piece = s.job[j].first_piece
+        while piece >= 0:
+            k = plan.n[PARTS]
+            plan.end[k] = s.job[j].lease_start + time_limit(s, j)
+            plan.node[k], plan.gpus[k] = s.piece[piece].node, s.piece[piece].gpus
+            plan.n[PARTS] += 1
+            piece = s.piece[piece].next
+    return plan
+
+
+@inlined
+def hold(plan: Plan, node: int, gpus: int, end: float) -> None:
+    """A job that starts now gets so many GPUs of a node, until `end` as far as one knows."""
+    plan.free[node] -= gpus
+    k = plan.n[PARTS]
+    while k > 0 and plan.end[k - 1] > end:
+        plan.end[k], plan.node[k], plan.gpus[k] = plan.end[k - 1], plan.node[k - 1], plan.gpus[k - 1]
+        k -= 1
+    plan.end[k], plan.node[k], plan.gpus[k] = end, node, gpus
+    plan.n[PARTS] += 1
+
+
+@inlined
+def choose(free: I, allowed: BoolArray, count: int, gpus: int) -> I:
+    """Take `count` of the allowed nodes with so many free GPUs each; none if there are too few."""
+    usable = allowed & (free >= gpus)
+    found = np.empty(count, np.int64)
+    if usable.sum() < count:
+        return found[:0]
+    n = 0
+    while n < count:
+        best, best_length, node = -1, 0, 0
+        while node < len(usable):
+            first = node
+            while node < len(usable) and usable[node]:
+                node += 1
+            length = node - first
+            if length >= count - n:
+                better = best_length < count - n or length < best_length
+            else:
+                better = best_length < count - n and length > best_length
+            if length > 0 and better:
+                best, best_length = first, length
+            node += 1
+        for k in range(best, min(best + best_length, best + count - n)):
+            found[n], usable[k] = k, False
+            n += 1
+    return found
+
+
+@inlined
+def expected_start(plan: Plan, allowed: BoolArray, count: int, gpus: int, now: float) -> tuple[float, I]:
+    """When a job could start on the allowed nodes, and on which; infinite if never."""
+    nodes = choose(plan.free, allowed, count, gpus)
+    if len(nodes) > 0:
+        return now, nodes
+    free, group, k = plan.free.copy(), FIRST_GROUP, 0
+    while k < plan.n[PARTS]:
+        first, last = np.inf, np.inf
+        while k < plan.n[PARTS]:
+            k += 1
+            if not allowed[plan.node[k - 1]]:
+                continue  # however late that is
+            free[plan.node[k - 1]] += plan.gpus[k - 1]
+            last = plan.end[k - 1]
+            first = min(first, last)
+            if k < plan.n[PARTS] and plan.end[k] > first + group:
+                break
+        if last == np.inf:
+            break
+        group *= 2
+        nodes = choose(free, allowed, count, gpus)
+        if len(nodes) > 0:
+            return max(last, now + 1), nodes
+    return np.inf, nodes
+
+
+@inlined
+def find_open(plan: Plan, start: float, end: float, allowed: BoolArray) -> float:
+    """Write the nodes that nobody has reserved in [start, end] to `allowed`; when one more is, infinite if never."""
+    allowed[:] = True
+    later = np.inf
+    for r in range(plan.n[RECORDS]):
+        if plan.begin[r + 1] <= start:
+            continue
+        if plan.begin[r] > end:
+            break
+        for node in range(len(allowed)):
+            if not plan.open[r, node]:
+                allowed[node] = False
+                if r + 1 < plan.n[RECORDS] and plan.open[r + 1, node]:
+                    later = min(later, plan.begin[r + 1])
+    return later
+
+
+@inlined
+def is_reserved(plan: Plan, nodes: I, start: float, end: float) -> bool:
+    """Whether somebody has reserved one of these nodes within [start, end)."""
+    for r in range(plan.n[RECORDS]):
+        if plan.begin[r + 1] > start and plan.begin[r] < end:
+            for node in nodes:
+                if not plan.open[r, node]:
+                    return True
+    return False
+
+
+@inlined
+def reserve(plan: Plan, nodes: I, start: float, end: float) -> None:
+    """Keep these nodes for a job from `start` to `end`."""
+    first, last = cut(plan, start), cut(plan, end)
+    for r in range(first, last):
+        for node in nodes:
+            plan.open[r, node] = False
+
+
+@inlined
+def cut(plan: Plan, time: float) -> int:
+    """Cut the record that spans a time in two; which one begins there."""
+    n = plan.n[RECORDS]
+    time = min(max(time, plan.begin[0]), plan.begin[n])
+    r = np.searchsorted(plan.begin[: n + 1], time)
+    if plan.begin[r] == time:
+        return r
+    for k in range(n, r - 1, -1):
+        plan.begin[k + 1] = plan.begin[k]
+        plan.open[k] = plan.open[k - 1]
+    plan.begin[r] = time
+    plan.n[RECORDS] += 1
+    return r
+
+
+@inlined
+def could_start(plan: Plan, open_gangs: I, per_node: int, now: float, shortest: float) -> bool:
+    """Whether some waiting gang might still start now, if its time limit were the shortest of all."""
+    allowed = np.empty(len(plan.free), np.bool_)
+    find_open(plan, now, now + shortest, allowed)
+    largest = total = 0
+    for node in range(len(allowed)):
+        if allowed[node]:
+            largest = max(largest, plan.free[node])
+            total += plan.free[node]
+    for gpus in range(1, total + 1):
+        if open_gangs[gpus] > 0 and (gpus <= largest or gpus > per_node):
+            return True
+    return False
