@@ -52,6 +52,8 @@ class Audit(NamedTuple):
         What was audited.
     end : float
         When the last job ended [s].
+    utilization : float
+        Part of the GPU-time that was in use until the last submission; NaN if that was the first.
     quota : dict of str to float
         Share of each tenant [GPU].
     jobs : dict of str to int
@@ -77,6 +79,7 @@ class Audit(NamedTuple):
     trace: Trace
     cluster: Cluster
     end: float
+    utilization: float
     quota: dict[str, float]
     jobs: dict[str, int]
     replay: str
@@ -145,6 +148,7 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
         trace=trace,
         cluster=cluster,
         end=end,
+        utilization=scenarios.use(was, trace.span),
         quota=quota,
         jobs={str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
         replay=own.name,

@@ -98,7 +98,7 @@ def subtitle(found: Audit) -> str:
 
 def short(found: Audit, shares: str) -> list[str]:
     """The findings, most important first."""
-    lines = [f"{_who(found)} {shares}".strip()]
+    lines = [f"{_who(found)} {shares}".strip(), *_gap(found)]
     if len(found.causes):
         weight = _weight(found)
         share = 100 * weight.iloc[0] / weight.sum()
@@ -126,6 +126,18 @@ def _who(found: Audit) -> str:
     return f"{least}, and {names[-1]} got {part[-1]}, the most."
 
 
+def _gap(found: Audit) -> list[str]:
+    """The period in which a tenant lacked most of what it was owed, if there is one."""
+    parts = found.owed[found.owed["period"] > 0]
+    row = parts.iloc[int((parts["owed"] - parts["got"]).to_numpy().argmax())]
+    if parts["period"].max() < 2 or row["owed"] - row["got"] < 1e-6:
+        return []
+    owed, got = (f"{row[c]:,.0f}" if row["owed"] >= 10 else f"{row[c]:.2g}" for c in ("owed", "got"))
+    return [
+        f"The largest gap: in {found.period} {row['period']}, {row['tenant']} was owed {owed} GPU-hours and got {got}."
+    ]
+
+
 def _weight(found: Audit) -> pd.Series[float]:
     """Time of the waits that each cause has [s], the largest first."""
     return found.causes.groupby("cause")["wait"].sum().sort_values(ascending=False, kind="stable")
@@ -136,10 +148,13 @@ def change(found: Audit) -> str:
     if not found.calibration.waited:
         return "Nobody waited, so there is nothing to change."
     if abs(found.calibration.error) > FAR:
-        return (
+        mend = (
             "Before you choose a scheduler by this page, mend the replay: it is too far from the log. Name the "
             "scheduler that the cluster has, with its parameters (--scheduler, --param)."
         )
+        if found.left_out > 0.05 * len(found.trace):
+            mend += " Jobs larger than the whole share of their tenant are not in it: take larger tenants (--tenant)."
+        return mend
     table = found.gains.sort_values("gain", ascending=False, kind="stable")
     table = table[(table["low"] > 0) & (table["over_log"] > 0)]
     if len(table):
@@ -164,10 +179,9 @@ def change(found: Audit) -> str:
 
 def sections(found: Audit, shares: str) -> list[Part]:
     """Everything on the page, in order."""
-    used = found.overview["utilization"].iloc[0]
     load = (
-        "All jobs were submitted at once." if math.isnan(used)
-        else f"Until the last submission, {100 * used:.0f} % of the cluster's GPU-time was in use."
+        "All jobs were submitted at once." if math.isnan(found.utilization)
+        else f"Until the last submission, {100 * found.utilization:.0f} % of the cluster's GPU-time was in use."
     )  # fmt: skip
     return [
         _section("The cluster", _text(load), _figure(pictures.load(found.over_time, found.cluster.gpus),
@@ -222,13 +236,14 @@ def _why(found: Audit) -> list[Part]:
     weight = found.causes.pivot_table(index="tenant", columns="cause", values="wait", aggfunc="sum", fill_value=0.0)
     shares = (100 * weight.div(weight.sum(axis=1), axis=0))[list(_weight(found).index)].round(0).reset_index()
     shares.columns = pd.Index(["tenant", *(f"{c} [%]" for c in shares.columns[1:])])
-    many = f" (of {ROWS} tenants; waits.csv has all)" if len(shares) > ROWS else ""
+    some = weight.sum(axis=1).nlargest(ROWS, keep="first").index
+    many = f" (of the {ROWS} tenants that waited longest; waits.csv has all)" if len(shares) > ROWS else ""
     longest = found.causes.sort_values("wait", ascending=False, kind="stable").head(SHOWN)
     return [
         _text("The longest waits until the first start:"),
         _list(*(f"Job {why}." for why in longest["why"])),
         _text(f"What the longest waits of each tenant were for, in percent of their time{many}:"),
-        _table(shares.head(ROWS)),
+        _table(shares[shares["tenant"].isin(some)]),
     ]
 
 

@@ -131,9 +131,9 @@ def _interval(values: np.ndarray) -> tuple[float, float, float]:
 
 
 def periods(end: float) -> tuple[FloatArray, str]:
-    """Where the periods of a log begin and end [s], and what one is called: weeks, or what a shorter log has two of."""
+    """When the periods of a log begin and end [s], and what one is called: a week, or what it has four of."""
     known = {"week": WEEK, "day": DAY, "hour": HOUR, "minute": 60.0}
-    name = next((name for name, length in known.items() if end >= 2 * length), "minute")
+    name = next((name for name, length in known.items() if end >= 4 * length), "minute")
     return np.append(np.arange(0.0, end, known[name]), end), name
 
 

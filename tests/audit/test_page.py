@@ -178,6 +178,7 @@ def test_a_tenant_whose_jobs_all_wait_is_owed_something() -> None:
     assert row["owed"] * 3600 == pytest.approx(4 * 90)
     lines = short(found, "")
     assert lines[0].startswith("b got 0 % of the GPU-time that it was owed, the least of all tenants")
+    assert lines[1] == "The largest gap: in minute 1, b was owed 0.056 GPU-hours and got 0."
     assert lines[-1] == "With 1 job, the means say little: look at the intervals before you act."
 
 
