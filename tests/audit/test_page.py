@@ -261,6 +261,16 @@ def test_a_log_without_starts_cannot_be_audited(
     clean(tmp_path)
 
 
+def test_what_the_log_says_as_a_result(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["simulate", str(made / "mycluster.txt"), "--policy", "observed", *RUN[:4], "--json"]
+    assert main(argv) == 0
+    told = json.loads(capsys.readouterr().out)
+    overview = pd.read_csv(made / "named" / "overview.csv").set_index("scheduler").loc["as it was"]
+    assert (told["policy"], told["jobs"]) == ("observed", 40)
+    assert told["average_jct"] == pytest.approx(overview["average_jct"])
+    assert told["sharing_loss"] == pytest.approx(overview["sharing_loss"])
+
+
 def test_the_example_is_what_the_generator_writes() -> None:
     assert (EXAMPLE / "sacct.txt").read_text() == sacct(example()[0], played(*example()))
     assert (EXAMPLE / "sshare.txt").read_text() == SSHARE

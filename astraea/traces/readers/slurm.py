@@ -372,29 +372,27 @@ def _jobs(rows: pd.DataFrame, table: Table, origin: pd.Timestamp) -> Rows:
 def _join_components(rows: pd.DataFrame) -> None:
     """Make one gang of the components of a heterogeneous job, those that came, started and ended together."""
     parts = rows[(rows["part"] != "") & (rows["reason"] == "")]
-    for _, group in parts.groupby(["job", "submit", "start", "end"], dropna=False, sort=False):
-        first = group.index[0]
-        rows.loc[first, "demand"] = group["demand"].sum()
-        rows.loc[first, "waits"] = bool(group["waits"].any())
-        rows.loc[group.index[1:], "reason"] = PART
+    gangs = parts.groupby(["job", "submit", "start", "end"], dropna=False, sort=False)
+    is_first = gangs.cumcount() == 0
+    rows.loc[parts.index[is_first], "demand"] = gangs["demand"].transform("sum")[is_first]
+    rows.loc[parts.index[is_first], "waits"] = gangs["waits"].transform("any")[is_first]
+    rows.loc[parts.index[~is_first], "reason"] = PART
 
 
 def _join_runs(rows: pd.DataFrame) -> None:
     """Make one job of the runs of a job that was requeued: the row of its last run, submitted when the first was."""
     rows["key"] = rows["place"]
-    jobs = rows[rows["reason"] == ""]
-    repeated = jobs[(jobs["job"] + jobs["part"]).duplicated(keep=False)]
-    for _, group in repeated.groupby(["job", "part"], sort=False):
-        ordered = group.sort_values(["submit", "start"], kind="stable", na_position="last")
-        chain: list[Any] = []
-        for index, state in ordered["state"].items():
-            chain.append(index)
-            if state not in _REQUEUED or index == ordered.index[-1]:
-                ran = [k for k in chain if rows["start"].notna()[k]]
-                rows.loc[ran, "key"] = rows.loc[(ran or chain)[-1], "place"]
-                rows.loc[ran[-1:], "submit"] = rows.loc[chain, "submit"].min()
-                rows.loc[ran[:-1], "reason"] = AGAIN
-                chain = []
+    jobs = rows[rows["reason"] == ""].assign(name=rows["job"] + rows["part"])
+    jobs = jobs[jobs["name"].duplicated(keep=False)]
+    jobs = jobs.sort_values(["name", "submit", "start"], kind="stable", na_position="last")
+    is_new = jobs["name"].ne(jobs["name"].shift()) | ~jobs["state"].shift().isin(_REQUEUED)
+    chain = is_new.cumsum()  # the runs of one job, in their order
+    submit = jobs.groupby(chain)["submit"].transform("min")
+    chain = chain[jobs["start"].notna()]
+    last = chain[~chain.duplicated(keep="last")]
+    rows.loc[chain.index, "key"] = chain.map(pd.Series(last.index, index=last))
+    rows.loc[last.index, "submit"] = submit[last.index]
+    rows.loc[chain.index.difference(last.index), "reason"] = AGAIN
 
 
 class Shares(NamedTuple):
