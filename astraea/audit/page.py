@@ -223,7 +223,7 @@ def _owed(found: Audit) -> list[Part]:
     note = f" The {ROWS} that were owed most; owed.csv has all." if len(whole) > ROWS else ""
     parts = [_text(text + note), _table(table[table["tenant"].isin(some)])]
     if found.owed["period"].max() > 1:
-        shown = found.owed[found.owed["tenant"].isin(some)]
+        shown = found.owed[found.owed["tenant"].isin(some[whole.loc[some.index, "owed"] > 0])]
         parts.append(_figure(pictures.fairness(shown, found.period),
                              f"GPU-time that each tenant got over what it was owed, {found.period} by {found.period}: "
                              "red is less, blue is more; grey cells were owed nothing."))  # fmt: skip
@@ -258,7 +258,7 @@ def _what_if(found: Audit) -> list[Part]:
     )
     out = (
         f" {_many(found.left_out, 'job')} asked for more GPUs than the whole share of the tenant, which schedulers "
-        "with quotas can never run; no row has them."
+        "with quotas can never run. They are in no row, but in the log the others ran, and waited, beside them."
         if found.left_out else ""
     )  # fmt: skip
     tenants = list(found.owed[found.owed["period"] == 0].nlargest(CLASSES, "owed", keep="first")["tenant"])
@@ -276,9 +276,8 @@ def _what_if(found: Audit) -> list[Part]:
 
 
 def _leases(found: Audit) -> list[Part]:
-    if not len(found.lease_terms):
-        return [_text(found.lease_term)]
-    return [_text(found.lease_term), _table(_readable(found.lease_terms))]
+    text, outcomes = _text(found.lease_term), found.lease_terms.drop(columns="lease_term").drop_duplicates()
+    return [text] if len(outcomes) == 1 else [text, _table(_readable(found.lease_terms))]
 
 
 def _section(title: str, *parts: Part) -> Part:
