@@ -159,7 +159,7 @@ def start(at: Path, a: argparse.Namespace) -> None:
     sql = [f"--socket={at}/db.sock"]
     with (at / "db.log").open("w") as log:
         subprocess.Popen(
-            ["mariadbd", "--no-defaults", "--user=mysql", f"--datadir={at}/db", f"--port={port + 1}", *sql,
+            ["setsid", "--fork", "mariadbd", "--no-defaults", "--user=mysql", f"--datadir={at}/db", f"--port={port + 1}", *sql,
              "--bind-address=127.0.0.1", f"--pid-file={at}/db.pid"], stdout=log, stderr=log,
         )  # fmt: skip
     until("MariaDB", 60, "mariadb", *sql, "-e", "select 1")
@@ -196,14 +196,14 @@ def start(at: Path, a: argparse.Namespace) -> None:
 def stop(at: Path) -> None:
     """Stop what `start` started, by the process ids in `at`."""
     for name in ("n*.pid", "slurmctld.pid", "slurmdbd.pid", "db.pid"):
-        for file in at.glob(name):
+        for file in list(at.glob(name)):
             try:
                 process = int(file.read_text())
                 os.kill(process, signal.SIGTERM)
                 for _ in range(100):
                     os.kill(process, 0)
                     time.sleep(0.1)
-            except (ProcessLookupError, ValueError):
+            except (FileNotFoundError, ProcessLookupError, ValueError):
                 pass
 
 
@@ -237,6 +237,7 @@ def main() -> None:
     a = arguments()
     if absent := missing():
         raise SystemExit(f"not installed: {', '.join(absent)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what runs is stopped
     at = (a.folder or Path(tempfile.mkdtemp(prefix="slurm-log-"))).resolve()
     try:
         start(at, a)

@@ -38,7 +38,6 @@ from astraea.cluster.engine.state import DONE, WHILE_ONE_FITS, I, View
 from astraea.cluster.policies.slurm_backfill import (
     Plan,
     choose,
-    could_start,
     expected_start,
     find_open,
     hold,
@@ -46,6 +45,7 @@ from astraea.cluster.policies.slurm_backfill import (
     new_plan,
     reserve,
     shape,
+    some_could_start,
     time_limit,
 )
 from astraea.cluster.policy import (
@@ -142,29 +142,32 @@ def slurm(s: View) -> None:
 def schedule(s: View, p: Parameters) -> None:
     """One pass of the main scheduler, and of backfill behind the first job that does not fit."""
     now, queue = s.clock[0].now, waiting_jobs(s, p)
-    everywhere, tested, shortest = np.ones(len(s.node_free), np.bool_), 0, 0.0
-    reservations = min(len(queue.jobs), int(p.bf_max_job_test))
+    everywhere = np.ones(len(s.node_free), np.bool_)
     running = s.memory[BY_END, : int(s.tenant_memory[RUN, 0])].copy()
-    plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, reservations)
-    while tested < p.bf_max_job_test:
+    most = min(len(queue.jobs), int(p.bf_max_job_test))
+    plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, most)
+    blocked, n = np.empty(most, np.int64), 0
+    while n < most:
         j = next_job(s, p, queue)
         if j == NO_JOB:
             break
         if is_over_limit(s, p, j):
             continue
-        if tested == 0:
+        if n == 0:
             count, gpus = shape(s, j)
             nodes = choose(plan.free, everywhere, count, gpus)
             if len(nodes) > 0:
                 start(s, plan, j, nodes)
                 continue
-            if p.backfill == NONE:
+            if p.backfill == NONE or not some_job_fits(s):
                 break
-            shortest = shortest_limit(s)
-        backfill(s, p, plan, j, p.backfill == CONSERVATIVE or tested == 0)
-        tested += 1
-        if not could_start(plan, s.open_gangs, s.clock[0].gpus_per_node, now, shortest):
+        blocked[n] = j
+        n += 1
+    for k in range(n):
+        if not some_could_start(s, plan, blocked[k:n]):
             break
+        if not is_over_limit(s, p, blocked[k]):
+            backfill(s, p, plan, blocked[k], p.backfill == CONSERVATIVE or k == 0)
 
 
 @inlined
@@ -228,15 +231,6 @@ def is_over_limit(s: View, p: Parameters, j: int) -> bool:
     """Whether job `j` would bring its account above the GPUs that it may have at once."""
     t = s.job[j].tenant
     return p.limit > 0 and in_use(s, t) + s.job[j].demand > np.floor(p.limit * s.tenant[t].quota + 1e-9)
-
-
-@inlined
-def shortest_limit(s: View) -> float:
-    """Shortest time limit of a waiting job [s]."""
-    shortest = np.inf
-    for j in all_candidates(s):
-        shortest = min(shortest, time_limit(s, j))
-    return shortest
 
 
 @inlined

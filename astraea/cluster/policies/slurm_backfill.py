@@ -13,7 +13,7 @@ Nodes are taken from the shortest run of neighbours that is long enough, the fir
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,10 @@ from astraea.cluster.engine.state import F, I, View
 from astraea.core.arrays import BoolArray
 from astraea.core.compilation import inlined
 
-FIRST_GROUP = 30.0
-YEAR = 365 * 86400.0
+FIRST_GROUP: Final = 30.0
+YEAR: Final = 365 * 86400.0
+WORD: Final = 60
+"""Nodes in one number of `Plan.open`."""
 
 
 class Plan(NamedTuple):
@@ -33,7 +35,8 @@ class Plan(NamedTuple):
     node: I  #: (GPUs,) ... the node that each is on ...
     gpus: I  #: (GPUs,) ... and its GPUs
     begin: F  #: (records + 1,) the time to come, cut into records; the last entry is where it ends [s]
-    open: BoolArray  #: (records, nodes) whether a node is reserved for nobody then
+    open: I  #: (records, words) nodes that are reserved for nobody then, `WORD` of them as the bits of a number
+    kept_from: F  #: (nodes,) when each is first reserved [s]; infinite if never
     n: I  #: (2,) how many parts and records there are
 
 
@@ -59,9 +62,9 @@ def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) ->
     nodes, m = len(s.node_free), s.clock[0].gpus
     plan = Plan(
         s.node_free.copy(), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64), np.empty(2 * reservations + 2),
-        np.empty((2 * reservations + 1, nodes), np.bool_), np.array([0, 1]),
+        np.empty((2 * reservations + 1, -(-nodes // WORD)), np.int64), np.full(nodes, np.inf), np.array([0, 1]),
     )  # fmt: skip
-    plan.begin[0], plan.begin[1], plan.open[0] = begin, end, True
+    plan.begin[0], plan.begin[1], plan.open[0] = begin, end, (1 << WORD) - 1
     for place in by_end:
         j = int(place)
         piece = s.job[j].first_piece
@@ -144,18 +147,18 @@ def expected_start(plan: Plan, allowed: BoolArray, count: int, gpus: int, now: f
 @inlined
 def find_open(plan: Plan, start: float, end: float, allowed: BoolArray) -> float:
     """Write the nodes that nobody has reserved in [start, end] to `allowed`; when one more is, infinite if never."""
-    allowed[:] = True
-    later = np.inf
+    nodes, later = np.full(plan.open.shape[1], (1 << WORD) - 1), np.inf
     for r in range(plan.n[RECORDS]):
         if plan.begin[r + 1] <= start:
             continue
         if plan.begin[r] > end:
             break
-        for node in range(len(allowed)):
-            if not plan.open[r, node]:
-                allowed[node] = False
-                if r + 1 < plan.n[RECORDS] and plan.open[r + 1, node]:
-                    later = min(later, plan.begin[r + 1])
+        for w in range(len(nodes)):
+            nodes[w] &= plan.open[r, w]
+            if r + 1 < plan.n[RECORDS] and plan.open[r + 1, w] & ~plan.open[r, w]:
+                later = min(later, plan.begin[r + 1])
+    for node in range(len(allowed)):
+        allowed[node] = (nodes[node // WORD] >> (node % WORD)) & 1
     return later
 
 
@@ -165,7 +168,7 @@ def is_reserved(plan: Plan, nodes: I, start: float, end: float) -> bool:
     for r in range(plan.n[RECORDS]):
         if plan.begin[r + 1] > start and plan.begin[r] < end:
             for node in nodes:
-                if not plan.open[r, node]:
+                if not (plan.open[r, node // WORD] >> (node % WORD)) & 1:
                     return True
     return False
 
@@ -174,9 +177,11 @@ def is_reserved(plan: Plan, nodes: I, start: float, end: float) -> bool:
 def reserve(plan: Plan, nodes: I, start: float, end: float) -> None:
     """Keep these nodes for a job from `start` to `end`."""
     first, last = cut(plan, start), cut(plan, end)
+    for node in nodes:
+        plan.kept_from[node] = min(plan.kept_from[node], start)
     for r in range(first, last):
         for node in nodes:
-            plan.open[r, node] = False
+            plan.open[r, node // WORD] &= ~(1 << (node % WORD))
 
 
 @inlined
@@ -196,16 +201,14 @@ def cut(plan: Plan, time: float) -> int:
 
 
 @inlined
-def could_start(plan: Plan, open_gangs: I, per_node: int, now: float, shortest: float) -> bool:
-    """Whether some waiting gang might still start now, if its time limit were the shortest of all."""
-    allowed = np.empty(len(plan.free), np.bool_)
-    find_open(plan, now, now + shortest, allowed)
-    largest = total = 0
-    for node in range(len(allowed)):
-        if allowed[node]:
-            largest = max(largest, plan.free[node])
-            total += plan.free[node]
-    for gpus in range(1, total + 1):
-        if open_gangs[gpus] > 0 and (gpus <= largest or gpus > per_node):
+def some_could_start(s: View, plan: Plan, jobs: I) -> bool:
+    """Whether one of these jobs fits on the nodes that are free now and not reserved before its time limit."""
+    now = s.clock[0].now
+    for j in jobs[::-1]:
+        count, gpus = shape(s, j)
+        found, end = 0, now + time_limit(s, j)
+        for node in range(len(plan.free)):
+            found += plan.free[node] >= gpus and plan.kept_from[node] > end
+        if found >= count:
             return True
     return False
