@@ -12,7 +12,7 @@ export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures test real smoke data verify lab site lint bench lock clean help
+.PHONY: figures test slurm-test real smoke data verify lab site lint bench lock clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= PDF=1 BACKEND= SCHEDULER=)
 	@$(BIN)/astraea figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
@@ -21,6 +21,9 @@ figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=s
 test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
 	$(BIN)/pytest -q --nbval notebooks --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
+
+slurm-test: $(STAMP) ## a log of a real Slurm made now and replayed (a few minutes, as root; skips without Slurm)
+	$(BIN)/pytest -q -n0 -m slurm -rs tests/studies/test_slurm.py
 
 real: $(STAMP) ## the evaluation on real workloads, into figures/ beside the synthetic ones (after make data; JOBS=)
 	@for trace in w2 chrslo philly-vcs; do $(BIN)/astraea figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done
@@ -58,7 +61,7 @@ clean: ## remove the environment, caches and build/; downloads in data/raw/ stay
 	find astraea verification tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 $(STAMP): requirements.lock pyproject.toml bootstrap.sh
 	@./bootstrap.sh "$(PYTHON)" .venv

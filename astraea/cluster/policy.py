@@ -132,7 +132,8 @@ def policy(
     needs_estimates : bool, or function of the parameters
         Whether it reads `View.job.estimate`.
     **declared
-        What else it declares: `revisit`, `synchronous`, `largest`, `memory`, `at_least`, `at_most` and `choices` of `Policy`.
+        What else it declares: `revisit`, `synchronous`, `largest`, `memory`, `at_least`, `at_most` and `choices` of
+        `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
     lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", parameters.__doc__ or "", re.M)) if parameters else {}

@@ -84,6 +84,18 @@ class TestKaiWithoutQuota(PolicyContract):
     parameters: ClassVar[Mapping[str, float]] = {"deserved": 0, "half_life": 3000, "k_value": 2}
 
 
+class TestSlurm(PolicyContract):
+    name = "slurm"
+    parameters: ClassVar[Mapping[str, float]] = {"half_life": 3000, "interval": 10}
+
+
+class TestSlurmWithLimitsAndSizes(PolicyContract):
+    name = "slurm"
+    parameters: ClassVar[Mapping[str, float]] = {
+        "half_life": 3000, "interval": 5, "backfill": 1, "limit": 1.5, "weight_jobsize": 50_000, "favor_small": 1,
+    }  # fmt: skip
+
+
 class TestHived(PolicyContract):
     name = "hived"
     revokes = True

@@ -52,6 +52,8 @@ def crowd() -> Workload:
             "deadline": np.where(rng.random(n) < 0.3, rng.uniform(0, 60_000, n), np.nan),
         }
     )
+    limit = 600 * np.ceil(jobs["duration"] * (1 + np.arange(n) % 4) / 600)
+    jobs["time_limit"] = limit.where(np.arange(n) % 7 > 0)
     return Workload(Trace.from_frame(jobs, name="crowd", weights=WEIGHTS), Cluster(6, 4))
 
 

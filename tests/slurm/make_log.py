@@ -1,9 +1,9 @@
 """A log of a real Slurm on one machine, to hold the policy `slurm` against.
 
-``python tests/slurm/make_log.py LOG --nodes 4 --gpus 8 --shares vision=2,speech=1 ...`` starts a private Slurm with
-pretended GPUs in a folder of its own, submits jobs that sleep, waits until all have ended, writes what `sacct` knows of
-them to LOG, and stops what it started. As root, with slurmctld, slurmd, slurmdbd, munged and mariadbd installed (Debian:
-slurm-wlm, slurmdbd, munge, mariadb-server).
+``python tests/slurm/make_log.py LOG --nodes 4 --gpus 8 --shares vision=2,speech=1 ...`` starts a Slurm with pretended
+GPUs in a folder of its own, submits jobs that sleep, waits until all have ended, writes what `sacct` knows
+of them to LOG, and stops what it started. As root, with slurmctld, slurmd, slurmdbd, munged and mariadbd installed
+(Debian: slurm-wlm, slurmdbd, munge, mariadb-server).
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def start(at: Path, a: argparse.Namespace) -> None:
     sql = [f"--socket={at}/db.sock"]
     with (at / "db.log").open("w") as log:
         subprocess.Popen(
-            ["setsid", "--fork", "mariadbd", "--no-defaults", "--user=mysql", f"--datadir={at}/db", f"--port={port + 1}", *sql,
-             "--bind-address=127.0.0.1", f"--pid-file={at}/db.pid"], stdout=log, stderr=log,
+            ["setsid", "--fork", "mariadbd", "--no-defaults", "--user=mysql", f"--datadir={at}/db", *sql,
+             f"--port={port + 1}", "--bind-address=127.0.0.1", f"--pid-file={at}/db.pid"], stdout=log, stderr=log,
         )  # fmt: skip
     until("MariaDB", 60, "mariadb", *sql, "-e", "select 1")
     for where in ("localhost", "127.0.0.1"):
@@ -227,8 +227,9 @@ def submit(a: argparse.Namespace) -> None:
             raise SystemExit(f"{demand} GPUs are not the same number on each of {nodes} nodes")
         time.sleep(max(0.0, began + at[k] - time.monotonic()))
         run(
-            "sbatch", "-A", account, "-N", str(nodes), "--ntasks-per-node=1", "--mem=0", f"--gres=gpu:{demand // nodes}",
-            "-t", str(limit), "-o", "/dev/null", "-D", "/tmp", "--wrap", f"sleep {seconds:.2f}",
+            "sbatch", "-A", account, "-N", str(nodes), "--ntasks-per-node=1", "--mem=0",
+            f"--gres=gpu:{demand // nodes}", "-t", str(limit),
+            "-o", "/dev/null", "-D", "/tmp", "--wrap", f"sleep {seconds:.2f}",
         )  # fmt: skip
 
 

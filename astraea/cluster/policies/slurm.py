@@ -24,8 +24,11 @@ Limits (https://slurm.schedmd.com/resource_limits.html)
 An account is a tenant, its shares are the tenant's weight. Nothing is preempted.
 
 Departures: accounts are one level, and users inside them are not ranked; of the sizes in the size factor, nodes and
-CPUs, GPUs stand for the CPUs; a job gets as few nodes as hold its gang, the same number of GPUs on each. Both schedulers
-run at every round, where Slurm's run in turns (`sched_interval`, `bf_interval`), the main one also after events.
+CPUs, GPUs stand for the CPUs; a job gets as few nodes as hold its gang, the same number of GPUs on each. Both run
+at every round. Slurm's run in turns (`sched_interval`, 60 s by default, and `bf_interval`, 30 s), the main one also
+after what happens, at most every 3 s. With 2 s for either, GPUs that become free wait 1 s for the next pass on average:
+so they do in a log in whole seconds under rounds of 2.5 s, but half a second under rounds of 2 s. Backfill looks again
+when a job came, started or ended or ranks are new, not at every round.
 """
 
 from __future__ import annotations
@@ -68,15 +71,15 @@ CONSERVATIVE, EASY, NONE = range(3)
 BY_END = 0
 # kept per tenant: decayed usage [GPU-s] and fair-share factor
 USAGE, FACTOR = range(2)
-# kept beside the first tenant: how many jobs run, how many the last round let wait (-1 if it started any), and how often
-# usage was computed
+# kept beside the first tenant: how many jobs run, how many the last round let wait (-1 if it started any), and how
+# often usage was computed
 RUN, WAIT, COMPUTED = range(2, 5)
 
 
 class Parameters(NamedTuple):
     """Parameters of Slurm; its own names where it has any.
 
-    interval : s, time between two passes of both schedulers (sched_interval, bf_interval)
+    interval : s, time between two passes of both schedulers; see below
     half_life : s, age at which GPU-time counts half (PriorityDecayHalfLife)
     calc_period : s, time between two computations of usage and ranks (PriorityCalcPeriod, of which 300 is the default)
     calc_offset : s, when the first one is
@@ -93,7 +96,7 @@ class Parameters(NamedTuple):
     limit : most GPUs of an account at once, as a multiple of its quota (GrpTRES); 0 for no limit
     """
 
-    interval: float = 2.0
+    interval: float = 2.5
     half_life: float = 604_800.0
     calc_period: float = 60.0
     calc_offset: float = 0.0
@@ -124,9 +127,11 @@ class Queue(NamedTuple):
     revisit=lambda _: WHILE_ONE_FITS,
     memory=(1, 5),
     largest=lambda p: p["limit"] if p["limit"] > 0 else np.inf,
-    at_least={"interval": 0.01, "half_life": 1, "calc_period": 1, "max_age": 1, "bf_resolution": 1, "bf_max_job_test": 1},
+    at_least={
+        "interval": 0.01, "half_life": 1, "calc_period": 1, "max_age": 1, "bf_resolution": 1, "bf_max_job_test": 1,
+    },
     choices={"favor_small": ("no", "yes"), "backfill": ("conservative", "easy", "none")},
-)
+)  # fmt: skip
 def slurm(s: View) -> None:
     """Slurm's multifactor priority with Fair Tree and its backfill scheduler (https://slurm.schedmd.com)."""
     p = unpack(Parameters, s.parameters)
@@ -203,7 +208,7 @@ def start(s: View, plan: Plan, j: int, nodes: I) -> None:
     for node in nodes:
         part = min(left, shape(s, j)[1])
         place_on(s, j, node, part)
-        hold(plan, node, part, end)
+        hold(plan, j, node, part, end)
         left -= part
     k = int(s.tenant_memory[RUN, 0])
     s.tenant_memory[RUN, 0] += 1
@@ -317,7 +322,7 @@ def charge(s: View, since: float, until: float, rate: float, ended: bool) -> Non
 
 @inlined
 def rank(s: View) -> None:
-    """Fair Tree: the factor of an account is 1 for the highest level fair share, and less by its rank for the others."""
+    """Fair Tree: the factor of an account is 1 for the highest level fair share, and less for the ranks below."""
     users = len(s.tenant) + 1.0
     for t in range(len(s.tenant)):
         above = 1.0 if s.tenant_memory[USAGE, t] > 0 else 0.0  # root

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.state import F, I, View
+from astraea.cluster.policy import NO_JOB
 from astraea.core.arrays import BoolArray
 from astraea.core.compilation import inlined
 
@@ -32,7 +33,8 @@ class Plan(NamedTuple):
 
     free: I  #: (nodes,) GPUs that nobody holds
     end: F  #: (GPUs,) when parts of running jobs are expected to end [s], in order ...
-    node: I  #: (GPUs,) ... the node that each is on ...
+    job: I  #: (GPUs,) ... whose each is ...
+    node: I  #: (GPUs,) ... the node that it is on ...
     gpus: I  #: (GPUs,) ... and its GPUs
     begin: F  #: (records + 1,) the time to come, cut into records; the last entry is where it ends [s]
     open: I  #: (records, words) nodes that are reserved for nobody then, `WORD` of them as the bits of a number
@@ -61,8 +63,9 @@ def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) ->
     """Nothing is reserved from `begin` to `end`; `by_end` are the running jobs in the order of their expected ends."""
     nodes, m = len(s.node_free), s.clock[0].gpus
     plan = Plan(
-        s.node_free.copy(), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64), np.empty(2 * reservations + 2),
-        np.empty((2 * reservations + 1, -(-nodes // WORD)), np.int64), np.full(nodes, np.inf), np.array([0, 1]),
+        s.node_free.copy(), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64),
+        np.empty(2 * reservations + 2), np.empty((2 * reservations + 1, -(-nodes // WORD)), np.int64),
+        np.full(nodes, np.inf), np.array([0, 1]),
     )  # fmt: skip
     plan.begin[0], plan.begin[1], plan.open[0] = begin, end, (1 << WORD) - 1
     for place in by_end:
@@ -71,21 +74,22 @@ def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) ->
         while piece >= 0:
             k = plan.n[PARTS]
             plan.end[k] = s.job[j].lease_start + time_limit(s, j)
-            plan.node[k], plan.gpus[k] = s.piece[piece].node, s.piece[piece].gpus
+            plan.job[k], plan.node[k], plan.gpus[k] = j, s.piece[piece].node, s.piece[piece].gpus
             plan.n[PARTS] += 1
             piece = s.piece[piece].next
     return plan
 
 
 @inlined
-def hold(plan: Plan, node: int, gpus: int, end: float) -> None:
-    """A job that starts now gets so many GPUs of a node, until `end` as far as one knows."""
+def hold(plan: Plan, j: int, node: int, gpus: int, end: float) -> None:
+    """Job `j` starts now with so many GPUs of a node, and keeps them until `end` as far as one knows."""
     plan.free[node] -= gpus
     k = plan.n[PARTS]
     while k > 0 and plan.end[k - 1] > end:
-        plan.end[k], plan.node[k], plan.gpus[k] = plan.end[k - 1], plan.node[k - 1], plan.gpus[k - 1]
+        plan.end[k], plan.job[k] = plan.end[k - 1], plan.job[k - 1]
+        plan.node[k], plan.gpus[k] = plan.node[k - 1], plan.gpus[k - 1]
         k -= 1
-    plan.end[k], plan.node[k], plan.gpus[k] = end, node, gpus
+    plan.end[k], plan.job[k], plan.node[k], plan.gpus[k] = end, j, node, gpus
     plan.n[PARTS] += 1
 
 
@@ -125,15 +129,16 @@ def expected_start(plan: Plan, allowed: BoolArray, count: int, gpus: int, now: f
         return now, nodes
     free, group, k = plan.free.copy(), FIRST_GROUP, 0
     while k < plan.n[PARTS]:
-        first, last = np.inf, np.inf
+        first, last, owner = np.inf, np.inf, NO_JOB
         while k < plan.n[PARTS]:
             k += 1
-            if not allowed[plan.node[k - 1]]:
+            if allowed[plan.node[k - 1]]:
+                free[plan.node[k - 1]] += plan.gpus[k - 1]
+                last, owner = plan.end[k - 1], plan.job[k - 1]
+                first = min(first, last)
+            elif plan.job[k - 1] != owner:
                 continue  # however late that is
-            free[plan.node[k - 1]] += plan.gpus[k - 1]
-            last = plan.end[k - 1]
-            first = min(first, last)
-            if k < plan.n[PARTS] and plan.end[k] > first + group:
+            if k < plan.n[PARTS] and plan.job[k] != owner and plan.end[k] > first + group:
                 break
         if last == np.inf:
             break
@@ -189,7 +194,7 @@ def cut(plan: Plan, time: float) -> int:
     """Cut the record that spans a time in two; which one begins there."""
     n = plan.n[RECORDS]
     time = min(max(time, plan.begin[0]), plan.begin[n])
-    r = np.searchsorted(plan.begin[: n + 1], time)
+    r = int(np.searchsorted(plan.begin[: n + 1], time))
     if plan.begin[r] == time:
         return r
     for k in range(n, r - 1, -1):

@@ -1,0 +1,149 @@
+"""Replays of logs of a real Slurm, and the error that is told with them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from places import ROOT
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.simulate import simulate
+from astraea.core.errors import InputError
+from astraea.studies.slurm import Calibration, calc_offset, calibration, clock_offset
+from astraea.traces.readers import read_trace
+from astraea.traces.trace import Trace
+
+MAKE_LOG = ROOT / "tests" / "slurm" / "make_log.py"
+
+
+class Log(NamedTuple):
+    """How a log was made, and what is asked of its replay."""
+
+    shares: dict[str, float]
+    nodes: int
+    gpus: int
+    half_life: float
+    in_order: float = 0.9
+    wait: float = 0.1
+
+
+LOGS = {
+    "three_accounts": Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 1200),
+    "small_nodes": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, 300),
+    "short_half_life": Log({"red": 3, "green": 1, "blue": 1}, 4, 8, 180),
+    "long_queue": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, 1200, in_order=0.87),
+}
+SHARED = Log({"vision": 2, "speech": 1, "nlp": 1}, 4, 8, 600)
+
+
+def replayed(path: Path, log: Log, *, offset: float | None = None) -> Calibration:
+    """The log beside its replay."""
+    trace = read_trace(path, format="slurm", weights=log.shares)
+    first = calc_offset(path) if offset is None else offset
+    policy = get_policy("slurm")(half_life=log.half_life, calc_offset=first, clock_offset=clock_offset(trace))
+    return calibration(trace, simulate(trace, Cluster(log.nodes, log.gpus), policy))
+
+
+def holds(found: Calibration, log: Log) -> None:
+    """Order and waits are near enough."""
+    assert found.in_order >= log.in_order, found.sentence
+    assert abs(found.more_waiting) <= log.wait, found.sentence
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_replay_of_a_real_slurm(name: str) -> None:
+    path = ROOT / "tests" / "data" / "slurm" / f"{name}.txt"
+    found = replayed(path, LOGS[name])
+    assert len(found.jobs) >= 150
+    assert found.recorded_wait > 30
+    holds(found, LOGS[name])
+
+
+def test_replay_of_the_shared_log(shared: Path) -> None:
+    path = shared / "reference" / "slurm" / "sacct.txt"
+    if not path.is_file():
+        pytest.skip("no log of Slurm beside the project (../shared/reference/slurm)")
+    holds(replayed(path, SHARED), SHARED)
+    for offset in (0, 15, 30, 45):  # even if the log did not tell when usage was computed
+        holds(replayed(path, SHARED, offset=offset), SHARED)
+
+
+def test_backfill_and_fair_share_are_what_makes_it_near() -> None:
+    path, log = ROOT / "tests" / "data" / "slurm" / "three_accounts.txt", LOGS["three_accounts"]
+    trace = read_trace(path, format="slurm", weights=log.shares)
+    cluster, slurm = Cluster(log.nodes, log.gpus), get_policy("slurm")
+    near = replayed(path, log)
+    for other in (slurm(half_life=log.half_life, backfill="none"), slurm(weight_fairshare=0, weight_age=0)):
+        assert calibration(trace, simulate(trace, cluster, other)).in_order < near.in_order
+
+
+@pytest.mark.slurm
+def test_replay_of_a_log_made_now(tmp_path: Path) -> None:
+    sys.path.insert(0, str(MAKE_LOG.parent))
+    try:
+        from make_log import missing
+    finally:
+        sys.path.pop(0)
+    if missing() or os.geteuid() != 0:
+        pytest.skip("no Slurm is installed here, or nobody may start it (needs root)")
+    path = tmp_path / "log.txt"
+    options = "--shares vision=3,speech=2,nlp=1 --load vision=1,speech=1,nlp=1 --half-life 00:10:00 --jobs 120".split()
+    options += "--seconds 150 --duration 12,0.8 --time-limits 1,2,4 --seed 7".split()
+    subprocess.run([sys.executable, str(MAKE_LOG), str(path), *options], check=True, timeout=1200)
+    log = Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 600)
+    found = replayed(path, log)
+    print(found.sentence)
+    holds(found, log)
+
+
+def made(recorded: list[float], replay: list[float]) -> Calibration:
+    """Jobs that were submitted at 0, of a log and of a replay."""
+    n = len(recorded)
+    table = pd.DataFrame({"job_id": range(n), "tenant": "a", "demand": 1, "submit_time": 0.0, "duration": 1.0})
+    trace = Trace.from_frame(table.assign(queueing_delay=recorded))
+    result = simulate(trace, Cluster(1), "fifo")
+    result.jobs["first_start_time"] = replay
+    return calibration(trace, result)
+
+
+def test_pairs_that_waited_are_compared() -> None:
+    """Of 0, 2, 10, 20 and 20 s two did not wait, the last two have no order, and one of the two other pairs keeps it."""
+    found = made([0, 2, 10, 20, 20], [50, 40, 11, 15, 11])
+    assert (found.pairs, found.in_order) == (2, 0.5)
+    assert found.recorded_wait == pytest.approx(52 / 5)
+    assert found.jobs["difference"].tolist() == [50, 38, 1, -5, -9]
+
+
+def test_the_error_is_a_sentence() -> None:
+    assert made([10, 20], [11, 21]).sentence == (
+        "replaying your own scheduler gives 7 % more waiting than the log shows; "
+        "100 % of the pairs of jobs that waited start in the recorded order"
+    )
+    assert made([10, 20], [5, 10]).sentence.startswith("replaying your own scheduler gives 50 % less waiting")
+    assert made([0, 0], [1, 2]).sentence == (
+        "replaying your own scheduler gives an average wait of 1.5 s where the log shows none"
+    )
+    with pytest.raises(InputError, match="no job of the replay has a recorded wait"):
+        made([np.nan, np.nan], [1, 2])
+
+
+def test_when_usage_was_computed_is_read_off_the_priorities(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    rows = [
+        f"{'ab'[k % 2]}|2026-01-01T00:{k // 60:02d}:{k % 60:02d}|gres/gpu=1|{100 * ((k + 23) // 60 % 2) + k % 2}"
+        for k in range(0, 600, 3)
+    ]
+    path.write_text("Account|Submit|ReqTRES|Priority\n" + "\n".join(rows) + "\n")
+    assert calc_offset(path) == pytest.approx(37, abs=3)
+    path.write_text("Account|Submit|ReqTRES|Priority\na|2026-01-01T00:00:00|gres/gpu=1|5\n")
+    assert calc_offset(path) == 0
+    path.write_text("Account|Submit\na|2026-01-01T00:00:00\n")
+    assert calc_offset(path) == 0
