@@ -5,6 +5,8 @@ One letter is a second: = holds its GPUs, . waits.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded_logs import recorded
 
-from astraea.audit.causes import Cause, causes, waits
+from astraea.audit.causes import Cause, _Log, causes, waits
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import recorded_runs
 from astraea.cluster.settings import Settings
@@ -182,3 +184,17 @@ def test_causes_divide_a_wait(drawn: list[tuple[str, int, int, int]], policy: st
     assert set(found.index) == set(trace.job_id[start > trace.submit_time])
     assert not found["why"].str.contains("nan|None").any()
     assert np.isin(found["cause"], list(Cause)).all()
+
+
+def test_room_that_is_sure_is_there_however_free_gpus_lie() -> None:
+    trace = recorded("a1 1 0 0 1")
+    log = _Log(trace, recorded_runs(trace), Cluster(3, 3))
+    for free in product(range(4), repeat=3):
+        for demand in range(1, 10):
+            whole = sum(f == 3 for f in free)
+            fits = max(free) >= demand if demand <= 3 else whole >= -(-demand // 3)
+            assert fits or not log.has_room(demand, np.array([sum(free)]))[0], (free, demand)
+    for demand in (1, 2, 3):  # and it is as much as can be sure
+        worst = max(sum(free) for free in product(range(demand), repeat=3))
+        assert not log.has_room(demand, np.array([worst]))[0]
+        assert log.has_room(demand, np.array([worst + 1]))[0]
