@@ -133,9 +133,8 @@ def _gap(found: Audit) -> list[str]:
     if parts["period"].max() < 2 or row["owed"] - row["got"] < 1e-6:
         return []
     owed, got = (f"{row[c]:,.0f}" if row["owed"] >= 10 else f"{row[c]:.2g}" for c in ("owed", "got"))
-    return [
-        f"The largest gap: in {found.period} {row['period']}, {row['tenant']} was owed {owed} GPU-hours and got {got}."
-    ]
+    when = f"{'on' if found.period == 'day' else 'in'} {found.period} {row['period']}"
+    return [f"The largest gap: {when}, {row['tenant']} was owed {owed} GPU-hours and got {got}."]
 
 
 def _weight(found: Audit) -> pd.Series[float]:
