@@ -14,6 +14,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
@@ -85,6 +86,8 @@ def grid(
 ) -> list[Run]:
     """Every combination of traces, clusters, policies, values of parameters and seeds, the last changing fastest.
 
+    All policies run the same jobs: with one under static quotas among them, none is given a job beyond its quota.
+
     Parameters
     ----------
     parameters : mapping of str to values, optional
@@ -112,8 +115,19 @@ def grid(
         for policy in chosen
         for point in points({k: v for k, v in given.items() if k in of_settings or k in policy.parameters})
     ]
+    least = min((policy.largest(policy.parameters) for policy, _ in variants), default=1.0)
     cells = itertools.product(traces, clusters, variants, seeds)
-    return [Run(trace, cluster, policy, seed, settings) for trace, cluster, (policy, settings), seed in cells]
+    return [
+        Run(_common(trace, cluster, policy, least), cluster, policy, seed, settings)
+        for trace, cluster, (policy, settings), seed in cells
+    ]
+
+
+def _common(trace: Trace, cluster: Cluster, policy: Policy, least: float) -> Trace:
+    """The jobs that a policy is given so that it runs what all run; those under quotas set large gangs aside alone."""
+    if policy.largest(policy.parameters) == least:
+        return trace
+    return split_off_impossible(trace, cluster, least)[0]
 
 
 def points(axes: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from small_runs import FOUR, content, forbid, same, tiny
 
@@ -20,6 +21,7 @@ from astraea.core.result import Result
 from astraea.experiments.grid import grid, grid_table, run_grid
 from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Run
+from astraea.traces.trace import Trace
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +142,15 @@ def test_a_cache_that_cannot_be(runs: list[Run], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file"):
         run_grid(runs, cache=tmp_path / "file", progress=False)
+
+
+def test_policies_that_are_compared_run_the_same_jobs() -> None:
+    rows = {"job_id": ["1", "2"], "tenant": ["a", "b"], "demand": [6, 1], "submit_time": 0.0, "duration": 5.0}
+    trace = Trace.from_frame(pd.DataFrame(rows))
+    alone = grid([trace], [Cluster(1, 8)], ["slurm"])
+    assert [len(run.trace) for run in alone] == [2]
+    both = run_grid(grid([trace], [Cluster(1, 8)], ["slurm", "fifo"]), progress=False)
+    assert [result.jobs["job_id"].tolist() for result in both] == [["2"], ["2"]]
 
 
 def test_grid_gives_parameters_to_whom_has_them() -> None:

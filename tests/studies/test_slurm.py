@@ -115,7 +115,7 @@ def made(recorded: list[float], replay: list[float]) -> Calibration:
 
 
 def test_pairs_that_waited_are_compared() -> None:
-    """Of 0, 2, 10, 20 and 20 s two did not wait, the last two have no order, and one of the two other pairs keeps it."""
+    """Of 0, 2, 10, 20 and 20 s two did not wait, the last two have no order, and one of two pairs keeps its own."""
     found = made([0, 2, 10, 20, 20], [50, 40, 11, 15, 11])
     assert (found.pairs, found.in_order) == (2, 0.5)
     assert found.recorded_wait == pytest.approx(52 / 5)
