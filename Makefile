@@ -23,7 +23,7 @@ test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
 	$(BIN)/pytest -q --nbval notebooks --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 
 slurm-test: $(STAMP) ## a log of a real Slurm made now and replayed (a few minutes, as root; skips without Slurm)
-	$(BIN)/pytest -q -n0 -m slurm -rs tests/studies/test_slurm.py
+	$(BIN)/pytest -q -n0 -m slurm -rs tests/audit/test_replay.py
 
 real: $(STAMP) ## the evaluation on real workloads, into figures/ beside the synthetic ones (after make data; JOBS=)
 	@for trace in w2 chrslo philly-vcs; do $(BIN)/astraea figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done

@@ -68,6 +68,7 @@ def refused(argv: list[str], capsys: pytest.CaptureFixture[str], *says: str, cod
     """Run a command that must fail with one sentence that says this."""
     assert main(argv) == code
     out, err = capsys.readouterr()
+    err = "".join(line for line in err.splitlines(keepends=True) if not line.startswith("simulating: "))
     assert err.startswith("astraea: ")
     assert err.endswith("\n")
     assert err.count("\n") == 1, err

@@ -119,3 +119,18 @@ def write_csv(trace: Trace, path: Path) -> str:
     """Write a trace with all its columns, in seconds; gives the path as text."""
     trace.frame.rename(columns={"demand": "num_gpu"}).to_csv(path, index=False)
     return str(path)
+
+SACCT = """\
+JobID|Account|User|Submit|Eligible|Start|End|State|TimelimitRaw|ReqTRES|AllocTRES
+7|vision|ann|2026-03-01T12:00:00|2026-03-01T12:00:00|2026-03-01T12:00:05|2026-03-01T12:09:00|COMPLETED|60|gres/gpu=4|gres/gpu=4
+7.batch|vision||2026-03-01T12:00:05|2026-03-01T12:00:05|2026-03-01T12:00:05|2026-03-01T12:09:00|COMPLETED|||gres/gpu=4
+8_2|speech|bob|2026-03-01T12:01:00|2026-03-01T12:01:00|2026-03-01T12:09:00|2026-03-01T12:20:00|NODE_FAIL|UNLIMITED||gres/gpu:a100=2
+8_2|speech|bob|2026-03-01T12:20:00|2026-03-01T12:20:00|2026-03-01T12:30:00|Unknown|RUNNING|UNLIMITED||gres/gpu:a100=2
+9|nlp|cid|2026-03-01T12:02:00|Unknown|None|Unknown|PENDING|10|gres/gpu=8|
+"""
+
+SWF = """\
+; UnixStartTime: 1000000000
+1 0 30 100 4 -1 -1 4 600 -1 1 7 3 1 1 2 -1 -1
+2 5 -1 50 -1 -1 -1 8 -1 -1 0 8 4 1 1 2 -1 -1
+"""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trace_samples import ASTRAEA, CHRONUS, GAVEL7, GAVEL10, HELIOS, MURI, PHILLY, SIZES, SPEEDS, TIRESIAS
+from trace_samples import ASTRAEA, CHRONUS, GAVEL7, GAVEL10, HELIOS, MURI, PHILLY, SACCT, SIZES, SPEEDS, SWF, TIRESIAS
 
 from astraea.core.errors import InputError
 from astraea.traces.describe import describe_text
@@ -23,6 +23,8 @@ VALID: dict[str, list[str]] = {
     "helios": [HELIOS],
     "philly": [json.dumps(PHILLY)],
     "gavel": [GAVEL7, GAVEL10],
+    "slurm": [SACCT],
+    "swf": [SWF],
 }
 #: pieces that break parsers
 PIECES = [
