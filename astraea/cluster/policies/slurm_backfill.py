@@ -124,16 +124,20 @@ def choose(free: I, allowed: BoolArray, count: int, gpus: int) -> I:
 @inlined
 def expected_start(plan: Plan, allowed: BoolArray, count: int, gpus: int, now: float) -> tuple[float, I]:
     """When a job could start on the allowed nodes, and on which; infinite if never."""
-    nodes = choose(plan.free, allowed, count, gpus)
-    if len(nodes) > 0:
-        return now, nodes
+    usable = 0
+    for node in range(len(allowed)):
+        usable += allowed[node] and plan.free[node] >= gpus
+    if usable >= count:
+        return now, choose(plan.free, allowed, count, gpus)
     free, group, k = plan.free.copy(), FIRST_GROUP, 0
     while k < plan.n[PARTS]:
         first, last, owner = np.inf, np.inf, NO_JOB
         while k < plan.n[PARTS]:
             k += 1
-            if allowed[plan.node[k - 1]]:
-                free[plan.node[k - 1]] += plan.gpus[k - 1]
+            node = plan.node[k - 1]
+            if allowed[node]:
+                usable += free[node] < gpus <= free[node] + plan.gpus[k - 1]
+                free[node] += plan.gpus[k - 1]
                 last, owner = plan.end[k - 1], plan.job[k - 1]
                 first = min(first, last)
             elif plan.job[k - 1] != owner:
@@ -143,24 +147,22 @@ def expected_start(plan: Plan, allowed: BoolArray, count: int, gpus: int, now: f
         if last == np.inf:
             break
         group *= 2
-        nodes = choose(free, allowed, count, gpus)
-        if len(nodes) > 0:
-            return max(last, now + 1), nodes
-    return np.inf, nodes
+        if usable >= count:
+            return max(last, now + 1), choose(free, allowed, count, gpus)
+    return np.inf, choose(free, allowed, count, gpus)
 
 
 @inlined
 def find_open(plan: Plan, start: float, end: float, allowed: BoolArray) -> float:
     """Write the nodes that nobody has reserved in [start, end] to `allowed`; when one more is, infinite if never."""
     nodes, later = np.full(plan.open.shape[1], (1 << WORD) - 1), np.inf
-    for r in range(plan.n[RECORDS]):
-        if plan.begin[r + 1] <= start:
-            continue
+    n = plan.n[RECORDS]
+    for r in range(max(int(np.searchsorted(plan.begin[:n], start, side="right")) - 1, 0), n):
         if plan.begin[r] > end:
             break
         for w in range(len(nodes)):
             nodes[w] &= plan.open[r, w]
-            if r + 1 < plan.n[RECORDS] and plan.open[r + 1, w] & ~plan.open[r, w]:
+            if r + 1 < n and plan.open[r + 1, w] & ~plan.open[r, w]:
                 later = min(later, plan.begin[r + 1])
     for node in range(len(allowed)):
         allowed[node] = (nodes[node // WORD] >> (node % WORD)) & 1
