@@ -14,7 +14,7 @@ import pytest
 from places import ROOT
 from recorded_logs import recorded
 from shell import clean, refused, write_files
-from slurm_logs import EXAMPLE, HEAD, SSHARE, example, in_seconds, played, sacct
+from slurm_logs import HEAD, in_seconds, played, sacct
 from workloads import few
 
 from astraea.audit.audit import anonymous, audit, with_those_who_wait
@@ -23,6 +23,7 @@ from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
+from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 
 TABLES = ("load", "lease_terms", "overview", "owed", "waits", "waits_by_size", "waits_by_tenant")
@@ -271,9 +272,12 @@ def test_what_the_log_says_as_a_result(made: Path, capsys: pytest.CaptureFixture
     assert told["sharing_loss"] == pytest.approx(overview["sharing_loss"])
 
 
-def test_the_example_is_what_the_generator_writes() -> None:
-    assert (EXAMPLE / "sacct.txt").read_text() == sacct(example()[0], played(*example()))
-    assert (EXAMPLE / "sshare.txt").read_text() == SSHARE
+def test_the_example_is_the_log_of_a_real_slurm_with_its_shares() -> None:
+    example, logs = ROOT / "data" / "example_cluster", ROOT / "tests" / "data" / "slurm"
+    assert (example / "sacct.txt").read_bytes() == (logs / "three_accounts.txt").read_bytes()
+    trace = read_trace(example / "sacct.txt", weights=example / "sshare.txt")
+    assert trace.tenants == ("nlp", "speech", "vision")
+    np.testing.assert_allclose(trace.tenant_weight / trace.tenant_weight.sum(), [1 / 6, 2 / 6, 3 / 6], atol=1e-6)
 
 
 def test_the_template_is_in_the_package() -> None:

@@ -1,6 +1,6 @@
-"""What a Slurm would have written of a simulation: ``sacct -P`` and ``sshare -P``.
+"""What a Slurm would have written of a simulation: ``sacct -P``.
 
-As a program, it writes a large log, ``python slurm_logs.py FILE JOBS``, or without arguments the example in data/.
+As a program, it writes a large log: ``python slurm_logs.py FILE JOBS``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from places import ROOT
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
@@ -72,32 +71,6 @@ def large(number: int) -> tuple[Trace, Cluster]:
     return in_seconds(Trace.from_frame(pd.concat(parts, ignore_index=True)).head(number)), Cluster(100)
 
 
-EXAMPLE = ROOT / "data" / "example_cluster"
-SSHARE = """Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
-root|||0.000000||1.000000|
- nlp||1|0.250000|||
- speech||1|0.250000|||
- vision||2|0.500000|||
-"""
-
-
-def example() -> tuple[Trace, Cluster]:
-    """Two weeks of three accounts on 4 nodes: every 14th job of synthetic Venus, of at most 8 GPUs and a day."""
-    frame = synthesize("venus").frame.iloc[::14]
-    number = frame["tenant"].str.removeprefix("vc").astype(int).to_numpy()
-    frame = frame.assign(
-        tenant=np.array(["nlp", "speech", "vision"], dtype=object)[np.searchsorted([5, 9], number, side="right")],
-        demand=frame["demand"].clip(upper=8),
-        duration=frame["duration"].clip(upper=86_400.0),
-    )
-    return in_seconds(Trace.from_frame(frame, weights={"nlp": 1, "speech": 1, "vision": 2})), Cluster(4)
-
-
 if __name__ == "__main__":
-    if len(sys.argv) == 1:
-        EXAMPLE.mkdir(exist_ok=True)
-        (EXAMPLE / "sshare.txt").write_text(SSHARE)
-        (EXAMPLE / "sacct.txt").write_text(sacct(example()[0], played(*example())))
-    else:
-        log = large(int(sys.argv[2]))
-        Path(sys.argv[1]).write_text(sacct(log[0], played(*log)))
+    log = large(int(sys.argv[2]))
+    Path(sys.argv[1]).write_text(sacct(log[0], played(*log)))
