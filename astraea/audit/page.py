@@ -257,7 +257,8 @@ def _what_if(found: Audit) -> list[Part]:
     )
     out = (
         f" {_many(found.left_out, 'job')} asked for more GPUs than the whole share of the tenant, which schedulers "
-        "with quotas can never run. They are in no row, but in the log the others ran, and waited, beside them."
+        "with quotas can never run. They are in no row and no simulation here, but in the log the others ran, and "
+        "waited, beside them: compare with the replay."
         if found.left_out else ""
     )  # fmt: skip
     tenants = list(found.owed[found.owed["period"] == 0].nlargest(CLASSES, "owed", keep="first")["tenant"])
