@@ -53,7 +53,7 @@ def exercises(path: Path) -> list[str]:
 
 
 def is_there(link: str, path: Path) -> bool:
-    return "://" in link or link.startswith("#") or (path.parent / link.partition("#")[0]).is_file()
+    return "://" in link or link.startswith("#") or (path.parent / link.partition("#")[0]).exists()
 
 
 def test_there_are_notebooks_and_solutions() -> None:
