@@ -16,6 +16,7 @@ import click
 
 import astraea
 from astraea.cli import arguments as args
+from astraea.cli.live import live
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import publishing, write_atomically
 
@@ -25,6 +26,7 @@ NOT_REPRODUCED: Final = 1
 
 app: Final = click.Group("astraea", help=(astraea.__doc__ or "").partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
+app.add_command(live)
 
 _cache = args.path("--cache", "DIR", "where results are kept, default data/cache")
 

@@ -83,6 +83,7 @@ docs/site/api/index
 :glob:
 :caption: Documents
 docs/*
+docs/live/*
 ```
 """,
     "figures/README": """
@@ -94,7 +95,9 @@ docs/*
 """,
 }
 INDEX: Final = {"astraea": "docs/site/api/index", "figures": "figures/README", "notebooks": "docs/site/notebooks"}
-LANGUAGES: Final = {".py": "python", ".toml": "toml", ".yml": "yaml", ".md": "md", ".in": "text", "": "text"}
+LANGUAGES: Final = {
+    ".py": "python", ".toml": "toml", ".yml": "yaml", ".md": "md", ".in": "text", ".sbatch": "bash", "": "text",
+}  # fmt: skip
 NOT_OURS: Final = ("__pycache__", "raw", "cache")
 SOURCE_PAGE: Final = """<!doctype html>
 <html lang="en">

@@ -57,7 +57,7 @@ def pages(site: Path) -> dict[Path, Page]:
 
 def test_it_has_every_page_and_notebook(site: Path) -> None:
     sources = [ROOT / "README.md"]
-    for pattern in ("docs/*.md", "figures/*.md", "notebooks/**/[!.]*.ipynb"):
+    for pattern in ("docs/*.md", "docs/live/*.md", "figures/*.md", "notebooks/**/[!.]*.ipynb"):
         sources += ROOT.glob(pattern)
     missing = [p for p in sources if not (site / p.relative_to(ROOT)).with_suffix(".html").is_file()]
     assert missing == []

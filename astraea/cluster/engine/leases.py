@@ -62,6 +62,14 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
     if x.job[j].cold:
         x.job[j].overhead += x.engine[0].restart
     s.job[j].progress = x.job[j].duration
+    depart(s, x, j, end, time)
+    placement.give_back(s, j)
+    s.clock[0].free += s.job[j].demand
+
+
+@inlined
+def depart(s: View, x: Private, j: int, end: float, time: float) -> None:
+    """Job `j`, which ended at `end`, is active until `time`."""
     x.job[j].end_time = end
     x.job[j].fair_service = accounting.job_fair(s, j, time)
     life = time - s.job[j].submit_time
@@ -71,8 +79,6 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
     accounting.change_active(s, j, -1, time)
     s.job[j].status = DONE
     x.engine[0].n_done += 1
-    placement.give_back(s, j)
-    s.clock[0].free += s.job[j].demand
 
 
 @inlined

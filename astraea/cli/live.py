@@ -1,0 +1,73 @@
+"""The commands of `astraea live`: the coordinator of a Slurm partition, what it would do next, and how things stand."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from astraea.cli import arguments as args
+
+_config = args.path("--config", "FILE", "live.toml: partition, state, policy (docs/live/coordinator.md)")
+
+
+@click.group(invoke_without_command=True, no_args_is_help=False, short_help="leases on a real Slurm, by any policy")
+@_config
+@click.option("--dry-run", is_flag=True, help="what the next round would do, and why; nothing is written or done")
+@click.pass_context
+def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
+    """Grant leases to the jobs of a Slurm partition, until SIGTERM or Ctrl-C."""
+    if context.invoked_subcommand is not None:
+        if dry_run:
+            raise click.UsageError("--dry-run goes without a command", context)
+        context.default_map = {context.invoked_subcommand: {"config": config}}
+        return
+    if config is None:
+        raise click.UsageError("Missing option '--config'", context)
+    from astraea.live import coordinator
+    from astraea.live.config import read_config
+
+    read = read_config(config)
+    if dry_run:
+        for line in coordinator.lines(coordinator.dry_run(read), read) or ["nothing to do"]:
+            print(line)
+    else:
+        coordinator.serve(read)
+
+
+@live.command("status", cls=args.Command, short_help="who holds what, who waits, who is next to go")
+@_config
+@click.option("--json", "for_program", is_flag=True, help="for a program")
+def status_(config: Path | None, for_program: bool) -> None:
+    """Show tenants, leases and waiting jobs by the coordinator's state; in a terminal again and again, until Ctrl-C."""
+    from astraea.live.config import read_config
+    from astraea.live.status import as_records, as_text, status
+
+    if config is None:
+        raise click.UsageError("Missing option '--config'")
+    read = read_config(config)
+    found = status(read)
+    if for_program:
+        print(json.dumps(as_records(found), indent=2, allow_nan=False))
+    elif not sys.stdout.isatty():
+        print(as_text(found))
+    else:
+        _watch(found, read, as_text, status)
+
+
+def _watch(found: Any, read: Any, as_text: Any, status: Any) -> None:
+    """Show it at every round."""
+    try:
+        while True:
+            room = shutil.get_terminal_size().lines - len(found.tenants) - 22
+            click.clear()
+            print(as_text(found, max(5, room)), flush=True)
+            time.sleep(read.interval)
+            found = status(read)
+    except KeyboardInterrupt:
+        print()

@@ -1,0 +1,178 @@
+"""A round of a real cluster: what happened there goes through the simulation's own records, then the policy chooses.
+
+Nobody knows here how long a job will run: it ends when the cluster says so. The cluster places gangs itself, so all
+GPUs are one pool, the node 0 of the state; what is not there for leases (nodes that are down, jobs of others) is taken
+out of that pool.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from astraea.cluster.engine import accounting, decisions, leases, placement, queues
+from astraea.cluster.engine.recorded import ARRIVES, ENDS, STARTS, STOPS
+from astraea.cluster.engine.state import EVERY_ROUND, PENDING, RUNNING, I, Private, View
+from astraea.core.compilation import Borrowed, borrowed, inlined
+
+HAPPENS: Final = np.dtype([("time", float), ("kind", int), ("job", int), ("lease_end", float)])
+"""An event, with the end of the lease of a job that starts [s]; STOPS is the loss of its GPUs."""
+
+
+NOT_YET: Final = 0
+"""Status of a job that has not been submitted."""
+
+
+@inlined
+def resume(view: View, private: Private) -> None:
+    """Put every job where its record says that it is: in the queues, or on its GPUs under its lease."""
+    s, x = borrowed(view), borrowed(private)
+    for j in range(len(s.job)):
+        if s.job[j].status == PENDING:
+            queues.enqueue_one(s, j)
+        elif s.job[j].status == RUNNING:
+            s.running[s.clock[0].n_running] = j
+            s.job[j].running_position = s.clock[0].n_running
+            s.clock[0].n_running += 1
+            hold(s, j)
+            queues.push_event(x, j, s.job[j].lease_end)
+
+
+@inlined
+def hold(s: View, j: int) -> None:
+    """Job `j` has its gang, of the one pool."""
+    placement.take(s, j, 0, s.job[j].demand)
+    s.clock[0].free -= s.job[j].demand
+
+
+@inlined
+def share_anew(view: View, time: float) -> None:
+    """Bring what is owed up to `time`, and owe by the quotas of now from then on."""
+    s = borrowed(view)
+    done = np.zeros(len(s.tenant), np.bool_)
+    for j in range(len(s.job)):
+        t = s.job[j].tenant
+        if not done[t]:
+            accounting.change_active(s, j, 0, time)
+            done[t] = True
+
+
+@inlined
+def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int) -> None:
+    """What happened since the last round, in order of time, up to this one; leases that are over ask for renewal."""
+    s, x = borrowed(view), borrowed(private)
+    for e in range(len(events)):
+        time, kind, j = events[e].time, events[e].kind, events[e].job
+        accounting.record_hours(s, time)
+        s.clock[0].now = time
+        if kind == ARRIVES and s.job[j].status == NOT_YET:
+            leases.arrive(s, x, j, time)
+        elif kind == STARTS and s.job[j].status == PENDING:
+            adopt(s, x, j, time, events[e].lease_end)
+        elif kind == STOPS and s.job[j].status == RUNNING:
+            leases.revoke_lease(s, x, j, time)
+            s.clock[0].free += s.job[j].demand
+        elif kind == ENDS and s.job[j].status == RUNNING:
+            queues.remove_event(x, j)
+            leases.complete(s, x, j, time)
+        elif kind == ENDS and s.job[j].status == PENDING:
+            leave(s, x, j, time)
+    now = number * s.clock[0].interval
+    accounting.record_hours(s, now)
+    s.clock[0].now = now
+    x.engine[0].round_number = number
+    while x.engine[0].heap_size > 0 and x.heap[0].time <= now:
+        j = x.heap[0].job
+        queues.remove_event(x, j)
+        leases.end_lease(s, x, j, now)  # also what it held beyond its lease, if this round is late
+    queues.enqueue(s, s.expired, s.clock[0].n_expired)
+    s.clock[0].lease_end = leases.end_of_leases(s, x)
+
+
+@inlined
+def adopt(s: View, x: Private, j: int, time: float, lease_end: float) -> None:
+    """Job `j`, which waits, was started by the cluster itself."""
+    take_out(s, x, j)
+    hold(s, j)
+    s.clock[0].lease_end = lease_end
+    leases.start_lease(s, x, j, time)
+
+
+@inlined
+def leave(s: View, x: Private, j: int, time: float) -> None:
+    """Job `j`, which waits, is withdrawn."""
+    take_out(s, x, j)
+    leases.depart(s, x, j, time, time)
+
+
+@inlined
+def take_out(s: View, x: Private, j: int) -> None:
+    """Job `j` is no candidate any more."""
+    x.started[0] = j
+    queues.dequeue(s, x.started, 1)
+
+
+@inlined
+def withhold(view: View, gpus: int) -> None:
+    """So many GPUs are not there for leases, or are there again if it is less than 0."""
+    s = borrowed(view)
+    s.node_free[0] -= gpus
+    s.clock[0].free -= gpus
+
+
+@inlined
+def choose(view: View, private: Private, aside: I, select: Any) -> bool:
+    """Have the policy choose among all candidates but those set aside (in job order); whether it kept the rules."""
+    s, x = borrowed(view), borrowed(private)
+    queues.dequeue(s, aside, len(aside))
+    if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
+        select(s)
+    good = decisions.are_valid(s, x)
+    queues.enqueue(s, aside, len(aside))
+    return good
+
+
+@inlined
+def refuse(view: View, k: int) -> None:
+    """Take the grant number `k` back: the cluster has no place for that gang."""
+    s = borrowed(view)
+    j = s.granted[k]
+    s.job[j].decided = False
+    s.open_gangs[s.job[j].demand] += 1
+    s.tenant[s.job[j].tenant].granted -= s.job[j].demand
+    for i in range(k + 1, s.clock[0].n_granted):
+        s.granted[i - 1] = s.granted[i]
+    s.clock[0].n_granted -= 1
+
+
+@inlined
+def carry_out(view: View, private: Private) -> None:
+    """Give and take the leases that were chosen, in the records."""
+    decisions.apply(borrowed(view), borrowed(private))
+
+
+@inlined
+def never_ends(view: View, private: Private, j: int) -> None:
+    """The lease of job `j` lasts until the job ends."""
+    s, x = borrowed(view), borrowed(private)
+    queues.remove_event(x, j)
+    s.job[j].lease_end = np.inf
+    queues.push_event(x, j, np.inf)
+
+
+def compiled_for(select: Any, s: View, x: Private) -> tuple[Any, Any]:
+    """`choose` and a policy, compiled for each other; `choose` is compiled once for all policies."""
+    if numba.config.DISABLE_JIT:
+        return choose, select
+    select_signature = types.void(Borrowed(numba.typeof(s)))
+    aside = types.Array(types.int64, 1, "C")
+    signature = types.boolean(numba.typeof(s), numba.typeof(x), aside, types.FunctionType(select_signature))
+    if signature.args not in choose.overloads:
+        choose.compile(signature)
+        choose.disable_compile()
+    select.compile(select_signature)
+    return choose, select

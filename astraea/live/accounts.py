@@ -1,0 +1,344 @@
+"""Who has had what of a real cluster, in the simulation's own records, and what the policy makes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine import accounting, decisions, live
+from astraea.cluster.engine.live import HAPPENS
+from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE, Records, records
+from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View, grown, new_state
+from astraea.cluster.policy import Policy
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import rounds_of_lease
+from astraea.core.errors import InputError, PolicyError
+from astraea.traces.columns import MAX_TIME
+from astraea.traces.trace import Trace
+
+NOBODY: Final = "(nobody)"
+"""The tenant of a cluster to which none has come yet."""
+
+NOT_KEPT: Final = {
+    "tenant": ("quota", "whole_quota", "weight", "first_class", "end_class", "held", "granted", "revoked"),
+    "job": ("tenant", "fair_class", "first_piece", "running_position"),
+    "clock": ("interval", "gpus", "gpus_per_node", "free", "free_piece", "n_running", "decay", "lease_end"),
+}
+"""Fields that follow from others, or from the configuration."""
+
+
+class Member(NamedTuple):
+    """A job, as it is known when it comes; second 0 is that of the accounts."""
+
+    id: str
+    tenant: str
+    user: str
+    demand: int
+    submit_time: float
+
+
+class Books(NamedTuple):
+    """All that must be kept to go on later: rows of the simulation's records, by the names of jobs and tenants."""
+
+    clock: Records  #: (1,) of `CLOCK`
+    members: tuple[Member, ...]
+    job: Records  #: (n,) of `JOB`
+    private: Records  #: (n,) of `PRIVATE_JOB`
+    memory: npt.NDArray[np.float64]  #: (k, n), of the policy
+    tenants: tuple[str, ...]
+    tenant: Records  #: (T,) of `TENANT`
+    tenant_memory: npt.NDArray[np.float64]  #: (k, T), of the policy
+    share_tenant: tuple[str, ...]
+    share: Records  #: (classes,) of `SHARE`
+    timeline: Records  #: (hours, T) of `TIMELINE`
+
+
+def empty_books(policy: Policy) -> Books:
+    """Books in which nothing has happened."""
+    return Books(
+        records(CLOCK), (), records(JOB, 0), records(PRIVATE_JOB, 0), np.zeros((policy.memory[0], 0)),
+        (), records(TENANT, 0), np.zeros((policy.memory[1], 0)), (), records(SHARE, 0), records(TIMELINE, (0, 0)),
+    )  # fmt: skip
+
+
+class Event(NamedTuple):
+    """What happened to a job, when [s]; `kind` as in `engine.recorded`."""
+
+    time: float
+    kind: int
+    id: str
+    lease_end: float = 0.0
+
+
+class Decision(NamedTuple):
+    """What the policy chose at a round, as ids of jobs in the order in which it chose them."""
+
+    granted: tuple[str, ...]  #: pending jobs that get their GPUs
+    renewed: tuple[str, ...]  #: jobs whose lease had ended, and that keep theirs
+    expired: tuple[str, ...]  #: jobs whose lease had ended, and that lose them
+    revoked: tuple[str, ...]  #: jobs that lose their GPUs in the middle of a lease
+
+
+class Accounts:
+    """The records of one cluster under one policy.
+
+    Parameters
+    ----------
+    policy : Policy
+    interval : float
+        Between rounds [s].
+    gpus : int
+        Of the cluster [GPU]; quotas are shares of these.
+    weights : mapping of str to float
+        Of every tenant; empty if all tenants that come are equal.
+    books : Books, optional
+        To go on from.
+
+    Raises
+    ------
+    InputError
+        If the policy cannot be run live, or its lease term is shorter than a round.
+    """
+
+    def __init__(
+        self, policy: Policy, interval: float, gpus: int, weights: Mapping[str, float], books: Books | None = None
+    ) -> None:
+        if policy.needs_estimates:
+            raise InputError(f"policy {policy.name} needs running times, which nobody knows of a live cluster")
+        settings = Settings(interval=interval, checkpoint_overhead=0, restart_overhead=0)
+        self.lease_rounds = rounds_of_lease(policy, settings)
+        self.policy = policy(lease_term=self.lease_rounds * interval) if self.lease_rounds else policy
+        self.interval, self.gpus, self.weights = interval, gpus, dict(weights)
+        self.withheld = 0
+        self.view: View
+        self.private: Private
+        self._build(books or empty_books(policy), ())
+
+    @property
+    def now(self) -> float:
+        """Time of the last round [s]."""
+        return float(self.view.clock[0].now)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.place
+
+    def status(self, id: str) -> int:
+        """PENDING, RUNNING or DONE (or EXPIRED, inside a round)."""
+        return int(self.view.job[self.place[id]].status)
+
+    def ids(self, status: int) -> list[str]:
+        """Jobs of a status, in order of submission."""
+        return [self.members[j].id for j in np.flatnonzero(self.view.job.status == status)]
+
+    def quota(self, tenant: str) -> float:
+        """Quota of a tenant, [Ye2022] Eq. 6; of one that is not known yet, what it would have [GPU]."""
+        weights = self.weights or dict.fromkeys({*self.trace.tenants, tenant} - {NOBODY}, 1.0)
+        return self.gpus * weights[tenant] / sum(weights.values())
+
+    def rho(self, tenant: str) -> float:
+        """GPU-time of a tenant over its fair GPU-time so far, [Ye2022] Eq. 12; NaN if it was owed nothing."""
+        t = self.trace.tenants.index(tenant)
+        owed = accounting.tenant_fair(self.view, t, self.now)
+        return accounting.tenant_alloc(self.view, t, self.now) / owed if owed > 0 else math.nan
+
+    def rho_of_job(self, id: str) -> float:
+        """GPU-time of a job over its fair GPU-time so far, [Ye2022] Eq. 15; NaN if it was owed nothing."""
+        j = self.place[id]
+        row = self.view.job[j]
+        had = row.attained_service
+        if row.status == RUNNING:
+            had += row.demand * (self.now - row.lease_start)
+        owed = accounting.job_fair(self.view, j, self.now)
+        return had / owed if owed > 0 else math.nan
+
+    def admit(self, newcomers: Sequence[Member]) -> None:
+        """Make room for jobs that come, and forget those that are done."""
+        self._build(self.books(), newcomers)
+
+    def resize(self, gpus: int) -> None:
+        """The cluster has so many GPUs from now on."""
+        held = int(self.view.job.demand[self.view.job.status == RUNNING].sum())
+        self.gpus = max(gpus, held)
+        self._build(self.books(), ())
+
+    def withhold(self, gpus: int) -> None:
+        """So many GPUs of the cluster are not there for leases now."""
+        live.withhold(self.view, gpus - self.withheld)
+        self.withheld = gpus
+
+    def hear(self, events: Sequence[Event], number: int) -> None:
+        """What happened since the last round, up to round `number`."""
+        table = np.zeros(len(events), HAPPENS)
+        for e, event in enumerate(sorted(events)):
+            time = min(max(event.time, self.now), number * self.interval)
+            table[e] = time, event.kind, self.place[event.id], event.lease_end
+        while number * self.interval / 3600 + 2 > len(self.view.timeline):
+            self.view, self.private = grown(self.view, self.private)
+        live.hear(self.view, self.private, table.view(np.recarray), number)
+
+    def choose(self, aside: Sequence[str]) -> list[str]:
+        """Have the policy choose; the pending jobs that it granted, in order.
+
+        Parameters
+        ----------
+        aside : sequence of str
+            Pending jobs that cannot be started now.
+
+        Raises
+        ------
+        PolicyError
+            If it broke a rule.
+        """
+        set_aside = np.array(sorted(self.place[id] for id in aside), np.int64)
+        call, select = live.compiled_for(self.policy.select, self.view, self.private)
+        good = call(self.view, self.private, set_aside, select)
+        clock = self.view.clock[0]
+        if not good or clock.n_choices:
+            code, j = int(self.private.engine[0].violation), int(self.private.engine[0].violator)
+            job = f"job {self.members[j].id}" if 0 <= j < len(self.members) else f"index {j}"
+            what = "chose nodes, which the cluster does"
+            if not good:
+                what = decisions.BROKEN[code].format(job=job, others=0)
+            raise PolicyError(f"policy {self.policy.name}: {what}")
+        granted = self.view.granted[: clock.n_granted]
+        return [self.members[j].id for j in granted if self.view.job[j].status == PENDING]
+
+    def leaving(self) -> list[str]:
+        """Jobs that lose their GPUs by what was chosen at this round."""
+        clock = self.view.clock[0]
+        kept = set(self.view.granted[: clock.n_granted].tolist())
+        expired = [j for j in self.view.expired[: clock.n_expired].tolist() if j not in kept]
+        return [self.members[j].id for j in (*expired, *self.view.revoked[: clock.n_revoked].tolist())]
+
+    def refuse(self, id: str) -> None:
+        """Take a grant of this round back."""
+        live.refuse(self.view, list(self.view.granted[: self.view.clock[0].n_granted]).index(self.place[id]))
+
+    def carry_out(self) -> Decision:
+        """Give and take the leases that were chosen."""
+        view, clock = self.view, self.view.clock[0]
+        chosen = [int(j) for j in view.granted[: clock.n_granted]]
+        expired = [int(j) for j in view.expired[: clock.n_expired]]
+        revoked = [int(j) for j in view.revoked[: clock.n_revoked]]
+        kept = set(chosen)
+        names = [
+            [j for j in chosen if view.job[j].status == PENDING],
+            [j for j in chosen if view.job[j].status != PENDING],
+            [j for j in expired if j not in kept],
+            revoked,
+        ]
+        live.carry_out(self.view, self.private)
+        return Decision(*(tuple(self.members[j].id for j in jobs) for jobs in names))
+
+    def give_back(self, id: str, since: float) -> None:
+        """A job that has just lost its lease never had the GPUs that it was granted at `since` [s]."""
+        row = self.view.job[self.place[id]]
+        tenant, held = self.view.tenant[row.tenant], self.now - since
+        row.attained_service -= row.demand * held
+        row.executed -= held
+        row.progress -= held
+        tenant.attained -= row.demand * held
+        decay = self.view.clock[0].decay
+        if decay > 0:
+            tenant.decayed -= row.demand * -math.expm1(-decay * held) / decay
+
+    def never_ends(self, id: str) -> None:
+        """The lease of a job that cannot be stopped lasts until it ends."""
+        live.never_ends(self.view, self.private, self.place[id])
+
+    def books(self) -> Books:
+        """What is kept: everything but jobs that are done."""
+        keep = np.flatnonzero(self.view.job.status != DONE)
+        hours = int(self.view.clock[0].n_hours)
+        return Books(
+            clock=self.view.clock.copy(),
+            members=tuple(self.members[j] for j in keep),
+            job=self.view.job[keep],
+            private=self.private.job[keep],
+            memory=self.view.memory[:, keep],
+            tenants=self.trace.tenants,
+            tenant=self.view.tenant.copy(),
+            tenant_memory=self.view.tenant_memory.copy(),
+            share_tenant=tuple(self.trace.tenants[t] for t in self._tenant_of_share()),
+            share=self.view.share.copy(),
+            timeline=self.view.timeline[:hours].copy(),
+        )
+
+    def _tenant_of_share(self) -> npt.NDArray[np.int64]:
+        sizes = self.view.tenant.end_class - self.view.tenant.first_class
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    def _build(self, books: Books, newcomers: Sequence[Member]) -> None:
+        """Make the state anew from books, with room for some more jobs."""
+        known = [k for k, m in enumerate(books.members) if not self.weights or m.tenant in self.weights]
+        came = {m.id: m for m in (*(books.members[k] for k in known), *newcomers)}
+        self.trace = self._trace(list(came.values()), books)
+        self.members = [came[id] for id in self.trace.job_id]
+        self.place = {id: j for j, id in enumerate(self.trace.job_id)}
+        nothing = np.full(len(self.trace), np.nan)
+        self.view, self.private = new_state(
+            self.trace,
+            Cluster(1, self.gpus),
+            parameters=np.array([*self.policy.parameters.values(), 0.0]),
+            estimate=(nothing, nothing, nothing),
+            memory=self.policy.memory,
+            seed=0,
+            keep_log=False,
+            interval=self.interval,
+            decay=math.log(2) / self.policy.half_life,
+            lease_rounds=self.lease_rounds,
+            synchronous=self.policy.synchronous(self.policy.parameters),
+            revisit=self.policy.revisit(self.policy.parameters),
+        )
+        view = self.view
+        for name in set(CLOCK.names or ()) - set(NOT_KEPT["clock"]):
+            view.clock[name] = books.clock[name]
+        old = [k for k, name in enumerate(books.tenants) if name in self.trace.tenants]
+        t = [self.trace.tenants.index(books.tenants[k]) for k in old]
+        for name in set(TENANT.names or ()) - set(NOT_KEPT["tenant"]):
+            view.tenant[name][t] = books.tenant[name][old]
+        if len(books.tenant_memory) == len(view.tenant_memory):  # or another policy kept it
+            view.tenant_memory[:, t] = books.tenant_memory[:, old]
+        hours = len(books.timeline)
+        if hours + 64 > len(view.timeline):
+            room = records(TIMELINE, (hours + 64, len(self.trace.tenants)))
+            self.view = view = view._replace(timeline=room)
+        view.timeline[:hours, t] = books.timeline[:, old]
+        shares = zip(books.share_tenant, books.share["demand"].tolist(), books.share["weight"].tolist(), strict=True)
+        row_of = {key: k for k, key in enumerate(shares)}
+        for c, owner in enumerate(self._tenant_of_share()):
+            share = view.share[c]
+            k = row_of.get((self.trace.tenants[owner], int(share.demand), float(share.weight)))
+            if k is not None:
+                view.share[c] = books.share[k]
+        j = [self.place[books.members[k].id] for k in known]
+        for name in set(JOB.names or ()) - set(NOT_KEPT["job"]):
+            view.job[name][j] = books.job[name][known]
+        for name in set(PRIVATE_JOB.names or ()) - {"heap_position", "log_of"}:
+            self.private.job[name][j] = books.private[name][known]
+        if len(books.memory) == len(view.memory):
+            view.memory[:, j] = books.memory[:, known]
+        view.tenant.held[:] = np.bincount(
+            view.job.tenant, weights=view.job.demand * (view.job.status == RUNNING), minlength=len(view.tenant)
+        )
+        live.resume(view, self.private)
+        same = dict(zip(books.tenants, books.tenant["quota"].tolist(), strict=True))
+        if books.tenants and any(same.get(n) != q for n, q in zip(self.trace.tenants, view.tenant.quota, strict=True)):
+            live.share_anew(view, self.now)
+        withheld, self.withheld = self.withheld, 0
+        self.withhold(withheld)
+
+    def _trace(self, members: Sequence[Member], books: Books) -> Trace:
+        """The jobs as the simulation takes them; nobody knows how long they will run."""
+        names = {*books.tenants, *(m.tenant for m in members)} - {NOBODY}
+        weights = self.weights or dict.fromkeys(sorted(names) or [NOBODY], 1.0)
+        nobody = Member("-", next(iter(weights)), "-", 1, 0.0)  # a trace has a job
+        jobs = pd.DataFrame([*members, nobody], columns=list(Member._fields)).rename(columns={"id": "job_id"})
+        trace = Trace.from_frame(jobs.assign(duration=MAX_TIME), name="the cluster", weights=weights)
+        return trace._take(np.flatnonzero(trace.job_id != "-"))

@@ -1,0 +1,183 @@
+"""What happened in Slurm since the last round: jobs that came, started, lost their GPUs or ended, for the accounts.
+
+A job that Slurm started by itself, before it was seen, is adopted: its lease begins when it started. What came and went
+while nobody looked is asked of Slurm's accounting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from astraea.cluster.engine.recorded import ARRIVES, ENDS, STARTS, STOPS
+from astraea.cluster.engine.state import PENDING, RUNNING
+from astraea.live.accounts import Event, Member
+from astraea.live.desk import FINISHED, Desk
+from astraea.live.ledger import Lease
+from astraea.live.slurm import HERE, Job, Run
+
+
+class Changes:
+    """Members and events of one round.
+
+    Parameters
+    ----------
+    desk : Desk
+        Its leases and notes change with what happened.
+    ours : mapping of str to Job
+        Jobs of the partition that leases are for, by id.
+    now : float
+        When they were seen, in seconds since 1970.
+
+    Attributes
+    ----------
+    members : list of Member
+        Jobs that came.
+    events : list of Event
+        What happened to all.
+    """
+
+    def __init__(self, desk: Desk, ours: Mapping[str, Job], now: float) -> None:
+        self.desk, self.accounts, self.epoch = desk, desk.accounts, desk.epoch
+        self.members: list[Member] = []
+        self.events: list[Event] = []
+        gone = [id for s in (PENDING, RUNNING) for id in self.accounts.ids(s) if id not in ours]
+        runs: dict[str, list[Run]] = {}
+        if self.desk.looks_back or gone:
+            for run in self.desk.history(self.epoch + self.accounts.now):
+                runs.setdefault(run.id, []).append(run)
+        for id in gone:
+            ends = [run.end for run in runs.get(id, ()) if run.end > 0]
+            self._ended(id, max(ends, default=now))
+        for id in self.accounts.ids(PENDING):
+            if id in ours:
+                self._waited(ours[id])
+        for id in self.accounts.ids(RUNNING):
+            if id in ours:
+                self._ran(ours[id])
+        for job in ours.values():
+            if job.id not in self.accounts and self._comes(job, now):
+                self._arrived(job, runs.pop(job.id, []))
+        if self.desk.looks_back:
+            for id in sorted(runs.keys() - ours.keys() - set(self.accounts.place)):
+                self._was(runs[id])
+        self._make_room()
+
+    def _waited(self, job: Job) -> None:
+        """What happened to a job that had no lease."""
+        lost = self.epoch + float(self.accounts.view.job[self.accounts.place[job.id]].waiting_since)
+        started_since = job.start > 0 and job.start >= lost and job.state != "COMPLETING"
+        if job.state in FINISHED:
+            if started_since and job.end > job.start:  # one that is cancelled as it waits starts and ends at once
+                self._add(job.start, STARTS, job.id, math.inf)
+            self._ended(job.id, job.end)
+        elif job.state in HERE and started_since:
+            self._adopted(job)
+
+    def _ran(self, job: Job) -> None:
+        """What happened to a job that had a lease."""
+        lease = self.desk.leases[job.id]
+        if job.state in FINISHED:
+            self._ended(job.id, job.end)
+        elif job.state == "RUNNING":
+            if lease.started == 0 and job.start >= lease.granted - 1:
+                self.desk.leases[job.id] = lease._replace(started=job.start)
+        elif (job.state not in HERE or job.state == "COMPLETING") and job.restarts > lease.restarts:
+            self.desk.notes.append(f"job {job.id} lost its lease: Slurm requeued it ({job.reason})")
+            self._add(self.desk.now, STOPS, job.id)
+            self.desk.close(job.id, self.desk.now, "lost")
+
+    def _comes(self, job: Job, now: float) -> bool:
+        """Whether a job that was not known is one that could get a lease, or has had GPUs since the last round."""
+        if job.state in FINISHED:
+            return job.start > 0 and job.end > self.epoch + self.accounts.now and job.end > job.start
+        if job.state not in HERE and is_kept_back(job, now):
+            return False
+        quota = self.accounts.quota(self.desk.tenant(job))
+        most = min(math.floor(self.accounts.policy.largest(self.accounts.policy.parameters) * quota + 1e-9),
+                   self.accounts.gpus)  # fmt: skip
+        if job.demand > most:
+            self.desk.tell_once(
+                job.id,
+                f"job {job.id} will never run: it asks for {job.demand} GPUs, its tenant {self.desk.tenant(job)} has a "
+                f"quota of {quota:.4g}",
+            )
+        return job.demand <= most
+
+    def _arrived(self, job: Job, runs: Sequence[Run]) -> None:
+        """A job that was not known is there."""
+        has_begun = job.start > 0 and job.state in ("RUNNING", *FINISHED)
+        came = min([max(job.submit, job.eligible), *(run.submit for run in runs), *[job.start] * has_begun])
+        self.members.append(self._member(job, came))
+        self._add(came, ARRIVES, job.id)
+        for run in runs:
+            if 0 < run.start < run.end and not (job.state in FINISHED and run.start >= job.start):
+                self._add(run.start, STARTS, job.id, math.inf)
+                self._add(run.end, STOPS, job.id)
+        if job.state in FINISHED:
+            self._add(job.start, STARTS, job.id, math.inf)
+            self._add(job.end, ENDS, job.id)
+        elif job.state == "RUNNING":
+            self._adopted(job)
+
+    def _was(self, runs: Sequence[Run]) -> None:
+        """A job that came and went while nobody looked."""
+        known = [run for run in runs if 0 < run.start < run.end]
+        if not known or known[0].demand == 0 or self.desk.is_unknown(self.desk.tenant(known[0])):
+            return
+        last = known[-1]
+        self.members.append(self._member(last, min(run.submit for run in known)))
+        self._add(min(run.submit for run in known), ARRIVES, last.id)
+        for run in known:
+            self._add(run.start, STARTS, run.id, math.inf)
+            self._add(run.end, ENDS if run is last else STOPS, run.id)
+
+    def _make_room(self) -> None:
+        """Have as many GPUs as were in use at once, should that be more than there are today."""
+        demand = {m.id: m.demand for m in (*self.accounts.members, *self.members)}
+        held = most = sum(demand[id] for id in self.accounts.ids(RUNNING))
+        for event in sorted(self.events):
+            if event.kind != ARRIVES:
+                held += demand[event.id] * (1 if event.kind == STARTS else -1)
+                most = max(most, held)
+        if most > self.accounts.gpus:
+            self.accounts.resize(most)
+
+    def _adopted(self, job: Job) -> None:
+        """Slurm started a job by itself; one that has run for longer than a lease gets one from now on."""
+        term = self.accounts.policy.lease_term
+        number = math.ceil(max(0.0, job.start - self.epoch) / self.desk.config.interval)
+        ends = number * self.desk.config.interval + term
+        if self.epoch + ends <= self.desk.now:
+            ends = self.desk.now - self.epoch + term
+        self._add(job.start, STARTS, job.id, ends if job.requeues else math.inf)
+        tenant = self.desk.tenant(job)
+        self.desk.notes.append(
+            f"job {job.id} of {tenant} was started by Slurm itself, with {job.demand} GPUs: its lease began then"
+        )
+        ends = self.epoch + ends if job.requeues else math.inf
+        self.desk.leases[job.id] = Lease(
+            job.id, self._number(job.id), tenant, job.demand, job.submit, job.start, ends, job.start, 0.0, "running",
+            False, job.restarts,
+        )  # fmt: skip
+
+    def _ended(self, id: str, end: float) -> None:
+        self._add(end, ENDS, id)
+        if id in self.desk.leases:
+            self.desk.close(id, end, "ended")
+
+    def _number(self, id: str) -> int:
+        """Number of the next lease of a job."""
+        return int(self.accounts.view.job[self.accounts.place[id]].leases) + 1 if id in self.accounts else 1
+
+    def _member(self, job: Job | Run, submit: float) -> Member:
+        tenant = self.desk.tenant(job)
+        return Member(job.id, tenant, job.user or tenant, job.demand, max(0.0, submit - self.epoch))
+
+    def _add(self, time: float, kind: int, id: str, lease_end: float = 0.0) -> None:
+        self.events.append(Event(time - self.epoch, kind, id, lease_end))
+
+
+def is_kept_back(job: Job, now: float) -> bool:
+    """Whether a job depends on others, or is to begin later; the begin of one that was requeued is Slurm's, not its."""
+    return job.depends or (job.eligible > now and job.restarts == 0)

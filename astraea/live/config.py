@@ -1,0 +1,133 @@
+"""``live.toml``: which partition, by which policy, with what leases, and where the state lies."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import Policy
+from astraea.core.checks import number, one_of
+from astraea.core.errors import InputError
+
+TENANTS: Final = ("account", "user", "qos")
+"""What may be the tenant of a job."""
+
+_OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the coordinator is told.
+
+    Attributes
+    ----------
+    partition : str
+        Of Slurm; jobs of others are never touched.
+    state : Path
+        SQLite file in which the accounts are kept.
+    policy : Policy
+        With its parameters.
+    interval : float
+        Between rounds [s].
+    warning : float
+        A job that saves its state is told so long before the end of its lease [s] ([Ye2022] §5.1.1).
+    tenant : str
+        One of `TENANTS`.
+    weights : mapping of str to float
+        Share of every tenant ([Ye2022] Eq. 6); empty if all are equal.
+    history : float
+        With no state yet, GPU-time of so many days before is counted too, from Slurm's accounting [day].
+    patience : float
+        How long a program of Slurm may take [s].
+    """
+
+    partition: str
+    state: Path
+    policy: Policy
+    interval: float = 10.0
+    warning: float = 5.0
+    tenant: str = "account"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    history: float = 7.0
+    patience: float = 20.0
+
+
+def read_config(path: Path) -> Config:
+    """Read ``live.toml``; paths in it are relative to its folder.
+
+    Raises
+    ------
+    InputError
+        Names the file, the key, the value and what is expected.
+    """
+    try:
+        given: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as err:
+        raise InputError(f"{path}: cannot be read ({err.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
+        raise InputError(f"{path}: is not TOML ({err})") from None
+    known = [f.name for f in fields(Config)] + ["parameters"]
+    for key in given:
+        if key not in known:
+            raise InputError(f"{path}: unknown key {key!r}; there are {', '.join(known)}")
+    for key in ("partition", "state"):
+        if not isinstance(given.get(key), str) or not given[key]:
+            raise InputError(f"{path}: {key} must be a text, got {given.get(key)!r}")
+    if not re.fullmatch(r"[\w.+-]+", given["partition"]):
+        raise InputError(f"{path}: partition must be one name, got {given['partition']!r}")
+    here = path.absolute().parent
+    weights, parameters = (_table(given.get(key, {}), f"{path}: {key}") for key in ("weights", "parameters"))
+    for name, weight in weights.items():
+        number(weight, f"{path}: weights.{name}", above=0)
+    numbers = {"interval": 1.0, "warning": 0.0, "history": 0.0, "patience": 1.0}
+    seconds = {k: number(given[k], f"{path}: {k}", least=least) for k, least in numbers.items() if k in given}
+    tenant = one_of(given.get("tenant", "account"), TENANTS, f"{path}: tenant")
+    try:
+        policy = named_policy(given.get("policy", "astraea"), here)(**parameters)
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from None
+    config = Config(given["partition"], here / given["state"], policy, tenant=tenant, weights=weights, **seconds)
+    if config.policy.lease_term <= max(config.interval, config.warning):
+        raise InputError(
+            f"{path}: parameters.lease_term must be longer than a round ({config.interval:g} s) and the warning "
+            f"({config.warning:g} s), got {config.policy.lease_term:g}"
+        )
+    return config
+
+
+def named_policy(name: object, folder: Path) -> Policy:
+    """A policy of the package by its name, or one's own as ``file.py:function``, relative to `folder`.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    own = _OWN.fullmatch(name) if isinstance(name, str) else None
+    if own is None:
+        return get_policy(name if isinstance(name, str) else repr(name))
+    path = folder / own["file"]
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise InputError(f"policy {name!r}: there is no file {path}")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as err:  # whatever is wrong with it
+        raise InputError(f"policy {name!r}: {path} cannot be run ({type(err).__name__}: {err})") from None
+    found = getattr(module, own["name"], None)
+    if not isinstance(found, Policy):
+        raise InputError(f"policy {name!r}: {own['name']} is not a policy, made by @astraea.policy, in {path}")
+    return found
+
+
+def _table(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{name} must be a table, got {value!r}")
+    return value

@@ -1,0 +1,230 @@
+"""The service: a round at every interval, warnings in between, until it is told to stop ([Ye2022] §5.1, Figs 7 and 8).
+
+Whatever fails is logged and tried again at the next round: Slurm that does not answer, a command that it refuses, a
+disk that is full. Nobody loses a lease in a round in which Slurm could not be asked. Nobody is stopped soon after
+slurmctld was started: it may not know yet that a job has ended, and would run it again.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from threading import Event
+from typing import Final
+
+from astraea.core.errors import InputError, PolicyError
+from astraea.live.config import Config
+from astraea.live.desk import tenant_of
+from astraea.live.ledger import Lease, Ledger, State, lock, open_to_read, read_state
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Picture, Plan, Rounds, warned
+from astraea.live.slurm import Job, Node, Slurm, SlurmError, uncollected
+from astraea.traces.columns import escaped
+
+log: Final = logging.getLogger("astraea.live")
+
+LATE_ENDS: Final = 20.0
+"""A job that ends while slurmctld is away tells it so every 15 s; some more for the telling [s]."""
+
+
+class Coordinator:
+    """Leases for one partition of one Slurm.
+
+    Parameters
+    ----------
+    config : Config
+    slurm : Slurm, optional
+        The one of this machine if not given.
+    """
+
+    def __init__(self, config: Config, slurm: Slurm | None = None) -> None:
+        self.config = config
+        self.slurm = slurm or Slurm(config.partition, config.patience)
+        self.rounds: Rounds | None = None
+        self.state: State | None = None  #: after the last round, which may be newer than the file
+        self.jobs: Mapping[str, Job] = {}
+        self.told: dict[str, float] = {}
+        self.unwritten: list[Lease] = []
+        self.stopping = Event()
+
+    def run(self) -> None:
+        """Have rounds until `stop`.
+
+        Raises
+        ------
+        InputError
+            If another coordinator runs with this state, or it cannot be used.
+        """
+        with lock(self.config.state), closing(Ledger(self.config.state)) as ledger:
+            parameters = ", ".join(f"{name} {value}" for name, value in self.config.policy.as_text.items())
+            log.info("partition %s, policy %s (%s), a round every %g s, state in %s", self.config.partition,
+                     self.config.policy.name, parameters, self.config.interval, self.config.state)  # fmt: skip
+            compile_all(self.config)
+            while not self.stopping.is_set():
+                with uncollected():
+                    self.round(ledger)
+                self._wait()
+            log.info("stopped; jobs keep their GPUs until the next coordinator comes")
+
+    def stop(self, *_: object) -> None:
+        """End after this round."""
+        self.stopping.set()
+
+    def round(self, ledger: Ledger) -> None:
+        """One round; what goes wrong is logged."""
+        try:
+            picture = self._look()
+        except SlurmError as err:
+            log.error("this round is left out: %s", err)
+            if self.rounds is not None:
+                self.rounds.looks_back = True
+            return
+        try:
+            if self.rounds is None:
+                gpus = sum(node.gpus for node in picture.nodes)
+                self.rounds = Rounds(self.config, gpus, picture.now, self.state or ledger.read(), self.slurm.runs)
+            plan = self.rounds.play(picture)
+        except (SlurmError, PolicyError) as err:
+            log.error("this round is left out: %s", err)
+            self.rounds = None  # it may be half done: the next one goes on from the last state
+            return
+        self.state = plan.state
+        self.jobs = {job.id: job for job in picture.jobs if job.partition == self.config.partition}
+        self.unwritten += plan.over
+        try:
+            ledger.write(plan.state, self.unwritten)
+            self.unwritten = []
+        except sqlite3.Error as err:
+            log.error("the state cannot be written (%s): leases go on from memory, and are written when it can be", err)
+        for note in plan.notes:
+            log.info("%s", note)
+        self._do_all(plan.actions)
+        for lease in plan.over:
+            if lease.outcome == "ended":
+                log.info("job %s of %s has ended, in lease %d", lease.job, lease.tenant, lease.number)
+
+    def _look(self) -> Picture:
+        """Ask Slurm; nodes first, so that no job is seen on GPUs that are counted as free."""
+        nodes = self.slurm.nodes()
+        return Picture(time.time(), self.slurm.jobs(), nodes)
+
+    def _do_all(self, actions: Sequence[Action]) -> None:
+        """Have Slurm do what was planned; what it does not come to is mended at the next round."""
+        began = time.monotonic()
+        keeps = any(action.what == REQUEUE for action in actions) and self._knows_too_little()
+        for k, action in enumerate(actions):
+            if time.monotonic() - began > self.config.patience:
+                left = len(actions) - k
+                log.warning("Slurm is slow: %d of %d actions are left to the next round", left, len(actions))
+                return
+            if not (keeps and action.what == REQUEUE):
+                self._do(action)
+
+    def _knows_too_little(self) -> bool:
+        """Whether slurmctld was away, and may not have heard yet of all jobs that ended in the meantime."""
+        try:
+            age = time.time() - self.slurm.boot()
+        except SlurmError as err:
+            log.warning("no job is stopped at this round: %s", err)
+            return True
+        if 0 <= age < LATE_ENDS:
+            log.warning("no job is stopped at this round: slurmctld runs for %.0f s, and may not know what ended", age)
+        return 0 <= age < LATE_ENDS
+
+    def _do(self, action: Action) -> None:
+        """Have Slurm do something; a refusal is logged, and mended at the next round."""
+        job = action.job
+        log.info("%s", told(action, self.config))
+        try:
+            if action.what == RELEASE:
+                self.slurm.release(job, action.rank)
+            elif action.what == HOLD:
+                self.slurm.hold(job.id)
+            else:
+                self.slurm.requeue(job.id)
+        except SlurmError as err:
+            log.warning("job %s: %s; tried again at the next round", job.id, err)
+
+    def _wait(self) -> None:
+        """Until the next round; jobs whose lease is about to end are told in between."""
+        epoch = self.rounds.epoch if self.rounds else 0.0
+        interval = self.config.interval
+        now = time.time()
+        until = epoch + (int((now - epoch) / interval) + 1) * interval
+        leases = self.rounds.leases.values() if self.rounds else ()
+        if self.rounds:
+            self.told = {id: when for id, when in self.told.items() if id in self.rounds.leases}
+        for when, id in warned(list(leases), self.jobs, self.config.warning):
+            if when >= until or self.told.get(id) == when:
+                continue
+            if self.stopping.wait(max(0.0, when - time.time())):
+                return
+            self.told[id] = when
+            try:
+                self.slurm.warn(id)
+                log.info("told job %s to save its state: its lease ends in %.1f s", id,
+                         when + self.config.warning - time.time())  # fmt: skip
+            except SlurmError as err:
+                log.warning("job %s: %s", id, err)
+        self.stopping.wait(min(max(0.0, until - time.time()), interval))  # whatever somebody does to the clock
+
+
+def told(action: Action, config: Config) -> str:
+    """An action on one line: what, which job, whose, and why."""
+    job = action.job
+    return f"{action.what} job {job.id} of {tenant_of(job, config)}, {job.demand} GPUs: {action.why}"
+
+
+def lines(plan: Plan, config: Config) -> list[str]:
+    """What a round comes to, for somebody who reads it."""
+    return [escaped(line) for line in (*plan.notes, *(told(action, config) for action in plan.actions))]
+
+
+def compile_all(config: Config) -> None:
+    """Have a round of no jobs, so that the first real one is not late by the time that compiling takes."""
+    nothing = Picture(time.time(), (), (Node("-", 1, True),))
+    Rounds(config, 1, nothing.now, None, lambda _: []).play(nothing)
+
+
+class OneLine(logging.Formatter):
+    """A message is a line: control characters of names that Slurm has are escaped."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """The line."""
+        return escaped(super().formatMessage(record))
+
+
+def serve(config: Config) -> None:
+    """Run as a service, until SIGTERM or Ctrl-C."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.INFO)
+    coordinator = Coordinator(config)
+    signal.signal(signal.SIGTERM, coordinator.stop)
+    signal.signal(signal.SIGINT, coordinator.stop)
+    coordinator.run()
+
+
+def dry_run(config: Config) -> Plan:
+    """What the next round would do; nothing is written, and Slurm is asked only.
+
+    Raises
+    ------
+    InputError
+        If Slurm does not answer, or the state cannot be read.
+    """
+    slurm = Slurm(config.partition, config.patience)
+    state: State | None = None
+    if config.state.is_file():
+        with closing(open_to_read(config.state)) as db:
+            state = read_state(db)
+    try:
+        nodes = slurm.nodes()
+        picture = Picture(time.time(), slurm.jobs(), nodes)
+        gpus = sum(node.gpus for node in nodes)
+        return Rounds(config, gpus, picture.now, state, slurm.runs).play(picture)
+    except SlurmError as err:
+        raise InputError(str(err)) from None

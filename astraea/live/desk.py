@@ -1,0 +1,89 @@
+"""What the rounds have in common: accounts, leases that run, and what is to be said of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from astraea.cluster.engine.state import RUNNING
+from astraea.live.accounts import Accounts
+from astraea.live.config import Config
+from astraea.live.ledger import Lease, State
+from astraea.live.slurm import Job, Run
+
+DAY: Final = 86_400.0
+FINISHED: Final = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL",
+                   "PREEMPTED", "REVOKED")  # fmt: skip
+"""States of a job that will not run again."""
+
+
+class Desk:
+    """Accounts and leases of one cluster.
+
+    Parameters
+    ----------
+    config : Config
+    gpus : int
+        Of the partition [GPU].
+    now : float
+        Seconds since 1970.
+    state : State, optional
+        To go on from; if not given, the accounts begin `Config.history` days ago.
+    history : function
+        Of a moment in seconds since 1970: the runs of the partition since then, from Slurm's accounting.
+    """
+
+    def __init__(
+        self, config: Config, gpus: int, now: float, state: State | None, history: Callable[[float], list[Run]]
+    ) -> None:
+        self.config, self.history = config, history
+        self.epoch = state.epoch if state else math.floor(now - config.history * DAY)
+        books = state.books if state else None
+        self.accounts = Accounts(config.policy, config.interval, gpus, config.weights, books)
+        running = set(self.accounts.ids(RUNNING))
+        self.leases = {id: lease for id, lease in (state.leases if state else {}).items() if id in running}
+        self.gpus = gpus
+        self.looks_back = True  #: whether jobs may have come and gone since the last round
+        self.told: set[str] = set()
+        self.now = now
+        self.over: list[Lease] = []  #: leases that are over since the last round
+        self.notes: list[str] = []  #: what happened at this round, in sentences
+
+    def state(self) -> State:
+        """What is kept."""
+        return State(self.epoch, self.accounts.books(), dict(self.leases))
+
+    def tenant(self, job: Job | Run) -> str:
+        """Tenant of a job."""
+        return tenant_of(job, self.config)
+
+    def is_unknown(self, tenant: str) -> bool:
+        """Whether it is none of those that have a share."""
+        return bool(self.config.weights) and tenant not in self.config.weights
+
+    def tell_once(self, about: str, sentence: str) -> None:
+        """Say something that stays true for many rounds."""
+        if about not in self.told:
+            self.told.add(about)
+            self.notes.append(sentence)
+
+    def open(self, job: Job, *, is_renewal: bool) -> Lease:
+        """Write a lease down that was granted at this round."""
+        row = self.accounts.view.job[self.accounts.place[job.id]]
+        lease = Lease(
+            job.id, int(row.leases), self.tenant(job), job.demand, self.epoch + float(row.submit_time), self.now,
+            self.epoch + float(row.lease_end), self.now if is_renewal else 0.0, 0.0, "running", is_renewal,
+            job.restarts,
+        )  # fmt: skip
+        self.leases[job.id] = lease
+        return lease
+
+    def close(self, id: str, time: float, outcome: str) -> None:
+        """A lease is over."""
+        self.over.append(self.leases.pop(id)._replace(over=time, outcome=outcome))
+
+
+def tenant_of(job: Job | Run, config: Config) -> str:
+    """Tenant of a job."""
+    return str(getattr(job, config.tenant)) or "(none)"

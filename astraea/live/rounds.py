@@ -1,0 +1,231 @@
+"""One round: what happened in Slurm, what the policy makes of it, and what has to be done so that Slurm is like that.
+
+Leases are granted in the accounts first. What is to be done is then the difference between the accounts and what Slurm
+shows, so that it comes out the same when the coordinator was killed in between, or a command failed:
+
+=============  ==========================  =========================================
+in accounts    in Slurm                    to do
+=============  ==========================  =========================================
+has a lease    waits, held                 release it
+no lease       has GPUs                    requeue it, held
+no lease       waits, not held             hold it
+=============  ==========================  =========================================
+
+In this partition a hold says nothing of what a user wants; who wants a job to wait gives it a begin time, or has it
+depend on another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from astraea.cluster.engine.state import PENDING, RUNNING
+from astraea.live.changes import Changes, is_kept_back
+from astraea.live.desk import FINISHED, Desk
+from astraea.live.ledger import Lease, State
+from astraea.live.places import Places
+from astraea.live.slurm import HERE, Job, Node
+
+RELEASE, REQUEUE, HOLD = "release", "requeue", "hold"
+
+
+class Picture(NamedTuple):
+    """What Slurm shows at one moment."""
+
+    now: float  #: seconds since 1970
+    jobs: Sequence[Job]
+    nodes: Sequence[Node]
+
+
+class Action(NamedTuple):
+    """What has to be done with a job, and why; `rank` orders releases."""
+
+    what: str
+    job: Job
+    why: str
+    rank: int = 0
+
+
+class Plan(NamedTuple):
+    """What a round comes to."""
+
+    state: State
+    over: tuple[Lease, ...]  #: leases that are over since the last round
+    actions: tuple[Action, ...]
+    notes: tuple[str, ...]  #: what else happened, in sentences
+
+
+class Rounds(Desk):
+    """The rounds of one cluster."""
+
+    def play(self, picture: Picture) -> Plan:
+        """Have a round."""
+        self.over, self.notes = [], []
+        accounts = self.accounts
+        number = int((picture.now - self.epoch) / self.config.interval + 1e-6)
+        number = max(number, round(accounts.now / self.config.interval))  # a clock that was set back waits
+        self.now = self.epoch + number * self.config.interval
+        gpus = sum(node.gpus for node in picture.nodes)
+        if gpus != self.gpus:
+            self.notes.append(f"the partition has {gpus} GPUs now, {self.gpus} before")
+            self.gpus = gpus
+        if gpus != accounts.gpus:
+            accounts.resize(gpus)
+        ours = {job.id: job for job in picture.jobs if self._is_ours(job)}
+        changes = Changes(self, ours, picture.now)
+        if changes.members:
+            accounts.admit(changes.members)
+        accounts.hear(changes.events, number)
+        accounts.withhold(self._not_there(picture))
+        granted = self._choose(ours, picture)
+        decision = accounts.carry_out()
+        actions: list[Action] = []
+        for id in decision.expired:
+            actions += self._stopped(ours[id], "is over and was not renewed", "not renewed")
+        for id in decision.revoked:
+            actions += self._stopped(ours[id], "is revoked by the policy", "revoked")
+        for id in decision.renewed:
+            self.close(id, self.now, "renewed")
+            lease = self.open(ours[id], is_renewal=True)
+            self.notes.append(f"renew job {id} of {lease.tenant}, {lease.demand} GPUs: lease {lease.number}; "
+                              f"{self._standing(ours[id])}")  # fmt: skip
+        actions += [self._granted(ours[id]) for id in granted]
+        done = {action.job.id for action in actions}
+        actions += [action for job in ours.values() if job.id not in done for action in self._mended(job)]
+        self.looks_back = False
+        return Plan(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
+
+    def _is_ours(self, job: Job) -> bool:
+        """Whether leases are for this job; those of other partitions are passed over, and others are told of."""
+        if job.partition != self.config.partition:
+            return False
+        if job.id in self.accounts:
+            return True
+        why = ""
+        if job.demand == 0:
+            why = "asks for no GPU"
+        elif job.is_part:
+            why = "is a part of a heterogeneous job"
+        elif self.is_unknown(self.tenant(job)):
+            why = f"its tenant {self.tenant(job)!r} is not in [weights]"
+        if why and job.state not in FINISHED:
+            self.tell_once(job.id, f"job {job.id} is left to Slurm: {why}")
+        return not why
+
+    def _choose(self, ours: Mapping[str, Job], picture: Picture) -> list[str]:
+        """Have the policy choose; the grants for which there are nodes."""
+        accounts = self.accounts
+        waiting = accounts.ids(PENDING)
+        usable = accounts.gpus - accounts.withheld
+        aside = [id for id in waiting if not can_start(ours[id], picture.now, usable)]
+        granted = accounts.choose(aside)
+        leaving = {*accounts.leaving(), *waiting}
+        places = Places(picture.nodes)
+        for job in picture.jobs:
+            if job.state in HERE and not (job.partition == self.config.partition and job.id in leaving):
+                places.hold(job)
+        tasks = Counter(ours[id].array for id in accounts.ids(RUNNING) if id in ours)
+        for id in accounts.ids(RUNNING):
+            if id in ours and ours[id].state not in HERE:
+                places.put(ours[id])
+        found = []
+        for id in granted:
+            job = ours[id]
+            if job.array and job.at_once and tasks[job.array] >= job.at_once:
+                accounts.refuse(id)
+            elif not places.put(job):
+                waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {no_nodes(job)}"
+                self.tell_once(f"no nodes for {id}", waits)
+                accounts.refuse(id)
+            else:
+                tasks[job.array] += 1
+                found.append(id)
+        return found
+
+    def _granted(self, job: Job) -> Action:
+        """A job gets a lease."""
+        self.told.discard(f"no nodes for {job.id}")
+        if not job.requeues:
+            self.accounts.never_ends(job.id)
+        lease = self.open(job, is_renewal=False)
+        row = self.accounts.view.job[self.accounts.place[job.id]]
+        until = "" if lease.ends < math.inf else ", to the job's end"
+        why = f"granted lease {lease.number}{until}; {self._standing(job)}"
+        return Action(RELEASE, job, why, int(row.launch))
+
+    def _standing(self, job: Job) -> str:
+        """How a job and its tenant stand, by the numbers that most policies compare."""
+        tenant = self.tenant(job)
+        standing = ((tenant, self.accounts.rho(tenant)), ("the job", self.accounts.rho_of_job(job.id)))
+        return ", ".join(
+            f"{who} {'was owed nothing yet' if math.isnan(rho) else f'has had {rho:.0%} of its fair share'}"
+            for who, rho in standing
+        )
+
+    def _stopped(self, job: Job, why: str, outcome: str) -> list[Action]:
+        """A job loses its lease; one that is about to end anyway, or has not begun, needs no stop."""
+        lease = self.leases[job.id]
+        if lease.started == 0 and job.state not in HERE:
+            outcome, why = "not started", f"{why}; Slurm had not started it ({job.reason})"
+            self.accounts.give_back(job.id, lease.granted - self.epoch)
+        self.close(job.id, self.now, outcome)
+        if job.state == "COMPLETING":
+            return []
+        why = f"lease {lease.number} {why}; {self._standing(job)}"
+        return [Action(REQUEUE if job.state in HERE else HOLD, job, why)]
+
+    def _mended(self, job: Job) -> list[Action]:
+        """What has to be done so that Slurm is as the accounts say."""
+        has_lease = job.id in self.leases
+        if job.state in FINISHED or job.state == "COMPLETING":
+            return []
+        if job.state in HERE:
+            if has_lease or not (job.id in self.accounts or job.requeues):
+                return []
+            return [Action(REQUEUE, job, "it has GPUs, but no lease")]
+        if has_lease and (job.held or is_late(job, self.now)):
+            row = self.accounts.view.job[self.accounts.place[job.id]]
+            return [Action(RELEASE, job, "it has a lease, but Slurm keeps it back still", int(row.launch))]
+        if not has_lease and not job.held:
+            return [Action(HOLD, job, "it waits for a lease")]
+        return []
+
+    def _not_there(self, picture: Picture) -> int:
+        """GPUs of the partition that are not there for leases [GPU]."""
+        with_lease: Counter[str] = Counter()
+        others: Counter[str] = Counter()
+        for job in picture.jobs:
+            if job.state in HERE:
+                is_ours = job.partition == self.config.partition and job.id in self.accounts
+                if not is_ours:
+                    others.update(job.on_nodes)
+                elif job.id in self.leases:
+                    with_lease.update(job.on_nodes)
+        gone = self.accounts.gpus - self.gpus  # held still, though the partition has fewer by now
+        return gone + sum(others[n.name] if n.is_usable else n.gpus - with_lease[n.name] for n in picture.nodes)
+
+def no_nodes(job: Job) -> str:
+    """Why there is no place for a gang, in words."""
+    if job.per_node == 0:
+        return f"its {job.demand} GPUs are not free on nodes that can be used"
+    count = -(-job.demand // job.per_node)
+    return f"no node has {job.per_node} GPUs free" if count == 1 else f"no {count} nodes have {job.per_node} GPUs free"
+
+
+def can_start(job: Job, now: float, usable: int) -> bool:
+    """Whether Slurm would start a job that waits, were it released now."""
+    return not (job.state in HERE or is_kept_back(job, now) or job.demand > usable)
+
+
+def is_late(job: Job, now: float) -> bool:
+    """Whether Slurm keeps a job that was requeued back for a while, however it was released."""
+    return job.restarts > 0 and job.eligible > now + 2
+
+
+def warned(leases: Collection[Lease], jobs: Mapping[str, Job], warning: float) -> list[tuple[float, str]]:
+    """When to tell which jobs that their lease is about to end: those that save their state then."""
+    told = [lease for lease in leases if lease.job in jobs and jobs[lease.job].saves and lease.started > 0]
+    return sorted((lease.ends - warning, lease.job) for lease in told if lease.ends < math.inf)

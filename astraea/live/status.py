@@ -1,0 +1,209 @@
+"""How things stand by the coordinator's state: who holds what, who waits, who is next to go. Slurm is not asked.
+
+All numbers are those of the last round; only its age and the time left of leases are of the moment of looking.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from typing import Any, Final, NamedTuple
+
+from astraea.cluster.engine import accounting
+from astraea.cluster.engine.state import PENDING
+from astraea.core.errors import InputError
+from astraea.live.accounts import NOBODY, Accounts
+from astraea.live.config import Config
+from astraea.live.ledger import open_to_read, read_state
+from astraea.traces.columns import printable
+
+LATE: Final = 3
+"""After so many rounds that did not come, the coordinator is said to be away."""
+
+FIRST: Final = 10
+"""Waiting jobs that are listed."""
+
+HOUR: Final = 3600.0
+
+
+class TenantStanding(NamedTuple):
+    """A tenant at the last round."""
+
+    tenant: str
+    weight: float
+    quota: float  #: [GPU]
+    held: int  #: [GPU]
+    waiting: int  #: demand of its waiting jobs [GPU]
+    waiting_jobs: int
+    attained: float  #: since the accounts began [GPU-h]
+    owed: float  #: in the same time [GPU-h]
+    rho: float  #: attained over owed, NaN if it was owed nothing
+
+
+class RunningLease(NamedTuple):
+    """A job that has a lease."""
+
+    job: str
+    tenant: str
+    gpus: int
+    lease: int  #: its number among the job's leases, from 1
+    left: float  #: time until it ends [s], below 0 if a round is late; infinite if it lasts to the end of the job
+
+
+class WaitingJob(NamedTuple):
+    """A job that waits for a lease."""
+
+    job: str
+    tenant: str
+    gpus: int
+    rho: float  #: GPU-time over fair GPU-time, NaN if it was owed nothing yet
+    waited: float  #: since it came, or since it lost its last lease [s]
+
+
+class Status(NamedTuple):
+    """How things stand."""
+
+    time: float  #: of the last round, seconds since 1970
+    age: float  #: [s]
+    is_late: bool
+    partition: str
+    policy: str
+    parameters: dict[str, Any]
+    gpus: int
+    since: float  #: second 0 of the accounts, seconds since 1970
+    tenants: tuple[TenantStanding, ...]
+    leases: tuple[RunningLease, ...]  #: who is next to go first
+    waiting: tuple[WaitingJob, ...]  #: in order of submission
+
+
+def status(config: Config, now: float | None = None) -> Status:
+    """Read the state.
+
+    Parameters
+    ----------
+    config : Config
+    now : float, optional
+        Seconds since 1970; the time of this call if not given.
+
+    Raises
+    ------
+    InputError
+        If there is no state, or nothing in it, or it cannot be read.
+    """
+    with closing(open_to_read(config.state)) as db:
+        state = read_state(db)
+    if state is None:
+        raise InputError(f"{config.state}: no round was written yet")
+    now = time.time() if now is None else now
+    books = state.books
+    accounts = Accounts(config.policy, config.interval, int(books.clock[0].gpus), config.weights, books)
+    view, last = accounts.view, accounts.now
+    waiting = [(j, view.job[j]) for j in range(len(view.job)) if view.job[j].status == PENDING]
+    tenants = []
+    for t, name in enumerate(accounts.trace.tenants):
+        row = view.tenant[t]
+        demands = [int(job.demand) for _, job in waiting if job.tenant == t]
+        attained, owed = (f(view, t, last) / HOUR for f in (accounting.tenant_alloc, accounting.tenant_fair))
+        if name != NOBODY:
+            tenants.append(TenantStanding(
+                name, float(row.weight), float(row.quota), int(row.held), sum(demands), len(demands), float(attained),
+                float(owed), accounts.rho(name),
+            ))  # fmt: skip
+    leases = [RunningLease(x.job, x.tenant, x.demand, x.number, x.ends - now) for x in state.leases.values()]
+    round_time = state.epoch + last
+    return Status(
+        time=round_time,
+        age=now - round_time,
+        is_late=now - round_time > LATE * config.interval,
+        partition=config.partition,
+        policy=config.policy.name,
+        parameters=dict(config.policy.as_text),
+        gpus=int(books.clock[0].gpus),
+        since=state.epoch,
+        tenants=tuple(tenants),
+        leases=tuple(sorted(leases, key=lambda lease: lease.left)),
+        waiting=tuple(
+            WaitingJob(member.id, member.tenant, member.demand, float(accounts.rho_of_job(member.id)),
+                       round_time - state.epoch - float(job.waiting_since))
+            for member, job in sorted(
+                ((accounts.members[j], job) for j, job in waiting), key=lambda pair: float(pair[1].submit_time)
+            )
+        ),
+    )  # fmt: skip
+
+
+def as_text(found: Status, most: int | None = None) -> str:
+    """Write it as tables.
+
+    Parameters
+    ----------
+    found : Status
+    most : int, optional
+        Leases that are listed; all if not given.
+    """
+    held = sum(tenant.held for tenant in found.tenants)
+    parameters = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in found.parameters.items())
+    lines = [
+        f"partition {found.partition}: {held} of {found.gpus} GPUs under leases",
+        f"policy {found.policy}{f': {parameters}' if parameters else ''}",
+        f"last round {_moment(found.time)}, {found.age:.0f} s ago; accounts since {_moment(found.since)}",
+    ]
+    if found.is_late:
+        lines.append(f"WARNING: no round for {found.age:.0f} s; is the coordinator running?")
+    lines += ["", *_table(
+        ("tenant", "weight", "quota [GPU]", "held [GPU]", "waiting [GPU]", "waiting [jobs]", "attained [GPU-h]",
+         "owed [GPU-h]", "rho"),
+        [(*x[:1], f"{x.weight:g}", f"{x.quota:.4g}", x.held, x.waiting, x.waiting_jobs, f"{x.attained:.2f}",
+          f"{x.owed:.2f}", _ratio(x.rho)) for x in found.tenants],
+    )]  # fmt: skip
+    leases, waiting = found.leases[:most], found.waiting[:FIRST]
+    lines += ["", _heading(found.leases, leases, "lease", "the next to end first"), *_table(
+        ("job", "tenant", "GPUs", "lease", "time left [s]"),
+        [(x.job, x.tenant, x.gpus, x.lease, f"{x.left:.0f}" if x.left < math.inf else "to its end") for x in leases],
+    )]  # fmt: skip
+    lines += ["", _heading(found.waiting, waiting, "waiting job", "by submission"), *_table(
+        ("job", "tenant", "GPUs", "rho", "waited [s]"),
+        [(x.job, x.tenant, x.gpus, _ratio(x.rho), f"{x.waited:.0f}") for x in waiting],
+    )]  # fmt: skip
+    return "\n".join(lines)
+
+
+def as_records(found: Status) -> dict[str, Any]:
+    """The same for a program: names as Slurm has them, None for what is infinite or undefined."""
+    lists = {name: [_record(row) for row in getattr(found, name)] for name in ("tenants", "leases", "waiting")}
+    return _record(found) | lists
+
+
+def _record(row: Any) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row._asdict().items()}
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Columns as wide as they have to be; job and tenant to the left, numbers to the right."""
+    cells = [[printable(value) for value in row] for row in rows]
+    if not cells:
+        return []
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    is_name = [name in ("job", "tenant") for name in header]
+    return [
+        "  ".join(c.ljust(w) if left else c.rjust(w) for c, w, left in zip(row, widths, is_name, strict=True)).rstrip()
+        for row in (header, *cells)
+    ]
+
+
+def _ratio(rho: float) -> str:
+    return "-" if math.isnan(rho) else f"{rho:.2f}"
+
+
+def _heading(rows: Sequence[Any], listed: Sequence[Any], what: str, order: str) -> str:
+    """How many there are, in which order, and how many of them are listed."""
+    if not rows:
+        return f"no {what}s"
+    first = f" (the first {len(listed)})" if len(listed) < len(rows) else ""
+    return f"{len(rows)} {what}{'' if len(rows) == 1 else 's'}, {order}{first}"
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))

@@ -1,0 +1,1 @@
+"""The coordinator on a real Slurm, beside a simulation of the same jobs."""

@@ -1,0 +1,104 @@
+"""What the documents say of checkpoints is what happens."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from checkpoint_jobs import STEPS, Counter, process, read_until, saved
+from places import ROOT
+
+from astraea import checkpoint
+from astraea.checkpoint import checkpointed
+
+LIVE = ROOT / "docs" / "live"
+PAGE = (LIVE / "checkpoints.md").read_text(encoding="utf-8")
+SCRIPT = next(text for text in re.findall(r"```sh\n(#!/bin/bash.*?)```", PAGE, re.S))
+
+
+def test_a_process_that_listens_from_its_batch_script(tmp_path: Path) -> None:
+    """The signal may come at any time, also before Python listens: what the documents' scripts do about it."""
+    (tmp_path / "train.py").write_text(
+        "import time; print('early'); time.sleep(0.2)\n" + STEPS.format(last_store=False, work="time.sleep(0.02)")
+    )
+    (tmp_path / "train.sbatch").write_text(SCRIPT)
+    with process("train.sbatch", cwd=tmp_path, program="bash") as started:
+        read_until(started, "early")
+        started.send_signal(signal.SIGUSR1)
+        read_until(started, "in step 3")
+        started.send_signal(signal.SIGUSR1)
+        read_until(started, ": saved")
+    assert saved(tmp_path / "saves")[-1] >= 4
+
+
+def test_every_batch_script_is_that_of_the_document() -> None:
+    for path in sorted(LIVE.glob("*.sbatch")):
+        lines = [line.split("  #")[0].rstrip() for line in path.read_text(encoding="utf-8").splitlines()]
+        for line in SCRIPT.splitlines():
+            assert line.replace("train.py", f"{path.stem}.py") in lines, (path, line)
+        assert path.with_suffix(".py").is_file()
+
+
+def test_the_example_gives_the_model_of_an_uninterrupted_one(tmp_path: Path) -> None:
+    command = (LIVE / "train_sklearn.py", "--epochs", "60", "--samples", "2000")
+
+    def model(folder: Path) -> Any:
+        state: dict[str, Any] = {}
+        with checkpointed(state, folder=folder / "checkpoints" / "local") as saves:
+            assert saves.done == 60
+        return state["model"]
+
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "parts").mkdir()
+    with process(*command, cwd=tmp_path / "whole") as started:
+        read_until(started, "0060-")
+    with process(*command, cwd=tmp_path / "parts") as started:
+        read_until(started, "epoch 5 ")
+        started.send_signal(signal.SIGUSR1)
+        read_until(started, ": saved")
+    with process(*command, cwd=tmp_path / "parts") as started:
+        text = read_until(started, "0060-")
+    restored = re.search(r"restored, (\d+) steps", text)
+    assert restored is not None
+    assert 5 <= int(restored[1]) < 60
+    assert "epoch 1 of" not in text
+    one, other = model(tmp_path / "whole"), model(tmp_path / "parts")
+    assert (one.coef_.tobytes(), one.intercept_.tobytes(), one.t_) == (
+        other.coef_.tobytes(),
+        other.intercept_.tobytes(),
+        other.t_,
+    )
+
+
+def three_lines() -> list[str]:
+    docstring = (checkpoint.__doc__ or "").split("::\n\n")[1].split("\n\nAt the start")[0]
+    return [*re.findall(r"```python\n(.*?)```", PAGE, re.S), "\n".join(line[4:] for line in docstring.splitlines())]
+
+
+def test_the_documents_code_runs() -> None:
+    codes = three_lines()
+    assert codes[0].split() == codes[1].split()
+    assert len(codes) == 2
+    trained = []
+    names = {"model": Counter(), "optimizer": Counter(), "train": lambda *parts: trained.append(parts)}
+    exec(compile(codes[0], "checkpoints.md", "exec"), names)
+    assert len(trained) == 100
+    assert saved(Path("checkpoints/local")) == [1, 100]
+
+
+def test_importing_it_imports_nothing_else(tmp_path: Path) -> None:
+    code = "import sys, signal, astraea.checkpoint; print(signal.getsignal(signal.SIGUSR1), *sys.modules)"
+    with process("-c", code, cwd=tmp_path) as started:
+        handler, *loaded = read_until(started, "astraea").split()
+    assert handler == str(signal.SIG_DFL)
+    ours = {name for name in loaded if name.startswith("astraea")}
+    assert ours == {"astraea", "astraea.checkpoint"}
+    others = (
+        {name.split(".")[0] for name in loaded}
+        - set(sys.stdlib_module_names)
+        - {"astraea", "__main__", "sitecustomize"}
+    )
+    assert {name for name in others if not name.startswith("_")} == set()

@@ -1,0 +1,97 @@
+"""Jobs that save, as functions and as processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from places import ROOT
+
+from astraea.checkpoint import checkpointed
+
+
+class Counter:
+    """An object with a state, as PyTorch has them."""
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def state_dict(self) -> dict[str, int]:
+        return {"value": self.value}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.value = state["value"]
+
+
+class Stopped(Exception):
+    """Instead of a kill."""
+
+
+def count(folder: Path, steps: int, until: int | None = None, every: float = 0, **options: Any) -> dict[str, Any]:
+    """Count the steps; with `until`, the job is stopped after so many, as if killed."""
+    state: dict[str, Any] = {"value": 0, "part": Counter()}
+    try:
+        with checkpointed(state, every, folder, **options) as saves:
+            for step in saves.steps(steps):
+                if step == until:
+                    raise Stopped
+                state["value"] += 1
+                state["part"].value += 10
+    except Stopped:
+        pass
+    return state
+
+
+def saved(folder: Path) -> list[int]:
+    """The steps that are saved; nothing else is in the folder."""
+    names = [re.fullmatch(r"step-(\d+)-[0-9a-f]{16}\.checkpoint", path.name) for path in sorted(folder.iterdir())]
+    return [int(name[1]) for name in names if name is not None] if all(names) else [-1]
+
+
+@contextmanager
+def process(*command: str | Path, cwd: Path, program: str = "python") -> Iterator[subprocess.Popen[str]]:
+    """A program that prints, Python if not said; it does not outlive the test, nor a minute."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        [program, *map(str, command)],
+        cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as started:  # fmt: skip
+        watch = threading.Timer(60, started.kill)
+        watch.start()
+        try:
+            yield started
+        finally:
+            watch.cancel()
+            started.kill()
+
+
+def read_until(started: subprocess.Popen[str], words: str) -> str:
+    """What a process prints up to a line with these words."""
+    assert started.stdout is not None
+    text = ""
+    for line in started.stdout:
+        text += line
+        if words in line:
+            return text
+    raise AssertionError(f"{words!r} did not come: {text}")
+
+
+STEPS = """
+import logging, time
+from astraea.checkpoint import checkpointed
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+state = {{"value": 0}}
+with checkpointed(state, 1000, "saves", last_store={last_store}) as saves:
+    for step in saves.steps(1000):
+        state["value"] += 1
+        print("in step", step)
+        {work}
+"""

@@ -1,0 +1,318 @@
+"""A real Slurm for tests of the coordinator: jobs that tell what they do, coordinators that can be killed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from places import HELPERS, ROOT
+
+from astraea.live.slurm import Run, Slurm, runs_of
+
+sys.path.insert(0, str(ROOT / "tests" / "slurm"))
+try:
+    import local_slurm
+finally:
+    sys.path.pop(0)
+
+NODES, GPUS = 2, 4
+SHARES: Final = {"a": 2.0, "b": 1.0, "c": 1.0}
+QUOTA: Final = {"a": 4, "b": 2, "c": 2}
+"""Of the 8 GPUs [GPU]."""
+
+INTERVAL, LEASE, WARNING = 1.0, 6.0, 2.0
+KILL_WAIT: Final = 10.0
+"""How long Slurm takes for a job that ignores SIGTERM: at least 5 s, then 3 s more [s]."""
+
+REQUEUED: Final = 6.0
+"""How long a job that was requeued may not start: cred_expire and 1 s [s]."""
+
+CONFIG: Final = f"""\
+partition = "gpu"
+state = "{{state}}"
+policy = "astraea"
+interval = {INTERVAL:g}
+warning = {WARNING:g}
+history = 0
+patience = {{patience}}
+[parameters]
+lease_term = {LEASE:g}
+[weights]
+a = 2
+b = 1
+c = 1
+"""
+
+SCRIPT: Final = """\
+#!/bin/bash
+export LC_ALL=C
+# FILE STEPS SIGNALS: count to STEPS, a quarter of a second each, and write down in FILE.log what happens
+file=$1 count=$(cat $1.saved 2>/dev/null || echo 0)
+save() { echo $count > $file.new; mv $file.new $file.saved; echo "saved $count" >> $file.log; }
+case $3 in
+    saves) trap save USR1 ;;
+    ignores) trap '' TERM USR1 ;;
+esac
+echo "start $count $$ $PPID $SLURM_JOB_ID" >> $file.log
+while [ $count -lt $2 ]; do sleep 0.25; count=$((count + 1)); done
+echo "done $count $EPOCHREALTIME" >> $file.log
+"""
+
+
+def why_not() -> str:
+    """Why no Slurm can be started here; empty if one can."""
+    if absent := local_slurm.missing():
+        return f"no Slurm is installed here: {', '.join(absent)} missing"
+    return "" if os.geteuid() == 0 else "nobody but root may start a Slurm of its own"
+
+
+def free_ports() -> int:
+    """The first of a hundred ports that nobody uses; another hundred in every process of the tests."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    for first in range(20_000 + 100 * worker, 32_000, 1000):
+        with suppress(OSError):
+            for port in (*range(first, first + 3), *range(first + 11, first + 11 + NODES)):
+                with socket.socket() as s:
+                    s.bind(("127.0.0.1", port))
+            return first
+    raise AssertionError("no free ports")
+
+
+class Asked(NamedTuple):
+    """A job of a test."""
+
+    id: str
+    tenant: str
+    demand: int
+    steps: int
+    file: Path
+    ignores: bool = False  #: signals, and may end between SIGTERM and SIGKILL
+
+
+class RealSlurm:
+    """A Slurm with two nodes of four GPUs, partitions `gpu` (jobs are held) and `other`, in a folder of its own."""
+
+    def __init__(self, at: Path) -> None:
+        self.at = at
+        p = argparse.ArgumentParser()
+        local_slurm.add_options(p)
+        shares = ",".join(f"{name}={share:g}" for name, share in SHARES.items())
+        words = f"--nodes {NODES} --gpus {GPUS} --shares {shares} --hold --kill-wait 2 --cred-expire 5"
+        self.options = p.parse_args([*words.split(), "--ports", str(free_ports())])
+
+    def start(self) -> None:
+        """Start it."""
+        local_slurm.start(self.at, self.options)
+
+    def stop(self) -> None:
+        """Stop it, and what runs in it."""
+        self.clear()
+        local_slurm.stop(self.at)
+
+    def clear(self) -> None:
+        """All nodes and no job."""
+        subprocess.run(["scancel", "--me"], capture_output=True, check=False)
+        until("no job is left", 40, lambda: not said("squeue", "-h", "-o", "%i %T"))
+
+    def stop_controller(self) -> None:
+        """Stop slurmctld."""
+        process = int((self.at / "slurmctld.pid").read_text())
+        os.kill(process, signal.SIGTERM)
+        until("slurmctld has ended", 20, lambda: not Path(f"/proc/{process}").exists())
+
+    def start_controller(self) -> None:
+        """Start slurmctld again."""
+        local_slurm.run("slurmctld")
+
+    def lose_node(self, name: str, jobs: Sequence[Asked]) -> None:
+        """What happens when a machine loses its power: slurmd is gone, and so is what `jobs` did there."""
+        os.kill(int((self.at / f"{name}.pid").read_text()), signal.SIGKILL)
+        for job in jobs:
+            *_, last = [line for line in lines(job) if line.startswith("start")]
+            _, _, script, stepd, _ = last.split()
+            for process in (int(stepd), int(script)):
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+        local_slurm.run("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=test")
+
+    def give_node_back(self, name: str) -> None:
+        """The machine is there again."""
+        local_slurm.run("slurmd", "-N", name)
+        until(f"{name} is there", 20, lambda: said("sinfo", "-h", "-n", name, "-o", "%t") in ("idle", "mix", "alloc"))
+
+    def runs(self, since: float, ids: Sequence[str]) -> list[Run]:
+        """All runs of these jobs, from the accounting."""
+        return [run for run in Slurm("gpu").runs(since) if run.id in ids]
+
+
+def said(*command: str) -> str:
+    """What a command prints, without end of line; empty if it fails."""
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def until(what: str, seconds: float, holds: Any) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
+        time.sleep(0.2)
+
+
+def lines(job: Asked) -> list[str]:
+    """What a job has written down."""
+    file = job.file.with_suffix(".log")
+    return file.read_text().splitlines() if file.exists() else []
+
+
+class Site:
+    """A Slurm with jobs of three tenants and a coordinator, for one test."""
+
+    def __init__(self, slurm: RealSlurm, at: Path, *, patience: float = 5, state: Path | None = None) -> None:
+        self.slurm, self.at, self.began = slurm, at, time.time()
+        self.state = state or at / "state.sqlite"
+        self.jobs: list[Asked] = []
+        self.cancelled: list[Asked] = []
+        self.bin = at / "bin"
+        self.bin.mkdir()
+        (at / "job.sh").write_text(SCRIPT)
+        (at / "live.toml").write_text(CONFIG.format(state=self.state, patience=patience))
+        self.stranger = ""
+        command = [sys.executable, str(HELPERS / "live_process.py"), str(at / "live.toml"), str(at / "log.txt")]
+        self.nursery = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+            env={**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        self.process = 0
+
+    # coordinators
+
+    def _answer(self, words: str) -> int:
+        assert self.nursery.stdin and self.nursery.stdout
+        self.nursery.stdin.write(words + "\n")
+        self.nursery.stdin.flush()
+        return int(self.nursery.stdout.readline())
+
+    def start(self) -> int:
+        """Start a coordinator; its process id."""
+        assert self.nursery.stdout
+        if self.process == 0:
+            assert self.nursery.stdout.readline() == "ready\n"
+        self.process = self._answer("start")
+        return self.process
+
+    def ended(self, process: int) -> int:
+        """Wait for the end of a coordinator; its exit code."""
+        return self._answer(f"wait {process}")
+
+    def kill(self) -> None:
+        """Kill the coordinator."""
+        os.kill(self.process, signal.SIGKILL)
+        assert self.ended(self.process) == -signal.SIGKILL
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        with suppress(ProcessLookupError):
+            if self.process:
+                os.kill(self.process, signal.SIGKILL)
+        self.nursery.kill()
+        self.nursery.wait()
+        for pipe in (self.nursery.stdin, self.nursery.stdout):
+            assert pipe
+            pipe.close()
+
+    @property
+    def log(self) -> str:
+        """What the coordinators have said."""
+        path = self.at / "log.txt"
+        return path.read_text() if path.exists() else ""
+
+    # jobs
+
+    def submit(self, tenant: str, demand: int, steps: int, how: str = "-", *, nodes: int = 1) -> Asked:
+        """Submit a job that counts to `steps`; `how` it takes signals: ``saves``, ``ignores`` or ``-``."""
+        file = self.at / f"job{len(self.jobs) + len(self.cancelled)}"
+        id = said(
+            "sbatch", "--parsable", "-A", tenant, "-p", "gpu", f"-N{nodes}", "--ntasks-per-node=1",
+            f"--gres=gpu:{demand // nodes}", "-o", "/dev/null", "-D", str(self.at),
+            *(("--comment=checkpoint",) if how == "saves" else ()), "job.sh", str(file), str(steps), how,
+        )  # fmt: skip
+        assert id.isdecimal()
+        self.jobs.append(Asked(id, tenant, demand, steps, file, how == "ignores"))
+        return self.jobs[-1]
+
+    def submit_mixture(self, count: int, seed: int) -> None:
+        """Jobs of three tenants that fit their quotas, most of some seconds; one of the other partition."""
+        rng = np.random.default_rng(seed)
+        self.stranger = said(
+            "sbatch", "--parsable", "-A", "c", "-p", "other", "--gres=gpu:1", "-o", "/dev/null", "--wrap", "sleep 12"
+        )
+        self.submit("a", 4, 26, "saves", nodes=2)
+        for _ in range(count - 1):
+            tenant = str(rng.choice(list(SHARES)))
+            demand = int(rng.choice([1, 1, 2, QUOTA[tenant]]))
+            saves = rng.random() < 0.4
+            steps = int(rng.integers(12, 28)) if saves else int(rng.integers(4, 15))
+            self.submit(tenant, demand, steps, "saves" if saves else "-")
+
+    def cancel(self, job: Asked) -> None:
+        """Cancel a job."""
+        local_slurm.run("scancel", job.id)
+        self.jobs.remove(job)
+        self.cancelled.append(job)
+
+    def running(self) -> list[str]:
+        """Jobs of this test that run now."""
+        return [job.id for job in self.jobs if job.id in said("squeue", "-h", "-t", "R", "-o", "%i").split()]
+
+    def is_on(self, job: Asked, node: str) -> bool:
+        """Whether the script of a job runs on a node."""
+        return said("squeue", "-h", "-j", job.id, "-o", "%B") == node
+
+    def finish(self, seconds: float) -> None:
+        """Wait until all jobs have ended, and end the coordinator."""
+        ids = ",".join(job.id for job in self.jobs)
+
+        def are_done() -> bool:
+            answer = subprocess.run(["squeue", "-h", "-o", "%i", "-j", ids], capture_output=True, check=False)
+            return answer.returncode == 0 and not answer.stdout.strip()
+
+        until("all jobs end", seconds, are_done)
+        until("the coordinator knows", 10, lambda: not self.open_leases())
+        os.kill(self.process, signal.SIGTERM)
+        assert self.ended(self.process) == 0
+        until("slurmdbd knows", 60, lambda: all(
+            any(run.state == "COMPLETED" for run in runs_of_job) for runs_of_job in self.runs().values()
+        ))  # fmt: skip
+
+    def open_leases(self) -> int:
+        """Leases that run, in the file."""
+        db = sqlite3.connect(self.state)
+        try:
+            return int(db.execute("select count(*) from lease where outcome = 'running'").fetchone()[0])
+        finally:
+            db.close()
+
+    def runs(self) -> dict[str, list[Run]]:
+        """All runs of the jobs of this test, by job."""
+        found: dict[str, list[Run]] = {job.id: [] for job in self.jobs}
+        for run in self.slurm.runs(self.began - 5, list(found)):
+            found[run.id].append(run)
+        return found
+
+    def run_of_stranger(self) -> list[Run]:
+        """Runs of the job of the other partition."""
+        return runs_of(said(
+            "env", "SLURM_TIME_FORMAT=%s", "sacct", "-a", "-X", "-D", "-P", "-n", "-j", self.stranger,
+            "--format=JobID,Account,User,QOS,State,Submit,Start,End,ReqTRES,AllocTRES",
+        ))  # fmt: skip

@@ -1,0 +1,51 @@
+"""A real Slurm for the tests of the coordinator that need one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_slurm import RealSlurm, Site, why_not
+
+
+@pytest.fixture(scope="session")
+def real_slurm() -> Iterator[RealSlurm]:
+    """A Slurm of this process of the tests."""
+    if why := why_not():
+        pytest.skip(why)
+    at = Path(tempfile.mkdtemp(prefix="slurm-"))
+    before = os.environ.get("SLURM_CONF")
+    slurm = RealSlurm(at)
+    try:
+        slurm.start()
+        yield slurm
+    finally:
+        slurm.stop()
+        shutil.rmtree(at, ignore_errors=True)
+        if before is None:
+            os.environ.pop("SLURM_CONF", None)
+        else:
+            os.environ["SLURM_CONF"] = before
+
+
+@pytest.fixture
+def site(real_slurm: RealSlurm) -> Iterator[Callable[..., Site]]:
+    """Make a place for jobs and a coordinator."""
+    made: list[Site] = []
+
+    def make(**options: Any) -> Site:
+        at = Path(tempfile.mkdtemp(prefix="live-"))
+        made.append(Site(real_slurm, at, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+        print(one.log)
+        real_slurm.clear()
+        shutil.rmtree(one.at, ignore_errors=True)

@@ -1,0 +1,113 @@
+"""docs/live as an administrator reads it: its commands, its configuration, its policy, its unit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from pretended_slurm import pretend, queue_entry
+
+from astraea.cli.main import main
+from astraea.live.config import Config, read_config
+
+PAGE = (ROOT / "docs" / "live" / "coordinator.md").read_text(encoding="utf-8")
+UNIT = (ROOT / "docs" / "live" / "astraea.service").read_text(encoding="utf-8")
+sys.path.append(str(ROOT / "tests" / "slurm"))
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", PAGE, re.S)
+
+
+def test_the_configuration_can_be_read_and_every_key_is_explained(tmp_path: Path) -> None:
+    (text,) = blocks("toml")
+    (tmp_path / "live.toml").write_text(text)
+    config = read_config(tmp_path / "live.toml")
+    assert (config.policy.lease_term, config.weights["vision"]) == (1800, 2)
+    rows = {keys.strip("`[]"): default for keys, default in re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", PAGE, re.M)}
+    assert {field.name for field in fields(Config)} | {"parameters"} <= rows.keys()
+    for name in ("interval", "warning", "tenant", "history", "patience"):
+        default = Config.__dataclass_fields__[name].default
+        assert rows[name].strip("`") == (default if isinstance(default, str) else f"{default:g}")
+    assert read_config(ROOT / "docs" / "live" / "live.toml").policy.lease_term == 30
+
+
+def test_the_policy_of_ones_own_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code,) = blocks("python")
+    (tmp_path / "least_time.py").write_text(code)
+    (tmp_path / "live.toml").write_text(
+        'partition = "gpu"\nstate = "leases.sqlite"\nhistory = 0\npolicy = "least_time.py:least_time"\n'
+    )
+    assert 'policy = "least_time.py:least_time"' in PAGE
+    jobs = [queue_entry(1, gpus=8), queue_entry(2, gpus=16, node_count=2), queue_entry(3, account="nlp", gpus=4)]
+    pretend(tmp_path / "bin", jobs)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    assert main(["live", "--config", str(tmp_path / "live.toml"), "--dry-run"]) == 0
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "release job 1 of vision", "release job 3 of nlp",
+    ]  # fmt: skip
+
+
+def test_the_script_that_holds_jobs_is_the_one_that_is_tried() -> None:
+    from local_slurm import HOLD
+
+    assert blocks("lua") == [HOLD]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    own = re.sub("=/opt/astraea/.venv/bin/astraea", f"={sys.executable}", UNIT)
+    own = re.sub(r"^(User|Group)=astraea", r"\1=daemon", own, flags=re.M)
+    assert own.count("=daemon") == 2 and sys.executable in own
+    (tmp_path / "astraea.service").write_text(own)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "astraea.service")], capture_output=True, text=True
+    )
+    assert (done.returncode, [x for x in done.stderr.splitlines() if "astraea" in x]) == (0, [])
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that users of the machine may enter, as those of MariaDB and Slurm have to."""
+    with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.mark.slurm
+def test_the_five_commands_show_leases_that_are_renewed_and_lost(folder: Path) -> None:
+    from local_slurm import missing
+
+    if missing() or os.geteuid() != 0:
+        pytest.skip("needs a Slurm on this machine, as root")
+    shown, end = (text.replace("/tmp/slurm", str(folder / "s")) for text in blocks("sh"))
+    assert len(shown.splitlines()) == 5
+    (folder / "live.toml").write_text(
+        (ROOT / "docs" / "live" / "live.toml").read_text().replace("/tmp/slurm", str(folder / "s"))
+    )
+    text = shown.replace("docs/live/live.toml", str(folder / "live.toml")).replace(" --hold", " --hold --ports 26700")
+    log = folder / "s" / "coordinator.log"
+    try:
+        done = subprocess.run(["bash", "-c", text + end], cwd=ROOT, capture_output=True, text=True, timeout=400)
+    finally:
+        subprocess.run(["bash", "-c", end.splitlines()[-1]], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Submitted batch job") == 3
+    assert re.search(r"^partition gpu: 32 of 32 GPUs under leases$", done.stdout, re.M), done.stdout
+    assert re.search(r"^4 leases, the next to end first$", done.stdout, re.M), done.stdout
+    assert re.search(r"^2 waiting jobs, by submission$", done.stdout, re.M), done.stdout
+    said = log.read_text()
+    assert re.search(r" renew job 3_1 of nlp, 8 GPUs: lease 2; nlp has had \d+% of its fair share", done.stdout), said
+    assert re.search(r" requeue job \S+ of (vision|speech), 8 GPUs: lease 1 is over and was not renewed", done.stdout)
+    assert "WARNING" not in said and "ERROR" not in said and "stopped; jobs keep their GPUs" in said

@@ -1,0 +1,86 @@
+"""On a Slurm without delays the coordinator grants the leases of the simulation: the same jobs, rounds and renewals."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from live_cluster import played, simulated_leases
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
+from astraea.live.config import Config
+from astraea.live.ledger import Lease, Ledger, State
+from astraea.traces.trace import Trace
+
+FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
+WEIGHTS = {"a": 2.0, "b": 1.0, "c": 1.0}
+
+
+def workload(seed: int, jobs: int = 45) -> Trace:
+    """Jobs of three tenants for 16 GPUs, at about 1.2 times what it can do."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "job_id": [str(k + 1) for k in range(jobs)],
+            "tenant": rng.choice(["a", "b", "c"], jobs, p=[0.3, 0.4, 0.3]),
+            "demand": rng.choice([1, 1, 2, 4], jobs),
+            "submit_time": np.sort(rng.uniform(0, 3200, jobs)).round(2),
+            "duration": rng.lognormal(6.7, 1.0, jobs).clip(20, 6_000).round(2),
+        }
+    )
+    return Trace.from_frame(table, name="live", weights=WEIGHTS)
+
+
+POLICIES = {
+    "astraea": {"lease_term": 300},
+    "astraea-released": {"lease_term": 300},
+    "tiresias-l": {"lease_term": 300},
+    "decayed-usage": {"lease_term": 300},
+    "max-min": {"lease_term": 300},
+    "gandiva-fair": {},
+    "fifo": {},
+    "yarn-cs": {},
+}
+
+
+def config(tmp_path: Path, policy: str) -> Config:
+    """Ten seconds between rounds."""
+    return Config("gpu", tmp_path / "state.sqlite", get_policy(policy)(**POLICIES[policy]), weights=WEIGHTS)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_same_leases(tmp_path: Path, policy: str) -> None:
+    trace = workload(3)
+    wanted = simulate(trace, Cluster(2, 8), config(tmp_path, policy).policy, settings=FREE, keep_log=True)
+    assert wanted.grants is not None
+    if policy not in ("fifo", "yarn-cs"):
+        assert wanted.grants["kind"].eq("renewal").sum() > 10
+    assert played(trace, config(tmp_path, policy), 2, 8) == simulated_leases(wanted.grants)
+
+
+@pytest.mark.parametrize("policy", ["astraea-released", "gandiva-fair"])
+def test_the_same_leases_although_it_begins_anew_from_its_file_again_and_again(tmp_path: Path, policy: str) -> None:
+    trace, settings = workload(4), config(tmp_path, policy)
+    wanted = simulate(trace, Cluster(2, 8), settings.policy, settings=FREE, keep_log=True)
+    rng = np.random.default_rng(1)
+    ledger, ended = Ledger(settings.state), list[Lease]()
+
+    def again(state: State, over: list[Lease]) -> State:
+        ended.extend(over)
+        if rng.random() > 0.1:
+            return state
+        ledger.write(state, ended)
+        ended.clear()
+        with closing(Ledger(settings.state)) as other:
+            found = other.read()
+        assert found is not None
+        return found
+
+    assert wanted.grants is not None
+    assert played(trace, settings, 2, 8, again=again) == simulated_leases(wanted.grants)

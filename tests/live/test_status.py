@@ -1,0 +1,117 @@
+"""What the state says of tenants, leases and waiting jobs, against numbers found by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from live_states import LIVE, T0, SmallSlurm, a_job, play
+
+from astraea.core.errors import InputError
+from astraea.live.config import Config, read_config
+from astraea.live.ledger import Ledger
+from astraea.live.status import FIRST, as_records, as_text, status
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Config:
+    """Three tenants on 16 GPUs, quotas 8, 4, 4, after the rounds of 0 to 70 s."""
+    slurm = SmallSlurm(
+        a_job("1", "vision", 8), a_job("2", "speech", 4), a_job("3", "nlp", 4, 5), a_job("4", "vision", 4, 30),
+        a_job("5", "speech", 4, 35, requeues=False),
+    )  # fmt: skip
+    return play(tmp_path, slurm, 8)
+
+
+def test_tenants_are_as_one_finds_by_hand(three: Config) -> None:
+    found = status(three, T0 + 75)
+    assert (found.time, found.age, found.is_late, found.gpus, found.since) == (T0 + 70, 5, False, 16, T0)
+    rows = {row.tenant: row for row in found.tenants}
+    assert [(n, r.weight, r.quota, r.held, r.waiting, r.waiting_jobs) for n, r in rows.items()] == [
+        ("nlp", 1, 4, 4, 0, 0), ("speech", 1, 4, 8, 0, 0), ("vision", 2, 8, 4, 8, 1),
+    ]  # fmt: skip
+    # nlp came at 5 and got 4 GPUs at 10; speech has a second job from 60 on; vision loses 8 GPUs then and gets 4
+    seconds = {"nlp": (4 * 60, 4 * 65), "speech": (4 * 70 + 4 * 10, 4 * 70), "vision": (8 * 60 + 4 * 10, 8 * 70)}
+    for name, (attained, owed) in seconds.items():
+        assert rows[name].attained == pytest.approx(attained / 3600)
+        assert rows[name].owed == pytest.approx(owed / 3600)
+        assert rows[name].rho == pytest.approx(attained / owed)
+
+
+def test_who_is_next_to_go_stands_first(three: Config) -> None:
+    assert [tuple(lease) for lease in status(three, T0 + 75).leases] == [
+        ("2", "speech", 4, 2, 45), ("4", "vision", 4, 1, 45), ("3", "nlp", 4, 2, 55), ("5", "speech", 4, 1, math.inf),
+    ]  # fmt: skip
+
+
+def test_waiting_jobs_since_they_lost_their_lease(three: Config) -> None:
+    ((job, tenant, gpus, rho, waited),) = status(three, T0 + 75).waiting
+    assert (job, tenant, gpus, waited) == ("1", "vision", 8, 10)
+    # 8 GPUs for 60 s, of 8 for 30 s and, beside job 4 of the same weight, of its half of the quota for 40 s
+    assert rho == pytest.approx(8 * 60 / (8 * 30 + 4 * 40))
+
+
+def test_the_text_has_units_and_warns_when_no_round_came(three: Config) -> None:
+    text = as_text(status(three, T0 + 75))
+    assert "16 of 16 GPUs under leases" in text and "policy astraea: lease_term 60," in text and "WARNING" not in text
+    header = next(line for line in text.splitlines() if line.startswith("tenant")).split("  ")
+    assert [name.strip() for name in header if name] == [
+        "tenant", "weight", "quota [GPU]", "held [GPU]", "waiting [GPU]", "waiting [jobs]", "attained [GPU-h]",
+        "owed [GPU-h]", "rho",
+    ]  # fmt: skip
+    assert ["vision", "2", "8", "4", "8", "1", "0.14", "0.16", "0.93"] in [line.split() for line in text.splitlines()]
+    assert "4 leases, the next to end first" in text and "1 waiting job, by submission" in text
+    assert "\n5    speech     4      1     to its end\n" in text
+    assert status(three, T0 + 100).is_late is False  # three rounds
+    late = as_text(status(three, T0 + 101))
+    assert "WARNING: no round for 31 s; is the coordinator running?" in late
+
+
+def test_long_lists_are_cut_in_the_text_only(tmp_path: Path) -> None:
+    jobs = [a_job(str(k), "vision", 1, k / 10) for k in range(1, 21)]
+    config = play(tmp_path, SmallSlurm(*jobs), 2, LIVE.replace("lease_term = 60", "lease_term = 600"))
+    found = status(config, T0 + 10)
+    assert len(found.leases) == 16 and [job.job for job in found.waiting] == ["17", "18", "19", "20"]
+    assert "16 leases, the next to end first (the first 5)" in as_text(found, 5)
+    more = found._replace(waiting=found.waiting * 3)
+    text = as_text(more)
+    assert f"12 waiting jobs, by submission (the first {FIRST})" in text
+    assert len(text.splitlines()) == 5 + 3 + 1 + 2 + 16 + 1 + 2 + FIRST
+    assert len(as_records(more)["waiting"]) == 12
+
+
+def test_names_cannot_write_into_the_terminal(tmp_path: Path) -> None:
+    text = LIVE.partition("weights")[0]
+    config = play(tmp_path, SmallSlurm(a_job("1", "evil\x1b[31m\nname", 4)), 2, text)
+    found = status(config, T0 + 10)
+    shown = as_text(found)
+    assert "\x1b" not in shown and r"evil\x1b[31m\nname" in shown
+    assert as_records(found)["tenants"][0]["tenant"] == "evil\x1b[31m\nname"
+
+
+def test_json_has_nothing_that_json_has_not(three: Config) -> None:
+    read = json.loads(json.dumps(as_records(status(three, T0 + 75)), allow_nan=False))
+    assert read["leases"][3] == {"job": "5", "tenant": "speech", "gpus": 4, "lease": 1, "left": None}
+    assert read["partition"] == "gpu" and read["parameters"]["lease_term"] == 60
+
+
+def test_looking_writes_nothing(three: Config) -> None:
+    before = {path.name: path.read_bytes() for path in three.state.parent.iterdir()}
+    status(three, T0 + 75)
+    after = {path.name: path.read_bytes() for path in three.state.parent.iterdir() if path.stat().st_size}
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_state_that_is_missing_empty_or_none_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "live.toml").write_text(LIVE)
+    config = read_config(tmp_path / "live.toml")
+    with pytest.raises(InputError, match="there is no state yet"):
+        status(config)
+    Ledger(config.state).close()
+    with pytest.raises(InputError, match="no round was written yet"):
+        status(config)
+    config.state.write_bytes(b"no database " * 100)
+    with pytest.raises(InputError, match="cannot be read"):
+        status(config)

@@ -1,0 +1,239 @@
+"""A real Slurm on one machine, with pretended GPUs and accounting, to try things on.
+
+``python tests/slurm/local_slurm.py up FOLDER --nodes 4 --gpus 8 --shares vision=2,speech=1`` starts it, and says what
+to export so that squeue, sbatch and the others find it; ``down FOLDER`` stops it. As root, with slurmctld, slurmd,
+slurmdbd, munged and mariadbd installed (Debian: slurm-wlm, slurmdbd, munge, mariadb-server).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd", "mariadb", "mariadb-install-db", "sbatch", "sacct")
+
+SLURMDBD = """\
+AuthType=auth/munge
+DbdHost=localhost
+DbdPort={dbd}
+SlurmUser=root
+LogFile={at}/slurmdbd.log
+PidFile={at}/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={sql}
+StorageUser=log
+StoragePass=log
+StorageLoc=accounting
+"""
+
+SLURM = """\
+ClusterName=log
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmdUser=root
+SlurmctldPort={ctld}
+SlurmctldPidFile={at}/slurmctld.pid
+SlurmctldLogFile={at}/slurmctld.log
+SlurmctldDebug={debug}
+SlurmdPidFile={at}/%n.pid
+SlurmdLogFile={at}/%n.log
+SlurmdSpoolDir={at}/spool-%n
+StateSaveLocation={at}/state
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SlurmdParameters=config_overrides
+GresTypes=gpu
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerType={scheduler}
+SchedulerParameters={parameters}
+PriorityType=priority/multifactor
+PriorityDecayHalfLife={half_life}
+PriorityCalcPeriod=1
+PriorityWeightFairshare={fairshare}
+PriorityWeightAge={age}
+PriorityWeightJobSize={size}
+PriorityFavorSmall={small}
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=localhost
+AccountingStoragePort={dbd}
+AccountingStorageTRES=gres/gpu
+AccountingStorageEnforce=associations,limits
+NodeName=n[1-{nodes}] NodeAddr=127.0.0.1 NodeHostname={host} Port={first}-{last} CPUs=64 Gres=gpu:{gpus}
+# a requeued job may not start before its old credential has expired: 120 s unless this says less
+AuthInfo=cred_expire={cred_expire}
+KillWait={kill_wait}
+ReturnToService=2
+{more}
+PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP TRESBillingWeights="CPU=0.0,GRES/gpu=1.0"
+PartitionName=other Nodes=ALL MaxTime=INFINITE State=UP
+"""
+
+
+def run(*command: str | Path, **options: object) -> str:
+    """What a command prints; its error ends the program."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    if done.returncode != 0:
+        raise SystemExit(f"{command[0]}: {(done.stderr or done.stdout).strip()}")
+    return str(done.stdout)
+
+
+def until(what: str, seconds: float, *command: str, gives: str = "") -> None:
+    """Wait until a command succeeds and prints what it should."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0 and gives in done.stdout:
+            return
+        time.sleep(0.5)
+    raise SystemExit(f"{what} did not start within {seconds:g} s")
+
+
+def missing() -> list[str]:
+    """The programs that this needs and the machine does not have."""
+    return [p for p in PROGRAMS if shutil.which(p) is None]
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """What the Slurm is like."""
+    p.add_argument("--nodes", type=int, default=4)
+    p.add_argument("--gpus", type=int, default=8, help="of each node")
+    p.add_argument("--shares", default="vision=2,speech=1,nlp=1", help="account=share,...")
+    p.add_argument("--limits", default="", help="account=GPUs,...: GrpTRES=gres/gpu")
+    p.add_argument("--half-life", default="00:10:00", help="PriorityDecayHalfLife")
+    p.add_argument("--weights", default="100000,1000,0", help="PriorityWeightFairshare, -Age, -JobSize")
+    p.add_argument("--favor-small", default="NO", choices=("NO", "YES"))
+    p.add_argument("--backfill", default="yes", choices=("yes", "no"))
+    p.add_argument("--scheduler", default="bf_interval=2,sched_interval=2", help="SchedulerParameters")
+    p.add_argument("--cred-expire", type=int, default=5, help="[s]")
+    p.add_argument("--kill-wait", type=int, default=30, help="[s]")
+    p.add_argument("--hold", action="store_true", help="jobs of partition gpu are held when they are submitted")
+    p.add_argument("--debug", default="info", help="SlurmctldDebug")
+    p.add_argument("--ports", type=int, default=23800, help="the first of 100 free ones")
+
+
+HOLD = """\
+function slurm_job_submit(job, partition, uid)
+    if (job.partition or "gpu") == "gpu" then job.priority = 0 end
+    return slurm.SUCCESS
+end
+function slurm_job_modify(job, old, partition, uid)
+    local is_own = uid ~= 0 and uid == old.user_id and old.partition == "gpu"
+    if is_own and (job.priority ~= slurm.NO_VAL or job.requeue == 0) then return slurm.ESLURM_ACCESS_DENIED end
+    return slurm.SUCCESS
+end
+return slurm.SUCCESS
+"""
+"""job_submit.lua: whoever submits, the job is held until a coordinator releases it; its user cannot do that."""
+
+
+def pairs(text: str) -> dict[str, float]:
+    """``a=1,b=2``."""
+    return {k: float(v) for k, v in (item.split("=") for item in text.split(",") if item)}
+
+
+def start(at: Path, a: argparse.Namespace) -> None:
+    """Start munge, MariaDB, slurmdbd, slurmctld and one slurmd per node; their process ids go into `at`.
+
+    Also a folder in which it has run before.
+    """
+    host, port = socket.gethostname().split(".")[0], a.ports
+    for folder in ("state", "db", "gpu"):
+        (at / folder).mkdir(parents=True, exist_ok=True)
+    at.chmod(0o777)
+    for i in range(a.gpus):
+        (at / "gpu" / str(i)).touch()  # Slurm only asks that the file exists
+    key = Path("/etc/munge/munge.key")
+    if not key.exists():
+        key.write_bytes(os.urandom(1024))
+        shutil.chown(key, "munge", "munge")
+        key.chmod(0o400)
+    if subprocess.run(["munge", "-n"], capture_output=True, check=False).returncode != 0:
+        Path("/run/munge").mkdir(exist_ok=True)
+        shutil.chown("/run/munge", "munge", "munge")
+        run("su", "-s", "/bin/sh", "munge", "-c", shutil.which("munged") or "munged")
+    shutil.chown(at / "db", "mysql")
+    is_new = not (at / "db" / "mysql").exists()
+    install = ["mariadb-install-db", "--user=mysql", f"--datadir={at}/db", "--auth-root-authentication-method=normal"]
+    if is_new:
+        run(*install, env={**os.environ, "TMPDIR": str(at / "db")})  # another one may be made at the same time
+    sql = [f"--socket={at}/db.sock"]
+    with (at / "db.log").open("w") as log:
+        subprocess.run(
+            ["setsid", "--fork", "mariadbd", "--no-defaults", "--user=mysql", f"--datadir={at}/db", *sql,
+             f"--tmpdir={at}/db", f"--port={port + 1}", "--bind-address=127.0.0.1", f"--pid-file={at}/db.pid"],
+            stdout=log, stderr=log, check=True,
+        )  # fmt: skip
+    until("MariaDB", 60, "mariadb", *sql, "-e", "select 1")
+    for where in ("localhost", "127.0.0.1") if is_new else ():
+        statement = f"create user log@{where} identified by 'log'; grant all on accounting.* to log@{where}"
+        run("mariadb", *sql, "-e", statement)
+
+    weights = dict(zip(("fairshare", "age", "size"), a.weights.split(","), strict=True))
+    values = {
+        "at": at, "host": host, "ctld": port, "sql": port + 1, "dbd": port + 2, "first": f"[{port + 11}",
+        "last": f"{port + 10 + a.nodes}]", "nodes": a.nodes, "gpus": a.gpus, "half_life": a.half_life,
+        "scheduler": "sched/backfill" if a.backfill == "yes" else "sched/builtin", "parameters": a.scheduler,
+        "small": a.favor_small, "debug": a.debug, "cred_expire": a.cred_expire, "kill_wait": a.kill_wait,
+        "more": "JobSubmitPlugins=lua" if a.hold else "", **weights,
+    }  # fmt: skip
+    (at / "slurm.conf").write_text(SLURM.format(**values))
+    (at / "job_submit.lua").write_text(HOLD)
+    (at / "gres.conf").write_text(f"Name=gpu File={at}/gpu/[0-{a.gpus - 1}]\n")
+    (at / "slurmdbd.conf").write_text(SLURMDBD.format(**values))
+    (at / "slurmdbd.conf").chmod(0o600)
+    os.environ["SLURM_CONF"] = str(at / "slurm.conf")
+    run("slurmdbd", cwd=at)
+    until("slurmdbd", 60, "sacctmgr", "-n", "list", "cluster")
+    subprocess.run(["sacctmgr", "-i", "-Q", "add", "cluster", "log"], capture_output=True, check=False)
+    limits = pairs(a.limits)
+    for account, share in pairs(a.shares).items() if is_new else ():
+        limit = [f"GrpTRES=gres/gpu={limits[account]:g}"] if account in limits else []
+        run("sacctmgr", "-i", "-Q", "add", "account", account, f"fairshare={share:g}", *limit)
+        run("sacctmgr", "-i", "-Q", "add", "user", "root", f"account={account}")
+    run("slurmctld")
+    for k in range(a.nodes):
+        run("slurmd", "-N", f"n{k + 1}")
+    until("the nodes", 60, "sinfo", "-h", "-t", "idle", "-o", "nodes:%D", gives=f"nodes:{a.nodes}\n")
+
+
+def stop(at: Path) -> None:
+    """Stop what `start` started, by the process ids in `at`."""
+    for name in ("n*.pid", "slurmctld.pid", "slurmdbd.pid", "db.pid"):
+        for file in list(at.glob(name)):
+            try:
+                process = int(file.read_text())
+                os.kill(process, signal.SIGTERM)
+                for _ in range(100):
+                    os.kill(process, 0)
+                    time.sleep(0.1)
+            except (FileNotFoundError, ProcessLookupError, ValueError):
+                pass
+
+
+def main() -> None:
+    """Start or stop it."""
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("what", choices=("up", "down"))
+    p.add_argument("folder", type=Path)
+    add_options(p)
+    a = p.parse_args()
+    at = a.folder.resolve()
+    if a.what == "down":
+        stop(at)
+        return
+    if absent := missing():
+        raise SystemExit(f"not installed: {', '.join(absent)}")
+    start(at, a)
+    print(f"export SLURM_CONF={at}/slurm.conf")
+
+
+if __name__ == "__main__":
+    main()
