@@ -155,5 +155,5 @@ def _parquet(table: pd.DataFrame) -> bytes:
     floats = [field.name for field in columns.schema if pa.types.is_floating(field.type)]
     others = [name for name in columns.column_names if name not in floats]
     options = {"use_dictionary": others, "use_byte_stream_split": floats}
-    pq.write_table(columns, file, compression="zstd", compression_level=9, **options)
+    pq.write_table(columns, file, compression="zstd", compression_level=3, **options)
     return file.getvalue()

@@ -8,9 +8,10 @@ grid computes nothing.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -28,6 +29,11 @@ from astraea.experiments.run import Work
 _ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = (_ROOT if (_ROOT / "pyproject.toml").is_file() else Path()) / "data" / "cache"
 """Where results are kept unless another folder is named: in the project; if installed, in the working folder."""
+
+SIMULATING: Final = "simulating"
+
+TOGETHER: Final = 8
+"""Runs of one trace that are one task: as much is lost at most when a grid is killed."""
 
 T = TypeVar("T")
 
@@ -74,7 +80,7 @@ def measured(
         if (result := read_entry(folder, key)) is not None:
             values[key] = measure(result)
     missing = {key: run for key, run in distinct.items() if key not in values}
-    word = "simulating" if progress else None
+    word = SIMULATING if progress else None
     _compute(missing, distinct, folder, word, lambda key, result: values.update({key: measure(result)}))
     return [values[key] for key in keys]
 
@@ -86,25 +92,42 @@ def fill(runs: Sequence[Work]) -> None:
     if sentence := announcement(list(missing.values()), computing.place.processes):
         print(sentence, flush=True)
     for word, keys in stages(missing).items():
-        _compute({key: missing[key] for key in keys}, distinct, CACHE, word, None)
+        now = {key: missing[key] for key in keys}
+        _compute(now, distinct, CACHE, word, None, together(now) if word == SIMULATING else None)
 
 
 def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
     """In which order runs are computed, so that no two processes compile the same code at the same time.
 
     First one run of each simulator, then one of each policy that is compiled for itself, then all others; by what the
-    progress bar says meanwhile.
+    progress bar says meanwhile. What uses all of another simulator waits until that is compiled.
     """
     simulators: dict[tuple[str, ...], str] = {}
     policies: dict[tuple[str, ...], str] = {}
     for key, run in missing.items():
         simulators.setdefault(run.rooms, key)
         policies.setdefault(run.compiled, key)
-    first = list(simulators.values())
+    first = [key for rooms, key in simulators.items() if not any({*rooms} > {*other} for other in simulators)]
     second = [key for key in policies.values() if key not in first]
     taken = {*first, *second}
     rest = [key for key in missing if key not in taken]
-    return {"compiling simulators": first, "compiling policies": second, "simulating": rest}
+    return {"compiling simulators": first, "compiling policies": second, SIMULATING: rest}
+
+
+def together(missing: Mapping[str, Work]) -> list[list[str]]:
+    """Which runs are handed to a worker at once, those that take longest first.
+
+    Runs that learn from one past are one task, so that it is learned from once; of others that share their jobs at most
+    `TOGETHER`, so that these are sent, read and hashed once for all of them.
+    """
+    groups: dict[Hashable, list[str]] = {}
+    for key, run in missing.items():
+        groups.setdefault(run.shared or key, []).append(key)
+    tasks = []
+    for keys in groups.values():
+        most = len(keys) if missing[keys[0]].learns else TOGETHER
+        tasks += [keys[at : at + most] for at in range(0, len(keys), most)]
+    return sorted(tasks, key=lambda keys: -sum(missing[key].expected for key in keys))
 
 
 def announcement(runs: Sequence[Work], jobs: int) -> str:
@@ -124,17 +147,21 @@ def _compute(
     folder: Path,
     word: str | None,
     take: Callable[[str, Value], None] | None,
+    tasks: Sequence[Sequence[str]] | None = None,
 ) -> None:
-    """Compute runs and publish their results, with a progress bar if there is a word for it; hand each to `take`."""
+    """Compute runs and publish their results, with a progress bar if there is a word for it; hand each to `take`.
+
+    Each run is a task of its own, unless `tasks` says which go together.
+    """
     if not missing:
         return
     failures: list[Outcome] = []
     # in parts, because Dask ships each large one once
-    calls = [(key, run.rooms, run.kept, *run.call) for key, run in missing.items()]
+    calls = [_in_parts({key: missing[key] for key in keys}) for keys in tasks or [[key] for key in missing]]
     common = {id(part): part for run in missing.values() for part in run.large}.values()
     bar = progress(word or "", "runs", len(missing), disable=word is None)
-    with bar, closing(parallel_stream(compute, calls, common)) as outcomes:
-        for outcome in outcomes:
+    with bar, closing(parallel_stream(compute_all, calls, common)) as finished:
+        for outcome in itertools.chain.from_iterable(finished):
             if outcome.error is not None:
                 failures.append(outcome)
             elif computing.place.backend == "dask" and outcome.source != digest(*missing[outcome.key].rooms):
@@ -150,6 +177,18 @@ def _compute(
         more = f" (and {len(failures) - 1} more of {len(order)} runs failed)" if len(failures) > 1 else ""
         kind = InputError if isinstance(first.error, InputError) else PolicyError
         raise kind(f"{asked[first.key].label}: {first.error}{more}") from RuntimeError(f"in a worker:\n{first.detail}")
+
+
+def _in_parts(runs: Mapping[str, Work]) -> tuple[Any, ...]:
+    """Arguments of `compute_all`."""
+    heads = tuple((key, run.rooms, run.kept, len(run.call)) for key, run in runs.items())
+    return heads, *(part for run in runs.values() for part in run.call)
+
+
+def compute_all(heads: Sequence[tuple[str, tuple[str, ...], Kept | None, int]], *parts: Any) -> list[Outcome]:
+    """Do some runs in a worker, each said by its key, rooms, what is kept of it, and how many of the parts are its."""
+    left = iter(parts)
+    return [compute(key, rooms, kept, *itertools.islice(left, count)) for key, rooms, kept, count in heads]
 
 
 def compute(

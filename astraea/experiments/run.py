@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, MutableMapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from types import CodeType, FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+from weakref import WeakKeyDictionary
 
 import joblib
 
@@ -20,7 +21,7 @@ from astraea.cluster.simulate import SIMULATOR, simulate
 from astraea.core.checks import whole_number
 from astraea.core.compilation import digest
 from astraea.core.result import Result
-from astraea.estimation.estimators import identity
+from astraea.estimation.estimators import LEARNED, identity
 from astraea.experiments.archive import Kept, Value
 from astraea.traces.trace import Trace
 
@@ -83,9 +84,15 @@ class Run:
         return *self.rooms, self.policy.name
 
     @property
-    def past(self) -> str:
-        """SHA-256 of the history that estimators learn from, or nothing."""
-        return "" if self.trace.history is None else self.trace.history.digest
+    def learns(self) -> bool:
+        """Whether what its policy knows of running times is learned from a history first."""
+        return self.policy.needs_estimates and self.settings.estimator in LEARNED
+
+    @property
+    def shared(self) -> Hashable:
+        """What it has in common with others: the history that is learned from, or the trace."""
+        past = self.trace.history
+        return ("past", past.digest) if self.learns and past is not None else id(self.trace)
 
     @property
     def expected(self) -> float:
@@ -146,7 +153,7 @@ class Call:
     code : tuple of str
         Rooms of the package that the function uses, such as ``"market"``; `core` is always among them.
     large : tuple
-        Those of the arguments that are large and that other calls share.
+        Those of the arguments that are large and that other calls share; equal to nothing but themselves.
     expected : float
         Time that it is likely to take on one core [s].
     kept : mapping of str to column names, or "summary", optional
@@ -160,7 +167,8 @@ class Call:
     large: tuple[Any, ...] = ()
     expected: float = 1.0
     kept: Kept | None = None
-    past: ClassVar[str] = ""
+    learns: ClassVar[bool] = False
+    shared: ClassVar[Hashable] = None
 
     @property
     def rooms(self) -> tuple[str, ...]:
@@ -172,7 +180,9 @@ class Call:
     def key(self) -> str:
         """Name of its result in a cache, as of `Run`."""
         name = f"{self.function.__module__}.{self.function.__qualname__}"
-        content = [name, *map(joblib.hash, _content(self.arguments)), repr(self.kept), digest(*self.rooms)]
+        shared = {id(part) for part in self.large}
+        hashes = [_remembered(part) if id(part) in shared else _hash(part) for part in self.arguments]
+        content = [name, *hashes, repr(self.kept), digest(*self.rooms)]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @property
@@ -197,6 +207,20 @@ def _content(value: Any) -> Any:
         return type(value).__qualname__, [_content(getattr(value, f.name)) for f in fields(value)]
     return [_content(part) for part in value] if isinstance(value, tuple) else value
 
+
+def _hash(value: Any) -> str:
+    """Hash of what a value is made of."""
+    return str(joblib.hash(_content(value)))
+
+
+def _remembered(value: Any) -> str:
+    """`_hash` of what many calls share, made once."""
+    if (known := _HASHES.get(value)) is None:
+        known = _HASHES[value] = _hash(value)
+    return known
+
+
+_HASHES: Final[MutableMapping[Any, str]] = WeakKeyDictionary()
 
 Work = Run | Call
 """What a grid is made of."""

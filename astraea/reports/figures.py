@@ -33,6 +33,9 @@ from astraea.studies.scales import SCALES
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
 
+LONGEST: Final = ("12_your_cluster", "07_estimates")
+"""Notebooks that compute themselves what takes longest: the simulations of one, and what the other learns."""
+
 ONCE: Final = ("00_tour", "02_fairness_mechanisms")
 """Notebooks that run for the first trace only: what they show is no result on a trace."""
 
@@ -106,7 +109,8 @@ def make_figures(
     runs = {task.executed: grid(task.trace, scale).runs for task, grid in grids}
     _simulate([run for some in runs.values() for run in some])
     spent = {"simulations": time.perf_counter() - began} if stale else {}
-    stale.sort(key=lambda task: -len(runs.get(task.executed, ())))  # those that read most first
+    # those that take longest first: which compute most, then which read most
+    stale.sort(key=lambda task: (task.notebook.stem not in LONGEST, -len(runs.get(task.executed, ()))))
     outcomes = _run_all(stale)
     failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
     if shown and only is None and not failed:
@@ -183,8 +187,7 @@ def _simulate(runs: Sequence[Work]) -> None:
     # what goes wrong in a run comes again in the notebook that needs it, and is named there
     known = (InputError, PolicyError) if computing.place.backend == "loky" else ()
     with contextlib.suppress(*known):
-        # those with one past side by side, so that each worker learns from it once
-        fill(sorted(runs, key=lambda run: run.past))
+        fill(runs)
 
 
 def _run_all(tasks: Sequence[Task]) -> list[Outcome]:

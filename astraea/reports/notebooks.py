@@ -94,6 +94,12 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
     import papermill  # takes a second
+    from nbclient.output_widget import OutputWidget
+
+    from astraea.reports.kernels import ForkedKernel
+
+    # what a widget shows would be sent back to it while a reply is awaited, which then may never be seen
+    OutputWidget.send = lambda *_, **__: None  # type: ignore[method-assign]
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +107,7 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     try:
         papermill.execute_notebook(
             str(source), str(output), dict(parameters), kernel_name="python3", language="python", progress_bar=False,
-            cwd=str(source.parent),
+            cwd=str(source.parent), kernel_manager_class=ForkedKernel,
         )  # fmt: skip
     except papermill.PapermillExecutionError as err:
         error = f"cell {_source_cell(output, err.cell_index)}: {err.ename}: {_first_line(err.evalue)}"

@@ -125,9 +125,14 @@ def _text(column: pd.Series, name: str, where: list[str]) -> npt.NDArray[np.obje
     return values
 
 
+def escaped(value: Any) -> str:
+    """Show a value on one line: control characters escaped."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value))
+
+
 def printable(value: Any) -> str:
     """Show a value on one line of a message: control characters escaped, and not more than 80 characters."""
-    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value)[:80])
+    text = escaped(str(value)[:80])
     return text + "..." if len(str(value)) > 80 else text
 
 

@@ -12,13 +12,14 @@ import pytest
 from small_runs import FOUR, same, tiny
 
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import simulate
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import SIMULATOR, simulate
 from astraea.core.errors import PolicyError
 from astraea.core.metrics import summary
 from astraea.core.statistics import ecdf
 from astraea.experiments import run as run_module
 from astraea.experiments.archive import FOLLOWING, following, pack, reduced, unpack
-from astraea.experiments.cache import fill, measured, stages
+from astraea.experiments.cache import TOGETHER, fill, measured, stages, together
 from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
@@ -149,3 +150,28 @@ def test_the_same_code_is_compiled_by_one_process() -> None:
         "compiling policies": ["astraea 0"],
         "simulating": ["fifo 1", "again"],
     }
+
+
+def test_what_uses_all_of_a_simulator_waits_until_that_is_compiled() -> None:
+    both = replace(call(), code=SIMULATOR)
+    runs: dict[str, Run | Call] = {"both": both, "fifo": Run(tiny(), FOUR, get_policy("fifo"))}
+    assert stages(runs) == {"compiling simulators": ["fifo"], "compiling policies": ["both"], "simulating": []}
+
+
+def test_runs_of_one_trace_or_one_past_go_together() -> None:
+    one, other = tiny(), tiny("other")
+    runs: dict[str, Run | Call] = {f"one {seed}": Run(one, FOUR, get_policy("fifo"), seed) for seed in range(TOGETHER)}
+    runs |= {"last of one": Run(one, FOUR, get_policy("astraea")), "table": replace(call(), expected=9.0)}
+    runs |= {"other": Run(other, FOUR, get_policy("fifo"))}
+    learned = replace(one, history=tiny("past"))
+    needy, settings = get_policy("allox"), Settings(estimator="constant")
+    runs |= {
+        f"learns {k}": Run(replace(learned, name=str(k)), FOUR, needy, settings=settings) for k in range(TOGETHER + 1)
+    }
+    assert together(runs) == [
+        ["table"],
+        [f"learns {k}" for k in range(TOGETHER + 1)],
+        [f"one {seed}" for seed in range(TOGETHER)],
+        ["last of one"],
+        ["other"],
+    ]

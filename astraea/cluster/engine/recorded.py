@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from astraea.cluster.engine import accounting, leases
 from astraea.cluster.engine.queues import delete_one, enqueue_one
-from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View
+from astraea.cluster.engine.state import PENDING, RUNNING, Private, View
 from astraea.core.compilation import borrowed, inlined
 
 # what happens at one time happens in this order: who ends makes room for who starts
@@ -38,7 +38,7 @@ def walk(view: View, private: Private, moments: npt.NDArray[np.void]) -> None:
                 x.job[j].preemptions += 1
                 enqueue_one(s, j)
             else:
-                end(s, x, j, time)
+                leases.depart(s, x, j, time, time)
 
 
 @inlined
@@ -55,16 +55,3 @@ def start(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].running_position = s.clock[0].n_running
     s.clock[0].n_running += 1
     accounting.change_held(s, s.job[j].tenant, s.job[j].demand, time)
-
-
-@inlined
-def end(s: View, x: Private, j: int, time: float) -> None:
-    """Job `j` is done."""
-    x.job[j].end_time = time
-    x.job[j].fair_service = accounting.job_fair(s, j, time)
-    life = time - s.job[j].submit_time
-    x.job[j].contention_mean = s.clock[0].active_jobs
-    if life > 0:
-        x.job[j].contention_mean = (accounting.contention_integral(s, time) - s.job[j].contention_at_submit) / life
-    accounting.change_active(s, j, -1, time)
-    s.job[j].status = DONE

@@ -69,6 +69,7 @@ class Scale(NamedTuple):
     seeds: int  # how many
     cost: int  # jobs with a deadline
     estimated: int  # jobs that must end in Fig 14; the second half of them is measured
+    few: int  # seeds of costs and of Fig 14
 
     def load(self, trace: str) -> Load:
         """The loads of ``continuous-single`` or ``continuous-multiple``."""
@@ -83,11 +84,12 @@ LONGEST: Final = 167.0
 """Time that the longest job takes alone [h]."""
 
 GAVEL_SCALES: Final[dict[str, Scale]] = {
-    "small": Scale(9, Load((1.0, 2.0), (20, 20), 40), Load((0.5, 1.0), (20, 20), 40), (15, 30), 1, 40, 60),
+    "small": Scale(9, Load((1.0, 2.0), (20, 20), 40), Load((0.5, 1.0), (20, 20), 40), (15, 30), 1, 40, 60, 1),
     "paper": Scale(36, Load.after(LONGEST, (2.8, 4.0, 4.8, 5.4, 6.0), 250),
-                   Load.after(LONGEST, (1.2, 1.8, 2.2, 2.6, 3.0), 200), (100, 300, 500, 700), 3, 500, 200),
+                   Load.after(LONGEST, (1.2, 1.8, 2.2, 2.6, 3.0), 200), (100, 300, 500, 700), 3, 500, 200, 2),
     "full": Scale(36, Load((0.4, 1.2, 2.0, 2.8, 3.6, 4.4, 5.2, 6.0), (4000,) * 8, 1000),
-                  Load((0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2), (4000,) * 8, 1000), (100, 300, 500, 700), 3, 500, 200),
+                  Load((0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2), (4000,) * 8, 1000), (100, 300, 500, 700), 3, 500, 200,
+                  3),
 }  # fmt: skip
 """At scale ``paper`` the last two rates are more than LAS can serve without knowing types, and jobs are measured from
 the hour on by which every job that came first can have left."""
@@ -178,7 +180,7 @@ def makespan_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 def cost_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """§7.3: 500 jobs with deadlines under the cost policies, on so many GPUs that none waits; columns policy, seed."""
-    drawn = (({"seed": seed}, cost(2.0, throughputs, seed=seed, jobs=size.cost)) for seed in range(size.seeds))
+    drawn = (({"seed": seed}, cost(2.0, throughputs, seed=seed, jobs=size.cost)) for seed in range(size.few))
     cases = {p: (p,) for p in ("max-throughput", "min-cost", "min-cost-slo")}
     return grid_of(drawn, throughputs, (size.cost,) * 3, cases)
 
@@ -211,7 +213,7 @@ def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
     (`estimated-known`).
     """
     n, rates = size.estimated, tuple(rate * 12 / (3 * size.workers) for rate in size.single.rates)
-    smaller = size._replace(single=Load(rates, (n // 2,) * len(rates), n - n // 2))
+    smaller = size._replace(single=Load(rates, (n // 2,) * len(rates), n - n // 2), seeds=size.few)
     kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
     grids = []
     for row, jobs, _ in workloads(smaller, throughputs):

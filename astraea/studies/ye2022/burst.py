@@ -52,7 +52,7 @@ def burst_grid(trace: str, scale: str = "paper") -> Grid:
         idle, tenant = with_newcomer(jobs, cluster)
         return Experiment(tenant, idle, with_burst(idle, cluster, tenant, start), start)
 
-    return experiment_grid(trace, scale, experiment, usual=2, schedulers=SCHEDULERS)
+    return experiment_grid(trace, scale, experiment, schedulers=SCHEDULERS)
 
 
 def with_newcomer(trace: Trace, cluster: Cluster) -> tuple[Trace, str]:

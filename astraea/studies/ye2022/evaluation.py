@@ -231,7 +231,7 @@ def main_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
 def accounting_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM, load: float = 0.0) -> Grid:
     """Reading `PAPERS` with submissions to the second and in rounds; as `main_grid`, and ``accounting``."""
     rows: list[tuple[Run, Row]] = []
-    for seed in few_seeds(trace, scale, usual=3, large=1):
+    for seed in few_seeds(trace, scale, usual=2, large=1):
         recorded, cluster = load_workload(trace, scale, seed, load)
         both = leased(compared(PAPERS, recorded), lease_term)
         for accounting, jobs in (("to the second", recorded), ("in rounds", recorded.in_rounds(INTERVAL))):
@@ -249,7 +249,7 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
     rows: list[tuple[Run, Row]] = []
     paid = {MEASURED: (RELEASED, Settings(whole_rounds=True)), PAPERS: (ASTRAEA, Settings())}
     for reading, (scheduler, settings) in paid.items():
-        few = few_seeds(trace, scale, usual=3, large=1)
+        few = few_seeds(trace, scale, usual=2, large=1)
         for seed, jobs, cluster in workloads(trace, scale, few, reading):
             for t in terms:
                 own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
@@ -265,7 +265,7 @@ def size_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
     """
     rows: list[tuple[Run, Row]] = []
     for reading in READINGS:
-        few = few_seeds(trace, scale, usual=3, large=1)
+        few = few_seeds(trace, scale, usual=2, large=1)
         for seed, submitted, cluster in workloads(trace, scale, few, reading, load):
             clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
             jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
@@ -295,13 +295,13 @@ def load_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
 
 def memory_grid(trace: str, scale: str = "paper") -> Grid:
     """`MEMORIES`: what of the past decides whose turn it is; columns as of `main_grid`."""
-    drawn = workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1))
+    drawn = workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1))
     return Grid.of(row for work in drawn for row in runs_of(MEMORIES, PAPERS, *work))
 
 
 def baselines_grid(trace: str, scale: str = "paper") -> Grid:
     """`BASELINES`: the baselines and what their papers leave open; columns as of `main_grid`."""
     rows: list[tuple[Run, Row]] = []
-    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
         rows += runs_of(able(BASELINES, jobs), PAPERS, seed, jobs, cluster)
     return Grid.of(rows)

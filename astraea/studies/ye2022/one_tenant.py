@@ -61,17 +61,17 @@ class Experiment(NamedTuple):
 
 
 def experiment_grid(
-    trace: str, scale: str, experiment: Callable[[Trace, Cluster], Experiment], *, usual: int = 3,
+    trace: str, scale: str, experiment: Callable[[Trace, Cluster], Experiment], *,
     schedulers: Sequence[Scheduler] = COMPARED[PAPERS],
 ) -> Grid:  # fmt: skip
     """Schedulers, each by its own paper, on a few seeds, before and after the change.
 
-    At the scale `paper` there are `usual` seeds, of a large trace one. The columns are those of
+    At the scale `paper` there are two seeds, of a large trace one. The columns are those of
     `evaluation.main_grid`, `tenant`, `run` (``before`` or ``after``), `quota`, that of the tenant in the run [GPU], and
     `start` [s].
     """
     rows: list[tuple[Run, Row]] = []
-    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=usual, large=1)):
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
         tenant, before, after, start = experiment(jobs, cluster)
         for when, ran in (("before", before), ("after", after)):
             quota = float(quotas(ran, cluster.gpus)[ran.tenants.index(tenant)])

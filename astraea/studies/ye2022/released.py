@@ -89,13 +89,13 @@ FREE_VARIANTS: Final = (
 
 
 def released_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every variant on the first three seeds, or one of a large trace; those without overheads on the first only.
+    """Every variant on the first two seeds, or one of a large trace; those without overheads on the first only.
 
     Columns of the index: variant, overheads (whether they are paid), minutes (whether times are whole minutes),
     scheduler, seed, nodes.
     """
     rows = []
-    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
         rounded = whole_minutes(jobs)
         for v in (*VARIANTS, *FREE_VARIANTS) if seed == 0 or scale == "full" else VARIANTS:
             run = run_of(rounded if v.minutes else jobs, cluster, v.policy, settings=v.settings, **v.parameters)
