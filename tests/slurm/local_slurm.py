@@ -8,11 +8,13 @@ slurmdbd, munged and mariadbd installed (Debian: slurm-wlm, slurmdbd, munge, mar
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -139,6 +141,23 @@ def pairs(text: str) -> dict[str, float]:
     return {k: float(v) for k, v in (item.split("=") for item in text.split(",") if item)}
 
 
+def start_munge() -> None:
+    """Start the one munged of this machine, with a key, unless it runs; others may be starting it at the same time."""
+    with Path(tempfile.gettempdir(), "local_slurm.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if subprocess.run(["munge", "-n"], capture_output=True, check=False).returncode == 0:
+            return
+        key = Path("/etc/munge/munge.key")
+        if not key.exists():
+            key.write_bytes(os.urandom(1024))
+            shutil.chown(key, "munge", "munge")
+            key.chmod(0o400)
+        Path("/run/munge").mkdir(exist_ok=True)
+        shutil.chown("/run/munge", "munge", "munge")
+        run("su", "-s", "/bin/sh", "munge", "-c", shutil.which("munged") or "munged")
+        until("munged", 60, "munge", "-n")
+
+
 def start(at: Path, a: argparse.Namespace) -> None:
     """Start munge, MariaDB, slurmdbd, slurmctld and one slurmd per node; their process ids go into `at`.
 
@@ -150,15 +169,7 @@ def start(at: Path, a: argparse.Namespace) -> None:
     at.chmod(0o777)
     for i in range(a.gpus):
         (at / "gpu" / str(i)).touch()  # Slurm only asks that the file exists
-    key = Path("/etc/munge/munge.key")
-    if not key.exists():
-        key.write_bytes(os.urandom(1024))
-        shutil.chown(key, "munge", "munge")
-        key.chmod(0o400)
-    if subprocess.run(["munge", "-n"], capture_output=True, check=False).returncode != 0:
-        Path("/run/munge").mkdir(exist_ok=True)
-        shutil.chown("/run/munge", "munge", "munge")
-        run("su", "-s", "/bin/sh", "munge", "-c", shutil.which("munged") or "munged")
+    start_munge()
     shutil.chown(at / "db", "mysql")
     is_new = not (at / "db" / "mysql").exists()
     install = ["mariadb-install-db", "--user=mysql", f"--datadir={at}/db", "--auth-root-authentication-method=normal"]
