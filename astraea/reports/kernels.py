@@ -75,6 +75,9 @@ class ForkedKernel(AsyncKernelManager):
             self.provisioner = _Forking(kernel_id=self.kernel_id, kernel_spec=self.kernel_spec, parent=self)
         return await super()._async_pre_start_kernel(**options)
 
+    async def _async_interrupt_kernel(self) -> None:
+        """Do nothing: only an end is announced like this, to a kernel that rests, and it might say so in the log."""
+
 
 def _kernel(arguments: list[str], folder: str | None, environment: dict[str, str]) -> None:
     """Be a kernel until it is told to end, or nobody is left to tell it."""

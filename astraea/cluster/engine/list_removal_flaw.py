@@ -43,7 +43,9 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
 @inlined
 def is_next_in_launch_order(s: View, i: int, j: int) -> bool:
     """Whether no running job was launched between jobs `i` and `j`."""
-    for k in range(s.clock[0].n_running):
-        if s.job[i].launch < s.job[s.running[k]].launch < s.job[j].launch:
-            return False
+    first, last = s.job[i].launch, s.job[j].launch
+    if last - first > 1:
+        for k in range(s.clock[0].n_running):
+            if first < s.job[s.running[k]].launch < last:
+                return False
     return True

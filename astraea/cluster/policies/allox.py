@@ -91,7 +91,9 @@ def shortest(s: View, tenants: I) -> int:
     best, least = NO_JOB, np.inf
     for t in tenants:
         for j in candidates(s, t):
+            if not is_open(s, j) or not fits(s, j):
+                continue
             cost = level(s.job[j].demand * remaining_service(s, j))
-            if is_open(s, j) and fits(s, j) and (cost < least or (cost == least and j < best)):
+            if cost < least or (cost == least and j < best):
                 best, least = j, cost
     return best

@@ -160,7 +160,9 @@ def count_gpus(s: View, p: Parameters, keys: np.ndarray) -> np.ndarray:
     tenants = len(s.tenant)
     quota = np.empty(tenants)
     for t in range(tenants):
-        quota[t] = in_use(s, t) + s.job.demand[candidates(s, t)].sum()
+        quota[t] = in_use(s, t)
+        for j in candidates(s, t):
+            quota[t] += s.job[j].demand
     if quota.sum() <= s.clock[0].gpus:
         return quota  # all fit
     used, owed, served = np.zeros(tenants), np.zeros(tenants), np.ones(tenants)

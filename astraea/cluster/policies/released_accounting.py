@@ -55,7 +55,10 @@ def close_round(s: View) -> None:
     for k in range(s.clock[0].n_granted):
         s.memory[WAITING, s.granted[k]] = -1.0
     for t in range(len(s.tenant)):
-        s.tenant_memory[ACTIVE, t] = s.share.active[s.tenant[t].first_class : s.tenant[t].end_class].sum()
+        active = 0.0
+        for k in range(s.tenant[t].first_class, s.tenant[t].end_class):
+            active += s.share[k].active
+        s.tenant_memory[ACTIVE, t] = active
         s.tenant_memory[HELD, t] = in_use(s, t)
 
 

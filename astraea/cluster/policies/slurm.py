@@ -247,11 +247,12 @@ def waiting_jobs(s: View, p: Parameters) -> Queue:
         of = candidates(s, t)
         at[t] = n
         end[t] = n + len(of)
-        jobs[n : n + len(of)] = of
         if p.weight_jobsize > 0:  # or the first submitted has the highest priority, by its age
             negative = np.array([-priority(s, p, j) for j in of])
-            jobs[n : n + len(of)] = of[np.argsort(negative, kind="mergesort")]
-        n += len(of)
+            of = of[np.argsort(negative, kind="mergesort")]
+        for j in of:
+            jobs[n] = j
+            n += 1
     return Queue(jobs, at, end)
 
 

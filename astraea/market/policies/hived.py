@@ -37,10 +37,10 @@ def _choose(fits: BoolArray, state: State) -> Schedule | None:
         if start := first_that_fits(state, tenant, partial(_guaranteed, state)):
             return start
     needs_own = np.array([any(fits[job] for job in queue) for queue in state.waiting])
-    for tenant in tenants:
+    for tenant in (tenant for tenant in tenants if state.waiting[tenant]):
         # its own spare part counts: it waits because that alone does not do
         lends = ~needs_own | (np.arange(len(tenants)) == tenant)
-        if start := first_that_fits(state, tenant, partial(_opportunistic, state, lends)):
+        if start := _opportunistic(state, tenant, lends):
             return start
     return None
 
@@ -51,11 +51,12 @@ def _guaranteed(state: State, job: int) -> Schedule | None:
     return _fewest_servers(state, job, state.free, (state.quota - state.used[:, 0])[:, tenant], is_shared=False)
 
 
-def _opportunistic(state: State, lends: BoolArray, job: int) -> Schedule | None:
+def _opportunistic(state: State, tenant: int, lends: BoolArray) -> Schedule | None:
     """On whole idle servers, as many as tenants that lend have no use for."""
     idle = (state.free == (state.market.workers, state.market.ps)).all(axis=0)
     most = (state.quota - state.used[:, 0])[:, lends].sum(axis=1) - state.used[:, 1].sum(axis=1)
-    return _fewest_servers(state, job, np.where(idle, state.free, 0), most, is_shared=True)
+    free = np.where(idle, state.free, 0)
+    return first_that_fits(state, tenant, lambda job: _fewest_servers(state, job, free, most, is_shared=True))
 
 
 def _fewest_servers(state: State, job: int, free: IntArray, most: IntArray, *, is_shared: bool) -> Schedule | None:

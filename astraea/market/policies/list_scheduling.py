@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from astraea.core.arrays import IntArray
+from astraea.core.compilation import compiled
 from astraea.core.errors import PolicyError
 from astraea.market.model import Market, Plan, Schedule
 
@@ -132,17 +133,34 @@ def place(state: State, job: int, free: IntArray, order: IntArray, is_shared: bo
     market, size, (workers, ps) = state.market, int(state.gang[job]), free
     if workers.sum() < size:
         return None
-    near = np.maximum(size - reach(market, ps), 0)
-    hosts = order[((ps > 0) & (near <= workers))[order]]
-    if len(hosts) == 0:
+    host, taken = _spread(workers, ps, order, size, market.ps_needed(int(market.workers.sum())))
+    if host < 0:
         return None
-    host = int(hosts[0])
-    taken = np.zeros_like(workers)
-    taken[host] = near[host]
-    left = size - int(near[host])
-    free = (workers - taken)[order]
-    taken[order] += np.clip(left - (np.cumsum(free) - free), 0, free)
     server = np.flatnonzero((taken > 0) | (np.arange(len(taken)) == host))
     needed = np.where(server == host, market.ps_needed(size)[size - taken[host]], 0)
     end = state.now + int(market.duration(job, size)[int(taken[host] == size)])
     return Schedule(job, state.now, end, server, taken[server], needed, is_shared=is_shared)
+
+
+@compiled
+def _spread(workers: IntArray, ps: IntArray, order: IntArray, size: int, needed: IntArray) -> tuple[int, IntArray]:
+    """First host that can feed a gang, -1 if there is none, and the workers that each server gives.
+
+    Its parameter servers reach as many workers elsewhere as `needed` allows (`Market.ps_needed`, 3i); the others are
+    its own.
+    """
+    taken = np.zeros_like(workers)
+    for host in order:
+        if ps[host] == 0:
+            continue
+        near = max(size - (np.searchsorted(needed, ps[host], side="right") - 1), 0)
+        if near > workers[host]:
+            continue
+        taken[host] = near
+        left = size - near
+        for server in order:
+            more = min(left, workers[server] - taken[server])
+            taken[server] += more
+            left -= more
+        return host, taken
+    return -1, taken

@@ -40,6 +40,9 @@ LEASE_TERM: Final = 20.0
 ASTRAEA: Final = get_policy("astraea")(lease_term=LEASE_TERM)
 """What the coordinator runs."""
 
+SIMULATED: Final = on_slurms_nodes(ASTRAEA)
+"""The same with the nodes that Slurm takes; made once, because it is compiled anew whenever it is made."""
+
 HALF_LIFE: Final = 600.0
 """PriorityDecayHalfLife [s]."""
 
@@ -191,7 +194,7 @@ def simulated(
     settings = Settings(
         interval=INTERVAL, checkpoint_overhead=0, restart_overhead=lasts.again + lasts.unsaved, placement="strict"
     )
-    chosen = policy or on_slurms_nodes(ASTRAEA)
+    chosen = policy or SIMULATED
     return simulate(trace, CLUSTER, chosen, settings=settings, keep_log=True)
 
 
