@@ -23,7 +23,7 @@ test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
 	$(BIN)/pytest -q --nbval notebooks --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 
 slurm-test: $(STAMP) ## on a real Slurm: a log made now and replayed, the coordinator and faults around it (minutes, as root; REPEAT=)
-	$(BIN)/pytest -q -n 5 --dist worksteal -m slurm -rs tests/audit/test_replay.py tests/live
+	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs tests/audit/test_replay.py tests/live
 
 real: $(STAMP) ## the evaluation on real workloads, into figures/ beside the synthetic ones (after make data; JOBS=)
 	@for trace in w2 chrslo philly-vcs; do $(BIN)/astraea figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done
