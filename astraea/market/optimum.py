@@ -128,11 +128,12 @@ def choices_of(market: Market, job: int, horizon: int) -> list[Choice]:
             fits = (ps <= market.ps) & ((far == 0) | (not is_central))
             if fits.any():  # distributed if as fast wherever it is
                 gangs.setdefault((int(slots[w - 1]), w), (is_central, int(ps[fits].min())))
+    values = market.jobs.ideal(job, max(horizon - arrival, 0)).tolist()
     return [
         Choice(job, a, a + d, w, is_central, ps, value)
         for (d, w), (is_central, ps) in gangs.items()
         for a in range(arrival, horizon - d + 1)
-        if (value := float(market.jobs.value(job, a + d - arrival))) > 0
+        if (value := values[a + d - arrival]) > 0
     ]
 
 

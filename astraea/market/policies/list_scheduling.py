@@ -24,7 +24,7 @@ class State:
     Attributes
     ----------
     market : Market
-    gang : array of int, shape (n,)
+    gang : list of int, length n
         Workers that each job asks for.
     waiting : list of list of int, length U
         Jobs of each tenant that arrived and wait, first come first.
@@ -37,7 +37,7 @@ class State:
     """
 
     market: Market
-    gang: IntArray
+    gang: list[int]
     waiting: list[list[int]]
     quota: IntArray
     free: IntArray
@@ -55,7 +55,7 @@ def empty_cluster(market: Market) -> State:
     """Time 0, before any job arrives."""
     quota = np.array([market.worker_quota, market.ps_quota])
     used = np.zeros((2, 2, quota.shape[1]), np.int64)
-    return State(market, gangs(market), [[] for _ in quota.T], quota, np.array([market.workers, market.ps]), used)
+    return State(market, gangs(market).tolist(), [[] for _ in quota.T], quota, np.array([market.workers, market.ps]), used)
 
 
 def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | None]) -> Plan:
@@ -92,12 +92,12 @@ def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | Non
 
 def first_that_fits(state: State, tenant: int, put: Callable[[int], Schedule | None]) -> Schedule | None:
     """First waiting job of a tenant that `put` finds a place for; no gang of the size of one without is tried again."""
-    too_large = np.inf
+    gang, too_large = state.gang, float("inf")
     for job in state.waiting[tenant]:
-        if state.gang[job] < too_large:
+        if gang[job] < too_large:
             if (schedule := put(job)) is not None:
                 return schedule
-            too_large = state.gang[job]
+            too_large = gang[job]
     return None
 
 
@@ -130,7 +130,7 @@ def place(state: State, job: int, free: IntArray, order: IntArray, is_shared: bo
     Schedule or None
         On the first host that can feed the gang; workers are on other servers as far as `order` puts them there.
     """
-    market, size, (workers, ps) = state.market, int(state.gang[job]), free
+    market, size, (workers, ps) = state.market, state.gang[job], free
     if workers.sum() < size:
         return None
     host, taken = _spread(workers, ps, order, size, market.ps_needed(int(market.workers.sum())))
