@@ -54,8 +54,8 @@ class State:
 def empty_cluster(market: Market) -> State:
     """Time 0, before any job arrives."""
     quota = np.array([market.worker_quota, market.ps_quota])
-    used = np.zeros((2, 2, quota.shape[1]), np.int64)
-    return State(market, gangs(market).tolist(), [[] for _ in quota.T], quota, np.array([market.workers, market.ps]), used)
+    free, used = np.array([market.workers, market.ps]), np.zeros((2, 2, quota.shape[1]), np.int64)
+    return State(market, gangs(market).tolist(), [[] for _ in quota.T], quota, free, used)
 
 
 def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | None]) -> Plan:
