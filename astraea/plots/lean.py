@@ -14,6 +14,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from PIL import Image
 
@@ -162,9 +163,9 @@ def _unwrap(e: ElementTree.Element) -> None:
     e.text = (e.text or "").strip() or None
 
 
-def lean_png(content: bytes, dpi: int) -> bytes:
-    """A PNG with a palette, a third of the bytes."""
-    picture = Image.open(io.BytesIO(content)).convert("RGB")
+def lean_png(pixels: npt.NDArray[np.uint8], dpi: int) -> bytes:
+    """A PNG with a palette, a third of the bytes; `pixels` are of shape (height, width, 4)."""
+    picture = Image.fromarray(pixels).convert("RGB")
     few = picture.quantize(COLORS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     buffer = io.BytesIO()
     few.save(buffer, "png", optimize=True, dpi=(dpi, dpi))
