@@ -14,38 +14,49 @@ from astraea.core.compilation import inlined
 
 @inlined
 def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
-    """Of two jobs launched one after the other that both end a lease or complete by this round, the second is late."""
-    due = 0
-    while x.engine[0].heap_size > 0 and x.heap[0].time <= round_time:
-        s.expired[due] = x.heap[0].job
-        remove_event(x, s.expired[due])
-        due += 1
-    is_removed = False
+    """Of jobs launched one after the other that all end a lease or complete by this round, every second one is late."""
+    due = note_due(s, x, round_time)
+    first = 0  # of those, the ones that follow a job that is not due
+    last_round = (x.engine[0].round_number - 1) * s.clock[0].interval
     for k in range(due):
-        least = k
-        for i in range(k + 1, due):
-            if s.job[s.expired[i]].launch < s.job[s.expired[least]].launch:
-                least = i
-        s.expired[k], s.expired[least] = s.expired[least], s.expired[k]
         j = s.expired[k]
-        if is_removed and is_next_in_launch_order(s, s.expired[k - 1], j):
-            late = (x.engine[0].round_number + 1) * s.clock[0].interval
+        if x.heap[x.job[j].heap_position].time <= last_round:  # nothing was left of it when it got its lease
+            remove_event(x, j)
+            push_event(x, j, round_time)
+        if not is_due(s, x, x.link[j].earlier, round_time):
+            s.expired[first] = j
+            first += 1
+    late = (x.engine[0].round_number + 1) * s.clock[0].interval
+    for k in range(first):
+        j = x.link[s.expired[k]].later
+        while is_due(s, x, j, round_time):
+            following = x.link[j].later
+            remove_event(x, j)
             s.job[j].lease_end = max(s.job[j].lease_end, late)
-            push_event(x, j, late)
-            is_removed = False
-        else:
-            time = min(finish_time(s, x, j), s.job[j].lease_end)
-            was_passed_over = time <= (x.engine[0].round_number - 1) * s.clock[0].interval
-            push_event(x, j, round_time if was_passed_over else time)
-            is_removed = True
+            # who has had all its service leaves when it is looked at; else it may get there before
+            finish = finish_time(s, x, j)
+            push_event(x, j, late if finish <= round_time else min(finish, late))
+            j = x.link[following].later if is_due(s, x, following, round_time) else len(s.job)
 
 
 @inlined
-def is_next_in_launch_order(s: View, i: int, j: int) -> bool:
-    """Whether no running job was launched between jobs `i` and `j`."""
-    first, last = s.job[i].launch, s.job[j].launch
-    if last - first > 1:
-        for k in range(s.clock[0].n_running):
-            if first < s.job[s.running[k]].launch < last:
-                return False
-    return True
+def note_due(s: View, x: Private, round_time: float) -> int:
+    """How many jobs have an event by this round, the top of the heap; into `View.expired`, which is empty then."""
+    due = int(x.engine[0].heap_size > 0 and x.heap[0].time <= round_time)
+    s.expired[0] = 0
+    k = 0
+    while k < due:
+        position = s.expired[k]
+        for child in range(2 * position + 1, min(2 * position + 3, x.engine[0].heap_size)):
+            if x.heap[child].time <= round_time:
+                s.expired[due] = child
+                due += 1
+        s.expired[k] = x.heap[position].job
+        k += 1
+    return due
+
+
+@inlined
+def is_due(s: View, x: Private, j: int, round_time: float) -> bool:
+    """Whether `j` is a job, and its next event comes by this round."""
+    return j < len(s.job) and x.heap[x.job[j].heap_position].time <= round_time

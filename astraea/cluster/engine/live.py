@@ -35,9 +35,7 @@ def resume(view: View, private: Private) -> None:
         if s.job[j].status == PENDING:
             queues.enqueue_one(s, j)
         elif s.job[j].status == RUNNING:
-            s.running[s.clock[0].n_running] = j
-            s.job[j].running_position = s.clock[0].n_running
-            s.clock[0].n_running += 1
+            queues.start_to_run(s, x, j)
             hold(s, j)
             queues.push_event(x, j, s.job[j].lease_end)
 

@@ -51,9 +51,9 @@ def run(view: View, private: Private, select: Any) -> int:
         s.clock[0].lease_end = leases.end_of_leases(s, x)
         if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
             select(s)
-            if not decisions.are_valid(s, x):
+            if decisions.change_something(s) and not (decisions.are_valid(s, x) and decisions.apply(s, x)):
                 return BROKEN
-            if not decisions.apply(s, x) or is_stuck(s, x):
+            if is_stuck(s, x):
                 return BROKEN
     return PAUSED
 

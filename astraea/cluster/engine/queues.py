@@ -1,4 +1,4 @@
-"""Who waits, and what comes next.
+"""Who waits, who runs, and what comes next.
 
 The queues of candidates, one per tenant and one for all, are in job order. Everyone's queue may hold thousands while a
 few jobs ask for renewal at every round, so all that enter or leave it at a round do so in one pass. The next events of
@@ -60,6 +60,8 @@ def dequeue(s: View, jobs: I, n: int) -> None:
 @inlined
 def some_job_fits(s: View) -> bool:
     """Whether the gang of any candidate that has not been granted is no larger than what is free."""
+    if s.region[len(s.tenant)].length == 0:
+        return False
     for gpus in range(1, s.clock[0].free + 1):
         if s.open_gangs[gpus] > 0:
             return True
@@ -91,6 +93,29 @@ def delete_one(s: View, region: int, j: int) -> None:
         s.queue[q] = s.queue[q + 1]
         q += 1
     s.region[region].length -= 1
+
+
+@inlined
+def start_to_run(s: View, x: Private, j: int) -> None:
+    """Job `j` is under a running lease, the last that was launched."""
+    s.running[s.clock[0].n_running] = j
+    s.job[j].running_position = s.clock[0].n_running
+    s.clock[0].n_running += 1
+    end = len(s.job)
+    last = x.link[end].earlier
+    x.link[j].earlier, x.link[j].later = last, end
+    x.link[last].later = x.link[end].earlier = j
+
+
+@inlined
+def stop_to_run(s: View, x: Private, j: int) -> None:
+    """Job `j` is under no running lease any more."""
+    s.clock[0].n_running -= 1
+    last = s.running[s.clock[0].n_running]
+    s.running[s.job[j].running_position] = last
+    s.job[last].running_position = s.job[j].running_position
+    earlier, later = x.link[j].earlier, x.link[j].later
+    x.link[earlier].later, x.link[later].earlier = later, earlier
 
 
 @inlined

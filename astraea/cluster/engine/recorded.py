@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.cluster.engine import accounting, leases
-from astraea.cluster.engine.queues import delete_one, enqueue_one
+from astraea.cluster.engine.queues import delete_one, enqueue_one, start_to_run
 from astraea.cluster.engine.state import PENDING, RUNNING, Private, View
 from astraea.core.compilation import borrowed, inlined
 
@@ -51,7 +51,5 @@ def start(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].leases += 1
     s.job[j].lease_start = time
     s.job[j].status = RUNNING
-    s.running[s.clock[0].n_running] = j
-    s.job[j].running_position = s.clock[0].n_running
-    s.clock[0].n_running += 1
+    start_to_run(s, x, j)
     accounting.change_held(s, s.job[j].tenant, s.job[j].demand, time)

@@ -149,6 +149,10 @@ EVENT: Final = record(("time", float), ("job", int))
 """The end of a running job or of its lease, whichever comes first [s]."""
 
 
+LINK: Final = record(("earlier", int), ("later", int))
+"""The running jobs that were launched just before and just after a job; before the first and after the last: n."""
+
+
 PIECE: Final = record(("next", int), ("node", int), ("gpus", int))
 """What a job holds on one node, and the next piece of that job; -1 after the last."""
 

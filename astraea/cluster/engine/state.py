@@ -22,6 +22,7 @@ from astraea.cluster.engine.records import (
     ENGINE,
     EVENT,
     JOB,
+    LINK,
     LOG,
     PIECE,
     PRIVATE_JOB,
@@ -77,6 +78,7 @@ class Private(NamedTuple):
 
     engine: Records  #: (1,) of `ENGINE`
     job: Records  #: (n,) of `PRIVATE_JOB`
+    link: Records  #: (n + 1,) of `LINK`: the running jobs as a ring, in the order in which they were launched
     started: I  #: jobs whose lease begins at this round, in job order
     heap: Records  #: (GPUs,) of `EVENT`: the next event of each running job
     log: Records  #: one line of `LOG` per lease
@@ -112,8 +114,12 @@ def new_state(
     of `ENGINE`.
     """
     n, tenants, m = len(trace), len(trace.tenants), cluster.gpus
-    classes, fair_class = np.unique(np.stack([trace.tenant, trace.demand, trace.weight]), axis=1, return_inverse=True)
-    first_class = np.searchsorted(classes[0], np.arange(tenants + 1))
+    # classes by (tenant, demand, weight), as one whole number each: sorting rows takes ten times as long
+    weights, weight = np.unique(trace.weight, return_inverse=True)
+    bases = (tenants, int(trace.demand.max(initial=0)) + 1, len(weights))
+    keys, fair_class = np.unique(np.ravel_multi_index((trace.tenant, trace.demand, weight), bases), return_inverse=True)
+    class_tenant, class_demand, class_weight = np.unravel_index(keys, bases)
+    first_class = np.searchsorted(class_tenant, np.arange(tenants + 1))
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
     view = View(
@@ -122,13 +128,13 @@ def new_state(
         job=records(
             JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,
             deadline=trace.deadline, estimate=estimate[0], spread_below=estimate[1], spread_above=estimate[2],
-            time_limit=trace.time_limit, fair_class=fair_class.reshape(-1), first_piece=-1,
+            time_limit=trace.time_limit, fair_class=fair_class, first_piece=-1,
         ),
         tenant=records(
             TENANT, tenants, quota=quotas(trace, m), whole_quota=whole(quotas(trace, m)), weight=trace.tenant_weight,
             first_class=first_class[:-1], end_class=first_class[1:],
         ),
-        share=records(SHARE, classes.shape[1], demand=classes[1], weight=classes[2]),
+        share=records(SHARE, len(keys), demand=class_demand, weight=weights[class_weight]),
         region=records(REGION, tenants + 1, start=np.concatenate([[0], np.cumsum(jobs_of)])),
         queue=np.zeros(2 * n, np.int64),
         open_gangs=np.zeros(m + 1, np.int64),
@@ -149,6 +155,7 @@ def new_state(
             PRIVATE_JOB, n, duration=trace.duration, sensitivity=trace.sensitivity, speed=1.0,
             first_start=np.nan, end_time=np.nan, log_of=-1,
         ),
+        link=records(LINK, n + 1, earlier=n, later=n),
         started=np.zeros(m, np.int64),
         heap=records(EVENT, m),
         log=records(LOG, lines),
