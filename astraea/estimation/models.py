@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from pandas.api.indexers import BaseIndexer
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
@@ -140,20 +141,35 @@ class Past:
             order = np.argsort(self.jobs["end"].to_numpy(), kind="stable")
             jobs = self.jobs.iloc[order].reset_index(drop=True)
             values = pd.DataFrame({"y": self.log_duration[order], "completed": self._completed[order]})
-            by: Any = [jobs[k] for k in keys] or np.zeros(len(jobs))
-            grouped = values.groupby(by, sort=False)
-            rolling = grouped["y"].rolling(LAST, min_periods=1)
-            columns = {
-                "median": rolling.median(),
-                "low": rolling.quantile(LOW),
-                "high": rolling.quantile(HIGH),
-                "completed": grouped["completed"].rolling(LAST, min_periods=1).mean(),
-            }
-            columns = {name: c.droplevel(list(range(c.index.nlevels - 1))) for name, c in columns.items()}
+            grouped = values.groupby([jobs[k] for k in keys] or np.zeros(len(jobs)), sort=False)
+            before = grouped.cumcount().to_numpy()
+            # group by group; the windows of each are found once, not once for each statistic and group
+            rows = np.argsort(grouped.ngroup().to_numpy(), kind="stable")
+            windows = _LastJobs(before[rows])
+            y, completed = (values[c].iloc[rows].rolling(windows, min_periods=1) for c in values)
             self._seen[keys] = jobs[[*keys, "end"]].assign(
-                count=grouped.cumcount() + 1.0, **columns, last=values["y"], previous=grouped["y"].shift()
-            )
+                count=before + 1.0, median=y.median(), low=y.quantile(LOW), high=y.quantile(HIGH),
+                completed=completed.mean(), last=values["y"], previous=grouped["y"].shift(),
+            )  # fmt: skip
         return self._seen[keys]
+
+
+class _LastJobs(BaseIndexer):
+    """The last `LAST` rows of its group up to each row, of rows that stand group by group.
+
+    `before` is the number of rows of its group before each row.
+    """
+
+    def __init__(self, before: IntArray) -> None:
+        super().__init__()
+        self.before = before
+
+    def get_window_bounds(
+        self, num_values: int = 0, min_periods: Any = None, center: Any = None, closed: Any = None, step: Any = None
+    ) -> tuple[IntArray, IntArray]:
+        """First row of each window, and the row after its last; pandas prescribes the arguments."""
+        end = np.arange(1, len(self.before) + 1)
+        return end - np.minimum(self.before + 1, LAST), end
 
 
 def _known_at_submission(trace: Trace) -> pd.DataFrame:
@@ -232,9 +248,16 @@ class GradientBoosting:
 
     def predict(self, trace: Trace) -> Estimates:
         """Estimate the jobs of the trace whose history was learned from."""
-        x = self._features(self._past.present(trace))
+        jobs = self._past.present(trace)
+        # all are seen from one moment: those that agree in the rest too are estimated once
+        rest = [jobs[c] for c in ("tenant", "user", "demand")] + list(self._times(jobs).values())
+        _, first, alike = np.unique(
+            jobs.groupby(rest, sort=False, dropna=False).ngroup(), return_index=True, return_inverse=True
+        )
+        x = self._features(jobs.iloc[first])
         # separate models may cross: the middle one of three is the median
-        return _estimates(*np.sort([model.predict(x) + self._shift[p] for p, model in self._models.items()], axis=0))
+        found = np.sort([model.predict(x) + self._shift[p] for p, model in self._models.items()], axis=0)
+        return _estimates(*found[:, alike])
 
     def importance(self, trace: Trace, repeats: int = 5) -> pd.DataFrame:
         """How much worse the medians of a trace's jobs get when one feature is shuffled among them.
@@ -256,15 +279,19 @@ class GradientBoosting:
         )
         return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
+    def _times(self, jobs: pd.DataFrame) -> dict[str, pd.Series[float]]:
+        """Hour and weekday of the submission of each job, where the dates are known."""
+        if self._past.origin is None:
+            return {}
+        time = self._past.origin + pd.to_timedelta(jobs["submit_time"], unit="s")
+        return {"hour": time.dt.hour.astype(np.float64), "weekday": time.dt.day_of_week.astype(np.float64)}
+
     def _features(self, jobs: pd.DataFrame) -> pd.DataFrame:
         """What the models see of each job."""
         past = self._past
         columns: dict[str, Any] = {c: past.number(jobs[c], c) for c in ("tenant", "user")}
         columns["demand"] = jobs["demand"].to_numpy(dtype=np.float64)
-        if past.origin is not None:
-            time = past.origin + pd.to_timedelta(jobs["submit_time"], unit="s")
-            columns["hour"] = time.dt.hour.astype(np.float64)
-            columns["weekday"] = time.dt.day_of_week.astype(np.float64)
+        columns.update(self._times(jobs))
         for keys in LEVELS[:3]:
             for name, values in past.look(jobs, keys).items():
                 columns[f"{name} of {' and '.join(keys)}"] = values
