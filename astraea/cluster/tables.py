@@ -74,7 +74,10 @@ def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: in
         share = quota[t] / np.maximum(np.cumsum(active), 1)
         for demand in np.unique(trace.demand[of]):
             k = of[trace.demand[of] == demand]
-            total = np.concatenate([[0.0], np.cumsum(np.minimum(float(demand), share) * interval)])
+            total = np.zeros(int(last[k].max()) + 1)  # in place: long arrays are slow to get
+            np.minimum(float(demand), share[: len(total) - 1], out=total[1:])
+            total *= interval
+            np.cumsum(total, out=total)
             deserved[k] = total[last[k]] - total[first[k]]
     executed = trace.duration + last * interval - jobs["end_time"].to_numpy()
     rho = ratio(trace.demand * executed, deserved)

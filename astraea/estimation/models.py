@@ -142,7 +142,7 @@ class Past:
             jobs = self.jobs.iloc[order].reset_index(drop=True)
             values = pd.DataFrame({"y": self.log_duration[order], "completed": self._completed[order]})
             grouped = values.groupby([jobs[k] for k in keys] or np.zeros(len(jobs)), sort=False)
-            before = grouped.cumcount().to_numpy()
+            before = grouped.cumcount().to_numpy(np.int64)
             # group by group; the windows of each are found once, not once for each statistic and group
             rows = np.argsort(grouped.ngroup().to_numpy(), kind="stable")
             windows = _LastJobs(before[rows])

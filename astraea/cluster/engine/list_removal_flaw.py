@@ -7,7 +7,7 @@ looked at before the next round, and keeps its GPUs, and its lease, until then. 
 from __future__ import annotations
 
 from astraea.cluster.engine.leases import finish_time
-from astraea.cluster.engine.queues import push_event, remove_event
+from astraea.cluster.engine.queues import move_event
 from astraea.cluster.engine.state import Private, View
 from astraea.core.compilation import inlined
 
@@ -21,8 +21,7 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
     for k in range(due):
         j = s.expired[k]
         if x.heap[x.job[j].heap_position].time <= last_round:  # nothing was left of it when it got its lease
-            remove_event(x, j)
-            push_event(x, j, round_time)
+            move_event(x, j, round_time)
         if not is_due(s, x, x.link[j].earlier, round_time):
             s.expired[first] = j
             first += 1
@@ -31,11 +30,10 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
         j = x.link[s.expired[k]].later
         while is_due(s, x, j, round_time):
             following = x.link[j].later
-            remove_event(x, j)
             s.job[j].lease_end = max(s.job[j].lease_end, late)
             # who has had all its service leaves when it is looked at; else it may get there before
             finish = finish_time(s, x, j)
-            push_event(x, j, late if finish <= round_time else min(finish, late))
+            move_event(x, j, late if finish <= round_time else min(finish, late))
             j = x.link[following].later if is_due(s, x, following, round_time) else len(s.job)
 
 

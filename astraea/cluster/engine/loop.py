@@ -155,8 +155,9 @@ def compiled_for(select: Any, s: View, x: Private) -> tuple[Any, Any]:
     """Loop and policy, compiled for each other and for such a state; the loop is compiled once for all policies."""
     if numba.config.DISABLE_JIT:
         return run, select
-    select_signature = types.void(Borrowed(numba.typeof(s)))
-    run_signature = types.int64(numba.typeof(s), numba.typeof(x), types.FunctionType(select_signature))
+    view, private = numba.typeof(s), numba.typeof(x)
+    select_signature = types.void(Borrowed(view))
+    run_signature = types.int64(view, private, types.FunctionType(select_signature))
     if run_signature.args not in run.overloads:
         run.compile(run_signature)
         run.disable_compile()  # or it would be compiled again for the type of each policy's dispatcher

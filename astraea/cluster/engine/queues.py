@@ -160,6 +160,12 @@ def push_event(x: Private, j: int, time: float) -> None:
 
 
 @inlined
+def move_event(x: Private, j: int, time: float) -> None:
+    """The next event of job `j` is at `time` instead."""
+    settle(x, x.job[j].heap_position, time, j)
+
+
+@inlined
 def remove_event(x: Private, j: int) -> None:
     """Job `j` has no next event any more."""
     x.engine[0].heap_size -= 1

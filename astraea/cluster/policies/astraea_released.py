@@ -84,7 +84,7 @@ def astraea_released(s: View) -> None:
     if is_idle and accounting.is_like_the_last(s) and (p.job_order != THEMIS or len(all_candidates(s)) == 0):
         s.tenant_memory[accounting.UNCOUNTED, 0] += 1
         return
-    accounting.open_round(s)
+    accounting.open_round(s, p.job_order == FAIRNESS or p.job_order == THEMIS)
     if p.job_order == THEMIS:
         accounting.note_unfairness(s)
     if some_job_fits(s) or may_take_delay_jobs(s, p):

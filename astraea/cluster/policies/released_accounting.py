@@ -40,12 +40,16 @@ def is_like_the_last(s: View) -> bool:
 
 
 @inlined
-def open_round(s: View) -> None:
-    """Count the rounds that have passed, and note which jobs wait from now on."""
+def open_round(s: View, asks_deserved: bool) -> None:
+    """Count the rounds that have passed, and note which jobs wait from now on.
+
+    What jobs deserve is counted only where the order of jobs asks for it.
+    """
     rounds = int(s.tenant_memory[UNCOUNTED, 0]) + 1
     s.tenant_memory[UNCOUNTED, 0] = 0.0
     count_used(s, rounds)
-    count_deserved(s, rounds)
+    if asks_deserved:
+        count_deserved(s, rounds)
     note_waiting(s)
 
 
