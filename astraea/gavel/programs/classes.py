@@ -87,22 +87,27 @@ def own_class(problem: Problem) -> Classes:
 
 
 class ClassPairs(NamedTuple):
-    """Where a job of one class and one of another, or two of one class, gain from sharing GPUs."""
+    """Where a job of one class and one of another, or two of one class, gain from sharing GPUs; V of them, in order."""
 
     first: IntArray  # (V,) classes, first <= second
     second: IntArray
     type: IntArray  # (V,)
-    speed: FloatArray  # (V, 2) of the first and of the second [steps/s]
+    speed: FloatArray  # (2, V) of the first and of the second [steps/s]
+    rate: FloatArray  # (2, V) what each job of the first and of the second class has of all their pairs [steps/s]
+    name: IntArray  # (V,) by which pairs are known from one program to the next
+    known: IntArray  # those whose name was asked for
 
 
-NO_PAIRS: Final = ClassPairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2)))
+NO_PAIRS: Final = ClassPairs(*np.zeros((3, 0), np.int64), *np.zeros((2, 2, 0)), *np.zeros((2, 0), np.int64))
 
 
-def class_pairs(problem: Problem, alone: FloatArray, jobs: FloatArray) -> ClassPairs:
+def class_pairs(
+    problem: Problem, alone: FloatArray, jobs: FloatArray, names: IntArray, known: IntArray
+) -> ClassPairs:  # fmt: skip
     """Pairs and types with more to gain than from taking turns.
 
     If the two relative throughputs add up to 1 or less, the jobs have as much from taking turns on the same GPUs, so
-    no optimum is lost.
+    that no optimum is lost.
 
     Parameters
     ----------
@@ -112,27 +117,45 @@ def class_pairs(problem: Problem, alone: FloatArray, jobs: FloatArray) -> ClassP
         Throughputs of each class, 0 where it cannot run [steps/s].
     jobs : array of float, shape (C,)
         How many jobs there are of each class.
+    names : array of int, shape (C,)
+        By which classes are known from one program to the next.
+    known : array of int
+        Names of pairs that are looked for.
     """
     if len(problem.together) == 0:
         return NO_PAIRS
-    a, b, at = _gaining(problem.kind, problem.together, alone, jobs)
-    return ClassPairs(a, b, at, problem.together[problem.kind[a], problem.kind[b], :, at])
+    return ClassPairs(*_gaining(problem.kind, problem.together, alone, jobs, names, np.sort(known)))
 
 
 @compiled
-def _gaining(kind: IntArray, together: FloatArray, alone: FloatArray, jobs: FloatArray) -> IntArray:
-    """Rows first, second and type of `ClassPairs`."""
-    (n, types), v = alone.shape, 0
-    found = np.empty((3, n * (n + 1) // 2 * types), np.int64)
+def _gaining(
+    kind: IntArray, together: FloatArray, alone: FloatArray, jobs: FloatArray, names: IntArray, known: IntArray
+) -> tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray, IntArray, IntArray]:
+    """`ClassPairs`; `known` is sorted."""
+    (n, types), v, found, at = alone.shape, 0, 0, 0
+    room = n * (n + 1) // 2 * types
+    pairs, numbers = np.empty((5, room), np.int64), np.empty((4, room))
     for a in range(n):
         for b in range(a + (jobs[a] <= 1), n):
             for k in range(types):
                 mine, theirs = together[kind[a], kind[b], 0, k], together[kind[a], kind[b], 1, k]
                 can = mine > 0 and theirs > 0 and alone[a, k] > 0 and alone[b, k] > 0
                 if can and mine / alone[a, k] + theirs / alone[b, k] > 1:
-                    found[0, v], found[1, v], found[2, v] = a, b, k
+                    name = (names[a] << 40) + (names[b] << 8) + k
+                    pairs[0, v], pairs[1, v], pairs[2, v], pairs[3, v] = a, b, k, name
+                    numbers[0, v], numbers[1, v] = mine, theirs
+                    numbers[2, v] = (mine + theirs if a == b else mine) / jobs[a]
+                    numbers[3, v] = 0.0 if a == b else theirs / jobs[b]
+                    while at > 0 and known[at - 1] >= name:  # names mostly rise
+                        at -= 1
+                    while at < known.shape[0] and known[at] < name:
+                        at += 1
+                    if at < known.shape[0] and known[at] == name:
+                        pairs[4, found] = v
+                        found += 1
                     v += 1
-    return found[:, :v].copy()
+    speed, rate = numbers[:2, :v].copy(), numbers[2:, :v].copy()
+    return pairs[0, :v], pairs[1, :v], pairs[2, :v], speed, rate, pairs[3, :v], pairs[4, :found]
 
 
 def spread_pairs(classes: Classes, pairs: ClassPairs, time: FloatArray, types: int) -> tuple[IntArray, FloatArray]:
@@ -142,27 +165,50 @@ def spread_pairs(classes: Classes, pairs: ClassPairs, time: FloatArray, types: i
     the next job of the second that lacks some, as in a transportation problem's north-west corner; jobs of one class
     are matched two by two, or, where their number is odd, each with the next in a ring.
     """
-    made: dict[tuple[int, int], FloatArray] = {}
     if len(time) == 0:
         return np.zeros((0, 2), np.int64), np.zeros((0, types))
-    order = np.argsort(classes.of, kind="stable")
-    begin = np.searchsorted(classes.of[order], np.arange(len(classes.jobs) + 1))
-    for v in np.flatnonzero(time > 0).tolist():
-        a, b = int(pairs.first[v]), int(pairs.second[v])
-        mine, theirs = order[begin[a] : begin[a + 1]], order[begin[b] : begin[b + 1]]
-        m, n = len(mine), len(theirs)
-        if a != b:  # in units of 1 / (m n) each of the first has n of them, each of the second m
-            cuts = np.union1d(np.arange(0, m * n, n), np.arange(0, m * n, m))
-            one, other, parts = mine[cuts // n], theirs[cuts // m], np.diff(cuts, append=m * n) / (m * n)
-        elif m % 2 == 0:
-            one, other, parts = mine[::2], mine[1::2], np.full(m // 2, 2 / m)
-        else:
-            one, other, parts = mine, np.roll(mine, -1), np.full(m, 1 / m)
-        for i, k, part in zip(one.tolist(), other.tolist(), parts.tolist(), strict=True):
-            made.setdefault((min(i, k), max(i, k)), np.zeros(types))[pairs.type[v]] += part * time[v]
-    if not made:
-        return np.zeros((0, 2), np.int64), np.zeros((0, types))
-    return np.array(list(made), np.int64), np.minimum(np.array(list(made.values())), 1.0)
+    used = np.flatnonzero(time > 0)
+    first, second, at = pairs.first[used], pairs.second[used], pairs.type[used]
+    members, parts = _spread(classes.of, len(classes.jobs), first, second, at, time[used], types)
+    return members, np.minimum(parts, 1.0)
+
+
+@compiled
+def _spread(
+    of: IntArray, classes: int, first: IntArray, second: IntArray, at: IntArray, time: FloatArray, types: int
+) -> tuple[IntArray, FloatArray]:
+    """`spread_pairs`; pairs of the same two classes on several types are neighbours, and have the same jobs."""
+    begin, order = np.zeros(classes + 1, np.int64), np.empty(of.shape[0], np.int64)
+    for c in of:
+        begin[c] += 1
+    for c in range(classes):
+        begin[c + 1] += begin[c]
+    for j in range(of.shape[0] - 1, -1, -1):  # from the end of each class on to its beginning
+        begin[of[j]] -= 1
+        order[begin[of[j]]] = j
+    room = 0
+    for v in range(time.shape[0]):
+        room += begin[first[v] + 1] - begin[first[v]] + begin[second[v] + 1] - begin[second[v]]
+    members, parts, end, row = np.empty((room, 2), np.int64), np.zeros((room, types)), 0, 0
+    for v in range(time.shape[0]):
+        a, b = first[v], second[v]
+        m, n = begin[a + 1] - begin[a], begin[b + 1] - begin[b]
+        if v == 0 or first[v - 1] != a or second[v - 1] != b:
+            row = end
+        end, i, k, done = row, 0, 0, 0
+        while i < m:
+            if a != b:  # in units of 1 / (m n) each of the first has n of them, each of the second m
+                j, other = order[begin[a] + i], order[begin[b] + k]
+                until = min((i + 1) * n, (k + 1) * m)
+                part, done = (until - done) / (m * n), until
+                i, k = i + (until == (i + 1) * n), k + (until == (k + 1) * m)
+            else:
+                j, other, part = order[begin[a] + i], order[begin[a] + (i + 1) % m], (1.0 if m % 2 else 2.0) / m
+                i += 1 if m % 2 else 2
+            members[end, 0], members[end, 1] = min(j, other), max(j, other)
+            parts[end, at[v]] += part * time[v]
+            end += 1
+    return members[:end], parts[:end]
 
 
 def blind(alone: FloatArray) -> FloatArray:

@@ -146,22 +146,43 @@ def class_columns(
 
 @compiled
 def pair_columns(
-    a: IntArray, b: IntArray, row: IntArray, below: int, rate: FloatArray, jobs: FloatArray, gpus: IntArray,
-    fastest: FloatArray,
+    which: IntArray, a: IntArray, b: IntArray, at: IntArray, types: int, rate: FloatArray, jobs: FloatArray,
+    gpus: IntArray, fastest: FloatArray,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:  # fmt: skip
-    """`Columns` of pairs; `row` is that of their type, and those of throughputs begin `below`."""
-    indptr, indices = np.zeros(len(a) + 1, np.int32), np.empty(5 * len(a), np.int32)
-    data, i = np.empty(5 * len(a)), 0
-    for v in range(len(a)):
+    """`Columns` of some pairs; rows are those of `class_columns`."""
+    n, i = jobs.shape[0], 0
+    indptr, indices = np.zeros(which.shape[0] + 1, np.int32), np.empty(5 * which.shape[0], np.int32)
+    data = np.empty(5 * which.shape[0])
+    for column, v in enumerate(which):
         for k, m in enumerate((a[v], b[v])):
             if k == 0 or a[v] != b[v]:
                 indices[i], data[i] = m, (1 + (a[v] == b[v])) / jobs[m]
                 i += 1
-        indices[i], data[i] = row[v], gpus[a[v]]
+        indices[i], data[i] = n + at[v], gpus[a[v]]
         i += 1
         for k, m in enumerate((a[v], b[v])):
             if k == 0 or a[v] != b[v]:
-                indices[i], data[i] = below + m, -rate[k, v] / fastest[m]
+                indices[i], data[i] = n + types + m, -rate[k, v] / fastest[m]
                 i += 1
-        indptr[v + 1] = i
+        indptr[column + 1] = i
     return indptr, indices[:i].copy(), data[:i].copy()
+
+
+@compiled
+def pair_gains(
+    objective: FloatArray, price: FloatArray, a: IntArray, b: IntArray, at: IntArray, types: int, rate: FloatArray,
+    jobs: FloatArray, gpus: IntArray, fastest: FloatArray,
+) -> FloatArray:  # fmt: skip
+    """What each of all pairs is worth beyond what it uses at these prices of the rows, shape (V,)."""
+    n, gains = jobs.shape[0], np.empty(a.shape[0])
+    for v in range(a.shape[0]):
+        one, other = a[v], b[v]
+        uses = (2.0 if one == other else 1.0) / jobs[one] * price[one]
+        if one != other:
+            uses += 1.0 / jobs[other] * price[other]
+        uses += gpus[one] * price[n + at[v]]
+        uses += -rate[0, v] / fastest[one] * price[n + types + one]
+        if one != other:
+            uses += -rate[1, v] / fastest[other] * price[n + types + other]
+        gains[v] = objective[v] - uses
+    return gains

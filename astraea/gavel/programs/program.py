@@ -23,7 +23,7 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.problem import Allocation, Problem
 from astraea.gavel.programs import highs
 from astraea.gavel.programs.classes import Classes, blind, class_pairs, own_class, spread_pairs
-from astraea.gavel.programs.columns import Columns, class_columns, pair_columns
+from astraea.gavel.programs.columns import Columns, class_columns, pair_columns, pair_gains
 
 SLACK: Final = 1e-9
 """By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
@@ -95,26 +95,18 @@ class Program:
         self.fastest: FloatArray = alone.max(axis=1)
         speed = self.fastest if agnostic else alone[owner, at]
         self.speed, self._owner, self._at = alone, owner, at  # (C, J), (variables,), (variables,)
-        self.pairs = class_pairs(problem, alone, jobs)
         self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
         self.solver = solver or highs.Solver()
-        # where there is throughput: class, variable, of each of its jobs [steps/s]
-        self._job, self._variable, self._rate = owner, np.arange(owner.size), speed
-        if len(self.pairs.first):
-            a, b, at_pair, together = self.pairs
-            names = problem.job if classes is None else problem.kind
-            self._name = (names[a] << 40) + (names[b] << 8) + at_pair
-            self._chosen: IntArray = np.flatnonzero(np.isin(self._name, self.solver.pairs))  # worth a variable so far
-            own, shared = a == b, owner.size + np.arange(a.size)
-            self._job, self._variable = np.concatenate([owner, a, b]), np.append(self._variable, [shared, shared])
-            given = (together[:, 0] + own * together[:, 1]) / jobs[a], ~own * together[:, 1] / jobs[b]
-            self._rate = np.concatenate([speed, *given])
+        self._rate = speed  # (variables,) throughput of each job of the class [steps/s]
+        names = problem.job if classes is None else problem.kind
+        self.pairs = class_pairs(problem, alone, jobs, names, self.solver.pairs)
+        self._chosen = self.pairs.known  # pairs that are worth a variable so far
 
     @cached_property
     def best(self) -> FloatArray:
         """The most that a job can have, alone or beside another [steps/s], shape (C,)."""
         best = self.fastest.copy()
-        np.maximum.at(best, np.concatenate([self.pairs.first, self.pairs.second]), self.pairs.speed.T.ravel())
+        np.maximum.at(best, np.concatenate([self.pairs.first, self.pairs.second]), self.pairs.speed.ravel())
         return best
 
     @cached_property
@@ -124,23 +116,22 @@ class Program:
         Time of each job in use, GPUs of each type in use, and -throughput of each job, relative to its fastest type.
         """
         (n, types), owner, size = self.speed.shape, self._owner, self.jobs * self.problem.scale_factor
-        rate = self._rate[: owner.size] / self.fastest[owner]
+        rate = self._rate / self.fastest[owner]
         if self._at is None:
             at, gpus = np.broadcast_to(np.arange(types), (n, types)), size[:, None] * self.part
         else:
             at, gpus = self._at[:, None], size[owner][:, None]
         return Columns((2 * n + types, owner.size), *class_columns(owner, n + at, gpus, n + types, rate))
 
-    @cached_property
-    def shared(self) -> Columns:
-        """The same of pairs: each job of a class has its part of the time that the pairs have together.
+    def _shared(self, which: IntArray) -> Columns:
+        """The same of some pairs: each job of a class has its part of the time that the pairs have together.
 
         Of two jobs of one class, each is in twice as many pairs.
         """
-        (n, types), (a, b, at, _) = self.speed.shape, self.pairs
-        rate = self._rate[self._owner.size :].reshape(2, -1)
-        parts = pair_columns(a, b, n + at, n + types, rate, self.jobs, self.problem.scale_factor, self.fastest)
-        return Columns((2 * n + types, len(a)), *parts)
+        (n, types), (a, b, at, *_) = self.speed.shape, self.pairs
+        gpus = self.problem.scale_factor
+        parts = pair_columns(which, a, b, at, types, self.pairs.rate, self.jobs, gpus, self.fastest)
+        return Columns((2 * n + types, len(which)), *parts)
 
     @property
     def size(self) -> int:
@@ -150,16 +141,27 @@ class Program:
     @cached_property
     def throughput(self) -> sparse.csc_array:
         """``throughput @ x`` is the effective throughput of each job [steps/s], shape (C, variables)."""
-        return sparse.csc_array((self._rate, (self._job, self._variable)), shape=(len(self.jobs), self.size))
+        own, shared = np.arange(len(self._owner)), np.arange(len(self._owner), self.size)
+        job = np.concatenate([self._owner, self.pairs.first, self.pairs.second])
+        rate = np.append(self._rate, self.pairs.rate)
+        return sparse.csc_array((rate, (job, np.concatenate([own, shared, shared]))), shape=(len(self.jobs), self.size))
 
     def reached(self, x: FloatArray) -> FloatArray:
         """Effective throughput of each job [steps/s], shape (C,)."""
-        return np.asarray(np.bincount(self._job, self._rate * x[self._variable], len(self.jobs)), np.float64)
+        job, rate, alone = self._owner, self._rate * x[: len(self._owner)], len(self._owner)
+        if len(self.pairs.first):
+            used = np.flatnonzero(x[alone:])  # of very many
+            job = np.concatenate([job, self.pairs.first[used], self.pairs.second[used]])
+            rate = np.append(rate, self.pairs.rate[:, used] * x[alone + used])
+        return np.asarray(np.bincount(job, rate, len(self.jobs)), np.float64)
 
     def total(self, value: FloatArray) -> FloatArray:
         """Objective: sum over all jobs of throughput(m, X) times what a step of each is worth, shape (variables,)."""
-        worth = (value * self.jobs)[self._job] * self._rate
-        return np.asarray(np.bincount(self._variable, worth, self.size), np.float64)
+        worth, (a, b, *_) = value * self.jobs, self.pairs
+        own = worth[self._owner] * self._rate
+        if len(a) == 0:
+            return np.asarray(own)
+        return np.append(own, worth[a] * self.pairs.rate[0] + worth[b] * self.pairs.rate[1])
 
     def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
         """The x that maximizes ``objective @ x``, with throughput(m, X) at least `floor` where it is above 0.
@@ -224,7 +226,8 @@ class Program:
         """The same x without the part by which HiGHS' tolerance lets it exceed the constraints."""
         used = self.rows.times(x[: len(self._owner)])
         if len(self.pairs.first):
-            used += self.shared.times(x[len(self._owner) :])
+            shared = np.flatnonzero(x[len(self._owner) :])
+            used += self._shared(shared).times(x[len(self._owner) + shared])
         return np.asarray(x / _excess(used, self.limits))
 
     def fill(self, floor: FloatArray) -> FloatArray:
@@ -258,23 +261,26 @@ class Program:
         limits = np.concatenate([self.limits, held])
         gain, upper = np.full(size, worth), np.full(size, np.inf)
         gain[:alone], upper[alone:] = objective[:alone], most
-        if len(self.pairs.first) == 0:
+        if (count := len(self.pairs.first)) == 0:
             found = self.optimum(gain, rows, limits, upper, strategy)
             return found.x[:alone], found.x[alone:], found.price
-        shared = self.shared
+        (a, b, at, *_), types = self.pairs, len(self.problem.workers)
         while True:
             chosen = self._chosen
-            every = rows.beside(shared.some(chosen))
+            every = rows.beside(self._shared(chosen))
             values = np.append(gain, objective[alone + chosen])
             most_of = np.append(upper, np.full(len(chosen), np.inf))
-            if len(chosen) < shared.shape[1]:  # many more variables than rows, here and below
+            if len(chosen) < count:  # many more variables than rows, here and below
                 found = self.solver.maximize(values, every, limits, most_of, strategy=highs.PRIMAL)
                 if not found.is_optimal:  # a floor may need a pair that was left out
-                    self._chosen = np.arange(shared.shape[1])
+                    self._chosen = np.arange(count)
                     continue
             else:
                 found = self.optimum(values, every, limits, most_of, highs.PRIMAL)
-            left = objective[alone:] - shared.worth(found.price)
+            left = pair_gains(
+                objective[alone:], found.price, a, b, at, types, self.pairs.rate, self.jobs, self.problem.scale_factor,
+                self.fastest,
+            )  # fmt: skip
             left[chosen] = 0.0
             pay = np.flatnonzero(left > WORTH)
             if len(pay) == 0:
@@ -284,7 +290,7 @@ class Program:
         x = np.zeros(self.size)
         x[:alone] = found.x[:alone]
         x[alone + chosen] = found.x[size:]
-        self.solver.pairs = self._name[chosen[found.x[size:] > 0]]
+        self.solver.pairs = self.pairs.name[chosen[found.x[size:] > 0]]
         return x, found.x[alone:size], found.price
 
     def optimum(
