@@ -100,19 +100,25 @@ class Solver:
         """
         if not _are_numbers(objective, rows.data, limits):  # HiGHS would not stop
             return Solution(False, "a coefficient is no number", *np.zeros((2, 0)))
-        highs, (count, size), before = self._highs, rows.shape, self._basis
+        highs, (count, size), basis, known = self._highs, rows.shape, None, rows.shape[1]
+        if self._basis is not None and self._basis[0][0] == count and self._basis[0][1] <= size:
+            (_, known), basis = self._basis  # of so many variables
         self._basis = None
-        most = np.full(size, np.inf) if upper is None else upper
+        most, lower = np.full(size, np.inf) if upper is None else upper, np.zeros(size)
+        start, end = rows.indptr, int(rows.indptr[known])
         highs.passModel(
-            size, count, len(rows.data), BY_COLUMNS, MAXIMIZE, 0.0, objective, np.zeros(size), most,
-            np.full(count, -np.inf), limits, rows.indptr, rows.indices, rows.data, np.zeros(size, np.int32),
+            known, count, end, BY_COLUMNS, MAXIMIZE, 0.0, objective[:known], lower[:known], most[:known],
+            np.full(count, -np.inf), limits, start[: known + 1], rows.indices[:end], rows.data[:end],
+            np.zeros(known, np.int32),
         )  # fmt: skip
-        if before is not None and before[0][0] == count and before[0][1] <= size:
+        if basis is not None:
             highs.setOptionValue("simplex_strategy", PRIMAL)
-            (_, variables), basis = before
-            if variables < size:  # those that are new at 0
-                basis.col_status = basis.col_status + [highspy.HighsBasisStatus.kLower] * (size - variables)
             highs.setBasis(basis)
+            if known < size:  # the others are new, at 0
+                highs.addCols(
+                    size - known, objective[known:], lower[known:], most[known:], len(rows.data) - end,
+                    start[known:size] - end, rows.indices[end:], rows.data[end:],
+                )  # fmt: skip
             highs.run()
             found = self._found()
             if found.is_optimal and is_proven(found, objective, rows, limits, most):
