@@ -92,13 +92,12 @@ class ClassPairs(NamedTuple):
     first: IntArray  # (V,) classes, first <= second
     second: IntArray
     type: IntArray  # (V,)
-    speed: FloatArray  # (2, V) of the first and of the second [steps/s]
-    rate: FloatArray  # (2, V) what each job of the first and of the second class has of all their pairs [steps/s]
-    name: IntArray  # (V,) by which pairs are known from one program to the next
+    mine: FloatArray  # (V,) what each job of the first class has of all their pairs [steps/s]
+    theirs: FloatArray  # (V,) and of the second; 0 where they are one
     known: IntArray  # those whose name was asked for
 
 
-NO_PAIRS: Final = ClassPairs(*np.zeros((3, 0), np.int64), *np.zeros((2, 2, 0)), *np.zeros((2, 0), np.int64))
+NO_PAIRS: Final = ClassPairs(*np.zeros((3, 0), np.int64), *np.zeros((2, 0)), np.zeros(0, np.int64))
 
 
 def class_pairs(
@@ -120,42 +119,45 @@ def class_pairs(
     names : array of int, shape (C,)
         By which classes are known from one program to the next.
     known : array of int
-        Names of pairs that are looked for.
+        Names of pairs, as `pair_names` has them, that are looked for.
     """
     if len(problem.together) == 0:
         return NO_PAIRS
     return ClassPairs(*_gaining(problem.kind, problem.together, alone, jobs, names, np.sort(known)))
 
 
+def pair_names(first: IntArray, second: IntArray, at: IntArray) -> IntArray:
+    """By which pairs of named classes are known from one program to the next."""
+    return np.asarray((first << 40) + (second << 8) + at)
+
+
 @compiled
 def _gaining(
     kind: IntArray, together: FloatArray, alone: FloatArray, jobs: FloatArray, names: IntArray, known: IntArray
-) -> tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray, IntArray, IntArray]:
+) -> tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray, IntArray]:
     """`ClassPairs`; `known` is sorted."""
-    (n, types), v, found, at = alone.shape, 0, 0, 0
+    (n, types), v, looked, at = alone.shape, 0, 0, 0
     room = n * (n + 1) // 2 * types
-    pairs, numbers = np.empty((5, room), np.int64), np.empty((4, room))
+    first, second, kinds = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    own, others, found = np.empty(room), np.empty(room), np.empty(room, np.int64)
     for a in range(n):
         for b in range(a + (jobs[a] <= 1), n):
             for k in range(types):
                 mine, theirs = together[kind[a], kind[b], 0, k], together[kind[a], kind[b], 1, k]
                 can = mine > 0 and theirs > 0 and alone[a, k] > 0 and alone[b, k] > 0
                 if can and mine / alone[a, k] + theirs / alone[b, k] > 1:
-                    name = (names[a] << 40) + (names[b] << 8) + k
-                    pairs[0, v], pairs[1, v], pairs[2, v], pairs[3, v] = a, b, k, name
-                    numbers[0, v], numbers[1, v] = mine, theirs
-                    numbers[2, v] = (mine + theirs if a == b else mine) / jobs[a]
-                    numbers[3, v] = 0.0 if a == b else theirs / jobs[b]
+                    first[v], second[v], kinds[v] = a, b, k
+                    own[v] = (mine + theirs if a == b else mine) / jobs[a]
+                    others[v] = 0.0 if a == b else theirs / jobs[b]
+                    name = (names[a] << 40) + (names[b] << 8) + k  # as `pair_names`
                     while at > 0 and known[at - 1] >= name:  # names mostly rise
                         at -= 1
                     while at < known.shape[0] and known[at] < name:
                         at += 1
                     if at < known.shape[0] and known[at] == name:
-                        pairs[4, found] = v
-                        found += 1
+                        found[looked], looked = v, looked + 1
                     v += 1
-    speed, rate = numbers[:2, :v].copy(), numbers[2:, :v].copy()
-    return pairs[0, :v], pairs[1, :v], pairs[2, :v], speed, rate, pairs[3, :v], pairs[4, :found]
+    return first[:v], second[:v], kinds[:v], own[:v], others[:v], found[:looked].copy()
 
 
 def spread_pairs(classes: Classes, pairs: ClassPairs, time: FloatArray, types: int) -> tuple[IntArray, FloatArray]:

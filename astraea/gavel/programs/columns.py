@@ -146,8 +146,8 @@ def class_columns(
 
 @compiled
 def pair_columns(
-    which: IntArray, a: IntArray, b: IntArray, at: IntArray, types: int, rate: FloatArray, jobs: FloatArray,
-    gpus: IntArray, fastest: FloatArray,
+    which: IntArray, a: IntArray, b: IntArray, at: IntArray, types: int, mine: FloatArray, theirs: FloatArray,
+    jobs: FloatArray, gpus: IntArray, fastest: FloatArray,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:  # fmt: skip
     """`Columns` of some pairs; rows are those of `class_columns`."""
     n, i = jobs.shape[0], 0
@@ -162,27 +162,32 @@ def pair_columns(
         i += 1
         for k, m in enumerate((a[v], b[v])):
             if k == 0 or a[v] != b[v]:
-                indices[i], data[i] = n + types + m, -rate[k, v] / fastest[m]
+                indices[i], data[i] = n + types + m, -(mine[v] if k == 0 else theirs[v]) / fastest[m]
                 i += 1
         indptr[column + 1] = i
     return indptr, indices[:i].copy(), data[:i].copy()
 
 
 @compiled
-def pair_gains(
-    objective: FloatArray, price: FloatArray, a: IntArray, b: IntArray, at: IntArray, types: int, rate: FloatArray,
-    jobs: FloatArray, gpus: IntArray, fastest: FloatArray,
-) -> FloatArray:  # fmt: skip
-    """What each of all pairs is worth beyond what it uses at these prices of the rows, shape (V,)."""
-    n, gains = jobs.shape[0], np.empty(a.shape[0])
+def paying_pairs(
+    objective: FloatArray, price: FloatArray, least: float, chosen: IntArray, a: IntArray, b: IntArray, at: IntArray,
+    types: int, mine: FloatArray, theirs: FloatArray, jobs: FloatArray, gpus: IntArray, fastest: FloatArray,
+) -> tuple[IntArray, FloatArray]:  # fmt: skip
+    """Pairs, but for the chosen, worth more than `least` beyond what they use at these prices of rows; and how much."""
+    n, pay, skip = jobs.shape[0], 0, np.zeros(a.shape[0], np.bool_)
+    which, gains = np.empty(a.shape[0], np.int64), np.empty(a.shape[0])
+    for v in chosen:
+        skip[v] = True
     for v in range(a.shape[0]):
         one, other = a[v], b[v]
         uses = (2.0 if one == other else 1.0) / jobs[one] * price[one]
         if one != other:
             uses += 1.0 / jobs[other] * price[other]
         uses += gpus[one] * price[n + at[v]]
-        uses += -rate[0, v] / fastest[one] * price[n + types + one]
+        uses += -mine[v] / fastest[one] * price[n + types + one]
         if one != other:
-            uses += -rate[1, v] / fastest[other] * price[n + types + other]
-        gains[v] = objective[v] - uses
-    return gains
+            uses += -theirs[v] / fastest[other] * price[n + types + other]
+        gain = objective[v] - uses
+        if gain > least and not skip[v]:
+            which[pay], gains[pay], pay = v, gain, pay + 1
+    return which[:pay], gains[:pay]

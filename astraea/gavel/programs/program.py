@@ -22,8 +22,8 @@ from astraea.core.compilation import compiled
 from astraea.core.errors import InputError, PolicyError
 from astraea.gavel.problem import Allocation, Problem
 from astraea.gavel.programs import highs
-from astraea.gavel.programs.classes import Classes, blind, class_pairs, own_class, spread_pairs
-from astraea.gavel.programs.columns import Columns, class_columns, pair_columns, pair_gains
+from astraea.gavel.programs.classes import Classes, blind, class_pairs, own_class, pair_names, spread_pairs
+from astraea.gavel.programs.columns import Columns, class_columns, pair_columns, paying_pairs
 
 SLACK: Final = 1e-9
 """By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
@@ -98,15 +98,17 @@ class Program:
         self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
         self.solver = solver or highs.Solver()
         self._rate = speed  # (variables,) throughput of each job of the class [steps/s]
-        names = problem.job if classes is None else problem.kind
-        self.pairs = class_pairs(problem, alone, jobs, names, self.solver.pairs)
+        self._names = problem.job if classes is None else problem.kind
+        self.pairs = class_pairs(problem, alone, jobs, self._names, self.solver.pairs)
         self._chosen = self.pairs.known  # pairs that are worth a variable so far
 
     @cached_property
     def best(self) -> FloatArray:
         """The most that a job can have, alone or beside another [steps/s], shape (C,)."""
-        best = self.fastest.copy()
-        np.maximum.at(best, np.concatenate([self.pairs.first, self.pairs.second]), self.pairs.speed.ravel())
+        best, kind, (a, b, at, *_) = self.fastest.copy(), self.problem.kind, self.pairs
+        if len(a):
+            speed = self.problem.together[kind[a], kind[b], :, at]
+            np.maximum.at(best, np.concatenate([a, b]), speed.T.ravel())
         return best
 
     @cached_property
@@ -128,9 +130,9 @@ class Program:
 
         Of two jobs of one class, each is in twice as many pairs.
         """
-        (n, types), (a, b, at, *_) = self.speed.shape, self.pairs
+        (n, types), (a, b, at, mine, theirs, _) = self.speed.shape, self.pairs
         gpus = self.problem.scale_factor
-        parts = pair_columns(which, a, b, at, types, self.pairs.rate, self.jobs, gpus, self.fastest)
+        parts = pair_columns(which, a, b, at, types, mine, theirs, self.jobs, gpus, self.fastest)
         return Columns((2 * n + types, len(which)), *parts)
 
     @property
@@ -143,25 +145,27 @@ class Program:
         """``throughput @ x`` is the effective throughput of each job [steps/s], shape (C, variables)."""
         own, shared = np.arange(len(self._owner)), np.arange(len(self._owner), self.size)
         job = np.concatenate([self._owner, self.pairs.first, self.pairs.second])
-        rate = np.append(self._rate, self.pairs.rate)
+        rate = np.concatenate([self._rate, self.pairs.mine, self.pairs.theirs])
         return sparse.csc_array((rate, (job, np.concatenate([own, shared, shared]))), shape=(len(self.jobs), self.size))
 
     def reached(self, x: FloatArray) -> FloatArray:
         """Effective throughput of each job [steps/s], shape (C,)."""
-        job, rate, alone = self._owner, self._rate * x[: len(self._owner)], len(self._owner)
-        if len(self.pairs.first):
+        alone, (a, b, _, mine, theirs, _) = len(self._owner), self.pairs
+        job, rate = self._owner, self._rate * x[:alone]
+        if len(a):
             used = np.flatnonzero(x[alone:])  # of very many
-            job = np.concatenate([job, self.pairs.first[used], self.pairs.second[used]])
-            rate = np.append(rate, self.pairs.rate[:, used] * x[alone + used])
+            time = x[alone + used]
+            job = np.concatenate([job, a[used], b[used]])
+            rate = np.concatenate([rate, mine[used] * time, theirs[used] * time])
         return np.asarray(np.bincount(job, rate, len(self.jobs)), np.float64)
 
     def total(self, value: FloatArray) -> FloatArray:
         """Objective: sum over all jobs of throughput(m, X) times what a step of each is worth, shape (variables,)."""
-        worth, (a, b, *_) = value * self.jobs, self.pairs
+        worth, (a, b, _, mine, theirs, _) = value * self.jobs, self.pairs
         own = worth[self._owner] * self._rate
         if len(a) == 0:
             return np.asarray(own)
-        return np.append(own, worth[a] * self.pairs.rate[0] + worth[b] * self.pairs.rate[1])
+        return np.append(own, worth[a] * mine + worth[b] * theirs)
 
     def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
         """The x that maximizes ``objective @ x``, with throughput(m, X) at least `floor` where it is above 0.
@@ -264,7 +268,7 @@ class Program:
         if (count := len(self.pairs.first)) == 0:
             found = self.optimum(gain, rows, limits, upper, strategy)
             return found.x[:alone], found.x[alone:], found.price
-        (a, b, at, *_), types = self.pairs, len(self.problem.workers)
+        (a, b, at, mine, theirs, _), types = self.pairs, len(self.problem.workers)
         while True:
             chosen = self._chosen
             every = rows.beside(self._shared(chosen))
@@ -277,20 +281,19 @@ class Program:
                     continue
             else:
                 found = self.optimum(values, every, limits, most_of, highs.PRIMAL)
-            left = pair_gains(
-                objective[alone:], found.price, a, b, at, types, self.pairs.rate, self.jobs, self.problem.scale_factor,
-                self.fastest,
+            pay, left = paying_pairs(
+                objective[alone:], found.price, WORTH, chosen, a, b, at, types, mine, theirs, self.jobs,
+                self.problem.scale_factor, self.fastest,
             )  # fmt: skip
-            left[chosen] = 0.0
-            pay = np.flatnonzero(left > WORTH)
             if len(pay) == 0:
                 break
-            best = pay[np.argsort(-left[pay], kind="stable")[: 4 * len(self.jobs)]]
+            best = pay[np.argsort(-left, kind="stable")[: 4 * len(self.jobs)]]
             self._chosen = np.append(chosen, best)
         x = np.zeros(self.size)
         x[:alone] = found.x[:alone]
         x[alone + chosen] = found.x[size:]
-        self.solver.pairs = self.pairs.name[chosen[found.x[size:] > 0]]
+        used = chosen[found.x[size:] > 0]
+        self.solver.pairs = pair_names(self._names[a[used]], self._names[b[used]], at[used])
         return x, found.x[alone:size], found.price
 
     def optimum(
