@@ -10,18 +10,9 @@ from astraea.core.errors import InputError
 from astraea.market.model import Plan
 
 
-def revenues(plan: Plan) -> FloatArray:
-    """f_j of the time from arrival to completion, shape (n,): below 0 for a late job, 0 for one that never runs."""
-    jobs = plan.market.jobs
-    out = np.zeros(len(jobs))
-    for s in plan.schedules:
-        out[s.job] = jobs.value(s.job, float(s.end - jobs.arrival[s.job]))
-    return out
-
-
 def total_revenue(plan: Plan) -> float:
     """Objective of problem (3)."""
-    return float(revenues(plan).sum())
+    return float(plan.revenues.sum())
 
 
 def ideal_revenue(plan: Plan) -> float:
@@ -40,7 +31,7 @@ def gains(plan: Plan) -> pd.Series[float]:
     it is income too; only then is the sum of all gains the total revenue, as §3.2 has it.
     """
     tenant = plan.market.jobs.tenant
-    out = np.bincount(tenant, revenues(plan), len(plan.market.worker_quota)) + plan.income.sum(axis=1)
+    out = np.bincount(tenant, plan.revenues, len(plan.market.worker_quota)) + plan.income.sum(axis=1)
     for s in plan.schedules:
         out[tenant[s.job]] -= s.cost
     return pd.Series(out, index=pd.Index(plan.market.tenants, name="tenant"), name="gain")

@@ -130,17 +130,17 @@ class Market:
         network = 2.0 * j.size / self.worker_bandwidth / SLOT
         return np.column_stack([1.0 / (compute + network), 1.0 / compute])
 
-    def work(self, job: int) -> float:
-        """E_j D_j M_j, all mini-batches of a job."""
+    def work(self, job: IntArray | int) -> FloatArray:
+        """E_j D_j M_j, all mini-batches of a job, or of each of several."""
         j = self.jobs
-        return float(j.epochs[job]) * float(j.chunks[job]) * float(j.batches[job])
+        return np.asarray(1.0 * j.epochs[job] * j.chunks[job] * j.batches[job])
 
-    def duration(self, job: int, workers: IntArray | int) -> IntArray:
+    def duration(self, job: IntArray | int, workers: IntArray | int) -> IntArray:
         """Slots that a job takes on so many workers, distributed and centralized, shape (..., 2) (Alg. 4, 5).
 
         Constraint (3k): workers × speed × slots covers E_j D_j M_j mini-batches.
         """
-        exact = self.work(job) / (self.speed[job] * np.asarray(workers, np.float64)[..., None])
+        exact = self.work(job)[..., None] / (self.speed[job] * np.asarray(workers, np.float64)[..., None])
         return np.asarray(np.maximum(np.ceil(exact * (1 - NEARLY)), 1), np.int64)
 
     def ps_needed(self, most: int) -> IntArray:
@@ -259,3 +259,12 @@ class Plan:
     market: Market
     schedules: tuple[Schedule, ...]
     income: FloatArray
+
+    @cached_property
+    def revenues(self) -> FloatArray:
+        """f_j of the time from arrival to completion, shape (n,): below 0 for a late job, 0 for one that never runs."""
+        jobs = self.market.jobs
+        out = np.zeros(len(jobs))
+        for s in self.schedules:
+            out[s.job] = jobs.value(s.job, float(s.end - jobs.arrival[s.job]))
+        return out

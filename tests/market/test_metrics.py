@@ -28,7 +28,7 @@ def _plan() -> Plan:
 
 
 def test_revenue_counts_from_arrival_and_nothing_for_jobs_that_never_run() -> None:
-    assert metrics.revenues(_plan()).tolist() == [98.0, 98.0, 98.0, 0.0]
+    assert _plan().revenues.tolist() == [98.0, 98.0, 98.0, 0.0]
     assert metrics.total_revenue(_plan()) == 294.0
 
 
@@ -41,14 +41,14 @@ def test_ideal_revenue_counts_from_the_round_or_the_start() -> None:
 def test_a_late_job_costs() -> None:
     plan = _plan()
     late = replace(plan.schedules[0], start=148, end=150)
-    assert metrics.revenues(replace(plan, schedules=(late,)))[0] == -50.0
+    assert replace(plan, schedules=(late,)).revenues[0] == -50.0
 
 
 def test_convex_revenue() -> None:
     plan = _plan()
     jobs = replace(plan.market.jobs, utility="convex", slope=np.full(4, -2.0))
     plan = replace(plan, market=replace(plan.market, jobs=jobs))
-    assert metrics.revenues(plan).tolist() == [2500.0] * 3 + [0.0]
+    assert plan.revenues.tolist() == [2500.0] * 3 + [0.0]
 
 
 def test_gains_add_up_to_the_revenue() -> None:

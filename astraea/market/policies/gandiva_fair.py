@@ -29,9 +29,9 @@ def gandiva_fair(market: Market) -> Plan:
 
 
 def _choose(state: State) -> Schedule | None:
-    held, servers = state.used.sum(axis=1), np.arange(state.free.shape[1])
+    held, servers, room = state.used.sum(axis=1), np.arange(state.free.shape[1]), int(state.free[0].sum())
     for tenant in np.argsort(held[0] / np.maximum(state.quota[0], 0.5), kind="stable"):
-        if start := first_that_fits(state, tenant, lambda job: place(state, job, state.free, servers)):
+        if start := first_that_fits(state, tenant, room, lambda job: place(state, job, state.free, servers)):
             more = held[:, tenant] + (start.workers.sum(), start.ps.sum())
             return replace(start, is_shared=bool((more > state.quota[:, tenant]).any()))
     return None

@@ -32,6 +32,10 @@ class State:
     free : array of int, shape (2, S)
     used : array of int, shape (2, 2, U)
         In use by jobs of each tenant; in row 1 of each resource by those that were started as shared.
+    needed : array of int
+        Fewest parameter servers on one server for 0, 1, ... workers on others (3i).
+    slots : list of list of int, shape (n, 2)
+        Time of each gang, distributed and centralized [slot].
     now : int
         [slot].
     """
@@ -42,6 +46,8 @@ class State:
     quota: IntArray
     free: IntArray
     used: IntArray
+    needed: IntArray
+    slots: list[list[int]]
     now: int = 0
 
     def hold(self, s: Schedule, sign: int) -> None:
@@ -55,7 +61,9 @@ def empty_cluster(market: Market) -> State:
     """Time 0, before any job arrives."""
     quota = np.array([market.worker_quota, market.ps_quota])
     free, used = np.array([market.workers, market.ps]), np.zeros((2, 2, quota.shape[1]), np.int64)
-    return State(market, gangs(market).tolist(), [[] for _ in quota.T], quota, free, used)
+    gang, needed = gangs(market), market.ps_needed(int(market.workers.sum()))
+    slots = market.duration(np.arange(len(gang)), gang).tolist()
+    return State(market, gang.tolist(), [[] for _ in quota.T], quota, free, used, needed, slots)
 
 
 def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | None]) -> Plan:
@@ -90,14 +98,17 @@ def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | Non
     return Plan(market, tuple(done), np.zeros((len(waiting), len(waiting))))
 
 
-def first_that_fits(state: State, tenant: int, put: Callable[[int], Schedule | None]) -> Schedule | None:
-    """First waiting job of a tenant that `put` finds a place for; no gang of the size of one without is tried again."""
-    gang, too_large = state.gang, float("inf")
+def first_that_fits(state: State, tenant: int, room: int, put: Callable[[int], Schedule | None]) -> Schedule | None:
+    """First waiting job of a tenant that `put` finds a place for.
+
+    No gang of more than `room` workers is tried, and none again of the size of one without a place.
+    """
+    gang, most = state.gang, room
     for job in state.waiting[tenant]:
-        if gang[job] < too_large:
+        if gang[job] <= most:
             if (schedule := put(job)) is not None:
                 return schedule
-            too_large = gang[job]
+            most = gang[job] - 1
     return None
 
 
@@ -130,26 +141,29 @@ def place(state: State, job: int, free: IntArray, order: IntArray, is_shared: bo
     Schedule or None
         On the first host that can feed the gang; workers are on other servers as far as `order` puts them there.
     """
-    market, size, (workers, ps) = state.market, state.gang[job], free
-    if workers.sum() < size:
-        return None
-    host, taken = _spread(workers, ps, order, size, market.ps_needed(int(market.workers.sum())))
-    if host < 0:
-        return None
+    host, taken = spread(*free, order, state.gang[job], state.needed)
+    return start(state, job, host, taken, is_shared) if host >= 0 else None
+
+
+def start(state: State, job: int, host: int, taken: IntArray, is_shared: bool) -> Schedule:
+    """Schedule of a gang that takes so many workers of each server, and has its parameter servers on the host."""
+    size = state.gang[job]
     server = np.flatnonzero((taken > 0) | (np.arange(len(taken)) == host))
-    needed = np.where(server == host, market.ps_needed(size)[size - taken[host]], 0)
-    end = state.now + int(market.duration(job, size)[int(taken[host] == size)])
-    return Schedule(job, state.now, end, server, taken[server], needed, is_shared=is_shared)
+    ps = np.where(server == host, state.needed[size - taken[host]], 0)
+    end = state.now + state.slots[job][int(taken[host] == size)]
+    return Schedule(job, state.now, end, server, taken[server], ps, is_shared=is_shared)
 
 
 @compiled
-def _spread(workers: IntArray, ps: IntArray, order: IntArray, size: int, needed: IntArray) -> tuple[int, IntArray]:
+def spread(workers: IntArray, ps: IntArray, order: IntArray, size: int, needed: IntArray) -> tuple[int, IntArray]:
     """First host that can feed a gang, -1 if there is none, and the workers that each server gives.
 
     Its parameter servers reach as many workers elsewhere as `needed` allows (`Market.ps_needed`, 3i); the others are
     its own.
     """
     taken = np.zeros_like(workers)
+    if workers.sum() < size:
+        return -1, taken
     for host in order:
         if ps[host] == 0:
             continue

@@ -21,7 +21,6 @@ from astraea.market.metrics import (
     makespan,
     performance_ratio,
     revenue_fairness,
-    revenues,
     total_revenue,
     utilization,
 )
@@ -86,7 +85,7 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
     used = np.empty(0) if scheduler == LEMMA else utilization(plan, HOURS)
     once = {
         "revenue": total_revenue(plan), "ideal_revenue": ideal_revenue(plan),
-        "floored_revenue": float(revenues(plan).clip(min=0).sum()), "revenue_per_job": total_revenue(plan) / n,
+        "floored_revenue": float(plan.revenues.clip(min=0).sum()), "revenue_per_job": total_revenue(plan) / n,
         "makespan": makespan(plan) * SLOT, "shared": sum(s.is_shared for s in admitted), "seconds_per_job": seconds / n,
     }  # fmt: skip
     jobs = [(market.jobs.job_id[s.job], s.ideal, s.cost) for s in admitted]
