@@ -41,7 +41,7 @@ class Arbiter:
 
     now, lease_term : [s]
     agents : of the active apps, in order of arrival
-    free : GPUs on offer on each machine
+    free : GPUs on offer on each machine; a new list, if it is changed from outside
     sizes : of lots, ascending: a unit of which everything is a multiple, and the gangs
     """
 
@@ -49,15 +49,36 @@ class Arbiter:
         self.now, self.lease_term, self.lies = 0.0, lease_term, lies
         self.gpus = workload.gpus
         self.agents: list[Agent] = []
+        self.largest = int(workload.machines.max())  # GPUs of one machine
         self.free = workload.machines.tolist()
         self.taken_back: dict[int, list[Lot]] = {}  # lots whose lease ends at this round, by app
         self.wished = [0] * len(self.free)  # GPUs of them on each machine
         gangs = sorted({app.gang for app in workload.apps})
         unit = int(np.gcd.reduce([*gangs, *self.free]))
         self.sizes = tuple(sorted({unit, *gangs}))
-        self._levels: list[int] = []  # how many GPUs are free on machines, if it is known
         self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
         self._at_arrival: dict[int, tuple[float, float]] = {}
+
+    @property
+    def free(self) -> list[int]:
+        """GPUs on offer on each machine."""
+        return self._free
+
+    @free.setter
+    def free(self, free: list[int]) -> None:
+        self._free, self._offered = free, sum(free)
+        # of machines with 0, 1, ... GPUs on offer, how many there are
+        self._having = [free.count(gpus) for gpus in range(self.largest + 1)]
+
+    def _offer(self, pieces: Pieces, sign: int) -> None:
+        """GPUs are on offer (1), or are not any more (-1)."""
+        for machine, gpus in pieces:
+            free = self._free[machine]
+            self._having[free] -= 1
+            free += sign * gpus
+            self._having[free] += 1
+            self._free[machine] = free
+            self._offered += sign * gpus
 
     def arrive(self, agent: Agent) -> None:
         """An app comes."""
@@ -93,10 +114,8 @@ class Arbiter:
     def take_back(self, agent: Agent, lots: list[Lot]) -> None:
         """The GPUs of lots are on offer."""
         agent.stop(lots, self.now)
-        self._levels = []
         for lot in lots:
-            for machine, gpus in lot.pieces:
-                self.free[machine] += gpus
+            self._offer(lot.pieces, 1)
 
     def end_leases(self, agent: Agent, lots: list[Lot]) -> None:
         """Lots of an app are on offer, and the app may go on there."""
@@ -113,7 +132,7 @@ class Arbiter:
 
     def offered(self) -> int:
         """GPUs."""
-        return sum(self.free)
+        return self._offered
 
     def room(self) -> IntArray:
         """Lots of each size that fit on machines, shape (sizes,)."""
@@ -121,17 +140,14 @@ class Arbiter:
 
     def gangs_of(self, size: int) -> int:
         """How many of a size fit on machines."""
-        return sum([free // size for free in self.free if free >= size])
+        return sum([count * (free // size) for free, count in enumerate(self._having)])
 
     def hole(self, gang: int) -> int:
         """Free GPUs of the machine with least of them on which a gang fits; 0 if there is none."""
-        return next(iter(self._holes(gang)), 0)
-
-    def _holes(self, gang: int) -> list[int]:
-        """How many GPUs are free on machines on which a gang fits, ascending."""
-        if not self._levels:
-            self._levels = sorted(set(self.free))
-        return [free for free in self._levels if free >= gang]
+        for free in range(gang, len(self._having)):
+            if self._having[free]:
+                return free
+        return 0
 
     def wanting(self) -> list[Agent]:
         """Agents with a job that waits for GPUs, in order of arrival."""
@@ -177,19 +193,20 @@ class Arbiter:
         with least free, which may turn out to be a single one; with "local", not at all. A gang that does not mind
         being spread stays where it was in any case.
         """
-        if len(agent.todo) <= len(agent.lots) or self.offered() < agent.app.gang:
+        gang = agent.app.gang
+        if self._offered < gang or len(agent.todo) <= len(agent.lots):
             return False
         is_same = agent.app.slowdown == 1  # wherever it is
-        if where == "local" and not is_same and not self.hole(agent.app.gang):
+        if where == "local" and not is_same and not self.hole(gang):
             return False
         waiting = agent.waiting()
         job, pieces = waiting[0], None
         old = self._renewable(agent, waiting, near=where != "spread" or is_same, far=where == "spread" or is_same)
         if old is None and where != "spread":
-            pieces = self._on_one(agent.app.gang)
+            pieces = self._on_one(gang)
         if old is None and pieces is None and where != "local":
             old = self._renewable(agent, waiting, near=False, far=True)
-            pieces = self._on_many(agent.app.gang) if old is None else None
+            pieces = self._on_many(gang) if old is None else None
         if old is not None:
             self.taken_back[agent.index].remove(old)
             for machine, gpus in old.pieces:
@@ -199,9 +216,7 @@ class Arbiter:
             overhead = CHECKPOINT + RESTART if agent.has_run[job] else 0.0
         else:
             return False
-        for machine, gpus in pieces:
-            self.free[machine] -= gpus
-        self._levels = []
+        self._offer(pieces, -1)
         until = np.inf if self.lease_term == np.inf else ROUND * ceil((self.now + self.lease_term) / ROUND - 1e-9)
         lot = Lot(pieces, len(pieces) == 1, job, self.now, until, np.inf, np.inf)
         agent.start(lot, job, self.now, overhead)
@@ -212,25 +227,25 @@ class Arbiter:
         """A lot that the app just had, whose GPUs are still on offer and whose job still waits."""
         for lot in self.taken_back.get(agent.index, ()):
             if (near if lot.is_local else far) and lot.job in waiting:
-                if all([self.free[machine] >= gpus for machine, gpus in lot.pieces]):
+                if all([self._free[machine] >= gpus for machine, gpus in lot.pieces]):
                     return lot
         return None
 
     def _on_one(self, gang: int) -> Pieces | None:
         """The machine on which it leaves least free, rather one whose free GPUs nobody just had."""
-        holes = self._holes(gang)
-        for hole in holes:
+        for hole in range(gang, len(self._having)):
             machine = -1
-            for _ in range(self.free.count(hole)):
-                machine = self.free.index(hole, machine + 1)
+            for _ in range(self._having[hole]):
+                machine = self._free.index(hole, machine + 1)
                 if self.wished[machine] + gang <= hole:
                     return ((machine, gang),)
-        return ((self.free.index(holes[0]), gang),) if holes else None
+        hole = self.hole(gang)
+        return ((self._free.index(hole), gang),) if hole else None
 
     def _on_many(self, gang: int) -> Pieces:
         """The machines with least free."""
         pieces = []
-        for free, machine in sorted((free, m) for m, free in enumerate(self.free) if free):
+        for free, machine in sorted([(free, m) for m, free in enumerate(self._free) if free]):
             pieces.append((machine, min(free, gang)))
             gang -= pieces[-1][1]
             if gang == 0:

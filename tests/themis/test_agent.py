@@ -364,9 +364,9 @@ def test_what_is_taken_is_not_renewed() -> None:
     a, b = arbiter.agents
     arbiter.give(a)
     next_round(arbiter, 60.0)
-    arbiter.free[1] = 0
+    arbiter.free = [2, 0]
     assert arbiter.give(b)
-    arbiter.free[1] = 4
+    arbiter.free = [arbiter.free[0], 4]
     assert arbiter.give(a)
     assert given(arbiter) == [("a", ((1, 2),), 0), ("b", ((0, 2),), 0)]
     assert (a.overhead, b.overhead) == (25.0, 0.0)
