@@ -141,6 +141,8 @@ def place(state: State, job: int, free: IntArray, order: IntArray, is_shared: bo
     Schedule or None
         On the first host that can feed the gang; workers are on other servers as far as `order` puts them there.
     """
+    if free[0].sum() < state.gang[job]:
+        return None
     host, taken = spread(*free, order, state.gang[job], state.needed)
     return start(state, job, host, taken, is_shared) if host >= 0 else None
 
@@ -162,12 +164,12 @@ def spread(workers: IntArray, ps: IntArray, order: IntArray, size: int, needed: 
     its own.
     """
     taken = np.zeros_like(workers)
-    if workers.sum() < size:
-        return -1, taken
     for host in order:
         if ps[host] == 0:
             continue
-        near = max(size - (np.searchsorted(needed, ps[host], side="right") - 1), 0)
+        near = 0
+        while needed[size - near] > ps[host]:
+            near += 1
         if near > workers[host]:
             continue
         taken[host] = near

@@ -81,10 +81,13 @@ def least(table: Table, a: int, b: int, column: int) -> int:
 
 
 @compiled
-def window(table: Table, a: int, b: int) -> Table:
+def window(table: Table, a: int, b: int) -> IntArray:
     """Least value of every column in slots a + 1, ..., b."""
     k = level(b - a)
-    return np.minimum(table[k, a], table[k, b - (1 << k)])
+    out = np.zeros(table.shape[2], np.int64)
+    for column in range(table.shape[2]):
+        out[column] = min(table[k, a, column], table[k, b - (1 << k), column])
+    return out
 
 
 @compiled
@@ -116,11 +119,14 @@ def occupy(r: Round, a: int, b: int, tenant: int, workers: IntArray, ps: IntArra
     """
     everyone = r.own[0].shape[2] - 1
     for k, units in enumerate((workers, ps)):
-        for s in np.flatnonzero(units):
-            take(r.free[k], a, b, s, units[s])
-        take(r.own[k], a, b, everyone, units.sum())
+        amount = 0
+        for s in range(len(units)):
+            if units[s] > 0:
+                take(r.free[k], a, b, s, units[s])
+                amount += units[s]
+        take(r.own[k], a, b, everyone, amount)
         if tenant != everyone:
-            take(r.own[k], a, b, tenant, units.sum())
+            take(r.own[k], a, b, tenant, amount)
         total = r.prices[k].shape[0] - 1
         for t in range(a, r.own[k].shape[1]):
             r.sums[k, t + 1] = r.sums[k, t] + r.prices[k][total - r.own[k][0, t, everyone]]
