@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,10 +24,10 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import project_root, write_atomically
 from astraea.core.progress import progress
 from astraea.experiments.cache import fill
-from astraea.experiments.parallel import computing, parallel_stream
+from astraea.experiments.parallel import computing
 from astraea.experiments.run import Work
 from astraea.plots.forms import with_pdf
-from astraea.reports import gallery, made, notebooks
+from astraea.reports import gallery, made, notebooks, workloads
 from astraea.reports.notebooks import Outcome
 from astraea.studies.grids import GRIDS
 from astraea.studies.scales import SCALES
@@ -111,6 +112,7 @@ def make_figures(
     spent = {"simulations": time.perf_counter() - began} if stale else {}
     # those that take longest first: which compute most, then which read most
     stale.sort(key=lambda task: (task.notebook.stem not in LONGEST, -len(runs.get(task.executed, ()))))
+    workloads.announce([task.trace for task in stale if task.trace], scale)
     outcomes = _run_all(stale)
     failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
     if shown and only is None and not failed:
@@ -199,12 +201,12 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
     waiting = {task.executed: task for task in tasks}
     outcomes: dict[Path, Outcome] = {}
     jobs = computing.place.processes
-    # the notebooks run here, wherever their simulations do
+    # kernels compute, in processes of their own, forked from one for all of them since they are started from one
     with (
-        computing(jobs),
-        contextlib.closing(parallel_stream(notebooks.run, calls)) as results,
+        ThreadPool(jobs) as pool,
         progress("running notebooks", "notebooks", len(tasks), disable=not tasks) as bar,
     ):
+        results = pool.imap_unordered(lambda call: notebooks.run(*call), calls)
         while waiting:
             names = [task.name for task in waiting.values()]
             bar.set_postfix_str(f"running {', '.join(names[:jobs])}; {len(names[jobs:])} more to come")

@@ -22,8 +22,9 @@ IMPORTED: Final = (
     "astraea.studies.gavel.pictures", "astraea.studies.market.pictures", "astraea.studies.themis.pictures",
     "astraea.studies.ye2022.estimate_pictures", "astraea.studies.ye2022.pictures",
     "astraea.studies.ye2022.released_pictures", "astraea.studies.ye2022.unbalanced",
+    "astraea.reports.workloads",
 )  # fmt: skip
-"""Modules that the process imports before the first kernel; none of them starts a thread."""
+"""Modules that the process imports before the first kernel, in order; none of them starts a thread."""
 
 
 class _Process:

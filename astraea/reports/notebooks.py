@@ -94,6 +94,7 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
     import papermill  # takes a second
+    from jupyter_core.utils import ensure_event_loop
     from nbclient.output_widget import OutputWidget
 
     from astraea.reports.kernels import ForkedKernel
@@ -107,12 +108,14 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     try:
         papermill.execute_notebook(
             str(source), str(output), dict(parameters), kernel_name="python3", language="python", progress_bar=False,
-            cwd=str(source.parent), kernel_manager_class=ForkedKernel,
+            resources={"metadata": {"path": str(source.parent)}}, kernel_manager_class=ForkedKernel,
         )  # fmt: skip
     except papermill.PapermillExecutionError as err:
         error = f"cell {_source_cell(output, err.cell_index)}: {err.ename}: {_first_line(err.evalue)}"
     except Exception as err:
         error = f"{type(err).__name__}: {_first_line(str(err))}"
+    finally:
+        ensure_event_loop().close()  # that of this thread
     return Outcome(output, time.perf_counter() - began, error)
 
 
