@@ -142,10 +142,10 @@ class Past:
             jobs = self.jobs.iloc[order].reset_index(drop=True)
             values = pd.DataFrame({"y": self.log_duration[order], "completed": self._completed[order]})
             grouped = values.groupby([jobs[k] for k in keys] or np.zeros(len(jobs)), sort=False)
-            before = grouped.cumcount().to_numpy(np.int64)
+            before = grouped.cumcount().to_numpy()
             # group by group; the windows of each are found once, not once for each statistic and group
             rows = np.argsort(grouped.ngroup().to_numpy(), kind="stable")
-            windows = _LastJobs(before[rows])
+            windows = _LastJobs(np.asarray(before[rows], np.int64))
             y, completed = (values[c].iloc[rows].rolling(windows, min_periods=1) for c in values)
             self._seen[keys] = jobs[[*keys, "end"]].assign(
                 count=before + 1.0, median=y.median(), low=y.quantile(LOW), high=y.quantile(HIGH),
