@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
@@ -24,8 +23,8 @@ def ideal_revenue(plan: Plan) -> float:
     return float(sum(value(s.job, float(s.end - s.start)) if np.isnan(s.ideal) else s.ideal for s in plan.schedules))
 
 
-def gains(plan: Plan) -> pd.Series[float]:
-    """g_u: utility of the tenant's jobs less what they pay, and its income, by the names of the U tenants.
+def gains(plan: Plan) -> FloatArray:
+    """g_u: utility of the tenant's jobs less what they pay, and its income, shape (U,).
 
     §5.1 counts income from other tenants only, but all that a tenant pays. What it pays to itself is no loss, so here
     it is income too; only then is the sum of all gains the total revenue, as §3.2 has it.
@@ -34,7 +33,7 @@ def gains(plan: Plan) -> pd.Series[float]:
     out = np.bincount(tenant, plan.revenues, len(plan.market.worker_quota)) + plan.income.sum(axis=1)
     for s in plan.schedules:
         out[tenant[s.job]] -= s.cost
-    return pd.Series(out, index=pd.Index(plan.market.tenants, name="tenant"), name="gain")
+    return np.asarray(out)
 
 
 def shares(plan: Plan) -> FloatArray:
@@ -50,7 +49,7 @@ def revenue_fairness(plan: Plan) -> FloatArray:
     """
     total, share = total_revenue(plan), shares(plan)
     out = np.full(len(share), np.nan)
-    return np.divide(gains(plan).to_numpy() / total, share, out=out, where=share > 0) if total > 0 else out
+    return np.divide(gains(plan) / total, share, out=out, where=share > 0) if total > 0 else out
 
 
 def performance_ratio(plan: Plan, optimum: float) -> float:

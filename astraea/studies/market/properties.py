@@ -29,7 +29,7 @@ from astraea.core.arrays import FloatArray
 from astraea.market.constraints import violations
 from astraea.market.metrics import gains
 from astraea.market.model import Market, Plan, Schedule
-from astraea.market.policies.astraea.batches import astraea_market, schedule_batch
+from astraea.market.policies.astraea.batches import astraea_of_checked, schedule_batch
 from astraea.market.policies.astraea.capacity import Theta
 from astraea.market.policies.astraea.empty_cluster import demand
 from astraea.market.policies.batch_sche import batch_sche
@@ -56,8 +56,8 @@ def random_market(seed: int) -> Market:
 
 
 def planned(market: Market, is_own_priced: bool = True) -> Plan:
-    """Astraea's plan."""
-    return astraea_market(market, theta=THETA, rounds=1, is_own_priced=is_own_priced)
+    """Astraea's plan of a small market, which is known to be one."""
+    return astraea_of_checked(market, THETA, 1, is_own_priced)
 
 
 def interval_gains(market: Market, is_own_priced: bool = True) -> tuple[FloatArray, FloatArray]:
@@ -92,12 +92,12 @@ def reported(market: Market, job: int, **columns: int) -> Market:
 def lie_that_pays(market: Market, is_own_priced: bool = True) -> str:
     """A false report that pays, in words; empty if none was found."""
     jobs = market.jobs
-    honest = gains(planned(market, is_own_priced)).to_numpy()
+    honest = gains(planned(market, is_own_priced))
     for job in range(len(jobs)):
         u, batches = int(jobs.tenant[job]), int(jobs.chunks[job] * jobs.batches[job])
         for chunks in (d for d in range(1, int(jobs.chunks[job])) if batches % d == 0):
             lied = planned(reported(market, job, chunks=chunks, batches=batches // chunks), is_own_priced)
-            got = gains(replace(lied, market=market)).iloc[u]
+            got = gains(replace(lied, market=market))[u]
             if got > honest[u] + MARGIN:
                 return (
                     f"tenant {u + 1} gains {got:.4g} instead of {honest[u]:.4g} when it reports {jobs.job_id[job]} "
@@ -110,9 +110,10 @@ def better_for_one(market: Market, is_own_priced: bool = True) -> str:
     """A plan that is better for one tenant and worse for none, in words; empty if none was found."""
     plan = planned(market, is_own_priced)
     for k, s in enumerate(plan.schedules):
+        others = (*plan.schedules[:k], *plan.schedules[k + 1 :])
         for moved in _earlier(market, s):
-            other = replace(plan, schedules=(*plan.schedules[:k], moved, *plan.schedules[k + 1 :]))
-            if not violations(market, other):
+            # all is looked at only where the job that moved finds room
+            if _has_room(market, others, moved) and not violations(market, replace(plan, schedules=(*others, moved))):
                 jobs = market.jobs
                 more = float(jobs.value(s.job, moved.end - ARRIVAL) - jobs.value(s.job, s.end - ARRIVAL))
                 return (
@@ -138,6 +139,21 @@ def _earlier(market: Market, s: Schedule) -> Iterator[Schedule]:
         yield replace(s, start=start, end=end)
         if len(s.server) == 1:
             yield from (replace(s, start=start, end=end, server=np.array([k])) for k in range(len(market.workers)))
+
+
+def _has_room(market: Market, others: tuple[Schedule, ...], moved: Schedule) -> bool:
+    """Whether a job has arrived, and its servers have as many workers and parameter servers left beside the others."""
+    if moved.start < market.jobs.arrival[moved.job]:
+        return False
+    beside = [s for s in others if s.start < moved.end and moved.start < s.end]
+    for now in {moved.start, *(max(s.start, moved.start) for s in beside)}:
+        free, free_ps = market.workers.copy(), market.ps.copy()
+        for s in (moved, *(s for s in beside if s.start <= now < s.end)):
+            free[s.server] -= s.workers
+            free_ps[s.server] -= s.ps
+        if free.min() < 0 or free_ps.min() < 0:
+            return False
+    return True
 
 
 def counter_examples(first: int, last: int) -> pd.DataFrame:

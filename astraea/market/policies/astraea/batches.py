@@ -71,7 +71,14 @@ def astraea_market(
         linear utility a round of any length has room for those jobs only that are worth something in its first slots,
         so that with few rounds a long queue doubles the interval for every few jobs.
     """
-    jobs = checked(market).jobs
+    return astraea_of_checked(checked(market), theta, rounds, is_own_priced)
+
+
+def astraea_of_checked(
+    market: Market, theta: tuple[float, float] | None, rounds: int | None, is_own_priced: bool
+) -> Plan:
+    """The same without a look at whether the market is one."""
+    jobs = market.jobs
     theta = feasible_theta(market) if theta is None else checked_theta(theta)
     demands = [demand(market, job) for job in range(len(jobs))]
     lam = whole_number(rounds_needed(demands, theta) if rounds is None else rounds, "rounds: lambda", 1)
