@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import multiprocessing
 import re
 import shutil
 import sys
@@ -113,7 +114,12 @@ def make_figures(
     # those that take longest first: which compute most, then which read most
     stale.sort(key=lambda task: (task.notebook.stem not in LONGEST, -len(runs.get(task.executed, ()))))
     workloads.announce([task.trace for task in stale if task.trace], scale)
-    outcomes = _run_all(stale)
+    try:
+        outcomes = _run_all(stale)
+    except BaseException:
+        for kernel in multiprocessing.active_children():  # which would be waited for at the end
+            kernel.kill()
+        raise
     failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
     if shown and only is None and not failed:
         written = {name: checksum for task in tasks for name, checksum in _outputs(task).items()}
