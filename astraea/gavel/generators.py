@@ -85,14 +85,16 @@ def continuous(
     missing = [s for s in SIZES if s in size and not types[s]]
     if missing:
         raise InputError(f"{throughputs.name}: no job type was measured on {missing[0]} V100s")
-    kinds = [_pick(types[int(s)], u)[0] for s, u in zip(size, draws["type"].random((jobs, 1)), strict=True)]
+    kinds, which = np.empty(jobs, dtype=object), draws["type"].random(jobs)
+    for s in np.unique(size).tolist():
+        kinds[size == s] = _pick(types[s], which[size == s])
     short = draws["short"].random(jobs) < SHORT_SHARE
     u = draws["length"].random(jobs)
     duration = 60.0 * 10.0 ** np.where(short, 1.5 + 1.5 * u, 3.0 + u)
     weight = np.where((draws["priority"].random(jobs) < HIGH_SHARE) & priorities, HIGH_PRIORITY, 1.0)
     name = f"continuous-{'multiple' if multiple else 'single'}"
     arrival = _poisson(draws["arrival"], jobs, rate_per_hour)
-    return _workload(name, kinds, size, duration, arrival, throughputs, weight=weight)
+    return _workload(name, kinds.tolist(), size, duration, arrival, throughputs, weight=weight)
 
 
 def static(jobs: int, throughputs: Throughputs, *, multiple: bool, seed: int) -> Workload:

@@ -62,7 +62,7 @@ def empty_round(market: Market, slots: int, theta: Theta) -> Round:
     """A round in which nothing runs yet."""
 
     def table(columns: IntArray) -> Table:
-        return np.tile(columns.astype(np.int32), (slots.bit_length(), slots, 1))
+        return np.full((slots.bit_length(), slots, len(columns)), columns, np.int32)
 
     all_w, all_p = int(market.workers.sum()), int(market.ps.sum())
     return Round(
