@@ -120,7 +120,7 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[str
 
 def _text(column: pd.Series, name: str, where: list[str]) -> npt.NDArray[np.object_]:
     """Values as non-empty strings."""
-    values = np.array([str(v).strip() for v in column.to_numpy(dtype=object)], dtype=object)
+    values = np.array([str(v).strip() for v in column], dtype=object)
     refuse(column.isna() | (values == ""), values, name, where, "a name")
     return values
 
