@@ -88,9 +88,12 @@ def astraea_released(s: View) -> None:
     if p.job_order == THEMIS:
         accounting.note_unfairness(s)
     if some_job_fits(s) or may_take_delay_jobs(s, p):
-        keys = queue_keys(s, p)
-        quota = count_gpus(s, p, keys.copy())  # pass A
+        quota = count_gpus(s, p)  # pass A
         for t in range(len(s.tenant)):  # pass B
+            if in_use(s, t) >= quota[t] and s.tenant_memory[accounting.NEW, t] == 0:
+                continue  # nothing fits, and nothing is new, for which delay jobs are taken
+            keys = np.empty(len(candidates(s, t)))
+            write_keys(s, p, keys, t, s.clock[0].gpus)
             j = take_first(s, p, keys, t, s.clock[0].gpus)
             while j != NO_JOB:
                 if s.job[j].leases == 0:
@@ -104,28 +107,26 @@ def astraea_released(s: View) -> None:
 
 
 @inlined
-def queue_keys(s: View, p: Parameters) -> np.ndarray:
-    """What orders the queues, of all candidates, tenant by tenant: starving jobs by submission, then the others."""
-    keys = np.empty(len(all_candidates(s)))
-    for t in range(len(s.tenant)):
-        mine = of_tenant(s, keys, t)
-        for k, j in enumerate(candidates(s, t)):
-            if s.clock[0].now >= s.memory[accounting.STARVES, j]:
-                mine[k] = s.job[j].submit_time - FIRST
-            elif p.job_order == FAIRNESS:
-                mine[k] = accounting.fairness(s, j)
-            elif p.job_order == TWO_DAS:
-                mine[k] = s.job[j].progress
-            elif p.job_order == THEMIS:
-                mine[k] = -s.memory[accounting.UNFAIRNESS, j]
-            else:
-                mine[k] = s.job[j].submit_time
-    return keys
+def write_keys(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> None:
+    """What orders the queue of tenant `t`: starving jobs by submission, then the others; infinite if too large."""
+    for k, j in enumerate(candidates(s, t)):
+        if s.memory[accounting.DEMAND, j] > most:
+            keys[k] = np.inf
+        elif s.clock[0].now >= s.memory[accounting.STARVES, j]:
+            keys[k] = s.job[j].submit_time - FIRST
+        elif p.job_order == FAIRNESS:
+            keys[k] = accounting.fairness(s, j)
+        elif p.job_order == TWO_DAS:
+            keys[k] = s.job[j].progress
+        elif p.job_order == THEMIS:
+            keys[k] = -s.memory[accounting.UNFAIRNESS, j]
+        else:
+            keys[k] = s.job[j].submit_time
 
 
 @inlined
 def of_tenant(s: View, keys: np.ndarray, t: int) -> np.ndarray:
-    """Its part of `queue_keys`."""
+    """Its part of the keys of all candidates, tenant by tenant."""
     start = 0
     for other in range(t):
         start += s.region[other].length
@@ -134,16 +135,16 @@ def of_tenant(s: View, keys: np.ndarray, t: int) -> np.ndarray:
 
 @inlined
 def take_first(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> int:
-    """Take the first job of tenant `t` that has no more GPUs than that out of its queue."""
-    jobs, mine = candidates(s, t), of_tenant(s, keys, t)
+    """Take the first job of tenant `t` that has no more GPUs than that out of its queue, which has these keys."""
+    jobs = candidates(s, t)
     first, least = NO_JOB, np.inf
     for k in range(len(jobs)):
-        if mine[k] <= least and mine[k] < np.inf and s.job[jobs[k]].demand <= most:
-            if mine[k] < least or waits_longer(s, p, jobs[k], jobs[first]):
-                first, least = k, mine[k]
+        if keys[k] <= least and keys[k] < np.inf and s.job[jobs[k]].demand <= most:
+            if keys[k] < least or waits_longer(s, p, jobs[k], jobs[first]):
+                first, least = k, keys[k]
     if first == NO_JOB:
         return NO_JOB
-    mine[first] = np.inf
+    keys[first] = np.inf
     return jobs[first]
 
 
@@ -155,16 +156,23 @@ def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
 
 
 @inlined
-def count_gpus(s: View, p: Parameters, keys: np.ndarray) -> np.ndarray:
+def count_gpus(s: View, p: Parameters) -> np.ndarray:
     """Pass A: how many GPUs each tenant may hold, by counting jobs that fit, least served tenant first."""
     tenants = len(s.tenant)
     quota = np.empty(tenants)
     for t in range(tenants):
         quota[t] = in_use(s, t)
+    room = s.clock[0].gpus - quota.sum()
+    for t in range(tenants):
         for j in candidates(s, t):
-            quota[t] += s.job[j].demand
-    if quota.sum() <= s.clock[0].gpus:
+            if room < 0:
+                break
+            room -= s.memory[accounting.DEMAND, j]
+            quota[t] += s.memory[accounting.DEMAND, j]
+    if room >= 0:
         return quota  # all fit
+    # keys of a tenant are written when it is picked, of the jobs that may still fit
+    keys, has_keys = np.empty(len(all_candidates(s))), np.zeros(tenants, np.bool_)
     used, owed, served = np.zeros(tenants), np.zeros(tenants), np.ones(tenants)
     is_closed = np.zeros(tenants, np.bool_)
     for t in range(tenants):
@@ -178,7 +186,11 @@ def count_gpus(s: View, p: Parameters, keys: np.ndarray) -> np.ndarray:
         t = least_served(s, quota, served, is_closed)
         if t == NO_TENANT:
             break
-        j = take_first(s, p, keys, t, free)  # what does not fit is passed over
+        mine = of_tenant(s, keys, t)
+        if not has_keys[t]:
+            write_keys(s, p, mine, t, free)
+            has_keys[t] = True
+        j = take_first(s, p, mine, t, free)  # what does not fit is passed over
         if j == NO_JOB:
             is_closed[t] = True
             continue
