@@ -97,7 +97,7 @@ class ClassPairs(NamedTuple):
     known: IntArray  # those whose name was asked for
 
 
-NO_PAIRS: Final = ClassPairs(*np.zeros((3, 0), np.int64), *np.zeros((2, 0)), np.zeros(0, np.int64))
+NO_PAIRS: Final = ClassPairs(*np.zeros((3, 0), np.int64), *np.zeros((2, 0)), *np.zeros((1, 0), np.int64))
 
 
 def class_pairs(
