@@ -91,8 +91,8 @@ class LongTerm:
         if not self.is_aware:
             held = alone.sum(axis=1)
             mix = np.divide((alone * throughput).sum(axis=1), held, out=mean, where=held > 0)
-            for m, job in enumerate(problem.job.tolist()):
-                self.account[job].speed = float(mix[m] / problem.scale_factor[m])
+            for job, speed in zip(problem.job.tolist(), (mix / problem.scale_factor).tolist(), strict=True):
+                self.account[job].speed = speed
         return problem.unshared(alone)
 
     def update(self, problem: Problem, mean: FloatArray) -> FloatArray:
@@ -103,12 +103,13 @@ class LongTerm:
         for job in self.account.keys() - set(problem.job.tolist()):  # it has done all its steps
             a = self.account.pop(job)
             self.ended[a.entity] = self.ended.get(a.entity, 0.0) + a.attained + a.steps / a.speed
-        for m, job in enumerate(problem.job.tolist()):
-            steps, elapsed = float(problem.steps[m]), float(problem.elapsed[m])
-            speed = float(mean[m] / problem.scale_factor[m])
-            a = self.account.setdefault(job, Account(int(problem.entity[m]), steps, speed))
+        columns = (problem.job, problem.entity, problem.steps, problem.elapsed, mean / problem.scale_factor, share)
+        for job, entity, steps, elapsed, speed, part in zip(*(c.tolist() for c in columns), strict=True):
+            if job not in self.account:
+                self.account[job] = Account(entity, steps, speed)
+            a = self.account[job]
             a.attained += max(a.steps - steps, 0.0) / a.speed
-            a.owed += max(elapsed - a.elapsed, 0.0) * share[m]
+            a.owed += max(elapsed - a.elapsed, 0.0) * part
             a.steps, a.elapsed = steps, elapsed
         return np.asarray(share)
 
