@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
@@ -23,7 +24,12 @@ def ideal_revenue(plan: Plan) -> float:
     return float(sum(value(s.job, float(s.end - s.start)) if np.isnan(s.ideal) else s.ideal for s in plan.schedules))
 
 
-def gains(plan: Plan) -> FloatArray:
+def gains(plan: Plan) -> pd.Series[float]:
+    """g_u by the names of the U tenants: `gains_in_order`."""
+    return pd.Series(gains_in_order(plan), index=pd.Index(plan.market.tenants, name="tenant"), name="gain")
+
+
+def gains_in_order(plan: Plan) -> FloatArray:
     """g_u: utility of the tenant's jobs less what they pay, and its income, shape (U,).
 
     §5.1 counts income from other tenants only, but all that a tenant pays. What it pays to itself is no loss, so here
@@ -49,7 +55,7 @@ def revenue_fairness(plan: Plan) -> FloatArray:
     """
     total, share = total_revenue(plan), shares(plan)
     out = np.full(len(share), np.nan)
-    return np.divide(gains(plan) / total, share, out=out, where=share > 0) if total > 0 else out
+    return np.divide(gains_in_order(plan) / total, share, out=out, where=share > 0) if total > 0 else out
 
 
 def performance_ratio(plan: Plan, optimum: float) -> float:

@@ -54,6 +54,7 @@ def test_convex_revenue() -> None:
 def test_gains_add_up_to_the_revenue() -> None:
     gains = metrics.gains(_plan())
     assert gains.tolist() == [98.0 + 4.0, 196.0 + 1.0 - 8.0, 3.0]
+    assert gains.index.tolist() == ["tenant 1", "tenant 2", "tenant 3"]
     assert gains.sum() == metrics.total_revenue(_plan())
 
 

@@ -67,7 +67,7 @@ def exhibits_table() -> pd.DataFrame:
     printed, better = paper_plan(example), paper_plan(example, start=8)
     # the round begins at 8 and the jobs arrived at 3, so real revenue is 5 slots' worth less
     ideal = replace(example.jobs, arrival=np.full(len(example.jobs), 8))
-    was, is_ = (gains(replace(plan, market=replace(example, jobs=ideal))) for plan in (printed, better))
+    was, is_ = (gains(replace(plan, market=replace(example, jobs=ideal))).to_numpy() for plan in (printed, better))
     pareto = [("Pareto efficiency", f"tenant {u + 1}, j21 on s2 in (10, 12]", was[u], "j21 in (8, 10]", is_[u])
               for u in (1, 0)]  # fmt: skip
     two, one = two_jobs(), one_owner()
@@ -77,9 +77,9 @@ def exhibits_table() -> pd.DataFrame:
     what, proof = "tenant 1 of two jobs", "strategy-proofness"
     rows = [
         *pareto,
-        (proof, what, gains(planned(two))[0], "it reports E = 4 for 1", gains(longer)[0]),
-        (proof, "tenant 1 with both jobs", gains(planned(one))[0], "it reports D = 1, M = 3 for D = 3, M = 1",
-         gains(narrow)[0]),
+        (proof, what, gains(planned(two)).iloc[0], "it reports E = 4 for 1", gains(longer).iloc[0]),
+        (proof, "tenant 1 with both jobs", gains(planned(one)).iloc[0], "it reports D = 1, M = 3 for D = 3, M = 1",
+         gains(narrow).iloc[0]),
         ("sharing incentive", f"{what}, alone", alone[0], "together", together[0]),
         ("sharing incentive", f"{what}, alone", alone[0], "together, without prices in the own share", repaired[0]),
     ]  # fmt: skip

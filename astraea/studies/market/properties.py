@@ -27,7 +27,7 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.market.constraints import violations
-from astraea.market.metrics import gains
+from astraea.market.metrics import gains_in_order
 from astraea.market.model import Market, Plan, Schedule
 from astraea.market.policies.astraea.batches import astraea_of_checked, schedule_batch
 from astraea.market.policies.astraea.capacity import Theta
@@ -92,12 +92,12 @@ def reported(market: Market, job: int, **columns: int) -> Market:
 def lie_that_pays(market: Market, is_own_priced: bool = True) -> str:
     """A false report that pays, in words; empty if none was found."""
     jobs = market.jobs
-    honest = gains(planned(market, is_own_priced))
+    honest = gains_in_order(planned(market, is_own_priced))
     for job in range(len(jobs)):
         u, batches = int(jobs.tenant[job]), int(jobs.chunks[job] * jobs.batches[job])
         for chunks in (d for d in range(1, int(jobs.chunks[job])) if batches % d == 0):
             lied = planned(reported(market, job, chunks=chunks, batches=batches // chunks), is_own_priced)
-            got = gains(replace(lied, market=market))[u]
+            got = gains_in_order(replace(lied, market=market))[u]
             if got > honest[u] + MARGIN:
                 return (
                     f"tenant {u + 1} gains {got:.4g} instead of {honest[u]:.4g} when it reports {jobs.job_id[job]} "
