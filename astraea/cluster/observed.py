@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +12,10 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import recorded
 from astraea.cluster.engine.state import HOUR, new_state
 from astraea.cluster.tables import job_table, timeline_table
-from astraea.core.compilation import digest
+from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.core.result import GRANT_COLUMNS, Result, provenance
 from astraea.traces.trace import Trace
-
-SOURCES: Final = ("core", "cluster", "traces/trace.py", "traces/columns.py")
 
 
 def observed(trace: Trace, cluster: Cluster) -> Result:
@@ -74,7 +71,7 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
         excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"], dtype=object),
         timeline=timeline_table(trace, view, private),
         grants=runs.assign(demand=trace.demand[runs["job"]])[list(GRANT_COLUMNS)],
-        provenance=provenance(inputs, "numpy", "numba", "pandas", source=digest(*SOURCES)),
+        provenance=provenance(inputs, "numpy", "numba", "pandas", source=source.of_module(__name__).digest),
         seconds=seconds,
     )
 

@@ -20,9 +20,12 @@ from astraea.cluster.engine.queues import some_job_fits as some_job_fits
 from astraea.cluster.engine.state import HOUR, WHILE_ONE_FITS, I, View
 from astraea.core.checks import number
 from astraea.core.compilation import inlined
+from astraea.core.docstrings import docstring
 from astraea.core.errors import InputError
+from astraea.core.frozen import read_only
 
 
+@read_only
 @dataclass(frozen=True)
 class Policy:
     """A scheduler: its name, its compiled `select`, and its parameters.
@@ -136,7 +139,7 @@ def policy(
         `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
-    lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", parameters.__doc__ or "", re.M)) if parameters else {}
+    lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", docstring(parameters), re.M)) if parameters else {}
     listed = {k: f" ({', '.join(allowed)})" for k, allowed in declared.get("choices", {}).items()}
 
     def make(select: Callable[[View], None]) -> Policy:
@@ -145,7 +148,7 @@ def policy(
             select=inlined(select),
             parameters={k: float(v) for k, v in fields.items()},
             help={k: " ".join(lines.get(k, "").split()) + listed.get(k, "") for k in fields},
-            source=" ".join((select.__doc__ or "").strip().split("\n\n")[0].split()),
+            source=" ".join(docstring(select).strip().split("\n\n")[0].split()),
             estimates=needs_estimates if callable(needs_estimates) else lambda _: needs_estimates,
             **declared,
         )

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import time
-from dataclasses import fields, replace
-from typing import Any, Final
-
-import numpy as np
-import pandas as pd
-
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine import decisions, loop
-from astraea.cluster.engine.placement import PLACEMENTS
-from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, Private, View, grown, new_state, quotas, whole
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.tables import grant_log, in_whole_rounds, job_table, timeline_table
-from astraea.core.checks import whole_number
-from astraea.core.compilation import digest
-from astraea.core.errors import InputError, PolicyError
-from astraea.core.result import Result, provenance
-from astraea.estimation import estimators
+from astraea.cluster.simulation import simulated
+from astraea.core.result import Result
 from astraea.traces.trace import Trace
-
-SIMULATOR: Final = ("core", "cluster", "traces/trace.py", "traces/columns.py")
-"""Where the code lies that decides a result, as `digest` takes it."""
 
 
 def simulate(
@@ -63,138 +45,5 @@ def simulate(
     PolicyError
         If the policy breaks a rule: a gang that is not there, a job granted twice, or jobs left waiting for ever.
     """
-    if isinstance(policy, str):
-        policy = get_policy(policy)
-    settings = Settings() if settings is None else settings
-    seed = whole_number(seed, "seed", most=2**63 - 1, expected="a whole number of at least 0")
-    settings = replace(settings, interval=policy.parameters.get("interval", settings.interval))
-    lease_rounds = rounds_of_lease(policy, settings)
-    if lease_rounds > 0:
-        policy = policy(lease_term=lease_rounds * settings.interval)
-    runnable, excluded_jobs = split_off_impossible(trace, cluster, policy.largest(policy.parameters))
-
-    estimate = (np.full(len(runnable), np.nan),) * 3
-    if policy.needs_estimates:
-        found = estimators.estimate(trace, settings.estimator, settings.estimate_error, int(seed))
-        rows = np.flatnonzero(~np.isin(trace.job_id, excluded_jobs["job_id"]))
-        estimate = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
-    revisit = policy.revisit(policy.parameters) if skip_rounds else EVERY_ROUND
-    if settings.placement == "strict":  # a grant that found no place leaves GPUs free: the next decision may differ
-        revisit = max(revisit, WHILE_ONE_FITS)
-    view, private = new_state(
-        runnable,
-        cluster,
-        parameters=np.array([*policy.parameters.values(), 0.0]),
-        estimate=estimate,
-        memory=policy.memory,
-        lease_rounds=lease_rounds,
-        interval=settings.interval,
-        decay=math.log(2) / policy.half_life,
-        list_removal_flaw=settings.list_removal_flaw,
-        checkpoint=settings.checkpoint_overhead,
-        restart=settings.restart_overhead,
-        synchronous=policy.synchronous(policy.parameters),
-        placement=PLACEMENTS.index(settings.placement),
-        seed=int(seed),
-        keep_log=keep_log,
-        revisit=revisit,
-    )
-    run, select = loop.compiled_for(policy.select, view, private)
-    began = time.perf_counter()
-    while (outcome := run(view, private, select)) in (loop.FULL, loop.PAUSED):
-        if outcome == loop.FULL:
-            view, private = grown(view, private)
-    seconds = time.perf_counter() - began
-    if outcome == loop.BROKEN:
-        raise PolicyError(violation_sentence(policy, runnable, view, private))
-
-    log = grant_log(runnable, private) if keep_log else (None, None)
-    jobs = job_table(runnable, view, private)
-    if settings.whole_rounds:
-        jobs = in_whole_rounds(runnable, jobs, jobs["end_time"].to_numpy(), cluster.gpus, settings.interval)
-    return Result(
-        jobs=jobs,
-        excluded_jobs=excluded_jobs,
-        timeline=timeline_table(runnable, view, private),
-        grants=log[0],
-        placements=log[1],
-        provenance=origin(trace, cluster, policy, settings, int(seed)),
-        seconds=seconds,
-    )
-
-
-def rounds_of_lease(policy: Policy, settings: Settings) -> int:
-    """The lease term in whole rounds, rounded up; 0 for a policy that does not preempt."""
-    term = policy.lease_term
-    if math.isinf(term):
-        return 0
-    if term < settings.interval:
-        raise InputError(
-            f"policy {policy.name}: lease_term must be at least the scheduling interval of {settings.interval:g} s, "
-            f"got {term:g}"
-        )
-    rounds = loop.round_at(term, settings.interval)
-    overheads = settings.checkpoint_overhead + settings.restart_overhead
-    if rounds * settings.interval <= overheads:
-        raise InputError(
-            f"policy {policy.name}: lease_term must be longer than checkpoint and restart together "
-            f"({overheads:g} s), or a preempted job never gets on; got {term:g}"
-        )
-    return int(rounds)
-
-
-def split_off_impossible(trace: Trace, cluster: Cluster, largest: float = 1.0) -> tuple[Trace, pd.DataFrame]:
-    """Jobs that some policy could run, and those that none ever could, with the reason.
-
-    A gang larger than its tenant's whole quota can never be served under static quotas; it is set aside under every
-    policy that is compared with such, so that all are compared on the same jobs. A policy without static quotas runs
-    more by itself (`Policy.largest`); who compares it gives it, and the others, the jobs that this leaves.
-
-    Parameters
-    ----------
-    trace : Trace
-    cluster : Cluster
-    largest : float
-        Largest gang that is kept, as a multiple of its tenant's quota.
-    """
-    quota = np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus)
-    quota = whole(quota)[trace.tenant]
-    too_large = trace.demand > cluster.gpus
-    over_quota = (trace.demand > quota) & ~too_large
-    out = np.flatnonzero(too_large | over_quota)
-    reasons = [
-        f"demand exceeds the cluster ({cluster.gpus} GPUs)" if too_large[j] else
-        f"demand exceeds the quota of its tenant ({quota[j]} GPUs)"
-        for j in out
-    ]  # fmt: skip
-    table = trace.frame.loc[out, ["job_id", "tenant", "demand", "duration"]].reset_index(drop=True)
-    table["reason"] = pd.Series(reasons, dtype=object)
-    if len(out) == len(trace):
-        raise InputError(f"{trace.name}: no job fits a cluster of {cluster.gpus} GPUs; the first: {reasons[0]}")
-    if len(out) == 0:
-        return trace, table
-    return trace._take(np.flatnonzero(~(too_large | over_quota))), table
-
-
-def violation_sentence(policy: Policy, trace: Trace, view: View, private: Private) -> str:
-    """Which rule was broken, by which policy, with which job, and when."""
-    code, j = int(private.engine[0].violation), int(private.engine[0].violator)
-    job = f"job {trace.job_id[j]!r}" if 0 <= j < len(trace) else f"index {j}"
-    what = decisions.BROKEN[code].format(job=job, others=int(view.region[-1].length) - 1)
-    return f"policy {policy.name}, at {view.clock[0].now:g} s: {what}"
-
-
-def origin(trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int) -> dict[str, Any]:
-    """What was simulated, and by which software."""
-    inputs = {
-        "trace": trace.name,
-        "trace_sha256": trace.digest,
-        "nodes": cluster.nodes,
-        "gpus_per_node": cluster.gpus_per_node,
-        "policy": policy.name,
-        "parameters": policy.as_text,
-        **{f.name: getattr(settings, f.name) for f in fields(settings)},
-        "seed": seed,
-        **(estimators.identity(trace, settings.estimator) if policy.needs_estimates else {}),
-    }
-    return provenance(inputs, "numpy", "numba", "pandas", source=digest(*SIMULATOR))
+    chosen = get_policy(policy) if isinstance(policy, str) else policy
+    return simulated(trace, cluster, chosen, seed, settings, keep_log=keep_log, skip_rounds=skip_rounds)

@@ -1,15 +1,18 @@
-"""How compiled functions are made, where they are kept, and the digests that say whether they are still good.
+"""Compiled functions, and where their machine code is kept.
 
-numba checks a cached function against its own file only, so a change in a function or a constant that was compiled
-into it would go unnoticed. The compiled functions of a room are therefore kept in a folder that is named after the
-source of everything that they can be made of: the room itself and `core`.
+numba checks machine code that it kept against the function's own file only, so a change in a function or a constant of
+another file that was compiled into it would go unnoticed. The machine code of a module is therefore kept in a folder
+that is named after the digest of everything the module can reach (`astraea.core.source`).
 """
 
 from __future__ import annotations
 
-import hashlib
+import os
+import shutil
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -21,48 +24,44 @@ from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
-PACKAGE: Final = Path(__file__).resolve().parents[1]
+from astraea.core import source
+
+MONTH: Final = 30 * 86400.0
+"""Machine code that no process has asked for in this time is removed [s]."""
 
 
 @cache
-def digest(*places: str, root: Path = PACKAGE) -> str:
-    """SHA-256 over names and contents of every Python file and file of data in some folders and files of the package.
-
-    Parameters
-    ----------
-    *places : str
-        Paths relative to the package, or to `root`, such as ``core`` or ``traces/trace.py``.
-    """
-    files = {root / place for place in places if place.endswith(".py")}
-    for place in places:
-        if not place.endswith(".py"):
-            files |= {file for file in (root / place).rglob("*") if file.suffix in (".py", ".toml", ".mplstyle")}
-    h = hashlib.sha256()
-    for path in sorted(files, key=lambda p: p.relative_to(root).as_posix()):
-        h.update(path.relative_to(root).as_posix().encode())
-        h.update(path.read_bytes())
-    return h.hexdigest()
-
-
-@cache
-def _home() -> Path:
-    """A writable folder for compiled functions; a temporary one where the user's cache is read-only."""
-    if numba.config.CACHE_DIR:
-        return Path(numba.config.CACHE_DIR)
-    folder = Path(pooch.os_cache("astraea"))
+def _home() -> Path | None:
+    """Find the writable folder of all machine code; None where the user's cache is read-only."""
+    folder = Path(numba.config.CACHE_DIR or pooch.os_cache("astraea")) / "compiled"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="astraea-compiled-"))
+        return None
+
+
+@cache
+def _folder(home: Path, name: str) -> Path:
+    """Make a folder of machine code, or note that it is in use; remove those that were not for a month."""
+    folder = home / name
+    with suppress(OSError):  # another process does the same
+        if folder.is_dir():
+            os.utime(folder)
+        else:
+            folder.mkdir()
+            for other in home.iterdir():
+                if other.stat().st_mtime < time.time() - MONTH:
+                    shutil.rmtree(other, ignore_errors=True)
+    return folder
 
 
 def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
     """`numba.njit`, plain Python under NUMBA_DISABLE_JIT=1.
 
-    What lies in the package, or in ``verification/`` beside it, is cached on disk; a function from elsewhere, such as
-    a policy in a notebook, is compiled anew by each process.
+    The machine code of a function of the project is kept on disk; a function from elsewhere, such as a policy in a
+    notebook, is compiled anew by each process.
 
     Parameters
     ----------
@@ -71,20 +70,15 @@ def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
         Whether it is compiled into its callers by force.
     """
     options = {"error_model": "numpy", "forceinline": inline}
-    path = Path(function.__code__.co_filename)
-    if path.is_relative_to(PACKAGE):
-        room = path.relative_to(PACKAGE).parts[0]
-        key = digest("core", room)
-    elif path.is_relative_to(PACKAGE.parent / "verification"):
-        room, key = "verification", digest("verification", "astraea/core", "astraea/gavel", root=PACKAGE.parent)
-    else:
+    found, home = source.of_file(Path(function.__code__.co_filename)), _home()
+    if found is None or home is None:
         return numba.njit(**options)(function)
-    home = _home()
-    try:  # numba reads the folder when the function is made
-        numba.config.CACHE_DIR = str(home / f"{room}-{key[:16]}")
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(_folder(home, f"{function.__module__.rpartition('.')[2]}-{found.digest[:16]}"))
+    try:  # numba reads the name of the folder when it makes the function
         return numba.njit(cache=True, **options)(function)
     finally:
-        numba.config.CACHE_DIR = str(home)
+        numba.config.CACHE_DIR = before
 
 
 def inlined(function: Callable[..., Any]) -> Any:

@@ -52,10 +52,15 @@ def average_jct(result: Result) -> float:
     return float(result.jobs["jct"].mean())
 
 
+def has_sharing_loss(result: Result, threshold: float = SHARING_LOSS) -> pd.Series[float]:
+    """1 for each job with rho_job < threshold, 0 for the others, NaN for a job that is owed nothing ([Ye2022] §6.3)."""
+    rho = result.jobs["rho_job"]
+    return (rho < threshold).astype(float).where(rho.notna())
+
+
 def sharing_loss(result: Result, threshold: float = SHARING_LOSS) -> float:
-    """Share of jobs with rho_job < threshold, among those that are owed something ([Ye2022] §6.3); in [0, 1]."""
-    rho = result.jobs["rho_job"].dropna()
-    return float((rho < threshold).mean()) if len(rho) else float("nan")
+    """Share of the jobs that are owed something that have sharing loss, in [0, 1]; NaN without such a job."""
+    return float(has_sharing_loss(result, threshold).mean())
 
 
 def tenant_windows(result: Result, window: float = DAY, step: float = HOUR) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pandas as pd
 
 import astraea
+from astraea.core.frozen import read_only
 
 JOB_COLUMNS: Final = (
     "job_id", "tenant", "demand", "submit_time", "first_start_time", "end_time", "duration", "jct", "queueing_delay",
@@ -22,6 +23,7 @@ GRANT_COLUMNS: Final = ("job_id", "demand", "start", "end")
 """What every system says of a grant: who held how many GPUs, from when until when [s]."""
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Result:
     """One simulation.

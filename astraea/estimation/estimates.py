@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
+from astraea.core.frozen import read_only
 
 LOW, HIGH = 0.1, 0.9
 """The quantiles that, with the median, make an estimate."""
@@ -17,6 +18,7 @@ LOW, HIGH = 0.1, 0.9
 _LOG_ODDS: Final = float(np.log(HIGH / (1 - HIGH)))
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """A distribution of the service that each job needs: log-logistic, one shape below its median and one above.
@@ -34,12 +36,6 @@ class Estimates:
     median: FloatArray
     spread_below: FloatArray
     spread_above: FloatArray
-
-    def __post_init__(self) -> None:
-        for f in fields(self):
-            values = getattr(self, f.name).view()
-            values.flags.writeable = False  # several runs share them
-            object.__setattr__(self, f.name, values)
 
     def __len__(self) -> int:
         return len(self.median)

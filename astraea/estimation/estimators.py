@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
 from importlib.metadata import version
@@ -20,7 +19,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from astraea.core.checks import number, one_of
-from astraea.core.compilation import digest
+from astraea.core.digest import digest_of
 from astraea.core.errors import InputError
 from astraea.estimation.estimates import HIGH, Estimates
 from astraea.estimation.models import Constant, GradientBoosting, History
@@ -116,8 +115,8 @@ def check(name: str, error: float) -> None:
 
 
 def identity(trace: Trace, name: str) -> dict[str, str]:
-    """Everything besides `trace.digest`, name, error rate and seed that decides the estimates."""
-    known = {"estimators_sha256": digest("core", "estimation")}
+    """Everything besides `trace.digest`, name, error rate, seed and code that decides the estimates."""
+    known = {}
     if name in LEARNED:
         known["learned_from_sha256"] = further_digest(trace)
     if name == "gradient-boosting":
@@ -127,9 +126,8 @@ def identity(trace: Trace, name: str) -> dict[str, str]:
 
 def further_digest(trace: Trace) -> str:
     """SHA-256 of what estimators read of a trace and a simulation does not: dates, states and waits of its history."""
-    h = hashlib.sha256(f"{trace.origin}\x1f".encode())
-    if trace.history is not None:
-        h.update(f"{trace.history.origin}\x1f".encode())
-        h.update("\x1f".join(trace.history.state).encode())
-        h.update(trace.history.queueing_delay.astype("<f8").tobytes())
-    return h.hexdigest()
+    past = trace.history
+    if past is None:
+        return digest_of(origin=str(trace.origin))
+    origin = (str(trace.origin), str(past.origin))
+    return digest_of(origin=origin, state=past.state, queueing_delay=past.queueing_delay)

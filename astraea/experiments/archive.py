@@ -17,8 +17,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -26,21 +25,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from astraea.core.errors import InputError
-from astraea.core.metrics import summary
 from astraea.core.result import Result
+from astraea.experiments.kept import TABLES, Value
 
 VERSION: Final = 3
-TABLES: Final = ("jobs", "excluded_jobs", "timeline", "grants", "placements")
 _DIGEST: Final = 64
-
-Value = Result | pd.DataFrame
-"""What a run gives: the result of a simulation, or one table."""
-
-Kept = Mapping[str, Sequence[str]] | Literal["summary"]
-"""Columns that are kept of the tables of a `Result`; a table that is not named is kept without rows, or not at all.
-
-Or only what `metrics.summary` says of it, as a table of one row.
-"""
 
 FOLLOWING: Final[dict[str, Callable[[Any], Any]]] = {
     "jct": lambda jobs: jobs["end_time"] - jobs["submit_time"],
@@ -50,19 +39,6 @@ FOLLOWING: Final[dict[str, Callable[[Any], Any]]] = {
     "rho_job": lambda jobs: jobs["attained_service"] / jobs["fair_service"],
 }
 """How columns of `Result.jobs` mostly follow from others, each after those that it follows from."""
-
-
-def reduced(value: Value, kept: Kept | None) -> Value:
-    """Drop what nobody will read: all but what is in `kept`; everything stays if that is None."""
-    if kept is None or isinstance(value, pd.DataFrame):
-        return value
-    if kept == "summary":
-        return pd.DataFrame([summary(value)])
-    tables = {name: table for name in TABLES if (table := getattr(value, name)) is not None}
-    left = {name: table[list(kept[name])] if name in kept else table.iloc[:0, :0] for name, table in tables.items()}
-    for name in ("grants", "placements"):
-        left[name] = left[name] if name in kept else None
-    return replace(value, **left)
 
 
 def pack(value: Value, key: str = "") -> bytes:

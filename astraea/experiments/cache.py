@@ -1,9 +1,10 @@
 """Each result once: what the cache has is read, what it lacks is computed in parallel and published.
 
-The name of a cached file is the SHA-256 of everything that decides the result (`Run.key`), so nothing in the cache is
-ever out of date. Each result is published in one step as soon as it is there: a killed grid loses only what was in
-flight, several processes may share a cache (whoever publishes the same key publishes the same content), and a repeated
-grid computes nothing.
+The name of a cached file is the SHA-256 of everything that decides the result (`keys`), so nothing in the cache is ever
+out of date. A worker says by which code it computed, and what it gives is kept only if that is the code in the key.
+Each result is published in one step as soon as it is there: a killed grid loses only what was in flight, several
+processes may share a cache (whoever publishes the same key publishes the same content), and a repeated grid computes
+nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from numba.core.errors import NumbaError
 
-from astraea.core.compilation import digest
+from astraea.cluster.policy import Policy
+from astraea.core import source
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import write_atomically
 from astraea.core.progress import progress
-from astraea.experiments.archive import Kept, Value, pack, reduced, unpack
+from astraea.experiments import keys
+from astraea.experiments.archive import pack, unpack
+from astraea.experiments.kept import Kept, Value, reduced
 from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Work
 
@@ -35,6 +39,11 @@ SIMULATING: Final = "simulating"
 TOGETHER: Final = 8
 """Runs of one trace that are one task: as much is lost at most when a grid is killed."""
 
+OTHER_CODE: Final = (
+    "a worker runs other code than this process: astraea, or a module that a policy reads, is another version there or "
+    "was changed meanwhile; start again (what is finished is kept)"
+)
+
 T = TypeVar("T")
 
 
@@ -43,7 +52,7 @@ class Outcome(NamedTuple):
 
     key: str
     data: bytes = b""
-    source: str = ""
+    code: str = ""
     error: InputError | PolicyError | None = None
     detail: str = ""
 
@@ -91,8 +100,8 @@ def fill(runs: Sequence[Work]) -> None:
     missing = {key: run for key, run in distinct.items() if not entry(CACHE, key).exists()}
     if sentence := announcement(list(missing.values()), computing.place.processes):
         print(sentence, flush=True)
-    for word, keys in stages(missing).items():
-        now = {key: missing[key] for key in keys}
+    for word, some in stages(missing).items():
+        now = {key: missing[key] for key in some}
         _compute(now, distinct, CACHE, word, None, together(now) if word == SIMULATING else None)
 
 
@@ -102,12 +111,13 @@ def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
     First one run of each simulator, then one of each policy that is compiled for itself, then all others; by what the
     progress bar says meanwhile. What uses all of another simulator waits until that is compiled.
     """
-    simulators: dict[tuple[str, ...], str] = {}
+    simulators: dict[str, str] = {}
     policies: dict[tuple[str, ...], str] = {}
     for key, run in missing.items():
-        simulators.setdefault(run.rooms, key)
+        simulators.setdefault(run.module, key)
         policies.setdefault(run.compiled, key)
-    first = [key for rooms, key in simulators.items() if not any({*rooms} > {*other} for other in simulators)]
+    reach = {module: source.of_module(module).files for module in simulators}
+    first = [key for module, key in simulators.items() if not any(reach[module] > other for other in reach.values())]
     second = [key for key in policies.values() if key not in first]
     taken = {*first, *second}
     rest = [key for key in missing if key not in taken]
@@ -124,9 +134,9 @@ def together(missing: Mapping[str, Work]) -> list[list[str]]:
     for key, run in missing.items():
         groups.setdefault(run.shared or key, []).append(key)
     tasks = []
-    for keys in groups.values():
-        most = len(keys) if missing[keys[0]].learns else TOGETHER
-        tasks += [keys[at : at + most] for at in range(0, len(keys), most)]
+    for group in groups.values():
+        most = len(group) if missing[group[0]].learns else TOGETHER
+        tasks += [group[at : at + most] for at in range(0, len(group), most)]
     return sorted(tasks, key=lambda keys: -sum(missing[key].expected for key in keys))
 
 
@@ -164,8 +174,8 @@ def _compute(
         for outcome in itertools.chain.from_iterable(finished):
             if outcome.error is not None:
                 failures.append(outcome)
-            elif computing.place.backend == "dask" and outcome.source != digest(*missing[outcome.key].rooms):
-                raise InputError("the Dask workers run another version of astraea than this process")
+            elif outcome.code != missing[outcome.key].code:
+                raise InputError(OTHER_CODE)
             else:
                 write_atomically(entry(folder, outcome.key), outcome.data)
                 if take is not None:
@@ -181,22 +191,25 @@ def _compute(
 
 def _in_parts(runs: Mapping[str, Work]) -> tuple[Any, ...]:
     """Arguments of `compute_all`."""
-    heads = tuple((key, run.rooms, run.kept, len(run.call)) for key, run in runs.items())
-    return heads, *(part for run in runs.values() for part in run.call)
+    calls = {key: run.call for key, run in runs.items()}
+    heads = tuple((key, run.kept, len(calls[key])) for key, run in runs.items())
+    return heads, *(part for call in calls.values() for part in call)
 
 
-def compute_all(heads: Sequence[tuple[str, tuple[str, ...], Kept | None, int]], *parts: Any) -> list[Outcome]:
-    """Do some runs in a worker, each said by its key, rooms, what is kept of it, and how many of the parts are its."""
+def compute_all(heads: Sequence[tuple[str, Kept | None, int]], *parts: Any) -> list[Outcome]:
+    """Compute several runs in a worker; `heads` holds key, kept columns and number of parts of each."""
     left = iter(parts)
-    return [compute(key, rooms, kept, *itertools.islice(left, count)) for key, rooms, kept, count in heads]
+    return [compute(key, kept, *itertools.islice(left, count)) for key, kept, count in heads]
 
 
-def compute(
-    key: str, rooms: tuple[str, ...], kept: Kept | None, function: Callable[..., Value], *parts: Any
-) -> Outcome:
-    """Do a run in a worker; errors are handed back too, so that one run that fails does not end the others."""
+def compute(key: str, kept: Kept | None, function: Callable[..., Value], *parts: Any) -> Outcome:
+    """Compute a run in a worker; return errors too, so that one run that fails does not end the others."""
     try:
-        return Outcome(key, pack(reduced(function(*parts), kept), key), digest(*rooms))
+        arguments = [part.policy if isinstance(part, keys.Named) else part for part in parts]
+        policy = next((part for part in arguments if isinstance(part, Policy)), None)
+        data = pack(reduced(function(*arguments), kept), key)
+        source.refuse_changes(keys.reached(function, policy).files)
+        return Outcome(key, data, keys.code(function, policy))
     except Exception as err:
         return Outcome(key, error=_on_one_line(err), detail=traceback.format_exc())
 

@@ -14,12 +14,12 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import split_off_impossible
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
-from astraea.experiments.archive import Value
 from astraea.experiments.cache import measured
+from astraea.experiments.kept import Value
 from astraea.experiments.run import Run, Work
 from astraea.traces.trace import Trace
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from astraea.core.checks import number, whole_number
+from astraea.core.digest import digest_of
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.result import Result, provenance
 from astraea.gavel.policy_calls import PolicyCaller, Speeds, checked_workers, shown_workers
@@ -157,7 +156,7 @@ def simulate(
 
 def workload_digest(w: Workload) -> str:
     """SHA-256 of the jobs."""
-    h = hashlib.sha256("\n".join((*w.job_id, *w.job_type)).encode())
-    for column in (w.scale_factor, w.total_steps, w.arrival_time, w.weight, w.slo, w.entity, w.entity_weight):
-        h.update(np.ascontiguousarray(column).tobytes())
-    return h.hexdigest()
+    read = (
+        "job_id", "job_type", "scale_factor", "total_steps", "arrival_time", "weight", "slo", "entity", "entity_weight",
+    )  # fmt: skip
+    return digest_of(**{name: getattr(w, name) for name in read})

@@ -12,6 +12,7 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
+from astraea.core.frozen import read_only
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.traces.columns import POSITIVE, TIME, Rule, gpus, refuse
 from astraea.traces.readers.gavel import MAX_STEPS, read_columns
@@ -28,6 +29,7 @@ _RULES: Final[dict[str, Rule]] = {
 _COLUMNS: Final = ("job_id", "job_type", *_RULES, "entity")
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Workload:
     """n jobs in order of arrival, checked when it is made.
@@ -99,7 +101,6 @@ class Workload:
         for column in (*_RULES, "entity", "entity_weight"):
             whole = column in ("scale_factor", "entity")
             values = np.array(getattr(self, column), dtype=np.int64 if whole else np.float64)
-            values.flags.writeable = False
             object.__setattr__(self, column, values)
 
     @classmethod

@@ -15,6 +15,7 @@ import numpy as np
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
+from astraea.core.frozen import read_only
 
 Utility = Literal["linear", "convex"]
 
@@ -31,6 +32,7 @@ NEARLY: Final = 1e-9
 """By how much two floats may differ, relative to the larger, and still be meant to be the same number."""
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Jobs:
     """n training jobs with synchronous data parallelism.
@@ -86,6 +88,7 @@ class Jobs:
         return self.height / -self.slope if self.utility == "linear" else np.full(len(self), np.inf)
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Market:
     """A coalition of U tenants on S servers, and its jobs.
@@ -213,6 +216,7 @@ def checked(market: Market) -> Market:
     return market
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """One job's workers and parameter servers, from its start to its completion without a break.
@@ -243,6 +247,7 @@ class Schedule:
     ideal: float = float("nan")
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Schedules of the jobs that run, in the order in which they were admitted, and who earns from whom.

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from astraea.core import compilation
-from astraea.core.compilation import PACKAGE
+from astraea.core import source
 from astraea.core.errors import InputError
 
 
@@ -64,12 +63,11 @@ def parameter_names(cells: Iterable[Cell]) -> tuple[str, ...]:
 def digest(cells: Iterable[Cell], parameters: Mapping[str, Any], files: Iterable[Path], root: Path) -> str:
     """SHA-256 of all that the outputs depend on.
 
-    These are the sources of the cells, the parameters, the package without its commands and what runs notebooks (the
-    statements and their rules are read by notebooks), the lock file, the table of statements, the version of Python,
-    and the content of `files`.
+    These are the cells, the modules of the project that their code can reach, the parameters, the lock file, the table
+    of statements, the version of Python, and the content of `files`.
     """
-    rooms = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name not in ("cli", "reports"))
-    h = hashlib.sha256(compilation.digest("__init__.py", *rooms, "reports/claims", root=PACKAGE).encode())
+    cells = tuple(cells)
+    h = hashlib.sha256(code_of(cells).digest.encode())
     for cell in cells:
         h.update(f"{cell.cell_type}\0{cell.source}\0".encode())
     h.update(repr((sorted(parameters.items()), sys.version_info[:3])).encode())
@@ -81,16 +79,22 @@ def digest(cells: Iterable[Cell], parameters: Mapping[str, Any], files: Iterable
     return h.hexdigest()
 
 
-def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
+def code_of(cells: Iterable[Cell]) -> source.Source:
+    """Return what the code of a notebook computes with; its magic commands are left out."""
+    lines = (line for cell in cells if cell.cell_type == "code" for line in (*cell.source.splitlines(), ""))
+    return source.of_text("\n".join(line for line in lines if not line.startswith(("%", "!"))))
+
+
+def run(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     """Execute a notebook in its folder, and keep the executed one at `output`.
 
     Never raises for what happens inside: the sentence names the cell, counted from 1 in the source, and the error.
     """
     began = time.perf_counter()
-    os.environ.setdefault("IPYTHONDIR", str(source.parent / ".ipython"))
+    os.environ.setdefault("IPYTHONDIR", str(notebook.parent / ".ipython"))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    place = str(PACKAGE.parent)  # the kernel imports this package, also where it is not installed
+    place = str(source.ROOT)  # the kernel imports this package, also where it is not installed
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
     import papermill  # takes a second
@@ -107,8 +111,8 @@ def run(source: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     error = ""
     try:
         papermill.execute_notebook(
-            str(source), str(output), dict(parameters), kernel_name="python3", language="python", progress_bar=False,
-            resources={"metadata": {"path": str(source.parent)}}, kernel_manager_class=ForkedKernel,
+            str(notebook), str(output), dict(parameters), kernel_name="python3", language="python", progress_bar=False,
+            resources={"metadata": {"path": str(notebook.parent)}}, kernel_manager_class=ForkedKernel,
         )  # fmt: skip
     except papermill.PapermillExecutionError as err:
         error = f"cell {_source_cell(output, err.cell_index)}: {err.ename}: {_first_line(err.evalue)}"

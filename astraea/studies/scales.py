@@ -44,7 +44,7 @@ def seeds(trace: str, scale: str, numbers: Mapping[str, int] | None = None) -> t
     return tuple(range(at_scale(numbers or SEEDS[trace], scale) if trace in SYNTHETIC else 1))
 
 
-def searches(search: Callable[[int, int], pd.DataFrame], instances: int, room: str) -> Grid:
+def searches(search: Callable[[int, int], pd.DataFrame], instances: int) -> Grid:
     """A search among random instances, `CHUNK` seeds from ``first`` to before ``last`` at a time; these columns."""
     rows = [{"first": first, "last": min(first + CHUNK, instances)} for first in range(0, instances, CHUNK)]
-    return Grid.of((Call(search, (*row.values(),), row, (room,)), row) for row in rows)
+    return Grid.of((Call(search, (*row.values(),), row), row) for row in rows)

@@ -17,6 +17,7 @@ import numpy as np
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number, one_of, whole_number
 from astraea.core.errors import InputError
+from astraea.core.frozen import read_only
 
 
 class Model(NamedTuple):
@@ -51,6 +52,7 @@ class Tuner(NamedTuple):
 DEFAULT_TUNER: Final = Tuner()
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class App:
     """One exploration."""
@@ -92,6 +94,7 @@ class App:
         return out
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Workload:
     """Apps in order of arrival, and the machines.

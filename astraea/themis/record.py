@@ -7,7 +7,6 @@ weights); `rho_job` is its long-term GPU-time fairness, `finish_time_fairness` t
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
+from astraea.core.digest import Part, digest_of
 from astraea.core.metrics import HOUR
 from astraea.core.result import Result, provenance
 from astraea.core.step_function import Stepped, contention
@@ -137,10 +137,9 @@ def _timeline(agents: list[Agent], asked: list[Stepped], owed: list[Stepped], la
 @lru_cache(maxsize=16)
 def workload_digest(w: Workload) -> str:
     """SHA-256 of apps and machines."""
-    h = hashlib.sha256(w.machines.astype(np.int64).tobytes())
-    for app in w.apps:
-        numbers = map(float, (app.arrival, app.gang, app.epoch, *app.tuner, len(app.loss)))
-        h.update(repr((app.name, app.model, *numbers)).encode())
-        for loss in app.loss:
-            h.update(np.ascontiguousarray(loss, np.float64).tobytes())
-    return h.hexdigest()
+    parts: dict[str, Part] = {"machines": w.machines}
+    for i, app in enumerate(w.apps):
+        parts[f"app {i}"] = (app.name, app.model)
+        parts[f"numbers {i}"] = np.array([app.arrival, app.gang, app.epoch, *app.tuner], np.float64)
+        parts |= {f"loss {i} {j}": loss for j, loss in enumerate(app.loss)}
+    return digest_of(**parts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 from numba import TypingError
 from places import ROOT
+from processes import run
 
+from astraea.core import compilation
 from astraea.core.compilation import borrowed, compiled, inlined
 
 PROBE = """
+from astraea.core import compilation
 from astraea.core.compilation import compiled
 from astraea.market.model import NEARLY
 
@@ -52,9 +55,8 @@ def package(tmp_path: Path) -> Path:
 def ask(package: Path) -> Answer:
     """Call the function in a process of its own, with a folder of its own for machine code."""
     places = {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(package.parent / "compiled")}
-    where = {**os.environ, **places, "NUMBA_DISABLE_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    found = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, env=where, cwd=package.parent)
-    assert found.returncode == 0, found.stderr
+    where = {**places, "NUMBA_DISABLE_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    found = run(sys.executable, "-c", ASK, env=where, cwd=package.parent)
     value, hits, folder = found.stdout.split()
     return Answer(float(value), int(hits), folder)
 
@@ -65,6 +67,7 @@ def edit(path: Path, before: str, after: str) -> None:
     path.write_text(text)
 
 
+@pytest.mark.exhaustive
 def test_what_decides_whether_machine_code_is_still_good(package: Path) -> None:
     first = ask(package)
     assert first.value == 1e-9 and first.hits == 0
@@ -72,13 +75,42 @@ def test_what_decides_whether_machine_code_is_still_good(package: Path) -> None:
     after = ask(package)
     assert after.value == 1e-3
     assert after.folder != first.folder
-    # back again, what was compiled for it is still there; no edit of another room changes that
-    edit(package / "market" / "model.py", r"NEARLY: Final = 1e-3", "NEARLY: Final = 1e-9")
-    for room in ("gavel", "plots", "experiments", "studies/market"):
-        (package / room / "added.py").write_text("NOTHING = 0\n")
+    # back again, what was compiled for it is still there; what it cannot reach does not matter, nor does a comment
+    edit(package / "market" / "model.py", r"NEARLY: Final = 1e-3", "NEARLY: Final = 1e-9  # or so")
+    for place in ("gavel", "plots", "core", "market"):
+        (package / place / "added.py").write_text("NOTHING = 0\n")
     assert ask(package) == Answer(1e-9, 1, first.folder)
-    (package / "core" / "added.py").write_text("NOTHING = 0\n")
-    assert ask(package).folder not in (first.folder, after.folder)
+
+
+def test_machine_code_that_nobody_uses_goes(tmp_path: Path) -> None:
+    old, new = tmp_path / "old-1", tmp_path / "new-1"
+    for folder in (old, new):
+        folder.mkdir()
+    month = compilation.MONTH
+    os.utime(old, (time.time() - month - 60,) * 2)
+    os.utime(new, (time.time() - month + 3600,) * 2)
+    assert compilation._folder(tmp_path, "new-1") == new  # it is used now
+    assert {path.name for path in tmp_path.iterdir()} == {"old-1", "new-1"}
+    assert time.time() - new.stat().st_mtime < month / 2
+    compilation._folder(tmp_path, "added-1")
+    assert {path.name for path in tmp_path.iterdir()} == {"new-1", "added-1"}
+
+
+PLACES = """
+import sys, numba, tempfile
+numba.config.CACHE_DIR, tempfile.mkdtemp = sys.argv[1], None
+from astraea.cluster.policy import grant
+assert numba.config.CACHE_DIR == sys.argv[1]
+print(grant.stats.cache_path)
+"""
+
+
+def test_numba_keeps_what_users_compile_where_they_want(tmp_path: Path) -> None:
+    """Its setting is as before, and nothing is kept or left where the folder cannot be written."""
+    (tmp_path / "file").write_text("")
+    for folder, kept in ((tmp_path / "folder", str(tmp_path / "folder" / "compiled")), (tmp_path / "file", "None")):
+        done = run(sys.executable, "-c", PLACES, folder, cwd=ROOT, env={"NUMBA_DISABLE_JIT": "0"})
+        assert done.stdout.startswith(kept)
 
 
 class Inner(NamedTuple):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 
 import pytest
 from places import HELPERS, ROOT
+from processes import run, started, wait_until
 from small_runs import FOUR, content, forbid, same, tiny
 
 from astraea.cluster.cluster import Cluster
@@ -24,7 +23,6 @@ from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.experiments import cache
-from astraea.experiments import run as run_module
 from astraea.experiments.archive import pack, unpack
 from astraea.experiments.grid import grid, run_grid
 from astraea.experiments.parallel import computing, parallel_stream
@@ -130,46 +128,8 @@ def test_whatever_decides_a_result_is_in_its_key(change: str) -> None:
 @pytest.mark.slow
 def test_a_key_is_the_same_in_every_process(runs: list[Run]) -> None:
     code = "import runpy, sys; print(*[run.key for run in runpy.run_path(sys.argv[1])['small_grid']()])"
-    call = [sys.executable, "-c", code, __file__]
-    done = subprocess.run(call, env={**os.environ, "PYTHONPATH": f"{HELPERS}{os.pathsep}{ROOT}"}, capture_output=True)
-    assert done.stdout.decode().split() == [run.key for run in runs]
-
-
-def test_the_simulator_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Run(tiny(), FOUR, get_policy("astraea"))
-    before = run.key
-    monkeypatch.setattr(run_module, "digest", lambda *_: "another")
-    assert run.key != before
-
-
-HOME_MADE = """
-from astraea.core.compilation import compiled
-from astraea.cluster.policy import all_candidates, fits, grant, policy
-
-LIMIT = {limit}
-
-@compiled
-def small(s, j):
-    return s.job[j].demand {relation} LIMIT
-
-@policy("home-made")
-def home_made(s):
-    \"\"\"Small jobs only, then all.\"\"\"
-    for j in all_candidates(s):
-        if small(s, j) and fits(s, j):
-            grant(s, j)
-"""
-
-
-def home_made(limit: int = 4, relation: str = "<=") -> Run:
-    scope: dict[str, Any] = {"__name__": "__main__"}
-    exec(HOME_MADE.format(limit=limit, relation=relation), scope)
-    return Run(tiny(), FOUR, scope["home_made"])
-
-
-def test_the_text_of_a_home_made_policy_is_in_its_key() -> None:
-    keys = {home_made().key, home_made().key, home_made(limit=3).key, home_made(relation="<").key}
-    assert len(keys) == 3
+    done = run(sys.executable, "-c", code, __file__, env={"PYTHONPATH": f"{HELPERS}{os.pathsep}{ROOT}"})
+    assert done.stdout.split() == [run.key for run in runs]
 
 
 def small_results(folder: Path) -> list[Any]:
@@ -199,15 +159,10 @@ run_grid(runs, cache=sys.argv[1], progress=False)
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process")
 def test_a_killed_grid_keeps_what_was_finished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(tmp_path), str(HELPERS), str(ROOT)],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )
-    deadline = time.monotonic() + 120
-    while len(list(tmp_path.glob("*.zip"))) < 3 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.kill()
-    process.wait()
+    command = (sys.executable, "-c", KILLED, tmp_path, HELPERS, ROOT)
+    with started(*command, env={"NUMBA_DISABLE_JIT": "1"}) as process:
+        wait_until(lambda: len(list(tmp_path.glob("*.zip"))) >= 3, process)
+        process.kill()
     kept = sorted(tmp_path.glob("*.zip"))
     assert len(kept) >= 3
     for path in kept:
@@ -217,6 +172,6 @@ def test_a_killed_grid_keeps_what_was_finished(tmp_path: Path, capsys: pytest.Ca
 
 def test_what_takes_hours_is_announced(runs: list[Run]) -> None:
     assert cache.announcement(runs, 2) == ""
-    many = [Call(summary, (), {}, (), expected=3600.0)] * 10
+    many = [Call(summary, (), {}, expected=3600.0)] * 10
     assert "expect about 5.0 h on 2 processes" in cache.announcement(many, 2)
     assert "10 simulations" in cache.announcement(many, 2)

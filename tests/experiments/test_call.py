@@ -13,17 +13,19 @@ from small_runs import FOUR, same, tiny
 
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import SIMULATOR, simulate
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import PolicyError
 from astraea.core.metrics import summary
 from astraea.core.statistics import ecdf
-from astraea.experiments import run as run_module
-from astraea.experiments.archive import FOLLOWING, following, pack, reduced, unpack
+from astraea.experiments import keys
+from astraea.experiments.archive import FOLLOWING, following, pack, unpack
 from astraea.experiments.cache import TOGETHER, fill, measured, stages, together
 from astraea.experiments.grid import Grid, run_grid
+from astraea.experiments.kept import reduced
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
 from astraea.gavel.throughputs.table import Throughputs
+from astraea.studies.ye2022.generator import drawn
 from astraea.traces.trace import Trace
 
 SCORES = pd.DataFrame({"who": ["a", "a", "b"], "score": [1.0, 3.0, 2.0]})
@@ -31,7 +33,7 @@ SCORES = pd.DataFrame({"who": ["a", "a", "b"], "score": [1.0, 3.0, 2.0]})
 
 def call(points: int = 3, **changes: Any) -> Call:
     """A function of the package that gives a table."""
-    made = Call(ecdf, (SCORES, "score", "who"), {"points": points}, code=("estimation",))
+    made = Call(ecdf, (SCORES, "score", "who"), {"points": points})
     return replace(made, **changes)
 
 
@@ -52,10 +54,9 @@ def test_whatever_decides_a_call_is_in_its_key(monkeypatch: pytest.MonkeyPatch) 
     ]
     assert call().key == call(7).key  # what it is called does not decide it
     assert len({call().key, *(call(**change).key for change in changes[:2] + changes[3:])}) == 4
-    places: list[tuple[str, ...]] = []
-    monkeypatch.setattr(run_module, "digest", lambda *where: places.append(where) or "same")
-    assert call().key
-    assert places == [("core", "estimation", "core/statistics.py")]
+    before = call().key
+    monkeypatch.setattr(keys, "code", lambda *_: "another")
+    assert call().key != before
 
 
 def test_what_an_argument_has_remembered_is_not_in_the_key() -> None:
@@ -153,7 +154,7 @@ def test_the_same_code_is_compiled_by_one_process() -> None:
 
 
 def test_what_uses_all_of_a_simulator_waits_until_that_is_compiled() -> None:
-    both = replace(call(), code=SIMULATOR)
+    both = Call(drawn, ("venus", 0, 8), {})
     runs: dict[str, Run | Call] = {"both": both, "fifo": Run(tiny(), FOUR, get_policy("fifo"))}
     assert stages(runs) == {"compiling simulators": ["fifo"], "compiling policies": ["both"], "simulating": []}
 

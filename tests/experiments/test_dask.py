@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 from small_runs import FOUR, content, same, tiny
 
 from astraea.core.errors import InputError
@@ -17,7 +17,13 @@ from astraea.experiments.grid import grid, run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler that is there may take its time, on a busy machine."""
+    monkeypatch.setattr(parallel, "DASK_TIMEOUT", 600)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +62,7 @@ def test_a_failing_run_on_dask_is_named(cluster: Any, runs: list[Run], tmp_path:
 def test_workers_of_another_version_are_refused(
     cluster: Any, runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("astraea.experiments.cache.digest", lambda *_: "another")
+    monkeypatch.setattr("astraea.experiments.keys.code", lambda *_: "another")
     with there(cluster.scheduler_address), pytest.raises(InputError, match="another version"):
         run_grid(runs, cache=tmp_path, progress=False)
     assert list(tmp_path.iterdir()) == []
@@ -70,7 +76,8 @@ def test_no_scheduler_there(runs: list[Run], tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_scheduler_without_workers(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
+    wait = Client.wait_for_workers
+    monkeypatch.setattr(Client, "wait_for_workers", lambda client, n, timeout: wait(client, n, timeout=1))
     with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
         with there(empty.scheduler_address), pytest.raises(InputError, match="has no workers"):
             run_grid(runs, cache=tmp_path, progress=False)

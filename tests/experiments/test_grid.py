@@ -117,7 +117,7 @@ def test_other_errors_become_sentences_too(
     def fail(*_: Any, **__: Any) -> Result:
         raise error
 
-    monkeypatch.setattr("astraea.experiments.run.simulate", fail)
+    monkeypatch.setattr("astraea.cluster.simulation.new_state", fail)
     with pytest.raises(PolicyError, match=f"trace tiny, 2 x 2 GPUs, policy astraea .*seed 0: .*{shown}$"):
         run_grid(runs[:1], cache=tmp_path, progress=False)
     assert list(tmp_path.iterdir()) == []

@@ -14,10 +14,12 @@ import numpy as np
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
+from astraea.core.frozen import read_only
 from astraea.gavel.throughputs import measurements, speeds
 from astraea.traces.columns import printable
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Throughputs:
     """Steps/s of K configurations (a job type on a gang of some size) on J accelerator types.

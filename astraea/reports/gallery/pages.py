@@ -114,10 +114,10 @@ def _made_from(made: Made) -> list[str]:
     records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(made.folder.glob("made_*.json"))]
     if not records:
         return []
-    names = {"command": "made by", "trace_sha256": "SHA-256 of the jobs", "source": "SHA-256 of the code"}
+    names = {"command": "made by", "trace_sha256": "SHA-256 of the jobs", "code": "SHA-256 of the code"}
     rows = [
         {"trace": record["trace"], "what it is": _workload(record["trace"])}
-        | {says: f"`{record[name]}`" for name, says in names.items()}
+        | {says: f"`{record.get(name, '')}`" for name, says in names.items()}
         for record in records
     ]
     return ["What they were made from (`make data` downloads the jobs):", "", *markdown(pd.DataFrame(rows)), ""]

@@ -1,15 +1,13 @@
-"""One simulation of Gavel's evaluation, as the cache takes it; apart, so that edits of tables compute nothing again."""
+"""One simulation of Gavel's evaluation; apart from the grids, so that edits of these compute nothing again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from astraea.core.compilation import digest
+from astraea.core import source
 from astraea.core.result import Result
-from astraea.experiments.archive import Kept
-from astraea.experiments.grid import Grid
-from astraea.experiments.run import Call
+from astraea.experiments.kept import Kept
 from astraea.gavel.policies import get_policy
 from astraea.gavel.rounds.ideal import IDEAL
 from astraea.gavel.rounds.mechanism import ROUNDS
@@ -45,26 +43,5 @@ def simulated(*arguments: Any) -> Result:
     cell = Cell(*arguments)
     policy, mechanism = get_policy(cell.policy), IDEAL if cell.is_ideal else ROUNDS
     result = simulate(*cell[:3], policy, cell.options, mechanism=mechanism, believed=cell.believed)
-    result.provenance["source_sha256"] = digest("core", "gavel")
-    return result
-
-
-def grid_of(
-    drawn: Iterable[tuple[Mapping[str, Any], Workload]], throughputs: Throughputs, workers: tuple[int, ...],
-    cases: Mapping[Any, tuple[Any, ...]], column: str = "policy", **same: Any,
-) -> Grid:  # fmt: skip
-    """Every case on every workload, the case changing fastest.
-
-    `drawn` has what distinguishes each workload, as a row of the index, and its jobs. A case is the further fields of a
-    `Cell` (policy, options, is_ideal, believed), under the name that it has in the `column` of the index. Columns that
-    are the `same` in all rows stand first.
-    """
-    made = []
-    for row, jobs in drawn:
-        for name, case in cases.items():
-            cell = Cell(jobs, throughputs, workers, *case)
-            columns = {"workload": jobs.name, "workers": " + ".join(map(str, workers)), "policy": cell.policy}
-            seconds = get_policy(cell.policy).expected * (cell.options.until or len(jobs))
-            call = Call(simulated, cell, columns, ("gavel",), (jobs, throughputs), seconds, READ)
-            made.append((call, {**same, column: name, **row}))
-    return Grid.of(made)
+    known = {**result.provenance, "source_sha256": source.of_module(__name__).digest}
+    return replace(result, provenance=known)

@@ -24,7 +24,7 @@ from astraea.experiments.grid import Grid
 from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload, read_workload
-from astraea.studies.gavel.cells import grid_of
+from astraea.studies.gavel.cell_grids import grid_of
 from astraea.studies.gavel.runs import throughputs_of
 from astraea.studies.scales import at_scale
 

@@ -38,7 +38,7 @@ from astraea.gavel.simulate import Options
 from astraea.gavel.throughputs.estimator import Estimator
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.studies.gavel.cells import grid_of
+from astraea.studies.gavel.cell_grids import grid_of
 from astraea.studies.scales import at_scale
 
 

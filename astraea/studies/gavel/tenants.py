@@ -36,7 +36,7 @@ from astraea.gavel.policy_calls import Speeds
 from astraea.gavel.record import pace
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
-from astraea.studies.gavel.cells import grid_of
+from astraea.studies.gavel.cell_grids import grid_of
 from astraea.studies.gavel.runs import throughputs_of
 from astraea.studies.scales import seeds
 from astraea.traces.named import named_trace

@@ -46,8 +46,8 @@ LEMMA: Final = "astraea-market-lemma"
 HOURS: Final = 10_000
 """After so many hours no linear revenue is above 0, and nothing is noted of what is in use."""
 
-TIME_LIMIT: Final = 60.0
-"""Of one optimum [s]."""
+TIME_LIMIT: Final = 3600.0
+"""Of an optimum [s]: no market of the studies takes a minute, and a busy machine must not change a result."""
 
 
 def planner(market: Market, scheduler: str, percent: int = 0) -> Callable[[Market], Plan]:

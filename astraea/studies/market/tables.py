@@ -127,7 +127,7 @@ def plans(trace: str, scale: str, *figures: str) -> Grid:
         for trial in range(size.trials):
             market = market_of(trace, scale, trial, p.jobs, p.servers, p.tenants, p.utility, p.setting)
             columns = {**p._asdict(), "trial": trial}
-            calls.append(Call(plan_numbers, (market, p.scheduler, p.percent), columns, ("market",), (market,)))
+            calls.append(Call(plan_numbers, (market, p.scheduler, p.percent), columns, (market,)))
     return Grid.of((call, call.columns) for call in calls)
 
 
@@ -138,13 +138,13 @@ def optima(trace: str, scale: str) -> Grid:
     for jobs, servers, trial in product(size.small_jobs, size.small_servers, range(size.trials)):
         market = market_of(trace, scale, trial, jobs, servers, tenants=2)
         columns = {"jobs": jobs, "servers": servers, "trial": trial}
-        calls.append(Call(ratios, (market,), columns, ("market",), (market,), expected=5.0))
+        calls.append(Call(ratios, (market,), columns, (market,), expected=5.0))
     return Grid.of((call, call.columns) for call in calls)
 
 
 def property_searches(scale: str) -> Grid:
     """The search for counter-examples among random markets; columns first, last."""
-    return searches(counter_examples, at_scale(MARKET_SCALES, scale).instances, "market")
+    return searches(counter_examples, at_scale(MARKET_SCALES, scale).instances)
 
 
 def properties_grid(trace: str = "philly", scale: str = "paper") -> Grid:

@@ -25,7 +25,8 @@ from astraea.core.step_function import Stepped
 from astraea.experiments.grid import Grid, points
 from astraea.studies.scales import at_scale, searches
 from astraea.studies.themis.auctions import PROPERTIES, failures
-from astraea.studies.themis.runs import APP_COLUMNS, VARIANTS, Cell, run_of
+from astraea.studies.themis.cells import VARIANTS, Cell
+from astraea.studies.themis.runs import APP_COLUMNS, run_of
 from astraea.themis.apps import App, Workload, rungs, survivors
 from astraea.themis.loss_curves import estimated_length
 from astraea.themis.metrics import LATE, rho_summary
@@ -210,7 +211,7 @@ def lies_table(scale: str = "paper") -> pd.DataFrame:
 
 def properties_grid(scale: str = "paper") -> Grid:
     """Random auctions."""
-    return searches(failures, at_scale(THEMIS_SCALES, scale).instances, "themis")
+    return searches(failures, at_scale(THEMIS_SCALES, scale).instances)
 
 
 def properties_table(scale: str = "paper") -> pd.DataFrame:

@@ -20,10 +20,10 @@ import numpy as np
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import split_off_impossible
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.checks import number, one_of
-from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
+from astraea.experiments.kept import Kept
 from astraea.experiments.run import Run
 from astraea.studies.scales import SCALES, at_scale, seeds
 from astraea.studies.ye2022.readings import (

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.simulate import SIMULATOR, simulate
+from astraea.cluster.simulate import simulate
 from astraea.core.metrics import DAY, HOUR
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
@@ -135,7 +135,7 @@ def further_grid(trace: str, scale: str = "paper") -> Grid:
     """The seeds of a synthetic trace that only its description has; of others none."""
     more = sorted(set(seeds(trace, scale, SEEDS)) - set(seeds(trace, scale)))
     rows = [{"trace": trace, "seed": seed, "nodes": PRODUCTION_NODES[trace]} for seed in more]
-    return Grid.of((Call(drawn, (*row.values(),), row, ("traces", *SIMULATOR), expected=1.5), row) for row in rows)
+    return Grid.of((Call(drawn, (*row.values(),), row, expected=1.5), row) for row in rows)
 
 
 def characterization_grid(trace: str, scale: str = "paper") -> Grid:

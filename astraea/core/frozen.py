@@ -1,0 +1,98 @@
+"""Frozen dataclasses whose content cannot be changed either: `read_only`."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+C = TypeVar("C")
+
+_HANDED_OUT: Final = re.compile(r"\b(DataFrame|dict|list|Mapping)\b")
+
+
+def read_only(cls: type[C]) -> type[C]:
+    """Make what the fields of a frozen dataclass contain unchangeable, also after pickling.
+
+    - Arrays, also those in a tuple or of a `cached_property`, are read-only and nobody else can write to their memory.
+    - Each access to a field annotated as `DataFrame` gives a new table; the tables share their memory until one is
+      changed (copy-on-write of pandas). A `dict` or a `list` is copied.
+    - A field annotated as `Mapping` is a read-only view.
+    """
+    for f in fields(cls):  # type: ignore[arg-type]
+        if _HANDED_OUT.search(str(f.type)):
+            setattr(cls, f.name, _HandedOut(f.name, str(f.type)))
+    for member in vars(cls).values():
+        if isinstance(member, functools.cached_property):
+            member.func = _frozen_after(member.func)
+    init = cls.__init__
+
+    @functools.wraps(init)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)
+        _freeze(self)
+
+    def __setstate__(self: Any, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        _freeze(self)
+
+    for method in (__init__, __setstate__):
+        setattr(cls, method.__name__, method)
+    return cls
+
+
+def frozen(value: Any) -> Any:
+    """Return an array that nobody can write to, or a tuple of such; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        if value.base is not None or value.flags.writeable:
+            value = value.copy()
+            value.flags.writeable = False
+    elif type(value) is tuple and any(isinstance(part, np.ndarray) for part in value):
+        value = tuple(frozen(part) for part in value)
+    return value
+
+
+def _frozen_after(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Freeze what a function computes."""
+
+    @functools.wraps(compute)
+    def computed(self: Any) -> Any:
+        return frozen(compute(self))
+
+    return computed
+
+
+def _freeze(instance: Any) -> None:
+    """Freeze the fields, and what was remembered before pickling."""
+    for name, value in instance.__dict__.items():
+        instance.__dict__[name] = frozen(value)
+
+
+class _HandedOut:
+    """A field that gives a copy or a view of what it contains; its annotation says which, as pandas loads slowly."""
+
+    def __init__(self, name: str, annotation: str) -> None:
+        self.name = name
+        self.is_table, self.is_view = "DataFrame" in annotation, "Mapping" in annotation
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        value = instance.__dict__[self.name]
+        return MappingProxyType(value) if self.is_view and isinstance(value, dict) else self._copied(value)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if self.is_view and isinstance(value, Mapping):
+            value = dict(value)
+        instance.__dict__[self.name] = self._copied(value)
+
+    def _copied(self, value: Any) -> Any:
+        if self.is_table and value is not None:
+            return value.copy(deep=False)
+        return copy.deepcopy(value) if isinstance(value, dict | list) else value

@@ -1,0 +1,83 @@
+"""Keys of results: everything that decides a result, and nothing else. `docs/cache.md` explains them to a reader.
+
+A key is the SHA-256 of the fingerprints (`astraea.core.fingerprint`) of
+
+- the function that computes the result, and its arguments: of a simulation trace, cluster, policy, seed, settings;
+- what is kept of the result, and the code that reduces it;
+- the versions of Python and of the libraries that compute, where the code imports them.
+
+The code is that of the modules which the function, or the policy, can reach by imports. It is not named anywhere.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from astraea.cluster.policies import POLICIES, get_policy
+from astraea.cluster.policy import Policy
+from astraea.core import source
+from astraea.core.fingerprint import fingerprint, plain, version
+from astraea.core.user_functions import current
+from astraea.experiments.kept import reduced
+
+COMPUTING: Final = ("highspy", "numba", "numpy", "pandas", "scipy", "sklearn")
+"""Libraries whose versions can decide a number; others carry, keep or show it."""
+
+
+class Named(NamedTuple):
+    """A scheduler of the package by its name: what is sent to a worker, which finds it compiled on its disk."""
+
+    name: str
+    parameters: dict[str, float]
+
+    @property
+    def policy(self) -> Policy:
+        """The scheduler."""
+        return get_policy(self.name)(**self.parameters)
+
+
+def code(function: Callable[..., Any], policy: Policy | None = None) -> str:
+    """Return the digest of the code that gives a result in this process, and of the versions that it runs on.
+
+    Parameters
+    ----------
+    function : function
+        Computes the result.
+    policy : Policy, optional
+        One of its arguments.
+
+    Raises
+    ------
+    InputError
+        If a policy from outside the package reads something whose content cannot be known.
+    """
+    libraries = reached(function, policy).libraries
+    versions = {library: version(library) for library in COMPUTING if library in libraries}
+    chosen = [] if policy is None else [fingerprint(f, f"policy {policy.name}") for f in _functions_of(policy)]
+    return fingerprint((platform.python_version(), versions, fingerprint(function), fingerprint(reduced), chosen))
+
+
+def reached(function: Callable[..., Any], policy: Policy | None = None) -> source.Source:
+    """Return the part of the project that this code can reach."""
+    functions = (function, reduced, *(() if policy is None else _functions_of(policy)))
+    return source.of_modules(name for f in functions if source.is_module(name := plain(f).__module__))
+
+
+def _functions_of(policy: Policy) -> tuple[Callable[..., Any], ...]:
+    return policy.select, policy.estimates, policy.revisit, policy.synchronous, policy.largest
+
+
+def is_registered(policy: Policy) -> bool:
+    """Whether it is one of the package's schedulers, perhaps with other parameters."""
+    known = POLICIES.get(policy.name)
+    return known is not None and replace(known, parameters=policy.parameters) == policy
+
+
+def sendable(policy: Policy) -> Policy | Named:
+    """Return what a worker is sent of a scheduler: a name, or a user's policy as it is now."""
+    if is_registered(policy):
+        return Named(policy.name, dict(policy.parameters))
+    return replace(policy, select=current(policy.select))

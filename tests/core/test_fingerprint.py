@@ -1,0 +1,156 @@
+"""Fingerprints: equal for equal content, and for nothing else; what cannot be known is refused."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import types
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from places import HELPERS, ROOT
+from processes import run
+
+from astraea.core import fingerprint as module
+from astraea.core.errors import InputError
+from astraea.core.fingerprint import fingerprint, version
+from astraea.core.metrics import summary
+
+
+class Pair(NamedTuple):
+    first: float
+    second: float = 1.0
+
+
+@dataclass(frozen=True)
+class Box:
+    content: Any
+
+    @cached_property
+    def remembered(self) -> int:
+        return 1
+
+
+DIFFERENT: list[Any] = [
+    None, True, 1, 1.0, "1", b"1", -0.0, 0.0, float("nan"), (), [], {}, set(), (1, 2), [1, 2], {1: 2}, {2: 1}, {1, 2},
+    Pair(1.0), Pair(1.0, 2.0), (1.0, 1.0), Box(1), Box(2), ((1,), 2), (1, (2,)), "12", ("1", "2"), ("12", ""),
+    np.arange(3), np.arange(3.0), np.arange(3)[::-1], np.float64(1), np.array(["a"], object), np.dtype("i8"),
+    pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]}), pd.Series([1]), range(3), Path("a"), numba.types.int64,
+    types.SimpleNamespace(a=1), summary, np.sin, len, max, int, Pair, functools.partial(max, 1),
+]  # fmt: skip
+
+
+def test_different_values_have_different_fingerprints() -> None:
+    found = [fingerprint(value) for value in DIFFERENT]
+    assert len(set(found)) == len(DIFFERENT)
+    assert found == [fingerprint(value) for value in DIFFERENT]
+
+
+def test_equal_content_has_one_fingerprint() -> None:
+    shared = (1, 2)
+    assert fingerprint([shared, shared]) == fingerprint([tuple([1, 2]), tuple([1, 2])])
+    assert fingerprint({"a", "b", "c"}) == fingerprint({"c", "b", "a"})
+    box = Box(3)
+    before = fingerprint(box)
+    assert box.remembered and fingerprint(box) == before
+
+
+SOURCE = """
+import settings
+def outer(x, y={default}):
+    # {comment}
+    '''{doc}'''
+    def inner():
+        return [z * {factor} for z in range(x)]
+    return helper(inner()) + settings.LIMIT + settings.below.LIMIT + NUMBERS[0] + Bag.size + TABLE["a"]
+def helper(x):
+    return {helped}
+class Bag:
+    size = {size}
+"""
+BASE: dict[str, Any] = {
+    "default": 1, "comment": "", "doc": "", "factor": 2, "helped": "len(x)", "size": 3, "limit": 4, "below": 5,
+    "number": 6, "table": 7, "file": "one.py", "lines": 0,
+}  # fmt: skip
+
+
+def function(**changes: Any) -> Any:
+    """A function of a user, who closes over many things."""
+    given = BASE | changes
+    settings, below = types.ModuleType("settings"), types.ModuleType("settings.below")
+    settings.LIMIT, below.LIMIT, settings.below = given["limit"], given["below"], below  # type: ignore[attr-defined]
+    scope: dict[str, Any] = {"NUMBERS": np.array([given["number"]]), "TABLE": {"a": given["table"]}}
+    text = "\n" * given["lines"] + SOURCE.format(**given).replace("import settings", "")
+    exec(compile(text, given["file"], "exec"), scope | {"settings": settings}, scope)
+    scope["settings"] = settings
+    outer = scope["outer"]
+    return types.FunctionType(outer.__code__, scope, "outer", outer.__defaults__)
+
+
+@pytest.mark.parametrize("name", ["default", "factor", "size", "limit", "below", "number", "table"])
+def test_everything_that_a_function_closes_over_is_in_its_fingerprint(name: str) -> None:
+    assert fingerprint(function(**{name: 99})) != fingerprint(function())
+
+
+def test_functions_that_a_function_calls_are_in_its_fingerprint() -> None:
+    assert fingerprint(function(helped="sum(x)")) != fingerprint(function())
+
+
+@pytest.mark.parametrize("change", [{"comment": "x"}, {"file": "two.py"}, {"lines": 7}])
+def test_where_a_function_stands_is_not(change: dict[str, Any]) -> None:
+    assert fingerprint(function(**change)) == fingerprint(function())
+
+
+def closing_over(value: Any) -> Any:
+    def read() -> Any:
+        return value
+
+    return read
+
+
+def test_cells_and_compiled_functions() -> None:
+    assert fingerprint(closing_over(1)) != fingerprint(closing_over(2))
+    assert fingerprint(closing_over(closing_over(1))) != fingerprint(closing_over(closing_over(2)))
+    python = closing_over(1)
+    assert fingerprint(numba.njit(python)) == fingerprint(python)
+
+
+def test_functions_that_call_each_other() -> None:
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec("def f(n):\n    return g(n)\ndef g(n):\n    return f(n - 1) if n else LAST\nLAST = 1", scope)
+    before = fingerprint(scope["f"])
+    assert fingerprint(scope["f"]) == before != fingerprint(scope["g"])
+    scope["LAST"] = 2
+    assert fingerprint(scope["f"]) != before
+
+
+def test_what_belongs_to_a_package_is_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint(pd.concat), fingerprint(closing_over(1))
+    assert version("sklearn") and version("os") == sys.version.partition(" ")[0]
+    monkeypatch.setattr(module, "_version", lambda _: "another")
+    assert fingerprint(pd.concat) != before[0]
+    assert fingerprint(closing_over(1)) == before[1]
+
+
+def test_what_cannot_be_known_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^policy x: value\['a'\]\[1\] is a lock, whose content cannot be known"):
+        fingerprint(closing_over({"a": (1, threading.Lock())}), "policy x")
+
+
+def test_a_fingerprint_is_the_same_in_every_process() -> None:
+    code = (
+        "import sys; sys.path[:0] = sys.argv[1:]\nimport test_fingerprint as made\n"
+        "print(made.fingerprint([made.function(), *made.DIFFERENT]))"
+    )
+    found = set()
+    for seed in ("1", "2"):
+        call = (sys.executable, "-c", code, ROOT, HELPERS, Path(__file__).parent)
+        found.add(run(*call, env={"PYTHONHASHSEED": seed}).stdout)
+    assert len(found) == 1
