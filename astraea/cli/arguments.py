@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import re
 import sys
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from astraea.core.docstrings import docstring
 from astraea.core.errors import InputError
 
 if TYPE_CHECKING:  # imported where it is used: no command waits for what it does not need
@@ -27,7 +29,20 @@ OBSERVED: Final = "observed"
 """What stands for the log's own starts and ends where a policy is named."""
 
 
-class Command(click.Command):
+class Documented(click.Command):
+    """A command whose help is the docstring of its function, also under ``python -OO``."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        if self.help is None and self.callback is not None:
+            self.help = docstring(inspect.unwrap(self.callback))
+
+
+class Group(Documented, click.Group):
+    """A command that has commands of its own."""
+
+
+class Command(Documented):
     """A command whose help names constants of the package, ``{traces.readers:FORMATS}``, read when it is shown."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

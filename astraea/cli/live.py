@@ -16,7 +16,12 @@ from astraea.cli import arguments as args
 _config = args.path("--config", "FILE", "live.toml: partition, state, policy (docs/live/coordinator.md)")
 
 
-@click.group(invoke_without_command=True, no_args_is_help=False, short_help="leases on a real Slurm, by any policy")
+@click.group(
+    cls=args.Group,
+    invoke_without_command=True,
+    no_args_is_help=False,
+    short_help="leases on a real Slurm, by any policy",
+)
 @_config
 @click.option("--dry-run", is_flag=True, help="what the next round would do, and why; nothing is written or done")
 @click.pass_context

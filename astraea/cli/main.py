@@ -17,6 +17,7 @@ import click
 import astraea
 from astraea.cli import arguments as args
 from astraea.cli.live import live
+from astraea.core.docstrings import docstring
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import publishing, write_atomically
 
@@ -24,7 +25,7 @@ BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
 NOT_REPRODUCED: Final = 1
 
-app: Final = click.Group("astraea", help=(astraea.__doc__ or "").partition("\n")[0], no_args_is_help=False)
+app: Final = click.Group("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
 app.add_command(live)
 
@@ -38,7 +39,7 @@ _cache = args.path("--cache", "DIR", "where results are kept, default data/cache
 def simulate(wanted: args.Simulations, for_program: bool, out: Path | None) -> None:
     """Run a trace on a cluster under a policy; print a summary, and write the tables if asked to."""
     from astraea.cli.tables import run_summary, summary_text, write_tables
-    from astraea.experiments.run import simulated
+    from astraea.cluster.simulation import simulated
 
     with nullcontext() if out is None else publishing(out) as folder:
         if wanted.policies == [args.OBSERVED]:
@@ -137,7 +138,7 @@ def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str
     print(f"\nthe whole: {out / 'index.html'}")
 
 
-@app.group(no_args_is_help=False, short_help="download real workloads")
+@app.group(cls=args.Group, no_args_is_help=False, short_help="download real workloads")
 def data() -> None:
     """Download workloads, or list what can be downloaded."""
 
@@ -178,7 +179,7 @@ def policies(for_program: bool) -> None:
         for name, policy in POLICIES.items()
     }
     # the docstring of `Settings` says what each of them is
-    said = re.findall(r"^ *(\w+) : \w+\n(.+?)\.$", Settings.__doc__ or "", re.M | re.S)
+    said = re.findall(r"^ *(\w+) : \w+\n(.+?)\.$", docstring(Settings), re.M | re.S)
     meanings = {name: " ".join(meaning.split()) for name, meaning in said}
     settings = {f.name: {"default": f.default, "meaning": meanings[f.name]} for f in fields(Settings)}
     if for_program:

@@ -4,67 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import accounting, decisions, live
 from astraea.cluster.engine.live import HAPPENS
-from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE, Records, records
-from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View, grown, new_state
+from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, TENANT
+from astraea.cluster.engine.state import DONE, HOUR, PENDING, RUNNING, Private, View, new_state
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import rounds_of_lease
+from astraea.cluster.simulation import rounds_of_lease
 from astraea.core.errors import InputError, PolicyError
-from astraea.traces.columns import MAX_TIME
-from astraea.traces.trace import Trace
-
-NOBODY: Final = "(nobody)"
-"""The tenant of a cluster to which none has come yet."""
-
-NOT_KEPT: Final = {
-    "tenant": ("quota", "whole_quota", "weight", "first_class", "end_class", "held", "granted", "revoked"),
-    "job": ("tenant", "fair_class", "first_piece", "running_position"),
-    "clock": ("interval", "gpus", "gpus_per_node", "free", "free_piece", "n_running", "decay", "lease_end"),
-}
-"""Fields that follow from others, or from the configuration."""
-
-
-class Member(NamedTuple):
-    """A job, as it is known when it comes; second 0 is that of the accounts."""
-
-    id: str
-    tenant: str
-    user: str
-    demand: int
-    submit_time: float
-
-
-class Books(NamedTuple):
-    """All that must be kept to go on later: rows of the simulation's records, by the names of jobs and tenants."""
-
-    clock: Records  #: (1,) of `CLOCK`
-    members: tuple[Member, ...]
-    job: Records  #: (n,) of `JOB`
-    private: Records  #: (n,) of `PRIVATE_JOB`
-    memory: npt.NDArray[np.float64]  #: (k, n), of the policy
-    tenants: tuple[str, ...]
-    tenant: Records  #: (T,) of `TENANT`
-    tenant_memory: npt.NDArray[np.float64]  #: (k, T), of the policy
-    share_tenant: tuple[str, ...]
-    share: Records  #: (classes,) of `SHARE`
-    timeline: Records  #: (hours, T) of `TIMELINE`
-
-
-def empty_books(policy: Policy) -> Books:
-    """Books in which nothing has happened."""
-    return Books(
-        records(CLOCK), (), records(JOB, 0), records(PRIVATE_JOB, 0), np.zeros((policy.memory[0], 0)),
-        (), records(TENANT, 0), np.zeros((policy.memory[1], 0)), (), records(SHARE, 0), records(TIMELINE, (0, 0)),
-    )  # fmt: skip
+from astraea.live.books import NOBODY, NOT_KEPT, Books, Member, empty_books, hours_kept, room_for, trace_of
 
 
 class Event(NamedTuple):
@@ -114,8 +68,9 @@ class Accounts:
         settings = Settings(interval=interval, checkpoint_overhead=0, restart_overhead=0)
         self.lease_rounds = rounds_of_lease(policy, settings)
         self.policy = policy(lease_term=self.lease_rounds * interval) if self.lease_rounds else policy
-        self.interval, self.gpus, self.weights = interval, gpus, dict(weights)
+        self.interval, self.gpus, self.weights = interval, max(1, gpus), dict(weights)
         self.withheld = 0
+        self.most_hours = hours_kept(policy)
         self.view: View
         self.private: Private
         self._build(books or empty_books(policy), ())
@@ -127,6 +82,14 @@ class Accounts:
 
     def __contains__(self, id: object) -> bool:
         return id in self.place
+
+    def member(self, id: str) -> Member:
+        """Return a job as it was admitted."""
+        return self.members[self.place[id]]
+
+    def is_active(self, id: str) -> bool:
+        """Return whether a job was admitted and has not ended."""
+        return id in self.place and self.status(id) != DONE
 
     def status(self, id: str) -> int:
         """PENDING, RUNNING or DONE (or EXPIRED, inside a round)."""
@@ -162,9 +125,8 @@ class Accounts:
         self._build(self.books(), newcomers)
 
     def resize(self, gpus: int) -> None:
-        """The cluster has so many GPUs from now on."""
-        held = int(self.view.job.demand[self.view.job.status == RUNNING].sum())
-        self.gpus = max(gpus, held)
+        """The cluster has so many GPUs from now on; shares of none are not defined, so one is kept, and withheld."""
+        self.gpus = max(1, gpus)
         self._build(self.books(), ())
 
     def withhold(self, gpus: int) -> None:
@@ -174,12 +136,13 @@ class Accounts:
 
     def hear(self, events: Sequence[Event], number: int) -> None:
         """What happened since the last round, up to round `number`."""
+        hours = int(number * self.interval / HOUR) + 2
+        if hours > len(self.view.timeline):
+            self._build(self.books(), (), hours)
         table = np.zeros(len(events), HAPPENS)
         for e, event in enumerate(sorted(events)):
             time = min(max(event.time, self.now), number * self.interval)
             table[e] = time, event.kind, self.place[event.id], event.lease_end
-        while number * self.interval / 3600 + 2 > len(self.view.timeline):
-            self.view, self.private = grown(self.view, self.private)
         live.hear(self.view, self.private, table.view(np.recarray), number)
 
     def choose(self, aside: Sequence[str]) -> list[str]:
@@ -256,6 +219,7 @@ class Accounts:
         """What is kept: everything but jobs that are done."""
         keep = np.flatnonzero(self.view.job.status != DONE)
         hours = int(self.view.clock[0].n_hours)
+        first = max(0, hours - self.most_hours)
         return Books(
             clock=self.view.clock.copy(),
             members=tuple(self.members[j] for j in keep),
@@ -267,22 +231,23 @@ class Accounts:
             tenant_memory=self.view.tenant_memory.copy(),
             share_tenant=tuple(self.trace.tenants[t] for t in self._tenant_of_share()),
             share=self.view.share.copy(),
-            timeline=self.view.timeline[:hours].copy(),
+            timeline=self.view.timeline[first:hours].copy(),
         )
 
     def _tenant_of_share(self) -> npt.NDArray[np.int64]:
         sizes = self.view.tenant.end_class - self.view.tenant.first_class
         return np.repeat(np.arange(len(sizes)), sizes)
 
-    def _build(self, books: Books, newcomers: Sequence[Member]) -> None:
-        """Make the state anew from books, with room for some more jobs."""
+    def _build(self, books: Books, newcomers: Sequence[Member], hours: int = 0) -> None:
+        """Make the state anew from books, with room for some more jobs, and for so many hours."""
+        self.gpus = max(self.gpus, int(books.job["demand"][books.job["status"] == RUNNING].sum()))  # nodes may be gone
         known = [k for k, m in enumerate(books.members) if not self.weights or m.tenant in self.weights]
         came = {m.id: m for m in (*(books.members[k] for k in known), *newcomers)}
-        self.trace = self._trace(list(came.values()), books)
+        self.trace = trace_of(list(came.values()), books.tenants, self.weights)
         self.members = [came[id] for id in self.trace.job_id]
         self.place = {id: j for j, id in enumerate(self.trace.job_id)}
         nothing = np.full(len(self.trace), np.nan)
-        self.view, self.private = new_state(
+        view, self.private = new_state(
             self.trace,
             Cluster(1, self.gpus),
             parameters=np.array([*self.policy.parameters.values(), 0.0]),
@@ -296,7 +261,7 @@ class Accounts:
             synchronous=self.policy.synchronous(self.policy.parameters),
             revisit=self.policy.revisit(self.policy.parameters),
         )
-        view = self.view
+        view.job["submit_time"] = [member.submit_time for member in self.members]
         for name in set(CLOCK.names or ()) - set(NOT_KEPT["clock"]):
             view.clock[name] = books.clock[name]
         old = [k for k, name in enumerate(books.tenants) if name in self.trace.tenants]
@@ -305,11 +270,11 @@ class Accounts:
             view.tenant[name][t] = books.tenant[name][old]
         if len(books.tenant_memory) == len(view.tenant_memory):  # or another policy kept it
             view.tenant_memory[:, t] = books.tenant_memory[:, old]
-        hours = len(books.timeline)
-        if hours + 64 > len(view.timeline):
-            room = records(TIMELINE, (hours + 64, len(self.trace.tenants)))
-            self.view = view = view._replace(timeline=room)
-        view.timeline[:hours, t] = books.timeline[:, old]
+        n_hours = int(books.clock[0].n_hours)
+        room = room_for(max(n_hours, hours) + 64, len(self.trace.tenants))
+        gangs = np.zeros(max([self.gpus, *(m.demand for m in self.members)]) + 1, np.int64)  # a cluster can shrink
+        self.view = view = view._replace(timeline=room, open_gangs=gangs)
+        view.timeline[n_hours - len(books.timeline) : n_hours, t] = books.timeline[:, old]
         shares = zip(books.share_tenant, books.share["demand"].tolist(), books.share["weight"].tolist(), strict=True)
         row_of = {key: k for k, key in enumerate(shares)}
         for c, owner in enumerate(self._tenant_of_share()):
@@ -333,12 +298,3 @@ class Accounts:
             live.share_anew(view, self.now)
         withheld, self.withheld = self.withheld, 0
         self.withhold(withheld)
-
-    def _trace(self, members: Sequence[Member], books: Books) -> Trace:
-        """The jobs as the simulation takes them; nobody knows how long they will run."""
-        names = {*books.tenants, *(m.tenant for m in members)} - {NOBODY}
-        weights = self.weights or dict.fromkeys(sorted(names) or [NOBODY], 1.0)
-        nobody = Member("-", next(iter(weights)), "-", 1, 0.0)  # a trace has a job
-        jobs = pd.DataFrame([*members, nobody], columns=list(Member._fields)).rename(columns={"id": "job_id"})
-        trace = Trace.from_frame(jobs.assign(duration=MAX_TIME), name="the cluster", weights=weights)
-        return trace._take(np.flatnonzero(trace.job_id != "-"))

@@ -7,14 +7,14 @@ while nobody looked is asked of Slurm's accounting.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from astraea.cluster.engine.recorded import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import PENDING, RUNNING
-from astraea.live.accounts import Event, Member
+from astraea.live.accounts import Event
+from astraea.live.answers import HERE, Job, Run
+from astraea.live.books import Lease, Member
 from astraea.live.desk import FINISHED, Desk
-from astraea.live.ledger import Lease
-from astraea.live.slurm import HERE, Job, Run
 
 
 class Changes:
@@ -26,6 +26,8 @@ class Changes:
         Its leases and notes change with what happened.
     ours : mapping of str to Job
         Jobs of the partition that leases are for, by id.
+    shown : collection of str
+        Ids of all jobs that Slurm shows, also of other partitions.
     now : float
         When they were seen, in seconds since 1970.
 
@@ -35,12 +37,18 @@ class Changes:
         Jobs that came.
     events : list of Event
         What happened to all.
+    resized : set of str
+        Jobs whose size has changed: they end in the accounts, and come anew at the next round.
+    not_started : list of Lease
+        Leases of such jobs that Slurm had not started; they are not charged.
     """
 
-    def __init__(self, desk: Desk, ours: Mapping[str, Job], now: float) -> None:
+    def __init__(self, desk: Desk, ours: Mapping[str, Job], shown: Collection[str], now: float) -> None:
         self.desk, self.accounts, self.epoch = desk, desk.accounts, desk.epoch
         self.members: list[Member] = []
         self.events: list[Event] = []
+        self.resized: set[str] = set()
+        self.not_started: list[Lease] = []
         gone = [id for s in (PENDING, RUNNING) for id in self.accounts.ids(s) if id not in ours]
         runs: dict[str, list[Run]] = {}
         if self.desk.looks_back or gone:
@@ -48,20 +56,45 @@ class Changes:
                 runs.setdefault(run.id, []).append(run)
         for id in gone:
             ends = [run.end for run in runs.get(id, ()) if run.end > 0]
+            if id in shown:
+                self.desk.notes.append(f"job {id} has left the partition, and counts as ended")
             self._ended(id, max(ends, default=now))
-        for id in self.accounts.ids(PENDING):
-            if id in ours:
-                self._waited(ours[id])
-        for id in self.accounts.ids(RUNNING):
-            if id in ours:
-                self._ran(ours[id])
+        for status, happened in ((PENDING, self._waited), (RUNNING, self._ran)):
+            for id in self.accounts.ids(status):
+                if id in ours and not self._is_resized(ours[id], now):
+                    happened(ours[id])
         for job in ours.values():
-            if job.id not in self.accounts and self._comes(job, now):
-                self._arrived(job, runs.pop(job.id, []))
+            if self._is_new(job) and self._comes(job, now):
+                self._arrived(job, runs.pop(job.id, []), now)
         if self.desk.looks_back:
             for id in sorted(runs.keys() - ours.keys() - set(self.accounts.place)):
                 self._was(runs[id])
         self._make_room()
+
+    def _is_new(self, job: Job) -> bool:
+        """Return whether the accounts have no such job, or one that ended under this id."""
+        if job.id not in self.accounts:
+            return True
+        return not self.accounts.is_active(job.id) and job.state not in (*FINISHED, "COMPLETING")
+
+    def _is_resized(self, job: Job, now: float) -> bool:
+        """End a job whose size has changed, so that it comes anew; return whether it did."""
+        before = self.accounts.member(job.id).demand
+        lease = self.desk.leases.get(job.id)
+        is_settled = job.state == "RUNNING" and lease is not None if job.state in HERE else job.state not in FINISHED
+        if job.demand == before or not is_settled:
+            return False
+        if lease and job.state not in HERE and job.restarts > lease.restarts:
+            return False  # it was requeued: first it loses its lease
+        self.desk.notes.append(f"job {job.id} has {job.demand} GPUs now, {before} before: it counts as a new job")
+        self.resized.add(job.id)
+        self._add(now, ENDS, job.id)
+        if lease and lease.started == 0 and job.state not in HERE:
+            self.not_started.append(lease)
+            self.desk.close(job.id, self.desk.now, "not started")
+        elif lease:
+            self.desk.close(job.id, self.desk.now, "resized")
+        return True
 
     def _waited(self, job: Job) -> None:
         """What happened to a job that had no lease."""
@@ -93,6 +126,8 @@ class Changes:
             return job.start > 0 and job.end > self.epoch + self.accounts.now and job.end > job.start
         if job.state not in HERE and is_kept_back(job, now):
             return False
+        if job.state in HERE and job.id in self.accounts:  # resized as it ran: to stop it would not make it smaller
+            return job.demand > 0
         quota = self.accounts.quota(self.desk.tenant(job))
         most = min(math.floor(self.accounts.policy.largest(self.accounts.policy.parameters) * quota + 1e-9),
                    self.accounts.gpus)  # fmt: skip
@@ -104,11 +139,12 @@ class Changes:
             )
         return job.demand <= most
 
-    def _arrived(self, job: Job, runs: Sequence[Run]) -> None:
+    def _arrived(self, job: Job, runs: Sequence[Run], now: float) -> None:
         """A job that was not known is there."""
         has_begun = job.start > 0 and job.state in ("RUNNING", *FINISHED)
-        came = min([max(job.submit, job.eligible), *(run.submit for run in runs), *[job.start] * has_begun])
-        self.members.append(self._member(job, came))
+        came = min([max(job.submit, job.eligible), *(run.submit for run in runs), *[job.start] * has_begun, now])
+        is_again = job.id in self.accounts  # under this id another one has ended: no time is counted twice
+        self.members.append(self._member(job, max(came, self.epoch + self.accounts.now) if is_again else came))
         self._add(came, ARRIVES, job.id)
         for run in runs:
             if 0 < run.start < run.end and not (job.state in FINISHED and run.start >= job.start):
@@ -122,8 +158,8 @@ class Changes:
 
     def _was(self, runs: Sequence[Run]) -> None:
         """A job that came and went while nobody looked."""
-        known = [run for run in runs if 0 < run.start < run.end]
-        if not known or known[0].demand == 0 or self.desk.is_unknown(self.desk.tenant(known[0])):
+        known = [run for run in runs if 0 < run.start < run.end and run.demand > 0]
+        if not known or self.desk.is_unknown(self.desk.tenant(known[-1])):
             return
         last = known[-1]
         self.members.append(self._member(last, min(run.submit for run in known)))
@@ -158,7 +194,7 @@ class Changes:
         ends = self.epoch + ends if job.requeues else math.inf
         self.desk.leases[job.id] = Lease(
             job.id, self._number(job.id), tenant, job.demand, job.submit, job.start, ends, job.start, 0.0, "running",
-            False, job.restarts,
+            False, job.restarts, self.desk.next_serial(),
         )  # fmt: skip
 
     def _ended(self, id: str, end: float) -> None:

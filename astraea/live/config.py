@@ -14,6 +14,7 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
+from astraea.core.frozen import read_only
 
 TENANTS: Final = ("account", "user", "qos")
 """What may be the tenant of a job."""
@@ -21,6 +22,7 @@ TENANTS: Final = ("account", "user", "qos")
 _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 
 
+@read_only
 @dataclass(frozen=True)
 class Config:
     """What the coordinator is told.

@@ -1,8 +1,10 @@
 """The service: a round at every interval, warnings in between, until it is told to stop ([Ye2022] §5.1, Figs 7 and 8).
 
 Whatever fails is logged and tried again at the next round: Slurm that does not answer, a command that it refuses, a
-disk that is full. Nobody loses a lease in a round in which Slurm could not be asked. Nobody is stopped soon after
-slurmctld was started: it may not know yet that a job has ended, and would run it again.
+disk that is full. An error that nobody expected costs one round too: its traceback is logged, the ledger counts it, and
+the next round starts from the last state that was whole. No job loses a lease in a round in which Slurm could not be
+asked. No job is stopped soon after slurmctld was started: slurmctld may not know yet that a job has ended, and would
+run it again.
 """
 
 from __future__ import annotations
@@ -13,21 +15,26 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from threading import Event
-from typing import Final
+from typing import Any, Final
 
 from astraea.core.errors import InputError, PolicyError
+from astraea.live.answers import Job, Node, SlurmError
+from astraea.live.books import Lease, State
 from astraea.live.config import Config
 from astraea.live.desk import tenant_of
-from astraea.live.ledger import Lease, Ledger, State, lock, open_to_read, read_state
+from astraea.live.ledger import Ledger, lock, open_to_read, read_state
 from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Picture, Plan, Rounds, warned
-from astraea.live.slurm import Job, Node, Slurm, SlurmError, uncollected
+from astraea.live.slurm import Slurm, uncollected
+from astraea.live.stopping import Stopping
 from astraea.traces.columns import escaped
 
 log: Final = logging.getLogger("astraea.live")
 
 LATE_ENDS: Final = 20.0
 """A job that ends while slurmctld is away tells it so every 15 s; some more for the telling [s]."""
+
+MOST_UNWRITTEN: Final = 100_000
+"""Leases that are kept for a disk that is full; the oldest ones are lost beyond."""
 
 
 class Coordinator:
@@ -48,7 +55,8 @@ class Coordinator:
         self.jobs: Mapping[str, Job] = {}
         self.told: dict[str, float] = {}
         self.unwritten: list[Lease] = []
-        self.stopping = Event()
+        self.stopping = Stopping()
+        self._has_read = False
 
     def run(self) -> None:
         """Have rounds until `stop`.
@@ -56,25 +64,55 @@ class Coordinator:
         Raises
         ------
         InputError
-            If another coordinator runs with this state, or it cannot be used.
+            If another coordinator runs with this state, or the state cannot be used.
         """
         with lock(self.config.state), closing(Ledger(self.config.state)) as ledger:
+            self._read(ledger)
             parameters = ", ".join(f"{name} {value}" for name, value in self.config.policy.as_text.items())
             log.info("partition %s, policy %s (%s), a round every %g s, state in %s", self.config.partition,
                      self.config.policy.name, parameters, self.config.interval, self.config.state)  # fmt: skip
             compile_all(self.config)
-            while not self.stopping.is_set():
+            while not self.stopping.is_asked:
                 with uncollected():
                     self.round(ledger)
                 self._wait()
             log.info("stopped; jobs keep their GPUs until the next coordinator comes")
 
     def stop(self, *_: object) -> None:
-        """End after this round."""
-        self.stopping.set()
+        """End after this round; a signal handler may call this."""
+        self.stopping.ask()
 
     def round(self, ledger: Ledger) -> None:
-        """One round; what goes wrong is logged."""
+        """Have one round; an error is logged, and costs no more than this round.
+
+        Raises
+        ------
+        InputError
+            If the state cannot be read at the first round.
+        """
+        self._read(ledger)
+        try:
+            self._round(ledger)
+        except Exception as err:  # a service that ends would give every user the means to end it
+            self._failed(ledger, err)
+
+    def _read(self, ledger: Ledger) -> None:
+        """Read the state, once."""
+        if not self._has_read:
+            self.state = ledger.read()
+            self._has_read = True
+
+    def _failed(self, ledger: Ledger, err: Exception) -> None:
+        """Log an error that nobody expected, count it, and go on from the last whole state."""
+        log.error("this round has failed, by an error of the coordinator; please report it", exc_info=err)
+        self.rounds = None  # it may be half done
+        try:
+            ledger.count_failure(time.time(), f"{type(err).__name__}: {err}"[:200])
+        except Exception as other:
+            log.error("this failure is not counted in the state: %s", other)
+
+    def _round(self, ledger: Ledger) -> None:
+        """Have one round."""
         try:
             picture = self._look()
         except SlurmError as err:
@@ -85,7 +123,7 @@ class Coordinator:
         try:
             if self.rounds is None:
                 gpus = sum(node.gpus for node in picture.nodes)
-                self.rounds = Rounds(self.config, gpus, picture.now, self.state or ledger.read(), self.slurm.runs)
+                self.rounds = Rounds(self.config, gpus, picture.now, self.state, self.slurm.runs)
             plan = self.rounds.play(picture)
         except (SlurmError, PolicyError) as err:
             log.error("this round is left out: %s", err)
@@ -94,6 +132,9 @@ class Coordinator:
         self.state = plan.state
         self.jobs = {job.id: job for job in picture.jobs if job.partition == self.config.partition}
         self.unwritten += plan.over
+        if (lost := len(self.unwritten) - MOST_UNWRITTEN) > 0:
+            log.error("%d leases that are over are forgotten: the state could not be written for too long", lost)
+            del self.unwritten[:lost]
         try:
             ledger.write(plan.state, self.unwritten)
             self.unwritten = []
@@ -147,29 +188,35 @@ class Coordinator:
                 self.slurm.requeue(job.id)
         except SlurmError as err:
             log.warning("job %s: %s; tried again at the next round", job.id, err)
+        except Exception:
+            log.exception("job %s: an error of the coordinator; tried again at the next round", job.id)
 
     def _wait(self) -> None:
-        """Until the next round; jobs whose lease is about to end are told in between."""
-        epoch = self.rounds.epoch if self.rounds else 0.0
+        """Wait for the next round; jobs whose lease is about to end are told in between."""
+        epoch = self.state.epoch if self.state else 0.0
         interval = self.config.interval
         now = time.time()
         until = epoch + (int((now - epoch) / interval) + 1) * interval
-        leases = self.rounds.leases.values() if self.rounds else ()
-        if self.rounds:
-            self.told = {id: when for id, when in self.told.items() if id in self.rounds.leases}
-        for when, id in warned(list(leases), self.jobs, self.config.warning):
+        leases = self.state.leases if self.state else {}  # those of the last whole round, also after one that failed
+        self.told = {id: when for id, when in self.told.items() if id in leases}
+        for when, id in warned(leases.values(), self.jobs, self.config.warning):
             if when >= until or self.told.get(id) == when:
                 continue
             if self.stopping.wait(max(0.0, when - time.time())):
                 return
             self.told[id] = when
-            try:
-                self.slurm.warn(id)
-                log.info("told job %s to save its state: its lease ends in %.1f s", id,
-                         when + self.config.warning - time.time())  # fmt: skip
-            except SlurmError as err:
-                log.warning("job %s: %s", id, err)
+            self._warn(id, when + self.config.warning)
         self.stopping.wait(min(max(0.0, until - time.time()), interval))  # whatever somebody does to the clock
+
+    def _warn(self, id: str, end: float) -> None:
+        """Tell a job that its lease is about to end; an error is logged."""
+        try:
+            self.slurm.warn(id)
+            log.info("told job %s to save its state: its lease ends in %.1f s", id, end - time.time())
+        except SlurmError as err:
+            log.warning("job %s: %s", id, err)
+        except Exception:
+            log.exception("job %s could not be told that its lease ends", id)
 
 
 def told(action: Action, config: Config) -> str:
@@ -193,8 +240,12 @@ class OneLine(logging.Formatter):
     """A message is a line: control characters of names that Slurm has are escaped."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         return escaped(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        """Return a traceback, every line of it indented: no text in it looks like a message."""
+        return "\n".join(f"  {escaped(line)}" for line in super().formatException(ei).splitlines())
 
 
 def serve(config: Config) -> None:
@@ -203,9 +254,8 @@ def serve(config: Config) -> None:
     handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.INFO)
     coordinator = Coordinator(config)
-    signal.signal(signal.SIGTERM, coordinator.stop)
-    signal.signal(signal.SIGINT, coordinator.stop)
-    coordinator.run()
+    with coordinator.stopping.on(signal.SIGTERM, signal.SIGINT):
+        coordinator.run()
 
 
 def dry_run(config: Config) -> Plan:

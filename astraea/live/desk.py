@@ -8,9 +8,9 @@ from typing import Final
 
 from astraea.cluster.engine.state import RUNNING
 from astraea.live.accounts import Accounts
+from astraea.live.answers import Job, Run
+from astraea.live.books import Lease, State
 from astraea.live.config import Config
-from astraea.live.ledger import Lease, State
-from astraea.live.slurm import Job, Run
 
 DAY: Final = 86_400.0
 FINISHED: Final = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL",
@@ -43,16 +43,18 @@ class Desk:
         self.accounts = Accounts(config.policy, config.interval, gpus, config.weights, books)
         running = set(self.accounts.ids(RUNNING))
         self.leases = {id: lease for id, lease in (state.leases if state else {}).items() if id in running}
+        self.serial = state.serial if state else 0  #: of the lease that was written down last
         self.gpus = gpus
         self.looks_back = True  #: whether jobs may have come and gone since the last round
         self.told: set[str] = set()
         self.now = now
-        self.over: list[Lease] = []  #: leases that are over since the last round
+        left = [lease for id, lease in (state.leases if state else {}).items() if id not in self.leases]
+        self.over = [lease._replace(over=now, outcome="lost") for lease in left]  #: leases over since the last round
         self.notes: list[str] = []  #: what happened at this round, in sentences
 
     def state(self) -> State:
         """What is kept."""
-        return State(self.epoch, self.accounts.books(), dict(self.leases))
+        return State(self.epoch, self.accounts.books(), dict(self.leases), self.serial)
 
     def tenant(self, job: Job | Run) -> str:
         """Tenant of a job."""
@@ -72,12 +74,17 @@ class Desk:
         """Write a lease down that was granted at this round."""
         row = self.accounts.view.job[self.accounts.place[job.id]]
         lease = Lease(
-            job.id, int(row.leases), self.tenant(job), job.demand, self.epoch + float(row.submit_time), self.now,
+            job.id, int(row.leases), self.tenant(job), int(row.demand), self.epoch + float(row.submit_time), self.now,
             self.epoch + float(row.lease_end), self.now if is_renewal else 0.0, 0.0, "running", is_renewal,
-            job.restarts,
+            job.restarts, self.next_serial(),
         )  # fmt: skip
         self.leases[job.id] = lease
         return lease
+
+    def next_serial(self) -> int:
+        """Return a number that no other lease of the ledger has."""
+        self.serial += 1
+        return self.serial
 
     def close(self, id: str, time: float, outcome: str) -> None:
         """A lease is over."""

@@ -1,7 +1,8 @@
 """The coordinator's memory: accounts and leases in a SQLite file, one transaction a round.
 
 Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulation's records as columns, so that they
-are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies.
+are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies; table
+`hour` has the hours that a policy may still ask for, table `failure` the rounds that failed.
 """
 
 from __future__ import annotations
@@ -10,46 +11,22 @@ import fcntl
 import json
 import os
 import sqlite3
+import stat
 from collections.abc import Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE
 from astraea.core.errors import InputError
-from astraea.live.accounts import Books, Member
+from astraea.live import layout
+from astraea.live.books import Books, Lease, Member, State
+from astraea.live.layout import KEYS, OF_JOB
 
-VERSION: Final = 1
-"""Of the tables; of another one nothing is read."""
-
-_OF_JOB: Final = tuple(dict.fromkeys((*(JOB.names or ()), *(PRIVATE_JOB.names or ()))))
-
-
-class Lease(NamedTuple):
-    """A lease; times are seconds since 1970, 0 if it has not come to that."""
-
-    job: str
-    number: int  #: among the leases of this job, from 1
-    tenant: str
-    demand: int  #: [GPU]
-    submitted: float
-    granted: float
-    ends: float  #: infinite if the policy does not preempt
-    started: float  #: when the job was first seen on its GPUs
-    over: float  #: when it was over: the job had ended, or lost its GPUs, or the next lease began
-    outcome: str  #: ``running``, ``renewed``, ``not renewed``, ``not started``, ``revoked``, ``ended``, ``lost``
-    is_renewal: bool
-    restarts: int  #: of the job, when it was granted
-
-
-class State(NamedTuple):
-    """What the coordinator knows at the end of a round."""
-
-    epoch: float  #: second 0 of the accounts, in seconds since 1970
-    books: Books
-    leases: dict[str, Lease]  #: that run, by job
+_COME_AND_GO: Final = ("job", "tenant", "share")
+"""Tables whose rows can vanish: jobs end, and classes of shares with them."""
 
 
 class Ledger:
@@ -63,22 +40,25 @@ class Ledger:
     ------
     InputError
         If it cannot be opened, or is not such a file.
+
+    Notes
+    -----
+    A file that is made here may be read by its owner alone. The mode of one that is there is kept.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._written: dict[str, dict[Any, Sequence[Any]]] = {}
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(_private(path))
             self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
-            if _check_version(self._db, path) == 0:
-                self._db.execute("pragma journal_mode = wal")
-                with self._db:
-                    self._db.execute("begin immediate")
-                    for name, columns in _TABLES.items():
-                        self._db.execute(f"create table {name} ({columns})")
-                    self._db.execute(f"pragma user_version = {VERSION}")
-            self._db.execute("pragma synchronous = full")
+            try:
+                layout.prepare(self._db, path)
+                self._db.execute("pragma synchronous = full")
+            except BaseException:
+                self._db.close()
+                raise
         except (OSError, sqlite3.Error) as err:
             raise InputError(f"{path}: cannot be used as the state ({err})") from None
 
@@ -116,8 +96,7 @@ class Ledger:
         sqlite3.Error
             If it cannot be written; then the file is as before, and the next call writes all that is missing.
         """
-        hours = max((hour for hour, _ in self._written.get("hour", ())), default=0)
-        wanted = _rows(state, hours)
+        wanted = _rows(state, max((hour for hour, _ in self._written.get("hour", ())), default=0))
         finished = [tuple(lease) for lease in over]
         self._db.execute("begin immediate")
         try:
@@ -125,21 +104,37 @@ class Ledger:
                 before = self._written.get(name, {})
                 changed = [row for key, row in rows.items() if before.get(key) != row]
                 gone = [key for key in before if key not in rows] if name in _COME_AND_GO else []
-                keys = _KEYS[name]
-                where = " and ".join(f"{key} = ?" for key in keys)
+                where = " and ".join(f"{key} = ?" for key in KEYS[name])
                 self._db.executemany(f"delete from {name} where {where}", gone)
-                if changed:
-                    marks = ", ".join("?" * len(changed[0]))
-                    self._db.executemany(f"insert or replace into {name} values ({marks})", changed)
-            if finished:
-                marks = ", ".join("?" * len(finished[0]))
-                self._db.executemany(f"insert or replace into lease values ({marks})", finished)
+                if name == "tenant":  # one that comes again begins anew
+                    self._db.executemany("delete from hour where tenant = ?", gone)
+                self._put(name, changed)
+            self._put("lease", finished)
+            self._db.execute("delete from hour where hour < ?", (_first_hour(state.books),))
             self._db.execute("commit")
         except BaseException:
             if self._db.in_transaction:
                 self._db.execute("rollback")
             raise
         self._written = wanted
+
+    def count_failure(self, time: float, what: str) -> None:
+        """Count a round that failed, at `time` [s since 1970], and keep the last reason.
+
+        Raises
+        ------
+        sqlite3.Error
+            If it cannot be written.
+        """
+        self._db.execute(
+            "insert into failure values (0, 1, ?, ?) on conflict (id) do update "
+            "set rounds = rounds + 1, time = excluded.time, what = excluded.what", (time, what),
+        )  # fmt: skip
+
+    def _put(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            self._db.executemany(f"insert or replace into {name} values ({marks})", rows)
 
 
 def lock(path: Path) -> Any:
@@ -152,8 +147,8 @@ def lock(path: Path) -> Any:
     """
     name = path.with_name(path.name + ".lock")
     try:
-        name.parent.mkdir(parents=True, exist_ok=True)
-        file = open(name, "a+", encoding="ascii")
+        name.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = os.fdopen(_private(name, os.O_APPEND), "a+", encoding="ascii")
     except OSError as err:
         raise InputError(f"{name}: cannot be written ({err.strerror})") from None
     try:
@@ -169,6 +164,11 @@ def lock(path: Path) -> Any:
     return file
 
 
+def _private(path: Path, flags: int = 0) -> int:
+    """Open a file to read and write; a new one is for its owner alone, whatever the umask."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, stat.S_IRUSR | stat.S_IWUSR)
+
+
 def open_to_read(path: Path) -> sqlite3.Connection:
     """Open the file for somebody who looks only; all that is read is of one moment.
 
@@ -181,8 +181,12 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         raise InputError(f"{path}: there is no state yet; has the coordinator run?")
     try:
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
-        db.execute("begin")
-        _check_version(db, path)
+        try:
+            db.execute("begin")
+            layout.check(db, path)
+        except BaseException:
+            db.close()
+            raise
         return db
     except sqlite3.Error as err:
         raise InputError(f"{path}: cannot be read ({err})") from None
@@ -193,23 +197,25 @@ def read_state(db: sqlite3.Connection) -> State | None:
     rows = _all(db, "clock")
     if not rows:
         return None
-    (_, epoch, *clock), *_ = rows
+    (_, epoch, serial, *clock), *_ = rows
     jobs, tenants, shares, hours = (_all(db, name) for name in ("job", "tenant", "share", "hour"))
-    n_job = len(_OF_JOB)
     members = tuple(
-        Member(row[0], row[1], row[2], row[4 + _OF_JOB.index("demand")], row[4 + _OF_JOB.index("submit_time")])
+        Member(row[0], row[1], row[2], row[4 + OF_JOB.index("demand")], row[4 + OF_JOB.index("submit_time")])
         for row in jobs
     )
     names = tuple(row[0] for row in tenants)
     job, private = (np.zeros(len(jobs), dtype).view(np.recarray) for dtype in (JOB, PRIVATE_JOB))
-    for k, name in enumerate(_OF_JOB):
+    for k, name in enumerate(OF_JOB):
         for table in (job, private):
             if name in (table.dtype.names or ()):
                 table[name] = [_number(row[4 + k]) for row in jobs]
+    first = min((row[0] for row in hours), default=0)
     n_hours = 1 + max((row[0] for row in hours), default=-1)
-    timeline = np.zeros((n_hours, len(names)), TIMELINE).view(np.recarray)
+    timeline = np.zeros((n_hours - first, len(names)), TIMELINE).view(np.recarray)
+    place = {name: t for t, name in enumerate(names)}
     for hour, name, *values in hours:
-        timeline[hour, names.index(name)] = tuple(values)
+        if name in place:  # or nobody had come yet, or the tenant has no weight any more
+            timeline[hour - first, place[name]] = tuple(values)
     books = Books(
         clock=_table(CLOCK, [clock]),
         members=members,
@@ -223,56 +229,51 @@ def read_state(db: sqlite3.Connection) -> State | None:
         share=_table(SHARE, [row[1:] for row in shares]),
         timeline=timeline,
     )
-    assert all(len(row) == 4 + n_job for row in jobs)
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
-    return State(epoch, books, {lease.job: lease for lease in running})
+    return State(epoch, books, {lease.job: lease for lease in running}, serial)
+
+
+def failures(db: sqlite3.Connection) -> tuple[int, float, str]:
+    """Return how many rounds have failed, when the last one did [s since 1970], and why."""
+    return next(((n, time, what) for _, n, time, what in _all(db, "failure")), (0, 0.0, ""))
 
 
 def all_leases(db: sqlite3.Connection) -> list[Lease]:
     """Every lease, in the order in which they were granted."""
-    return [Lease(*row) for row in db.execute("select * from lease order by granted, rowid")]
+    return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
 
 
-def _check_version(db: sqlite3.Connection, path: Path) -> int:
-    (version,) = db.execute("pragma user_version").fetchone()
-    if version not in (0, VERSION):
-        raise InputError(f"{path}: the state has version {version}, expected {VERSION}; move it away to begin anew")
-    return int(version)
+def _first_hour(books: Books) -> int:
+    """Return the number of the first hour that is kept."""
+    return int(books.clock[0].n_hours) - len(books.timeline)
 
 
 def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
     """All rows of a state, by table and key; of the hours those that could have changed, from `since` on."""
     b = state.books
     fields = {name: table[name] for table in (b.private, b.job) for name in table.dtype.names}
-    columns = list(zip(*(_values(fields[name]) for name in _OF_JOB), strict=True))
+    columns = list(zip(*(_values(fields[name]) for name in OF_JOB), strict=True))
+    since = max(since, _first_hour(b))
     return {
-        "clock": {(0,): (0, state.epoch, *b.clock[0].tolist())},
+        "clock": {(0,): (0, state.epoch, state.serial, *b.clock[0].tolist())},
         "job": {
             (m.id,): (m.id, m.tenant, m.user, _text(b.memory[:, k]), *columns[k]) for k, m in enumerate(b.members)
         },
         "tenant": {
             (name,): (name, _text(b.tenant_memory[:, t]), *b.tenant[t].tolist()) for t, name in enumerate(b.tenants)
         },
-        "share": {
-            (owner, *row[:2]): (owner, *row)
-            for owner, row in zip(b.share_tenant, b.share.tolist(), strict=True)
-        },
+        "share": {(w, *row[:2]): (w, *row) for w, row in zip(b.share_tenant, b.share.tolist(), strict=True)},
         "hour": {
             (since + h, name): (since + h, name, *hour[t])
-            for h, hour in enumerate(b.timeline[since:].tolist()) for t, name in enumerate(b.tenants)
+            for h, hour in enumerate(b.timeline[since - _first_hour(b):].tolist()) for t, name in enumerate(b.tenants)
         },
-        "lease": {(lease.job, lease.number): tuple(lease) for lease in state.leases.values()},
+        "lease": {(lease.serial,): tuple(lease) for lease in state.leases.values()},
     }  # fmt: skip
 
 
 def _all(db: sqlite3.Connection, name: str) -> list[tuple[Any, ...]]:
-    try:
-        return list(db.execute(f"select * from {name}"))
-    except sqlite3.OperationalError:  # a file in which nothing was written yet
-        with closing(db.execute("select name from sqlite_master where type = 'table'")) as tables:
-            if (name,) in list(tables):
-                raise
-        return []
+    is_there = db.execute("select 1 from sqlite_master where name = ?", (name,)).fetchone()
+    return list(db.execute(f"select * from {name}")) if is_there else []  # a file in which nothing was written yet
 
 
 def _table(dtype: np.dtype[Any], rows: Sequence[Sequence[Any]]) -> Any:
@@ -297,23 +298,3 @@ def _text(values: Any) -> str:
 
 def _columns(texts: Sequence[str]) -> Any:
     return np.array([json.loads(text) for text in texts], np.float64).T if texts else np.zeros((0, 0))
-
-
-def _names(dtype_names: Iterable[str]) -> str:
-    return ", ".join(f'"{name}"' for name in dtype_names)
-
-
-_KEYS: Final = {
-    "clock": ("id",), "job": ("id",), "tenant": ("name",), "share": ("tenant", "demand", "weight"),
-    "hour": ("hour", "tenant"), "lease": ("job", "number"),
-}  # fmt: skip
-_COME_AND_GO: Final = ("job", "tenant", "share")
-"""Tables whose rows can vanish: jobs end, and classes of shares with them."""
-_TABLES: Final = {
-    "clock": f"id integer primary key, epoch, {_names(CLOCK.names or ())}",
-    "job": f"id text primary key, owner, user, memory, {_names(_OF_JOB)}",
-    "tenant": f"name text primary key, memory, {_names(TENANT.names or ())}",
-    "share": f"tenant, {_names(SHARE.names or ())}, primary key (tenant, demand, weight)",
-    "hour": f"hour, tenant, {_names(TIMELINE.names or ())}, primary key (hour, tenant)",
-    "lease": f"{_names(Lease._fields)}, primary key (job, number)",
-}

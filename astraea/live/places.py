@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from astraea.live.slurm import Job, Node
+from astraea.live.answers import Job, Node
 
 
 class Places:

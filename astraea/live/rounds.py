@@ -11,8 +11,11 @@ no lease       has GPUs                    requeue it, held
 no lease       waits, not held             hold it
 =============  ==========================  =========================================
 
-In this partition a hold says nothing of what a user wants; who wants a job to wait gives it a begin time, or has it
-depend on another.
+A hold in this partition says nothing about what a user wants. A user who wants a job to wait gives it a begin time or a
+dependency.
+
+A job keeps the tenant that it was admitted with, whatever its account, user or QOS become. A job whose size changes
+counts as a new one from the next round on; if it runs, it keeps its GPUs.
 """
 
 from __future__ import annotations
@@ -20,14 +23,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from astraea.cluster.engine.state import PENDING, RUNNING
+from astraea.live.answers import HERE, Job, Node
+from astraea.live.books import Lease, State
 from astraea.live.changes import Changes, is_kept_back
 from astraea.live.desk import FINISHED, Desk
-from astraea.live.ledger import Lease, State
 from astraea.live.places import Places
-from astraea.live.slurm import HERE, Job, Node
 
 RELEASE, REQUEUE, HOLD = "release", "requeue", "hold"
 
@@ -63,7 +66,6 @@ class Rounds(Desk):
 
     def play(self, picture: Picture) -> Plan:
         """Have a round."""
-        self.over, self.notes = [], []
         accounts = self.accounts
         number = int((picture.now - self.epoch) / self.config.interval + 1e-6)
         number = max(number, round(accounts.now / self.config.interval))  # a clock that was set back waits
@@ -74,11 +76,15 @@ class Rounds(Desk):
             self.gpus = gpus
         if gpus != accounts.gpus:
             accounts.resize(gpus)
-        ours = {job.id: job for job in picture.jobs if self._is_ours(job)}
-        changes = Changes(self, ours, picture.now)
+        shown = {job.id for job in picture.jobs}
+        self.told = {about for about in self.told if about.rpartition(" ")[2] in shown}
+        ours = {job.id: self._as_admitted(job) for job in picture.jobs if self._is_ours(job)}
+        changes = Changes(self, ours, shown, picture.now)
         if changes.members:
             accounts.admit(changes.members)
         accounts.hear(changes.events, number)
+        for lease in changes.not_started:
+            accounts.give_back(lease.job, lease.granted - self.epoch)
         accounts.withhold(self._not_there(picture))
         granted = self._choose(ours, picture)
         decision = accounts.carry_out()
@@ -93,16 +99,25 @@ class Rounds(Desk):
             self.notes.append(f"renew job {id} of {lease.tenant}, {lease.demand} GPUs: lease {lease.number}; "
                               f"{self._standing(ours[id])}")  # fmt: skip
         actions += [self._granted(ours[id]) for id in granted]
-        done = {action.job.id for action in actions}
+        done = {action.job.id for action in actions} | {id for id in changes.resized if ours[id].state in HERE}
         actions += [action for job in ours.values() if job.id not in done for action in self._mended(job)]
         self.looks_back = False
-        return Plan(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
+        plan = Plan(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
+        self.over, self.notes = [], []
+        return plan
+
+    def _as_admitted(self, job: Job) -> Job:
+        """Return the job with the tenant that it was admitted with."""
+        if not self.accounts.is_active(job.id):
+            return job
+        tenant: dict[str, Any] = {self.config.tenant: self.accounts.member(job.id).tenant}
+        return job._replace(**tenant)
 
     def _is_ours(self, job: Job) -> bool:
         """Whether leases are for this job; those of other partitions are passed over, and others are told of."""
         if job.partition != self.config.partition:
             return False
-        if job.id in self.accounts:
+        if self.accounts.is_active(job.id):
             return True
         why = ""
         if job.demand == 0:
@@ -120,7 +135,10 @@ class Rounds(Desk):
         accounts = self.accounts
         waiting = accounts.ids(PENDING)
         usable = accounts.gpus - accounts.withheld
-        aside = [id for id in waiting if not can_start(ours[id], picture.now, usable)]
+        aside = [
+            id for id in waiting
+            if not can_start(ours[id], picture.now, usable) or ours[id].demand != accounts.member(id).demand
+        ]  # fmt: skip
         granted = accounts.choose(aside)
         leaving = {*accounts.leaving(), *waiting}
         places = Places(picture.nodes)
@@ -206,6 +224,7 @@ class Rounds(Desk):
                     with_lease.update(job.on_nodes)
         gone = self.accounts.gpus - self.gpus  # held still, though the partition has fewer by now
         return gone + sum(others[n.name] if n.is_usable else n.gpus - with_lease[n.name] for n in picture.nodes)
+
 
 def no_nodes(job: Job) -> str:
     """Why there is no place for a gang, in words."""

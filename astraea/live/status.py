@@ -14,9 +14,10 @@ from typing import Any, Final, NamedTuple
 from astraea.cluster.engine import accounting
 from astraea.cluster.engine.state import PENDING
 from astraea.core.errors import InputError
-from astraea.live.accounts import NOBODY, Accounts
+from astraea.live.accounts import Accounts
+from astraea.live.books import NOBODY
 from astraea.live.config import Config
-from astraea.live.ledger import open_to_read, read_state
+from astraea.live.ledger import failures, open_to_read, read_state
 from astraea.traces.columns import printable
 
 LATE: Final = 3
@@ -76,6 +77,9 @@ class Status(NamedTuple):
     tenants: tuple[TenantStanding, ...]
     leases: tuple[RunningLease, ...]  #: who is next to go first
     waiting: tuple[WaitingJob, ...]  #: in order of submission
+    failed: int  #: rounds that an error of the coordinator cost, since the state was begun
+    failed_at: float  #: the last of them, seconds since 1970, 0 if there is none
+    failure: str  #: its error
 
 
 def status(config: Config, now: float | None = None) -> Status:
@@ -93,7 +97,7 @@ def status(config: Config, now: float | None = None) -> Status:
         If there is no state, or nothing in it, or it cannot be read.
     """
     with closing(open_to_read(config.state)) as db:
-        state = read_state(db)
+        state, failed = read_state(db), failures(db)
     if state is None:
         raise InputError(f"{config.state}: no round was written yet")
     now = time.time() if now is None else now
@@ -131,6 +135,9 @@ def status(config: Config, now: float | None = None) -> Status:
                 ((accounts.members[j], job) for j, job in waiting), key=lambda pair: float(pair[1].submit_time)
             )
         ),
+        failed=failed[0],
+        failed_at=failed[1],
+        failure=failed[2],
     )  # fmt: skip
 
 
@@ -152,6 +159,9 @@ def as_text(found: Status, most: int | None = None) -> str:
     ]
     if found.is_late:
         lines.append(f"WARNING: no round for {found.age:.0f} s; is the coordinator running?")
+    if found.failed:
+        lines.append(f"WARNING: {found.failed} round{'' if found.failed == 1 else 's'} failed, the last at "
+                     f"{_moment(found.failed_at)}: {printable(found.failure)}; see the log")  # fmt: skip
     lines += ["", *_table(
         ("tenant", "weight", "quota [GPU]", "held [GPU]", "waiting [GPU]", "waiting [jobs]", "attained [GPU-h]",
          "owed [GPU-h]", "rho"),

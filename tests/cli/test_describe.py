@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from places import ROOT
+from processes import ASTRAEA, run, started, wait_until
 from tiny_trace import TINY, command
 
 import astraea
@@ -122,17 +123,19 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_a_command_imports_no_more_than_it_needs(argv: list[str], heavy: tuple[str, ...]) -> None:
     code = f"import sys; from astraea.cli.main import main; assert main({argv}) == 0; print(*sys.modules, sep='\\n')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    loaded = done.stdout.split("\n")
+    loaded = run(sys.executable, "-c", code, cwd=ROOT).stdout.split("\n")
     assert "astraea.cli.main" in loaded
     assert [name for name in heavy if name in loaded] == []
 
 
-# a shell that starts tests in the background has them ignore Ctrl-C, and so would what they start
-START = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "sys.path.insert(0, sys.argv.pop(1)); from astraea.cli.main import main; sys.exit(main())"
-)
+def all_are_ready(process: subprocess.Popen[str], cache: Path) -> bool:
+    """Whether something is computed, and no worker is just starting: Ctrl-C ends such a one with a traceback."""
+    states = []
+    with suppress(OSError):  # Linux alone tells them
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        states = [Path(f"/proc/{child}/status").read_text() for child in children]
+    ignored = [int(line.split()[1], 16) for text in states for line in text.splitlines() if line.startswith("SigIgn")]
+    return len(list(cache.glob("*.zip"))) >= 5 and all(bits >> signal.SIGINT - 1 & 1 for bits in ignored)
 
 
 @pytest.mark.slow
@@ -142,16 +145,11 @@ def test_a_real_interrupt_ends_in_one_sentence(tiny: Path) -> None:
     terms = ",".join(map(str, range(60, 30_000, 10)))
     argv = command(tiny, "--param", f"lease_term={terms}", "--jobs", "2", name="sweep")
     argv += ["--cache", str(cache), "--out", str(out)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", START, ROOT, *argv],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )  # fmt: skip
-    deadline = time.monotonic() + 120
-    while len(list(cache.glob("*.zip"))) < 5 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)
-    printed, err = process.communicate(timeout=60)
+    env = {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
+    with started(*ASTRAEA, *argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_until(lambda: all_are_ready(process, cache), process)
+        os.killpg(process.pid, signal.SIGINT)
+        printed, err = process.communicate()
     # joblib's own tracker may say, after us, that it cleaned up a semaphore of a worker that was just being started
     others = ("resource_tracker", "warnings.warn", "simulating: ")
     said = [line for line in err.splitlines() if not any(other in line for other in others)]
@@ -164,8 +162,7 @@ def test_a_real_interrupt_ends_in_one_sentence(tiny: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes close quietly only on POSIX systems")
 def test_a_reader_that_has_enough_is_no_error() -> None:
-    command = [sys.executable, "-c", START, ROOT, "policies"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started(*ASTRAEA, "policies", cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None

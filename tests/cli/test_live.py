@@ -7,13 +7,13 @@ import os
 import pty
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from live_states import LIVE, SmallSlurm, a_job, play
+from places import ROOT
 from pretended_slurm import pretend, queue_entry
+from processes import ASTRAEA, started, wait_until
 from shell import refused
 
 from astraea.cli.main import main
@@ -74,20 +74,12 @@ def test_a_dry_run_says_what_and_why_and_writes_nothing(
 def test_the_service_releases_and_ends_on_sigterm(tmp_path: Path) -> None:
     said = pretend(tmp_path / "bin", [queue_entry(7, account="vision", gpus=8)])
     (tmp_path / "live.toml").write_text(LIVE)
-    command = [sys.executable, "-c", "import sys; from astraea.cli.main import main; sys.exit(main())"]
-    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    service = subprocess.Popen(
-        [*command, "live", "--config", str(tmp_path / "live.toml")], stderr=subprocess.PIPE, text=True,
-        env=os.environ | {"PATH": path},
-    )  # fmt: skip
-    try:
-        end = time.monotonic() + 120
-        while time.monotonic() < end and "scontrol update" not in (said.read_text() if said.exists() else ""):
-            time.sleep(0.1)
+    env = {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    command = (*ASTRAEA, "live", "--config", tmp_path / "live.toml")
+    with started(*command, cwd=ROOT, env=env, stderr=subprocess.PIPE) as service:
+        wait_until(lambda: said.exists() and "scontrol update" in said.read_text(), service)
         service.send_signal(signal.SIGTERM)
-        _, log = service.communicate(timeout=60)
-    finally:
-        service.kill()
+        _, log = service.communicate()
     assert service.returncode == 0, log
     assert "INFO release job 7 of vision, 8 GPUs: granted lease 1; vision was owed nothing yet" in log
     assert log.splitlines()[-1].endswith("stopped; jobs keep their GPUs until the next coordinator comes")
@@ -98,19 +90,13 @@ def test_the_service_releases_and_ends_on_sigterm(tmp_path: Path) -> None:
 def test_in_a_terminal_it_is_shown_again_until_ctrl_c(tmp_path: Path) -> None:
     play(tmp_path, SmallSlurm(a_job("1", "vision", 8)), 2, LIVE.replace("interval = 10", "interval = 1"))
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", "import sys; from astraea.cli.main import main; sys.exit(main())"]
-    watch = subprocess.Popen(
-        [*command, "live", "status", "--config", str(tmp_path / "live.toml")], stdout=theirs, stderr=theirs,
-        env=os.environ | {"TERM": "xterm"}, start_new_session=True,
-    )  # fmt: skip
-    os.close(theirs)
+    command = (*ASTRAEA, "live", "status", "--config", tmp_path / "live.toml")
     shown = b""
-    try:
-        while shown.count(b"1 lease, the next to end first") < 3:
-            shown += os.read(ours, 1000)
-        watch.send_signal(signal.SIGINT)
-        assert watch.wait(timeout=30) == 0
-    finally:
-        watch.kill()
-        os.close(ours)
+    with open(ours, "rb", buffering=0) as terminal:
+        with started(*command, cwd=ROOT, env={"TERM": "xterm"}, stdout=theirs, stderr=theirs) as watch:
+            os.close(theirs)
+            while shown.count(b"1 lease, the next to end first") < 3:
+                shown += terminal.read(1000)
+            watch.send_signal(signal.SIGINT)
+            assert watch.wait() == 0
     assert shown.count(b"\x1b[2J") >= 3  # the screen is cleared before each

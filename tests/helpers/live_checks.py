@@ -10,8 +10,9 @@ from itertools import pairwise
 
 from live_slurm import GPUS, INTERVAL, KILL_WAIT, LEASE, NODES, QUOTA, REQUEUED, WARNING, Asked, Site, lines
 
-from astraea.live.ledger import Lease, all_leases, open_to_read, read_state
-from astraea.live.slurm import Run
+from astraea.live.answers import Run
+from astraea.live.books import Lease
+from astraea.live.ledger import all_leases, open_to_read, read_state
 
 SLACK = 3.0
 """For whole seconds of Slurm, and what its own scheduler takes [s]."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from astraea.live.answers import Job, Node, Run
+from astraea.live.books import Lease, State
 from astraea.live.config import Config
-from astraea.live.ledger import Lease, State
 from astraea.live.rounds import HOLD, RELEASE, Action, Picture, Rounds
-from astraea.live.slurm import Job, Node, Run
 from astraea.traces.trace import Trace
 
 EPOCH = 1_000_000_000.0

@@ -11,14 +11,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from places import HELPERS, ROOT
+from processes import run, started
 
-from astraea.live.slurm import Run, Slurm, runs_of
+from astraea.live.answers import Run, runs_of
+from astraea.live.slurm import Slurm
 
 sys.path.insert(0, str(ROOT / "tests" / "slurm"))
 try:
@@ -122,7 +124,7 @@ class RealSlurm:
 
     def clear(self) -> None:
         """All nodes and no job."""
-        subprocess.run(["scancel", "--me"], capture_output=True, check=False)
+        run("scancel", "--me", check=False)
         until("no job is left", 40, lambda: not said("squeue", "-h", "-o", "%i %T"))
 
     def stop_controller(self) -> None:
@@ -158,7 +160,7 @@ class RealSlurm:
 
 def said(*command: str) -> str:
     """What a command prints, without end of line; empty if it fails."""
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return run(*command, check=False).stdout.strip()
 
 
 def until(what: str, seconds: float, holds: Any) -> None:
@@ -189,10 +191,10 @@ class Site:
         (at / "live.toml").write_text(CONFIG.format(state=self.state, patience=patience))
         self.stranger = ""
         command = [sys.executable, str(HELPERS / "live_process.py"), str(at / "live.toml"), str(at / "log.txt")]
-        self.nursery = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
-            env={**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        self.end = ExitStack()
+        env = {"PATH": f"{self.bin}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.nursery = self.end.enter_context(started(*command, cwd=ROOT, env=env, **pipes))
         self.process = 0
 
     # coordinators
@@ -225,11 +227,7 @@ class Site:
         with suppress(ProcessLookupError):
             if self.process:
                 os.kill(self.process, signal.SIGKILL)
-        self.nursery.kill()
-        self.nursery.wait()
-        for pipe in (self.nursery.stdin, self.nursery.stdout):
-            assert pipe
-            pipe.close()
+        self.end.close()
 
     @property
     def log(self) -> str:
@@ -284,7 +282,7 @@ class Site:
         ids = ",".join(job.id for job in self.jobs)
 
         def are_done() -> bool:
-            answer = subprocess.run(["squeue", "-h", "-o", "%i", "-j", ids], capture_output=True, check=False)
+            answer = run("squeue", "-h", "-o", "%i", "-j", ids, check=False)
             return answer.returncode == 0 and not answer.stdout.strip()
 
         until("all jobs end", seconds, are_done)
@@ -306,8 +304,8 @@ class Site:
     def runs(self) -> dict[str, list[Run]]:
         """All runs of the jobs of this test, by job."""
         found: dict[str, list[Run]] = {job.id: [] for job in self.jobs}
-        for run in self.slurm.runs(self.began - 5, list(found)):
-            found[run.id].append(run)
+        for one in self.slurm.runs(self.began - 5, list(found)):
+            found[one.id].append(one)
         return found
 
     def run_of_stranger(self) -> list[Run]:

@@ -6,10 +6,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from astraea.live.answers import Job, Node
 from astraea.live.config import Config, read_config
 from astraea.live.ledger import Ledger
 from astraea.live.rounds import HOLD, RELEASE, Action, Picture, Rounds
-from astraea.live.slurm import Job, Node
 
 T0 = 1_700_000_000.0
 NODES = (Node("n1", 8, True), Node("n2", 8, True))

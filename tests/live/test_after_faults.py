@@ -15,11 +15,13 @@ from astraea.cluster.engine.state import RUNNING
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.live import coordinator as module
+from astraea.live.answers import Job, Node, Run, SlurmError
+from astraea.live.books import State
 from astraea.live.config import Config
 from astraea.live.coordinator import LATE_ENDS, Coordinator
-from astraea.live.ledger import Ledger, State, all_leases
+from astraea.live.ledger import Ledger, all_leases
 from astraea.live.rounds import Picture, Rounds
-from astraea.live.slurm import Job, Node, Run, Slurm, SlurmError
+from astraea.live.slurm import Slurm
 
 NODES = [Node("n1", 8, True)]
 POLICY = get_policy("astraea")(lease_term=100)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 from pretended_slurm import pretend, queue_entry
+from processes import run
 
 from astraea.cli.main import main
 from astraea.live.config import Config, read_config
@@ -71,9 +71,7 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     own = re.sub(r"^(User|Group)=astraea", r"\1=daemon", own, flags=re.M)
     assert own.count("=daemon") == 2 and sys.executable in own
     (tmp_path / "astraea.service").write_text(own)
-    done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "astraea.service")], capture_output=True, text=True
-    )
+    done = run("systemd-analyze", "verify", "--man=no", tmp_path / "astraea.service", check=False)
     assert (done.returncode, [x for x in done.stderr.splitlines() if "astraea" in x]) == (0, [])
 
 
@@ -99,10 +97,9 @@ def test_the_five_commands_show_leases_that_are_renewed_and_lost(folder: Path) -
     text = shown.replace("docs/live/live.toml", str(folder / "live.toml")).replace(" --hold", " --hold --ports 26700")
     log = folder / "s" / "coordinator.log"
     try:
-        done = subprocess.run(["bash", "-c", text + end], cwd=ROOT, capture_output=True, text=True, timeout=400)
+        done = run("bash", "-c", text + end, cwd=ROOT)
     finally:
-        subprocess.run(["bash", "-c", end.splitlines()[-1]], cwd=ROOT, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
+        run("bash", "-c", end.splitlines()[-1], cwd=ROOT, check=False)
     assert done.stdout.count("Submitted batch job") == 3
     assert re.search(r"^partition gpu: 32 of 32 GPUs under leases$", done.stdout, re.M), done.stdout
     assert re.search(r"^4 leases, the next to end first$", done.stdout, re.M), done.stdout

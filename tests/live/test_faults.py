@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from live_checks import check, told_before_the_end
 from live_slurm import LEASE, Site, lines, until
+from processes import run
 
 from astraea.live.coordinator import LATE_ENDS
 
@@ -87,10 +87,10 @@ def test_job_ignores_signals(site: Make, time_around: int) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of one megabyte."""
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path], check=False).returncode != 0:
+    if run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path, check=False).returncode != 0:
         pytest.skip("no file system can be mounted here")
     yield tmp_path
-    subprocess.run(["umount", "-l", tmp_path], check=True)
+    run("umount", "-l", tmp_path)
 
 
 def test_disk_of_the_state_is_full(site: Make, small_disk: Path, time_around: int) -> None:

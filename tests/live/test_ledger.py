@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,11 @@ from live_cluster import EPOCH, job, no_history
 
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
-from astraea.live.accounts import Books
+from astraea.live.answers import Node
+from astraea.live.books import Books, State
 from astraea.live.config import Config
-from astraea.live.ledger import Ledger, State, all_leases, lock, open_to_read, read_state
+from astraea.live.ledger import Ledger, all_leases, lock, open_to_read, read_state
 from astraea.live.rounds import Picture, Rounds
-from astraea.live.slurm import Node
 
 NODES = [Node("n1", 8, True)]
 
@@ -124,7 +125,7 @@ def test_another_version_or_no_such_file(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("pragma user_version = 7")
     for use in (Ledger, open_to_read):
-        with pytest.raises(InputError, match="version 7, expected 1"):
+        with pytest.raises(InputError, match=r"has the layout 7, expected \d+; go back to the version"):
             use(path)
     path.write_text("no database" * 100)
     with pytest.raises(InputError, match="cannot be used as the state"):
@@ -135,3 +136,20 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     with lock(tmp_path / "state.sqlite"), pytest.raises(InputError, match="another coordinator"):
         lock(tmp_path / "state.sqlite")
     lock(tmp_path / "state.sqlite").close()
+
+
+@pytest.mark.parametrize("before", [{}, {"a": 1.0, "b": 1.0}])
+def test_a_tenant_that_is_gone_leaves_no_hours(tmp_path: Path, before: dict[str, float]) -> None:
+    path = tmp_path / "state.sqlite"
+    config = Config("gpu", path, get_policy("astraea")(lease_term=100), history=1.0, weights=before)
+    with closing(Ledger(path)) as ledger:
+        one = Rounds(config, 8, EPOCH, None, no_history)  # of nobody, or of a and b
+        ledger.write(one.play(Picture(EPOCH, [], NODES)).state)
+        after = replace(config, weights={"a": 1.0} if before else {})
+        other = Rounds(after, 8, EPOCH + 10, ledger.read(), no_history)
+        ledger.write(other.play(Picture(EPOCH + 10, [job("1")], NODES)).state)
+        state = ledger.read()
+    assert state is not None
+    assert state.books.tenants == ("a",)
+    with closing(open_to_read(path)) as db:
+        assert {tenant for (tenant,) in db.execute("select tenant from hour")} == {"a"}

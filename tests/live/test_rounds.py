@@ -11,10 +11,10 @@ import pytest
 from live_cluster import EPOCH, job, no_history
 
 from astraea.cluster.policies import get_policy
+from astraea.live.answers import Job, Node, Run
+from astraea.live.books import State
 from astraea.live.config import Config
-from astraea.live.ledger import State
 from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Picture, Plan, Rounds
-from astraea.live.slurm import Job, Node, Run
 
 NODES = [Node("n1", 8, True), Node("n2", 8, True)]
 CONFIG = Config(

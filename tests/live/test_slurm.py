@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from places import ROOT
 
-from astraea.live.slurm import Node, Run, SlurmError, _per_node, jobs_of, nodes_of, runs_of
+from astraea.live.answers import Node, Run, SlurmError, _per_node, jobs_of, nodes_of, runs_of
 
 DATA = ROOT / "tests" / "data" / "live"
 

@@ -1,0 +1,231 @@
+"""The answers of Slurm's programs: jobs, nodes and runs.
+
+Source: the manual pages of squeue, sinfo and sacct (slurm.schedmd.com).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+ID: Final = re.compile(r"[1-9]\d{0,17}(_\d{1,9})?")
+"""A job, or a task of an array."""
+
+SAVES: Final = "checkpoint"
+"""Word in a job's comment that says that it saves its state on SIGUSR1; any other would die of that signal."""
+
+HERE: Final = ("RUNNING", "COMPLETING", "SUSPENDED", "CONFIGURING", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
+"""States in which a job has its GPUs."""
+
+_NOT_USABLE: Final = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "UNKNOWN", "ERROR",
+                      "MAINT", "REBOOT", "FUTURE", "INVAL")  # fmt: skip
+_ANOTHER_FORM: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What comes of reading JSON of another form."""
+
+_MOST_TASKS: Final = 4_000_001
+"""Of an array: the largest MaxArraySize that Slurm takes."""
+
+_GPUS: Final = re.compile(r"gres/gpu(?P<type>:[^=,]+)?=(?P<number>\d+)")
+_PER_NODE: Final = re.compile(r"gpu(?::(?!\d+(?:[(,]|$))[^:,(]+)?(?::(?P<number>\d+))?(?=[(,]|$)")
+
+
+class SlurmError(Exception):
+    """A program of Slurm failed, or did not answer in time; one sentence."""
+
+
+class Job(NamedTuple):
+    """A job as Slurm shows it; times are seconds since 1970, 0 if unknown."""
+
+    id: str  #: ``17``, or ``17_3`` for a task of an array
+    partition: str
+    account: str
+    user: str
+    qos: str
+    state: str
+    reason: str
+    held: bool
+    submit: float
+    eligible: float
+    start: float
+    end: float
+    demand: int  #: GPUs of the whole gang [GPU]
+    nodes: int  #: at least
+    per_node: int  #: GPUs that it asks for on each of them, 0 if it does not say [GPU]
+    on_nodes: Mapping[str, int]  #: GPUs that it has, by node
+    depends: bool  #: on jobs that have not ended
+    requeues: bool  #: whether it may be stopped and started again
+    restarts: int
+    saves: bool  #: whether it saves its state on SIGUSR1
+    array: str  #: its array, empty if it is no task of one
+    at_once: int  #: tasks of its array that may run at once, 0 without limit
+    is_part: bool  #: whether it is a component of a heterogeneous job
+
+
+class Node(NamedTuple):
+    """A node of the partition."""
+
+    name: str
+    gpus: int
+    is_usable: bool
+
+
+class Run(NamedTuple):
+    """One run of a job, as the accounting has it; times are seconds since 1970, 0 if it has not come to that."""
+
+    id: str
+    account: str
+    user: str
+    qos: str
+    state: str
+    submit: float
+    start: float
+    end: float
+    demand: int
+
+
+def jobs_of(answer: Any) -> list[Job]:
+    """The jobs of ``squeue --json``, of Slurm 22.05 and newer.
+
+    Raises
+    ------
+    SlurmError
+        If it has another form.
+    """
+    try:
+        return [job for entry in answer["jobs"] for job in _jobs(entry)]
+    except _ANOTHER_FORM as err:
+        raise SlurmError(f"squeue --json: not the form that is known ({type(err).__name__}: {err})") from None
+
+
+def nodes_of(answer: Any, partition: str) -> list[Node]:
+    """The nodes of a partition of ``sinfo --json``, of Slurm 22.05 and newer.
+
+    Raises
+    ------
+    SlurmError
+        If it has another form, or the partition has no GPU.
+    """
+    try:
+        entries = answer["nodes"] if "nodes" in answer else answer["sinfo"]
+        found = [_node(entry) for entry in entries if partition in entry["partitions"]]
+    except _ANOTHER_FORM as err:
+        raise SlurmError(f"sinfo --json: not the form that is known ({type(err).__name__}: {err})") from None
+    if sum(node.gpus for node in found) == 0:
+        raise SlurmError(f"partition {partition!r} has no GPUs (gres/gpu in AccountingStorageTRES and Gres)")
+    return found
+
+
+def runs_of(text: str) -> list[Run]:
+    """The runs that ``sacct --parsable2`` printed."""
+    found = []
+    for line in text.splitlines():
+        fields = line.split("|")
+        if len(fields) != 10:
+            raise SlurmError(f"sacct: expected 10 columns, got {len(fields)}")
+        id, account, user, qos, state, submit, start, end, asked, given = fields
+        if not ID.fullmatch(id):  # tasks that never became jobs, components of heterogeneous jobs
+            continue
+        try:
+            came, began, ended = (float(int(t)) if t.isdecimal() else 0.0 for t in (submit, start, end))
+            demand = _gpus(given) or _gpus(asked)
+        except (OverflowError, ValueError) as err:
+            raise SlurmError(f"sacct: job {id} has a number that is none ({err})") from None
+        found.append(Run(id, account, user, qos, state.partition(" ")[0], came, began, ended, demand))
+    return sorted(found, key=lambda run: (run.start, run.submit, run.id))
+
+
+def _jobs(entry: Mapping[str, Any]) -> list[Job]:
+    """One job; or the tasks of an array that wait, which stand there as one."""
+    raw, array, task = (_number(entry.get(name)) for name in ("job_id", "array_job_id", "array_task_id"))
+    tasks = _tasks(str(entry.get("array_task_string") or ""))
+    is_task = array > 0
+    ids = [f"{array}_{k}" for k in tasks] if tasks else [f"{array}_{task}" if is_task else str(raw)]
+    states = _words(entry["job_state"])
+    state = "COMPLETING" if "COMPLETING" in states else states[0]
+    asked = str(entry.get("tres_alloc_str") or "") if state in HERE else ""
+    job = Job(
+        id="",
+        partition=_text(entry["partition"]),
+        account=_text(entry.get("account")),
+        user=_text(entry.get("user_name")),
+        qos=_text(entry.get("qos")),
+        state=state,
+        reason=_text(entry.get("state_reason")),
+        held=_number(entry["priority"]) == 0,
+        submit=float(_number(entry["submit_time"])),
+        eligible=float(_number(entry["eligible_time"])),
+        start=float(_number(entry["start_time"])),
+        end=float(_number(entry["end_time"])),
+        demand=_gpus(asked) or _gpus(str(entry.get("tres_req_str") or "")),
+        nodes=max(1, _number(entry.get("node_count"))),
+        per_node=_per_node(str(entry.get("tres_per_node") or "")),
+        on_nodes=_on_nodes(entry) if state in HERE else {},
+        depends=bool(entry.get("dependency")),
+        requeues=bool(entry.get("requeue")),
+        restarts=_number(entry.get("restart_cnt")),
+        saves=SAVES in re.split(r"\W+", str(entry.get("comment") or "")),
+        array=str(array) if is_task else "",
+        at_once=_number(entry.get("array_max_tasks")),
+        is_part=_number(entry.get("het_job_id")) > 0,
+    )
+    return [job._replace(id=id) for id in ids]
+
+
+def _node(entry: Mapping[str, Any]) -> Node:
+    states = {s.upper() for s in (*_words(entry["state"]), *_words(entry.get("state_flags") or []))}
+    is_usable = not any(state.startswith(_NOT_USABLE) for state in states)
+    return Node(str(entry["name"]), _gpus(str(entry.get("tres") or "")), is_usable)
+
+
+def _number(value: Any) -> int:
+    """A number; since Slurm 23 it is a group that also says whether it is set."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") else 0
+    return int(value or 0)
+
+
+def _text(value: Any) -> str:
+    """A name; half a character, which JSON can have and no file, becomes a question mark."""
+    return str(value or "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _words(value: Any) -> list[str]:
+    """One word or several; since Slurm 23 a state is a list."""
+    return [str(word) for word in value] if isinstance(value, list) else [str(value)]
+
+
+@lru_cache(4096)
+def _gpus(tres: str) -> int:
+    """``gres/gpu`` of a list of resources; typed GPUs are added up where there is no total."""
+    found = [(m["type"], int(m["number"])) for m in _GPUS.finditer(tres)]
+    total = [n for kind, n in found if kind is None]
+    return total[0] if total else sum(n for _, n in found)
+
+
+@lru_cache(4096)
+def _per_node(tres: str) -> int:
+    return sum(int(m["number"] or 1) for m in _PER_NODE.finditer(tres))
+
+
+def _on_nodes(entry: Mapping[str, Any]) -> dict[str, int]:
+    """GPUs that a job has on each of its nodes; empty where Slurm does not tell."""
+    there = entry.get("job_resources") or {}
+    nodes = there.get("allocated_nodes") or (there.get("nodes") or {}).get("allocation") or []
+    names = [str(node.get("nodename") or node.get("name") or "") for node in nodes]
+    gpus = [_per_node(str(detail)) for detail in entry.get("gres_detail") or []]
+    return dict(zip(names, gpus, strict=True)) if len(names) == len(gpus) else {}
+
+
+def _tasks(text: str) -> Sequence[int]:
+    """``1-3,7%2``: the tasks of an array that wait, ``0-8:4`` with a step."""
+    found: list[int] = []
+    for part in text.partition("%")[0].strip("[]").split(",") if text else ():
+        first, _, rest = part.partition("-")
+        last, _, step = rest.partition(":")
+        tasks = range(int(first), int(last or first) + 1, int(step or 1))
+        if len(tasks) + len(found) > _MOST_TASKS:
+            raise ValueError(f"an array of more than {_MOST_TASKS} tasks")
+        found.extend(tasks)
+    return found

@@ -1,0 +1,137 @@
+"""What is kept of the accounts from one round to the next, and from one coordinator to the next."""
+
+from __future__ import annotations
+
+import math
+import mmap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE, Records, records
+from astraea.cluster.engine.state import HOUR
+from astraea.cluster.policy import Policy
+from astraea.traces.columns import MAX_TIME
+from astraea.traces.trace import Trace
+
+MONTH: Final = 31 * 86_400.0
+"""Hours of so long are kept, or of the policy's longest parameter should that be longer [s]."""
+
+
+NOBODY: Final = "(nobody)"
+"""The tenant of a cluster to which none has come yet."""
+
+NOT_KEPT: Final = {
+    "tenant": ("quota", "whole_quota", "weight", "first_class", "end_class", "held", "granted", "revoked"),
+    "job": ("tenant", "fair_class", "first_piece", "running_position"),
+    "clock": ("interval", "gpus", "gpus_per_node", "free", "free_piece", "n_running", "decay", "lease_end"),
+}
+"""Fields that follow from others, or from the configuration."""
+
+
+class Member(NamedTuple):
+    """A job, as it is known when it comes; second 0 is that of the accounts."""
+
+    id: str
+    tenant: str
+    user: str
+    demand: int
+    submit_time: float
+
+
+class Books(NamedTuple):
+    """All that must be kept to go on later: rows of the simulation's records, by the names of jobs and tenants."""
+
+    clock: Records  #: (1,) of `CLOCK`
+    members: tuple[Member, ...]
+    job: Records  #: (n,) of `JOB`
+    private: Records  #: (n,) of `PRIVATE_JOB`
+    memory: npt.NDArray[np.float64]  #: (k, n), of the policy
+    tenants: tuple[str, ...]
+    tenant: Records  #: (T,) of `TENANT`
+    tenant_memory: npt.NDArray[np.float64]  #: (k, T), of the policy
+    share_tenant: tuple[str, ...]
+    share: Records  #: (classes,) of `SHARE`
+    timeline: Records  #: (hours, T) of `TIMELINE`
+
+
+def empty_books(policy: Policy) -> Books:
+    """Books in which nothing has happened."""
+    return Books(
+        records(CLOCK), (), records(JOB, 0), records(PRIVATE_JOB, 0), np.zeros((policy.memory[0], 0)),
+        (), records(TENANT, 0), np.zeros((policy.memory[1], 0)), (), records(SHARE, 0), records(TIMELINE, (0, 0)),
+    )  # fmt: skip
+
+
+class Lease(NamedTuple):
+    """A lease; times are seconds since 1970, 0 if it has not come to that."""
+
+    job: str
+    number: int  #: among the leases of this job, from 1
+    tenant: str
+    demand: int  #: [GPU]
+    submitted: float
+    granted: float
+    ends: float  #: infinite if the policy does not preempt
+    started: float  #: when the job was first seen on its GPUs
+    over: float  #: when it was over: the job had ended, or lost its GPUs, or the next lease began
+    outcome: str
+    """``running``, ``renewed``, ``not renewed``, ``not started``, ``revoked``, ``resized``, ``ended`` or ``lost``"""
+    is_renewal: bool
+    restarts: int  #: of the job, when it was granted
+    serial: int  #: among all leases of this file, from 1; ids of jobs come again when Slurm has used all
+
+
+class State(NamedTuple):
+    """What the coordinator knows at the end of a round."""
+
+    epoch: float  #: second 0 of the accounts, in seconds since 1970
+    books: Books
+    leases: dict[str, Lease]  #: that run, by job
+    serial: int = 0  #: of the lease that was written down last
+
+
+def trace_of(members: Sequence[Member], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:
+    """Return the jobs as the simulation takes them; their running times are not known.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    tenants : iterable of str
+        Those that came earlier.
+    weights : mapping of str to float
+        Of every tenant; empty if all that came are equal.
+
+    Returns
+    -------
+    Trace
+        Submission times are counted from the first one, so that tables do not grow with the age of the accounts.
+    """
+    names = {*tenants, *(m.tenant for m in members)} - {NOBODY}
+    shares = dict(weights) or dict.fromkeys(sorted(names) or [NOBODY], 1.0)
+    nobody = Member("-", next(iter(shares)), "-", 1, 0.0)  # a trace has a job
+    first = min((m.submit_time for m in members), default=0.0)
+    table = [*(m._replace(submit_time=m.submit_time - first) for m in members), nobody]
+    jobs = pd.DataFrame(table, columns=list(Member._fields)).rename(columns={"id": "job_id"})
+    trace = Trace.from_frame(jobs.assign(duration=MAX_TIME), name="the cluster", weights=shares)
+    return trace._take(np.flatnonzero(trace.job_id != "-"))
+
+
+def hours_kept(policy: Policy) -> int:
+    """Return how many of the last hours a policy may ask for."""
+    times = [value for value in policy.parameters.values() if math.isfinite(value)]
+    return math.ceil(max([MONTH, *times]) / HOUR) + 2
+
+
+def room_for(hours: int, tenants: int) -> Records:
+    """Return a timeline of zeros whose rows take up memory only when they are written.
+
+    The simulation finds an hour by its number since second 0, so the table must have a row for every hour. The system
+    gives memory to pages that were written, and those are the hours that are kept.
+    """
+    size = hours * tenants * TIMELINE.itemsize
+    pages = mmap.mmap(-1, max(size, 1))
+    return np.frombuffer(pages, TIMELINE, hours * tenants).reshape(hours, tenants).view(np.recarray)

@@ -1,0 +1,257 @@
+"""The life of a coordinator for a search: rounds, failures and restarts, and what must hold after every round."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import tempfile
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from live_cluster import EPOCH
+from live_invariants import check_accounts, check_charges, check_slurm
+from live_unsteady import Clock, Killed, Unforeseen, UnsteadySlurm
+
+from astraea.cluster.policies import get_policy
+from astraea.live import coordinator as module
+from astraea.live.books import State
+from astraea.live.config import Config
+from astraea.live.coordinator import Coordinator
+from astraea.live.desk import FINISHED
+from astraea.live.ledger import Ledger
+from astraea.live.rounds import Picture, Plan, Rounds
+
+GPUS, INTERVAL = 8, 10
+POLICY = get_policy("astraea")(lease_term=30)
+NAMES = st.sampled_from(["a", "b", "a", "b", "c"])  # c has no weight
+DEMANDS = st.sampled_from([1, 2, 1, 2, 3, 4, 6])
+
+
+class Heard(logging.Handler):
+    """Keeps what the coordinator says of errors."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+class Life(RuleBasedStateMachine):
+    """The life of a coordinator.
+
+    Attributes
+    ----------
+    seen : Counter
+        What the search came to: lives, leases, rounds that were checked, and rounds in which the GPU-time of a tenant
+        was compared without slack.
+    """
+
+    seen: ClassVar[Counter[str]] = Counter()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.clock = Clock()
+        self.slurm = UnsteadySlurm(self.clock)
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(module, "time", self.clock)
+        self.heard = Heard()
+        module.log.addHandler(self.heard)
+        self.ledger: Ledger | None = None
+        self.is_full = False
+        self.is_behind = False  #: whether the last round was not whole
+        self.charged: dict[str, float] = {}  #: GPU-time of the tenants at the last check [GPU s]
+        self.leases = 0
+
+    def teardown(self) -> None:
+        self.seen["lives"] += 1
+        self.seen["leases"] += self.leases
+        if self.ledger is not None:
+            self.ledger.close()
+        module.log.removeHandler(self.heard)
+        self.patch.undo()
+        self.folder.cleanup()
+
+    @initialize(
+        weights=st.sampled_from([{}, {"a": 1.0, "b": 1.0}, {"a": 3.0, "b": 1.0}]),
+        jobs=st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(1, 2)), min_size=2, max_size=3),
+    )
+    def begin(self, weights: dict[str, float], jobs: list[tuple[str, int]]) -> None:
+        state = Path(self.folder.name) / "state.sqlite"
+        self.config = Config("gpu", state, POLICY, weights=weights, history=0, interval=INTERVAL)
+        self.start()
+        self.have_round()  # the accounts begin
+        for name, demand in jobs:
+            self.take(account=name, demand=demand)
+
+    def start(self) -> None:
+        """Start a coordinator, over the file of the one before."""
+        if self.ledger is not None:
+            self.ledger.close()
+        self.ledger = Ledger(self.config.state)
+        self.coordinator = Coordinator(self.config, self.slurm)
+        write = self.ledger.write
+
+        def unsteady(state: State, over: object = ()) -> None:
+            self.slurm.moment()
+            if self.is_full:
+                raise sqlite3.OperationalError("database or disk is full")
+            write(state, over)  # type: ignore[arg-type]
+            self.slurm.moment()
+
+        self.patch.setattr(self.ledger, "write", unsteady)
+
+    # jobs
+
+    def known(self) -> dict[str, int]:
+        """Return the jobs that the accounts have, with their sizes."""
+        if (rounds := self.coordinator.rounds) is not None:
+            return {m.id: m.demand for m in rounds.accounts.members if rounds.accounts.is_active(m.id)}
+        assert self.ledger
+        state = self.coordinator.state or self.ledger.read()
+        return {m.id: m.demand for m in state.books.members} if state else {}
+
+    def free(self) -> str:
+        """Return an id that no job has; empty if there are enough jobs."""
+        taken = {*self.slurm.all, *self.known()}
+        return next((id for id in map(str, range(1, 9)) if id not in taken), "")
+
+    def take(self, **fields: object) -> None:
+        """Let a user submit a job."""
+        id = self.free()
+        self.slurm.submit(id, **fields)
+        self.slurm.left_to_slurm.discard(id)
+        one = self.slurm.all[id]
+        is_unknown = bool(self.config.weights) and one.account not in self.config.weights
+        if one.demand == 0 or one.is_part or is_unknown:
+            self.slurm.left_to_slurm.add(id)
+        self.slurm.start_all()
+
+    # time and rounds
+
+    @rule(seconds=st.integers(1, 9))
+    def time_passes(self, seconds: int) -> None:
+        """Let time pass; no round is late."""
+        if seconds < self.until_round():
+            self.slurm.pass_on(seconds)
+        else:
+            self.round()
+
+    def until_round(self) -> int:
+        return int(-(self.clock.now - EPOCH) % INTERVAL) or INTERVAL
+
+    def pass_to_round(self) -> None:
+        """Let time pass until the next round."""
+        self.slurm.pass_on(self.until_round())
+
+    def round(self) -> None:
+        """Have a round, and see that all is well after it."""
+        self.pass_to_round()
+        self.have_round()
+
+    def have_round(self) -> None:
+        assert self.ledger
+        self.slurm.failures, self.heard.records = 0, []
+        known = self.known()
+        with suppress(Killed):
+            self.coordinator.round(self.ledger)
+            self.check(known)
+            return
+        self.slurm.fuse = -1
+        self.fall_behind()
+        self.start()
+
+    @rule(times=st.integers(1, 4))
+    def rounds(self, times: int) -> None:
+        """Have some rounds: most things take more than one."""
+        for _ in range(times):
+            self.round()
+
+    @rule(moments=st.integers(0, 12), is_error=st.booleans())
+    def round_that_fails(self, moments: int, is_error: bool) -> None:
+        """The coordinator is killed before or after any of its commands, or meets an error there."""
+        self.slurm.fuse, self.slurm.blow = moments, Unforeseen("test") if is_error else Killed()
+        self.round()
+        self.slurm.fuse = -1
+
+    @rule(what=st.sampled_from(["is_away", "refuses"]), times=st.integers(1, 4))
+    def slurm_fails(self, what: str, times: int) -> None:
+        setattr(self.slurm, what, True)
+        for _ in range(times):
+            self.round()
+        setattr(self.slurm, what, False)
+
+    @rule(times=st.integers(1, 3))
+    def disk_is_full(self, times: int) -> None:
+        self.is_full = True
+        for _ in range(times):
+            self.round()
+        self.is_full = False
+
+    @rule()
+    def slurm_starts_again(self) -> None:
+        self.slurm.booted = self.clock.now
+
+    @rule()
+    def kill(self) -> None:
+        """Kill the coordinator between two rounds."""
+        self.start()
+
+    def comes_anew(self) -> bool:
+        """Return whether a job was resized at the last round; a new coordinator does not know that it is another."""
+        rounds = self.coordinator.rounds
+        ended = [] if rounds is None else [id for id in rounds.accounts.place if not rounds.accounts.is_active(id)]
+        return any(id in self.slurm.all and self.slurm.all[id].state not in FINISHED for id in ended)
+
+    @precondition(lambda self: not self.is_behind and self.coordinator.rounds is not None and not self.comes_anew())
+    @rule()
+    def restart_changes_nothing(self) -> None:
+        """A new coordinator decides as the old one does."""
+        assert self.ledger
+        assert self.coordinator.rounds
+        self.pass_to_round()
+        picture = Picture(self.clock.now, self.slurm.jobs(), self.slurm.nodes())
+        state = self.ledger.read()
+        new = Rounds(self.config, sum(n.gpus for n in picture.nodes), picture.now, state, self.slurm.runs)
+        plans = [rounds.play(picture) for rounds in (self.coordinator.rounds, new)]
+        assert self.decided(plans[0]) == self.decided(plans[1])
+        self.start()
+        self.have_round()
+
+    def decided(self, plan: Plan) -> object:
+        return sorted((a.what, a.job.id, a.why) for a in plan.actions), plan.over, plan.state.leases
+
+    # what must hold
+
+    def fall_behind(self) -> None:
+        """This round was not whole: what it left undone is mended at the next one, and charged meanwhile."""
+        self.is_behind = True
+        self.slurm.doubt[""] += 2 * GPUS * INTERVAL
+
+    def check(self, known: dict[str, int]) -> None:
+        """What must hold after a round."""
+        said = [record.getMessage() for record in self.heard.records]
+        for record in self.heard.records:
+            if record.exc_info and not isinstance(record.exc_info[1], Unforeseen):
+                raise AssertionError("an unexpected error") from record.exc_info[1]
+            assert "left out: policy" not in record.getMessage(), record.getMessage()
+        rounds = self.coordinator.rounds
+        self.is_behind = False
+        if self.slurm.failures or self.is_full or rounds is None or any("slurmctld runs for" in text for text in said):
+            self.fall_behind()
+        else:
+            assert said == []
+            check_accounts(rounds)
+            self.charged, is_exact = check_charges(rounds, self.slurm, self.charged)
+            check_slurm(rounds, self.slurm, known)
+            self.seen["rounds"] += 1
+            self.seen["exact"] += is_exact
+            self.leases = rounds.serial
+        self.slurm.start_all()

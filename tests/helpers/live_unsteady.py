@@ -1,0 +1,214 @@
+"""A Slurm on which everything happens: users change their jobs, nodes fail, and commands fail or are never finished."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from live_cluster import EPOCH, job
+
+from astraea.live.answers import HERE, Job, Node, Run, SlurmError
+from astraea.live.desk import FINISHED
+from astraea.live.slurm import Slurm
+
+MIN_JOB_AGE = 300
+"""So long a job that ended is shown [s]."""
+
+
+class Killed(BaseException):
+    """The coordinator was killed at this moment."""
+
+
+class Unforeseen(Exception):
+    """An error that the coordinator does not know."""
+
+
+class Clock:
+    """The clock of the coordinator and of Slurm, in whole seconds."""
+
+    def __init__(self) -> None:
+        self.now = EPOCH
+
+    def time(self) -> float:
+        return self.now
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class UnsteadySlurm(Slurm):
+    """Two nodes of four GPUs; jobs that are not held start as soon as there is room.
+
+    Attributes
+    ----------
+    had : Counter
+        GPU-time that jobs of the partition have had since the last check, by id, tenant and size [GPU s].
+    doubt : Counter
+        The part of it, by tenant, that the accounts may miss or count too much; of every tenant under "" [GPU s].
+    tenant : dict of str to str
+        Whose a job is: its account when it came.
+    released : set of str
+        Jobs that wait with a lease.
+    left_to_slurm : set of str
+        Jobs that must never be touched.
+    fuse : int
+        So many moments from now the coordinator is killed, or meets an unforeseen error; negative is never.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__("gpu")
+        self.clock, self.booted = clock, 0.0
+        self.usable = {"n1": True, "n2": True}
+        self.size = {"n1": 4, "n2": 4}
+        self.all: dict[str, Job] = {}
+        self.rank: dict[str, int] = {}
+        self.past: list[Run] = []
+        self.had: Counter[tuple[str, str, int]] = Counter()
+        self.doubt: Counter[str] = Counter()
+        self.tenant: dict[str, str] = {}
+        self.released: set[str] = set()
+        self.left_to_slurm: set[str] = set()
+        self.fuse, self.blow = -1, BaseException()
+        self.is_away, self.refuses = False, False
+        self.failures = 0
+        self.touched: list[str] = []
+
+    # what the coordinator uses
+
+    def moment(self) -> None:
+        """Let the coordinator be killed now, if it is time."""
+        self.fuse -= 1
+        if self.fuse == -1:
+            self.failures += 1
+            raise self.blow
+
+    def _asked(self, *, command: bool = False) -> None:
+        self.moment()
+        if self.is_away or (command and self.refuses):
+            self.failures += 1
+            raise SlurmError("Slurm did not answer")
+
+    def nodes(self) -> list[Node]:
+        self._asked()
+        return [Node(name, gpus, self.usable[name]) for name, gpus in self.size.items()]
+
+    def jobs(self) -> list[Job]:
+        self._asked()
+        return list(self.all.values())
+
+    def runs(self, since: float) -> list[Run]:
+        self._asked()
+        here = [self._run_of(j, 0.0) for j in self.all.values() if j.state in HERE and j.partition == "gpu"]
+        return sorted((r for r in (*self.past, *here) if r.end == 0 or r.end >= since), key=lambda r: r.start)
+
+    def boot(self) -> float:
+        self._asked()
+        return self.booted
+
+    def hold(self, id: str) -> None:
+        self._change(id, held=True)
+        self.released.discard(id)
+
+    def release(self, job: Job, rank: int) -> None:
+        self.rank[job.id] = -rank
+        self.released.add(job.id)
+        self._change(job.id, held=False, **({"eligible": self.clock.now} if job.restarts else {}))
+
+    def requeue(self, id: str) -> None:
+        self._asked(command=True)
+        self._touch(id)
+        if self.all[id].state != "RUNNING":
+            raise SlurmError(f"job {id} does not run")
+        self.stop(id, held=True)
+        self.moment()
+
+    def _change(self, id: str, **fields: object) -> None:
+        self._asked(command=True)
+        self._touch(id)
+        if self.all[id].state != "PENDING":
+            raise SlurmError(f"job {id} does not wait")
+        self.change(id, **fields)
+        self.moment()
+
+    def _touch(self, id: str) -> None:
+        self.touched.append(id)
+        assert id not in self.left_to_slurm, f"job {id} is Slurm's own"
+        assert self.all[id].partition == "gpu", f"job {id} is in another partition"
+
+    # what happens
+
+    def pass_on(self, seconds: int) -> None:
+        """Let time pass."""
+        for one in self.all.values():
+            tenant = self.tenant[one.id]
+            if one.state in HERE and one.partition == "gpu" and one.id not in self.left_to_slurm:
+                self.had[one.id, tenant, one.demand] += seconds * one.demand
+            elif one.id in self.released:  # the accounts charge it until they know
+                self.doubt[tenant] += seconds * one.demand
+        self.clock.now += seconds
+        for one in list(self.all.values()):
+            if one.state in FINISHED and self.clock.now - one.end > MIN_JOB_AGE:
+                del self.all[one.id]
+        self.start_all()
+
+    def submit(self, id: str, **fields: object) -> None:
+        """Take a job, which takes the id of one that is forgotten."""
+        self.all[id] = job(id, **({"submit": self.clock.now} | fields))
+        self.rank[id] = -10**9
+        self.tenant[id] = self.all[id].account
+
+    def change(self, id: str, **fields: object) -> None:
+        """Change what Slurm shows of a job."""
+        self.all[id] = self.all[id]._replace(**fields)  # type: ignore[arg-type]
+
+    def end(self, id: str, state: str) -> None:
+        """Let a job end, or cancel it."""
+        one = self.all[id]
+        now = self.clock.now
+        start = one.start if one.state in HERE else now
+        if one.state in HERE:
+            self._write_down(one, state)
+        self.change(id, state=state, held=False, start=start, end=max(start, now), on_nodes={})
+        self.released.discard(id)
+
+    def stop(self, id: str, *, held: bool, wait: int = 120) -> None:
+        """Requeue a job that runs."""
+        one = self.all[id]
+        self._write_down(one, "REQUEUED")
+        self.released.discard(id)
+        self.change(id, state="PENDING", held=held, start=0.0, on_nodes={}, restarts=one.restarts + 1,
+                    eligible=self.clock.now + wait, reason="requeued")  # fmt: skip
+
+    def start_all(self) -> None:
+        """Start what has room, in the order of priorities."""
+        for one in sorted(self.all.values(), key=lambda j: (-self.rank[j.id], j.submit)):
+            if one.state != "PENDING" or one.held or one.depends or one.eligible > self.clock.now:
+                continue
+            if places := self._places(one):
+                self.change(one.id, state="RUNNING", start=self.clock.now, on_nodes=places)
+                self.released.discard(one.id)
+
+    def _places(self, one: Job) -> dict[str, int]:
+        used: Counter[str] = Counter()
+        for other in self.all.values():
+            if other.state in HERE:
+                used.update(other.on_nodes)
+        free = {n: gpus - used[n] for n, gpus in self.size.items() if self.usable[n]}
+        if one.demand == 0:
+            return dict.fromkeys(list(free)[:1], 0)
+        if one.per_node:
+            fit = sorted((n for n in free if free[n] >= one.per_node), key=lambda n: (free[n], n))
+            count = -(-one.demand // one.per_node)
+            return dict.fromkeys(fit[:count], one.per_node) if len(fit) >= count else {}
+        if sum(free.values()) < one.demand:
+            return {}
+        first = max(free, key=lambda n: free[n])
+        taken = min(one.demand, free[first])
+        rest = {n: one.demand - taken for n in free if n != first and one.demand > taken}
+        return {first: taken} | rest
+
+    def _write_down(self, one: Job, state: str) -> None:
+        if one.partition == "gpu":
+            self.past.append(self._run_of(one._replace(state=state), max(one.start, self.clock.now)))
+
+    def _run_of(self, one: Job, end: float) -> Run:
+        return Run(one.id, one.account, one.user, one.qos, one.state, one.submit, one.start, end, one.demand)

@@ -1,0 +1,183 @@
+"""After a year of rounds, the memory of the coordinator and the work of a round are as on the first day.
+
+A year has 3.15 million rounds of 10 s, too many for a test. The clock jumps over most of them: the test plays one round
+a day, each with new jobs that run, end, or are left to Slurm. What accumulates by hours is then as large as after all
+rounds, and what accumulates by jobs is large enough to be seen. Twenty rounds of 10 s are played before and after the
+year, and the work of the last ten is counted.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from live_cluster import EPOCH, job
+
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import Policy
+from astraea.live import coordinator as module
+from astraea.live.answers import Job, Node, Run
+from astraea.live.books import hours_kept
+from astraea.live.config import Config
+from astraea.live.coordinator import Coordinator
+from astraea.live.ledger import Ledger, open_to_read, read_state
+from astraea.live.slurm import Slurm
+from astraea.live.status import status
+
+DAY = 86_400.0
+SAMPLE = 10
+"""Rounds of a sample."""
+
+LEFT = 20
+"""Jobs that are left to Slurm at every round, with new ids."""
+
+
+class Clock:
+    now = EPOCH
+
+    def time(self) -> float:
+        return self.now
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class Turns(Slurm):
+    """Four jobs at a time on eight GPUs: they wait, run for a round and end; others are never leased."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__("gpu")
+        self.clock, self.number, self.shown = clock, 0, dict[str, Job]()
+
+    def nodes(self) -> list[Node]:
+        return [Node("n1", 8, True)]
+
+    def jobs(self) -> list[Job]:
+        now = self.clock.now
+        self.shown = {
+            id: one._replace(state="COMPLETED", end=now - 1, on_nodes={}) if one.state == "RUNNING" else one
+            for id, one in self.shown.items() if one.state != "COMPLETED" and one.demand > 0
+        }  # fmt: skip
+        for k in range(4 + LEFT):
+            self.number += 1
+            id = str(self.number)
+            self.shown[id] = job(id, account="ab"[k % 2], user="u", demand=2 if k < 4 else 0, submit=now - 2)
+        return list(self.shown.values())
+
+    def runs(self, since: float) -> list[Run]:
+        return []
+
+    def boot(self) -> float:
+        return 0.0
+
+    def release(self, job: Job, rank: int) -> None:
+        start = self.clock.now
+        self.shown[job.id] = job._replace(state="RUNNING", held=False, start=start, on_nodes={"n1": job.demand})
+
+    def hold(self, id: str) -> None:
+        self.shown[id] = self.shown[id]._replace(held=True)
+
+
+class Work(NamedTuple):
+    """What some rounds have cost."""
+
+    calls: int  #: of functions, in Python and C
+    steps: int  #: thousands of instructions of SQLite's machine
+    rows: int  #: written
+    kept: int  #: hours in the books that every round copies
+    memory: int  #: of Python and numpy in use afterwards [B]
+    read: int  #: hours that `status` reads
+
+
+def counted(do: Callable[[], None], ledger: Ledger) -> tuple[int, int, int]:
+    """Calls, steps and rows."""
+    calls = steps = 0
+
+    def called(frame: Any, event: str, arg: Any) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    def stepped() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    before = ledger._db.total_changes
+    ledger._db.set_progress_handler(stepped, 1000)
+    sys.setprofile(called)
+    try:
+        do()
+    finally:
+        sys.setprofile(None)
+        ledger._db.set_progress_handler(None, 0)
+    return calls, steps, ledger._db.total_changes - before
+
+
+@pytest.mark.slow
+def test_memory_and_work_after_a_year_are_those_of_the_first_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    policy = get_policy("astraea")(lease_term=100)
+    config = Config("gpu", tmp_path / "state.sqlite", policy, weights={"a": 1.0, "b": 1.0}, history=0)
+    one = Coordinator(config, Turns(clock))
+
+    with closing(Ledger(config.state)) as ledger:
+
+        def some(rounds: int, step: float) -> None:
+            for _ in range(rounds):
+                one.round(ledger)
+                clock.now += step
+
+        def sample() -> Work:
+            some(SAMPLE, 10)
+            calls, steps, rows = counted(lambda: some(SAMPLE, 10), ledger)
+            gc.collect()  # also empties the interpreter's own stores of small objects
+            memory, _ = tracemalloc.get_traced_memory()
+            assert one.state is not None and one.rounds is not None
+            assert one.rounds.now > clock.now - 20  # rounds were played, not left out
+            with closing(open_to_read(config.state)) as db:
+                found = read_state(db)
+            assert found is not None
+            kept = len(one.state.books.timeline)
+            return Work(calls, steps, rows, kept, memory, len(found.books.timeline))
+
+        some(50, DAY)  # longer than hours are kept
+        tracemalloc.start()
+        try:
+            first = sample()
+            some(365, DAY)
+            last = sample()
+        finally:
+            tracemalloc.stop()
+        assert one.rounds is not None
+        assert status(config, clock.now).failed == 0
+        (leases,) = ledger._db.execute("select count(*) from lease").fetchone()
+        assert leases > 4 * 365  # the history is there
+
+        assert first.kept == last.kept == first.read == last.read == hours_kept(config.policy)
+        assert first.rows == last.rows
+        assert last.calls <= 1.01 * first.calls
+        assert last.steps <= 1.2 * first.steps
+        assert last.memory - first.memory < 100_000  # numpy's stores of small blocks fill; a year of hours has 560,000
+        assert len(one.rounds.told) <= 4 + LEFT
+        written = np.flatnonzero(one.rounds.accounts.view.timeline["attained"].any(axis=1))
+        assert len(written) <= hours_kept(config.policy) + 64  # memory is taken up by hours that are written
+
+
+def test_hours_are_kept_as_long_as_the_policy_asks() -> None:
+    def hours(**parameters: float) -> int:
+        policy: Policy = get_policy("astraea")(**parameters)
+        return hours_kept(policy)
+
+    assert hours() == 31 * 24 + 2
+    assert hours_kept(get_policy("fifo")) == hours()  # has no parameters
+    assert hours(tenant_window=DAY * 90) == 90 * 24 + 2
