@@ -19,7 +19,8 @@ from astraea.cluster.observed import observed, recorded_runs
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import simulate, split_off_impossible
+from astraea.cluster.simulate import simulate
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, sharing_loss

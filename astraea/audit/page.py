@@ -162,9 +162,10 @@ def change(found: Audit) -> str:
         waiting = float(first["more_waiting"])
         needs = "Its leases interrupt jobs, so they must be able to save their state and resume."
         return (
-            f"Change the scheduler first: under {_label(name)}, {gain:.1f} percentage points fewer of the jobs would "
-            f"have sharing loss (95 % interval {low:.1f} to {high:.1f}) than under the cluster's own scheduler, and "
-            f"the average wait would be {duration_text(abs(waiting))} {'longer' if waiting > 0 else 'shorter'}."
+            f"Change the scheduler first: under {_label(name)}, {gain:.1f} percentage points fewer of the jobs "
+            f"that are owed GPU-time would have sharing loss (95 % interval {low:.1f} to {high:.1f}) than under the "
+            f"cluster's own scheduler, and the average wait would be {duration_text(abs(waiting))} "
+            f"{'longer' if waiting > 0 else 'shorter'}."
             f"{f' {needs}' if first['leases'] else ''}"
         )
     weight = _weight(found)
@@ -340,5 +341,3 @@ def _readable(table: pd.DataFrame) -> pd.DataFrame:
         "overhead_share": "checkpoints and restarts, of the JCT",
     }
     return shown.rename(columns={c: words.get(c, c.replace("_", " ")) + units.get(c, "") for c in names})
-
-

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
-from astraea.core.metrics import DAY, HOUR, SHARING_LOSS, average_jct, sharing_loss
+from astraea.core.metrics import DAY, HOUR, average_jct, has_sharing_loss, sharing_loss
 from astraea.core.result import Result
 
 WEEK: Final = 7 * DAY
@@ -61,27 +61,24 @@ def overview_row(name: str, result: Result) -> dict[str, object]:
 def gains(was: Result, own: Result, others: Mapping[str, Result]) -> pd.DataFrame:
     """How many jobs each scheduler would spare a sharing loss, over the replay of the cluster's own.
 
+    As in `metrics.sharing_loss`, a job that is owed nothing under one of the two schedulers does not count.
+
     Returns
     -------
-    DataFrame, columns scheduler, gain, low, high, over_log (parts of the jobs), more_waiting [s], leases
+    DataFrame, columns scheduler, gain, low, high, over_log (parts of those jobs), more_waiting [s], leases
         Intervals are 95 %, of the mean of the differences of the same jobs; `over_log` is the gain over the log as it
         was, and `leases` whether jobs were interrupted.
     """
     rows = []
-    before, n = _short_changed(own), len(own.jobs)
+    before = has_sharing_loss(own)
     for name, result in others.items():
-        spared = before - _short_changed(result)
-        mean = float(spared.mean())
+        spared = (before - has_sharing_loss(result)).dropna()
+        mean, n = float(spared.mean()), len(spared)
         half = 1.96 * float(spared.std(ddof=1)) / n**0.5 if n > 1 else float("nan")
         more = float(wait(result).mean() - wait(own).mean())
         over_log = sharing_loss(was) - sharing_loss(result)
         rows.append((name, mean, mean - half, mean + half, over_log, more, bool((result.jobs["leases"] > 1).any())))
     return pd.DataFrame(rows, columns=["scheduler", "gain", "low", "high", "over_log", "more_waiting", "leases"])
-
-
-def _short_changed(result: Result) -> FloatArray:
-    """1 for each job with sharing loss, 0 for the others."""
-    return np.where(result.jobs["rho_job"].to_numpy(dtype=float) < SHARING_LOSS, 1.0, 0.0)
 
 
 def use(result: Result, until: float) -> float:

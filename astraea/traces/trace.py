@@ -7,7 +7,6 @@ checks every column and says which row is wrong.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +17,9 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number
+from astraea.core.digest import digest_of
 from astraea.core.errors import InputError
+from astraea.core.frozen import read_only
 from astraea.traces.columns import OPTIONAL, REQUIRED, checked_columns, rank, tenant_table
 
 
@@ -27,6 +28,7 @@ def no_excluded_jobs() -> pd.DataFrame:
     return pd.DataFrame(columns=["job_id", "reason"], dtype=object)
 
 
+@read_only
 @dataclass(frozen=True, eq=False)
 class Trace:
     """Jobs in order of `(submit_time, job_id)`, and the tenants they belong to.
@@ -93,14 +95,6 @@ class Trace:
     excluded_jobs: pd.DataFrame = field(default_factory=no_excluded_jobs)
     recorded: pd.DataFrame | None = None
 
-    def __post_init__(self) -> None:
-        for f in dataclasses.fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, np.ndarray):
-                value = value.view()
-                value.flags.writeable = False
-                object.__setattr__(self, f.name, value)
-
     def __len__(self) -> int:
         return len(self.job_id)
 
@@ -156,11 +150,16 @@ class Trace:
             **{c: columns[c][order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},
         )
 
-    @cached_property
+    @property
     def frame(self) -> pd.DataFrame:
         """One row per job, tenants by name; a copy, in trace order."""
+        return self._frame.copy(deep=False)
+
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
         columns = {c: getattr(self, c) for c in (*REQUIRED, *OPTIONAL)}
-        return pd.DataFrame(columns | {"tenant": np.array(self.tenants, dtype=object)[self.tenant]})
+        columns["tenant"] = np.array(self.tenants, dtype=object)[self.tenant]
+        return pd.DataFrame(columns, copy=False)
 
     @property
     def span(self) -> float:
@@ -175,17 +174,12 @@ class Trace:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything that a simulation reads."""
-        h = hashlib.sha256()
-        for text in ("\x1f".join(self.job_id), "\x1f".join(self.tenants), "\x1f".join(self.user)):
-            h.update(text.encode())
-        numbers = "tenant", "demand", "submit_time", "duration", "weight", "sensitivity", "deadline", "tenant_weight"
-        for a in (getattr(self, column) for column in numbers):
-            h.update(a.astype("<f8" if a.dtype.kind == "f" else "<i8").tobytes())
-        if not np.isnan(self.time_limit).all():  # or the digests of traces without limits would move
-            h.update(self.time_limit.astype("<f8").tobytes())
-        if self.history is not None:
-            h.update(self.history.digest.encode())
-        return h.hexdigest()
+        read = (
+            "job_id", "tenants", "user", "tenant", "demand", "submit_time", "duration", "weight", "sensitivity",
+            "deadline", "time_limit", "tenant_weight",
+        )  # fmt: skip
+        history = "" if self.history is None else self.history.digest
+        return digest_of(**{name: getattr(self, name) for name in read}, history=history)
 
     def _take(self, rows: npt.NDArray[np.intp], **changes: Any) -> Trace:
         """The trace of these rows, in their order; `changes` replace whole fields."""
@@ -228,21 +222,30 @@ class Trace:
         return self._take(np.arange(min(n, len(self))))
 
     def scale_load(self, factor: float) -> Trace:
-        """The same jobs arriving `factor` times as fast: submission times divided by `factor`."""
+        """The same jobs arriving `factor` times as fast: submission times divided by `factor`.
+
+        Recorded waits and runs are left out, because they belong to the recorded submission times.
+        """
         number(factor, f"{self.name}: the load factor", above=0)
         late = self.deadline - self.submit_time
         submit = self.submit_time / factor
-        return dataclasses.replace(self, submit_time=submit, deadline=submit + late, recorded=None)
+        return self._resubmitted(submit, deadline=submit + late)
 
     def in_rounds(self, interval: float) -> Trace:
         """The same jobs in the same order, each submitted at the first round that sees it: `interval` seconds apart.
 
-        As workloads of [Ye2022] are "normalized" (§6.1.3): nobody waits for less than a round.
+        As workloads of [Ye2022] are "normalized" (§6.1.3): nobody waits for less than a round. Recorded waits and runs
+        are left out, because they belong to the recorded submission times.
         """
         number(interval, f"{self.name}: the time between rounds", above=0)
         submit = np.ceil(self.submit_time / interval) * interval
         name = f"{self.name}, in rounds of {interval:g} s"
-        return dataclasses.replace(self, name=name, submit_time=submit, recorded=None)
+        return self._resubmitted(submit, name=name)
+
+    def _resubmitted(self, submit_time: FloatArray, **changes: Any) -> Trace:
+        """The same jobs at other submission times, for which no wait was recorded."""
+        unknown = np.full(len(self), np.nan)
+        return dataclasses.replace(self, submit_time=submit_time, queueing_delay=unknown, recorded=None, **changes)
 
     def with_weights(self, weights: dict[str, float]) -> Trace:
         """The same jobs under other tenant weights; every tenant of the trace must be named."""

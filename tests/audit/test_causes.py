@@ -5,20 +5,20 @@ One letter is a second: = holds its GPUs, . waits.
 
 from __future__ import annotations
 
-from itertools import product
+from functools import cache
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from recorded_logs import recorded
 
-from astraea.audit.causes import Cause, _Log, causes, waits
+from astraea.audit.causes import Cause, _Log, causes, still_waiting, waits
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.observed import recorded_runs
-from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
 
 TWO = Cluster(2, 4)
@@ -164,26 +164,113 @@ def test_who_did_not_wait_is_not_explained() -> None:
     assert explained(recorded("a1 1 0 0 5", "b1 1 2 2 4")).empty
 
 
-jobs = st.lists(
-    st.tuples(st.sampled_from("ab"), st.integers(1, 8), st.integers(0, 30), st.integers(1, 20)), min_size=2, max_size=25
+run = st.tuples(
+    st.sampled_from("abc"), st.integers(1, 8), st.integers(0, 12), st.integers(0, 12) | st.none(), st.integers(1, 12)
 )
+runs_of_all = st.lists(run, min_size=1, max_size=12)
+weights = st.fixed_dictionaries({t: st.sampled_from([1.0, 2.0, 0.5]) for t in "abc"})
 
 
-@settings(max_examples=60, deadline=None)
-@given(jobs, st.sampled_from(["fifo", "yarn-cs"]))
-def test_causes_divide_a_wait(drawn: list[tuple[str, int, int, int]], policy: str) -> None:
-    frame = pd.DataFrame(drawn, columns=["tenant", "demand", "submit_time", "duration"]).assign(
-        job_id=lambda f: [f"j{k}" for k in range(len(f))], demand=lambda f: f["demand"].clip(upper=4)
+def plain_causes(trace: Trace, cluster: Cluster) -> dict[str, dict[str, float]]:
+    """The definition, second by second: seconds of each wait that each cause has."""
+    runs = recorded_runs(trace)
+    first, last = runs.groupby("job")["start"].min(), int(runs["end"].max())
+    rest = still_waiting(trace)
+    end = max(last, int(rest["submit_time"].max())) if len(rest) else last
+    quota = dict(zip(trace.tenants, whole(quotas(trace, cluster.gpus)), strict=True))
+    name, demand = [trace.tenants[t] for t in trace.tenant], trace.demand.tolist()
+    weight = dict(zip(trace.tenants, trace.tenant_weight, strict=True))
+    held = [{r.job for r in runs.itertuples() if r.start <= s < r.end} for s in range(end)]
+
+    @cache
+    def of(tenant: str, second: int) -> int:
+        return sum(demand[j] for j in held[second] if name[j] == tenant)
+
+    @cache
+    def used(tenant: str, until: int) -> float:
+        return sum(of(tenant, s) for s in range(until)) / weight[tenant]
+
+    walls = all(of(t, s) <= quota[t] for t in trace.tenants for s in range(end))
+    waiting = [
+        (trace.job_id[j], name[j], demand[j], int(trace.submit_time[j]), int(first[j]), set(range(j + 1, len(trace))))
+        for j in range(len(trace))
+    ]
+    for row in rest.itertuples():
+        later = {j for j in range(len(trace)) if trace.submit_time[j] > row.submit_time}
+        waiting.append((row.job_id, row.tenant, row.demand, int(row.submit_time), end, later))
+    out: dict[str, dict[str, float]] = {}
+    for job, tenant, gpus, since, until, later in waiting:
+        if until <= since:
+            continue
+        found = out[job] = dict.fromkeys(map(str, Cause), 0.0)
+        for s in range(since, until):
+            free = cluster.gpus - sum(demand[j] for j in held[s])
+            over = [j for j in held[s] if j in later]
+            others = [(j, int(first[j])) for j in over if name[j] != tenant]
+            poorer = [j for j, start in others if used(name[j], start) < used(tenant, start)]
+            passed, fairly = (sum(demand[j] for j in some) for some in (over, poorer))
+            if free >= gpus and walls and of(tenant, s) + gpus > quota[tenant]:
+                cause = Cause.QUOTA
+            elif free >= gpus:
+                cause = Cause.ORDER if surely_fits(gpus, free, cluster) else Cause.GANG
+            elif free + passed >= gpus:
+                cause = Cause.SHARE if 2 * fairly > passed else Cause.BACKFILL
+            else:
+                cause = Cause.QUEUE
+            found[cause] += 1
+    return out
+
+
+@cache
+def surely_fits(gpus: int, free: int, cluster: Cluster) -> bool:
+    """Whether a gang fits however so many free GPUs lie."""
+    size = cluster.gpus_per_node
+    return all(
+        max(nodes) >= gpus if gpus <= size else sum(n == size for n in nodes) >= -(-gpus // size)
+        for nodes in combinations_with_replacement(range(size + 1), cluster.nodes)
+        if sum(nodes) == free
     )
-    trace = Trace.from_frame(frame, weights={"a": 1, "b": 1})
-    result = simulate(trace, TWO, policy, settings=Settings(interval=1))
-    start = result.jobs["first_start_time"].to_numpy()
-    log = Trace.from_frame(trace.frame.assign(queueing_delay=start - trace.submit_time), weights={"a": 1, "b": 1})
-    found = explained(log)
-    assert found[list(Cause)].sum(axis=1).to_numpy() == pytest.approx(found["wait"].to_numpy())
-    assert set(found.index) == set(trace.job_id[start > trace.submit_time])
+
+
+def check_causes(drawn: list[tuple[str, int, int, int | None, int]], of: dict[str, float]) -> None:
+    """Every waiting second has one cause, that of the plain definition."""
+    rows = [
+        f"{t}{k} {d} {since}" if wait is None else f"{t}{k} {d} {since} {since + wait} {since + wait + ran}"
+        for k, (t, d, since, wait, ran) in enumerate(drawn)
+    ]
+    assume(any(wait is not None for *_, wait, _ in drawn))
+    trace = recorded(*rows, weights=of)
+    runs = recorded_runs(trace)
+    start, end, gpus = (a.to_numpy() for a in (runs["start"], runs["end"], runs["job"].map(trace.demand.__getitem__)))
+    peak = max(int(gpus[(start <= s) & (s < end)].sum()) for s in start)
+    cluster = Cluster(max(2, -(-peak // 4)), 4)
+    found = explained(trace, cluster)
+    parts = found[list(Cause)]
+    assert (parts >= 0).all(axis=None)
+    assert parts.sum(axis=1).to_numpy() == pytest.approx(found["wait"].to_numpy())
     assert not found["why"].str.contains("nan|None").any()
-    assert np.isin(found["cause"], list(Cause)).all()
+    expected = plain_causes(trace, cluster)
+    assert found.index.tolist() == list(expected)
+    for job, seconds in expected.items():
+        assert parts.loc[job].to_dict() == seconds, job
+        assert seconds[found.loc[job, "cause"]] == max(seconds.values())
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(runs_of_all, weights)
+def test_every_second_of_a_wait_has_one_cause(
+    drawn: list[tuple[str, int, int, int | None, int]], of: dict[str, float]
+) -> None:
+    check_causes(drawn, of)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=500, deadline=None)
+@given(runs_of_all, weights)
+def test_every_second_of_a_wait_has_one_cause_searched(
+    drawn: list[tuple[str, int, int, int | None, int]], of: dict[str, float]
+) -> None:
+    check_causes(drawn, of)
 
 
 def test_room_that_is_sure_is_there_however_free_gpus_lie() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from places import ROOT
+from processes import run
 from slurm_log import calc_offset, clock_offset
 
 from astraea.audit.calibration import Calibration, calibration
@@ -97,7 +97,7 @@ def test_replay_of_a_log_made_now(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     options = "--shares vision=3,speech=2,nlp=1 --load vision=1,speech=1,nlp=1 --half-life 01:00:00 --jobs 110".split()
     options += "--seconds 110 --duration 14,0.7 --time-limits 1,2,4 --seed 8".split()
-    subprocess.run([sys.executable, str(MAKE_LOG), str(path), *options], check=True, timeout=1200)
+    run(sys.executable, MAKE_LOG, path, *options)
     # one log of a few minutes: two of them gave 92 and 86 % of the pairs, 11 and 2 % less waiting
     log = Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 3600, in_order=0.8, wait=0.2)
     found = replayed(path, log)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,14 +18,13 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.core.metrics import HOUR
+from astraea.core.metrics import HOUR, sharing_loss
+from astraea.core.result import Result
 
 CLUSTER = Cluster(4, 4)
 PROMPT = Settings(interval=1, checkpoint_overhead=0, restart_overhead=0)
 
-run = st.tuples(
-    st.sampled_from("ab"), st.integers(1, 3), st.integers(0, 20), st.integers(0, 10), st.integers(1, 20)
-)
+run = st.tuples(st.sampled_from("ab"), st.integers(1, 3), st.integers(0, 20), st.integers(0, 10), st.integers(1, 20))
 
 
 @settings(max_examples=80, deadline=None)
@@ -97,6 +98,27 @@ def test_intervals_hold_their_mean() -> None:
     losses = [(results[name].jobs["rho_job"] < 0.95).mean() for name in ("fifo", "astraea")]
     assert [one["gain"], one["over_log"]] == pytest.approx([losses[0] - losses[1]] * 2)
     assert one["low"] <= one["gain"] <= one["high"]
+
+
+def test_a_job_that_is_owed_nothing_is_neither_lost_nor_spared() -> None:
+    w = few()
+    own, other = (simulate(w.trace, w.cluster, name) for name in ("fifo", "astraea"))
+
+    def with_rho(result: Result, *rho: float) -> Result:
+        return replace(result, jobs=result.jobs.head(4).assign(rho_job=rho))
+
+    nan = float("nan")
+    before, after = with_rho(own, 0.5, 0.5, 1.0, nan), with_rho(other, 1.0, 0.5, 1.0, nan)
+    found = scenarios.gains(before, before, {"astraea": after}).iloc[0]
+    assert (sharing_loss(before), sharing_loss(after)) == (2 / 3, 1 / 3)
+    assert [found["gain"], found["over_log"]] == pytest.approx([1 / 3] * 2)
+    assert found["high"] - found["gain"] == pytest.approx(1.96 * np.std([1, 0, 0], ddof=1) / 3**0.5)
+    unlike = scenarios.gains(before, before, {"astraea": with_rho(other, 1.0, nan, 1.0, 0.5)}).iloc[0]
+    assert unlike["gain"] == 1 / 2  # of the first and the third job, which both are owed something
+    nobody = with_rho(own, nan, nan, nan, nan)
+    assert np.isnan(sharing_loss(nobody)) and np.isnan(
+        scenarios.gains(own, nobody, {"astraea": nobody})["gain"].iloc[0]
+    )
 
 
 times = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=0, max_size=12)

@@ -1,127 +1,230 @@
-"""Whatever is in a file, a reader gives a trace or an `InputError`: no other exception, no warning."""
+"""Bytes in, jobs or one sentence out: whatever is in a file, a reader gives a trace or an `InputError` with a place."""
 
 from __future__ import annotations
 
+import copy
+import gzip
 import json
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trace_samples import ASTRAEA, CHRONUS, GAVEL7, GAVEL10, HELIOS, MURI, PHILLY, SACCT, SIZES, SPEEDS, SWF, TIRESIAS
+from trace_samples import (
+    ASTRAEA,
+    CHRONUS,
+    GAVEL7,
+    GAVEL10,
+    HELIOS,
+    MURI,
+    PHILLY,
+    SACCT,
+    SACCT_JSON,
+    SIZES,
+    SPEEDS,
+    SSHARE,
+    SWF,
+    TIRESIAS,
+)  # fmt: skip
 
 from astraea.core.errors import InputError
 from astraea.traces.describe import describe_text
-from astraea.traces.readers import FORMATS, read_trace
-from astraea.traces.trace import Trace
+from astraea.traces.readers import FORMATS, TIME_UNITS, read_trace, slurm, swf
 
-VALID: dict[str, list[str]] = {
-    "tiresias-csv": [TIRESIAS, ASTRAEA, CHRONUS, MURI],
-    "helios": [HELIOS],
-    "philly": [json.dumps(PHILLY)],
-    "gavel": [GAVEL7, GAVEL10],
-    "slurm": [SACCT],
-    "swf": [SWF],
+
+class Sample(NamedTuple):
+    """Good files of one format, the log first, and what there is to choose."""
+
+    files: dict[str, str]
+    between: str = ","
+    options: tuple[dict[str, Any], ...] = ({},)
+
+
+UNITS: Final = tuple({"time_unit": unit} for unit in TIME_UNITS)
+SAMPLES: Final[dict[str, list[Sample]]] = {
+    "tiresias-csv": [
+        *(
+            Sample({"log": text, "weights": "name,share\nnorth,1\nsouth,2\n"}, ",", UNITS)
+            for text in (ASTRAEA, CHRONUS)
+        ),
+        *(Sample({"log": text}, ",", UNITS) for text in (TIRESIAS, MURI)),
+    ],
+    "helios": [Sample({"log": HELIOS, "cluster_gpu_number.csv": SIZES})],
+    "philly": [Sample({"log": json.dumps(PHILLY)})],
+    "gavel": [
+        Sample({"log": text, "simulation_throughputs.json": json.dumps(SPEEDS)}, "\t") for text in (GAVEL7, GAVEL10)
+    ],
+    "slurm": [
+        Sample({"log": SACCT}, "|", tuple({"tenant": who} for who in slurm.TENANTS if who != "top-account")),
+        Sample({"log": json.dumps(SACCT_JSON)}),
+        Sample({"log": SACCT, "weights": SSHARE}, "|", ({}, {"tenant": "top-account"})),
+    ],
+    "swf": [Sample({"log": SWF}, " ", tuple({"tenant": who} for who in swf.TENANTS))],
 }
-#: pieces that break parsers
-PIECES = [
-    "", "nan", "-1", "1e999", "1e308", "0", ",", "\t", '"', "\n", "\x00", "\ud7ff", "None", "null", "[]", "{}",
-    "\\ud800", "9999-12-31 23:59:59", "0001-01-01 00:00:00", "2017-11-05 01:30:00", "99999999999999999999",
-    "\N{ARABIC-INDIC DIGIT THREE}", "1_0", "=1+1",
+assert set(SAMPLES) == set(FORMATS)
+
+PIECES: Final = [
+    "", "nan", "-1", "-0.5", "1e999", "1e308", "-1e308", "1e-320", "0", "3", ",", "\t", "|", ";", '"', "'", "\n", "\r",
+    "\x00", "\x1c", "\x85", "\u2028", "\ufeff", "\ud7ff", "None", "null", "true", "[]", "{}", "\\ud800", "\\u0000",
+    "9999-12-31 23:59:59", "0001-01-01 00:00:00", "2017-11-05 01:30:00", "9999-12-31T23:59:59", "0001-01-01T00:00:00",
+    "99999999999999999999", "9" * 400, "9" * 5000, "\N{ARABIC-INDIC DIGIT THREE}", "1_0", "=1+1",
+    "gres/gpu=99999999999999999999", "gres/gpu:a=b=3", "CANCELLED by 1", "PENDING", "REQUEUED", "RUNNING", "Unknown",
+    "12+1", "12_[1-3]", "12.batch", " " * 3,
 ]  # fmt: skip
+"""What breaks parsers."""
+
+ENCODINGS: Final = ("utf-8", "utf-8-sig", "utf-16", "utf-32", "latin-1", "cp037")
+numbers = st.floats().map(repr) | st.integers().map(str) | st.integers(-(10**12), 10**12).map(str)
+fields = st.sampled_from(PIECES) | numbers | st.text(max_size=4)
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(PIECES)
+values = leaves | st.lists(leaves, max_size=2) | st.dictionaries(st.text(max_size=3), leaves, max_size=2)
 
 
-def survives(files: dict[str, bytes], **options: Any) -> None:
-    """Read the first of the files in a folder of their own, warnings being errors."""
+@st.composite
+def cells(draw: st.DrawFn, text: str, between: str) -> str:
+    """Replace fields of a table, so that the checks of single fields are reached."""
+    rows = [line.split(between) for line in text.splitlines()]
+    for _ in range(draw(st.integers(1, 3))):
+        row = draw(st.sampled_from(rows))
+        row[draw(st.integers(0, len(row) - 1))] = draw(fields | st.sampled_from([f for r in rows for f in r]))
+    return "\n".join(between.join(row) for row in rows)
+
+
+@st.composite
+def lines(draw: st.DrawFn, text: str) -> str:
+    """Repeat, move and leave out lines, and end them otherwise."""
+    rows = text.splitlines()
+    kept = draw(st.lists(st.integers(0, len(rows) - 1), max_size=len(rows) + 2))
+    head = rows[:1] if draw(st.booleans()) else []
+    return draw(st.sampled_from(["\n", "\r\n", "\r", "\n\n"])).join([*head, *(rows[k] for k in kept)])
+
+
+@st.composite
+def pieces(draw: st.DrawFn, text: str) -> str:
+    """Replace parts of the text, or cut its end off."""
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(text)))
+        end = start + draw(st.integers(0, 12))
+        text = text[:start] + draw(fields) + text[end:]
+    return text[: draw(st.integers(0, len(text)))] if draw(st.booleans()) else text
+
+
+@st.composite
+def members(draw: st.DrawFn, text: str) -> str:
+    """Put any JSON value in any place of the document, or leave a member out."""
+    whole = [json.loads(text)]
+    place: Any = whole
+    while True:
+        key = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        if not (isinstance(place[key], dict | list) and place[key]) or draw(st.integers(0, 3)) == 0:
+            if draw(st.integers(0, 3)) == 0 and len(place) > 1:
+                del place[key]
+            else:
+                place[key] = copy.deepcopy(draw(values))
+            return json.dumps(whole[0] if whole else None)
+        place = place[key]
+
+
+@st.composite
+def packed(draw: st.DrawFn, text: str) -> bytes:
+    """Encode a text in some way, pack it, and swap some bytes."""
+    data = text.encode(draw(st.sampled_from(ENCODINGS)), "replace")
+    if draw(st.integers(0, 3)) == 0:
+        data = gzip.compress(data, mtime=0)
+    for _ in range(draw(st.integers(0, 2))):
+        where = draw(st.integers(0, len(data)))
+        data = data[:where] + draw(st.binary(max_size=3)) + data[where + 1 :]
+    return data
+
+
+@st.composite
+def spoilt(draw: st.DrawFn, known: str) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Draw the files of a format, one of which is spoilt, and the options."""
+    sample = draw(st.sampled_from(SAMPLES[known]))
+    name = draw(st.sampled_from(["log", *sample.files]))
+    text = sample.files[name]
+    is_json = text[0] in "[{"
+    between = sample.between if name == "log" else "|" if text == SSHARE else ","
+    how = draw(st.integers(0, 5))
+    if how == 0:
+        data = draw(packed(text))
+    elif how == 1:
+        data = draw(pieces(text)).encode("utf-8", "replace")
+    elif how == 2 and not is_json:
+        data = draw(lines(text)).encode()
+    else:
+        data = draw(members(text) if is_json else cells(text, between)).encode("utf-8", "replace")
+    return {n: data if n == name else t.encode() for n, t in sample.files.items()}, draw(
+        st.sampled_from(sample.options)
+    )
+
+
+def survives(files: dict[str, bytes], known: str | None, **options: Any) -> None:
+    """Read the log in a folder of its own, warnings being errors."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
         for name, data in files.items():
             (Path(folder) / name).write_bytes(data)
+        if "weights" in files:
+            options["weights"] = Path(folder) / "weights"
         try:
-            trace = read_trace(Path(folder) / next(iter(files)), **options)
+            trace = read_trace(Path(folder) / "log", format=known, **options)
         except InputError as err:
-            assert str(err)
-            assert len(str(err).splitlines()) == 1
-        else:
-            assert isinstance(trace, Trace)
-            assert len(trace.digest) == 64
-            assert "set aside" in describe_text(trace)
+            assert any(name in str(err) for name in files), "the message names no place"
+            assert len(str(err).splitlines()) == 1 and str(err).isprintable()
+            return
+        assert len(trace.digest) == 64
+        assert "set aside" in describe_text(trace)
+        assert (np.diff(trace.submit_time) >= 0).all() and trace.submit_time[0] >= 0
+        assert (trace.duration > 0).all() and np.isfinite(trace.duration).all() and (trace.demand > 0).all()
+        assert (trace.tenant >= 0).all() and len(set(trace.job_id)) == len(trace)
 
 
-def beside(known: str) -> dict[str, bytes]:
-    """Write the other files that a format needs."""
-    if known == "helios":
-        return {"cluster_gpu_number.csv": SIZES.encode()}
-    return {"simulation_throughputs.json": json.dumps(SPEEDS).encode()} if known == "gavel" else {}
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+QUICK = settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=SLOW)
+SEARCH = settings(max_examples=500, deadline=None, suppress_health_check=SLOW)
+any_bytes = st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace"))
 
 
-def options_of(known: str | None) -> dict[str, str]:
-    """Give what a format must be told."""
-    return {"time_unit": "ms"} if known == "tiresias-csv" else {}
+def beside(known: str | None) -> dict[str, bytes]:
+    """Return the other files that a format needs."""
+    return {name: text.encode() for name, text in SAMPLES[known or "helios"][0].files.items() if name != "weights"}
 
 
-@pytest.mark.parametrize("known", [None, *FORMATS])
-@given(data=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: t.encode("utf-8", "replace"))))
-@settings(max_examples=30, deadline=None)
-def test_any_bytes(known: str | None, data: bytes) -> None:
-    survives({"log": data, **beside(known or "gavel")}, format=known, **options_of(known))
+def check_spoilt(known: str, data: st.DataObject) -> None:
+    files, options = data.draw(spoilt(known))
+    survives(files, None if known == "swf" and data.draw(st.booleans()) else known, **options)
 
 
 @pytest.mark.parametrize("known", FORMATS)
 @given(data=st.data())
-@settings(max_examples=50, deadline=None)
-def test_mutated_files(known: str, data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from(VALID[known]))
-    for _ in range(data.draw(st.integers(1, 4))):
-        start = data.draw(st.integers(0, len(text)))
-        end = min(len(text), start + data.draw(st.integers(0, 12)))
-        text = text[:start] + data.draw(st.sampled_from(PIECES) | st.text(max_size=4)) + text[end:]
-    survives({"log": text.encode("utf-8", "replace"), **beside(known)}, format=known, **options_of(known))
+@QUICK
+def test_spoilt_files(known: str, data: st.DataObject) -> None:
+    check_spoilt(known, data)
 
 
-@pytest.mark.parametrize("known", ["tiresias-csv", "helios", "gavel"])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("known", FORMATS)
 @given(data=st.data())
-@settings(max_examples=50, deadline=None)
-def test_mutated_fields(known: str, data: st.DataObject) -> None:
-    """The table stays a table, so that the checks of single fields are reached."""
-    between = "\t" if known == "gavel" else ","
-    rows = [line.split(between) for line in data.draw(st.sampled_from(VALID[known])).splitlines()]
-    for _ in range(data.draw(st.integers(1, 3))):
-        row = data.draw(st.sampled_from(rows))
-        field = data.draw(st.sampled_from(PIECES) | st.floats().map(str) | st.integers().map(str))
-        row[data.draw(st.integers(0, len(row) - 1))] = field
-    text = "\n".join(between.join(row) for row in rows)
-    survives({"log": text.encode("utf-8", "replace"), **beside(known)}, format=known, **options_of(known))
+@SEARCH
+def test_spoilt_files_searched(known: str, data: st.DataObject) -> None:
+    check_spoilt(known, data)
 
 
-@given(data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_mutated_philly_values(data: st.DataObject) -> None:
-    """Any JSON value in any place of the log."""
-    log = json.loads(json.dumps(PHILLY))
-    leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(PIECES)
-    value = data.draw(leaf | st.lists(leaf, max_size=2) | st.dictionaries(st.text(max_size=3), leaf, max_size=2))
-    place: Any = log
-    while True:
-        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
-        if not (isinstance(place[key], (dict, list)) and place[key]) or data.draw(st.booleans()):
-            place[key] = value
-            break
-        place = place[key]
-    survives({"log": json.dumps(log).encode()}, format="philly")
+@pytest.mark.parametrize("known", [None, *FORMATS])
+@given(data=any_bytes)
+@settings(QUICK, max_examples=10)
+def test_any_bytes(known: str | None, data: bytes) -> None:
+    survives(beside(known) | {"log": data}, known)
 
 
-@given(data=st.data())
-@settings(max_examples=30, deadline=None)
-def test_mutated_throughputs_and_sizes(data: st.DataObject) -> None:
-    for known, (name, valid) in {
-        "gavel": ("simulation_throughputs.json", json.dumps(SPEEDS)),
-        "helios": ("cluster_gpu_number.csv", SIZES),
-    }.items():
-        start = data.draw(st.integers(0, len(valid)))
-        text = valid[:start] + data.draw(st.sampled_from(PIECES)) + valid[start + data.draw(st.integers(0, 9)) :]
-        survives({"log": VALID[known][0].encode(), name: text.encode()}, format=known)
-        survives({"log": ASTRAEA.encode(), "share": text.encode()}, weights={"north": 1, "south": 2})
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("known", [None, *FORMATS])
+@given(data=any_bytes)
+@SEARCH
+def test_any_bytes_searched(known: str | None, data: bytes) -> None:
+    survives(beside(known) | {"log": data}, known)

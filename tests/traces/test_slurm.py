@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from trace_samples import sacct_entry
 
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace, slurm
@@ -195,25 +196,29 @@ def test_the_tree_of_accounts_gives_the_weights(tmp_path: Path) -> None:
     assert tops.frame["tenant"].tolist() == ["lab", "lab"]
 
 
-def entry(id: int, start: int, end: int, **more: object) -> dict[str, object]:
-    time = {"submission": 100, "eligible": 100, "start": start, "end": end, "elapsed": max(end - start, 0),
-            "limit": {"set": True, "infinite": False, "number": 30}}  # fmt: skip
-    tres = [{"type": "cpu", "name": "", "count": 1}, {"type": "gres", "name": "gpu", "count": 4}]
-    return {
-        "job_id": id, "account": "vision", "user": "ann", "partition": "gpu", "qos": "normal", "time": time,
-        "state": {"current": ["COMPLETED"]}, "tres": {"allocated": tres, "requested": tres},
-        "array": {"job_id": 0, "task_id": {"set": False, "infinite": False, "number": 0}},
-        "het": {"job_id": 0, "job_offset": {"set": False, "infinite": False, "number": 0}},
-    } | more  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (" lab||", "||", 'line 4: Account must be a name, got ""'),
+        (" nlp||", "nlp||", "line 8: Account must be indented at least as far as the first account below the root"),
+        ("root|||", "other|||", "line 2: NormShares must be a number above 0"),
+        (" nlp||", " lab||", 'line 8: Account must be unique, got "lab"'),
+    ],
+)
+def test_a_tree_that_cannot_be_read(tmp_path: Path, old: str, new: str, says: str) -> None:
+    shares = tmp_path / "sshare.txt"
+    shares.write_text(TREE.replace(old, new))
+    with pytest.raises(InputError, match=says):
+        read(tmp_path, row("1", 0, 1, 9), weights=shares)
 
 
 def test_json_of_newer_and_older_versions(tmp_path: Path) -> None:
     jobs = [
-        entry(1, 110, 150),
-        entry(2, 0, 0, state={"current": "PENDING"}),
-        entry(4, 120, 130, array={"job_id": 3, "task_id": {"set": True, "infinite": False, "number": 0}}),
-        entry(5, 120, 160, het={"job_id": 5, "job_offset": 0}),
-        entry(6, 120, 160, het={"job_id": 5, "job_offset": 1}),
+        sacct_entry(1, 110, 150),
+        sacct_entry(2, 0, 0, state={"current": "PENDING"}),
+        sacct_entry(4, 120, 130, array={"job_id": 3, "task_id": {"set": True, "infinite": False, "number": 0}}),
+        sacct_entry(5, 120, 160, het={"job_id": 5, "job_offset": 0}),
+        sacct_entry(6, 120, 160, het={"job_id": 5, "job_offset": 1}),
     ]
     file = tmp_path / "log.json"
     file.write_text(json.dumps({"meta": {}, "jobs": jobs}))
@@ -232,7 +237,7 @@ def test_json_of_newer_and_older_versions(tmp_path: Path) -> None:
         (row("1", 0, 1, 9).replace("12:00:01", "noon"), "line 2: Start must be a time YYYY-MM-DDTHH:MM:SS"),
         (row("1", 0, 9, 1), "line 2: End must be no time before Start"),
         (row("1", 0, 1, None), "line 2: End must be a time, as the job has ended"),
-        (row("1", 0, 1, 9, limit="soon"), 'line 2: TimelimitRaw must be a whole number of minutes, or UNLIMITED'),
+        (row("1", 0, 1, 9, limit="soon"), "line 2: TimelimitRaw must be a whole number of minutes, or UNLIMITED"),
         (row("1", 0, 1, 9) + "|more", "line 2: expected 14 columns, got 15; is there a | in a job's name?"),
         (row("1", 0, 1, 9, "gres/gpu=9999999"), "line 2: AllocTRES must be at most 1000000 GPUs"),
     ],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from itertools import pairwise
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from places import ROOT
+from processes import run
 from synthetic_traces import synthetic
 
 from astraea.core.errors import InputError
@@ -246,9 +245,8 @@ def test_the_seed_decides_everything(name: str) -> None:
 
 def test_the_hash_seed_decides_nothing() -> None:
     code = "from astraea.traces.synthetic import synthesize; print(synthesize('venus', 1).digest)"
-    env = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONPATH": str(ROOT)}
-    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == synthetic("venus", 1).digest
+    other = run(sys.executable, "-c", code, env={"PYTHONHASHSEED": "4711", "PYTHONPATH": str(ROOT)})
+    assert other.stdout.strip() == synthetic("venus", 1).digest
 
 
 @pytest.mark.parametrize("name", ["Venus", "", "saturn"])

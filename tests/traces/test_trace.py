@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trace_samples import write_csv
 
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.observed import observed
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.files import write_atomically
 from astraea.traces.readers import read_trace
@@ -71,6 +75,46 @@ def test_columns_cannot_be_changed(trace: Trace) -> None:
                 value[0] = value[0]
     with pytest.raises(dataclasses.FrozenInstanceError):
         trace.name = "other"  # type: ignore[misc]
+
+
+def test_a_changed_frame_changes_no_result(trace: Trace) -> None:
+    before, digest = trace.frame, trace.digest
+    changed = trace.frame
+    changed["tenant"] = "north"
+    changed.loc[0, "demand"] = 99
+    with pytest.raises(ValueError, match="read-only"):
+        trace.frame["demand"].to_numpy()[0] = 99
+    with pytest.warns(pd.errors.ChainedAssignmentError):
+        trace.frame["tenant"] = "north"
+    pd.testing.assert_frame_equal(trace.frame, before)
+    jobs = simulate(trace, Cluster(9), "fifo").jobs.set_index("job_id")
+    assert jobs["tenant"].to_dict().items() <= before.set_index("job_id")["tenant"].to_dict().items()
+    assert dataclasses.replace(trace, name="again").digest == digest
+
+
+def test_the_owner_of_an_array_cannot_change_the_trace(trace: Trace) -> None:
+    demand = np.ones(4, np.int64)
+    changed = dataclasses.replace(trace, demand=demand)
+    demand[:] = 7
+    assert changed.demand.tolist() == [1, 1, 1, 1]
+
+
+def test_tables_of_a_trace_and_of_a_result_are_copies(trace: Trace) -> None:
+    for holder, name in ((trace, "excluded_jobs"), (simulate(trace, Cluster(1), "fifo"), "jobs")):
+        table = getattr(holder, name)
+        before = table.copy()
+        table["job_id"] = "changed"
+        pd.testing.assert_frame_equal(getattr(holder, name), before)
+
+
+def test_jobs_at_other_times_have_no_recorded_waits() -> None:
+    """Else they would be shown as if they had waited as long at a load that never was."""
+    trace = Trace.from_frame(table().assign(queueing_delay=5.0, demand=1))
+    assert observed(trace, Cluster(1)).jobs["first_start_time"].tolist() == (trace.submit_time + 5.0).tolist()
+    for other in (trace.scale_load(2.0), trace.in_rounds(60.0)):
+        assert np.isnan(other.queueing_delay).all() and other.recorded is None
+        with pytest.raises(InputError, match="the log does not tell when job '0' started"):
+            observed(other, Cluster(1))
 
 
 def test_window_resets_the_clock_and_keeps_history(trace: Trace) -> None:
@@ -136,10 +180,27 @@ def test_digest_sees_everything_that_is_simulated(column: str, value: object) ->
     assert Trace.from_frame(jobs.copy()).digest == before
 
 
-def test_digest_without_time_limits_is_that_of_a_trace_that_knows_none() -> None:
-    jobs = table().drop(columns="time_limit")
-    assert Trace.from_frame(jobs.assign(time_limit=np.nan)).digest == Trace.from_frame(jobs).digest
-    assert Trace.from_frame(jobs).digest.startswith("b1c403b0962023a7")
+def test_digest_does_not_change_from_one_version_of_a_library_to_the_next() -> None:
+    """It is committed with figures."""
+    assert Trace.from_frame(table()).digest.startswith("8e5c1029ea5cf182")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"user": ["a", "b"]}, {"user": ["a\x1fb", ""]}),
+        ({"user": ["uv", "w"], "tenants": ("t",)}, {"user": ["v", "w"], "tenants": ("tu",)}),
+        ({"job_id": ["1", "2"], "tenants": ("3",)}, {"job_id": ["1", ""], "tenants": ("23",)}),
+    ],
+)
+def test_digest_keeps_texts_apart(one: dict[str, Any], other: dict[str, Any]) -> None:
+    trace = Trace.from_frame(table(2).assign(tenant="t"))
+
+    def digest(changes: dict[str, Any]) -> str:
+        changed = {k: v if k == "tenants" else np.array(v, dtype=object) for k, v in changes.items()}
+        return dataclasses.replace(trace, **changed).digest
+
+    assert digest(one) != digest(other)
 
 
 def test_digest_sees_weights_and_history(trace: Trace) -> None:

@@ -19,7 +19,7 @@ import pandas as pd
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.readers import gavel, helios, philly, slurm, swf, tiresias_csv
-from astraea.traces.readers.table import Rows, assemble, read_shares, read_text, tenant_of
+from astraea.traces.readers.table import Rows, assemble, read_shares, read_start, tenant_of
 from astraea.traces.trace import Trace
 
 __all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
@@ -138,7 +138,7 @@ def recognise(path: Path) -> str:
         for known, endings in _ENDINGS.items():
             fits[known] = not fits["helios"] and any(n.endswith(endings) for n in names)
     else:
-        text = read_text(path).lstrip()
+        text = read_start(path, comment=";").lstrip()
         line = text.split("\n", 1)[0].rstrip("\r")
         job = next((each.split() for each in text.splitlines() if each.strip() and each.lstrip()[0] != ";"), [])
         header = {c.strip().strip('"') for c in line.split(",")}

@@ -30,7 +30,7 @@ from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_DEMAND, POSITIVE, printable, refuse, refuse_others
-from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_json, read_shares, read_text
+from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_json, read_shares, read_start, read_text
 
 TENANTS: Final = {
     "account": "Account", "top-account": "Account", "user": "User", "partition": "Partition", "qos": "QOS",
@@ -91,7 +91,9 @@ def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[st
     """
     one_of(tenant, TENANTS, "tenant")
     shares, top = _weights(tenant, weights)
-    table = _of_json(path) if read_text(path).lstrip()[:1] == "{" else _of_columns(path)
+    text = read_text(path)
+    table = _of_json(path, text) if re.match(r"\s*\{", text) else _of_columns(path, text)
+    del text  # the columns are copies of its parts
     table.require((*REQUIRED, TENANTS[tenant]))
     if "AllocTRES" not in table.columns and "ReqTRES" not in table.columns:
         raise InputError(f"{table.path}, line 1: the columns AllocTRES and ReqTRES are missing, which tell the GPUs")
@@ -153,9 +155,9 @@ def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict
     return tree.leaves, None
 
 
-def _of_columns(path: Path) -> Table:
+def _of_columns(path: Path, text: str) -> Table:
     """What ``sacct -P`` or ``-p`` printed: fields with ``|`` between them, nothing quoted."""
-    lines = [(number, line) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     names = [name.strip() for name in lines[0][1].rstrip("|").split("|")]
     for name in names:
         if names.count(name) > 1:
@@ -175,9 +177,9 @@ def _of_columns(path: Path) -> Table:
     return Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(numbers))
 
 
-def _of_json(path: Path) -> Table:
+def _of_json(path: Path, text: str) -> Table:
     """What ``sacct --json`` printed, as the columns that ``sacct -P`` would have; a line is a job of the list."""
-    found = read_json(path)
+    found = read_json(path, text)
     jobs = found.get("jobs") if isinstance(found, dict) else None
     if not isinstance(jobs, list) or not jobs:
         raise InputError(f"{path}: there is no list of jobs in it, as sacct --json prints one")
@@ -410,7 +412,7 @@ class Shares(NamedTuple):
 
 def is_sshare(path: Path) -> bool:
     """Whether a file is what ``sshare -P`` printed."""
-    line = read_text(path).lstrip("\n").split("\n", 1)[0]
+    line = read_start(path).lstrip("\n").split("\n", 1)[0]
     return {name.strip() for name in line.split("|")}.issuperset(SHARES)
 
 
@@ -422,18 +424,20 @@ def read_sshare(path: Path) -> Shares:
     InputError
         If a share is not a number above 0, or an account is there twice.
     """
-    table = _of_columns(path)
+    table = _of_columns(path, read_text(path))
     table.require(SHARES)
     accounts = np.array([not user for user in table.words("User")]) & (table.words("Account") != "root")
     table = table.take(accounts)
     if not len(table):
         raise InputError(f"{path}: there is no account in it")
-    names, share = table.words("Account"), table.number("NormShares", *POSITIVE)
+    names, share = table.text("Account"), table.number("NormShares", *POSITIVE)
     refuse(pd.Series(names).duplicated(), names, "Account", table.where, "unique")
     depth = [len(name) - len(name.lstrip()) for name in table.columns["Account"]]
+    outside = np.array(depth) < depth[0]
+    refuse(outside, names, "Account", table.where, "indented at least as far as the first account below the root")
     top: dict[str, str] = {}
     for k, name in enumerate(names):
-        top[name] = name if depth[k] <= min(depth) else top[names[k - 1]]
+        top[name] = name if depth[k] == depth[0] else top[names[k - 1]]
     leaves = [k for k in range(len(names)) if k + 1 == len(names) or depth[k + 1] <= depth[k]]
     of = dict(zip(names, share.tolist(), strict=True))
     return Shares({names[k]: of[names[k]] for k in leaves}, {name: of[name] for name in set(top.values())}, top)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,13 +37,46 @@ Unit = tuple[float, float]
 """Of time: (multiply, divide) to get seconds."""
 
 
+_GZIP: Final = b"\x1f\x8b"
+_LONGEST: Final = 1 << 16
+
+
 def read_text(path: Path) -> str:
     """Return the whole file as text (UTF-8, packed with gzip or not), or raise `InputError`."""
-    try:
+    with _sentences(path):
         data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-        text = data.decode("utf-8-sig")
+        text = (gzip.decompress(data) if data[:2] == _GZIP else data).decode("utf-8-sig")
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty")
+    return text
+
+
+def read_start(path: Path, comment: str = "") -> str:
+    """Return the lines up to the first that is neither blank nor a comment, to recognise the file without reading it.
+
+    Of a longer last line, the first 64 KiB; errors are those of `read_text`.
+    """
+    decoder, text, at_start = codecs.getincrementaldecoder("utf-8-sig")(), "", True
+    with _sentences(path), path.open("rb") as file:
+        is_packed = file.read(2) == _GZIP
+        file.seek(0)
+        source = gzip.GzipFile(fileobj=file) if is_packed else file
+        while data := source.readline(_LONGEST):
+            part = decoder.decode(data)
+            text += part
+            if at_start and part.strip() and part.lstrip()[0] != comment:
+                break
+            at_start = data.endswith(b"\n")
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty")
+    return text
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    """Raise `InputError` where a file cannot be read as text."""
+    try:
+        yield
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as err:
@@ -50,15 +85,12 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: not a text file, byte {err.start} is not UTF-8") from None
     except OSError as err:
         raise InputError(f"{path}: cannot be read ({err.strerror})") from None
-    if not text.strip():
-        raise InputError(f"{path}: the file is empty")
-    return text
 
 
-def read_json(path: Path) -> Any:
-    """Return what a JSON file holds, or raise `InputError`."""
+def read_json(path: Path, text: str | None = None) -> Any:
+    """Return what a JSON file holds, or raise `InputError`; `text` is its content where that was read already."""
     try:
-        return json.loads(read_text(path))
+        return json.loads(read_text(path) if text is None else text)
     except json.JSONDecodeError as err:
         raise InputError(f"{path}, line {err.lineno}: not JSON ({err.msg}, column {err.colno})") from None
     except (RecursionError, ValueError) as err:

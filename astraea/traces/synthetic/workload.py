@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray, apportion
+from astraea.core.frozen import read_only
 from astraea.traces.synthetic import arrivals
 from astraea.traces.synthetic import jobs as draw
 from astraea.traces.synthetic.arrivals import DAY
@@ -25,6 +26,7 @@ LARGEST_GANG: Final = 0.6
 TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
 
 
+@read_only
 @dataclass(frozen=True)
 class Workload:
     """Everything that is known about a workload before chance comes in.
