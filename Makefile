@@ -5,6 +5,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 WORKERS := $(or $(JOBS),2)
 REFERENCE ?= ../shared/reference
+NBVAL := $(BIN)/pytest -q --nbval --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 QUICK := $(addprefix tests/,core plots cluster/test_schedules.py gavel/test_policies.py reports/test_claims.py traces/test_readers.py)
 
 # one thread per process: OpenMP spins on busy cores, and parallelism is over runs
@@ -12,15 +13,19 @@ export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures test slurm-test real smoke data verify lab site lint bench lock clean help
+.PHONY: figures test test-all slurm-test real smoke data verify lab site lint bench lock clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= PDF=1 BACKEND= SCHEDULER=)
 	@$(BIN)/astraea figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
 	    $${ONLY:+--only "$$ONLY"} $${PDF:+--pdf} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
 
-test: $(STAMP) ## all tests, then the stored outputs of the notebooks (JOBS=)
+test: $(STAMP) ## all tests but the exhaustive ones, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
-	$(BIN)/pytest -q --nbval notebooks --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
+	$(NBVAL) notebooks/*.ipynb
+
+test-all: $(STAMP) ## all tests but those on a real Slurm, with random search, then the stored outputs of notebooks and solutions (JOBS=)
+	MPLBACKEND=Agg HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m "not slurm"
+	$(NBVAL) notebooks
 
 slurm-test: $(STAMP) ## on a real Slurm: a log made now and replayed, the coordinator and faults around it (minutes, as root; REPEAT=)
 	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs tests/audit/test_replay.py tests/live
@@ -44,10 +49,12 @@ lab: $(STAMP) ## open the notebooks in JupyterLab
 site: $(STAMP) ## documents, gallery, notebooks and API as HTML: open build/site/index.html
 	@rm -rf build/site && $(BIN)/python -m sphinx -qW --keep-going -c docs/site -d build/site-trees -E . build/site
 
-lint: $(STAMP) ## style, types and the contract on imports
+lint: $(STAMP) ## style, types, the contract on imports, and undeclared imports
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry --no-ansi astraea verification notebooks
+	$(BIN)/deptry --no-ansi --config tests/deptry.toml tests tests/helpers tests/slurm bench docs/site docs/live
 
 bench: $(STAMP) ## measure speed and memory
 	@$(BIN)/python bench/run.py

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import settings
 from judging import Judge
 from places import ROOT
+from workloads import audit
 
+from astraea.cluster.policies import POLICIES
 from astraea.experiments.parallel import computing
 from astraea.reports.claims import evaluate
+
+if sys.__stdin__ is None:  # closed, where a service starts the tests; IPython asks it for its encoding
+    sys.stdin = sys.__stdin__ = open(os.devnull, encoding="utf-8")
+
+# the same few examples in every run, and nothing kept between runs; `make test-all` searches at random
+settings.register_profile("quick", derandomize=True, max_examples=50, deadline=None, database=None)
+settings.register_profile("search", max_examples=500, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the simulator before several workers begin, as each would compile it for itself at the same time."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        for name in POLICIES:
+            audit("few", name, ())
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -35,8 +55,6 @@ def shared() -> Path:
     if not (path / "data").is_dir():
         pytest.skip("no real workloads beside the project (../shared/data)")
     return path
-
-
 
 
 @pytest.fixture

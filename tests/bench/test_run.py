@@ -14,7 +14,7 @@ from histories import busy
 from places import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_smallest_size_goes_through_every_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
     import run

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 from histories import DAY, busy, of
 from places import HELPERS, ROOT
+from processes import run
 from synthetic_traces import synthetic
 from threadpoolctl import threadpool_limits
 
@@ -197,11 +196,8 @@ def boosted() -> str:
 @pytest.mark.slow
 def test_gradient_boosting_gives_the_same_bytes_on_any_number_of_threads() -> None:
     paths = [str(Path(__file__).parent), str(HELPERS), str(ROOT)]
-    there = subprocess.run(
-        [sys.executable, "-c", THREADS, *paths],
-        env={**os.environ, "OMP_NUM_THREADS": "3", "PYTHONHASHSEED": "3", "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
+    env = {"OMP_NUM_THREADS": "3", "PYTHONHASHSEED": "3", "NUMBA_DISABLE_JIT": "1"}
+    there = run(sys.executable, "-c", THREADS, *paths, env=env).stdout.strip()
     with threadpool_limits(1):
         here = boosted()
     assert here == there

@@ -6,12 +6,12 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import processes
 from places import ROOT
 
 from astraea.checkpoint import checkpointed
@@ -57,20 +57,12 @@ def saved(folder: Path) -> list[int]:
 
 @contextmanager
 def process(*command: str | Path, cwd: Path, program: str = "python") -> Iterator[subprocess.Popen[str]]:
-    """A program that prints, Python if not said; it does not outlive the test, nor a minute."""
+    """A program that prints, Python by default; it does not outlive the test."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        [program, *map(str, command)],
-        cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    ) as started:  # fmt: skip
-        watch = threading.Timer(60, started.kill)
-        watch.start()
-        try:
-            yield started
-        finally:
-            watch.cancel()
-            started.kill()
+    env = {"PATH": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with processes.started(program, *command, cwd=cwd, env=env, **pipes) as started:
+        yield started
 
 
 def read_until(started: subprocess.Popen[str], words: str) -> str:

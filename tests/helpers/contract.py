@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -13,9 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+import processes
 import pytest
 import workloads
-from workloads import Audit, audit, digest
+from workloads import Audit, audit
 
 import astraea
 from astraea.cluster.policies import get_policy
@@ -28,12 +28,10 @@ def digests_elsewhere(name: str, **environment: str) -> dict[str, str]:
     """Digests of all contracts' policies on a workload, from another process in which every warning is an error."""
     wanted = [[c.name, dict(c.parameters)] for c in contracts()]
     paths = [str(Path(astraea.__file__).parents[1]), str(Path(__file__).parent)]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", workloads.__file__, name, json.dumps(wanted)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
-        capture_output=True, text=True, check=False,
+    done = processes.run(
+        sys.executable, "-W", "error", workloads.__file__, name, json.dumps(wanted),
+        env={"PYTHONPATH": os.pathsep.join(paths), **environment},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     found: dict[str, str] = json.loads(done.stdout)
     return found
 
@@ -43,14 +41,22 @@ def contracts() -> list[type[PolicyContract]]:
     return PolicyContract.__subclasses__()
 
 
-@pytest.fixture(params=["crowd", "random", "strict", "venus"])
+def is_variant(contract: type[PolicyContract]) -> bool:
+    """Whether an earlier contract is about the same policy."""
+    return contract is not next(c for c in contracts() if c.name == contract.name)
+
+
+@pytest.fixture
 def run(request: pytest.FixtureRequest) -> Audit:
-    """The run of the class's policy on each workload."""
+    """The run of the class's policy on a workload, computed once for all tests of the class."""
     return audit(request.param, request.cls.name, tuple(request.cls.parameters.items()))
 
 
 class PolicyContract:
-    """Inherit, name the policy, and every test below applies to it."""
+    """Inherit, name the policy, and every test below applies to it.
+
+    `make test` runs each policy on every workload, its variants on the first one; the rest is exhaustive.
+    """
 
     name: ClassVar[str]
     parameters: ClassVar[Mapping[str, float]] = {}
@@ -60,6 +66,12 @@ class PolicyContract:
     def policy(self) -> Policy:
         """The policy under contract."""
         return get_policy(self.name)(**self.parameters)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Choose the workloads."""
+        rest = [pytest.mark.exhaustive] if is_variant(type(self)) else []
+        params = ["crowd", *(pytest.param(name, marks=rest) for name in ("random", "strict", "venus"))]
+        metafunc.parametrize("run", params, indirect=True)
 
     def test_no_node_ever_gives_more_gpus_than_it_has(self, run: Audit) -> None:
         p = run.pieces
@@ -158,10 +170,10 @@ class PolicyContract:
             assert (run.jobs[["preemptions", "overhead"]] == 0).all().all()
 
     def test_again_gives_the_same_bytes(self, run: Audit) -> None:
-        assert digest(Audit(run.workload, self.policy).result) == digest(run.result)
+        assert Audit(run.workload, self.policy).digest == run.digest
 
     def test_skipped_rounds_change_nothing(self, run: Audit) -> None:
-        assert digest(Audit(run.workload, self.policy, skip_rounds=False).result) == digest(run.result)
+        assert Audit(run.workload, self.policy, skip_rounds=False).digest == run.digest
 
     def test_row_order_and_names_change_nothing(self, run: Audit) -> None:
         trace, rng = run.workload.trace, np.random.default_rng(3)

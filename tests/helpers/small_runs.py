@@ -61,4 +61,4 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any, **__: Any) -> Result:
         raise AssertionError("simulated")
 
-    monkeypatch.setattr("astraea.experiments.run.simulate", never)
+    monkeypatch.setattr("astraea.cluster.simulation.new_state", never)

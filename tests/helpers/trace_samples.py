@@ -120,6 +120,7 @@ def write_csv(trace: Trace, path: Path) -> str:
     trace.frame.rename(columns={"demand": "num_gpu"}).to_csv(path, index=False)
     return str(path)
 
+
 SACCT = """\
 JobID|Account|User|Submit|Eligible|Start|End|State|TimelimitRaw|ReqTRES|AllocTRES
 7|vision|ann|2026-03-01T12:00:00|2026-03-01T12:00:00|2026-03-01T12:00:05|2026-03-01T12:09:00|COMPLETED|60|gres/gpu=4|gres/gpu=4
@@ -133,4 +134,36 @@ SWF = """\
 ; UnixStartTime: 1000000000
 1 0 30 100 4 -1 -1 4 600 -1 1 7 3 1 1 2 -1 -1
 2 5 -1 50 -1 -1 -1 8 -1 -1 0 8 4 1 1 2 -1 -1
+"""
+
+
+def sacct_entry(id: int, start: int, end: int, **more: object) -> dict[str, object]:
+    """One job as newer versions of ``sacct --json`` write it."""
+    time = {"submission": 100, "eligible": 100, "start": start, "end": end, "elapsed": max(end - start, 0),
+            "limit": {"set": True, "infinite": False, "number": 30}}  # fmt: skip
+    tres = [{"type": "cpu", "name": "", "count": 1}, {"type": "gres", "name": "gpu", "count": 4}]
+    return {
+        "job_id": id, "account": "vision", "user": "ann", "partition": "gpu", "qos": "normal", "time": time,
+        "state": {"current": ["COMPLETED"]}, "tres": {"allocated": tres, "requested": tres},
+        "array": {"job_id": 0, "task_id": {"set": False, "infinite": False, "number": 0}},
+        "het": {"job_id": 0, "job_offset": {"set": False, "infinite": False, "number": 0}},
+    } | more  # fmt: skip
+
+
+SACCT_JSON = {
+    "jobs": [
+        sacct_entry(1, 110, 150),
+        sacct_entry(2, 0, 0, state={"current": "PENDING"}),
+        sacct_entry(4, 120, 130, array={"job_id": 3, "task_id": {"set": True, "infinite": False, "number": 0}}),
+        sacct_entry(6, 120, 160, het={"job_id": 5, "job_offset": 1}),
+    ]
+}
+
+SSHARE = """\
+Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
+root||||0|1.0|
+ vision||1|0.5|0|0.0|1.0
+  vision|ann|1|0.5|0|0.0|1.0
+ speech||1|0.25|0|0.0|1.0
+ nlp||1|0.25|0|0.0|1.0
 """

@@ -109,6 +109,11 @@ class Audit:
         self.grants, self.placements, self.jobs = self.result.grants, self.result.placements, self.result.jobs
 
     @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the bytes of every table."""
+        return digest(self.result)
+
+    @cached_property
     def holder(self) -> npt.NDArray[np.int64]:
         """For each grant, the one that placed its gang: itself, or for renewals the last that was none."""
         row = pd.Series(np.arange(len(self.grants))).where(self.grants["kind"] != "renewal")
@@ -136,5 +141,5 @@ def key(name: str, parameters: Mapping[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    chosen = {key(n, p): digest(audit(sys.argv[1], n, tuple(p.items())).result) for n, p in json.loads(sys.argv[2])}
+    chosen = {key(n, p): audit(sys.argv[1], n, tuple(p.items())).digest for n, p in json.loads(sys.argv[2])}
     print(json.dumps(chosen))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -12,12 +11,18 @@ import pytest
 from nbval.plugin import get_sanitize_patterns
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 from places import ROOT
+from processes import run
 
 import astraea
 
 INTEL_MAC = {"sys_platform": "darwin", "platform_machine": "x86_64", "python_full_version": "3.13.0"}
 LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix", "python_full_version": "3.11.4"}
+
+NO_MAKE = dict.fromkeys(("MAKEFLAGS", "TRACE", "SCALE", "JOBS", "ONLY", "PDF", "BACKEND", "SCHEDULER"), "")
+"""What the `make` that started the tests was told is not for those that they start."""
 
 
 def requirements(name: str, environment: dict[str, str]) -> dict[str, str]:
@@ -35,8 +40,8 @@ def requirements(name: str, environment: dict[str, str]) -> dict[str, str]:
 
 def tracked_files() -> list[Path]:
     """Files of the project as git knows them; everything that is not ignored, before the first commit."""
-    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = ("git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = run(*command, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout: the tracked files are not known")
     return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
@@ -63,8 +68,8 @@ def test_lock_names_no_place() -> None:
 
 def test_conda_has_the_same_pins() -> None:
     lines = (ROOT / "environment.yml").read_text().splitlines()
-    conda = dict(line.strip("- ").split("=", 1) for line in lines if re.match(r"  - [a-z0-9-]+=[^=]", line))
-    assert conda == requirements("requirements.in", LINUX)
+    conda = dict(line.strip("- ").split("=", 1) for line in lines if re.match(r"  - [a-z0-9_-]+=[^=]", line))
+    assert {canonicalize_name(name): pin for name, pin in conda.items()} == requirements("requirements.in", LINUX)
 
 
 def test_binder_has_the_same_environment() -> None:
@@ -100,6 +105,24 @@ def test_lower_bounds_allow_the_pins() -> None:
     assert [str(r) for r in wanted if not r.specifier.contains(lock[r.name])] == []
 
 
+PRIVATE = {
+    "numba": ("core/compilation.py", "from numba.core import cgutils"),
+    "jupyter-client": ("reports/kernels.py", "_async_pre_start_kernel"),
+}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_whose_private_interfaces_are_used_has_an_upper_bound(name: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (wanted,) = [r for r in map(Requirement, project["dependencies"]) if r.name == name]
+    pin = Version(requirements("requirements.lock", LINUX)[name])
+    assert wanted.specifier.contains(pin)
+    following = f"{pin.major}.{pin.minor + 1}" if pin.major == 0 else f"{pin.major + 1}"
+    assert not wanted.specifier.contains(following)
+    path, words = PRIVATE[name]
+    assert words in (ROOT / "astraea" / path).read_text(encoding="utf-8")  # or it needs none
+
+
 def test_no_registry_is_named() -> None:
     hosts = [
         f"{a}.{b}" for a, b in (("pypi", "org"), ("pythonhosted", "org"), ("anaconda", "org"), ("anaconda", "com"))
@@ -114,9 +137,7 @@ def test_help_lists_every_target() -> None:
     makefile = (ROOT / "Makefile").read_text()
     phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
     assert phony is not None
-    shown = subprocess.run(
-        ["make", "-C", str(ROOT), "--no-print-directory"], capture_output=True, text=True, check=True
-    )
+    shown = run("make", "-C", ROOT, "--no-print-directory", env=NO_MAKE)
     lines = [line.split() for line in shown.stdout.splitlines()]
     assert [line[1] for line in lines] == phony[1].split()
     assert all(line[0] == "make" and len(line) > 2 for line in lines)
@@ -132,11 +153,11 @@ def test_trace_with_spaces_and_quotes_reaches_the_command(tmp_path: Path) -> Non
     command.write_text("#!/bin/sh\nprintf '[%s]' \"$@\"\n")
     command.chmod(0o755)
     (folder / ".venv" / ".stamp").touch()
-    make = ["make", "-C", str(folder), "--no-print-directory", "figures"]
+    make = ("make", "-C", folder, "--no-print-directory", "figures")
     trace = """my "own" trace's folder"""
-    shown = subprocess.run([*make, f"TRACE={trace}", "SCALE=small"], capture_output=True, text=True, check=True)
+    shown = run(*make, f"TRACE={trace}", "SCALE=small", env=NO_MAKE)
     assert shown.stdout == f"[figures][--trace][{trace}][--scale][small]"
-    assert subprocess.run(make, capture_output=True, text=True, check=True).stdout == "[figures]"
+    assert run(*make, env=NO_MAKE).stdout == "[figures]"
 
 
 def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -144,9 +165,7 @@ def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     old.write_text('#!/bin/sh\n[ "$1" = -V ] && echo Python 3.10.13\nexit 1\n')
     old.chmod(0o755)
     venv = tmp_path / "venv"
-    done = subprocess.run(
-        [str(ROOT / "bootstrap.sh"), str(old), str(venv)], capture_output=True, text=True, check=False
-    )
+    done = run(ROOT / "bootstrap.sh", old, venv, check=False)
     assert done.returncode == 1 and not venv.exists()
     assert done.stderr.count("\n") == 1
     assert f"Astraea needs Python 3.11.4 or newer, and {old} is 3.10.13; name another one" in done.stderr
@@ -155,7 +174,8 @@ def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
 def test_versions_agree() -> None:
     citation = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {astraea.__version__}\n" in citation
-    assert astraea.__version__ in (ROOT / "CHANGELOG.md").read_text()
+    newest = re.search(r"^## \[(?:Unreleased\]: )?([^\s\]]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None and newest[1] == astraea.__version__
 
 
 SANITIZED = {

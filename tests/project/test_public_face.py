@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 from importlib import import_module
 
 import pytest
 from places import ROOT
+from processes import run
 
 import astraea
 
@@ -46,8 +46,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_importing_it_imports_nothing_else() -> None:
     code = "import sys, astraea; print(*sys.modules, sep='\\n')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    loaded = done.stdout.split("\n")
+    loaded = run(sys.executable, "-c", code, cwd=ROOT).stdout.split("\n")
     assert "astraea" in loaded
     assert [name for name in loaded if name.startswith("astraea.") or name in ("numpy", "pandas", "numba")] == []
 

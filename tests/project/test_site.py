@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,9 +9,10 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 from places import ROOT
+from processes import run
 
 pytest.importorskip("sphinx", reason="the packages that build the site are not installed")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 
 class Page(HTMLParser):
@@ -41,12 +41,8 @@ class Page(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole site, with warnings as errors."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-qW", "--keep-going", "-c", str(ROOT / "docs" / "site")]
-    done = subprocess.run(
-        [*command, "-d", str(folder / "trees"), str(ROOT), str(folder / "site")],
-        capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
+    command = (sys.executable, "-m", "sphinx", "-qW", "--keep-going", "-c", ROOT / "docs" / "site")
+    assert run(*command, "-d", folder / "trees", ROOT, folder / "site").stderr == ""
     return folder / "site"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from astraea.core import compilation
+from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.experiments.parallel import computing
 from astraea.plots.forms import VARIABLE
@@ -177,30 +177,20 @@ def test_no_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         figures.project_root("nothing/of/the/kind")
 
 
-INSIDE = ("__init__.py", "core/files.py", "plots/looks.toml", "plots/astraea.mplstyle", "reports/claims/ye2022.toml",
-          "reports/claims/rules.py")  # fmt: skip
-OUTSIDE = ("cli/main.py", "reports/figures.py", "reports/gallery/captions/ye2022.toml", "core/__pycache__/files.pyc")
+def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def digest(cell: str) -> str:
+        write(tmp_path / "a.ipynb", cell)
+        return notebooks.digest(notebooks.read(tmp_path / "a.ipynb"), {}, [], tmp_path)
 
-
-def test_names_of_the_package() -> None:
-    assert all((notebooks.PACKAGE / name).is_file() for name in (*INSIDE, *OUTSIDE[:-1]))
-
-
-@pytest.mark.parametrize("name", [*INSIDE, *OUTSIDE])
-def test_what_decides_the_outputs_of_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    write(tmp_path / "a.ipynb", "1")
-    notebook, package = notebooks.read(tmp_path / "a.ipynb"), tmp_path / "package"
-    monkeypatch.setattr(notebooks, "PACKAGE", package)
-    for each in (*INSIDE, *OUTSIDE):
-        (package / each).parent.mkdir(parents=True, exist_ok=True)
-        (package / each).write_text("")
-    digests = []
-    for content in ("a", "b", "a"):
-        (package / name).write_text(content)
-        compilation.digest.cache_clear()
-        digests.append(notebooks.digest(notebook, {}, [], tmp_path))
-    assert digests[0] == digests[2]
-    assert (digests[0] != digests[1]) == (name in INSIDE)
+    cell = "%matplotlib inline\nfrom astraea.plots import style\nstyle"
+    before = digest(cell)
+    assert digest(cell) == before
+    assert digest(f"{cell}  # a comment, which a reader of the executed notebook sees") != before
+    looks = {path.name for path in notebooks.code_of(notebooks.read(tmp_path / "a.ipynb")).files}
+    assert {"style.py", "looks.toml", "astraea.mplstyle"} <= looks
+    assert not {"figures.py", "main.py", "ye2022.toml"} & looks
+    monkeypatch.setattr(source, "of_text", lambda text: source.Source("of other modules", frozenset(), frozenset()))
+    assert digest(cell) != before
 
 
 def test_parameter_names(tmp_path: Path) -> None:

@@ -42,9 +42,9 @@ def test_what_is_out_of_date_is_named(tmp_path: Path) -> None:
     assert made.out_of_date(tmp_path, ROOT) == ["fig13_log.csv: not the file that make real wrote"]
     (tmp_path / "fig13_log.csv").write_text("a\n")
     record = json.loads(path.read_text())
-    path.write_text(json.dumps(record | {"source": "0", "trace_sha256": "0"}))
+    path.write_text(json.dumps(record | {"code": "0", "trace_sha256": "0"}))
     assert made.out_of_date(tmp_path, ROOT) == [
-        f"figures of {log}: made by an older source; run make real",
+        f"figures of {log}: made by older code; run make real",
         f"figures of {log}: made from other jobs; run make real",
     ]
 

@@ -24,7 +24,7 @@ def test_what_a_claim_is_made_of_exists(name: str) -> None:
     assert 0 < claim.minutes <= (1 if name in QUICK else 10)
 
 
-@pytest.mark.parametrize("name", [c if c in QUICK else pytest.param(c, marks=pytest.mark.slow) for c in CLAIMS])
+@pytest.mark.parametrize("name", [c if c in QUICK else pytest.param(c, marks=pytest.mark.exhaustive) for c in CLAIMS])
 def test_a_claim_is_reproduced(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
     found = reproduce(name)

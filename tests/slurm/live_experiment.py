@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from local_slurm import add_options, missing, run, start, stop
 
-from astraea.live.ledger import Lease, all_leases, open_to_read, read_state
+from astraea.live.books import Lease
+from astraea.live.ledger import all_leases, open_to_read, read_state
 
 SYSTEMS = ("slurm", "astraea")
 SHARES = {"vision": 2, "speech": 1, "nlp": 1}

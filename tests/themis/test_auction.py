@@ -17,8 +17,15 @@ from astraea.themis.auction import Bid, Outcome, auction
 STEP = 2.0**-40
 """Gains, and so logarithms of payments per bidder, are known up to this."""
 
-SEEDS = range(160)
-"""Of the auctions that are compared with all combinations."""
+
+def seeds(few: int, many: int) -> pytest.MarkDecorator:
+    """Random auctions: the first few are for every change."""
+    rest = pytest.mark.exhaustive
+    return pytest.mark.parametrize("seed", [*range(few), *(pytest.param(k, marks=rest) for k in range(few, many))])
+
+
+ALL = 160
+"""Random auctions that are compared with all combinations."""
 
 CHAINS = ([1], [2], [1, 2], [2, 4], [1, 3], [1, 2, 4], [1, 4, 8], [1, 3, 6])
 
@@ -108,7 +115,7 @@ def room_used(bids: Sequence[Bid], out: Outcome) -> IntArray:
 
 
 class TestExactness:
-    @pytest.mark.parametrize("seed", SEEDS)
+    @seeds(20, ALL)
     def test_winners_and_payments_are_those_of_all_combinations(self, seed: int) -> None:
         """Product, tie-breaking and hidden payments are those of brute force."""
         case = random_case(seed)
@@ -126,7 +133,7 @@ class TestExactness:
 
     def test_the_cases_are_what_they_should_be(self) -> None:
         """Brute force meets losers, payments, ties, no room, single bidders, and room for all."""
-        outs = [(c, auction(c.bids, c.room)) for c in map(random_case, SEEDS)]
+        outs = [(c, auction(c.bids, c.room)) for c in map(random_case, range(ALL))]
         assert sum(bool((out.kept < 1).any()) for _, out in outs) > 32
         assert sum(not case.room.any() for case, _ in outs) > 8
         assert sum(len(case.bids) == 1 for case, _ in outs) > 16
@@ -135,7 +142,7 @@ class TestExactness:
         turned = [auction(case.bids[::-1], case.room).row[::-1] for case, _ in outs]
         assert sum(bool((row != out.row).any()) for row, (_, out) in zip(turned, outs, strict=True)) > 8  # ties
 
-    @pytest.mark.parametrize("seed", range(6))
+    @seeds(2, 6)
     def test_larger_auctions_agree_with_an_integer_program(self, seed: int) -> None:
         """Tables far beyond brute force: product and payments are those of a branch-and-bound solver."""
         rng = np.random.default_rng(seed)
@@ -234,7 +241,7 @@ def placed(lots: Sequence[int], machines: Sequence[int]) -> bool:
 
 
 class TestRoom:
-    @pytest.mark.parametrize("seed", range(60))
+    @seeds(10, 60)
     def test_what_is_won_can_be_placed(self, seed: int) -> None:
         """Lots largest first, each on the fullest machine that holds it: there always is one."""
         case = random_case(seed, bidders=12, rows=8)
@@ -296,7 +303,7 @@ def best_gain(case: Case, *, pays: bool) -> float:
 
 
 class TestTruth:
-    @pytest.mark.parametrize("seed", range(20))
+    @seeds(5, 20)
     def test_no_bidder_gains_by_false_values(self, seed: int) -> None:
         """The truth is a best response to whatever the others bid."""
         assert best_gain(random_case(seed, bidders=6, rows=6), pays=True) <= 1e-9
@@ -309,7 +316,7 @@ class TestTruth:
 
 
 class TestWhatDoesNotMatter:
-    @pytest.mark.parametrize("seed", range(20))
+    @seeds(5, 20)
     def test_the_order_of_bidders(self, seed: int) -> None:
         """Without ties; sums are exact, so payments are the same to the last bit."""
         case = random_case(4 * seed + 2, bidders=7, rows=6, ties=False)
@@ -318,7 +325,7 @@ class TestWhatDoesNotMatter:
         assert turned.row.tolist() == out.row[order].tolist()
         assert turned.kept.tolist() == out.kept[order].tolist()
 
-    @pytest.mark.parametrize("seed", range(20))
+    @seeds(5, 20)
     def test_the_scale_of_a_bid(self, seed: int) -> None:
         """Only ratios of a bidder's values count, for itself and the others."""
         case = random_case(seed, bidders=7, rows=6)
@@ -332,7 +339,7 @@ class TestWhatDoesNotMatter:
             if seed % 3 == 0 or scale == 2.0**-20:  # ratios are not rounded otherwise than before
                 assert scaled.kept.tolist() == out.kept.tolist()
 
-    @pytest.mark.parametrize("seed", range(20))
+    @seeds(5, 20)
     def test_rows_that_nobody_would_want(self, seed: int) -> None:
         """Those that do not fit, that use more than one that is worth the same, or that are worth less than nothing."""
         case = random_case(seed, bidders=7, rows=6)
@@ -345,7 +352,7 @@ class TestWhatDoesNotMatter:
         assert more.row.tolist() == out.row.tolist()
         assert more.kept.tolist() == out.kept.tolist()
 
-    @pytest.mark.parametrize("seed", range(20))
+    @seeds(5, 20)
     def test_bidders_that_want_nothing(self, seed: int) -> None:
         """They win nothing and change nothing; what was bid stays as it was."""
         case = random_case(seed, bidders=7, rows=6)

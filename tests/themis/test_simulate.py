@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 from places import HELPERS, ROOT
 from themis_naive import Naive
@@ -231,13 +231,8 @@ def digest() -> str:
 
 def test_same_bytes_in_another_process() -> None:
     """Nothing hangs on hash seeds, or on what was simulated before."""
-    other = subprocess.run(
-        [sys.executable, "-c", DIGEST],
-        env={**os.environ, "PYTHONHASHSEED": "1234", "PYTHONPATH": os.pathsep.join(map(str, (HELPERS, ROOT, HERE)))},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    places = os.pathsep.join(map(str, (HELPERS, ROOT, HERE)))
+    other = processes.run(sys.executable, "-c", DIGEST, env={"PYTHONHASHSEED": "1234", "PYTHONPATH": places})
     assert other.stdout.strip() == digest()
 
 

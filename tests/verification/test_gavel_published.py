@@ -51,6 +51,7 @@ def test_throughputs_without_a_released_type_get_a_sentence() -> None:
         released_continuous(5, 4.0, replace(only, solo=slow), multiple=False, seed=0)
 
 
+@pytest.mark.exhaustive
 def test_published_averages_that_take_seconds(shared: Path) -> None:
     cells = (("single", 4.0, "AlloX"), ("multiple", 2.0, "FIFO"))
     table = verify_published(shared / "data" / "gavel" / "simulation_throughputs.json", only=cells)

@@ -37,7 +37,7 @@ def test_their_water_filling_is_its_first_step(shared: Path) -> None:
     assert len(off) == 216 and (off < 1e-6).sum() == 113 and (off < 0.05).sum() == 213
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_long_traces_agree(shared: Path, tmp_path: Path) -> None:
     # every policy once, on one of the two
     runs = (

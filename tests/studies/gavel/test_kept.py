@@ -11,7 +11,8 @@ import pytest
 
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import Result
-from astraea.experiments.archive import pack, reduced, unpack
+from astraea.experiments.archive import pack, unpack
+from astraea.experiments.kept import reduced
 from astraea.studies.gavel import physical, runs, tables, tenants
 from astraea.studies.gavel.cells import READ
 

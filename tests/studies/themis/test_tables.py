@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.experiments import keys
 from astraea.experiments.cache import fill
 from astraea.experiments.grid import run_grid
 from astraea.experiments.parallel import computing
@@ -33,7 +35,8 @@ from astraea.studies.themis.auctions import (
     random_case,
     random_offer,
 )
-from astraea.studies.themis.runs import APP_COLUMNS, LATER, VARIANTS, bids_in_need, run_of, simulated
+from astraea.studies.themis.cells import LATER, VARIANTS, bids_in_need, simulated
+from astraea.studies.themis.runs import APP_COLUMNS, run_of
 from astraea.studies.themis.tables import (
     SWEEPS,
     THEMIS_SCALES,
@@ -383,8 +386,11 @@ class TestGrid:
 
     def test_an_edit_of_tables_leaves_runs_as_they_are(self) -> None:
         """The key of a run depends on the code that decides it: Themis, its variants and cells, no table or scale."""
-        rooms = run_of(cell_of(SMALL)).rooms
-        assert set(rooms) == {"core", "themis", "studies/themis/runs.py"}
+        files = keys.reached(run_of(cell_of(SMALL)).function).files
+        rooms = {path.relative_to(source.ROOT / "astraea").parts[0] for path in files}
+        assert rooms == {"core", "themis", "experiments", "studies"}
+        names = {path.name for path in files if {"studies", "experiments"} & {*path.parts}}
+        assert names == {"cells.py", "kept.py"}
 
     def test_names_of_points_of_themis(self) -> None:
         """They are the same runs under another name, and no run says so."""

@@ -9,7 +9,8 @@ import pytest
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
 from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import simulate, split_off_impossible
+from astraea.cluster.simulate import simulate
+from astraea.cluster.simulation import split_off_impossible
 from astraea.studies.grids import one_tenant_grid
 from astraea.studies.ye2022.burst import (
     DURATION,

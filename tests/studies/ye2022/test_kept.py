@@ -14,8 +14,9 @@ import pytest
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import Result
-from astraea.experiments.archive import FOLLOWING, following, pack, reduced, unpack
+from astraea.experiments.archive import FOLLOWING, following, pack, unpack
 from astraea.experiments.grid import Grid, kept_summary
+from astraea.experiments.kept import reduced
 from astraea.experiments.run import Run
 from astraea.studies.ye2022 import burst, characterize, one_tenant, released, tables
 from astraea.studies.ye2022.evaluation import READ, load_workload, run_of, size_grid

@@ -8,7 +8,8 @@ import pytest
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
-from astraea.cluster.simulate import simulate, split_off_impossible
+from astraea.cluster.simulate import simulate
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.errors import InputError
 from astraea.studies.grids import one_tenant_grid
 from astraea.studies.ye2022.one_tenant import (

@@ -1,0 +1,98 @@
+"""How tests start processes: all in one way, which depends neither on the shell nor on other tests."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import HELPERS, ROOT
+from processes import run, started, wait_until
+
+SIGNALS = "import signal, sys; print(*[int(signal.getsignal(int(n)) is signal.SIG_IGN) for n in sys.argv[1:]])"
+BLOCKED = "import signal; print(len(signal.pthread_sigmask(signal.SIG_BLOCK, [])))"
+PARENT = "import subprocess, sys; subprocess.Popen(['sleep', '1000']); print('there', flush=True); sys.stdin.read()"
+
+STARTS = {
+    "subprocess": {"Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "run"},
+    "multiprocessing": {"Pool", "Process", "get_context"},
+    "os": {"fork", "forkpty", "popen", "posix_spawn", "posix_spawnp", "spawnv", "spawnve", "system"},
+    "pty": {"fork", "spawn"},
+    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
+}
+ITSELF = {HELPERS / "processes.py", HELPERS / "live_process.py"}
+"""Nothing else starts processes: the second forks coordinators of its own, and is itself started by the first."""
+
+
+def test_a_process_hears_what_the_tests_ignore_and_block() -> None:
+    """As in the background of a shell without job control, and under nohup."""
+    numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR2])
+    try:
+        assert run(sys.executable, "-c", SIGNALS, *(f"{number:d}" for number in numbers)).stdout.split() == ["0"] * 5
+        assert run(sys.executable, "-c", BLOCKED).stdout == "0\n"
+        assert [signal.getsignal(number) for number in numbers] == [signal.SIG_IGN] * 5  # here all is as before
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, []) >= {signal.SIGINT, signal.SIGUSR2}
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_a_process_has_an_empty_input() -> None:
+    assert run(sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))").stdout == "''\n"
+
+
+@pytest.mark.parametrize("has_ended", [False, True])
+def test_what_a_process_started_ends_with_it(has_ended: bool) -> None:
+    command = (sys.executable, "-W", "ignore", "-c", PARENT)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with pytest.raises(LookupError, match="of a test"), started(*command, **pipes) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == "there\n"
+        if has_ended:
+            process.stdin.close()
+            assert process.wait() == 0
+        os.killpg(process.pid, 0)  # somebody of the group is there
+        raise LookupError("of a test")
+    assert process.poll() is not None and process.stdout.closed
+
+    def nobody() -> bool:
+        try:
+            os.killpg(process.pid, 0)
+        except (ProcessLookupError, PermissionError):
+            return True
+        return False
+
+    wait_until(nobody)
+
+
+def test_a_command_that_fails_says_why() -> None:
+    with pytest.raises(AssertionError, match="ended with 3: because"):
+        run(sys.executable, "-c", "import sys; print('because', file=sys.stderr); sys.exit(3)")
+    assert run(sys.executable, "-c", "raise SystemExit(3)", check=False).returncode == 3
+
+
+def test_waiting_for_a_process_that_has_ended_is_over() -> None:
+    with started(sys.executable, "-c", "") as process, pytest.raises(AssertionError, match="ended before"):
+        wait_until(lambda: False, process)
+
+
+def starting(path: Path) -> list[str]:
+    """Calls in a file that start processes."""
+    calls = [node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    named = [(f.value.id, f.attr) for f in calls if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name)]
+    return [f"{path.relative_to(ROOT)}: {room}.{name}" for room, name in named if name in STARTS.get(room, ())]
+
+
+def test_no_test_starts_a_process_in_another_way() -> None:
+    files = [path for path in (ROOT / "tests").rglob("*.py") if (ROOT / "tests" / "slurm") not in path.parents]
+    assert len(files) > 100
+    assert [call for path in files if path not in ITSELF for call in starting(path)] == []
+    found = {call.rpartition(" ")[2] for path in ITSELF for call in starting(path)}
+    assert found == {"os.fork", "subprocess.Popen"}
