@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from judging import Judge
 from places import ROOT
 from workloads import audit
@@ -21,10 +23,14 @@ from astraea.reports.claims import evaluate
 if sys.__stdin__ is None:  # closed, where a service starts the tests; IPython asks it for its encoding
     sys.stdin = sys.__stdin__ = open(os.devnull, encoding="utf-8")
 
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 # the same few examples in every run, and nothing kept between runs; `make test-all` searches at random
 settings.register_profile("quick", derandomize=True, max_examples=50, deadline=None, database=None)
 settings.register_profile("search", max_examples=500, deadline=None, print_blob=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+settings.load_profile(PROFILE)
+if PROFILE == "quick":  # hypothesis also draws constants of loaded modules, and each worker has loaded others
+    assert callable(providers._get_local_constants)
+    providers._get_local_constants = Constants
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -44,14 +44,15 @@ class Changes:
     """
 
     def __init__(self, desk: Desk, ours: Mapping[str, Job], shown: Collection[str], now: float) -> None:
-        self.desk, self.accounts, self.epoch = desk, desk.accounts, desk.epoch
+        self.desk, self.accounts, self.epoch, self.now = desk, desk.accounts, desk.epoch, now
         self.members: list[Member] = []
         self.events: list[Event] = []
         self.resized: set[str] = set()
         self.not_started: list[Lease] = []
         gone = [id for s in (PENDING, RUNNING) for id in self.accounts.ids(s) if id not in ours]
+        come = [job for job in ours.values() if self._is_new(job) and self._comes(job, now)]
         runs: dict[str, list[Run]] = {}
-        if self.desk.looks_back or gone:
+        if self.desk.looks_back or gone or any(job.restarts > 0 for job in come):  # it ran before it was seen
             for run in self.desk.history(self.epoch + self.accounts.now):
                 runs.setdefault(run.id, []).append(run)
         for id in gone:
@@ -63,9 +64,8 @@ class Changes:
             for id in self.accounts.ids(status):
                 if id in ours and not self._is_resized(ours[id], now):
                     happened(ours[id])
-        for job in ours.values():
-            if self._is_new(job) and self._comes(job, now):
-                self._arrived(job, runs.pop(job.id, []), now)
+        for job in come:
+            self._arrived(job, runs.pop(job.id, []), now)
         if self.desk.looks_back:
             for id in sorted(runs.keys() - ours.keys() - set(self.accounts.place)):
                 self._was(runs[id])
@@ -182,19 +182,20 @@ class Changes:
     def _adopted(self, job: Job) -> None:
         """Slurm started a job by itself; one that has run for longer than a lease gets one from now on."""
         term = self.accounts.policy.lease_term
-        number = math.ceil(max(0.0, job.start - self.epoch) / self.desk.config.interval)
+        start = min(job.start, self.now)  # the clock may have been set back since
+        number = math.ceil(max(0.0, start - self.epoch) / self.desk.config.interval)
         ends = number * self.desk.config.interval + term
         if self.epoch + ends <= self.desk.now:
             ends = self.desk.now - self.epoch + term
-        self._add(job.start, STARTS, job.id, ends if job.requeues else math.inf)
+        self._add(start, STARTS, job.id, ends if job.requeues else math.inf)
         tenant = self.desk.tenant(job)
         self.desk.notes.append(
             f"job {job.id} of {tenant} was started by Slurm itself, with {job.demand} GPUs: its lease began then"
         )
         ends = self.epoch + ends if job.requeues else math.inf
         self.desk.leases[job.id] = Lease(
-            job.id, self._number(job.id), tenant, job.demand, job.submit, job.start, ends, job.start, 0.0, "running",
-            False, job.restarts, self.desk.next_serial(),
+            job.id, self._number(job.id), tenant, job.demand, job.submit, start, ends, start, 0.0, "running", False,
+            job.restarts, self.desk.next_serial(),
         )  # fmt: skip
 
     def _ended(self, id: str, end: float) -> None:
@@ -211,7 +212,7 @@ class Changes:
         return Member(job.id, tenant, job.user or tenant, job.demand, max(0.0, submit - self.epoch))
 
     def _add(self, time: float, kind: int, id: str, lease_end: float = 0.0) -> None:
-        self.events.append(Event(time - self.epoch, kind, id, lease_end))
+        self.events.append(Event(min(time, self.now) - self.epoch, kind, id, lease_end))
 
 
 def is_kept_back(job: Job, now: float) -> bool:

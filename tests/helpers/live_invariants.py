@@ -99,7 +99,7 @@ def check_slurm(rounds: Rounds, slurm: UnsteadySlurm, known: dict[str, int]) -> 
             continue  # it comes anew at the next round
         if one.state == "PENDING":
             assert one.held == (id not in rounds.leases), f"{id}: held {one.held}"
-        elif one.state == "RUNNING":
+        elif one.state == "RUNNING" and (id in accounts or one.requeues):  # others cannot be stopped
             assert id in rounds.leases, f"{id} has GPUs without a lease"
     if any(lease.granted == rounds.now and lease.started == 0 for lease in rounds.leases.values()):
         usable = [n for n in slurm.size if slurm.usable[n]]

@@ -97,7 +97,7 @@ class UnsteadySlurm(Slurm):
 
     def runs(self, since: float) -> list[Run]:
         self._asked()
-        here = [self._run_of(j, 0.0) for j in self.all.values() if j.state in HERE and j.partition == "gpu"]
+        here = [self._run_of(j, 0.0) for j in self.all.values() if j.state in HERE and is_counted(j)]
         return sorted((r for r in (*self.past, *here) if r.end == 0 or r.end >= since), key=lambda r: r.start)
 
     def boot(self) -> float:
@@ -207,8 +207,13 @@ class UnsteadySlurm(Slurm):
         return {first: taken} | rest
 
     def _write_down(self, one: Job, state: str) -> None:
-        if one.partition == "gpu":
+        if is_counted(one):
             self.past.append(self._run_of(one._replace(state=state), max(one.start, self.clock.now)))
 
     def _run_of(self, one: Job, end: float) -> Run:
         return Run(one.id, one.account, one.user, one.qos, one.state, one.submit, one.start, end, one.demand)
+
+
+def is_counted(one: Job) -> bool:
+    """Return whether sacct shows a job of the partition under its id; a part of another has an id like ``3+0``."""
+    return one.partition == "gpu" and not one.is_part

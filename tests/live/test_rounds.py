@@ -128,6 +128,18 @@ def test_slurm_requeued_a_job() -> None:
     assert actions(play(r, 40, late._replace(eligible=EPOCH + 30))) == []
 
 
+def test_a_job_that_slurm_ran_and_requeued_before_it_was_seen() -> None:
+    run = Run("1", "a", "u", "normal", "REQUEUED", EPOCH + 91, EPOCH + 92, EPOCH + 97, 8)
+    asked: list[float] = []
+    r = rounds(history=lambda since: asked.append(since) or [run] if since > EPOCH else [])
+    play(r, 90)
+    play(r, 100, job("1", demand=8, restarts=1, submit=EPOCH + 91, eligible=EPOCH + 217))
+    assert r.accounts.view.tenant.attained[0] == 8 * 5
+    assert r.accounts.member("1").submit_time == EPOCH + 91 - r.epoch
+    play(r, 110, running("1", 102, restarts=1, demand=8))
+    assert asked == [EPOCH + 90]  # once, when it came
+
+
 def test_a_job_ends() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8))
