@@ -71,7 +71,7 @@ def rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
         keys: list[Any] = [(int(i), i) for i in ids]
     else:
         keys = [([int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", i)], i) for i in ids]
-    return np.argsort(sorted(range(len(keys)), key=keys.__getitem__))
+    return np.argsort(sorted(range(len(keys)), key=keys.__getitem__), kind="stable")
 
 
 def tenant_table(

@@ -42,7 +42,8 @@ def service_shares(trace: Trace) -> pd.Series[float]:
 
 def user_shares(trace: Trace) -> pd.Series[float]:
     """Share of GPU service time of the top 1, 5, 20 % of users (at least one user each) [%]."""
-    sums = pd.Series(trace.gpu_time).groupby(trace.user).sum().sort_values(ascending=False).to_numpy(dtype=np.float64)
+    by_user = pd.Series(trace.gpu_time).groupby(trace.user).sum()
+    sums = by_user.sort_values(ascending=False, kind="stable").to_numpy(dtype=np.float64)
     heads = {p: sums[: max(1, round(len(sums) * p / 100))] for p in (1, 5, 20)}
     return pd.Series({f"{p} %": 100.0 * float(head.sum() / sums.sum()) for p, head in heads.items()})
 

@@ -70,6 +70,7 @@ class Source:
     tenants: str = ""
     workloads: Mapping[str, str] = field(default_factory=dict)
     part: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    ties: Sequence[Sequence[int]] = ()
 
     def check(self, folder: Path) -> None:
         """Raise `InputError` unless everything is in a finished folder and has the right form."""

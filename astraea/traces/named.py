@@ -18,19 +18,20 @@ from astraea.traces.trace import Trace
 class Fetched(NamedTuple):
     """A workload that `astraea data fetch` gets.
 
-    A part of one, such as `w2`, is what ASTRAEA's authors' program was given. Jobs submitted in the same second stand
-    there in the order in which heap sort leaves the files, one behind the other: who is first decides a third of w2's
-    sharing losses.
+    A part of one, such as `w2`, is what ASTRAEA's authors' program was given. Jobs submitted in the same second have no
+    order in the files that they come from, and a third of w2's sharing losses depend on it: `ties` is that of the
+    program's input.
     """
 
     download: str  # its folder
     inside: str  # file or folder in it
     shares: str  # share file in it, if any
     part: Sequence[int]  # from which second to before which one
+    ties: Sequence[Sequence[int]]  # of that part: number of a job, and the order of those from there on
 
 
 FETCHED: Final[dict[str, Fetched]] = {
-    workload: Fetched(download, inside, source.shares, source.part.get(workload, ()))
+    workload: Fetched(download, inside, source.shares, source.part.get(workload, ()), source.ties)
     for download, source in SOURCES.items()
     for workload, inside in source.workloads.items()
 }
@@ -79,15 +80,19 @@ def named_trace(
         return read_trace(
             source, format=format, time_unit=time_unit, weights=weights, tenant=tenant, columns=columns
         )
-    shares, part = FETCHED[text].shares, FETCHED[text].part
-    own = path.parent / shares if shares else None
+    fetched = FETCHED[text]
+    own = path.parent / fetched.shares if fetched.shares else None
     trace = read_trace(path, weights=own if weights is None else weights, name=text)
-    return _part(trace, *part) if part else trace
+    return _part(trace, fetched) if fetched.part else trace
 
 
-def _part(trace: Trace, start: float, end: float) -> Trace:
-    files = np.argsort(trace.tenant, kind="stable")
-    order = files[np.argsort(trace.submit_time[files], kind="heapsort")]
+def _part(trace: Trace, fetched: Fetched) -> Trace:
+    start, end = fetched.part
+    order = np.lexsort((trace.tenant, trace.submit_time))
+    begin = int(np.searchsorted(trace.submit_time[order], start))
+    for first, *tied in fetched.ties:
+        at = begin + first
+        order[at : at + len(tied)] = order[at + np.array(tied)]
     return trace._take(order).window(start, end)
 
 

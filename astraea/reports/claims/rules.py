@@ -191,7 +191,7 @@ def saved_without_misses(source: Source, *, policy: str, baseline: str) -> Judge
 def solved_within(source: Source, *, jobs: int) -> Judged:
     """``<``: seconds for one solve with so many jobs."""
     frame = source("jobs", "seconds")
-    most, seconds = frame.sort_values("jobs")[["jobs", "seconds"]].to_numpy(dtype=float)[-1]
+    most, seconds = frame.sort_values("jobs", kind="stable")[["jobs", "seconds"]].to_numpy(dtype=float)[-1]
     shown = f"{number(seconds, 's')} for {most:.0f} jobs"
     if most < jobs:
         raise Missing(f"measured: {shown}")

@@ -34,7 +34,7 @@ def larger_run_longer(source: Source) -> Judged:
     grid = np.unique(frame["running_time"])
     curves = []
     for c in classes:
-        part = frame[frame["demand"] == c].sort_values("running_time")
+        part = frame[frame["demand"] == c].sort_values("running_time", kind="stable")
         below = np.searchsorted(part["running_time"], grid, side="right")
         curves.append(np.r_[0.0, part["share"].cummax()][below])
     worst = max((float((b - a).max()) for a, b in itertools.pairwise(curves)), default=np.nan)

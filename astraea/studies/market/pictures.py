@@ -218,7 +218,7 @@ def fairness(table: pd.DataFrame) -> Figure:
     alone = table["scheduler"] == "batch-sche"
     texts = ("those that share; 1 is absolutely fair", "BatchSche; paper: 1 for every tenant")
     for ax, part, text in zip(axes[:2], (table[~alone], table[alone]), texts, strict=True):
-        charts.dodged(part.sort_values("tenant"), "tenant", "alpha", by="scheduler", ax=ax)
+        charts.dodged(part.sort_values("tenant", kind="stable"), "tenant", "alpha", by="scheduler", ax=ax)
         ax.axhline(1, color="#222222", linewidth=0.8)
         charts.title(ax, f"Fig 7: {text}")
     axes[1].set_yscale("symlog", linthresh=2)

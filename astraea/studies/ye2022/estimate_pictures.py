@@ -184,7 +184,8 @@ def _one_scheduler(
             for seed in rows[column]:
                 ax.axhline(seed, color=here.color, linewidth=0.6, alpha=0.6, zorder=1.8)
             return
-        means = mean_interval(rows, "source", column).assign(x=lambda d: d["source"].map(at)).sort_values("x")
+        means = mean_interval(rows, "source", column).assign(x=lambda d: d["source"].map(at))
+        means = means.sort_values("x", kind="stable")
         is_noisy = means["source"].str.endswith("%")
         for part, line, label in ((means[is_noisy], here.line, here.label), (means[~is_noisy], "none", None)):
             ax.plot(part["x"] + shift, part["mean"], color=here.color, label=label, linestyle=line, linewidth=1.5,

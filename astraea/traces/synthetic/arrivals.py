@@ -57,7 +57,7 @@ def intensity(rng: np.random.Generator, days: int) -> FloatArray:
     """Relative arrival rate in each bin of `days` days that start on a Monday, shape (days * 144,)."""
     per_hour = np.tile(HOURLY, days) * np.repeat(np.resize(DAILY, days), 24)
     walk = autoregressive(rng, (len(per_hour),), LASTING_CORRELATION)
-    per_hour = per_hour * _weibull(np.argsort(np.argsort(walk)), LASTING_SHAPE)
+    per_hour = per_hour * _weibull(np.argsort(np.argsort(walk, kind="stable"), kind="stable"), LASTING_SHAPE)
     bins = DAY // BIN // 24
     rate: FloatArray = np.repeat(per_hour, bins) * _weibull(rng.permutation(len(per_hour) * bins), SHORT_SHAPE)
     return rate

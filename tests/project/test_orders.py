@@ -1,0 +1,36 @@
+"""No order of equal values is left to numpy, which sorts otherwise on other processors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from places import ROOT
+
+STABLE = ("stable", "mergesort")
+
+
+def unstable(text: str) -> Iterator[str]:
+    """Yield the calls that order rows by values that may be equal, and do not say how."""
+    for node in ast.walk(ast.parse(text)):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        given = {k.arg: k.value for k in node.keywords}
+        is_sort = node.func.attr == "argsort"
+        if node.func.attr == "sort_values":
+            by = node.args[0] if node.args else given.get("by")
+            is_sort = not (isinstance(by, ast.List) and len(by.elts) > 1)  # several columns are sorted stably
+        kind = given.get("kind")
+        if is_sort and not (isinstance(kind, ast.Constant) and kind.value in STABLE):
+            yield ast.unparse(node)
+
+
+def test_the_search_finds_them() -> None:
+    wrong = ["np.argsort(a)", "a.argsort(kind='heapsort')", "d.sort_values('x')", "d.sort_values(['x'])"]
+    right = ["d.sort_values(['x', 'y'])", "np.argsort(a, kind='stable')"]
+    assert list(unstable("\n".join(wrong + right))) == wrong
+
+
+def test_every_order_is_stable() -> None:
+    found = {path.name: list(unstable(path.read_text("utf-8"))) for path in ROOT.glob("astraea/**/*.py")}
+    assert {name: calls for name, calls in found.items() if calls} == {}
