@@ -8,6 +8,7 @@ that is named after the digest of everything the module can reach (`astraea.core
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -29,11 +30,15 @@ from astraea.core import source
 MONTH: Final = 30 * 86400.0
 """Machine code that no process has asked for in this time is removed [s]."""
 
+_OURS: Final = re.compile(r"\w+-[0-9a-f]{16}")
+"""Names of our folders: a module, or before what it was a part of, and a digest."""
+
 
 @cache
 def _home() -> Path | None:
     """Find the writable folder of all machine code; None where the user's cache is read-only."""
-    folder = Path(numba.config.CACHE_DIR or pooch.os_cache("astraea")) / "compiled"
+    named = numba.config.CACHE_DIR  # which others may use, too
+    folder = (Path(named) / "astraea" if named else Path(pooch.os_cache("astraea"))) / "compiled"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -44,15 +49,18 @@ def _home() -> Path | None:
 
 @cache
 def _folder(home: Path, name: str) -> Path:
-    """Make a folder of machine code, or note that it is in use; remove those that were not for a month."""
+    """Make a folder of machine code, or note that it is in use; remove those of ours that were not for a month.
+
+    Older versions kept theirs beside `home`.
+    """
     folder = home / name
     with suppress(OSError):  # another process does the same
         if folder.is_dir():
             os.utime(folder)
         else:
             folder.mkdir()
-            for other in home.iterdir():
-                if other.stat().st_mtime < time.time() - MONTH:
+            for other in (*home.iterdir(), *home.parent.iterdir()):
+                if _OURS.fullmatch(other.name) and other.stat().st_mtime < time.time() - MONTH:
                     shutil.rmtree(other, ignore_errors=True)
     return folder
 

@@ -20,7 +20,8 @@ _HANDED_OUT: Final = re.compile(r"\b(DataFrame|dict|list|Mapping)\b")
 def read_only(cls: type[C]) -> type[C]:
     """Make what the fields of a frozen dataclass contain unchangeable, also after pickling.
 
-    - Arrays, also those in a tuple or of a `cached_property`, are read-only and nobody else can write to their memory.
+    - Arrays, also those in a tuple or of a `cached_property`, are read-only, and numpy refuses to make them writeable
+      again, except those of Python objects. Nobody else can write to their memory.
     - Each access to a field annotated as `DataFrame` gives a new table; the tables share their memory until one is
       changed (copy-on-write of pandas). A `dict` or a `list` is copied.
     - A field annotated as `Mapping` is a read-only view.
@@ -49,7 +50,10 @@ def read_only(cls: type[C]) -> type[C]:
 
 def frozen(value: Any) -> Any:
     """Return an array that nobody can write to, or a tuple of such; anything else as it is."""
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray and not value.dtype.hasobject:
+        if not isinstance(value.base, bytes):  # who owns an array can open it again; bytes stay closed
+            value = np.ndarray(value.shape, value.dtype, value.tobytes())
+    elif isinstance(value, np.ndarray):
         if value.base is not None or value.flags.writeable:
             value = value.copy()
             value.flags.writeable = False

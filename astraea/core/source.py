@@ -14,6 +14,7 @@ name is imported from it, not because a module lies in the package.
 from __future__ import annotations
 
 import ast
+import os
 import time
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -43,6 +44,17 @@ class Source(NamedTuple):
     libraries: frozenset[str]  #: top-level names of the packages outside the project that these import
 
 
+class ChangedError(InputError):
+    """A file was changed after this process had started, so nothing that it computes from now on can be kept."""
+
+
+class _Seen(NamedTuple):
+    """A file when this process read it."""
+
+    content: str  #: SHA-256
+    status: os.stat_result  #: taken after that
+
+
 @cache
 def of_module(name: str) -> Source:
     """Return the source that a module of the project computes with.
@@ -64,12 +76,13 @@ def of_module(name: str) -> Source:
         raise RuntimeError(f"imports form a circle: {' -> '.join((*_open[_open.index(name) :], name))}")
     _open.append(name)
     try:
-        return _read(path.read_text(encoding="utf-8"), path, name)
+        return _read(_bytes(path).decode(), path, name)
     finally:
         _open.pop()
 
 
 _open: list[str] = []
+_seen: dict[Path, _Seen] = {}
 
 
 def of_modules(names: Iterable[str]) -> Source:
@@ -88,24 +101,52 @@ def of_text(text: str) -> Source:
 
 
 def of_file(path: Path) -> Source | None:
-    """Return what a file computes with; None if it is not a module of the project."""
+    """Return what a file computes with, also one below a link; None if it is not a module of the project."""
+    if not path.is_absolute():  # the name of a cell, or none
+        return None
+    path = _real(path)
     if not path.is_relative_to(ROOT):
         return None
     parts = path.relative_to(ROOT).with_suffix("").parts
     return of_module(".".join(parts)) if len(parts) > 1 and parts[0] in _PROJECT else None
 
 
-def refuse_changes(files: Iterable[Path]) -> None:
-    """Raise `InputError` if one of these files was changed after this process had started, which may run the old one.
+@cache
+def _real(path: Path) -> Path:
+    """Return where a file lies, as `ROOT` is known."""
+    return Path(os.path.realpath(path))
 
-    The time at which the inode was changed is compared, as replacing a file by an older one changes it too.
+
+def refuse_changes(files: Iterable[Path]) -> None:
+    """Raise `ChangedError` if one of these files was changed after this process had started, which may run the old one.
+
+    The time at which the inode was changed is compared, as replacing a file by an older one changes it too. A backup by
+    links, or another mode, changes that time alone: if the file was read before, it is compared with what was read.
     """
     for path in sorted(files):
-        if not path.exists() or path.stat().st_ctime > STARTED:
-            raise InputError(
+        if not path.exists() or (path.stat().st_ctime > STARTED and not _says_the_same(path)):
+            raise ChangedError(
                 f"{path.relative_to(ROOT)} was changed while this process ran, so its results may belong to the code "
                 "of before; start it again (what is finished is kept)"
             )
+
+
+def _says_the_same(path: Path) -> bool:
+    """Whether a file was read when it had not been changed since the start, and is not written since.
+
+    The content alone would not do: a module may have been imported between an edit and its undoing.
+    """
+    if (seen := _seen.get(path)) is None or seen.status.st_ctime > STARTED:
+        return False
+    is_written = path.stat().st_mtime_ns != seen.status.st_mtime_ns
+    return not is_written and sha256(path.read_bytes()).hexdigest() == seen.content
+
+
+def _bytes(path: Path) -> bytes:
+    """Read a file and remember it."""
+    content = path.read_bytes()
+    _seen[path] = _Seen(sha256(content).hexdigest(), path.stat())
+    return content
 
 
 def _united(sources: Iterable[Source]) -> Source:
@@ -132,7 +173,7 @@ def _read(text: str, path: Path | None, name: str) -> Source:
     files = {path} if path is not None else set()
     for data in _data_beside(path.parent) if path is not None else ():
         if any(data.name.endswith(end) for end in reader.ends):
-            words += [data.name, sha256(data.read_bytes()).hexdigest()]
+            words += [data.name, sha256(_bytes(data)).hexdigest()]
             files.add(data)
     digest = sha256("\0".join(words).encode()).hexdigest()
     return Source(

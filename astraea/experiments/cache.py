@@ -79,7 +79,8 @@ def measured(
     Raises
     ------
     InputError, PolicyError
-        If a run failed; names the first that did. The others have been finished and kept.
+        If a run failed; names the first that did. The others have been finished and kept, unless the code was changed
+        meanwhile, which ends the grid.
     """
     folder = CACHE if cache is None else Path(cache)
     keys = [run.key for run in runs]
@@ -172,6 +173,8 @@ def _compute(
     bar = progress(word or "", "runs", len(missing), disable=word is None)
     with bar, closing(parallel_stream(compute_all, calls, common)) as finished:
         for outcome in itertools.chain.from_iterable(finished):
+            if isinstance(outcome.error, source.ChangedError):  # and so will all that follow
+                raise outcome.error
             if outcome.error is not None:
                 failures.append(outcome)
             elif outcome.code != missing[outcome.key].code:
@@ -207,8 +210,10 @@ def compute(key: str, kept: Kept | None, function: Callable[..., Value], *parts:
     try:
         arguments = [part.policy if isinstance(part, keys.Named) else part for part in parts]
         policy = next((part for part in arguments if isinstance(part, Policy)), None)
+        files = keys.reached(function, policy).files
+        source.refuse_changes(files)
         data = pack(reduced(function(*arguments), kept), key)
-        source.refuse_changes(keys.reached(function, policy).files)
+        source.refuse_changes(files)
         return Outcome(key, data, keys.code(function, policy))
     except Exception as err:
         return Outcome(key, error=_on_one_line(err), detail=traceback.format_exc())

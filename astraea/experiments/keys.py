@@ -54,10 +54,11 @@ def code(function: Callable[..., Any], policy: Policy | None = None) -> str:
     InputError
         If a policy from outside the package reads something whose content cannot be known.
     """
-    libraries = reached(function, policy).libraries
-    versions = {library: version(library) for library in COMPUTING if library in libraries}
+    reach = reached(function, policy)
+    versions = {library: version(library) for library in COMPUTING if library in reach.libraries}
     chosen = [] if policy is None else [fingerprint(f, f"policy {policy.name}") for f in _functions_of(policy)]
-    return fingerprint((platform.python_version(), versions, fingerprint(function), fingerprint(reduced), chosen))
+    functions = (fingerprint(function), fingerprint(reduced), chosen)
+    return fingerprint((platform.python_version(), versions, reach.digest, *functions))
 
 
 def reached(function: Callable[..., Any], policy: Policy | None = None) -> source.Source:

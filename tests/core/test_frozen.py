@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from small_runs import tiny
 
 import astraea
 from astraea.cluster.policies import get_policy
 from astraea.core.arrays import FloatArray
-from astraea.core.frozen import read_only
+from astraea.core.frozen import frozen, read_only
 
 LEFT_AS_THEY_ARE = {
     "astraea.gavel.problem": "one is made for each moment, and the arrays may be large",
@@ -77,8 +78,9 @@ def test_nothing_can_be_written(through: Callable[[Sample], Sample]) -> None:
     for array in (sample.values, *sample.several, sample.doubled, sample.table["a"].to_numpy()):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 9.0
-    with pytest.raises(ValueError, match="cannot set WRITEABLE"):
-        sample.values[:].flags.writeable = True
+    for array in (sample.values, sample.values[:], *sample.several, sample.doubled):
+        with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+            array.flags.writeable = True
     table = sample.table
     table["a"], table["c"] = 9.0, 9.0
     table.loc[0, "b"] = "changed"
@@ -113,6 +115,44 @@ def test_the_caller_keeps_no_way_in() -> None:
     parts["known"]["deep"]["k"].append(2)
     parts["named"]["k"] = 9.0
     assert same(sample)
+
+
+def test_the_caller_cannot_open_what_was_read_only() -> None:
+    mine = np.arange(3.0)
+    mine.flags.writeable = False
+    sample = Sample(**{**given(), "values": mine})
+    mine.flags.writeable = True
+    mine[:] = 9.0
+    assert same(sample)
+
+
+KINDS = {
+    "columns first": np.arange(6.0).reshape(2, 3).T,
+    "a part": np.arange(6)[::2],
+    "a number": np.array(5.0),
+    "none": np.zeros((0, 3)),
+    "texts": np.array(["a", "bc"]),
+    "times": np.array(["2020-01-01"], "M8[s]"),
+    "records": np.zeros(2, [("a", "i4"), ("b", "f8")]),
+    "objects": np.array(["a", None], object),
+    "masked": np.ma.masked_array([1.0, 2.0], [True, False]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_every_kind_keep_what_they_say(kind: str) -> None:
+    array = KINDS[kind].copy()
+    found = frozen(array)
+    assert type(found) is type(array) and found.dtype == array.dtype and found.shape == array.shape
+    assert found.tolist() == array.tolist() and not found.flags.writeable and not np.shares_memory(found, array)
+    assert frozen(found) is found or kind == "masked"
+
+
+def test_the_jobs_of_a_trace_stay_what_its_digest_says() -> None:
+    trace = tiny()
+    for array in (trace.demand, trace.submit_time):
+        with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+            array.flags.writeable = True
 
 
 def test_arrays_that_nobody_can_write_to_are_shared() -> None:

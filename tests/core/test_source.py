@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -162,6 +164,48 @@ def test_only_a_change_of_a_file_since_the_start_is_refused(project: Path, monke
     monkeypatch.setattr(source, "STARTED", newest)
     with pytest.raises(InputError, match=r"^astraea/b\.py was changed"):
         source.refuse_changes(files)
+
+
+def test_another_mode_is_no_change_and_an_edit_that_is_undone_is_one(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest()
+    files, path = source.of_module("astraea.a").files, project / "astraea" / "b.py"
+    monkeypatch.setattr(source, "STARTED", max(file.stat().st_ctime for file in files))
+    time.sleep(0.05)  # longer than a tick of the clock that a file gets its time from
+    path.chmod(0o600)
+    assert path.stat().st_ctime > source.STARTED
+    source.refuse_changes(files)
+    first = path.stat()
+    edit(path, "2 * x", "3 * x")
+    os.utime(path, ns=(first.st_atime_ns, first.st_mtime_ns))
+    with pytest.raises(source.ChangedError, match=r"^astraea/b\.py was changed"):
+        source.refuse_changes(files)
+    edit(path, "3 * x", "2 * x")  # a module may have been imported meanwhile
+    with pytest.raises(source.ChangedError, match=r"^astraea/b\.py was changed"):
+        source.refuse_changes(files)
+
+
+def test_what_was_read_after_a_change_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "STARTED", max(file.stat().st_ctime for file in project.rglob("*")))
+    time.sleep(0.05)
+    edit(project / "astraea" / "b.py", "2 * x", "3 * x")
+    digest()  # it is the first to read it
+    with pytest.raises(source.ChangedError, match=r"^astraea/b\.py was changed"):
+        source.refuse_changes(source.of_module("astraea.a").files)
+
+
+def test_files_below_a_link_are_those_of_the_project(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    link = tmp_path_factory.mktemp("elsewhere") / "link"
+    link.symlink_to(project, target_is_directory=True)
+    digest()
+    assert source.of_file(link / "astraea" / "a.py") == source.of_module("astraea.a")
+    assert source.of_file(link / "pyproject.toml") is source.of_file(link.parent / "a.py") is None
+
+
+def test_a_cell_is_no_file_of_the_folder_that_it_runs_in(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project / "astraea")
+    assert source.of_file(Path("<cell>")) is source.of_file(Path()) is None
 
 
 OTHERS = [f"3.{minor}" for minor in range(11, 15) if minor != sys.version_info.minor]

@@ -20,9 +20,10 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
+from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
-from astraea.experiments import cache
+from astraea.experiments import cache, keys
 from astraea.experiments.archive import pack, unpack
 from astraea.experiments.grid import grid, run_grid
 from astraea.experiments.parallel import computing, parallel_stream
@@ -130,6 +131,68 @@ def test_a_key_is_the_same_in_every_process(runs: list[Run]) -> None:
     code = "import runpy, sys; print(*[run.key for run in runpy.run_path(sys.argv[1])['small_grid']()])"
     done = run(sys.executable, "-c", code, __file__, env={"PYTHONPATH": f"{HELPERS}{os.pathsep}{ROOT}"})
     assert done.stdout.split() == [run.key for run in runs]
+
+
+BELOW = """
+import sys
+sys.path[:0] = sys.argv[1:]
+import astraea
+from small_runs import FOUR, tiny
+from astraea.experiments.run import Run
+print(astraea.__file__, Run(tiny(), FOUR, "fifo").key)
+"""
+
+
+@pytest.mark.parametrize("folder", ["", "lib/site-packages"], ids=["checkout", "installed"])
+def test_a_key_below_a_link_moves_with_the_code(folder: str, tmp_path: Path) -> None:
+    real = tmp_path / "real" / folder
+    shutil.copytree(ROOT / "astraea", real / "astraea", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "link").symlink_to("real", target_is_directory=True)
+    env = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def key(place: Path) -> str:
+        done = run(sys.executable, "-c", BELOW, place, HELPERS, cwd=tmp_path, env=env)
+        file, found = done.stdout.split()
+        assert file == str(place / "astraea" / "__init__.py")
+        return found
+
+    before = key(tmp_path / "link" / folder)
+    assert before == key(real)
+    engine = real / "astraea" / "cluster" / "engine" / "leases.py"
+    engine.write_text(f"{engine.read_text()}\nADDED = 1\n")
+    assert key(tmp_path / "link" / folder) != before
+
+
+def test_all_code_that_a_run_can_reach_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever package its functions are taken for."""
+    base, reached = Run(tiny(), FOUR, get_policy("fifo")), keys.reached
+    before = base.key
+    monkeypatch.setattr(keys, "reached", lambda *given: reached(*given)._replace(digest="another"))
+    assert base.key != before
+
+
+@pytest.mark.parametrize("computed", [0, 1, 4])
+def test_a_grid_ends_at_the_first_run_after_an_edit(
+    computed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run during which it is made is lost, and those after it are not begun."""
+    runs = [Run(tiny(), FOUR, get_policy("fifo"), seed=seed) for seed in range(6)]
+    done: list[Any] = []
+
+    def reduced(*given: Any) -> Any:
+        done.append(given)
+        if len(done) == computed:
+            monkeypatch.setattr(source, "STARTED", 0.0)
+        return cache_reduced(*given)
+
+    cache_reduced = cache.reduced
+    monkeypatch.setattr(cache, "reduced", reduced)
+    if not computed:
+        monkeypatch.setattr(source, "STARTED", 0.0)
+    with computing(jobs=1), pytest.raises(InputError, match=r"^astraea/\S* was changed .* is kept\)$"):
+        run_grid(runs, cache=tmp_path, progress=False)
+    assert len(done) == computed
+    assert len(list(tmp_path.iterdir())) == max(computed - 1, 0)
 
 
 def small_results(folder: Path) -> list[Any]:

@@ -108,6 +108,8 @@ def test_lower_bounds_allow_the_pins() -> None:
 PRIVATE = {
     "numba": ("core/compilation.py", "from numba.core import cgutils"),
     "jupyter-client": ("reports/kernels.py", "_async_pre_start_kernel"),
+    "tqdm": ("core/progress.py", "self._decr_instances"),
+    "joblib": ("experiments/parallel.py", "from joblib.externals.loky"),
 }
 
 
