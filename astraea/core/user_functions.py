@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from contextlib import suppress
-from types import CellType, FunctionType
+from types import CellType, FunctionType, ModuleType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numba
+from numba.core.registry import cpu_target
 
+from astraea.core.closure import is_named_tuple, names
 from astraea.core.errors import InputError
-from astraea.core.fingerprint import fingerprint, is_foreign, names, plain
+from astraea.core.fingerprint import is_compiled, plain, signatures, with_functions
+from astraea.core.origins import is_foreign
 
 
 def current(function: Any) -> Any:
@@ -19,34 +21,91 @@ def current(function: Any) -> Any:
 
     A function of a user is compiled again, with the functions of users that it calls, if anything that they read has
     changed since; any other is returned as it is.
+
+    Raises
+    ------
+    InputError
+        If it reads something whose content cannot be known, or calls what cannot be compiled again; names it.
     """
-    if plain(function) is function or not is_foreign(plain(function)):
+    if not _is_compiled_by_user(function):
         return function
-    try:
-        mark = fingerprint(function)
-    except InputError:  # it reads what is not data: numba says so, or does not mind
-        return function
+    mark, functions = with_functions(function, plain(function).__name__)
     known = _CURRENT.get(function)
     if known is None or known[0] != mark:
-        known = _CURRENT[function] = mark, _again(function, {})
+        copies = _Copies()
+        known = mark, copies.of(function)
+        cpu_target.typing_context.refresh()  # or it would not know functions that were made since it last compiled
+        for name, other in functions:
+            if id(other) not in copies.made and _is_compiled(other):
+                raise InputError(
+                    f"{name} cannot be compiled again, so it may not see what has changed since; make it with "
+                    "numba.njit, and call it by its name, as an attribute of a module or from a tuple"
+                )
+        _CURRENT[function] = known
     return known[1]
 
 
 _CURRENT: Final[MutableMapping[Any, tuple[str, Any]]] = WeakKeyDictionary()
 
 
-def _again(function: Any, made: dict[Any, Any]) -> Any:
-    """Compile a function of a user from its Python text, with its globals of now; and those that it calls."""
-    if plain(function) is function or not is_foreign(plain(function)):
-        return function
-    if function not in made:
+def _is_compiled_by_user(function: Any) -> bool:
+    return is_compiled(function) and is_foreign(plain(function))
+
+
+def _is_compiled(function: Any) -> bool:
+    """Whether compiled code can call it; numba keeps what it made of a plain function by ``register_jitable``."""
+    try:
+        return cpu_target.typing_context.resolve_value_type(function) is not None
+    except ValueError:
+        return False
+
+
+class _Copies:
+    """Functions of users made anew from their Python text, with their globals of now, and those that they call."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, tuple[Any, Any]] = {}  # by the `id` of the first
+
+    def of(self, value: Any) -> Any:
+        """Return a copy of what is, or contains, a compiled function of a user; anything else as it is."""
+        if id(value) in self.made:
+            return self.made[id(value)][1]
+        if _is_compiled_by_user(value):
+            return self._function(value)
+        if type(value) is tuple or is_named_tuple(value):
+            parts = [self.of(part) for part in value]
+            if any(new is not old for new, old in zip(parts, value, strict=True)):
+                self.made[id(value)] = value, getattr(value, "_make", tuple)(parts)
+                return self.made[id(value)][1]
+        return value
+
+    def _function(self, function: Any) -> Any:
         python = plain(function)
-        copy = FunctionType(python.__code__, {**python.__globals__}, python.__name__, python.__defaults__,
+        copy = FunctionType(python.__code__, {**python.__globals__}, python.__name__, self.of(python.__defaults__),
                             python.__closure__ and tuple(CellType() for _ in python.__closure__))  # fmt: skip
         copy.__module__, copy.__qualname__, copy.__doc__ = python.__module__, python.__qualname__, python.__doc__
-        made[function] = numba.jit(**function.targetoptions)(copy)
-        copy.__globals__.update({k: _again(v, made) for k, v in names(python).items() if k in copy.__globals__})
-        for cell, old in zip(copy.__closure__ or (), python.__closure__ or (), strict=True):
-            with suppress(ValueError):  # not filled yet
-                cell.cell_contents = _again(old.cell_contents, made)
-    return made[function]
+        made = numba.jit(locals=function.locals, **function.targetoptions)(copy)
+        self.made[id(function)] = function, made
+        found = self._names(python)
+        copy.__globals__.update({name: value for name, value in found.items() if name in copy.__globals__})
+        for name, cell in zip(python.__code__.co_freevars, copy.__closure__ or (), strict=True):
+            if name in found:
+                cell.cell_contents = found[name]
+        if only := signatures(function):
+            for signature in only:
+                made.compile(signature)
+            made.disable_compile()
+        return made
+
+    def _names(self, python: FunctionType) -> dict[str, Any]:
+        """Return what a function takes from around it, copied; of a user's module what it uses."""
+        found: dict[str, Any] = {}
+        for name, value in names(python).items():
+            outer, _, attribute = name.rpartition(".")
+            if isinstance(value, ModuleType) and is_foreign(value):  # under another name a worker gets it by value
+                found[name] = ModuleType(f"{value.__name__}, copied", value.__doc__)
+            else:
+                found[name] = self.of(value)
+            if outer:
+                setattr(found[outer], attribute, found[name])
+        return found

@@ -144,6 +144,25 @@ def test_what_cannot_be_known_is_refused() -> None:
         fingerprint(closing_over({"a": (1, threading.Lock())}), "policy x")
 
 
+def test_no_value_is_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a web of helpers take a time that doubles with each of them."""
+    calls = 0
+
+    def count(value: Any, _: str) -> str:
+        nonlocal calls
+        calls += 1
+        return str(value)
+
+    monkeypatch.setattr(module, "_content_hash", count)
+    scope: dict[str, Any] = {"LARGE": np.zeros(9)}
+    layers = [[f"f{layer}_{k}" for k in range(3)] for layer in range(9)]
+    for here, below in zip(layers, [*layers[1:], []], strict=True):
+        for name in here:
+            exec(f"def {name}():\n    return [LARGE, {', '.join([*here, *below])}]", scope)
+    assert fingerprint(scope["f0_0"]) == fingerprint(scope["f0_0"])
+    assert calls == 2
+
+
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[1:]\nimport test_fingerprint as made\n"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+import types
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import pytest
+from numba import objmode
+from numba.extending import register_jitable
 
 from astraea.core.compilation import compiled
+from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.user_functions import current
 
@@ -80,6 +85,76 @@ def test_a_cell_of_a_closure() -> None:
 def test_options_stay(cell: dict[str, Any]) -> None:
     fast = numba.njit(fastmath=True, error_model="numpy")(cell["inner"].py_func)
     assert current(fast).targetoptions == fast.targetoptions
+
+
+def test_helpers_in_tuples_and_modules_and_defaults() -> None:
+    class Helpers(NamedTuple):
+        first: Any
+
+    scope: dict[str, Any] = {"compiled": compiled, "settings": types.ModuleType("settings"), "Helpers": Helpers}
+    exec("LIMIT = 1.0\n@compiled\ndef inner():\n    return LIMIT", scope)
+    scope["settings"].below = types.ModuleType("below")
+    scope["settings"].below.inner, scope["settings"].LIMIT = scope["inner"], 10.0
+    text = "PAIR, NAMED = (1, inner), Helpers(inner)\n@compiled\ndef outer(helper=inner):\n"
+    exec(text + "    return settings.below.inner() + settings.LIMIT + PAIR[1]() + NAMED.first() + helper()", scope)
+    assert scope["outer"]() == current(scope["outer"])() == 14.0
+    scope["LIMIT"], scope["settings"].LIMIT = 2.0, 20.0
+    assert current(scope["outer"])() == 28.0
+    assert scope["settings"].below.inner is scope["inner"]
+
+
+def test_a_helper_that_was_compiled_before(cell: dict[str, Any]) -> None:
+    assert cell["inner"](1.0) == 2.0
+    cell["FACTOR"] = 5.0
+    assert current(cell["outer"])(1.0) == 8.0
+
+
+def test_signatures_stay(cell: dict[str, Any]) -> None:
+    cell["inner"] = numba.njit("int64(float64)", locals={"x": numba.float32})(cell["inner"].py_func)
+    made = current(cell["inner"])
+    assert made.nopython_signatures == cell["inner"].nopython_signatures and made.locals == cell["inner"].locals
+    assert current(cell["outer"])(1.5) == cell["outer"](1.5) == 4.0
+    cell["FACTOR"] = 3.0
+    assert current(cell["outer"])(1.5) == 6.0
+
+
+def test_what_cannot_be_compiled_again_is_refused(cell: dict[str, Any]) -> None:
+    text = """
+@register_jitable
+def kept():
+    return FACTOR
+@compiled
+def calls_kept():
+    return kept()
+def plain():
+    return inner(1.0)
+@compiled
+def leaves():
+    with objmode(x="float64"):
+        x = plain()
+    return x
+"""
+    exec(text, cell | {"register_jitable": register_jitable, "objmode": objmode}, more := {})  # type: ignore[var-annotated]
+    for function in ("calls_kept", "leaves"):
+        more[function].py_func.__globals__.update(more)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"^calls_kept: kept cannot be compiled again"):
+            current(more["calls_kept"])
+        with pytest.raises(InputError, match=r"^leaves: plain: inner cannot be compiled again"):
+            current(more["leaves"])
+
+
+def test_what_cannot_be_known_is_refused(cell: dict[str, Any]) -> None:
+    cell["FACTOR"] = numba.vectorize(["float64(float64)"])(lambda x: x)
+    with pytest.raises(InputError, match=r"^outer: inner: FACTOR is a DUFunc, whose content cannot be known"):
+        current(cell["outer"])
+
+
+def test_an_attribute_is_no_global(cell: dict[str, Any]) -> None:
+    """Who has something else under the name of an attribute is not refused."""
+    exec("@compiled\ndef size(x):\n    return x.size", cell)
+    cell["size_of"], cell["size"] = cell["size"], threading.Lock()
+    assert current(cell["size_of"])(np.zeros(3)) == 3
 
 
 def test_functions_of_the_project_are_left_alone() -> None:

@@ -58,7 +58,8 @@ def test_every_file_whose_code_runs_is_in_the_key(work: dict[str, Work]) -> None
         given = [a.policy if isinstance(a, keys.Named) else a for a in arguments]
         cache.compute("", run.kept, function, *given)  # all modules are imported by then
         used = files_run(lambda f=function, g=given, r=run: cache.compute("", r.kept, f, *g))  # type: ignore[misc]
-        used -= {ROOT / "astraea" / "core" / f"{part}.py" for part in ("source", "fingerprint", "user_functions")}
+        keyed = ("source", "origins", "closure", "fingerprint", "user_functions")
+        used -= {ROOT / "astraea" / "core" / f"{part}.py" for part in keyed}
         used -= {*carrying, ROOT / "astraea" / "experiments" / "archive.py"}
         assert used <= keys.reached(function, policy).files, name
         assert used, name
