@@ -182,12 +182,12 @@ class Changes:
     def _adopted(self, job: Job) -> None:
         """Slurm started a job by itself; one that has run for longer than a lease gets one from now on."""
         term = self.accounts.policy.lease_term
-        start = min(job.start, self.now)  # the clock may have been set back since
+        start = min(job.start, self.now)  # Slurm's clock may be ahead, or ours was set back
         number = math.ceil(max(0.0, start - self.epoch) / self.desk.config.interval)
         ends = number * self.desk.config.interval + term
         if self.epoch + ends <= self.desk.now:
             ends = self.desk.now - self.epoch + term
-        self._add(start, STARTS, job.id, ends if job.requeues else math.inf)
+        self._add(job.start, STARTS, job.id, ends if job.requeues else math.inf)
         tenant = self.desk.tenant(job)
         self.desk.notes.append(
             f"job {job.id} of {tenant} was started by Slurm itself, with {job.demand} GPUs: its lease began then"
@@ -212,7 +212,7 @@ class Changes:
         return Member(job.id, tenant, job.user or tenant, job.demand, max(0.0, submit - self.epoch))
 
     def _add(self, time: float, kind: int, id: str, lease_end: float = 0.0) -> None:
-        self.events.append(Event(min(time, self.now) - self.epoch, kind, id, lease_end))
+        self.events.append(Event(time - self.epoch, kind, id, lease_end))
 
 
 def is_kept_back(job: Job, now: float) -> bool:

@@ -202,11 +202,15 @@ class Coordinator:
         for when, id in warned(leases.values(), self.jobs, self.config.warning):
             if when >= until or self.told.get(id) == when:
                 continue
-            if self.stopping.wait(max(0.0, when - time.time())):
+            if self.stopping.wait(self._seconds_to(when)) or time.time() < when - 1:  # the clock was set back
                 return
             self.told[id] = when
             self._warn(id, when + self.config.warning)
-        self.stopping.wait(min(max(0.0, until - time.time()), interval))  # whatever somebody does to the clock
+        self.stopping.wait(self._seconds_to(until))
+
+    def _seconds_to(self, moment: float) -> float:
+        """Return the seconds to a moment before the next round, whatever somebody does to the clock."""
+        return min(max(0.0, moment - time.time()), self.config.interval)
 
     def _warn(self, id: str, end: float) -> None:
         """Tell a job that its lease is about to end; an error is logged."""

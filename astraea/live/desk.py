@@ -9,7 +9,7 @@ from typing import Final
 from astraea.cluster.engine.state import RUNNING
 from astraea.live.accounts import Accounts
 from astraea.live.answers import Job, Run
-from astraea.live.books import Lease, State
+from astraea.live.books import NOBODY, Lease, State
 from astraea.live.config import Config
 
 DAY: Final = 86_400.0
@@ -92,5 +92,6 @@ class Desk:
 
 
 def tenant_of(job: Job | Run, config: Config) -> str:
-    """Tenant of a job."""
-    return str(getattr(job, config.tenant)) or "(none)"
+    """Tenant of a job; names that no trace can have are one tenant."""
+    name = str(getattr(job, config.tenant)).strip()
+    return "(none)" if name in ("", NOBODY) else name

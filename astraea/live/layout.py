@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -143,3 +145,4 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     )
     for name in ("clock", "lease"):
         db.execute(f"drop table old_{name}")
+    os.chmod(path, stat.S_IRUSR | stat.S_IWUSR)  # it was made for everybody to read, which nobody had asked for

@@ -84,8 +84,8 @@ def check_charges(rounds: Rounds, slurm: UnsteadySlurm, before: Mapping[str, flo
     return found, is_exact
 
 
-def check_slurm(rounds: Rounds, slurm: UnsteadySlurm, known: dict[str, int]) -> None:
-    """Slurm is as the accounts say, and nobody was promised GPUs that are not there."""
+def check_slurm(rounds: Rounds, slurm: UnsteadySlurm, known: dict[str, int], serial: int) -> None:
+    """Slurm is as the accounts say, and leases after number `serial` promise no GPUs that are not there."""
     accounts = rounds.accounts
     active = {*accounts.ids(RUNNING), *accounts.ids(PENDING)}
     shown = slurm.all
@@ -101,7 +101,7 @@ def check_slurm(rounds: Rounds, slurm: UnsteadySlurm, known: dict[str, int]) -> 
             assert one.held == (id not in rounds.leases), f"{id}: held {one.held}"
         elif one.state == "RUNNING" and (id in accounts or one.requeues):  # others cannot be stopped
             assert id in rounds.leases, f"{id} has GPUs without a lease"
-    if any(lease.granted == rounds.now and lease.started == 0 for lease in rounds.leases.values()):
+    if any(lease.serial > serial and lease.started == 0 for lease in rounds.leases.values()):
         usable = [n for n in slurm.size if slurm.usable[n]]
         here = sum(j.on_nodes.get(n, 0) for j in shown.values() if j.state in HERE for n in usable)
         promised = sum(lease.demand for id, lease in rounds.leases.items() if shown[id].state not in HERE)

@@ -97,6 +97,10 @@ class Life(RuleBasedStateMachine):
             self.ledger.close()
         self.ledger = Ledger(self.config.state)
         self.coordinator = Coordinator(self.config, self.slurm)
+        written = self.known()
+        for id, one in self.slurm.all.items():
+            if id not in written:  # what was not written is forgotten: it comes anew, under the name that it has now
+                self.slurm.belongs_to(id, one.account)
         write = self.ledger.write
 
         def unsteady(state: State, over: object = ()) -> None:
@@ -159,10 +163,10 @@ class Life(RuleBasedStateMachine):
     def have_round(self) -> None:
         assert self.ledger
         self.slurm.failures, self.heard.records = 0, []
-        known = self.known()
+        known, before = self.known(), self.coordinator.state or self.ledger.read()
         with suppress(Killed):
             self.coordinator.round(self.ledger)
-            self.check(known)
+            self.check(known, before.serial if before else 0)
             return
         self.slurm.fuse = -1
         self.fall_behind()
@@ -235,8 +239,8 @@ class Life(RuleBasedStateMachine):
         self.is_behind = True
         self.slurm.doubt[""] += 2 * GPUS * INTERVAL
 
-    def check(self, known: dict[str, int]) -> None:
-        """What must hold after a round."""
+    def check(self, known: dict[str, int], serial: int) -> None:
+        """What must hold after a round; `serial` is the number of the last lease before it."""
         said = [record.getMessage() for record in self.heard.records]
         for record in self.heard.records:
             if record.exc_info and not isinstance(record.exc_info[1], Unforeseen):
@@ -251,7 +255,7 @@ class Life(RuleBasedStateMachine):
             assert said == []
             check_accounts(rounds)
             self.charged, is_exact = check_charges(rounds, self.slurm, self.charged)
-            check_slurm(rounds, self.slurm, known)
+            check_slurm(rounds, self.slurm, known, serial)
             self.seen["rounds"] += 1
             self.seen["exact"] += is_exact
             self.leases = rounds.serial

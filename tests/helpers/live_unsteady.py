@@ -50,6 +50,8 @@ class UnsteadySlurm(Slurm):
         Jobs that wait with a lease.
     left_to_slurm : set of str
         Jobs that must never be touched.
+    ahead : float
+        Of the coordinator's clock [s].
     fuse : int
         So many moments from now the coordinator is killed, or meets an unforeseen error; negative is never.
     """
@@ -68,9 +70,15 @@ class UnsteadySlurm(Slurm):
         self.released: set[str] = set()
         self.left_to_slurm: set[str] = set()
         self.fuse, self.blow = -1, BaseException()
+        self.ahead = 0.0
         self.is_away, self.refuses = False, False
         self.failures = 0
         self.touched: list[str] = []
+
+    @property
+    def now(self) -> float:
+        """The time on Slurm's machine."""
+        return self.clock.now + self.ahead
 
     # what the coordinator uses
 
@@ -111,7 +119,7 @@ class UnsteadySlurm(Slurm):
     def release(self, job: Job, rank: int) -> None:
         self.rank[job.id] = -rank
         self.released.add(job.id)
-        self._change(job.id, held=False, **({"eligible": self.clock.now} if job.restarts else {}))
+        self._change(job.id, held=False, **({"eligible": self.now} if job.restarts else {}))
 
     def requeue(self, id: str) -> None:
         self._asked(command=True)
@@ -146,15 +154,21 @@ class UnsteadySlurm(Slurm):
                 self.doubt[tenant] += seconds * one.demand
         self.clock.now += seconds
         for one in list(self.all.values()):
-            if one.state in FINISHED and self.clock.now - one.end > MIN_JOB_AGE:
+            if one.state in FINISHED and self.now - one.end > MIN_JOB_AGE:
                 del self.all[one.id]
         self.start_all()
 
     def submit(self, id: str, **fields: object) -> None:
         """Take a job, which takes the id of one that is forgotten."""
-        self.all[id] = job(id, **({"submit": self.clock.now} | fields))
+        self.all[id] = job(id, **({"submit": self.now} | fields))
         self.rank[id] = -10**9
         self.tenant[id] = self.all[id].account
+
+    def belongs_to(self, id: str, tenant: str) -> None:
+        """Let a job and what it has had be this tenant's from now on."""
+        self.tenant[id] = tenant
+        for key in [key for key in self.had if key[0] == id]:
+            self.had[id, tenant, key[2]] += self.had.pop(key)
 
     def change(self, id: str, **fields: object) -> None:
         """Change what Slurm shows of a job."""
@@ -163,7 +177,7 @@ class UnsteadySlurm(Slurm):
     def end(self, id: str, state: str) -> None:
         """Let a job end, or cancel it."""
         one = self.all[id]
-        now = self.clock.now
+        now = self.now
         start = one.start if one.state in HERE else now
         if one.state in HERE:
             self._write_down(one, state)
@@ -176,15 +190,15 @@ class UnsteadySlurm(Slurm):
         self._write_down(one, "REQUEUED")
         self.released.discard(id)
         self.change(id, state="PENDING", held=held, start=0.0, on_nodes={}, restarts=one.restarts + 1,
-                    eligible=self.clock.now + wait, reason="requeued")  # fmt: skip
+                    eligible=self.now + wait, reason="requeued")  # fmt: skip
 
     def start_all(self) -> None:
         """Start what has room, in the order of priorities."""
         for one in sorted(self.all.values(), key=lambda j: (-self.rank[j.id], j.submit)):
-            if one.state != "PENDING" or one.held or one.depends or one.eligible > self.clock.now:
+            if one.state != "PENDING" or one.held or one.depends or one.eligible > self.now:
                 continue
             if places := self._places(one):
-                self.change(one.id, state="RUNNING", start=self.clock.now, on_nodes=places)
+                self.change(one.id, state="RUNNING", start=self.now, on_nodes=places)
                 self.released.discard(one.id)
 
     def _places(self, one: Job) -> dict[str, int]:
@@ -208,7 +222,7 @@ class UnsteadySlurm(Slurm):
 
     def _write_down(self, one: Job, state: str) -> None:
         if is_counted(one):
-            self.past.append(self._run_of(one._replace(state=state), max(one.start, self.clock.now)))
+            self.past.append(self._run_of(one._replace(state=state), max(one.start, self.now)))
 
     def _run_of(self, one: Job, end: float) -> Run:
         return Run(one.id, one.account, one.user, one.qos, one.state, one.submit, one.start, end, one.demand)

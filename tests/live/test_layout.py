@@ -110,6 +110,7 @@ def test_the_order_of_the_columns_matters(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_state_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "state.sqlite"
     first(path)
+    path.chmod(0o644)  # as the umask had it
     with pytest.raises(InputError, match="an older version wrote this state; start the coordinator"):
         open_to_read(path)
     with closing(Ledger(path)) as ledger:
@@ -119,6 +120,7 @@ def test_a_state_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
         ledger.write(rounds(path).state())
     with closing(open_to_read(path)) as db:
         assert db.execute("pragma user_version").fetchone() == (layout.version(),)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_state_of_the_first_version_with_other_columns_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

@@ -13,12 +13,21 @@ from live_users import Users
 
 
 class UnsteadyClock(Users):
-    """A life in which the coordinator sleeps, and the clock is set back: GPU-time is compared roughly."""
+    """A life with clocks that differ or are set back, and a coordinator that sleeps: GPU-time is compared roughly."""
 
     @rule(seconds=st.sampled_from([60, 400, 4000]))
     def nobody_looks(self, seconds: int) -> None:
         self.slurm.doubt[""] += GPUS * seconds
         self.slurm.pass_on(seconds)
+
+    @rule(seconds=st.integers(-20, 20))
+    def clocks_differ(self, seconds: int) -> None:
+        self.slurm.doubt[""] += 4 * GPUS * (abs(seconds - self.slurm.ahead) + INTERVAL)
+        self.slurm.ahead = float(seconds)
+
+    def have_round(self) -> None:
+        self.slurm.doubt[""] += 4 * GPUS * abs(self.slurm.ahead)
+        super().have_round()
 
     @rule(seconds=st.integers(1, 25))
     def clock_steps_back(self, seconds: int) -> None:

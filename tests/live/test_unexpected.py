@@ -152,6 +152,61 @@ def test_jobs_are_warned_after_a_failed_round_too(
     assert "job 1 could not be told that its lease ends" in caplog.text
 
 
+def test_a_clock_that_is_set_back_meanwhile_delays_no_round(
+    tmp_path: Path, clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [job("1", demand=4, saves=True), job("2", account="b", demand=4, saves=True)]
+    first = running("1", 0, demand=4, saves=True)
+    shown = [first, running("2", 0, demand=4, account="b", on_nodes={"n2": 4}, saves=True)]
+    one = coordinator(tmp_path, Steps(jobs, shown))
+    waits: list[float] = []
+
+    def wait(seconds: float) -> bool:
+        waits.append(seconds)
+        clock.now += seconds - 86_400 * (len(waits) == 1)
+        return False
+
+    monkeypatch.setattr(one.stopping, "wait", wait)
+    with closing(Ledger(one.config.state)) as ledger:
+        one.round(ledger)
+        clock.now += 10
+        one.round(ledger)
+    assert one.state
+    clock.now = min(lease.ends for lease in one.state.leases.values()) - one.config.warning - 5
+    for _ in range(3):
+        one._wait()
+    assert max(waits) <= one.config.interval
+
+
+def test_a_short_job_on_a_slurm_whose_clock_is_ahead(tmp_path: Path, clock: Any) -> None:
+    at = EPOCH + 10
+    short = job("1", state="COMPLETED", held=False, demand=2, submit=at, eligible=at, start=at + 1, end=at + 2)
+    waits = job("2", account="b", demand=8)
+    slurm = Steps([], *[[short, waits]] * 3, [waits])
+    one = coordinator(tmp_path, slurm)
+    with closing(Ledger(one.config.state)) as ledger:
+        for _ in range(5):
+            one.round(ledger)
+            clock.now += 10
+    assert status(one.config, clock.now).failed == 0
+    assert one.state
+    assert list(one.state.leases) == ["2"]
+
+
+@pytest.mark.parametrize("name", ["(nobody)", " a", "", " "])
+def test_an_account_with_an_odd_name_costs_no_round(tmp_path: Path, clock: Any, name: str) -> None:
+    config = Config("gpu", tmp_path / "state", POLICY, history=0)
+    one = Coordinator(config, Steps(*[[job("1", account=name, demand=2), job("2", account="a", demand=2)]] * 3))
+    with closing(Ledger(config.state)) as ledger:
+        for _ in range(2):
+            one.round(ledger)
+            clock.now += 10
+        assert ledger.read()
+    assert status(config, clock.now).failed == 0
+    assert one.state
+    assert {*one.state.leases} == {"1", "2"}
+
+
 def test_an_action_that_fails_keeps_no_other_back(
     tmp_path: Path, clock: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
