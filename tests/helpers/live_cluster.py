@@ -17,6 +17,20 @@ from astraea.traces.trace import Trace
 EPOCH = 1_000_000_000.0
 
 
+class Clock:
+    """The clock of a coordinator, and of its Slurm if that has no other; it stands still but when a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = EPOCH
+        self.steady = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.steady
+
+
 def job(id: str, **fields: object) -> Job:
     """A held job of Slurm, of one GPU."""
     values: dict[str, object] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from live_cluster import EPOCH, job
+from live_cluster import Clock, job
 
 from astraea.live.answers import HERE, Job, Node, Run, SlurmError
 from astraea.live.desk import FINISHED
@@ -20,19 +20,6 @@ class Killed(BaseException):
 
 class Unforeseen(Exception):
     """An error that the coordinator does not know."""
-
-
-class Clock:
-    """The clock of the coordinator and of Slurm, in whole seconds."""
-
-    def __init__(self) -> None:
-        self.now = EPOCH
-
-    def time(self) -> float:
-        return self.now
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 class UnsteadySlurm(Slurm):

@@ -1,4 +1,4 @@
-"""A real Slurm for the tests of the coordinator that need one."""
+"""A clock, and a real Slurm, for the tests of the coordinator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from live_cluster import Clock
 from live_slurm import RealSlurm, Site, why_not
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Let the coordinator have a clock that only the test moves."""
+    clock = Clock()
+    monkeypatch.setattr("astraea.live.coordinator.time", clock)
+    return clock
 
 
 @pytest.fixture(scope="session")

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from live_cluster import EPOCH, job
+from live_cluster import Clock, job
 
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
-from astraea.live import coordinator as module
 from astraea.live.answers import Job, Node, Run
 from astraea.live.books import hours_kept
 from astraea.live.config import Config
@@ -37,16 +36,6 @@ SAMPLE = 10
 
 LEFT = 20
 """Jobs that are left to Slurm at every round, with new ids."""
-
-
-class Clock:
-    now = EPOCH
-
-    def time(self) -> float:
-        return self.now
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 class Turns(Slurm):
@@ -121,11 +110,7 @@ def counted(do: Callable[[], None], ledger: Ledger) -> tuple[int, int, int]:
 
 
 @pytest.mark.slow
-def test_memory_and_work_after_a_year_are_those_of_the_first_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr(module, "time", clock)
+def test_memory_and_work_after_a_year_are_those_of_the_first_day(tmp_path: Path, clock: Clock) -> None:
     policy = get_policy("astraea")(lease_term=100)
     config = Config("gpu", tmp_path / "state.sqlite", policy, weights={"a": 1.0, "b": 1.0}, history=0)
     one = Coordinator(config, Turns(clock))

@@ -9,12 +9,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from live_cluster import EPOCH, job, no_history
+from live_cluster import EPOCH, Clock, job, no_history
 
 from astraea.cluster.engine.state import RUNNING
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
-from astraea.live import coordinator as module
 from astraea.live.answers import Job, Node, Run, SlurmError
 from astraea.live.books import State
 from astraea.live.config import Config
@@ -26,20 +25,6 @@ from astraea.live.slurm import Slurm
 NODES = [Node("n1", 8, True)]
 POLICY = get_policy("astraea")(lease_term=100)
 WEIGHTS = {"a": 1.0, "b": 1.0}
-
-
-class Clock:
-    """The clock of the coordinator."""
-
-    def __init__(self) -> None:
-        self.now = EPOCH
-        self.steady = 0.0
-
-    def time(self) -> float:
-        return self.now
-
-    def monotonic(self) -> float:
-        return self.steady
 
 
 class FakeSlurm(Slurm):
@@ -71,13 +56,6 @@ class FakeSlurm(Slurm):
         if command[:2] != ("scontrol", "update"):
             self.done.append((command[1], command[-1]))
         return ""
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(module, "time", clock)
-    return clock
 
 
 def running(id: str, start: float, demand: int = 8) -> Job:

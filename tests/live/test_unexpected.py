@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_cluster import EPOCH, job
+from live_cluster import EPOCH, Clock, job
 
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
@@ -62,28 +62,12 @@ class Steps(Slurm):
         return ""
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    class Clock:
-        now = EPOCH
-
-        def time(self) -> float:
-            return self.now
-
-        def monotonic(self) -> float:
-            return 0.0
-
-    clock = Clock()
-    monkeypatch.setattr(module, "time", clock)
-    return clock
-
-
 def coordinator(path: Path, slurm: Slurm) -> Coordinator:
     return Coordinator(Config("gpu", path / "state.sqlite", POLICY, weights=WEIGHTS, history=0), slurm)
 
 
 def test_an_error_costs_one_round_and_the_next_does_the_right_thing(
-    tmp_path: Path, clock: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = [job("1", demand=8), job("2", account="b", demand=8)]
     slurm = Steps(waits, RuntimeError("a bug"), waits, waits)
@@ -113,7 +97,7 @@ def test_an_error_costs_one_round_and_the_next_does_the_right_thing(
 
 
 def test_leases_that_a_failed_round_gave_are_given_once(
-    tmp_path: Path, clock: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slurm = Steps([], [job("1", demand=8)], [job("1", demand=8)])
     one = coordinator(tmp_path, slurm)
@@ -129,7 +113,7 @@ def test_leases_that_a_failed_round_gave_are_given_once(
 
 
 def test_jobs_are_warned_after_a_failed_round_too(
-    tmp_path: Path, clock: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     saves = job("1", demand=8, saves=True)
     slurm = Steps([saves], [running("1", 0, saves=True)], RuntimeError("a bug"))
@@ -153,7 +137,7 @@ def test_jobs_are_warned_after_a_failed_round_too(
 
 
 def test_a_clock_that_is_set_back_meanwhile_delays_no_round(
-    tmp_path: Path, clock: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = [job("1", demand=4, saves=True), job("2", account="b", demand=4, saves=True)]
     first = running("1", 0, demand=4, saves=True)
@@ -178,7 +162,7 @@ def test_a_clock_that_is_set_back_meanwhile_delays_no_round(
     assert max(waits) <= one.config.interval
 
 
-def test_a_short_job_on_a_slurm_whose_clock_is_ahead(tmp_path: Path, clock: Any) -> None:
+def test_a_short_job_on_a_slurm_whose_clock_is_ahead(tmp_path: Path, clock: Clock) -> None:
     at = EPOCH + 10
     short = job("1", state="COMPLETED", held=False, demand=2, submit=at, eligible=at, start=at + 1, end=at + 2)
     waits = job("2", account="b", demand=8)
@@ -194,7 +178,7 @@ def test_a_short_job_on_a_slurm_whose_clock_is_ahead(tmp_path: Path, clock: Any)
 
 
 @pytest.mark.parametrize("name", ["(nobody)", " a", "", " "])
-def test_an_account_with_an_odd_name_costs_no_round(tmp_path: Path, clock: Any, name: str) -> None:
+def test_an_account_with_an_odd_name_costs_no_round(tmp_path: Path, clock: Clock, name: str) -> None:
     config = Config("gpu", tmp_path / "state", POLICY, history=0)
     one = Coordinator(config, Steps(*[[job("1", account=name, demand=2), job("2", account="a", demand=2)]] * 3))
     with closing(Ledger(config.state)) as ledger:
@@ -208,7 +192,7 @@ def test_an_account_with_an_odd_name_costs_no_round(tmp_path: Path, clock: Any, 
 
 
 def test_an_action_that_fails_keeps_no_other_back(
-    tmp_path: Path, clock: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slurm = Steps([job("1", demand=8), job("2", account="b", demand=8)])
     release = slurm.release
@@ -241,7 +225,7 @@ def test_a_state_that_cannot_be_read_ends_the_service_at_its_start(tmp_path: Pat
 
 
 def test_leases_are_kept_until_there_is_room(
-    tmp_path: Path, clock: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_UNWRITTEN", 3)
     shown = [[running("1", 0)] for _ in range(6)]
