@@ -90,7 +90,9 @@ def continuous(
         kinds[size == s] = _pick(types[s], which[size == s])
     short = draws["short"].random(jobs) < SHORT_SHARE
     u = draws["length"].random(jobs)
-    duration = 60.0 * 10.0 ** np.where(short, 1.5 + 1.5 * u, 3.0 + u)
+    power = np.where(short, 1.5 + 1.5 * u, 3.0 + u)
+    # one by one: numpy's powers of arrays differ in the last bit between processors
+    duration = 60.0 * np.array([10.0**exponent for exponent in power.tolist()])
     weight = np.where((draws["priority"].random(jobs) < HIGH_SHARE) & priorities, HIGH_PRIORITY, 1.0)
     name = f"continuous-{'multiple' if multiple else 'single'}"
     arrival = _poisson(draws["arrival"], jobs, rate_per_hour)
