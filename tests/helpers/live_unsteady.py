@@ -155,7 +155,8 @@ class UnsteadySlurm(Slurm):
         """Let a job and what it has had be this tenant's from now on."""
         self.tenant[id] = tenant
         for key in [key for key in self.had if key[0] == id]:
-            self.had[id, tenant, key[2]] += self.had.pop(key)
+            time = self.had.pop(key)
+            self.had[id, tenant, key[2]] += time
 
     def change(self, id: str, **fields: object) -> None:
         """Change what Slurm shows of a job."""
