@@ -21,6 +21,7 @@ from astraea.core.metrics import HOUR
 from astraea.core.step_function import Stepped, contention
 from astraea.gavel.problem import equal_split
 from astraea.gavel.rounds.state import Log, State
+from astraea.gavel.sums import dot
 from astraea.gavel.workload import Workload
 
 
@@ -67,7 +68,7 @@ def job_table(w: Workload, s: State, workers: IntArray, prices: FloatArray) -> p
             "contention": crowd,
             "job_type": np.array(w.job_type, dtype=object),
             "finish_time_fairness": jct / (w.total_steps / isolated),
-            "cost": (j.held @ prices) / HOUR,
+            "cost": dot(j.held, prices) / HOUR,
             "slo_met": pd.array(np.where(has_slo, jct <= w.slo, False), dtype="boolean").copy(),
         }
     ).assign(slo_met=lambda t: t["slo_met"].mask(~has_slo))
@@ -75,7 +76,7 @@ def job_table(w: Workload, s: State, workers: IntArray, prices: FloatArray) -> p
 
 def pace(w: Workload, alone: FloatArray, workers: IntArray) -> FloatArray:
     """Progress that is worth one effective GPU-second, of each job [steps/GPU-s]: its mean speed on one GPU."""
-    return np.asarray(alone @ workers / workers.sum() / w.scale_factor)
+    return np.asarray(dot(alone, workers) / workers.sum() / w.scale_factor)
 
 
 def timeline_table(w: Workload, s: State, workers: IntArray, last: float) -> pd.DataFrame:

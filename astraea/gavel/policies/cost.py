@@ -35,13 +35,14 @@ from astraea.gavel.programs.columns import Columns
 from astraea.gavel.programs.highs import DUAL
 from astraea.gavel.programs.policy import policy
 from astraea.gavel.programs.program import SLACK, Program
+from astraea.gavel.sums import dot
 
 
 def fastest(program: Program) -> Allocation:
     """Max-throughput: the objective is the sum of throughputs [steps/s]."""
     objective = program.total(np.ones(len(program.jobs)))
     x = program.maximize(objective)
-    return program.allocation(x, float(objective @ x))
+    return program.allocation(x, float(dot(objective, x)))
 
 
 def cheapest(program: Program, *, slo: bool = False) -> Allocation:
@@ -60,7 +61,7 @@ def cheapest(program: Program, *, slo: bool = False) -> Allocation:
     limits = np.append(np.zeros(rows.shape[0] - 1), 1.0)
     y = program.optimum(np.append(total / total.max(), 0.0), rows, limits, None, DUAL).x
     x = program.within(y[:-1] / y[-1])
-    ratio = float(total @ x / (price @ x))
+    ratio = float(dot(total, x) / dot(price, x))
     bought = program.throughput @ sparse.diags_array(1 / price)
     steps_a_dollar = (program.jobs / bought.max(axis=1).toarray().ravel()) @ bought
     held = program.reached(x) * (1 - SLACK)

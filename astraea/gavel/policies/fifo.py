@@ -16,6 +16,7 @@ import numpy as np
 from astraea.gavel.problem import Allocation, Policy
 from astraea.gavel.programs.policy import policy
 from astraea.gavel.programs.program import Program
+from astraea.gavel.sums import dot
 
 
 def allocate(program: Program) -> Allocation:
@@ -24,7 +25,7 @@ def allocate(program: Program) -> Allocation:
     turn = jobs - np.arange(jobs)
     objective = program.total(turn / program.fastest)
     x = program.maximize(objective)
-    return program.allocation(x, float(objective @ x))
+    return program.allocation(x, float(dot(objective, x)))
 
 
 FIFO: Final[Policy] = policy("fifo", allocate, knows_speeds=False, leaves_idle=True)

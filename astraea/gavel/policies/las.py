@@ -19,6 +19,7 @@ from astraea.gavel.problem import Allocation, Policy
 from astraea.gavel.programs.policy import policy
 from astraea.gavel.programs.program import Program
 from astraea.gavel.programs.water_filling import water_fill
+from astraea.gavel.sums import dot
 
 
 def share_of_one(program: Program) -> FloatArray:
@@ -27,7 +28,7 @@ def share_of_one(program: Program) -> FloatArray:
     X^equal is the same part of a job's time on each worker of the cluster.
     """
     workers = program.problem.workers
-    return np.asarray(program.speed @ (workers / workers.sum()) / program.problem.scale_factor)
+    return np.asarray(dot(program.speed, workers / workers.sum()) / program.problem.scale_factor)
 
 
 def allocate(program: Program) -> Allocation:

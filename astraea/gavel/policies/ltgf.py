@@ -36,6 +36,7 @@ from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.gavel.problem import Allocation, Policy, Problem
 from astraea.gavel.programs.program import SLACK, Program
+from astraea.gavel.sums import dot
 
 LEASE = 1920.0
 """Lease to come, over which what is granted counts as if it had run [s]: the least time between two solves."""
@@ -85,7 +86,7 @@ class LongTerm:
                 f"ltgf: job {problem.job[m]} must be able to run on some accelerator type, its gang of "
                 f"{problem.scale_factor[m]} runs on none of {', '.join(problem.types)}"
             )
-        mean = throughput @ problem.workers / problem.workers.sum()
+        mean = dot(throughput, problem.workers) / problem.workers.sum()
         share = self.update(problem, mean)
         alone = self.grant(problem, throughput, self.two_phases(problem, share))
         if not self.is_aware:
@@ -154,7 +155,7 @@ def spread(problem: Problem, throughput: FloatArray, target: FloatArray) -> Floa
     """Time fractions in the mix of the cluster's types, cut to what each type has (`ltgf`)."""
     mix = (throughput > 0) * problem.workers
     alone = (target / problem.scale_factor / mix.sum(axis=1))[:, None] * mix
-    load = problem.scale_factor @ alone
+    load = dot(problem.scale_factor, alone)
     return np.asarray(alone * np.minimum(1.0, problem.workers / np.maximum(load, 1e-300)))
 
 
@@ -164,7 +165,7 @@ def choose_types(problem: Problem, throughput: FloatArray, target: FloatArray) -
     if n == 0:
         return np.zeros((0, types))
     # throughput at which a job's service is one GPU-second per second [steps/s]
-    unit = throughput @ problem.workers / problem.workers.sum() / problem.scale_factor
+    unit = dot(throughput, problem.workers) / problem.workers.sum() / problem.scale_factor
     program = Program(problem, "ltgf-het")
     theta = program.max_min(target * unit).value
     x = program.maximize(program.total(1 / unit), theta * target * unit * (1 - SLACK))

@@ -11,6 +11,7 @@ import numpy as np
 
 from astraea.core.arrays import BoolArray, FloatArray
 from astraea.gavel.programs.program import GAIN, Optimum, Program
+from astraea.gavel.sums import dot
 
 
 class Pool(Program):
@@ -26,7 +27,7 @@ class Pool(Program):
         held = np.zeros(need.size) if floor is None else floor / self.fastest
         rise, gpus = need / self.fastest, self._gpus
         with np.errstate(divide="ignore"):
-            by_type = np.where((used := rise @ gpus) > 0, (self.problem.workers - held @ gpus) / used, np.inf)
+            by_type = np.where((used := dot(rise, gpus)) > 0, (self.problem.workers - dot(held, gpus)) / used, np.inf)
             by_job = np.where(rise > 0, (1 - held) / rise, np.inf)
         k, m = int(by_type.argmin()), int(by_job.argmin())
         value = max(float(min(by_type[k], by_job[m])), 0.0)
@@ -42,7 +43,7 @@ class Pool(Program):
         """What is worth most on a GPU first, beyond the floors; where types have jobs of their own, the program."""
         held = np.zeros(objective.size) if floor is None else floor / self.fastest
         size = self.jobs * self.problem.scale_factor
-        room = float(self.problem.workers.sum() - held @ size)
+        room = float(self.problem.workers.sum() - dot(held, size))
         if (self.part != self.part[0]).any() or room < 0 or held.max() > 1:
             return super().maximize(objective, floor)
         wanted = (1 - held) * size
@@ -55,5 +56,5 @@ class Pool(Program):
     def bottlenecked(self, floor: FloatArray) -> BoolArray:
         """Whether a job runs all the time, or a type that it needs has no GPU to spare."""
         held, workers = floor / self.fastest, self.problem.workers
-        full = workers - held @ self._gpus <= GAIN * workers
+        full = workers - dot(held, self._gpus) <= GAIN * workers
         return np.asarray((held >= 1 - GAIN) | (self.part[:, full] > 0).any(axis=1))

@@ -22,6 +22,7 @@ from astraea.gavel.policies.las import share_of_one
 from astraea.gavel.policy_calls import PRICES, Speeds
 from astraea.gavel.problem import PAYS, Allocation, Problem
 from astraea.gavel.programs.program import Program
+from astraea.gavel.sums import dot
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 
@@ -107,7 +108,7 @@ def effective(problem: Problem, allocation: Allocation) -> FloatArray:
 def normalized(problem: Problem, allocation: Allocation) -> FloatArray:
     """throughput(m, X) / throughput(m, X^equal) * scale_factor_m of each job, shape (n,)."""
     equal = problem.workers / problem.workers.sum()
-    return np.asarray(effective(problem, allocation) / (problem.throughput @ equal) * problem.scale_factor)
+    return np.asarray(effective(problem, allocation) / dot(problem.throughput, equal) * problem.scale_factor)
 
 
 PRINTED: Final = ((0.45, 0.0), (0.45, 0.09), (0.09, 0.91))
@@ -150,7 +151,7 @@ def least_share_by_hand(problem: Problem) -> float:
     """
     T = problem.throughput
     n, types = T.shape
-    equal = T @ (problem.workers / problem.workers.sum())
+    equal = dot(T, problem.workers / problem.workers.sum())
     level = np.hstack([-np.kron(np.eye(n), np.ones(types)) * np.tile(T.ravel(), (n, 1)), equal[:, None]])
     time = np.hstack([np.kron(np.eye(n), np.ones(types)), np.zeros((n, 1))])
     gpus = np.hstack([np.tile(np.eye(types), n), np.zeros((types, 1))])

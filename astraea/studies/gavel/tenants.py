@@ -34,6 +34,7 @@ from astraea.experiments.grid import Grid
 from astraea.gavel.generators import from_trace
 from astraea.gavel.policy_calls import Speeds
 from astraea.gavel.record import pace
+from astraea.gavel.sums import dot
 from astraea.gavel.throughputs.table import Throughputs
 from astraea.gavel.workload import Workload
 from astraea.studies.gavel.cell_grids import grid_of
@@ -92,7 +93,7 @@ def effective_load(jobs: Workload, throughputs: Throughputs) -> float:
     equal = np.full(len(throughputs.types), int(gang.max()))
     duration: FloatArray = jobs.total_steps / pace(jobs, Speeds(jobs, throughputs, equal, 1).alone, equal) / gang
     span = float(jobs.arrival_time[-1])
-    return float(gang @ np.minimum(duration, span - jobs.arrival_time)) / max(span, 1.0)
+    return float(dot(gang, np.minimum(duration, span - jobs.arrival_time))) / max(span, 1.0)
 
 
 def equal_workers(jobs: Workload, throughputs: Throughputs) -> int:
