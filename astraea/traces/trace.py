@@ -159,7 +159,7 @@ class Trace:
     def _frame(self) -> pd.DataFrame:
         columns = {c: getattr(self, c) for c in (*REQUIRED, *OPTIONAL)}
         columns["tenant"] = np.array(self.tenants, dtype=object)[self.tenant]
-        return pd.DataFrame(columns, copy=False)
+        return pd.DataFrame(columns, copy=True)  # a table may outlive its trace, and is written in place then
 
     @property
     def span(self) -> float:

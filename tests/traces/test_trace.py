@@ -92,6 +92,13 @@ def test_a_changed_frame_changes_no_result(trace: Trace) -> None:
     assert dataclasses.replace(trace, name="again").digest == digest
 
 
+def test_a_table_that_outlives_its_trace_can_be_changed(trace: Trace) -> None:
+    for column in trace.frame.columns:
+        jobs = dataclasses.replace(trace).frame  # nobody else has the trace
+        jobs.loc[0, column] = jobs.loc[1, column]
+        assert jobs.loc[0, column] == jobs.loc[1, column] or pd.isna(jobs.loc[1, column])
+
+
 def test_the_owner_of_an_array_cannot_change_the_trace(trace: Trace) -> None:
     demand = np.ones(4, np.int64)
     changed = dataclasses.replace(trace, demand=demand)
