@@ -6,18 +6,22 @@ STAMP := .venv/.stamp
 WORKERS := $(or $(JOBS),2)
 REFERENCE ?= ../shared/reference
 NBVAL := $(BIN)/pytest -q --nbval --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
-QUICK := $(addprefix tests/,core plots cluster/test_schedules.py gavel/test_policies.py reports/test_claims.py traces/test_readers.py)
+QUICK := $(addprefix tests/,$(addprefix astraea/,core plots cluster/test_schedules.py traces/test_readers.py) \
+    papers/gavel/test_policies.py papers/claims/test_claims.py)
 
 # one thread per process: OpenMP spins on busy cores, and parallelism is over runs
 export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures test test-all slurm-test real smoke data verify lab site lint bench lock clean help
+.PHONY: figures reproduce test test-all slurm-test real smoke data verify lab site lint bench lock clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= PDF=1 BACKEND= SCHEDULER=)
-	@$(BIN)/astraea figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
+	@$(BIN)/python -m papers figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
 	    $${ONLY:+--only "$$ONLY"} $${PDF:+--pdf} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
+
+reproduce: $(STAMP) ## the papers' major claims, each by its smallest experiment; lists them (CLAIM=C1 for one, CLAIM="C1 C2" JOBS=)
+	@$(BIN)/python -m papers reproduce $$CLAIM $${JOBS:+--jobs "$$JOBS"}
 
 test: $(STAMP) ## all tests but the exhaustive ones, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
@@ -28,14 +32,14 @@ test-all: $(STAMP) ## all tests but those on a real Slurm, with random search, t
 	$(NBVAL) notebooks
 
 slurm-test: $(STAMP) ## on a real Slurm: a log made now and replayed, the coordinator and faults around it (minutes, as root; REPEAT=)
-	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs tests/audit/test_replay.py tests/live
+	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs tests/astraea/audit/test_replay.py tests/astraea/live
 
 real: $(STAMP) ## the evaluation on real workloads, into figures/ beside the synthetic ones (after make data; JOBS=)
-	@for trace in w2 chrslo philly-vcs; do $(BIN)/astraea figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done
+	@for trace in w2 chrslo philly-vcs; do $(BIN)/python -m papers figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done
 
 smoke: $(STAMP) ## a minute: a few quick tests, and the lease term of a small synthetic Venus (notebook 03) into build/
 	MPLBACKEND=Agg $(BIN)/pytest -q -x -n $(WORKERS) --dist loadfile $(QUICK)
-	$(BIN)/astraea figures --scale small --trace venus --only 03_lease_term
+	$(BIN)/python -m papers figures --scale small --trace venus --only 03_lease_term
 
 data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly for another one)
 	@$(BIN)/astraea data fetch $${NAME:+"$$NAME"}
@@ -53,8 +57,8 @@ lint: $(STAMP) ## style, types, the contract on imports, and undeclared imports
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/deptry --no-ansi astraea verification notebooks
-	$(BIN)/deptry --no-ansi --config tests/deptry.toml tests tests/helpers tests/slurm bench docs/site docs/live
+	$(BIN)/deptry --no-ansi astraea
+	$(BIN)/deptry --no-ansi --config tests/deptry.toml papers verification notebooks tests tests/helpers tests/slurm bench docs/site docs/live
 
 bench: $(STAMP) ## measure speed and memory
 	@$(BIN)/python bench/run.py
@@ -65,7 +69,7 @@ lock: $(STAMP) ## requirements.in -> requirements.lock (Linux and macOS, Python 
 
 clean: ## remove the environment, caches and build/; downloads in data/raw/ stay
 	rm -rf .venv build data/cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage
-	find astraea verification tests bench -name __pycache__ -prune -exec rm -rf {} +
+	find astraea papers verification tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16

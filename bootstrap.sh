@@ -39,4 +39,4 @@ else
     echo "uv is not to be had; pip does the same more slowly"
     "$python" -m pip install --quiet --compile --require-hashes --no-deps -r requirements.lock &&
         "$python" -m pip install --quiet --no-deps --no-build-isolation --editable .
-fi && "$python" -m compileall -q astraea verification || stop "the environment is not complete (see above); run make again"
+fi && "$python" -m compileall -q astraea papers verification || stop "the environment is not complete (see above); run make again"

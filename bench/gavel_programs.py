@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from astraea.gavel.generators import continuous, static
-from astraea.gavel.policies import get_policy
-from astraea.gavel.problem import Problem
-from astraea.gavel.simulate import simulate
-from astraea.gavel.throughputs.table import Throughputs
-from astraea.gavel.workload import read_workload
+from papers.gavel.generators import continuous, static
+from papers.gavel.policies import get_policy
+from papers.gavel.problem import Problem
+from papers.gavel.simulate import simulate
+from papers.gavel.throughputs.table import Throughputs
+from papers.gavel.workload import read_workload
 from verification import gavel_runs
 from verification.gavel_rounds import RELEASED_ROUNDS
 

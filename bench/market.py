@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from gavel_programs import RUNS, seconds
 
-from astraea.market.model import Market
-from astraea.market.policies.astraea.batches import astraea_market
-from astraea.market.policies.astraea.capacity import Theta, empty_round
-from astraea.market.policies.astraea.empty_cluster import demand
-from astraea.market.policies.astraea.max_revenue import best_schedule, max_ideal_revenue
-from astraea.market.workload import sample_market
 from astraea.traces.synthetic import synthesize
+from papers.market.model import Market
+from papers.market.policies.astraea.batches import astraea_market
+from papers.market.policies.astraea.capacity import Theta, empty_round
+from papers.market.policies.astraea.empty_cluster import demand
+from papers.market.policies.astraea.max_revenue import best_schedule, max_ideal_revenue
+from papers.market.workload import sample_market
 
 SLOTS = 512
 ONE_JOB = 0.005

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from gavel_programs import RUNS, seconds
 
-from astraea.themis.auction import Bid, auction
-from astraea.themis.policies import POLICIES, get_policy
-from astraea.themis.simulate import simulate
-from astraea.themis.workload import sample_workload
+from papers.themis.auction import Bid, auction
+from papers.themis.policies import POLICIES, get_policy
+from papers.themis.simulate import simulate
+from papers.themis.workload import sample_workload
 
 SIMULATION = 20.0
 

@@ -18,7 +18,7 @@ from workloads import audit
 
 from astraea.cluster.policies import POLICIES
 from astraea.experiments.parallel import computing
-from astraea.reports.claims import evaluate
+from papers.claims import evaluate
 
 if sys.__stdin__ is None:  # closed, where a service starts the tests; IPython asks it for its encoding
     sys.stdin = sys.__stdin__ = open(os.devnull, encoding="utf-8")

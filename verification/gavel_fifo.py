@@ -7,7 +7,7 @@ type, but they all go to the listed type that is last by name, and once that one
 was drawn leaves the list: the last type is given to more jobs than it has GPUs. (These are the V100s, so the released
 FIFO has all 100 jobs of a batch on 8 GPUs of 48.) Both pass over a job whose throughput is 0 on the type that it would
 get. That rule, and what happens when the first in the queue does not fit, were chosen among several by what reproduces
-the authors' results, so those are no independent check of it. `astraea.gavel.policies.fifo` is the paper's program.
+the authors' results, so those are no independent check of it. `papers.gavel.policies.fifo` is the paper's program.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from astraea.gavel.problem import Allocation, Policy, Problem
+from papers.gavel.problem import Allocation, Policy, Problem
 
 NONE: Final = -1
 

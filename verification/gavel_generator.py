@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 
 from astraea.core.errors import InputError
-from astraea.gavel.throughputs.table import Throughputs
-from astraea.gavel.workload import Workload
+from papers.gavel.throughputs.table import Throughputs
+from papers.gavel.workload import Workload
 
 BATCH_SIZES: Final[dict[str, tuple[int, ...]]] = {
     "ResNet-18": (16, 32, 64, 128, 256),

@@ -25,10 +25,10 @@ import numpy as np
 import pandas as pd
 
 from astraea.experiments.parallel import parallel_stream
-from astraea.gavel.policies import get_policy
-from astraea.gavel.problem import Policy
-from astraea.gavel.simulate import simulate
-from astraea.gavel.throughputs.table import Throughputs
+from papers.gavel.policies import get_policy
+from papers.gavel.problem import Policy
+from papers.gavel.simulate import simulate
+from papers.gavel.throughputs.table import Throughputs
 from verification.gavel_generator import released_continuous
 from verification.gavel_rounds import RELEASED_ROUNDS
 from verification.gavel_runs import POLICIES

@@ -1,6 +1,6 @@
 """Rounds as the simulator that Gavel's authors released runs them, compiled; for comparison with its results.
 
-What differs from `astraea.gavel.rounds.mechanism`: a round lasts until the last of its jobs has done the whole steps
+What differs from `papers.gavel.rounds.mechanism`: a round lasts until the last of its jobs has done the whole steps
 that fit in `round_length`, and whatever ended or arrived before waits for its end; preemption is free; types are filled
 one after the other (policies that do not know speeds: in random order), so that a job may be taken for a type where it
 has less priority than on a later one; the GPUs of a type are taken in order, as if they stood in one server; a job that
@@ -20,9 +20,9 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.compilation import compiled
-from astraea.gavel.rounds.mechanism import Mechanism, close, start
-from astraea.gavel.rounds.selection import place, ranking, take
-from astraea.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
+from papers.gavel.rounds.mechanism import Mechanism, close, start
+from papers.gavel.rounds.selection import place, ranking, take
+from papers.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 ATTEMPTS: Final = 5
 """Rounds in a row in which a job may do fewer steps than its gang has GPUs; it is then dropped, as if it had ended."""

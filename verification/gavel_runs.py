@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
-from astraea.gavel.policies import get_policy
-from astraea.gavel.problem import Policy
-from astraea.gavel.simulate import simulate
-from astraea.gavel.throughputs.table import Throughputs
-from astraea.gavel.workload import read_workload
+from papers.gavel.policies import get_policy
+from papers.gavel.problem import Policy
+from papers.gavel.simulate import simulate
+from papers.gavel.throughputs.table import Throughputs
+from papers.gavel.workload import read_workload
 from verification.gavel_fifo import FIFO_HET_AS_RELEASED, fifo_as_released
 from verification.gavel_gandiva import gandiva_as_released
 from verification.gavel_rounds import RELEASED_ROUNDS

@@ -21,9 +21,9 @@ import numpy as np
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from astraea.core.errors import PolicyError
-from astraea.gavel.policies import get_policy
-from astraea.gavel.problem import Allocation, Policy, Problem, equal_split
-from astraea.gavel.programs.classes import blind
+from papers.gavel.policies import get_policy
+from papers.gavel.problem import Allocation, Policy, Problem, equal_split
+from papers.gavel.programs.classes import blind
 
 RELAXED: Final = 1e-4
 """By what part of it a throughput may stay below that of the optimum: the middle needs some room."""

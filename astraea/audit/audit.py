@@ -25,8 +25,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.result import Result
-from astraea.studies.ye2022.evaluation import MOST_LEASES
-from astraea.studies.ye2022.lease_term import FIGURES, recommended_term
+from astraea.experiments.lease_term import FIGURES, MOST_LEASES, recommended_term
 from astraea.traces.trace import Trace
 
 WHAT_IF: Final = ("astraea", "gandiva-fair", "tiresias-l")

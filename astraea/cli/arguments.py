@@ -43,7 +43,7 @@ class Group(Documented, click.Group):
 
 
 class Command(Documented):
-    """A command whose help names constants of the package, ``{traces.readers:FORMATS}``, read when it is shown."""
+    """A command whose help names constants, ``{astraea.traces.readers:FORMATS}``, read when it is shown."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help, with the constants in their places."""
@@ -54,7 +54,7 @@ class Command(Documented):
 
 
 def _constant(place: re.Match[str]) -> str:
-    value = getattr(import_module(f"astraea.{place[1]}"), place[2])
+    value = getattr(import_module(place[1]), place[2])
     return ", ".join(map(str, value)) if isinstance(value, (tuple, dict)) else str(value)
 
 
@@ -137,17 +137,18 @@ def path(name: str, metavar: str, help: str, **more: Any) -> Callable[[Handler],
 
 trace = together(
     click.argument("source", metavar="TRACE",
-                   help="a file, a folder, or one of {traces.synthetic:SYNTHETIC}, {traces.named:FETCHED}"),
+                   help="a file, a folder, or one of {astraea.traces.synthetic:SYNTHETIC}, "
+                   "{astraea.traces.named:FETCHED}"),
     click.option("--format", metavar="NAME",
-                 help="of the file: {traces.readers:FORMATS}; recognised from its content if not given"),
+                 help="of the file: {astraea.traces.readers:FORMATS}; recognised from its content if not given"),
     click.option("--time-unit", metavar="UNIT",
-                 help="of a tiresias-csv whose header does not tell it: {traces.readers:TIME_UNITS}"),
+                 help="of a tiresias-csv whose header does not tell it: {astraea.traces.readers:TIME_UNITS}"),
     path("--weights", "FILE", "share file, tenant and weight; of a Slurm log also what sshare -P -a printed"),
     click.option("--tenant", metavar="NAME",
-                 help="who the tenants are, of slurm: {traces.readers.slurm:TENANTS}; "
-                 "of swf: {traces.readers.swf:TENANTS}"),
+                 help="who the tenants are, of slurm: {astraea.traces.readers.slurm:TENANTS}; "
+                 "of swf: {astraea.traces.readers.swf:TENANTS}"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
-                 help="what a CSV file calls {traces.readers.tiresias_csv:NAMES}"),
+                 help="what a CSV file calls {astraea.traces.readers.tiresias_csv:NAMES}"),
 )  # fmt: skip
 """TRACE and how to read it: what `named_trace` takes."""
 
@@ -166,8 +167,8 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
         click.option("--param", type=lambda text: parameter(text, several), multiple=True, metavar=f"NAME=VALUE{more}",
                      help="of the policy or of the simulation (see: astraea policies); may be repeated"),
         click.option("--estimator", metavar="NAME",
-                     help="where a policy that needs running times gets them: {estimation.estimators:ESTIMATORS} "
-                     "(default oracle)"),
+                     help="where a policy that needs running times gets them: "
+                     "{astraea.estimation.estimators:ESTIMATORS} (default oracle)"),
         click.option("--estimate-error", type=value, metavar="X", help="of the estimator noisy, 0.5 is 50 %"),
         click.option(seed, "seeds", type=first_seeds if several else listed(whole_number, False), metavar="N",
                      default="1" if several else "0",

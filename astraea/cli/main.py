@@ -1,14 +1,15 @@
-"""The commands of `astraea`: simulate, sweep, lease-term, describe, audit, policies, data, figures, ..."""
+"""The commands of `astraea`: simulate, sweep, lease-term, describe, audit, policies, data, live."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,6 @@ from astraea.core.files import publishing, write_atomically
 
 BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
-NOT_REPRODUCED: Final = 1
 
 app: Final = click.Group("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
@@ -77,12 +77,12 @@ def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> Non
 @app.command(cls=args.Command, short_help="recommend a lease term for a trace and a cluster")
 @args.simulations()
 @click.option("--terms", type=args.listed(args.whole_number), metavar="S,...",
-              help="lease terms to try [s]; {studies.ye2022.lease_term:TERMS} if not given")  # fmt: skip
+              help="lease terms to try [s]; {astraea.experiments.lease_term:TERMS} if not given")  # fmt: skip
 @args.parallel
 @_cache
 def lease_term(wanted: args.Simulations, terms: list[int] | None, cache: Path | None) -> None:
     """Try several lease terms and recommend the shortest whose average JCT is within 2 % of the best."""
-    from astraea.studies.ye2022.lease_term import TERMS, select_lease_term
+    from astraea.experiments.lease_term import TERMS, select_lease_term
 
     if "lease_term" in wanted.parameters:
         raise InputError("--param lease_term: give the lease terms to try with --terms")
@@ -112,7 +112,7 @@ def describe(**reading: Any) -> None:
 @click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
               help="of that scheduler; may be repeated")  # fmt: skip
 @click.option("--what-if", type=args.listed(str.strip), metavar="NAME,...",
-              help="other schedulers; {audit.audit:WHAT_IF} if not given")  # fmt: skip
+              help="other schedulers; {astraea.audit.audit:WHAT_IF} if not given")  # fmt: skip
 @click.option("--anonymize", is_flag=True, help="letters for tenants, numbers for users and jobs")
 @args.path("--out", "DIR", "write index.html, tables and audit.json there", required=True)
 def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
@@ -145,7 +145,7 @@ def data() -> None:
 
 @data.command(cls=args.Command, short_help="download")
 @click.argument("names", nargs=-1, metavar="[NAME]...", help="all small ones if none is named")
-@args.path("--folder", "DIR", "default {traces.download:RAW}")
+@args.path("--folder", "DIR", "default {astraea.traces.download:RAW}")
 def fetch(names: tuple[str, ...], folder: Path | None) -> None:
     """Download workloads, check them and unpack them."""
     from astraea.traces import download
@@ -198,59 +198,6 @@ def _print_parameters(table: dict[str, Any]) -> None:
         print(f"    {name:<20} {default if isinstance(default, str) else format(default, 'g'):>12}  {about['meaning']}")
 
 
-@app.command(cls=args.Command, short_help="make every figure, table and claim")
-@click.option("--trace", metavar="TRACE", help="a workload or a path; both synthetic traces if not given")
-@click.option("--scale", default="paper", metavar="NAME", help="{studies.scales:SCALES}; default paper")
-@click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04a_fairness")
-@click.option("--shown", is_flag=True, help="put the evaluation on TRACE into figures/, beside the synthetic traces")
-@click.option("--pdf", is_flag=True, help="write every picture as PDF too")
-@args.parallel
-def figures(trace: str | None, scale: str, only: str | None, shown: bool, pdf: bool) -> int:
-    """Run the notebooks and collect their figures."""
-    from astraea.plots.forms import VARIABLE
-    from astraea.reports.figures import make_figures
-
-    if pdf:
-        os.environ[VARIABLE] = "1"
-    return make_figures(trace=trace, scale=scale, only=only, shown=shown)
-
-
-@app.command(cls=args.Command, short_help="the papers' claims against the figures")
-@args.path("--folder", "DIR", "default figures", default="figures")
-def claims(folder: Path) -> None:
-    """Print what the papers claim, what was measured, and whether it holds."""
-    from astraea.reports.claims.evaluate import evaluate, with_reasons
-
-    print(with_reasons(evaluate(folder)).to_string(index=False, na_rep="-", max_colwidth=60))
-
-
-@app.command(cls=args.Command, short_help="decide the papers' major claims, one by one")
-@click.argument("names", nargs=-1, metavar="[CLAIM]...")
-@click.option("--json", "for_program", is_flag=True, help="for a program")
-@args.parallel
-def reproduce(names: tuple[str, ...], for_program: bool) -> int:
-    """Run the smallest experiment that decides a claim, C1 to C8; list the claims if none is named.
-
-    The exit code is 0 if every statement is within its tolerance, and 1 if one is not.
-    """
-    from astraea.core.checks import one_of
-    from astraea.reports.reproduce import as_text, major_claims, reproduce
-
-    known = major_claims()
-    found = {}
-    for name in [one_of(name, tuple(known), "claim") for name in names]:
-        found[name] = reproduce(name)
-        if not for_program:
-            print(as_text(name, found[name]), flush=True)
-    if for_program:
-        told = {name: {**one._asdict(), "table": one.table.to_dict("records")} for name, one in found.items()}
-        print(json.dumps(told or {name: asdict(claim) for name, claim in known.items()}, indent=2, ensure_ascii=False))
-    elif not names:
-        for name, claim in known.items():
-            print(f"{name}  {claim.claim}\n    {claim.where}; {claim.minutes:g} min")
-    return 0 if all(one.holds for one in found.values()) else NOT_REPRODUCED
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command of `astraea`, as `run`."""
     return run(app, argv)
@@ -272,6 +219,7 @@ def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
         Exit code: 0, or what the command says, or 2 after bad input, or 130 after Ctrl-C; what went wrong stands on the
         standard error stream in one sentence.
     """
+    stop = functools.partial(_stop, str(command.name))
     try:
         with command.make_context(command.name, list(sys.argv[1:] if argv is None else argv)) as context:
             code = command.invoke(context)
@@ -281,22 +229,22 @@ def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
         return end.exit_code
     except click.UsageError as error:
         place = command.name if error.ctx is None else error.ctx.command_path
-        return _stop(f"{error.format_message().rstrip('.')} (see: {place} --help)")
+        return stop(f"{error.format_message().rstrip('.')} (see: {place} --help)")
     except KeyboardInterrupt:
-        return _stop("interrupted; nothing was left half written", INTERRUPTED)
+        return stop("interrupted; nothing was left half written", INTERRUPTED)
     except (InputError, PolicyError) as error:
-        return _stop(str(error))
+        return stop(str(error))
     except BrokenPipeError:  # whoever read our output had enough, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
-        return _stop("not enough memory; try a smaller trace or fewer jobs at a time")
+        return stop("not enough memory; try a smaller trace or fewer jobs at a time")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _stop(f"{place}{error.strerror or error}")
+        return stop(f"{place}{error.strerror or error}")
 
 
-def _stop(sentence: str, code: int = BAD_INPUT) -> int:
+def _stop(program: str, sentence: str, code: int = BAD_INPUT) -> int:
     """Say what went wrong, on one line."""
-    print(f"astraea: {' '.join(sentence.splitlines())}", file=sys.stderr)
+    print(f"{program}: {' '.join(sentence.splitlines())}", file=sys.stderr)
     return code

@@ -73,17 +73,3 @@ def publishing(folder: str | Path) -> Iterator[Path]:
     finally:
         if work is not None:
             shutil.rmtree(work, ignore_errors=True)
-
-
-def project_root(needs: str = "notebooks") -> Path:
-    """The checkout of the project: where the package lies, or else the working folder.
-
-    Raises
-    ------
-    InputError
-        If neither holds `needs`, a path relative to it: the package was installed without the project around it.
-    """
-    for folder in (Path(__file__).resolve().parents[2], Path.cwd()):
-        if (folder / "pyproject.toml").is_file() and (folder / needs).exists():
-            return folder
-    raise InputError(f"{needs} is not here; this needs a checkout of the project: run it in its top folder")

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from astraea.gavel.policies.cost import promised
-from astraea.gavel.problem import Allocation, Problem
-from astraea.gavel.programs.program import Program
+from papers.gavel.policies.cost import promised
+from papers.gavel.problem import Allocation, Problem
+from papers.gavel.programs.program import Program
 
 
 def moment(throughput, workers, scale_factor=None, steps=None, **columns) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
-from astraea.gavel.problem import Problem
+from papers.gavel.problem import Problem
 
 EXACT = {"primal_feasibility_tolerance": 1e-9}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from astraea.gavel.problem import Allocation, Policy, Problem
-from astraea.gavel.throughputs.table import Throughputs
-from astraea.gavel.workload import Workload
+from papers.gavel.problem import Allocation, Policy, Problem
+from papers.gavel.throughputs.table import Throughputs
+from papers.gavel.workload import Workload
 
 
 def throughputs(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from astraea.market.constraints import violations
-from astraea.market.model import SLOT, Jobs, Market, Plan
+from papers.market.constraints import violations
+from papers.market.model import SLOT, Jobs, Market, Plan
 
 
 def market(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from astraea.market.model import SLOT, Jobs, Market
+from papers.market.model import SLOT, Jobs, Market
 
 
 def market(jobs: list[dict[str, Any]], workers: list[int], ps: list[int], quota: Any, **more: Any) -> Market:

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from astraea.themis.apps import App, Workload
+from papers.themis.apps import App, Workload
 
 STEP = 0.25
 MINUTE = 60

@@ -11,9 +11,9 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
-from astraea.themis.agent import Agent
-from astraea.themis.apps import App, Tuner, Workload
-from astraea.themis.arbiter import Arbiter, Policy, all_it_wants
+from papers.themis.agent import Agent
+from papers.themis.apps import App, Tuner, Workload
+from papers.themis.arbiter import Arbiter, Policy, all_it_wants
 
 ONE_RUNG: Final = Tuner(first=10, eta=2, tolerance=5e-4, longest=10)
 """All jobs have had all their epochs at the end of the first rung: what follows takes no time."""

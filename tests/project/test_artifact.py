@@ -6,8 +6,8 @@ from pathlib import Path
 
 from places import ROOT
 
-from astraea.reports.claims.evaluate import evaluate
-from astraea.reports.reproduce import major_claims
+from papers.claims.evaluate import evaluate
+from papers.running.reproduce import major_claims
 
 PAGE = (ROOT / "docs" / "artifact.md").read_text(encoding="utf-8")
 

@@ -14,6 +14,7 @@ from places import ROOT
 
 from astraea.cli.main import app
 from astraea.traces.readers import FORMATS
+from papers import __main__ as papers
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -22,26 +23,28 @@ PAGES = {
 TEXT = "\n".join(PAGES.values())
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.S)
 SHELL = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n", " ")
-# what a training script needs is run by tests/checkpoint, a policy for a real cluster by tests/live
+# what a training script needs is run by tests/astraea/checkpoint, a policy for a real cluster by tests/astraea/live
 ELSEWHERE = ("astraea.checkpoint", "def least_time(s):")
 PYTHON = [text for kind, text in BLOCKS if kind == "python" and not any(words in text for words in ELSEWHERE)]
 CSV = next(text for kind, text in BLOCKS if kind == "csv")
 
-COMMANDS = [x.split("#")[0].strip() for x in SHELL.splitlines() if x.startswith("astraea ")]
-COMMANDS += re.findall(r"`(astraea [a-z][^`]*)`", TEXT)
+PROGRAMS = {"astraea": app, "python -m papers": papers.app}
+COMMANDS = [x.split("#")[0].strip() for x in SHELL.splitlines() if x.startswith(tuple(f"{name} " for name in PROGRAMS))]
+COMMANDS += re.findall(rf"`((?:{'|'.join(PROGRAMS)}) [a-z][^`]*)`", TEXT)
 
 
 @pytest.mark.parametrize("line", dict.fromkeys(COMMANDS))
 def test_every_command_parses(line: str) -> None:
-    command: click.Command = app
-    context, rest = None, shlex.split(line)[1:]
+    name = next(name for name in PROGRAMS if line.startswith(name))
+    command: click.Command = PROGRAMS[name]
+    context, rest = None, shlex.split(line.removeprefix(name))
     while isinstance(command, click.Group):
-        context = command.make_context("astraea", rest, parent=context, resilient_parsing=False)
+        context = command.make_context(name, rest, parent=context, resilient_parsing=False)
         rest = context._protected_args + context.args
         if command.invoke_without_command and not rest:
             return
-        name, found, rest = command.resolve_command(context, rest)
-        assert found is not None, name
+        _, found, rest = command.resolve_command(context, rest)
+        assert found is not None, rest
         command = found
     assert command.make_context(command.name, rest, parent=context).command is command
 

@@ -21,9 +21,9 @@ import astraea
 
 BUILD = """
 import sys
-from flit_core import buildapi
-print(buildapi.build_wheel(sys.argv[1]))
-print(buildapi.build_sdist(sys.argv[1]))
+from hatchling import build
+print(build.build_wheel(sys.argv[1]))
+print(build.build_sdist(sys.argv[1]))
 """
 
 SMALL = """

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from astraea.core.errors import InputError
-from astraea.gavel.throughputs.table import Throughputs
+from papers.gavel.throughputs.table import Throughputs
 from verification.gavel_generator import released_continuous
 from verification.gavel_published import CLOSE, shown_published, verify_published
 

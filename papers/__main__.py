@@ -1,0 +1,84 @@
+"""The commands of `python -m papers`: figures, claims, reproduce."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import click
+
+import papers
+from astraea.cli import arguments as args
+from astraea.cli.main import run
+from astraea.core.docstrings import docstring
+
+NOT_REPRODUCED: Final = 1
+
+app: Final = click.Group("papers", help=docstring(papers).partition("\n")[0], no_args_is_help=False)
+
+
+@app.command(cls=args.Command, short_help="make every figure, table and claim")
+@click.option("--trace", metavar="TRACE", help="a workload or a path; both synthetic traces if not given")
+@click.option("--scale", default="paper", metavar="NAME", help="{papers.scales:SCALES}; default paper")
+@click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04a_fairness")
+@click.option("--shown", is_flag=True, help="put the evaluation on TRACE into figures/, beside the synthetic traces")
+@click.option("--pdf", is_flag=True, help="write every picture as PDF too")
+@args.parallel
+def figures(trace: str | None, scale: str, only: str | None, shown: bool, pdf: bool) -> int:
+    """Run the notebooks and collect their figures."""
+    from astraea.plots.forms import VARIABLE
+    from papers.running.figures import make_figures
+
+    if pdf:
+        os.environ[VARIABLE] = "1"
+    return make_figures(trace=trace, scale=scale, only=only, shown=shown)
+
+
+@app.command(cls=args.Command, short_help="the papers' claims against the figures")
+@args.path("--folder", "DIR", "default figures", default="figures")
+def claims(folder: Path) -> None:
+    """Print what the papers claim, what was measured, and whether it holds."""
+    from papers.claims.evaluate import evaluate, with_reasons
+
+    print(with_reasons(evaluate(folder)).to_string(index=False, na_rep="-", max_colwidth=60))
+
+
+@app.command(cls=args.Command, short_help="decide the papers' major claims, one by one")
+@click.argument("names", nargs=-1, metavar="[CLAIM]...")
+@click.option("--json", "for_program", is_flag=True, help="for a program")
+@args.parallel
+def reproduce(names: tuple[str, ...], for_program: bool) -> int:
+    """Run the smallest experiment that decides a claim, C1 to C8; list the claims if none is named.
+
+    The exit code is 0 if every statement is within its tolerance, and 1 if one is not.
+    """
+    from astraea.core.checks import one_of
+    from papers.running.reproduce import as_text, major_claims, reproduce
+
+    known = major_claims()
+    found = {}
+    for name in [one_of(name, tuple(known), "claim") for name in names]:
+        found[name] = reproduce(name)
+        if not for_program:
+            print(as_text(name, found[name]), flush=True)
+    if for_program:
+        told = {name: {**one._asdict(), "table": one.table.to_dict("records")} for name, one in found.items()}
+        print(json.dumps(told or {name: asdict(claim) for name, claim in known.items()}, indent=2, ensure_ascii=False))
+    elif not names:
+        for name, claim in known.items():
+            print(f"{name}  {claim.claim}\n    {claim.where}; {claim.minutes:g} min")
+    return 0 if all(one.holds for one in found.values()) else NOT_REPRODUCED
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command of `python -m papers`, as `run`."""
+    return run(app, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""The rules of [Ye2022]'s statements: what is measured, and what holds in direction only."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from papers.claims.judging import Judged, Missing, Source, Verdict, as_text, graded, most, number, trend, worst
+from papers.claims.rules import lowest_of
+from papers.ye2022.characterize import widest_swap
+from papers.ye2022.readings import COMPARED, MEASURED
+
+SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")
+"""Schedulers of the evaluation, §6.1.5."""
+
+IN_READING: Final = {MEASURED: tuple(s.name for s in COMPARED[MEASURED] if s.name in SEVEN)}
+"""Those that a reading has, where these are not all seven."""
+
+SIX_GPUS: Final = 6
+"""GPUs of the example of Fig 6."""
+
+
+def larger_run_longer(source: Source) -> Judged:
+    """No distribution function lies above that of a smaller demand, by more than 2 points, anywhere (Fig 3).
+
+    In direction: that of the largest demand lies below that of the smallest on average.
+    """
+    frame = source("demand", "running_time", "share")
+    classes = sorted(frame["demand"].unique(), key=lambda c: (c.startswith(">"), float(c.strip("><=").split("-")[0])))
+    grid = np.unique(frame["running_time"])
+    curves = []
+    for c in classes:
+        part = frame[frame["demand"] == c].sort_values("running_time", kind="stable")
+        below = np.searchsorted(part["running_time"], grid, side="right")
+        curves.append(np.r_[0.0, part["share"].cummax()][below])
+    worst = max((float((b - a).max()) for a, b in itertools.pairwise(curves)), default=np.nan)
+    shown = f"a larger class lies above a smaller one by at most {100 * max(worst, 0):.3g} points"
+    return shown, graded(worst <= 0.02, float((curves[-1] - curves[0]).mean()) < 0)
+
+
+def roles_swap(source: Source) -> Judged:
+    """One tenant below 50 %, another above 90 %, and on a later day the roles are swapped (Fig 4).
+
+    The days are those that the figure shades, of `widest_swap`. In direction: on the second the first tenant is the
+    higher one.
+    """
+    columns = ["tenant", "day", "utilization"]
+    daily = source(*columns)[columns].dropna()
+    swap = widest_swap(daily.rename(columns={"day": "time"}))
+    if swap is None:
+        return "no two virtual clusters of which one is higher on one day, the other on a later one", Verdict.OTHERWISE
+    use = daily.set_index(["day", "tenant"])["utilization"]
+    days = sorted(daily["day"].unique())
+    pair = swap.tenant_a, swap.tenant_b
+    shown = [[100 * float(use[days[k], name]) for name in pair] for k in (swap.day_1, swap.day_2)]
+    texts = [
+        f"day {days[k]:g}: {pair[0]} {a:.0f} %, {pair[1]} {b:.0f} %"
+        for k, (a, b) in zip((swap.day_1, swap.day_2), shown, strict=True)
+    ]
+    return "; ".join(texts), graded(swap.is_full, shown[0][0] < 50 and shown[0][1] > 90)
+
+
+def large_wait_longer(source: Source) -> Judged:
+    """Jobs of 4 GPUs and more wait longer on average, and more often over half an hour (Fig 5a).
+
+    In direction: one of both.
+    """
+    late, wait = (source.means(c, by="demand") for c in ("pending_over_30min", "average_pending_time"))
+    right = [bool(x[">=4"] > x["<4"]) for x in (late, wait)]
+    shown = f"on average {wait['>=4'] / 3600:.2f} h against {wait['<4'] / 3600:.2f} h"
+    shown += f", over 30 min {100 * late['>=4']:.3g} % against {100 * late['<4']:.3g} %"
+    return shown, graded(all(right), any(right))
+
+
+def some_slow(source: Source) -> Judged:
+    """``exists``: a class of jobs in which some have a slowdown above 5 (Fig 5b)."""
+    share = source.means("slowdown_over_5", by="demand")
+    return f"{100 * share.max():.3g} % of the jobs of demand {share.idxmax()}", graded(share.max() > 0)
+
+
+def windows(source: Source, *, jobs: Sequence[str], minutes: float) -> Judged:
+    """``=``: each job's share of the GPU time is the paper's in every window of the example, within half a point.
+
+    In direction: on average over the windows (Fig 6).
+    """
+    grants = source("job_id", "demand", "start", "end")
+    last, length = float(grants.groupby("job_id")["end"].max().min()), 60 * minutes
+    shares = []  # of each window, those of the jobs
+    for start in np.arange(0.0, last - length + 1e-6, 60.0):
+        held = (grants["end"].clip(upper=start + length) - grants["start"].clip(lower=start)).clip(lower=0)
+        service = (held * grants["demand"].astype(float)).groupby(grants["job_id"]).sum()
+        shares.append([100 * service.get(j, 0.0) / (SIX_GPUS * length) for j in jobs])
+    if not shares:
+        raise Missing("the example is over before the first window is")
+    off = np.array(shares) - source.paper
+    low, high = number(np.min(shares), "%"), number(np.max(shares), "%")
+    verdict = graded(bool((abs(off) <= 0.5).all()), bool((abs(off.mean(axis=0)) <= 0.5).all()))
+    return (low if low == high else f"{low} to {high}"), verdict
+
+
+def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
+    """``=``: within 10 % of what the paper gives for this scheduler, as for others in statements beside this one.
+
+    In direction: the paper's order against each other one that is there.
+    """
+    got = 100 * source.means(column, scheduler)
+    family = source.id.rpartition(".")[0]
+    ids = {n: f"{family}.{n.replace('-f', '_f')}" for n in SEVEN}
+    paper = {n: source.papers[id] for n, id in ids.items() if id in source.papers}
+    ours, own = got[scheduler], paper.pop(scheduler)
+    same = [(ours < got[n]) == (own < paper[n]) for n in paper if n in got]
+    return number(ours, "%"), graded(abs(ours - own) <= 0.1 * own, bool(same) and all(same))
+
+
+def lowest(source: Source, *, column: str) -> Judged:
+    """``ordering``: ASTRAEA has the lowest value of all seven schedulers; "not yet" if not all are there to tell.
+
+    In the authors' program there are four of the seven, which are all then.
+    """
+    others = [n for n in SEVEN[1:] if n in source.means(column)]
+    return _of_all(source, *lowest_of(source, column=column, ours=SEVEN[0], others=others), others)
+
+
+def larger_lead(source: Source, *, column: str, other: str) -> Judged:
+    """``ordering``: the others' value over ASTRAEA's, geometric mean, is larger on this trace than on the other."""
+    found = {t: replace(source, trace=t).means(column, "astraea") for t in (source.trace, other)}
+    others = [n for n in SEVEN[1:] if all(n in x for x in found.values())]
+    if not others:
+        raise Missing("there is nothing to compare with")
+    ratio = {t: float(np.exp(np.log(x[others] / x["astraea"]).mean())) for t, x in found.items()}
+    shown = ", ".join(f"{x:.3g} x in {t.capitalize()}" for t, x in ratio.items())
+    return _of_all(source, shown, graded(ratio[source.trace] > ratio[other]), others)
+
+
+def _of_all(source: Source, shown: str, verdict: Verdict, others: Sequence[str]) -> Judged:
+    """What is true of those that are there is not yet true of all; what is false of them is false."""
+    there, all_of = len(others) + 1, len(IN_READING.get(source.where.get("reading", ""), SEVEN))
+    unsure = there < all_of and verdict == Verdict.HOLDS
+    return f"{shown} ({there} of {all_of} there)", Verdict.NOT_YET if unsure else verdict
+
+
+def at_every_size(source: Source, *, columns: Sequence[str], falls: bool) -> Judged:
+    """ASTRAEA is below Tiresias-L at every size of the cluster, or both fall as it grows; for every column.
+
+    In direction: at more than half of the sizes, or as ``monotone``; the weakest of all verdicts counts (Fig 14).
+    """
+    both = ["astraea", "tiresias-l"]
+    verdicts, shown = [], []
+    for column in columns:
+        wide = source.wide(column, *both, index=["nodes_percent"])
+        for name in both:
+            first, last = (f"{as_text(wide[name].loc[p], column)} at {p:g} %" for p in wide.index[[0, -1]])
+            shown.append(f"{name} {first}, {last}")
+        if falls:
+            verdicts += [trend(wide[name].to_list(), rising=False) for name in both]
+        else:
+            verdicts.append(most((wide[both[0]] < wide[both[1]]).to_list()))
+    return "; ".join(shown), worst(verdicts)

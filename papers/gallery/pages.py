@@ -1,0 +1,216 @@
+"""The pages: one for each paper, for what no paper has, for real workloads, for all statements, and the first one."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+import astraea
+from astraea.core.files import write_atomically
+from astraea.core.metrics import DAY
+from astraea.traces.download import SOURCES
+from astraea.traces.named import FETCHED
+from astraea.traces.synthetic import SYNTHETIC
+from papers import ROOT
+from papers.claims.evaluate import counts, evaluate, with_reasons
+from papers.gallery import pictures as drawn
+from papers.gallery import published
+from papers.gallery.captions import ENTRIES, PAPERS, Entry
+from papers.gallery.sections import Made, Shown, contents, section, shown
+from papers.gallery.tables import markdown
+from papers.gallery.verdicts import MARKS, side_by_side, table_of_kinds
+from papers.scales import seeds
+
+FINDINGS: Final = "data/findings.md"
+"""What reproduces, what does not, and why, at the evaluation's size."""
+
+ABOUT: Final = {
+    **{paper.key: (paper.title, paper.about) for paper in PAPERS},
+    "further": ("Further figures", "What no paper has: other choices, other loads, single tenants, estimates."),
+    "real_traces": ("Real traces", "The evaluation on recorded workloads, with its own verdicts."),
+    "statements": ("All statements", "Every statement with its verdicts in one table."),
+}
+"""Title of each page beside the first, and what is there."""
+
+IN_TWO_READINGS: Final = (
+    "*As measured* is the simulator that ASTRAEA's authors released, in which the rivals are orders of jobs inside "
+    "ASTRAEA's own choice of tenants; *by its paper* is every scheduler as its own authors describe it."
+)
+
+_PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
+
+
+def write_gallery(folder: Path, command: str, scale: str) -> Path:
+    """Write the pages into a folder of figures: the same files give the same pages.
+
+    Parameters
+    ----------
+    folder : path
+        Where ``<id>_<trace>.png`` and ``.csv`` are.
+    command, scale : str
+        What made them.
+
+    Returns
+    -------
+    Path
+        The first page, ``README.md``.
+    """
+    claims = evaluate(folder)
+    forest = published.beside_published(claims, folder)
+    made = Made(folder, sorted(folder.glob("*_*"), key=drawn.trace_order), command, scale, claims, "")
+    if scale != "small":
+        findings = (ROOT / FINDINGS).read_text(encoding="utf-8")
+        made = made._replace(claims=with_reasons(claims), findings=findings)
+    figures = {key: found for key in ABOUT if (found := _figures(made, key))}
+    pages = {key: _page(made, key, found) for key, found in figures.items()}
+    pages["statements"] = _statements(made, figures)
+    pages["README"] = _first(made, figures, forest)
+    for key in (*ABOUT, "README"):
+        path = folder / f"{key}.md"
+        if key in pages:
+            write_atomically(path, _linked("\n".join(pages[key]), made, figures))
+        else:
+            path.unlink(missing_ok=True)
+    return folder / "README.md"
+
+
+def _figures(made: Made, key: str) -> list[Shown]:
+    """What a page shows; nothing if there is no file of it."""
+    real = key == "real_traces"
+    entries = [entry for some in ENTRIES.values() for entry in some] if real else [*ENTRIES.get(key, ())]
+    entries += _unknown(made.folder) if key == "further" else []
+    found = [shown(made, entry, real=real) for entry in entries]
+    there = [figure for figure in found if figure.is_there]
+    return found if there and key in (paper.key for paper in PAPERS) else there
+
+
+def _unknown(folder: Path) -> Iterator[Entry]:
+    """Pictures of which no caption is known."""
+    known = [entry for some in ENTRIES.values() for entry in some]
+    names = {path.stem.partition("_")[0] for path in folder.glob("*_*.png")} - {published.NAME}
+    return (Entry(name, name, "") for name in sorted(names) if not any(entry.has(name) for entry in known))
+
+
+def _page(made: Made, key: str, figures: list[Shown]) -> list[str]:
+    title, about = ABOUT[key]
+    mine = pd.concat([figure.claims for figure in figures])
+    sentences = counts(mine)
+    lines = [f"# {title}", "", f"{about} [All pages](README.md).", ""]
+    lines += [IN_TWO_READINGS, ""] if set(mine["reading"]) - {""} else []
+    lines += [line for sentence in sentences for line in (f"**{sentence}**", "")]
+    lines += _made_from(made) if key == "real_traces" else []
+    lines += contents(figures)
+    return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]
+
+
+def _made_from(made: Made) -> list[str]:
+    """What the figures of real workloads were made from, as far as that was written down beside them."""
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(made.folder.glob("made_*.json"))]
+    if not records:
+        return []
+    names = {"command": "made by", "trace_sha256": "SHA-256 of the jobs", "code": "SHA-256 of the code"}
+    rows = [
+        {"trace": record["trace"], "what it is": _workload(record["trace"])}
+        | {says: f"`{record.get(name, '')}`" for name, says in names.items()}
+        for record in records
+    ]
+    return ["What they were made from (`make data` downloads the jobs):", "", *markdown(pd.DataFrame(rows)), ""]
+
+
+def _workload(trace: str) -> str:
+    """What a downloaded workload is, in a few words."""
+    if trace not in FETCHED:
+        return ""
+    part = [f"{second / DAY:.0f}" for second in FETCHED[trace].part]
+    return SOURCES[FETCHED[trace].download].title + (f", of which days {' to '.join(part)}" if part else "")
+
+
+def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
+    """Every statement once, with a link to where it stands with its notes."""
+    place = {
+        (id, trace): f"{key}.md#{figure.entry.id}"
+        for key, some in figures.items()
+        for figure in some
+        for id, trace in zip(figure.claims["id"], figure.claims["trace"], strict=True)
+    }
+    about = "A row for each statement and trace; the notes stand at the figures, where the links lead."
+    lines = ["# All statements", "", f"{about} [All pages](README.md).", ""]
+    for paper in PAPERS:
+        mine = made.claims[made.claims["id"].str.startswith(paper.prefix)]
+        table = side_by_side(mine, ["id", "where"]).drop(columns="notes")
+        keys = zip(table["id"], table["trace"], strict=True)
+        table["id"] = [f"[{key[0]}]({place[key]})" if key in place else key[0] for key in keys]
+        lines += [f"## {paper.title}", "", *markdown(table), ""]
+    return lines
+
+
+def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) -> list[str]:
+    """The page that a reader sees first."""
+    lines = ["# Figures", "", *made.findings.splitlines(), *([""] if made.findings else [])]
+    kinds = table_of_kinds(made.claims, {key: f"{key}.md" for key in figures})
+    if forest:
+        said = published.in_words(forest.with_suffix(".csv"))
+        text = drawn.alt("Every published value with ours, over the published one", said)
+        lines += ["## Every published value with ours", "", said, "", drawn.thumbnail(forest, text, 900), ""]
+        lines += [drawn.files([forest], []), ""]
+    if not kinds.empty:
+        marks = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
+        rules = made.path_to("papers/claims")
+        lines += ["## Verdicts", "", *markdown(kinds), ""]
+        lines += [f"{marks}. A statement is checked on every trace that has its figure, in each reading; "
+                  f"the rules are in [papers/claims]({rules}). {IN_TWO_READINGS}", ""]  # fmt: skip
+    lines += ["## Pages", ""]
+    for key, (title, about) in ABOUT.items():
+        some = [figure for figure in figures.get(key, []) if figure.is_there]
+        if some or key == "statements":
+            many = f" {len(some)} figure{'s' if len(some) > 1 else ''}." if some else ""
+            lines.append(f"- [{title}]({key}.md): {about}{many}")
+    lines += ["", "## How it was made", ""]
+    lines += [f"`{made.command}` runs every notebook in [notebooks]({made.path_to('notebooks')}) and writes these "
+              "pages. Each picture is there as PNG and SVG, with the numbers behind it as CSV; each figure names its "
+              "notebook, its command and its code.", ""]  # fmt: skip
+    return [*lines, "## Provenance", "", _provenance(made), ""]
+
+
+def _provenance(made: Made) -> str:
+    """What somebody needs to get the same bytes again, and which traces beside the synthetic ones are real."""
+    numbers = " and ".join(f"{len(seeds(trace, made.scale))} of {trace}" for trace in SYNTHETIC)
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    text = (
+        f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{made.scale}`: seeds "
+        f"0, 1, ... of the synthetic traces, {numbers}; one run of a real one."
+    )
+    traces = {drawn.trace_of(path) for path in made.folder.glob("fig13_*.csv")}
+    real = sorted(traces - set(SYNTHETIC))
+    if not real or len(real) == len(traces):
+        return text
+    *others, last = real
+    names = f"{', '.join(others)} and {last}" if others else last
+    return (
+        f"{text} The figures of {names}, {'real workloads' if others else 'a real workload'}, "
+        "are made by `make real`, or put there by hand; [their page](real_traces.md) says from what."
+    )
+
+
+def _linked(text: str, made: Made, figures: Mapping[str, list[Shown]]) -> str:
+    """Make links of the figures and notebooks that findings and notes name."""
+    there = [(key, f.entry.id) for key, some in figures.items() for f in some if f.is_there]
+    place = {id: f"{key}.md#{id}" for key, id in reversed(there)}  # real traces come last
+    notebooks = {e.notebook[:2]: e.notebook for some in ENTRIES.values() for e in some if e.notebook}
+
+    def figure(match: re.Match[str]) -> str:
+        id = match[1]
+        return f"figure [`{id}`]({place[id]})" if id in place else match[0]
+
+    def notebook(match: re.Match[str]) -> str:
+        name = notebooks.get(match[1])
+        return f"notebook [{match[1]}]({made.path_to(f'notebooks/{name}.ipynb')})" if name else match[0]
+
+    return re.sub(r"\bnotebook (\d\d)\b", notebook, re.sub(r"\bfigure `([\w-]+)`", figure, text))

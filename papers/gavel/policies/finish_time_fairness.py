@@ -1,0 +1,74 @@
+"""Finish-time fairness of Themis, on several accelerator types ([Narayanan2020] §4.2).
+
+Minimize over X the largest, over jobs m, of
+
+    rho(m, X) = (t_m + num_steps_m / throughput(m, X)) / D_m,
+    D_m = t_m^isolated + num_steps_m / throughput(m, X^isolated).
+
+All rho are at most r just when throughput(m, X) >= q_m(r) = num_steps_m / (r D_m - t_m) for every m: for a given r a
+linear program, the largest c with throughput(m, X) >= c q_m(r), tells whether r can be reached (c >= 1). If it cannot,
+the prices y_m of its rows say that no r' with sum_m y_m q_m(r') > c can be reached either; the root of that convex
+function of r' is the next r. So r rises to the optimum from below, as in Newton's method, and needs a few programs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import PolicyError
+from papers.gavel.problem import Allocation, Policy, equal_split
+from papers.gavel.programs.policy import policy
+from papers.gavel.programs.program import Program
+
+TOLERANCE: Final = 1e-7
+"""Of the throughputs, relative: HiGHS' own."""
+
+PROGRAMS: Final = 100
+"""More linear programs than any instance needs; usually 2 to 6."""
+
+
+def allocate(program: Program) -> Allocation:
+    """Solve the programs of one moment; the objective is the largest rho."""
+    steps, elapsed, alone = program.problem.steps, program.problem.elapsed, _isolated_time(program)
+    rho = float(np.max((elapsed + steps / program.best) / alone))  # with every job at its best: none can be lower
+    for _ in range(PROGRAMS):
+        need = steps / (rho * alone - elapsed)
+        least = program.max_min(need)
+        if least.value >= 1 - TOLERANCE:
+            break
+        rho = _raised(rho, least.value, least.price * steps, elapsed, alone)
+    else:
+        raise PolicyError(
+            f"{program.policy}: {PROGRAMS} linear programs did not find the least rho; the last tried was {rho:g}"
+        )
+    x = program.fill(np.minimum(least.reached, need))
+    return program.allocation(x, float(np.max((elapsed + steps / program.reached(x)) / alone)))
+
+
+def _isolated_time(program: Program) -> FloatArray:
+    """D_m [s]; the time in isolation so far is restated in the throughputs that the policy sees."""
+    problem = program.problem
+    split = equal_split(problem.scale_factor, problem.workers)
+    told = (program.speed * split).sum(axis=1)
+    seen = (problem.seen * split).sum(axis=1)
+    return np.asarray((problem.isolated_elapsed * seen + problem.steps) / told)
+
+
+def _raised(rho: float, reach: float, priced: FloatArray, elapsed: FloatArray, alone: FloatArray) -> float:
+    """The r at which ``sum(priced / (r alone - elapsed))`` falls to `reach`, from below by Newton's method."""
+    for _ in range(PROGRAMS):
+        left = rho * alone - elapsed
+        excess = float(np.sum(priced / left)) - reach
+        step = excess / float(np.sum(priced * alone / left**2))
+        rho += step
+        if step <= 1e-12 * rho:
+            break
+    return rho
+
+
+FTF: Final[Policy] = policy("ftf", allocate, knows_speeds=False)
+FTF_HET: Final[Policy] = policy("ftf-het", allocate)
+FTF_HET_SS: Final[Policy] = policy("ftf-het-ss", allocate, space_sharing=True)

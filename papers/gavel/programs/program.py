@@ -1,0 +1,391 @@
+"""The linear programs of Gavel's policies: variables X, their constraints, and HiGHS ([Narayanan2020] §3.1).
+
+A policy states what to maximize over the effective throughputs throughput(m, X), and gets back an optimum or a
+`PolicyError`. There is a variable only where a job, or both jobs of a pair, can run.
+
+Jobs that a policy does not tell apart are one class (`classes`): if X is an optimum, so is the mean of all X in which
+such jobs change places, as the program is linear; there they all have the same. So a class has the variables of one
+job, which each of its jobs has, and takes GPUs as many times as there are jobs in it; the program does not grow with
+the queue. Two classes that share GPUs have one variable for each type, the time that all their pairs have together.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.core.compilation import compiled
+from astraea.core.errors import InputError, PolicyError
+from papers.gavel.problem import Allocation, Problem
+from papers.gavel.programs import highs
+from papers.gavel.programs.classes import Classes, blind, class_pairs, own_class, pair_names, spread_pairs
+from papers.gavel.programs.columns import Columns, class_columns, pair_columns, paying_pairs
+
+SLACK: Final = 1e-9
+"""By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
+
+STEP: Final = 1e-4
+"""Part of its fastest throughput up to which a job may gain where it is asked whether it can have more."""
+
+GAIN: Final = 1e-6
+"""The gain that counts: ten times HiGHS' tolerance."""
+
+WORTH: Final = 1e-9
+"""What a pair must gain at the prices of a solution to be worth a variable: HiGHS' tolerance."""
+
+
+class Optimum(NamedTuple):
+    """What `Program.max_min` found; no allocation has ``price @ (throughput - floor) > value``."""
+
+    x: FloatArray  # (variables,)
+    value: float  # of the objective
+    reached: FloatArray  # (C,) throughput that every job has in all optima, up to rounding, and has in `x` [steps/s]
+    price: FloatArray  # (C,) dual value of each class's row, at least 0, with ``price @ need == 1``
+
+
+class Program:
+    """Variables and constraints (1)-(3) of a problem, to which a policy adds its objective.
+
+    Parameters
+    ----------
+    problem : Problem
+        With at least one job.
+    policy : str
+        Its name, for messages.
+    agnostic : bool
+        Whether types are not told apart: a job then runs everywhere as fast as on the first type, and its time is
+        divided over the types on which it can run in proportion to their GPUs.
+    classes : Classes, optional
+        Which jobs are interchangeable; none unless given.
+
+    Attributes
+    ----------
+    problem : Problem
+        One job of each of the C classes.
+    jobs : array of float, shape (C,)
+        How many there are of each.
+    speed : array of float, shape (C, J)
+        Throughput of each job alone, as the policy sees it [steps/s]; 0 where it, or its gang, cannot run.
+    fastest : array of float, shape (C,)
+        The largest of it, throughput(m, X^fastest).
+    limits : array of float, shape (C + J,)
+        Of the first rows: constraints (1)-(3) are ``rows[: C + J] @ x <= limits`` and x >= 0.
+    """
+
+    def __init__(
+        self, problem: Problem, policy: str, *, agnostic: bool = False, classes: Classes | None = None,
+        solver: highs.Solver | None = None,
+    ) -> None:  # fmt: skip
+        check(problem, policy)
+        self.policy, self.whole = policy, problem
+        self.classes = own_class(problem) if classes is None else classes
+        self.problem = problem = problem if classes is None else problem.some(classes.first)
+        self.jobs = jobs = self.classes.jobs
+        n = len(problem.throughput)
+        alone, owner, at = _variables(problem.throughput, problem.scale_factor, problem.workers)
+        if agnostic:  # a variable for each class, whose time is divided over types
+            alone = blind(alone)
+            gpus = problem.workers * (alone > 0)
+            owner, at = np.arange(n), None
+            self.part: FloatArray = gpus / gpus.sum(axis=1, keepdims=True)  # (C, J) of its time on each type
+        self.fastest: FloatArray = alone.max(axis=1)
+        speed = self.fastest if agnostic else alone[owner, at]
+        self.speed, self._owner, self._at = alone, owner, at  # (C, J), (variables,), (variables,)
+        self.limits = np.concatenate([np.ones(n), problem.workers.astype(np.float64)])
+        self.solver = solver or highs.Solver()
+        self._rate = speed  # (variables,) throughput of each job of the class [steps/s]
+        self._names = problem.job if classes is None else problem.kind
+        self.pairs = class_pairs(problem, alone, jobs, self._names, self.solver.pairs)
+        self._chosen = self.pairs.known  # pairs that are worth a variable so far
+
+    @cached_property
+    def best(self) -> FloatArray:
+        """The most that a job can have, alone or beside another [steps/s], shape (C,)."""
+        best, kind, (a, b, at, *_) = self.fastest.copy(), self.problem.kind, self.pairs
+        if len(a):
+            speed = self.problem.together[kind[a], kind[b], :, at]
+            np.maximum.at(best, np.concatenate([a, b]), speed.T.ravel())
+        return best
+
+    @cached_property
+    def rows(self) -> Columns:
+        """What HiGHS is given, shape (2 C + J, variables without pairs).
+
+        Time of each job in use, GPUs of each type in use, and -throughput of each job, relative to its fastest type.
+        """
+        (n, types), owner, size = self.speed.shape, self._owner, self.jobs * self.problem.scale_factor
+        rate = self._rate / self.fastest[owner]
+        if self._at is None:
+            at, gpus = np.broadcast_to(np.arange(types), (n, types)), size[:, None] * self.part
+        else:
+            at, gpus = self._at[:, None], size[owner][:, None]
+        return Columns((2 * n + types, owner.size), *class_columns(owner, n + at, gpus, n + types, rate))
+
+    def _shared(self, which: IntArray) -> Columns:
+        """The same of some pairs: each job of a class has its part of the time that the pairs have together.
+
+        Of two jobs of one class, each is in twice as many pairs.
+        """
+        (n, types), (a, b, at, mine, theirs, _) = self.speed.shape, self.pairs
+        gpus = self.problem.scale_factor
+        parts = pair_columns(which, a, b, at, types, mine, theirs, self.jobs, gpus, self.fastest)
+        return Columns((2 * n + types, len(which)), *parts)
+
+    @property
+    def size(self) -> int:
+        """Number of variables."""
+        return len(self._owner) + len(self.pairs.first)
+
+    @cached_property
+    def throughput(self) -> sparse.csc_array:
+        """``throughput @ x`` is the effective throughput of each job [steps/s], shape (C, variables)."""
+        own, shared = np.arange(len(self._owner)), np.arange(len(self._owner), self.size)
+        job = np.concatenate([self._owner, self.pairs.first, self.pairs.second])
+        rate = np.concatenate([self._rate, self.pairs.mine, self.pairs.theirs])
+        return sparse.csc_array((rate, (job, np.concatenate([own, shared, shared]))), shape=(len(self.jobs), self.size))
+
+    def reached(self, x: FloatArray) -> FloatArray:
+        """Effective throughput of each job [steps/s], shape (C,)."""
+        alone, (a, b, _, mine, theirs, _) = len(self._owner), self.pairs
+        job, rate = self._owner, self._rate * x[:alone]
+        if len(a):
+            used = np.flatnonzero(x[alone:])  # of very many
+            time = x[alone + used]
+            job = np.concatenate([job, a[used], b[used]])
+            rate = np.concatenate([rate, mine[used] * time, theirs[used] * time])
+        return np.asarray(np.bincount(job, rate, len(self.jobs)), np.float64)
+
+    def total(self, value: FloatArray) -> FloatArray:
+        """Objective: sum over all jobs of throughput(m, X) times what a step of each is worth, shape (variables,)."""
+        worth, (a, b, _, mine, theirs, _) = value * self.jobs, self.pairs
+        own = worth[self._owner] * self._rate
+        if len(a) == 0:
+            return np.asarray(own)
+        return np.append(own, worth[a] * mine + worth[b] * theirs)
+
+    def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
+        """The x that maximizes ``objective @ x``, with throughput(m, X) at least `floor` where it is above 0.
+
+        Parameters
+        ----------
+        objective : array of float, shape (variables,)
+        floor : array of float, shape (C,), optional
+
+        Raises
+        ------
+        PolicyError
+            If there is no optimum.
+        """
+        n = len(self.jobs)
+        held = np.full(n, np.inf) if floor is None else np.where(floor > 0, -floor / self.fastest, np.inf)
+        rows = self.rows.and_one(self.limits.size, np.ones(n))  # as `max_min` has them, so that it follows fast
+        x, _, _ = self._solve(objective / np.abs(objective).max(), held, rows, 0.0, 0.0, highs.PRIMAL)
+        return self.within(x)
+
+    def max_min(self, need: FloatArray, floor: FloatArray | None = None) -> Optimum:
+        """Maximize the least of (throughput(m, X) - floor_m) / need_m over the jobs with a need above 0.
+
+        Jobs without a need get at least their floor. The program is: maximize c, subject to
+        throughput(m, X) >= c need_m + floor_m for every m.
+
+        Parameters
+        ----------
+        need, floor : array of float, shape (C,)
+            Not negative [steps/s, or any unit of the job's own].
+        """
+        n = need.size
+        wanted = need / self.fastest
+        scale = float(wanted.max())
+        rows = self.rows.and_one(self.limits.size, wanted / scale)
+        floor = np.zeros(n) if floor is None else floor
+        x, c, price = self._solve(np.zeros(self.size), -floor / self.fastest, rows, 1.0, np.inf, highs.DUAL)
+        value = float(c[0] / scale)
+        within = self.within(x)
+        reached = np.minimum(value * need + floor, self.reached(within))
+        return Optimum(within, value, reached, price[-n:] / self.fastest / scale)
+
+    def bottlenecked(self, floor: FloatArray) -> BoolArray:
+        """Whether a job can have no more than `floor`, all others having theirs.
+
+        Maximize the sum of g_m, with throughput(m, X) >= floor_m + g_m and 0 <= g_m <= `STEP`; throughputs are relative
+        to each job's fastest.
+
+        Parameters
+        ----------
+        floor : array of float, shape (C,)
+            Throughput of each job [steps/s].
+        """
+        n = floor.size
+        gains = Columns.of(self.limits.size + np.arange(n)[:, None], np.ones((n, 1)), self.rows.shape[0])
+        rows = self.rows.beside(gains)
+        held = -floor * (1 - SLACK) / self.fastest
+        _, gained, _ = self._solve(np.zeros(self.size), held, rows, 1.0, STEP, highs.DUAL)
+        return np.asarray(gained < GAIN)
+
+    def within(self, x: FloatArray) -> FloatArray:
+        """The same x without the part by which HiGHS' tolerance lets it exceed the constraints."""
+        used = self.rows.times(x[: len(self._owner)])
+        if len(self.pairs.first):
+            shared = np.flatnonzero(x[len(self._owner) :])
+            used += self._shared(shared).times(x[len(self._owner) + shared])
+        return np.asarray(x / _excess(used, self.limits))
+
+    def fill(self, floor: FloatArray) -> FloatArray:
+        """Of all allocations with throughput(m, X) >= floor_m, one with the largest sum of relative throughputs.
+
+        Programs that maximize a minimum leave open what the other jobs get, and a solver may leave GPUs idle; this
+        choice is Pareto efficient. A job's throughput is taken relative to its fastest type.
+
+        Parameters
+        ----------
+        floor : array of float, shape (C,)
+            Throughputs that an earlier program reached [steps/s].
+        """
+        return self.maximize(self.total(1 / self.fastest), floor * (1 - SLACK))
+
+    def _solve(
+        self, objective: FloatArray, held: FloatArray, rows: Columns, worth: float, most: float, strategy: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Maximize ``objective @ x + worth * y.sum()`` over x and y; y are further columns of `rows`.
+
+        Each y is at most `most`. Where there are pairs, many more than can be in any solution, only those are handed to
+        HiGHS that were used a moment ago, or pay at the prices of the GPUs and throughputs found so far, until no other
+        pair does: that is an optimum of all.
+
+        Returns
+        -------
+        tuple
+            x; y; dual values of the rows.
+        """
+        alone, size = len(self._owner), rows.shape[1]
+        limits = np.concatenate([self.limits, held])
+        gain, upper = np.full(size, worth), np.full(size, np.inf)
+        gain[:alone], upper[alone:] = objective[:alone], most
+        if (count := len(self.pairs.first)) == 0:
+            found = self.optimum(gain, rows, limits, upper, strategy)
+            return found.x[:alone], found.x[alone:], found.price
+        (a, b, at, mine, theirs, _), types = self.pairs, len(self.problem.workers)
+        while True:
+            chosen = self._chosen
+            every = rows.beside(self._shared(chosen))
+            values = np.append(gain, objective[alone + chosen])
+            most_of = np.append(upper, np.full(len(chosen), np.inf))
+            if len(chosen) < count:  # many more variables than rows, here and below
+                found = self.solver.maximize(values, every, limits, most_of, strategy=highs.PRIMAL)
+                if not found.is_optimal:  # a floor may need a pair that was left out
+                    self._chosen = np.arange(count)
+                    continue
+            else:
+                found = self.optimum(values, every, limits, most_of, highs.PRIMAL)
+            pay, left = paying_pairs(
+                objective[alone:], found.price, WORTH, chosen, a, b, at, types, mine, theirs, self.jobs,
+                self.problem.scale_factor, self.fastest,
+            )  # fmt: skip
+            if len(pay) == 0:
+                break
+            best = pay[np.argsort(-left, kind="stable")[: 4 * len(self.jobs)]]
+            self._chosen = np.append(chosen, best)
+        x = np.zeros(self.size)
+        x[:alone] = found.x[:alone]
+        x[alone + chosen] = found.x[size:]
+        used = chosen[found.x[size:] > 0]
+        self.solver.pairs = pair_names(self._names[a[used]], self._names[b[used]], at[used])
+        return x, found.x[alone:size], found.price
+
+    def optimum(
+        self, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray | None, strategy: int
+    ) -> highs.Solution:
+        """Maximize ``objective @ x`` with ``rows @ x <= limits`` and ``0 <= x <= upper``.
+
+        Raises
+        ------
+        PolicyError
+            If there is no optimum.
+        """
+        found = self.solver.maximize(objective, rows, limits, upper, strategy=strategy)
+        if not found.is_optimal:
+            what = f"the linear program of {len(self.whole.job)} jobs"
+            raise PolicyError(f"{self.policy}: {what} has no optimum; HiGHS: {found.message.lower()}")
+        return found
+
+    def allocation(self, x: FloatArray, objective: float) -> Allocation:
+        """X of the jobs and pairs from the variables; what only rounding put there is 0."""
+        x = np.where(x < 1e-8, 0.0, x)
+        time = np.minimum(x[: len(self._owner)], 1.0)
+        if self._at is None:
+            alone = time[:, None] * self.part
+        else:
+            alone = np.zeros(self.speed.shape)
+            alone[self._owner, self._at] = time
+        pairs, paired = spread_pairs(self.classes, self.pairs, x[len(self._owner) :], len(self.problem.workers))
+        return Allocation(alone.take(self.classes.of, axis=0), paired, objective, pairs)
+
+
+@compiled
+def _variables(throughput: FloatArray, gpus: IntArray, workers: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """Speeds where the gang fits, else 0, (C, J); class and type of each that is not 0."""
+    (n, types), v = throughput.shape, 0
+    alone, owner, at = np.zeros((n, types)), np.empty(n * types, np.int64), np.empty(n * types, np.int64)
+    for m in range(n):
+        for k in range(types):
+            if gpus[m] <= workers[k] and throughput[m, k] != 0.0:
+                alone[m, k], owner[v], at[v] = throughput[m, k], m, k
+                v += 1
+    return alone, owner[:v], at[:v]
+
+
+@compiled
+def _excess(used: FloatArray, limits: FloatArray) -> float:
+    """By what factor the limits are exceeded, at least 1."""
+    most = 1.0
+    for row in range(limits.shape[0]):
+        if limits[row] > 0.0:
+            most = max(most, used[row] / limits[row])
+    return most
+
+
+def check(problem: Problem, policy: str) -> None:
+    """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
+    together = problem.together.ravel()
+    if _is_sound(problem.throughput, together, problem.weight, problem.steps, problem.scale_factor, problem.workers):
+        return
+    for what, values in (("throughput", problem.throughput), ("pair throughput", problem.together)):
+        if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):  # nor NaN, which is neither
+            raise InputError(f"{policy}: every {what} must be 0 or more steps/s, and one of them is not")
+    for what, values in (("weight", problem.weight), ("number of steps", problem.steps)):
+        if not (values.min() > 0 and values.max() < np.inf):
+            job = int(np.argmin(np.isfinite(values) & (values > 0)))
+            raise InputError(f"{policy}: job {problem.job[job]} has the {what} {values[job]:g}, expected more than 0")
+    runs = (problem.throughput > 0) & (problem.scale_factor[:, None] <= problem.workers)
+    if not (able := runs.any(axis=1)).all():
+        job = int(np.argmin(able))
+        raise InputError(
+            f"{policy}: job {problem.job[job]} with a gang of {problem.scale_factor[job]} GPUs can run on none of the "
+            f"accelerator types {', '.join(problem.types)}: its throughput is 0 there or the GPUs are too few"
+        )
+
+
+@compiled
+def _is_sound(
+    throughput: FloatArray, together: FloatArray, weight: FloatArray, steps: FloatArray, gpus: IntArray,
+    workers: IntArray,
+) -> bool:  # fmt: skip
+    """Whether `check` has nothing to say."""
+    for speed in together:
+        if not 0.0 <= speed < np.inf:
+            return False
+    for m in range(throughput.shape[0]):
+        if not (0.0 < weight[m] < np.inf and 0.0 < steps[m] < np.inf):
+            return False
+        runs = False
+        for k in range(throughput.shape[1]):
+            if not 0.0 <= throughput[m, k] < np.inf:
+                return False
+            runs = runs or (throughput[m, k] > 0.0 and gpus[m] <= workers[k])
+        if not runs:
+            return False
+    return True

@@ -1,0 +1,162 @@
+"""The door to the mechanism: `simulate(workload, throughputs, workers, policy)` ([Narayanan2020] §3, §5)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from astraea.core.checks import number, whole_number
+from astraea.core.digest import digest_of
+from astraea.core.errors import InputError, PolicyError
+from astraea.core.result import Result, provenance
+from papers.gavel.policy_calls import PolicyCaller, Speeds, checked_workers, shown_workers
+from papers.gavel.problem import Policy
+from papers.gavel.record import grant_table, job_table, timeline_table
+from papers.gavel.rounds import state as st
+from papers.gavel.rounds.mechanism import ROUNDS, Mechanism
+from papers.gavel.throughputs.table import Throughputs
+from papers.gavel.workload import Workload
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is simulated besides workload, cluster and policy.
+
+    Attributes
+    ----------
+    round_length : float
+        [s] ([Narayanan2020] §7.1).
+    solve_interval : float
+        The program is solved again when jobs came or went and so much time has passed [s], or when nothing can run.
+    preemption_overhead : float
+        Without progress, for a job that ran before and now starts on other workers [s]: loading and saving a
+        checkpoint takes less than 5 s ([Narayanan2020] §7.5).
+    server_gpus : int
+        GPUs of a server [GPU]. Above 1, a gang that is spread over more servers than it needs runs at its
+        unconsolidated speed.
+    until : int or None
+        End when the first so many jobs have ended; the result is about them. None: all.
+    """
+
+    round_length: float = 360.0
+    solve_interval: float = 1920.0
+    preemption_overhead: float = 5.0
+    server_gpus: int = 1
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        upto = "0 and up to 1e9 s"
+        number(self.round_length, "round_length", above=0, most=1e9, expected=f"a time above {upto}")
+        number(self.solve_interval, "solve_interval", least=0, most=1e9, expected=f"a time from {upto}")
+        number(self.preemption_overhead, "preemption_overhead", least=0, most=1e9, expected=f"a time from {upto}")
+        if self.preemption_overhead >= self.round_length:
+            raise InputError(
+                f"preemption_overhead must be below round_length ({self.round_length:g} s), or a preempted job never "
+                f"gets on; got {self.preemption_overhead:g}"
+            )
+        whole_number(self.server_gpus, "server_gpus", 1)
+        if self.until is not None:
+            whole_number(self.until, "until", 1)
+
+
+def simulate(
+    workload: Workload, throughputs: Throughputs, workers: Sequence[int], policy: Policy,
+    options: Options | None = None, *,
+    mechanism: Mechanism = ROUNDS, believed: Throughputs | None = None, **changes: Any,
+) -> Result:  # fmt: skip
+    """Run a workload on a cluster of several accelerator types under a policy, in rounds.
+
+    Parameters
+    ----------
+    workload : Workload
+    throughputs : Throughputs
+    workers : sequence of int
+        GPUs of each of `throughputs.types`.
+    policy : Policy
+    options : Options, optional
+    mechanism : Mechanism
+        How time is shared out in rounds.
+    believed : Throughputs, optional
+        What the policy is told of speeds, such as estimates of pairs; the truth if not given. A pair that turns out
+        unable to share is not run.
+    **changes
+        Options by name, instead of those in `options`.
+
+    Returns
+    -------
+    Result
+        Jobs: `record.job_table`.
+
+    Raises
+    ------
+    InputError
+        If an option is out of range, or a job can run on no type.
+    PolicyError
+        If the policy's answer cannot be used, or leaves jobs waiting in an idle cluster for ever.
+    """
+    options = replace(options or Options(), **changes)
+    target = len(workload) if options.until is None else options.until
+    if target > len(workload):
+        raise InputError(
+            f"until must be at most the number of jobs in {workload.name}, {len(workload)}; got {options.until}"
+        )
+    count = checked_workers(workers, throughputs.types)
+    speeds = Speeds(workload, throughputs, count, options.server_gpus)
+    told = speeds if believed is None else Speeds(workload, believed, count, 1)
+    # a program meets deadlines to the second, rounds meet its shares on average: it is told of earlier ones
+    margin = options.solve_interval + options.round_length if mechanism.tells_early_deadlines else 0.0
+    caller = PolicyCaller(policy, workload, speeds, told, margin)
+    rules = st.Rules(
+        float(options.round_length), float(options.solve_interval), float(options.preemption_overhead), target,
+        not policy.leaves_idle, policy.knows_speeds, options.server_gpus,
+    )  # fmt: skip
+    s = st.new_state(
+        workload.arrival_time, workload.total_steps, workload.scale_factor, speeds.alone, speeds.apart, count,
+        options.server_gpus,
+    )  # fmt: skip
+    run = mechanism.start(s, rules)
+    began = time.perf_counter()
+    while (outcome := run(s, rules)) != st.DONE:
+        if outcome == st.SOLVE:
+            s = caller.solve(s, st.INITIAL * options.round_length)
+        elif outcome == st.LOG_FULL:
+            s = st.with_longer_log(s)
+        else:
+            waiting = s.active[: s.clock[0].active]
+            raise PolicyError(
+                f"policy {policy.name}, at {s.clock[0].now:g} s: leaves job {workload.job_id[waiting[0]]!r} and "
+                f"{len(waiting) - 1} more waiting in an idle cluster for ever"
+            )
+    seconds = time.perf_counter() - began
+    s.log.end[s.jobs.row[s.jobs.row >= 0]] = s.clock[0].now
+    s = s._replace(log=st.Log._make(column[: s.clock[0].logged] for column in s.log))
+    jobs = job_table(workload, s, count, caller.prices).iloc[:target]
+    inputs = {
+        "trace": workload.name,
+        "trace_sha256": workload_digest(workload),
+        "nodes": int(count.sum()),
+        "gpus_per_node": 1,
+        "workers": shown_workers(throughputs.types, count),
+        "policy": policy.name,
+        "parameters": {"mechanism": mechanism.name, **asdict(options), "solves": caller.solves},
+    }
+    return Result(
+        jobs=jobs,
+        excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
+        timeline=timeline_table(workload, s, count, float(jobs["end_time"].max())),
+        grants=grant_table(workload, s.log),
+        provenance=provenance(inputs, "numpy", "numba", "pandas", "scipy", "highspy"),
+        seconds=seconds,
+    )
+
+
+def workload_digest(w: Workload) -> str:
+    """SHA-256 of the jobs."""
+    read = (
+        "job_id", "job_type", "scale_factor", "total_steps", "arrival_time", "weight", "slo", "entity", "entity_weight",
+    )  # fmt: skip
+    return digest_of(**{name: getattr(w, name) for name in read})

@@ -1,0 +1,47 @@
+"""One simulation of Gavel's evaluation; apart from the grids, so that edits of these compute nothing again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from astraea.core import source
+from astraea.core.result import Result
+from astraea.experiments.kept import Kept
+from papers.gavel.policies import get_policy
+from papers.gavel.rounds.ideal import IDEAL
+from papers.gavel.rounds.mechanism import ROUNDS
+from papers.gavel.simulate import Options, simulate
+from papers.gavel.throughputs.table import Throughputs
+from papers.gavel.workload import Workload
+
+READ: Final[Kept] = {
+    "jobs": (
+        "demand", "end_time", "jct", "queueing_delay", "slowdown", "attained_service", "rho_job", "effective_service",
+        "rho_effective", "weight", "leases", "preemptions", "overhead", "finish_time_fairness", "cost", "slo_met",
+    ),
+    "excluded_jobs": ("demand", "duration"),
+    "timeline": ("time", "tenant", "attained_service", "effective_service", "fair_service"),
+}  # fmt: skip
+"""What notebook 10 reads of a run: `metrics.summary`, `metrics.tenant_windows` and its own measures."""
+
+
+class Cell(NamedTuple):
+    """The arguments of `gavel.simulate`, with the policy by name."""
+
+    workload: Workload
+    throughputs: Throughputs
+    workers: tuple[int, ...]
+    policy: str
+    options: Options = Options()
+    is_ideal: bool = False  # whether the mechanism is `IDEAL`, without rounds
+    believed: Throughputs | None = None  # what the policy is told of speeds, if not the truth
+
+
+def simulated(*arguments: Any) -> Result:
+    """Simulate a `Cell`."""
+    cell = Cell(*arguments)
+    policy, mechanism = get_policy(cell.policy), IDEAL if cell.is_ideal else ROUNDS
+    result = simulate(*cell[:3], policy, cell.options, mechanism=mechanism, believed=cell.believed)
+    known = {**result.provenance, "source_sha256": source.of_module(__name__).digest}
+    return replace(result, provenance=known)

@@ -1,0 +1,129 @@
+"""Table 3: the experiments on the physical cluster ([Narayanan2020] §7.2).
+
+8 V100s, 16 P100s and 24 K80s; rounds of 20 minutes. On the continuous trace LAS het. is compared with LAS by the
+average JCT of 25 jobs in the steady state, on the static trace the makespan policy with Gandiva's packing by the time
+to complete 100 jobs. The paper says no more of the traces. The files of its authors have gangs of 1, 2 and 4; durations
+on V100s are spread evenly, from 1 to 5 hours in the static one and from about 45 minutes to 4 hours in the continuous
+one, which has 96 jobs, 7.4 an hour. The jobs that are drawn here are like that. Which 25 jobs were measured is not
+known; here it is those in the middle.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.errors import InputError
+from astraea.core.result import Result
+from astraea.experiments.grid import Grid
+from papers.gavel.simulate import Options
+from papers.gavel.study.cell_grids import grid_of
+from papers.gavel.study.runs import throughputs_of
+from papers.gavel.throughputs.table import Throughputs
+from papers.gavel.workload import Workload, read_workload
+from papers.scales import at_scale
+
+CLUSTER: Final = (8, 16, 24)
+"""V100s, P100s, K80s."""
+
+ROUND: Final = 1200.0
+"""[s] (§7.1)."""
+
+MEASURED: Final = 25
+"""Jobs of the continuous trace that are measured, in the middle."""
+
+SEEDS: Final = {"small": 1, "paper": 5, "full": 5}
+
+GANGS: Final = (1, 2, 4)
+"""GPUs of a job."""
+
+
+class Shape(NamedTuple):
+    """One of the two traces."""
+
+    jobs: int
+    rate: float  # of arrivals [1/h]; 0: all are there at time 0
+    gangs: tuple[float, ...]  # how often each of `GANGS` occurs
+    shortest: float  # time alone on V100s [h], evenly spread
+    longest: float
+    file: str  # the authors' one
+
+
+SHAPES: Final = {
+    "continuous": Shape(96, 7.4, (0.61, 0.20, 0.19), 0.75, 4.0, "max_min_fairness.trace"),
+    "static": Shape(100, 0.0, (0.71, 0.06, 0.23), 1.0, 5.0, "minimize_makespan.trace"),
+}
+
+TABLE3: Final = (
+    ("continuous", "las-het", "Average JCT", 3.6, 3.4),
+    ("continuous", "las", "Average JCT", 5.0, 5.2),
+    ("static", "makespan-het", "Makespan", 17.7, 17.9),
+    ("static", "gandiva", "Makespan", 21.3, 21.9),
+)
+"""Trace, policy, objective, and what the paper prints for the physical cluster and for its simulation [h]."""
+
+
+def physical(trace: str, throughputs: Throughputs, *, seed: int) -> Workload:
+    """Draw the jobs of ``continuous`` or ``static``, as the module says."""
+    shape, rng = SHAPES[trace], np.random.default_rng([seed, list(SHAPES).index(trace)])
+    gang = rng.choice(GANGS, shape.jobs, p=shape.gangs)
+    runs = {
+        size: [kind for kind, s in throughputs.configurations if s == size and throughputs.alone(kind, s)[0] > 0]
+        for size in GANGS
+    }
+    kinds = tuple(
+        runs[int(size)][int(u * len(runs[int(size)]))] for size, u in zip(gang, rng.random(shape.jobs), strict=True)
+    )
+    speed = np.array([throughputs.alone(kind, int(size))[0] for kind, size in zip(kinds, gang, strict=True)])
+    gaps = rng.standard_exponential(shape.jobs) * (3600.0 / shape.rate if shape.rate else 0.0)
+    steps = 3600.0 * rng.uniform(shape.shortest, shape.longest, shape.jobs) * speed
+    return Workload.of(f"physical cluster, {trace}", kinds, gang, steps, np.cumsum(gaps) - gaps[0])
+
+
+def table3_grid(scale: str = "paper", table: str = "", folder: str = "") -> Grid:
+    """Both policies on both traces, drawn and, where their folder is named, the authors'; jobs in the column `jobs`.
+
+    `InputError` if there is no such folder, a file of it cannot be read, or the job types of a file are not known.
+    """
+    throughputs = throughputs_of(table)
+    if folder and not Path(folder).is_dir():
+        raise InputError(f"{folder}: there is no such folder with the traces of the physical cluster")
+    grids = []
+    for trace, shape in SHAPES.items():
+        seeds = range(at_scale(SEEDS, scale))
+        jobs = [({"jobs": "drawn", "seed": seed}, physical(trace, throughputs, seed=seed)) for seed in seeds]
+        if folder:
+            jobs.append(({"jobs": "authors", "seed": 0}, read_workload(Path(folder) / shape.file, throughputs)))
+        cases = {p: (p, Options(round_length=ROUND)) for t, p, *_ in TABLE3 if t == trace}
+        grids.append(grid_of(jobs, throughputs, CLUSTER, cases, trace=trace))
+    return reduce(add, grids)
+
+
+def objectives(result: Result) -> dict[str, Any]:
+    """Average JCT of the jobs in the middle, and makespan [h]."""
+    first = (len(result.jobs) - MEASURED) // 2
+    middle = result.jobs.iloc[first : first + MEASURED]
+    return {"Average JCT": float(middle["jct"].mean()) / 3600, "Makespan": result.makespan / 3600}
+
+
+def table3(found: pd.DataFrame) -> pd.DataFrame:
+    """Table 3 beside what was simulated, ``table3_grid(...).table(objectives)``.
+
+    Returns
+    -------
+    DataFrame, columns trace, policy, objective, physical, paper, drawn, low, high, authors
+        Times in hours: on the paper's cluster, in its simulation; the mean over seeds of drawn jobs, the least and the
+        most; the authors' jobs, NaN if they are not there.
+    """
+    rows = []
+    for trace, policy, objective, cluster, paper in TABLE3:
+        own = found[(found["trace"] == trace) & (found["policy"] == policy)]
+        drawn, theirs = (own.loc[own["jobs"] == source, objective] for source in ("drawn", "authors"))
+        rows.append((trace, policy, objective, cluster, paper, drawn.mean(), drawn.min(), drawn.max(), theirs.mean()))
+    columns = ["trace", "policy", "objective", "physical", "paper", "drawn", "low", "high", "authors"]
+    return pd.DataFrame(rows, columns=columns)

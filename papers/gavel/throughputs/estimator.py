@@ -1,0 +1,182 @@
+"""Throughputs of pairs that were never measured, from a few measurements ([Narayanan2020] §3.3, §6, Figure 7).
+
+Reference jobs have been measured beside each other on every accelerator type. A new job is run beside a fraction of
+them; the rest of its row is filled in by matrix completion; the completed row is its fingerprint, and the reference
+job with the nearest fingerprint stands for it in all pairs. All of it on normalized throughputs, the part of its speed
+alone that a job keeps when it shares, so that jobs of different speeds compare.
+
+Departures: the number of measurements is a fraction of all possible ones, rounded up, not a chance for each. The
+nearest fingerprint is that of least Euclidean distance: the angle, which the released code takes, is the same for a
+job that keeps 90 % of its speed everywhere and one that keeps 50 %. A pair of two new jobs is estimated by the pair of
+their reference jobs, since nothing else has been measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.core.checks import number, one_of
+from astraea.core.errors import InputError
+from papers.gavel.throughputs.table import Throughputs
+
+RANK = 10
+"""Rank of the matrix of normalized throughputs."""
+
+NOISE = 0.02
+"""Standard deviation of a normalized throughput that is measured."""
+
+
+class Match(NamedTuple):
+    """The reference job that stands for a job."""
+
+    reference: str
+    distance: float  # root mean square difference of the two fingerprints
+    fingerprint: FloatArray  # (R, J) part of its speed that the job keeps beside each reference job on each type
+    is_measured: BoolArray  # (R, J) which of these were profiled; the others were completed
+
+
+class Estimator:
+    """Estimated throughputs of pairs of jobs on one GPU; alone, jobs are measured as they run (§3.3).
+
+    Parameters
+    ----------
+    measured : Throughputs
+        Where measurements come from.
+    references : sequence of str, optional
+        Job types measured beforehand; all by default.
+    fraction : float
+        Part of the measurements beside reference jobs that are made for a new job, above 0 and at most 1.
+    seed : int
+        Which of them are made, together with the job type.
+
+    Raises
+    ------
+    InputError
+        If the fraction is not in (0, 1], a reference is unknown or named twice, or pairs were never measured.
+    """
+
+    def __init__(
+        self, measured: Throughputs, references: Sequence[str] | None = None, *, fraction: float, seed: int = 0
+    ) -> None:
+        number(fraction, "estimator: fraction", above=0, most=1, expected="above 0 and at most 1")
+        self.measured = measured
+        self.fraction = fraction
+        self.seed = seed
+        self.job_types = tuple(t for t, size in measured.configurations if size == 1)
+        self.references = self.job_types if references is None else tuple(references)
+        known = self._kinds(self.references)
+        if len(set(self.references)) < max(len(self.references), 1):
+            named = ", ".join(self.references) or "none"
+            raise InputError(f"estimator: references must be different job types, at least one, got {named}")
+        if not measured.measured[0][np.ix_(known, known)].any():
+            raise InputError(
+                f"estimator: {measured.name} must have measurements of pairs of the {len(known)} references, got none"
+            )
+        self.table = self._kept(self.references, self.references)
+
+    def match(self, job_type: str) -> Match:
+        """Profile a job as if it were new, complete its fingerprint, and find the nearest reference job.
+
+        Raises
+        ------
+        InputError
+            If the job type is unknown, or was never measured beside some reference job.
+        """
+        row = self._kept([job_type], self.references).ravel()
+        random = np.random.default_rng([self.seed, self.job_types.index(job_type)])
+        profiled = np.zeros(row.size, np.bool_)
+        profiled[random.choice(row.size, math.ceil(self.fraction * row.size - 1e-9), replace=False)] = True
+        rows = self.table.reshape(len(self.references), -1)
+        fingerprint = complete(rows, np.where(profiled, row, np.nan))
+        distance = np.sqrt(((rows - fingerprint) ** 2).mean(axis=1))
+        nearest = int(distance.argmin())
+        shape = self.table.shape[1:]
+        return Match(
+            self.references[nearest], float(distance[nearest]), fingerprint.reshape(shape), profiled.reshape(shape)
+        )
+
+    def kept(self) -> FloatArray:
+        """Estimated part of its speed that each job type (rows) keeps beside each other (columns), shape (K, K, J)."""
+        stands_for = [self.references.index(self.match(t).reference) for t in self.job_types]
+        return self.table[np.ix_(stands_for, stands_for)]
+
+    def throughputs(self) -> Throughputs:
+        """The measured throughputs alone, and the estimated ones of pairs; pairs of gangs cannot share."""
+        one = self._kinds(self.job_types)
+        speed = self.measured.solo[0, one]
+        kept = self.kept()
+        shared = np.zeros_like(self.measured.shared)
+        for side in range(len(shared)):
+            shared[side][np.ix_(one, one)] = np.stack(
+                [kept * speed[:, None], kept.transpose(1, 0, 2) * speed[None, :]], axis=2
+            )
+        name = f"{self.measured.name}, pairs estimated from {self.fraction:.0%} of the measurements"
+        return replace(self.measured, name=name, shared=shared, measured=np.ones_like(self.measured.measured))
+
+    def accuracy(self) -> pd.DataFrame:
+        """How far the estimated pairs of each job type are from the measured ones.
+
+        Returns
+        -------
+        DataFrame
+            A row per job type: `job_type`, `is_reference`, whether it was measured beforehand, the `reference` that
+            stands for it, the `distance` of their fingerprints, and `error`, the mean absolute difference of
+            normalized throughputs over all partners and types.
+        """
+        error = np.abs(self.kept() - self._kept(self.job_types, self.job_types)).mean(axis=(1, 2))
+        found = [self.match(t) for t in self.job_types]
+        columns = {
+            "job_type": self.job_types,
+            "is_reference": [t in self.references for t in self.job_types],
+            "reference": [m.reference for m in found],
+            "distance": [m.distance for m in found],
+            "error": error,
+        }
+        return pd.DataFrame(columns)
+
+    def _kinds(self, job_types: Sequence[str]) -> IntArray:
+        """Numbers of job types on one GPU."""
+        known = self.job_types
+        return np.array([self.measured.kind(one_of(t, known, "estimator: job type"), 1) for t in job_types], np.int64)
+
+    def _kept(self, first: Sequence[str], second: Sequence[str]) -> FloatArray:
+        """Measured part of its speed that each of the first keeps beside each of the second, shape (F, S, J)."""
+        a, b = (k.ravel() for k in np.meshgrid(self._kinds(first), self._kinds(second), indexing="ij"))
+        shared, alone = self.measured.pairs(a, b)[:, 0], self.measured.solo[0, a]
+        kept = np.divide(shared, alone, out=np.zeros_like(shared), where=alone > 0)
+        return np.asarray(kept.reshape(len(first), len(second), -1))
+
+
+def complete(rows: FloatArray, row: FloatArray) -> FloatArray:
+    """Fill in the unknown entries of a row of a matrix of low rank.
+
+    One step of alternating least squares with regularization: the other rows are known, so their `RANK` strongest
+    principal components are the factors of the columns, and what remains is a ridge regression of the known entries
+    on them, each weight as uncertain as it varies among the known rows, each entry as `NOISE`.
+
+    Parameters
+    ----------
+    rows : array of float, shape (R, c)
+        Known rows.
+    row : array of float, shape (c,)
+        NaN where unknown.
+
+    Returns
+    -------
+    array of float, shape (c,)
+        Between 0 and 1 where it was unknown; known entries as they were.
+    """
+    known = ~np.isnan(row)
+    mean = rows.mean(axis=0)
+    _, size, direction = np.linalg.svd(rows - mean, full_matrices=False)
+    factors = (size[:RANK, None] / math.sqrt(len(rows))) * direction[:RANK]
+    seen = factors[:, known]
+    weights = np.linalg.solve(seen @ seen.T + NOISE**2 * np.eye(len(factors)), seen @ (row - mean)[known])
+    return np.where(known, row, np.clip(mean + weights @ factors, 0.0, 1.0))

@@ -1,0 +1,80 @@
+"""What a plan earned and for whom ([Wang2023] §5.1, Metrics, and §5.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray
+from astraea.core.errors import InputError
+from papers.market.model import Plan
+
+
+def total_revenue(plan: Plan) -> float:
+    """Objective of problem (3)."""
+    return float(plan.revenues.sum())
+
+
+def ideal_revenue(plan: Plan) -> float:
+    """Sum of f_j from the beginning of the job's round (Definition 1), or of the job itself where there are no rounds.
+
+    What a job waited for before that counts nothing.
+    """
+    value = plan.market.jobs.value
+    return float(sum(value(s.job, float(s.end - s.start)) if np.isnan(s.ideal) else s.ideal for s in plan.schedules))
+
+
+def gains(plan: Plan) -> pd.Series[float]:
+    """g_u by the names of the U tenants: `gains_in_order`."""
+    return pd.Series(gains_in_order(plan), index=pd.Index(plan.market.tenants, name="tenant"), name="gain")
+
+
+def gains_in_order(plan: Plan) -> FloatArray:
+    """g_u: utility of the tenant's jobs less what they pay, and its income, shape (U,).
+
+    §5.1 counts income from other tenants only, but all that a tenant pays. What it pays to itself is no loss, so here
+    it is income too; only then is the sum of all gains the total revenue, as §3.2 has it.
+    """
+    tenant = plan.market.jobs.tenant
+    out = np.bincount(tenant, plan.revenues, len(plan.market.worker_quota)) + plan.income.sum(axis=1)
+    for s in plan.schedules:
+        out[tenant[s.job]] -= s.cost
+    return np.asarray(out)
+
+
+def shares(plan: Plan) -> FloatArray:
+    """What each tenant brought in: the mean of its parts of the workers and of the parameter servers, shape (U,)."""
+    m = plan.market
+    return np.asarray((m.worker_quota / m.worker_quota.sum() + m.ps_quota / m.ps_quota.sum()) / 2)
+
+
+def revenue_fairness(plan: Plan) -> FloatArray:
+    """alpha_u: the tenant's part of the total revenue over its share, shape (U,); above 1, it gains from sharing.
+
+    NaN for a tenant that brought in nothing, and for all where the total revenue is not above 0.
+    """
+    total, share = total_revenue(plan), shares(plan)
+    out = np.full(len(share), np.nan)
+    return np.divide(gains_in_order(plan) / total, share, out=out, where=share > 0) if total > 0 else out
+
+
+def performance_ratio(plan: Plan, optimum: float) -> float:
+    """Total revenue over that of the offline optimum, or over a bound of it; `InputError` if that is not above 0."""
+    if not optimum > 0:
+        raise InputError(f"a performance ratio needs an optimum above 0, got {optimum:g}")
+    return total_revenue(plan) / optimum
+
+
+def makespan(plan: Plan) -> int:
+    """Time at which the last job completes, 0 if none runs [slot]."""
+    return max((s.end for s in plan.schedules), default=0)
+
+
+def utilization(plan: Plan, most: int) -> FloatArray:
+    """Part of all workers that jobs hold, shape (min(makespan, most),); entry t is slot t + 1 (Fig 13)."""
+    slots = min(makespan(plan), most)
+    change = np.zeros(slots + 1)
+    for s in plan.schedules:
+        change[min(s.start, slots)] += s.workers.sum()
+        change[min(s.end, slots)] -= s.workers.sum()
+    return np.asarray(np.cumsum(change)[:-1] / plan.market.workers.sum())

@@ -1,0 +1,132 @@
+"""What is left of servers and quotas in one round, and the posted prices that follow from it (§4.4); compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.compilation import compiled
+from papers.market.model import Market
+
+Table = npt.NDArray[np.int32]
+"""Least value in slots t + 1, ..., t + 2**k of a column, shape (levels, slots, columns)."""
+
+
+class Theta(NamedTuple):
+    """Bases of the price functions: theta - 1 is the price of a unit when all of them are in use."""
+
+    worker: float
+    ps: float
+
+
+def price(used: IntArray | int, total: int, theta: float) -> FloatArray:
+    """Price of one unit for one slot, theta ** (used / total) - 1 (Eq. 8); `total` units on all servers."""
+    return np.asarray(theta ** (np.asarray(used, np.float64) / max(total, 1)) - 1.0)
+
+
+class Round(NamedTuple):
+    """One round of D slots, of which nothing outlasts the end; of workers first, then of parameter servers.
+
+    Attributes
+    ----------
+    free : two Tables
+        C_sw - h_sw(t) and C_sp - h_sp(t), free on each server.
+    own : two Tables
+        Columns 0 to U - 1: what own-share jobs leave of each quota; column U: a_w(t) and a_p(t), unused by all.
+    sums : array of float, shape (2, D + 1)
+        Sums of eta_w and eta_p over the first t slots.
+    prices : two arrays of float
+        Price at each number of units in use (Eq. 8).
+    """
+
+    free: tuple[Table, Table]
+    own: tuple[Table, Table]
+    sums: FloatArray
+    prices: tuple[FloatArray, FloatArray]
+
+    @property
+    def everyone(self) -> int:
+        """Column of what is unused by all."""
+        return self.own[0].shape[2] - 1
+
+    @property
+    def unused(self) -> IntArray:
+        """Workers and parameter servers that own-share jobs leave of each quota, shape (2, D, U)."""
+        return np.stack([table[0, :, :-1] for table in self.own]).astype(np.int64)
+
+
+def empty_round(market: Market, slots: int, theta: Theta) -> Round:
+    """A round in which nothing runs yet."""
+
+    def table(columns: IntArray) -> Table:
+        return np.full((slots.bit_length(), slots, len(columns)), columns, np.int32)
+
+    all_w, all_p = int(market.workers.sum()), int(market.ps.sum())
+    return Round(
+        free=(table(market.workers), table(market.ps)),
+        own=(table(np.append(market.worker_quota, all_w)), table(np.append(market.ps_quota, all_p))),
+        sums=np.zeros((2, slots + 1)),
+        prices=(price(np.arange(all_w + 1), all_w, theta.worker), price(np.arange(all_p + 1), all_p, theta.ps)),
+    )
+
+
+@compiled
+def least(table: Table, a: int, b: int, column: int) -> int:
+    """Least value of a column in slots a + 1, ..., b."""
+    k = level(b - a)
+    return min(table[k, a, column], table[k, b - (1 << k), column])
+
+
+@compiled
+def window(table: Table, a: int, b: int) -> IntArray:
+    """Least value of every column in slots a + 1, ..., b."""
+    k = level(b - a)
+    out = np.zeros(table.shape[2], np.int64)
+    for column in range(table.shape[2]):
+        out[column] = min(table[k, a, column], table[k, b - (1 << k), column])
+    return out
+
+
+@compiled
+def level(slots: int) -> int:
+    """Greatest k with 2**k <= slots."""
+    k = 0
+    while 2 << k <= slots:
+        k += 1
+    return k
+
+
+@compiled
+def take(table: Table, a: int, b: int, column: int, amount: int) -> None:
+    """Less in slots a + 1, ..., b of a column."""
+    slots = table.shape[1]
+    for t in range(a, b):
+        table[0, t, column] -= amount
+    for k in range(1, table.shape[0]):
+        half = 1 << (k - 1)
+        for t in range(max(a - 2 * half + 1, 0), min(b, slots - 2 * half + 1)):
+            table[k, t, column] = min(table[k - 1, t, column], table[k - 1, t + half, column])
+
+
+@compiled
+def occupy(r: Round, a: int, b: int, tenant: int, workers: IntArray, ps: IntArray) -> None:
+    """Give slots a + 1, ..., b of `workers` and `ps` on each server to a job, and post the new prices.
+
+    `tenant` is whose quota it uses, the last column, which is always charged, if it is all tenants'.
+    """
+    everyone = r.own[0].shape[2] - 1
+    for k, units in enumerate((workers, ps)):
+        amount = 0
+        for s in range(len(units)):
+            if units[s] > 0:
+                take(r.free[k], a, b, s, units[s])
+                amount += units[s]
+        take(r.own[k], a, b, everyone, amount)
+        if tenant != everyone:
+            take(r.own[k], a, b, tenant, amount)
+        total = r.prices[k].shape[0] - 1
+        for t in range(a, r.own[k].shape[1]):
+            r.sums[k, t + 1] = r.sums[k, t] + r.prices[k][total - r.own[k][0, t, everyone]]

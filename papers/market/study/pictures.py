@@ -1,0 +1,362 @@
+"""Pictures of the notebooks on the market of [Wang2023], from their tables, with the paper's values beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from typing import Any, Final
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from astraea.plots import charts
+from astraea.plots.charts import PUBLISHED
+from astraea.plots.dodged import dodged
+from astraea.plots.style import REFERENCE, look, mark_line, ordered, style
+from papers.market.study.choices import AS_WRITTEN, EXAMPLE, HERE, PRICES, Choice
+
+OURS: Final = "astraea-market"
+
+LAMBDAS: Final = (("#332288", "o"), ("#0072B2", "s"), ("#56B4E9", "^"), ("#E69F00", "v"))
+"""How the values of lambda are drawn, the smallest first."""
+
+
+def over_ours(frame: pd.DataFrame, column: str, keys: Sequence[str]) -> pd.DataFrame:
+    """Others' values over Astraea's in the same market; columns `keys`, scheduler, relative."""
+    wide = frame.pivot_table(index=list(keys), columns="scheduler", values=column)
+    ratios = wide.drop(columns=OURS).div(wide[OURS], axis=0)
+    return ratios.melt(ignore_index=False, value_name="relative").dropna().reset_index()
+
+
+def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
+    """Fig 4: revenue of the others over Astraea's, trial by trial, and that of all markets together.
+
+    Parameters
+    ----------
+    frame : DataFrame, columns value, trial, scheduler, revenue
+        Of one form of utility, with jobs or servers varied.
+    paper : mapping of str to float
+        Scheduler -> Astraea's total revenue over its, as published; drawn beside the total.
+    """
+    total = frame.groupby(["scheduler", "trial"], as_index=False)["revenue"].sum().assign(value="all")
+    shown = over_ours(pd.concat([frame, total]).astype({"value": str}), "revenue", ["value", "trial"])
+    places = [*map(str, sorted(frame["value"].unique())), "all"]
+    shown = shown.sort_values("value", key=lambda names: names.map(places.index), kind="stable")
+    dodged(shown, "value", "relative", "scheduler", ax)
+    mark_line(ax, 1, "", vertical=False)
+    names, low = ordered(shown["scheduler"]), shown.groupby(["value", "scheduler"])["relative"].mean()
+    with style():
+        if paper:
+            ax.plot([], [], **PUBLISHED | {"label": "paper, all"})
+        for k, name in enumerate(names):
+            if name in paper:
+                at = places.index("all") + 0.64 / len(names) * (k - (len(names) - 1) / 2)
+                ax.plot(at, 1 / paper[name], **PUBLISHED | {"markeredgecolor": look(name).color, "label": None})
+        for loss in low[low < 0].reset_index().itertuples():
+            text, foot = f"{loss.relative:.1f} ↓".replace("-", "−"), (places.index(str(loss.value)), 0)
+            ax.annotate(text, foot, (0, 3), fontsize=7, ha="center", textcoords="offset points",
+                        color=look(loss.scheduler).color)  # fmt: skip
+    ax.set_ylim(0, 1.08 * max(1.0, shown["relative"].max(), *(1 / x for x in paper.values())))
+
+
+def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
+    """Ticks below the curves at the last hour with any use: thin ones of trials, a thick one with the mean's value.
+
+    `paper` is scheduler -> Astraea's makespan over its, as published: diamonds in Astraea's row, in its colour.
+    """
+    last = used[used["utilization"] > 0].groupby(["scheduler", "trial"])["hour"].max()
+    with style():
+        for k, name in enumerate(ordered(last.index.get_level_values("scheduler"))):
+            here, hours, y = look(name), last[name], -8 - 9 * k
+            ax.plot(hours, [y] * len(hours), "|", color=here.color, markersize=5, markeredgewidth=0.8)
+            ax.plot(hours.mean(), y, "|", color=here.color, markersize=9, markeredgewidth=2.2)
+            right = hours.max() < 0.7 * ax.get_xlim()[1]  # where there is room for the text
+            ax.annotate(f"{hours.mean():,.0f} h", (hours.max() if right else hours.min(), y), (5 if right else -5, 0),
+                        textcoords="offset points", fontsize=7, ha="left" if right else "right", va="center",
+                        color=here.color)  # fmt: skip
+            for other, ratio in paper.items() if name == OURS else ():
+                mark = {"markeredgecolor": look(other).color, "markersize": 5, "label": None}
+                ax.plot(ratio * float(last[other].mean()), y, **PUBLISHED | mark)
+        if paper:
+            ax.plot([], [], **PUBLISHED | {"label": "paper: Astraea's end, from theirs"})
+
+
+def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
+    """Fig 1: utilization of two tenants over time [s]; columns tenant, time, utilization."""
+    called = {name: f"Tenant {letter} ({str(name)[:8]})" for name, letter in zip(tenants, "AB", strict=True)}
+    fig, ax = charts.panels(width=7.0, height=2.3)
+    lines = hourly.assign(tenant=hourly["tenant"].map(called)).sort_values(["tenant", "time"])
+    charts.timeseries(lines, "utilization", by="tenant", ax=ax)
+    ax.set_ylim(0, 1.02)
+    charts.legend(fig)
+    return fig
+
+
+def prices(steps: pd.DataFrame) -> Figure:
+    """Eq. 8, and what it asks of jobs that come one after another: a table of `example.price_steps`."""
+    fig, axes = charts.panels(columns=2, width=4.2, height=2.8)
+    used = np.linspace(0, 1, 101)
+    for theta, color in ((2.0, "#56B4E9"), (6.0, "#0072B2"), (16.0, "#00395A")):
+        axes[0].plot(100 * used, theta**used - 1, color=color, label=f"maximal price {theta - 1:g}")
+    axes[0].set_xlabel("Workers in use [%]")
+    axes[0].set_ylabel("Price of a worker for a slot")
+    axes[0].legend(frameon=False, fontsize=8)
+    charts.title(axes[0], "(a) Eq. 8")
+    at = range(len(steps))
+    axes[1].step(at, steps["worker_price"], where="post", color="#D55E00", label="a worker")
+    axes[1].step(at, steps["ps_price"], where="post", color="#0072B2", linestyle="--", label="a PS")
+    axes[1].set_xlabel("Jobs asked so far")
+    axes[1].set_ylabel("Price")
+    axes[1].legend(frameon=False, fontsize=8)
+    charts.title(axes[1], "(b) a queue of jobs is asked one by one")
+    return fig
+
+
+def choices(table: pd.DataFrame) -> Figure:
+    """Revenue and its fairness by theta and lambda, with the places of three choices; a table of `choices.table`."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=3.0)
+    others = table[table["scheduler"] == "gandiva-fair"]
+    ours = table[table["scheduler"] == OURS].assign(price=lambda rows: rows["theta"] - 1)
+    for ax, column, text in (
+        (axes[0], "revenue", "Revenue [thousands]"),
+        (axes[1], "variance", "Variance of revenue fairness"),
+    ):
+        factor = 1e-3 if column == "revenue" else 1.0
+        for (rounds, part), (color, marker) in zip(ours.groupby("rounds"), LAMBDAS, strict=True):
+            means = factor * part.groupby("price")[column].mean()
+            ax.plot(means.index, means, marker=marker, markersize=4, color=color, label=f"λ = {rounds:g}")
+        ax.axhline(factor * others[column].mean(), **REFERENCE | {"color": look("gandiva-fair").color},
+                   label=look("gandiva-fair").label)  # fmt: skip
+        for choice, name, marker in ((EXAMPLE, "paper's example", "D"), (HERE, "chosen here", "*")):
+            mine = ours[(ours["theta"] == choice.theta) & (ours["rounds"] == choice.rounds)]
+            mark: dict[str, Any] = PUBLISHED | {"marker": marker, "markersize": 9 if marker == "D" else 13}
+            ax.plot(choice.theta - 1, factor * mine[column].mean(), **mark | {"label": name})
+        ax.set_xscale("log")
+        ax.set_xticks(PRICES, [f"{price:g}" for price in PRICES])
+        ax.minorticks_off()
+        ax.set_xlabel("Maximal price, θ − 1")
+        charts.title(ax, text)
+    written = table[table["rounds"] == AS_WRITTEN]
+    charts.footnote(fig, f"As written, with the λ of Lemma 1 and the θ of §4.4: revenue "
+                    f"{factor_text(written['revenue'].mean())} thousand, of which no fairness is defined.")  # fmt: skip
+    axes[1].set_yscale("log")
+    low, high = axes[1].get_ylim()
+    marks = [m for m in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000) if low <= m <= high]
+    axes[1].set_yticks(marks, [f"{m:g}" for m in marks])
+    axes[1].minorticks_off()
+    charts.legend(fig)
+    return fig
+
+
+def factor_text(revenue: float) -> str:
+    """Thousands, with a minus sign."""
+    return f"{revenue / 1000:,.0f}".replace("-", "−")
+
+
+def one_choice(made: Choice) -> Figure:
+    """What one theta and one lambda make of a market: when workers are in use, and each tenant's fairness."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.2)
+    fig.set_layout_engine(None)  # a fixed layout is drawn twice as fast, and a slider waits for it
+    fig.subplots_adjust(left=0.08, right=0.99, bottom=0.22, top=0.88, wspace=0.22)
+    color, tenants = look(OURS).color, range(len(made.alpha))
+    axes[0].step(range(1, len(made.used) + 1), 100 * made.used, where="post", color=color, linewidth=1.2)
+    axes[0].set(xlabel="Hour", ylabel="Workers in use [%]", ylim=(0, 60))
+    charts.title(axes[0], f"revenue {factor_text(made.revenue)} thousand, {made.admitted} jobs")
+    axes[1].bar(tenants, made.alpha, color=color)
+    mark_line(axes[1], 1, "", vertical=False)
+    axes[1].set(xlabel="Tenant", ylabel="Revenue fairness α")
+    axes[1].set_xticks(tenants[::2])
+    charts.title(axes[1], f"variance {np.var(made.alpha):.3g}" if np.isfinite(made.alpha).all() else "no revenue")
+    return fig
+
+
+def one_choice_png(made: Choice) -> bytes:
+    """`one_choice` as a PNG, for a slider that shows it again with each move; the figure is closed."""
+    fig, file = one_choice(made), BytesIO()
+    fig.savefig(file, format="png", dpi=90)
+    plt.close(fig)
+    return file.getvalue()
+
+
+def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Fig 4: a table of `tables.revenue_table`; `published` is what is varied -> scheduler -> Astraea's over its."""
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.3)
+    shown = table[table["scheduler"] != "astraea-market-lemma"]
+    for ax, ((utility, varied), part) in zip(axes, shown.groupby(["utility", "varied"], sort=False), strict=True):
+        relative_revenue(part, ax, published[str(varied)] if utility == "linear" else {})
+        ax.set_xlabel(str(varied).capitalize())
+        ax.set_ylabel("Revenue over Astraea's")
+        charts.title(ax, f"{utility} revenue, {varied} varied")
+    charts.legend(fig)
+    return fig
+
+
+def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
+    """Figs 5 and 6: performance ratio by the number of jobs, and the bound that the paper's Astraea is above.
+
+    `by` is "servers", of Astraea alone, or "scheduler", of all numbers of servers.
+    """
+    fig, ax = charts.panels(width=5.0, height=2.8)
+    shown = table if by == "scheduler" else table[table["scheduler"] == OURS]
+    if by == "servers":
+        shown = shown.assign(servers=shown["servers"].map("{} servers".format))
+    charts.dodged(shown, "jobs", "ratio", by=by, ax=ax)
+    ax.set_ylim(min(0.5, table["ratio"].min() - 0.02), 1.02)
+    ax.axhline(bound, **REFERENCE)
+    ax.annotate(f"paper: Astraea above {bound:g}", (0.98, bound), (0, 3), ("axes fraction", "data"), "offset points",
+                ha="right", fontsize=7.5)  # fmt: skip
+    charts.legend(fig)
+    return fig
+
+
+def fairness(table: pd.DataFrame) -> Figure:
+    """Figs 7 and 8: a table of `tables.fairness_table`."""
+    fig, axes = charts.panels(rows=3, width=7.0, height=1.9)
+    alone = table["scheduler"] == "batch-sche"
+    texts = ("those that share; 1 is absolutely fair", "BatchSche; paper: 1 for every tenant")
+    for ax, part, text in zip(axes[:2], (table[~alone], table[alone]), texts, strict=True):
+        charts.dodged(part.sort_values("tenant", kind="stable"), "tenant", "alpha", by="scheduler", ax=ax)
+        ax.axhline(1, color="#222222", linewidth=0.8)
+        charts.title(ax, f"Fig 7: {text}")
+    axes[1].set_yscale("symlog", linthresh=2)
+    low, high = table["alpha"].min(), table["alpha"].max()
+    marks = [m for m in (-1000, -100, -10, 0, 1, 10, 100) if 2 * low <= m <= 2 * max(high, 2)]
+    axes[1].set_yticks(marks, [f"{m:g}".replace("-", "−") for m in marks])
+    axes[1].set_ylim(2.5 * min(low, -1), 2.5 * max(high, 2))
+    axes[1].set_ylabel("Revenue fairness $\\alpha$\n(log beyond ±2)")
+    _variances(table, axes[2])
+    charts.legend(fig)
+    return fig
+
+
+def variances(table: pd.DataFrame) -> pd.DataFrame:
+    """Fig 8: variance of alpha over tenants; columns scheduler, trial, variance."""
+    return table.groupby(["scheduler", "trial"])["alpha"].var(ddof=0).rename("variance").reset_index()
+
+
+def _variances(table: pd.DataFrame, ax: Axes) -> None:
+    """Others' variance over Astraea's, in each trial; what is beyond 8 or is not defined is written."""
+    variance = variances(table)
+    relative = over_ours(variance, "variance", ["trial"])
+    charts.dodged(relative, "trial", "relative", by="scheduler", ax=ax, each=False)
+    for far in relative[relative["relative"] > 8].itertuples():
+        ax.annotate(f"{look(far.scheduler).label}:\n{far.relative:,.0f} ↑", (far.trial, 8), (0, -18), fontsize=7.5,
+                    ha="center", textcoords="offset points", color=look(far.scheduler).color)  # fmt: skip
+    places = list(dict.fromkeys(relative["trial"]))
+    for none in variance[variance["variance"].isna()].itertuples():
+        if none.trial in places:
+            here, at = look(none.scheduler), (places.index(none.trial), 8)
+            ax.annotate(f"{here.label}:\nno revenue", at, (0, -18), fontsize=7.5, ha="center", color=here.color,
+                        textcoords="offset points")  # fmt: skip
+    ax.set_yscale("log", base=2)
+    ax.set_ylim(min(0.5, 0.9 * relative["relative"].min()), 8)
+    ax.set_yticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
+    ax.axhline(1, color="#222222", linewidth=0.8)
+    ax.set(xlabel="Trial", ylabel="Variance of $\\alpha$\nover Astraea's")
+    charts.title(ax, "Fig 8")
+
+
+TIMES: Final = {1e-5: "0.01 ms", 1e-4: "0.1 ms", 1e-3: "1 ms", 1e-2: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s"}
+
+
+def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
+    """Figs 9 and 10: time to plan all jobs, and one, over the number of jobs or servers.
+
+    Parameters
+    ----------
+    table : DataFrame, columns jobs, servers, trial, seconds_per_job [s]
+        With only `varied` varied.
+    bound : float
+        What the paper takes for one job at most [s].
+    """
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.5)
+    times = table.assign(scheduler=OURS, seconds=table["seconds_per_job"] * table["jobs"])
+    other = "servers" if varied == "jobs" else "jobs"
+    for ax, column, text in ((axes[0], "seconds", "(a) all jobs"), (axes[1], "seconds_per_job", "(b) one job")):
+        charts.lines(times, varied, column, by="scheduler", ax=ax, each=True)
+        ax.set_ylabel("Time to plan")
+        charts.title(ax, f"{text}; {table[other].iloc[0]} {other}")
+    top = float(times["seconds"].max())
+    decade = 10 ** np.floor(np.log10(top))
+    step = decade if top > 3 * decade else decade / 2
+    marks = [k * step for k in range(int(top / step) + 2)]
+    axes[0].set_yticks(marks, [f"{1000 * mark:.3g} ms" for mark in marks])
+    axes[1].set_yscale("log")
+    axes[1].set_ylim(1e-5, 10)
+    axes[1].set_yticks(list(TIMES), list(TIMES.values()))
+    axes[1].axhline(bound, **REFERENCE)
+    axes[1].annotate(f"paper: about {bound:g} s, on a laptop", (0.03, bound), (0, -9), ("axes fraction", "data"),
+                     "offset points", fontsize=7.5)  # fmt: skip
+    return fig
+
+
+def wrong_prices(table: pd.DataFrame) -> Figure:
+    """Fig 11: change of revenue against the estimate, each market a thin line; a table of `tables.theta_table`."""
+    base = table[table["percent"] == 100].set_index(["load", "trial"])["revenue"].rename("base")
+    change = table.join(base, on=["load", "trial"])
+    change["change"] = (change["revenue"] - change["base"]) / 1000
+    fig, axes = charts.panels(columns=table["load"].nunique(), width=3.5, height=2.5)
+    color = look(OURS).color
+    for ax, (load, part) in zip(np.atleast_1d(axes), change.groupby("load", sort=False), strict=True):
+        for _, trial in part.groupby("trial"):
+            ax.plot(trial["percent"], trial["change"], ".-", color=color, linewidth=0.7, markersize=4, alpha=0.5)
+        means = part.groupby("percent")["change"].mean()
+        ax.plot(means.index, means, "o-", color=color, linewidth=2.4)
+        ax.axhline(0, color="#222222", linewidth=0.8)
+        ax.set_xticks(means.index)
+        ax.set_xlabel("Maximal price, % of the estimate")
+        ax.set_ylabel("Revenue, change in thousands")
+        charts.title(ax, f"{load} load: {factor_text(float(base[load].mean()))} thousand at 100 %")
+    return fig
+
+
+def admission(table: pd.DataFrame) -> Figure:
+    """Fig 12: ideal revenue and cost of every admitted job; a table of `tables.admission_table`."""
+    pays = table["cost"] > 0
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
+    paid = table[pays]
+    axes[0].plot(paid["ideal"], paid["cost"], ".", color="#D55E00", markersize=2.5, alpha=0.6, rasterized=True)
+    top = float(table["ideal"].max())
+    axes[0].plot([0, top], [0, top], color="#222222", linewidth=0.8)
+    axes[0].annotate("cost = ideal revenue", (0.56 * top, 0.6 * top), rotation=38, fontsize=7.5, ha="right")
+    axes[0].set(xlabel="Ideal revenue", ylabel="Resource cost")
+    charts.title(axes[0], f"{pays.sum():,} jobs on idle resources")
+    axes[1].hist(table.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
+    axes[1].set(xlabel="Ideal revenue", ylabel="Jobs")
+    charts.title(axes[1], f"{(~pays).sum():,} within the own share: cost 0")
+    return fig
+
+
+def utilization(used: pd.DataFrame, usual: str, paper: Mapping[str, float]) -> Figure:
+    """Fig 13: workers in use in every hour, and makespans below the curves of the `usual` setting.
+
+    Parameters
+    ----------
+    used : DataFrame
+        As of `tables.utilization_table`.
+    paper : mapping of str to float
+        Scheduler -> Astraea's makespan over its, as published.
+    """
+    fig, axes = charts.panels(columns=2, width=3.5, height=3.2)
+    for ax, (setting, part) in zip(axes, used.groupby("setting", sort=False), strict=True):
+        for scheduler in ordered(part["scheduler"]):
+            here = look(scheduler)
+            mine = part[part["scheduler"] == scheduler]
+            wide = 100 * mine.pivot_table(index="hour", columns="trial", values="utilization")
+            ax.step(wide.index, wide, where="post", color=here.color, linewidth=0.4, alpha=0.45)
+            ax.step(wide.index, wide.mean(axis=1), where="post", color=here.color, linestyle=here.line,
+                    label=here.label)  # fmt: skip
+        ax.set(xlabel="Hour", ylabel="Workers in use [%]", ylim=(-4, 103))
+        charts.title(ax, str(setting))
+    requested = used[used["setting"] == usual]
+    makespans(requested[requested["scheduler"] != "batch-sche"], axes[0], paper)
+    axes[0].set_ylim(-34, 103)
+    axes[0].set_yticks(range(0, 101, 20))
+    axes[0].axhline(100, **REFERENCE)
+    axes[0].annotate("paper: Astraea and Gandiva reach 100 %", (0.98, 100), (0, -9), ("axes fraction", "data"),
+                     "offset points", ha="right", fontsize=7.5)  # fmt: skip
+    charts.legend(fig, columns=3)
+    return fig

@@ -1,0 +1,124 @@
+"""What the tables of [Wang2023] §5 are made of: the schedulers' plans of a market, and what is read of each.
+
+A plan is made once, whichever tables ask for it. Astraea runs with theta 2, the least that §4.4 allows ("by assuming
+theta_w - 1 >= 1"), and with lambda 1, which the paper leaves open: its example has 2 where Lemma 1 gives 24, and the
+logarithm in sigma has no base. As written, with Lemma 1's lambda and the theta of §4.4, every job starts after hundreds
+of slots. BatchSche has the same lambda and theta.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from papers.market.metrics import (
+    ideal_revenue,
+    makespan,
+    performance_ratio,
+    revenue_fairness,
+    total_revenue,
+    utilization,
+)
+from papers.market.model import SLOT, Market, Plan
+from papers.market.optimum import optimum
+from papers.market.policies.astraea.batches import astraea_market
+from papers.market.policies.astraea.capacity import Theta
+from papers.market.policies.astraea.empty_cluster import feasible_theta
+from papers.market.policies.batch_sche import batch_sche
+from papers.market.policies.gandiva_fair import gandiva_fair
+from papers.market.policies.hived import hived
+from papers.market.study.example import worked_example
+
+THETA: Final = Theta(2.0, 2.0)
+ROUNDS: Final = 1
+
+SCHEDULERS: Final = ("astraea-market", "gandiva-fair", "hived", "batch-sche")
+"""The four that §5 compares."""
+
+LEMMA: Final = "astraea-market-lemma"
+"""Astraea as written."""
+
+HOURS: Final = 10_000
+"""After so many hours no linear revenue is above 0, and nothing is noted of what is in use."""
+
+TIME_LIMIT: Final = 3600.0
+"""Of an optimum [s]: no market of the studies takes a minute, and a busy machine must not change a result."""
+
+
+def planner(market: Market, scheduler: str, percent: int = 0) -> Callable[[Market], Plan]:
+    """One of `SCHEDULERS` or `LEMMA`; `percent` scales the theta - 1 of §4.4 [%], 0 stands for `THETA`."""
+    theta = feasible_theta(market, percent / 100) if percent else THETA
+    planners: dict[str, Callable[[Market], Plan]] = {
+        "astraea-market": partial(astraea_market, theta=theta, rounds=ROUNDS),
+        "batch-sche": partial(batch_sche, theta=theta, rounds=ROUNDS),
+        "gandiva-fair": gandiva_fair,
+        "hived": hived,
+        LEMMA: astraea_market,
+    }
+    return planners[scheduler]
+
+
+def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFrame:
+    """Everything that a table reads of one plan; parameters as of `planner`.
+
+    Returns
+    -------
+    DataFrame
+        What there is once, in the first row: revenue, ideal_revenue, floored_revenue (no job's less than 0),
+        revenue_per_job (of all jobs, also those that never run), makespan [s], shared (jobs that run outside their
+        tenant's share), and seconds_per_job [s], which depends on the machine. Then a row for each tenant: tenant,
+        alpha; for each admitted job, in order of admission: job_id, ideal revenue and resource cost; for each hour
+        until the makespan, but at most `HOURS`, and none of `LEMMA`: hour, utilization. NaN where a row has no such
+        figure.
+    """
+    _warm()
+    make = planner(market, scheduler, percent)
+    began = time.perf_counter()
+    plan = make(market)
+    seconds = time.perf_counter() - began
+    n, admitted, alpha = len(market.jobs), plan.schedules, revenue_fairness(plan)
+    used = np.empty(0) if scheduler == LEMMA else utilization(plan, HOURS)
+    once = {
+        "revenue": total_revenue(plan), "ideal_revenue": ideal_revenue(plan),
+        "floored_revenue": float(plan.revenues.clip(min=0).sum()), "revenue_per_job": total_revenue(plan) / n,
+        "makespan": makespan(plan) * SLOT, "shared": sum(s.is_shared for s in admitted), "seconds_per_job": seconds / n,
+    }  # fmt: skip
+    jobs = [(market.jobs.job_id[s.job], s.ideal, s.cost) for s in admitted]
+    parts = [
+        pd.DataFrame([once]),
+        pd.DataFrame({"tenant": range(len(alpha)), "alpha": alpha}),
+        pd.DataFrame(jobs, columns=["job_id", "ideal", "cost"]),
+        pd.DataFrame({"hour": range(1, len(used) + 1), "utilization": used}),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+@cache
+def _warm() -> None:
+    """Load the compiled functions, so that the first plan of a process is not measured with them."""
+    astraea_market(worked_example(), theta=THETA, rounds=ROUNDS)
+
+
+def ratios(market: Market) -> pd.DataFrame:
+    """What each of `SCHEDULERS` earns of what an offline optimum earns (Figs 5 and 6).
+
+    The optimum may use every slot until the last job of those schedulers that share has ended. It is seconds of HiGHS
+    for 15 jobs; where the time limit is over, the ratio is to a bound that no plan which ends by then exceeds, and is
+    thus too small.
+
+    Returns
+    -------
+    DataFrame, columns scheduler, ratio, is_exact
+        `is_exact` where the optimum was found, not only a bound of it.
+    """
+    plans = {name: planner(market, name)(market) for name in SCHEDULERS}
+    sharing = [plan for name, plan in plans.items() if name != "batch-sche"]
+    horizon, known = max(map(makespan, sharing)), max(map(total_revenue, sharing))
+    bound, plan = optimum(market, horizon=horizon, time_limit=TIME_LIMIT, known=known)
+    ratio = [performance_ratio(theirs, bound) for theirs in plans.values()]
+    return pd.DataFrame({"scheduler": list(plans), "ratio": ratio, "is_exact": plan is not None})

@@ -1,0 +1,247 @@
+"""`make figures`: every notebook without a person, in parallel; what is up to date is left alone.
+
+A notebook whose parameters cell sets `TRACE` runs for each trace, the others and those of `ONCE` run once. Each run
+writes into a folder of its own; only when it ended well do its files move to their place: a failure loses nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+from typing import Any, Final
+
+from astraea.core.checks import one_of
+from astraea.core.errors import InputError, PolicyError
+from astraea.core.files import write_atomically
+from astraea.core.progress import progress
+from astraea.experiments.cache import fill
+from astraea.experiments.parallel import computing
+from astraea.experiments.run import Work
+from astraea.plots.forms import with_pdf
+from astraea.traces.named import workload_path
+from astraea.traces.synthetic import SYNTHETIC
+from papers import ROOT, gallery
+from papers.running import made, notebooks, workloads
+from papers.running.grids import GRIDS
+from papers.running.notebooks import Outcome
+from papers.scales import SCALES
+
+LONGEST: Final = ("12_your_cluster", "07_estimates")
+"""Notebooks that compute themselves what takes longest: the simulations of one, and what the other learns."""
+
+ONCE: Final = ("00_tour", "02_fairness_mechanisms")
+"""Notebooks that run for the first trace only: what they show is no result on a trace."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One notebook with one trace.
+
+    It is kept as `executed`; its figures are written to the folder `staging` first, then go to `target`; `record` says
+    what its last good run depended on and wrote.
+    """
+
+    name: str
+    notebook: Path
+    trace: str
+    parameters: dict[str, Any]
+    digest: str
+    executed: Path
+    staging: Path
+    record: Path
+    target: Path
+
+
+def make_figures(
+    trace: str | None = None,
+    scale: str = "paper",
+    only: str | None = None,
+    *,
+    shown: bool = False,
+    root: Path = ROOT,
+) -> int:
+    """Run the notebooks, write the figures and their gallery, and say where they are.
+
+    Parameters
+    ----------
+    trace : str, optional
+        As in `evaluation.load_workload`; the two synthetic traces if not given.
+    scale : {"small", "paper", "full"}
+        Figures of the two synthetic traces at scales `paper` and `full` go to ``figures/``, all others to ``build/``.
+    only : str, optional
+        Name of one notebook, or how it begins.
+    shown : bool
+        Whether the evaluation's figures of a named trace go into the gallery in ``figures/``, beside those of the
+        synthetic traces.
+    root : path
+        The checkout.
+
+    Returns
+    -------
+    int
+        0, or 1 if a notebook failed.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
+    """
+    one_of(scale, SCALES, "scale")
+    began = time.perf_counter()
+    if shown and (trace is None or scale == "small"):
+        raise InputError("only figures of a named trace, and not at the scale small, are put beside the synthetic ones")
+    tasks = [task for task in _tasks(root, trace, scale, only, shown) if not shown or task.notebook.stem in made.SHOWN]
+    stale = []
+    for task in tasks:
+        if up_to_date(task):
+            print(f"nothing to do: {task.name} is unchanged since its last run, and its files are in place")
+        else:
+            stale.append(task)
+    grids = [(task, GRIDS[task.notebook.stem]) for task in stale if task.notebook.stem in GRIDS]
+    runs = {task.executed: grid(task.trace, scale).runs for task, grid in grids}
+    _simulate([run for some in runs.values() for run in some])
+    spent = {"simulations": time.perf_counter() - began} if stale else {}
+    # those that take longest first: which compute most, then which read most
+    stale.sort(key=lambda task: (task.notebook.stem not in LONGEST, -len(runs.get(task.executed, ()))))
+    workloads.announce([task.trace for task in stale if task.trace], scale)
+    try:
+        outcomes = _run_all(stale)
+    except BaseException:
+        for kernel in multiprocessing.active_children():  # which would be waited for at the end
+            kernel.kill()
+        raise
+    failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
+    if shown and only is None and not failed:
+        written = {name: checksum for task in tasks for name, checksum in _outputs(task).items()}
+        made.write(tasks[0].target, root, str(trace), "make real", written, name=_slug(str(trace)))
+    command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace and not shown else "")
+    page = gallery.write_gallery(tasks[0].target, command, scale)
+    spent |= {task.name: outcome.seconds for task, outcome in zip(stale, outcomes, strict=True)}
+    for name, seconds in (spent | {"in all": time.perf_counter() - began}).items():
+        print(f"{name:<40}{seconds:8.1f} s")
+    print(f"figures and gallery: {page}")
+    for task, error in failed:
+        print(f"failed: {task.name}, {error}\n        executed notebook: {task.executed}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _tasks(root: Path, trace: str | None, scale: str, only: str | None, shown: bool) -> Iterator[Task]:
+    """Find what is to be run, in order."""
+    paths = sorted((root / "notebooks").glob("[0-9]*.ipynb"))
+    chosen = [p for p in paths if only is None or p.stem.startswith(only.removesuffix(".ipynb"))]
+    if not chosen:
+        known = ", ".join(p.stem for p in paths) or "none"
+        raise InputError(
+            f"there is no notebook {only or ''} in {root / 'notebooks'}; there are: {known}".replace("  ", " ")
+        )
+    label = scale if trace is None else f"{scale}-{_slug(trace)}"
+    build = root / "build" / label
+    target = root / "figures" if shown or (trace is None and scale != "small") else build / "figures"
+    for path in chosen:
+        notebook = notebooks.read(path)
+        names = notebooks.parameter_names(notebook)
+        traces = SYNTHETIC if trace is None else (trace,)
+        for one in (traces if path.stem not in ONCE else traces[:1]) if "TRACE" in names else ("",):
+            data = workload_path(one) if one else None
+            given = {"TRACE": str(data) if data and Path(one).exists() else one, "SCALE": scale}
+            decides = {k: v for k, v in given.items() if k in names}
+            name = f"{path.stem}-{_slug(one)}" if one and path.stem not in ONCE else path.stem
+            place, staging = computing.place, build / "staging" / name
+            where = {"JOBS": place.processes, "OUT": str(staging)}
+            where |= {"BACKEND": place.backend, "SCHEDULER": place.scheduler or ""}
+            parameters = {**decides, **{k: v for k, v in where.items() if k in names}}
+            digest = notebooks.digest(notebook, decides, [data, *data.rglob("*")] if data else [], root)
+            executed, record = build / "notebooks" / f"{name}.ipynb", build / "records" / f"{name}.json"
+            yield Task(name, path, given["TRACE"] if one else "", parameters, digest, executed, staging, record, target)
+
+
+def _slug(trace: str) -> str:
+    """Name of a trace in a file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", Path(trace).resolve().name if Path(trace).exists() else trace).strip("-.")
+
+
+def up_to_date(task: Task) -> bool:
+    """Whether the last good run had the same inputs, and everything that it wrote is still there, unchanged.
+
+    Where PDFs are wanted, it must have written them too; where they are not, those of an earlier run stay.
+    """
+    try:
+        record = json.loads(task.record.read_text())
+        outputs: dict[str, str] = record["outputs"]
+        drawn = [Path(name) for name in outputs if name.endswith(".png")] if with_pdf() else []
+        return (
+            bool(record["digest"] == task.digest and record["target"] == str(task.target))
+            and all(str(path.with_suffix(".pdf")) in outputs for path in drawn)
+            and all(
+                sha256((task.target / name).read_bytes()).hexdigest() == checksum for name, checksum in outputs.items()
+            )
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _simulate(runs: Sequence[Work]) -> None:
+    """Fill the cache with what notebooks read, all cores at work."""
+    # what goes wrong in a run comes again in the notebook that needs it, and is named there
+    known = (InputError, PolicyError) if computing.place.backend == "loky" else ()
+    with contextlib.suppress(*known):
+        fill(runs)
+
+
+def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
+    """Run the notebooks in parallel, publish what each good one wrote."""
+    for task in tasks:
+        shutil.rmtree(task.staging, ignore_errors=True)
+        task.staging.mkdir(parents=True)
+    calls = [(task.notebook, task.executed, task.parameters) for task in tasks]
+    waiting = {task.executed: task for task in tasks}
+    outcomes: dict[Path, Outcome] = {}
+    jobs = computing.place.processes
+    # kernels compute, in processes of their own, forked from one for all of them since they are started from one
+    with (
+        ThreadPool(jobs) as pool,
+        progress("running notebooks", "notebooks", len(tasks), disable=not tasks) as bar,
+    ):
+        results = pool.imap_unordered(lambda call: notebooks.run(*call), calls)
+        while waiting:
+            names = [task.name for task in waiting.values()]
+            bar.set_postfix_str(f"running {', '.join(names[:jobs])}; {len(names[jobs:])} more to come")
+            outcome = next(results)
+            outcomes[outcome.executed] = outcome
+            task = waiting.pop(outcome.executed)
+            if not outcome.error:
+                _publish(task)
+            bar.update()
+        bar.set_postfix_str("")
+    return [outcomes[task.executed] for task in tasks]
+
+
+def _outputs(task: Task) -> dict[str, str]:
+    """Names and SHA-256 of what the last good run wrote."""
+    return dict(json.loads(task.record.read_text())["outputs"])
+
+
+def _publish(task: Task) -> None:
+    """Move the files of a good run to their place, remove those of an earlier one that it no longer writes."""
+    written = {p.relative_to(task.staging).as_posix(): p for p in sorted(task.staging.rglob("*")) if p.is_file()}
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        for name in set(_outputs(task)) - set(written):
+            (task.target / name).unlink(missing_ok=True)
+    outputs = {}
+    for name, path in written.items():
+        content = path.read_bytes()
+        write_atomically(task.target / name, content)
+        outputs[name] = sha256(content).hexdigest()
+    record = {"digest": task.digest, "target": str(task.target), "outputs": outputs}
+    write_atomically(task.record, json.dumps(record, indent=1) + "\n")
+    shutil.rmtree(task.staging, ignore_errors=True)

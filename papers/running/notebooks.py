@@ -1,0 +1,134 @@
+"""One notebook of the project: its parameters, what its outputs depend on, and a run without a person."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from astraea.core import source
+from astraea.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: the executed notebook, the time [s], and what went wrong in a sentence, or nothing."""
+
+    executed: Path
+    seconds: float
+    error: str = ""
+
+
+class Cell(NamedTuple):
+    """A cell as far as it decides something."""
+
+    cell_type: str
+    source: str
+    tags: tuple[str, ...]
+
+
+def read(path: Path) -> tuple[Cell, ...]:
+    """Read the cells of a notebook of version 4; `InputError` if it is none.
+
+    nbformat does that too, but takes a second to import.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["nbformat"] != 4:
+            raise ValueError(f"version {content['nbformat']} instead of 4")
+        return tuple(
+            Cell(cell["cell_type"], "".join(cell["source"]), tuple(cell["metadata"].get("tags", ())))
+            for cell in content["cells"]
+        )
+    except (OSError, UnicodeDecodeError, ValueError, LookupError, TypeError, AttributeError) as err:
+        raise InputError(f"{path}: not a notebook that can be read ({str(err).splitlines()[0]})") from None
+
+
+def parameter_names(cells: Iterable[Cell]) -> tuple[str, ...]:
+    """Names that the cell with the tag `parameters` sets."""
+    for cell in cells:
+        if "parameters" in cell.tags:
+            return tuple(re.findall(r"^(\w+)\s*(?::[^=\n]+)?=", cell.source, re.MULTILINE))
+    return ()
+
+
+def digest(cells: Iterable[Cell], parameters: Mapping[str, Any], files: Iterable[Path], root: Path) -> str:
+    """SHA-256 of all that the outputs depend on.
+
+    These are the cells, the modules of the project that their code can reach, the parameters, the lock file, the table
+    of statements, the version of Python, and the content of `files`.
+    """
+    cells = tuple(cells)
+    h = hashlib.sha256(code_of(cells).digest.encode())
+    for cell in cells:
+        h.update(f"{cell.cell_type}\0{cell.source}\0".encode())
+    h.update(repr((sorted(parameters.items()), sys.version_info[:3])).encode())
+    for path in (root / "requirements.lock", root / "data" / "claims.csv", *sorted(files)):
+        if path.is_file():
+            h.update(f"\0{path.name}\0".encode())
+            with path.open("rb") as file:
+                h.update(hashlib.file_digest(file, "sha256").digest())
+    return h.hexdigest()
+
+
+def code_of(cells: Iterable[Cell]) -> source.Source:
+    """Return what the code of a notebook computes with; its magic commands are left out."""
+    lines = (line for cell in cells if cell.cell_type == "code" for line in (*cell.source.splitlines(), ""))
+    return source.of_text("\n".join(line for line in lines if not line.startswith(("%", "!"))))
+
+
+def run(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
+    """Execute a notebook in its folder, and keep the executed one at `output`.
+
+    Never raises for what happens inside: the sentence names the cell, counted from 1 in the source, and the error.
+    """
+    began = time.perf_counter()
+    os.environ.setdefault("IPYTHONDIR", str(notebook.parent / ".ipython"))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    place = str(source.ROOT)  # the kernel imports this package, also where it is not installed
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
+    import papermill  # takes a second
+    from jupyter_core.utils import ensure_event_loop
+    from nbclient.output_widget import OutputWidget
+
+    from papers.running.kernels import ForkedKernel
+
+    # what a widget shows would be sent back to it while a reply is awaited, which then may never be seen
+    OutputWidget.send = lambda *_, **__: None  # type: ignore[method-assign]
+
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    error = ""
+    try:
+        papermill.execute_notebook(
+            str(notebook), str(output), dict(parameters), kernel_name="python3", language="python", progress_bar=False,
+            resources={"metadata": {"path": str(notebook.parent)}}, kernel_manager_class=ForkedKernel,
+        )  # fmt: skip
+    except papermill.PapermillExecutionError as err:
+        error = f"cell {_source_cell(output, err.cell_index)}: {err.ename}: {_first_line(err.evalue)}"
+    except Exception as err:
+        error = f"{type(err).__name__}: {_first_line(str(err))}"
+    finally:
+        ensure_event_loop().close()  # that of this thread
+    return Outcome(output, time.perf_counter() - began, error)
+
+
+def _source_cell(executed: Path, index: int) -> int:
+    """Position of a cell in the source, from 1, by its position in the executed notebook without the banner."""
+    cells = [cell for cell in read(executed) if "papermill-error-cell-tag" not in cell.tags]
+    injected = sum("injected-parameters" in cell.tags for cell in cells[: index + 1])
+    return index + 1 - injected
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

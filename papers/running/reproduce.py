@@ -1,0 +1,122 @@
+"""The major claims of the papers, one by one: run the smallest experiment that decides each, and judge what comes out.
+
+The claims stand in `data/major_claims.toml`; the statements of `data/claims.csv` that each is made of are judged by the
+rules of `papers.claims`, on the tables of `papers.running.smallest_experiments`.
+"""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import pandas as pd
+
+from astraea.core.checks import one_of
+from astraea.plots.files import save_table
+from papers import ROOT
+from papers.claims.evaluate import evaluate
+from papers.claims.judging import Verdict
+from papers.running import smallest_experiments
+
+
+@dataclass(frozen=True)
+class Check:
+    """One statement of a claim."""
+
+    id: str  # in claims.csv
+    tolerance: str  # how far from the paper's value it may be, in words
+    expected: str  # what this experiment gives, as text
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One major claim.
+
+    Attributes
+    ----------
+    claim, where : str
+        What a paper says, in a sentence, and where.
+    experiment : str
+        A function of `smallest_experiments`.
+    notebook : str
+        Shows the same, at length.
+    minutes : float
+        What the experiment takes on one core of an environment in which nothing is compiled yet [min].
+    checks : sequence of Check
+    """
+
+    claim: str
+    where: str
+    experiment: str
+    notebook: str
+    minutes: float
+    checks: tuple[Check, ...]
+
+
+class Reproduced(NamedTuple):
+    """What became of a claim."""
+
+    holds: bool  # whether each statement is within its tolerance
+    table: pd.DataFrame  # a row per statement; columns id, statement, paper, tolerance, got, verdict
+    minutes: float  # how long it took [min]
+
+
+@cache
+def major_claims() -> Mapping[str, Claim]:
+    """Every major claim by its name, ``C1`` and so on."""
+    path = ROOT / "data" / "major_claims.toml"
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {
+        name: Claim(**{**entry, "checks": tuple(Check(**check) for check in entry["checks"])})
+        for name, entry in entries.items()
+    }
+
+
+def reproduce(name: str) -> Reproduced:
+    """Run the experiment of a claim and judge its statements.
+
+    Raises
+    ------
+    InputError
+        If there is no such claim.
+    """
+    claim = major_claims()[one_of(name, tuple(major_claims()), "claim")]
+    begun = time.perf_counter()
+    with TemporaryDirectory(prefix="astraea-") as folder:
+        for file, table in getattr(smallest_experiments, claim.experiment)().items():
+            id, _, trace = file.partition("_")
+            save_table(table, id, trace, folder)
+        judged = _judged(claim, Path(folder))
+    holds = bool((judged["verdict"] == Verdict.HOLDS).all())
+    return Reproduced(holds, judged, (time.perf_counter() - begun) / 60)
+
+
+def as_text(name: str, found: Reproduced) -> str:
+    """What `astraea reproduce` prints of a claim."""
+    claim = major_claims()[name]
+    lines = [f"{name}: {claim.claim}", f"    {claim.where}; more of it in notebook {claim.notebook}"]
+    for row in found.table.to_dict("records"):
+        lines += [
+            f"  {row['statement']} ({row['id']})",
+            f"    expected  {row['paper']} (tolerance: {row['tolerance']})",
+            f"    got       {row['got']}: {row['verdict']}",
+        ]
+    verdict = "reproduced" if found.holds else "NOT reproduced"
+    return "\n".join([*lines, f"{name} is {verdict}, in {found.minutes:.1f} min", ""])
+
+
+def _judged(claim: Claim, folder: Path) -> pd.DataFrame:
+    """The statements of a claim on the tables of a folder, in the order of the claim and then of the readings."""
+    found = evaluate(folder).rename(columns={"measured": "got"})
+    tolerances = pd.DataFrame(claim.checks)[["id", "tolerance"]]
+    table = tolerances.merge(found, on="id", how="left")
+    table["statement"] += table["reading"].map(lambda reading: f", {reading}" if reading else "")
+    # of worked examples with many values, claims.csv has these in the statement and their tolerance as the value
+    table["paper"] = table["paper"].mask(table["paper"].str.endswith(" abs tol"), "as stated")
+    return table[["id", "statement", "paper", "tolerance", "got", "verdict"]]

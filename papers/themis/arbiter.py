@@ -1,0 +1,288 @@
+"""The arbiter: whose GPUs are free, who gets them for a lease, and on which machines ([Mahajan2020] §4.2).
+
+A policy is a function of the arbiter. It looks at the agents of active apps and gives gangs, one at a time, each for
+one lease. GPUs whose lease has just ended are on offer like all others; an app that gets a gang where it had one goes
+on there without a restart.
+
+Machines differ in size. How many gangs can be on one machine each is a matter of counting: with gangs of which every
+size divides the next larger one, any set of them can be placed, largest first, as long as the lots of each size are not
+overdrawn (`room`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import ceil
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray, IntArray
+from papers.themis import foresight
+from papers.themis.agent import Agent, Lot
+from papers.themis.apps import Workload
+from papers.themis.foresight import LIE, SEEN
+
+CHECKPOINT: Final = 5.0
+"""Held without progress at the end of a lease, charged when the job goes on [s]."""
+RESTART: Final = 20.0
+"""Held without progress by a job that ran before and starts elsewhere [s]."""
+
+ROUND: Final = 60.0
+"""Time between two rounds at which GPUs are given; leases end at rounds [s]."""
+
+Where = Literal["any", "local", "spread"]
+Pieces = tuple[tuple[int, int], ...]
+"""(machine, GPUs) of one lot."""
+
+
+class Arbiter:
+    """The state of the cluster at one round.
+
+    now, lease_term : [s]
+    agents : of the active apps, in order of arrival
+    free : GPUs on offer on each machine; a new list, if it is changed from outside
+    sizes : of lots, ascending: a unit of which everything is a multiple, and the gangs
+    """
+
+    def __init__(self, workload: Workload, lease_term: float, lies: Mapping[int, float]) -> None:
+        self.now, self.lease_term, self.lies = 0.0, lease_term, lies
+        self.gpus = workload.gpus
+        self.agents: list[Agent] = []
+        self.largest = int(workload.machines.max())  # GPUs of one machine
+        self.free = workload.machines.tolist()
+        self.taken_back: dict[int, list[Lot]] = {}  # lots whose lease ends at this round, by app
+        self.wished = [0] * len(self.free)  # GPUs of them on each machine
+        gangs = sorted({app.gang for app in workload.apps})
+        unit = int(np.gcd.reduce([*gangs, *self.free]))
+        self.sizes = tuple(sorted({unit, *gangs}))
+        self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
+        self._at_arrival: dict[int, tuple[float, float]] = {}
+
+    @property
+    def free(self) -> list[int]:
+        """GPUs on offer on each machine."""
+        return self._free
+
+    @free.setter
+    def free(self, free: list[int]) -> None:
+        self._free, self._offered = free, sum(free)
+        # of machines with 0, 1, ... GPUs on offer, how many there are
+        self._having = [free.count(gpus) for gpus in range(self.largest + 1)]
+
+    def _offer(self, pieces: Pieces, sign: int) -> None:
+        """GPUs are on offer (1), or are not any more (-1)."""
+        for machine, gpus in pieces:
+            free = self._free[machine]
+            self._having[free] -= 1
+            free += sign * gpus
+            self._having[free] += 1
+            self._free[machine] = free
+            self._offered += sign * gpus
+
+    def arrive(self, agent: Agent) -> None:
+        """An app comes."""
+        self._count()
+        self._at_arrival[agent.index] = (self._app_seconds, self._share_seconds)
+        agent.book[SEEN], agent.book[LIE] = self._app_seconds, self.lies.get(agent.index, 1.0)
+        self.agents.append(agent)
+
+    def leave(self, agent: Agent) -> None:
+        """An app is done."""
+        self._count()
+        self.agents.remove(agent)
+
+    def _count(self) -> None:
+        """Integrals of the number N of active apps and of 1/N of the GPUs, up to now."""
+        if self.agents and self.now > self._active_until:
+            self._app_seconds += len(self.agents) * (self.now - self._active_until)
+            self._share_seconds += self.gpus / len(self.agents) * (self.now - self._active_until)
+        self._active_until = self.now
+
+    def contention(self, agent: Agent) -> float:
+        """N: average number of active apps in the app's life so far."""
+        if self.now > self._active_until:
+            self._count()
+        lived = self.now - agent.app.arrival
+        return (self._app_seconds - self._at_arrival[agent.index][0]) / lived if lived > 0 else float(len(self.agents))
+
+    def owed(self, agent: Agent) -> float:
+        """GPU-time of 1/N of the cluster in the app's life so far [GPU-s] ([Ye2022] Eq. 16 with equal quotas)."""
+        self._count()
+        return self._share_seconds - self._at_arrival[agent.index][1]
+
+    def take_back(self, agent: Agent, lots: list[Lot]) -> None:
+        """The GPUs of lots are on offer."""
+        agent.stop(lots, self.now)
+        for lot in lots:
+            self._offer(lot.pieces, 1)
+
+    def end_leases(self, agent: Agent, lots: list[Lot]) -> None:
+        """Lots of an app are on offer, and the app may go on there."""
+        self.taken_back[agent.index] = lots
+        self.take_back(agent, lots)
+        for lot in lots:
+            for machine, gpus in lot.pieces:
+                self.wished[machine] += gpus
+
+    def forget(self) -> None:
+        """The round is over: where leases ended is of no interest any more."""
+        self.taken_back = {}
+        self.wished = [0] * len(self.free)
+
+    def offered(self) -> int:
+        """GPUs."""
+        return self._offered
+
+    def room(self) -> IntArray:
+        """Lots of each size that fit on machines, shape (sizes,)."""
+        return np.array([self.gangs_of(size) for size in self.sizes], np.int64)
+
+    def gangs_of(self, size: int) -> int:
+        """How many of a size fit on machines."""
+        return sum([count * (free // size) for free, count in enumerate(self._having)])
+
+    def hole(self, gang: int) -> int:
+        """Free GPUs of the machine with least of them on which a gang fits; 0 if there is none."""
+        for free in range(gang, len(self._having)):
+            if self._having[free]:
+                return free
+        return 0
+
+    def wanting(self) -> list[Agent]:
+        """Agents with a job that waits for GPUs, in order of arrival."""
+        return [agent for agent in self.agents if len(agent.todo) > len(agent.lots)]
+
+    def in_need(self) -> list[Agent]:
+        """Those of them for whose gang there are GPUs on offer."""
+        offered = self.offered()
+        if not offered:
+            return []
+        return [agent for agent in self.wanting() if agent.app.gang <= offered]
+
+    def rhos(self, agents: list[Agent]) -> FloatArray:
+        """Finish-time fairness that agents report: if they have 1/N of the cluster from now on."""
+        return np.asarray(foresight.rhos(*self.books(agents), *self.situation()))
+
+    def rhos_with(self, agent: Agent, more: IntArray) -> FloatArray:
+        """Finish-time fairness that an agent reports of so many more gangs, as if it kept them to the end.
+
+        `more` is shape (rows, 2): gangs on one machine each, and spread ones. An app without any waits for a lease, or
+        at most for T_isolated, and then has one gang.
+        """
+        books, _ = self.books([agent])
+        return np.asarray(foresight.rhos_with(books, *self.situation(), self.lease_term, more))
+
+    def books(self, agents: list[Agent]) -> tuple[FloatArray, int]:
+        """What agents know now (`foresight`), and how many they are."""
+        for agent in agents:
+            if agent.same_until <= self.now:
+                agent.learn(self.now)
+        return np.concatenate([agent.book for agent in agents]), len(agents)
+
+    def situation(self) -> tuple[float, float, int, int]:
+        """What they are told: the time, what is needed for N, and the GPUs of the cluster."""
+        self._count()
+        return self.now, self._app_seconds, len(self.agents), self.gpus
+
+    def give(self, agent: Agent, where: Where = "any") -> bool:
+        """Give an app one gang for a lease; False if none of its jobs waits or there is no room.
+
+        On one machine if it can be: where a gang of the app was before, else a machine with GPUs that nobody just had,
+        of these the one with least free. Otherwise, or with "spread", where a gang was before, else on the machines
+        with least free, which may turn out to be a single one; with "local", not at all. A gang that does not mind
+        being spread stays where it was in any case.
+        """
+        gang = agent.app.gang
+        if self._offered < gang or len(agent.todo) <= len(agent.lots):
+            return False
+        is_same = agent.app.slowdown == 1  # wherever it is
+        if where == "local" and not is_same and not self.hole(gang):
+            return False
+        waiting = agent.waiting()
+        job, pieces = waiting[0], None
+        old = self._renewable(agent, waiting, near=where != "spread" or is_same, far=where == "spread" or is_same)
+        if old is None and where != "spread":
+            pieces = self._on_one(gang)
+        if old is None and pieces is None and where != "local":
+            old = self._renewable(agent, waiting, near=False, far=True)
+            pieces = self._on_many(gang) if old is None else None
+        if old is not None:
+            self.taken_back[agent.index].remove(old)
+            for machine, gpus in old.pieces:
+                self.wished[machine] -= gpus
+            job, pieces, overhead = old.job, old.pieces, CHECKPOINT
+        elif pieces is not None:
+            overhead = CHECKPOINT + RESTART if agent.has_run[job] else 0.0
+        else:
+            return False
+        self._offer(pieces, -1)
+        until = np.inf if self.lease_term == np.inf else ROUND * ceil((self.now + self.lease_term) / ROUND - 1e-9)
+        lot = Lot(pieces, len(pieces) == 1, job, self.now, until, np.inf, np.inf)
+        agent.start(lot, job, self.now, overhead)
+        agent.lots.append(lot)
+        return True
+
+    def _renewable(self, agent: Agent, waiting: list[int], *, near: bool, far: bool) -> Lot | None:
+        """A lot that the app just had, whose GPUs are still on offer and whose job still waits."""
+        for lot in self.taken_back.get(agent.index, ()):
+            if (near if lot.is_local else far) and lot.job in waiting:
+                if all([self._free[machine] >= gpus for machine, gpus in lot.pieces]):
+                    return lot
+        return None
+
+    def _on_one(self, gang: int) -> Pieces | None:
+        """The machine on which it leaves least free, rather one whose free GPUs nobody just had."""
+        for hole in range(gang, len(self._having)):
+            machine = -1
+            for _ in range(self._having[hole]):
+                machine = self._free.index(hole, machine + 1)
+                if self.wished[machine] + gang <= hole:
+                    return ((machine, gang),)
+        hole = self.hole(gang)
+        return ((self._free.index(hole), gang),) if hole else None
+
+    def _on_many(self, gang: int) -> Pieces:
+        """The machines with least free."""
+        pieces = []
+        for free, machine in sorted([(free, m) for m, free in enumerate(self._free) if free]):
+            pieces.append((machine, min(free, gang)))
+            gang -= pieces[-1][1]
+            if gang == 0:
+                break
+        return tuple(pieces)
+
+
+class Policy(NamedTuple):
+    """A named policy."""
+
+    name: str
+    decide: Callable[[Arbiter], None]  # gives gangs at a round at which GPUs are on offer and somebody wants some
+    parameters: Mapping[str, float] = {}  # for the record
+
+
+def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") -> None:
+    """Give each in turn as many gangs as it wants, and as are to be had `where` it may be (`Arbiter.give`)."""
+    for agent in agents:
+        while arbiter.give(agent, where):
+            pass
+        if not arbiter.offered():
+            break
+
+
+def worst_first(arbiter: Arbiter) -> list[Agent]:
+    """Agents of apps that want GPUs, by the rho that they report; all are asked, as agents learn when they are."""
+    for agent in arbiter.agents:
+        if agent.same_until <= arbiter.now:
+            agent.learn(arbiter.now)
+    wanting = arbiter.wanting()
+    return [wanting[i] for i in (-arbiter.rhos(wanting)).argsort(kind="stable").tolist()]
+
+
+def best_first(arbiter: Arbiter, key: Callable[[Agent], object]) -> None:
+    """Give one gang after the other to whoever has the smallest key at that moment, the earlier arrival of equals."""
+    agents = arbiter.in_need()
+    while agents:
+        arbiter.give(min(agents, key=key))  # type: ignore[arg-type]
+        offered = arbiter.offered()
+        agents = [agent for agent in agents if agent.app.gang <= offered and agent.wants()]

@@ -1,0 +1,129 @@
+"""Loss curves, and what the losses seen so far tell about the rest ([Mahajan2020] §4.3).
+
+A job's true loss after epoch k = 1, 2, ... is floor + span * k**(-power). The job has converged after the first epoch
+at which one more would lower the true loss by less than the tuner's tolerance. What is observed has noise on it.
+
+An agent that bids needs the time that a job still takes, so it fits the same family of curves to the losses seen so
+far. It is given the right family; how well it foresees depends on the noise and on the number of epochs.
+
+The family of curves is this project's choice.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray
+from astraea.core.checks import number
+from papers.themis.apps import Tuner
+
+_SLOWEST: Final = 0.05
+_STEEPEST: Final = 3.0
+_STEP: Final = 0.05
+"""Powers between which a fit looks, and the step from one to the next of those tried first."""
+
+_ZOOMS: Final = 2
+_FINER: Final = 10
+"""How often it looks again around the best power so far, each time with steps smaller by this."""
+
+_LEAST: Final = 0.01
+"""Noise leaves at least this part of a loss, so that it stays positive."""
+
+
+def learning_curve(
+    floor: float, span: float, power: float, noise: float, tuner: Tuner, rng: np.random.Generator
+) -> FloatArray:
+    """Observed losses of a job, one an epoch until it has converged or `tuner.longest` is reached.
+
+    Parameters
+    ----------
+    floor, span, power : float
+        Loss after endless training, above 0; what the job can lose from epoch 1 on, at least 0; how steeply, above 0.
+    noise : float
+        Standard deviation of an observed loss, as part of the true one.
+    tuner : Tuner
+    rng : numpy.random.Generator
+        One draw an epoch is taken from it.
+
+    Returns
+    -------
+    array of float
+        All positive and finite.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+    """
+    for name, value in (("floor", floor), ("power", power)):
+        number(value, f"learning curve: {name}", above=0)
+    for name, value in (("span", span), ("noise", noise)):
+        number(value, f"learning curve: {name}", least=0)
+    epochs = _length(span, power, tuner)
+    true = floor + span * np.arange(1.0, epochs + 1) ** -power
+    return np.asarray(true * np.maximum(1 + noise * rng.standard_normal(epochs), _LEAST))
+
+
+def estimated_length(losses: FloatArray, tuner: Tuner) -> float:
+    """Epochs after which a job that is still training will have converged, as far as its losses tell.
+
+    The curve is fitted by least squares. Span and floor follow from the power, so only the power is searched: on a grid
+    that gets finer twice, because noisy losses can have more than one local best.
+
+    Parameters
+    ----------
+    losses : array of float
+        After epochs 1, 2, ..., m.
+    tuner : Tuner
+
+    Returns
+    -------
+    float
+        From m + 1 to `tuner.longest`; `tuner.longest` where there are fewer than 3 losses, or they do not fall.
+    """
+    return _estimate(np.asarray(losses, np.float64).tobytes(), tuner)
+
+
+@lru_cache(maxsize=2**15)
+def _estimate(seen_losses: bytes, tuner: Tuner) -> float:
+    """The same, kept: one curve is looked at in many simulations."""
+    losses = np.frombuffer(seen_losses)
+    seen = len(losses)
+    if seen < 3 or seen >= tuner.longest:
+        return float(tuner.longest)
+    step, powers = _STEP, np.arange(_SLOWEST, _STEEPEST + _STEP / 2, _STEP)
+    span, power = _fit(losses, powers)
+    for _ in range(_ZOOMS):
+        step /= _FINER
+        powers = power + step * np.arange(-_FINER, _FINER + 1)
+        span, power = _fit(losses, np.minimum(np.maximum(powers, _SLOWEST), _STEEPEST))
+    if span == 0:
+        return float(tuner.longest)
+    return float(max(_length(span, power, tuner), seen + 1))
+
+
+def _length(span: float, power: float, tuner: Tuner) -> int:
+    """Epochs until such a job has converged."""
+    epoch = np.arange(1.0, tuner.longest + 1)
+    has_converged = span * (epoch**-power - (epoch + 1) ** -power) < tuner.tolerance
+    return int(has_converged.argmax()) + 1 if has_converged.any() else tuner.longest
+
+
+def _fit(losses: FloatArray, powers: FloatArray) -> tuple[float, float]:
+    """Span, at least 0, and power of the curve with the least squares among those of the given powers."""
+    shape, size = _shapes(len(losses), powers.tobytes())
+    # the first loss is taken off, which no span depends on, so that losses all alike give a span of exactly 0
+    falls = np.maximum(np.add.reduce(shape * (losses - losses[0]), axis=1), 0.0)
+    best = int((falls * falls / size).argmax())  # by so much the line lowers the sum of squares
+    return float(falls[best] / size[best]), float(powers[best])
+
+
+@lru_cache(maxsize=1024)
+def _shapes(epochs: int, powers: bytes) -> tuple[FloatArray, FloatArray]:
+    """Curves of these powers less their means, and their sums of squares; kept, as fits begin with the same powers."""
+    shape = np.arange(1.0, epochs + 1) ** -np.frombuffer(powers)[:, None]
+    shape -= np.add.reduce(shape, axis=1, keepdims=True) / epochs
+    return shape, np.add.reduce(shape * shape, axis=1)

@@ -1,0 +1,59 @@
+"""The baselines of [Mahajan2020] in its setting: Tiresias, Optimus, Gandiva, SLAQ, and the strawman of §3."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from papers.themis.agent import Agent
+from papers.themis.arbiter import Arbiter, all_it_wants, best_first, worst_first
+
+
+def tiresias(arbiter: Arbiter) -> None:
+    """The app with the least attained service first: all that it wants, wherever there is room."""
+    all_it_wants(arbiter, sorted(arbiter.wanting(), key=lambda agent: agent.attained(arbiter.now)))
+
+
+def optimus(arbiter: Arbiter) -> None:
+    """Best throughput scaling first: one gang after the other to the app whose throughput gains most by it.
+
+    Throughput scaling is what one gang more adds to an app's throughput for each GPU of it, in units of one GPU's: less
+    for large gangs of models that scale badly, and less again where the gang would have to be spread.
+    """
+
+    def scaling(agent: Agent) -> float:
+        return agent.app.scaling / (1.0 if arbiter.hole(agent.app.gang) else agent.app.slowdown)
+
+    best_first(arbiter, lambda agent: -scaling(agent))
+
+
+def gandiva(arbiter: Arbiter) -> None:
+    """Best packing first: the gang that is slowed down least where it would be, and leaves the smallest hole."""
+
+    def packing(agent: Agent) -> tuple[float, int]:
+        hole = arbiter.hole(agent.app.gang)
+        return (1.0, hole - agent.app.gang) if hole else (agent.app.slowdown, 0)
+
+    best_first(arbiter, packing)
+
+
+def slaq(arbiter: Arbiter) -> None:
+    """Best loss gradient first: one gang after the other to the app whose next job lowers its loss fastest.
+
+    The gradient is the mean fall of the loss over the later half of the epochs so far, for each GPU-second. An app
+    whose next job has had fewer than two epochs goes before all others.
+    """
+
+    def gradient(agent: Agent) -> float:
+        job = agent.waiting()[0]
+        epochs = int(agent.epochs[job])
+        if epochs < 2:
+            return np.inf
+        loss, half = agent.app.loss[job], (epochs + 1) // 2
+        return float(loss[half - 1] - loss[epochs - 1]) / ((epochs - half) * agent.app.epoch * agent.app.gang)
+
+    best_first(arbiter, lambda agent: -gradient(agent))
+
+
+def strawman(arbiter: Arbiter) -> None:
+    """The app with the largest rho takes all that it wants: it believes what apps report, whoever could make more."""
+    all_it_wants(arbiter, worst_first(arbiter))

@@ -1,0 +1,102 @@
+"""Themis: finish-time fairness by partial-allocation auctions among the worst-off apps ([Mahajan2020] §3.3, §4).
+
+At a round, the GPUs whose leases have ended are offered to a part of the apps that want some, the 1 - f that report the
+largest rho. Their agents bid: for every number of gangs that they could use, on one machine each or spread, what
+1 / rho would be. The auction takes the rows with the largest product, and each winner keeps only a part c of its gangs:
+the hidden payment. What is left goes to apps that did not bid, the worst off first: what is on one machine, then all.
+
+Departures. Bids count gangs on machines, not single GPUs of named machines: machines differ in nothing but their size,
+so `arbiter.room` says all of what can be placed. c of m gangs is not a whole number: the rest is left to chance, by a
+hash of app and time. Whatever no app outside of the auction can use lies idle until the next round.
+
+Assumptions, where the source says nothing, that matter (`studies.themis.cells`). An app that wins nothing and holds
+nothing counts on one gang a lease later, so nothing is worth something, and an app that has waited long has little to
+lose by waiting on. The filter takes rho as if the app had 1/N of the cluster from now on, whatever it holds. Who loses
+in the auction gets no leftovers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.random import lottery, number_of_bidders
+from papers.themis.agent import Agent
+from papers.themis.arbiter import Arbiter, all_it_wants, worst_first
+from papers.themis.auction import auction_of_joined
+from papers.themis.foresight import answers
+
+
+class Bids(NamedTuple):
+    """What agents bid.
+
+    rows : gangs on one machine each and spread ones of every row, shape (rows, 2)
+    use, value : as of an `auction.Bid`, one bid behind the other
+    start : where the rows of each begin, and their number
+    room : lots of each size that fit on machines
+    """
+
+    rows: IntArray
+    use: IntArray
+    value: FloatArray
+    start: IntArray
+    room: IntArray
+
+
+F: Final = 0.8
+"""Part of the apps that want GPUs and do not bid, unless it is given ([Mahajan2020])."""
+
+
+def themis(arbiter: Arbiter, f: float = F) -> None:
+    """One round: probe, filter, auction, leftovers. The worst part 1 - `f` bids, at least one app: 0 all, 1 one."""
+    wanting = worst_first(arbiter)
+    n = number_of_bidders(len(wanting), f)
+    hold_auction(arbiter, wanting[:n])
+    give_leftovers(arbiter, wanting[n:])
+
+
+def hold_auction(
+    arbiter: Arbiter, offered: list[Agent], make_bids: Callable[[Arbiter, list[Agent]], Bids] | None = None
+) -> None:
+    """Offer everything to these agents, take their bids, and give each winner the part of its prize that it keeps."""
+    agents = sorted(offered, key=lambda agent: agent.index)  # so that ties do not hang on what is reported
+    made = (make_bids or bids)(arbiter, agents)
+    outcome = auction_of_joined(made.use, made.value, made.start, made.room)
+    rows = made.rows[made.start[:-1] + outcome.row]
+    won = zip(agents, rows, outcome.kept.tolist(), outcome.row.tolist(), strict=True)
+    prizes = [(agent, *partial_prize(arbiter, agent, row, kept)) for agent, row, kept, is_prize in won if is_prize]
+    for agent, local, _ in sorted(prizes, key=lambda prize: -prize[0].app.gang):  # the largest gangs are placed first
+        for _ in range(local):
+            arbiter.give(agent, "local")
+    for agent, _, spread in prizes:
+        for _ in range(spread):
+            arbiter.give(agent, "spread")
+
+
+def give_leftovers(arbiter: Arbiter, agents: list[Agent]) -> None:
+    """Give what is left to these, in their order: what is on one machine first, then the rest."""
+    all_it_wants(arbiter, agents, "local")
+    all_it_wants(arbiter, agents)
+
+
+def bids(arbiter: Arbiter, agents: list[Agent]) -> Bids:
+    """Values of every number of gangs on one machine each and of spread ones."""
+    offered, sizes = arbiter.offered(), np.array(arbiter.sizes)
+    most = np.array([min(agent.wants(), offered // agent.app.gang) for agent in agents])
+    room = arbiter.room()
+    situation = (*arbiter.situation(), arbiter.lease_term, sizes, room, most)
+    rows, use, value, start = answers(*arbiter.books(agents), *situation)
+    return Bids(rows, use, value, start, room)
+
+
+def partial_prize(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -> tuple[int, int]:
+    """Part `kept` of the gangs of a row; those on one machine are kept first."""
+    local, spread = row.tolist()
+    exact = kept * (local + spread)
+    whole = int(exact + 1e-9)
+    if whole < exact:
+        whole += int(lottery(np.array([agent.index]), arbiter.now)[0] < exact - whole)
+    return min(whole, local), max(0, whole - local)

@@ -1,0 +1,137 @@
+"""The door to the setting of Themis: `simulate(workload, policy)` -> Result ([Mahajan2020] §4).
+
+Jobs get on continuously and reach the end of a rung at exact times; GPUs are given at rounds a minute apart, whenever
+some are on offer and somebody wants some.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from astraea.core.checks import is_number, number, whole_number
+from astraea.core.errors import InputError, PolicyError
+from astraea.core.result import Result
+from papers.themis.agent import Agent
+from papers.themis.apps import Workload
+from papers.themis.arbiter import RESTART, ROUND, Arbiter, Policy
+from papers.themis.record import result
+
+PATIENCE = 1000
+"""Rounds without any grant in an idle cluster, after which a policy is said to leave apps waiting for ever."""
+
+
+def simulate(
+    workload: Workload,
+    policy: Policy,
+    *,
+    lease_term: float = 900.0,
+    error: float = 0.0,
+    lies: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Result:
+    """Run apps under a policy.
+
+    Parameters
+    ----------
+    workload : Workload
+    policy : Policy
+    lease_term : float
+        At least one round [s]; ``inf`` for one-shot auctions: apps keep what they win as long as their jobs need it.
+    error : float
+        Agents' estimates of what is left are wrong by up to this part, either way; in [0, 1).
+    lies : mapping, optional
+        Lies: name of an app -> factor on every rho that it reports.
+    seed : int
+        Of the errors.
+
+    Returns
+    -------
+    Result
+        One row per app in `jobs`: `record.app_table`; one per lease in `grants`: job_id (the app), demand, start, end,
+        is_local, whether it was on one machine.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+    PolicyError
+        If the policy leaves apps waiting for ever.
+    """
+    if not (is_number(lease_term) and lease_term >= ROUND):
+        raise InputError(f"lease_term must be a time of at least one round, {ROUND:g} s, or inf, got {lease_term!r}")
+    number(error, "error", least=0, below=1, expected="a part from 0 to below 1")
+    seed = whole_number(seed, "the seed")
+    index = {app.name: i for i, app in enumerate(workload.apps)}
+    lies = lies or {}
+    for name, factor in lies.items():
+        if name not in index:
+            raise InputError(f"{workload.name}: there is no app {name!r} that could lie")
+        number(factor, f"app {name!r}: the factor on its rho", above=0, expected="above 0")
+    began = time.perf_counter()
+    arbiter = Arbiter(workload, lease_term, {index[name]: factor for name, factor in lies.items()})
+    agents = [Agent(i, app, error, seed) for i, app in enumerate(workload.apps)]
+    _run(arbiter, agents, policy)
+    parameters = {**policy.parameters, "lease_term": lease_term, "error": error, "lies": dict(lies), "seed": seed}
+    return result(workload, agents, policy.name, parameters, time.perf_counter() - began)
+
+
+def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
+    """Event by event until every app is done."""
+    to_come, look_at, fruitless = agents[::-1], np.inf, 0
+    while to_come or arbiter.agents:
+        done = min([agent.due for agent in arbiter.agents], default=np.inf)
+        ends = min([agent.lots[0].until for agent in arbiter.agents if agent.lots], default=np.inf)  # first given
+        arrival = to_come[-1].app.arrival if to_come else np.inf
+        arbiter.now = now = min(done, arrival, look_at, ends)
+        if min(done, arrival) <= now:
+            if done <= now:
+                _finish_jobs(arbiter)
+            else:
+                arbiter.arrive(to_come.pop())
+            look_at = min(look_at, ROUND * math.ceil(now / ROUND))
+        else:
+            if ends <= now:
+                _end_leases(arbiter)
+            _hold_round(arbiter, policy)
+            is_waiting = bool(arbiter.in_need())
+            look_at = now + ROUND if is_waiting else np.inf
+            is_fruitless = is_waiting and not to_come and not any(agent.lots for agent in arbiter.agents)
+            fruitless = fruitless + 1 if is_fruitless else 0
+            if fruitless == PATIENCE:
+                raise PolicyError(
+                    f"policy {policy.name}, at {now:g} s: leaves app {arbiter.agents[0].app.name!r} and "
+                    f"{len(arbiter.agents) - 1} more waiting in an idle cluster for ever"
+                )
+
+
+def _finish_jobs(arbiter: Arbiter) -> None:
+    """Jobs that reach the end of their rung now; lots that their app has no use for are on offer again."""
+    for agent in arbiter.agents.copy():
+        if agent.due <= arbiter.now:
+            if idle := agent.finish_jobs(arbiter.now, RESTART):
+                arbiter.take_back(agent, idle)
+            if agent.is_done:
+                arbiter.leave(agent)
+
+
+def _end_leases(arbiter: Arbiter) -> None:
+    """What leases held that end now is on offer."""
+    for agent in arbiter.agents:
+        if agent.lots and agent.lots[0].until <= arbiter.now:  # first given
+            arbiter.end_leases(agent, [lot for lot in agent.lots if lot.until <= arbiter.now])
+
+
+def _hold_round(arbiter: Arbiter, policy: Policy) -> None:
+    """The policy gives what is on offer."""
+    if arbiter.offered() and arbiter.wanting():
+        policy.decide(arbiter)
+    if arbiter.taken_back:
+        for agent in arbiter.agents:
+            if ended := arbiter.taken_back.get(agent.index):
+                waiting = agent.waiting()
+                agent.preemptions += sum([lot.job in waiting for lot in ended])
+        arbiter.forget()

@@ -1,0 +1,93 @@
+"""One simulation of the evaluation of Themis; apart from what is kept of it, so that edits of that compute only it.
+
+What its results hang on are two rules of which the notes on [Mahajan2020] say nothing. `VARIANTS` change one each:
+
+leftovers for losers too
+    What winners may not keep, and what nobody won, goes to all apps that want GPUs, the worst off first. As it is, who
+    loses in the auction gets none of it.
+nothing is worth little
+    An app that holds nothing and wins nothing expects to finish `LATER` times T_isolated later. As it is, it counts on
+    one gang a lease later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from astraea.core.random import number_of_bidders
+from astraea.core.result import Result
+from papers.themis.agent import Agent
+from papers.themis.apps import Workload
+from papers.themis.arbiter import Arbiter, Policy, worst_first
+from papers.themis.policies import get_policy
+from papers.themis.policies.themis import Bids, bids, give_leftovers, hold_auction
+from papers.themis.simulate import simulate
+from papers.themis.workload import sample_workload
+
+LATER: Final = 10.0
+
+
+def changed(
+    arbiter: Arbiter, f: float = 0.8, *, losers_too: bool = False,
+    make_bids: Callable[[Arbiter, list[Agent]], Bids] = bids,
+) -> None:  # fmt: skip
+    """Themis, with a rule changed."""
+    wanting = worst_first(arbiter)
+    n = number_of_bidders(len(wanting), f)
+    hold_auction(arbiter, wanting[:n], make_bids)
+    give_leftovers(arbiter, wanting if losers_too else wanting[n:])
+
+
+def bids_in_need(arbiter: Arbiter, agents: list[Agent]) -> Bids:
+    """The bids of apps to which nothing is worth little, if they have nothing."""
+    made = bids(arbiter, agents)
+    for agent, nothing in zip(agents, made.start[:-1], strict=True):
+        if not agent.lots:
+            made.value[nothing] = 1 / (1 / made.value[nothing] + LATER)
+    return made
+
+
+VARIANTS: Final[dict[str, Callable[..., None]]] = {
+    "leftovers for losers too": partial(changed, losers_too=True),
+    "nothing is worth little": partial(changed, make_bids=bids_in_need),
+}
+"""Besides Themis as it is."""
+
+
+class Cell(NamedTuple):
+    """One simulation; apps, machines, trials and contention as in `tables.ThemisScale`."""
+
+    apps: int
+    machines: tuple[int, ...]
+    scheduler: str = "themis"  # name of a policy, or one of `VARIANTS`
+    trial: int = 0
+    contention: float = 1.0
+    f: float = 0.8  # of Themis and its variants
+    lease_term: float = 900.0  # [s]
+    error: float = 0.0  # of estimates, as a part
+    liar: int = 0  # place of the app that lies
+    factor: float = 1.0  # by which it multiplies its rho; 1 is the truth
+
+
+def workload_of(cell: Cell) -> Workload:
+    """Apps and machines of a cell."""
+    return _sampled(cell.apps, cell.contention, cell.trial, cell.machines)
+
+
+@lru_cache(maxsize=16)
+def _sampled(apps: int, contention: float, trial: int, machines: tuple[int, ...]) -> Workload:
+    return sample_workload(apps, contention, trial, np.array(machines))
+
+
+def simulated(cell: Cell) -> Result:
+    """Simulate a cell."""
+    if cell.scheduler in VARIANTS:
+        policy = Policy(cell.scheduler, partial(VARIANTS[cell.scheduler], f=cell.f), {"f": cell.f})
+    else:
+        policy = get_policy(cell.scheduler, **({"f": cell.f} if cell.scheduler == "themis" else {}))
+    lies = {f"app-{cell.liar}": cell.factor} if cell.factor != 1 else {}
+    return simulate(workload_of(cell), policy, lease_term=cell.lease_term, error=cell.error, lies=lies, seed=cell.trial)

@@ -1,0 +1,228 @@
+"""Pictures of Themis' evaluation, from the tables beside this module; Themis' line is the bold one.
+
+A paper's value is an argument: `bound` is the largest ratio that [Mahajan2020] reports, `good_f` the knob that it uses.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from astraea.core.metrics import SHARING_LOSS
+from astraea.plots import charts
+from astraea.plots.style import LOOKS, style
+from papers.themis.apps import MODELS, App
+from papers.themis.metrics import LATE
+
+SUBJECT: Final = "themis"
+
+RUNGS: Final = ("#BBBBBB", "#56B4E9", "#0072B2", "#009E73", "#E69F00", "#D55E00", "#CC79A7")
+"""Colours of jobs by the rung in which they end."""
+
+KINDS: Final = dict(zip(MODELS, (("#D55E00", "o"), ("#E69F00", "s"), ("#0072B2", "^")), strict=True))
+"""Colour and marker of each kind of model."""
+
+MEASURES: Final = {
+    "max_rho": "the worst app", "jain": "how equal", "average_jct": "how soon", "relative_gpu_time": "at what cost",
+    "placement": "how close together gangs are",
+}  # fmt: skip
+"""Panels of Fig 9 beside the distribution."""
+
+COMPARED: Final = ("themis", "astraea", "tiresias")
+"""Whose apps are judged by both ideas of fairness."""
+
+
+def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
+    """Loss curves of an app's jobs, and what it holds; `tables.loss_table` and `held_table`."""
+    fig, axes = charts.panels(columns=2, width=4.2, height=2.8)
+    with style():
+        for rung, color in enumerate(RUNGS[: losses["rung"].max()], 1):
+            for k, (_, part) in enumerate(losses[losses["rung"] == rung].groupby("job")):
+                label = "" if k else f"ends in rung {rung}"
+                axes[0].plot(part["epoch"], part["loss"], color=color, linewidth=0.9, label=label)
+        axes[0].set_xscale("log", base=2)
+        name_powers(axes[0], losses["epoch"].max())
+        axes[0].set(xlabel="Epoch", ylabel="Loss")
+        charts.timeseries(held, "held", by="kind", ax=axes[1])
+        axes[1].set_ylabel("GPUs that it holds")
+        for ax in axes:
+            ax.legend(frameon=False, fontsize=7.5)
+    charts.title(axes[0], f"(a) {len(app.loss)} jobs of {app.name}, gangs of {app.gang}, {app.model}")
+    charts.title(axes[1], "(b) under Themis")
+    return fig
+
+
+def name_powers(ax: Axes, largest: float) -> None:
+    """Label the powers of two at a horizontal axis."""
+    marks = [2**k for k in range(int(np.log2(largest)) + 1)]
+    ax.set_xticks(marks, [str(mark) for mark in marks])
+    ax.minorticks_off()
+
+
+def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Figure:
+    """How soon loss curves tell when a job ends, and what wrong estimates do; `tables.foresight`, sweep ``error``."""
+    fig, axes = charts.panels(columns=2, width=4.0, height=2.7)
+    with style():
+        for column, text, line in (("median", "median", "o-"), ("worst_tenth", "exceeded by a tenth", "s--")):
+            axes[0].plot(foresight["epochs"], 100 * np.expm1(foresight[column]), line, color="#0072B2", label=text)
+        axes[0].set_xscale("log", base=2)
+        axes[0].set_xticks(foresight["epochs"], foresight["epochs"])
+        axes[0].minorticks_off()
+        axes[0].set(xlabel="Epochs seen", ylabel="Estimated length off by [%]")
+        axes[0].set_ylim(bottom=0)
+        charts.lines(errors, "error", "max_rho", by="scheduler", ax=axes[1], each=True, bold=SUBJECT)
+        charts.mark_line(axes[1], bound, f"paper\n{bound:g}", vertical=False)
+        for ax in axes:
+            ax.legend(frameon=False, fontsize=8)
+    charts.title(axes[0], "(a) loss curves tell when a job ends")
+    charts.title(axes[1], "(b) and if estimates are wrong")
+    return fig
+
+
+def auction(example: pd.DataFrame) -> Figure:
+    """Bids of the apps of `auctions.example_table`, and what they win."""
+    rows = example[["local", "spread"]].drop_duplicates()
+    texts = [" + ".join(["on one machine"] * near + ["spread"] * far) or "nothing" for near, far in rows.to_numpy()]
+    fig, ax = charts.panels(width=6.4, height=2.6)
+    with style():
+        for size, (model, part) in zip((18, 13, 13), example.groupby("app", sort=False), strict=True):
+            color, mark = KINDS[str(model)]
+            value = 1 / part["rho"].to_numpy()
+            ax.plot(range(len(part)), value, mark + "-", color=color, markersize=4, linewidth=0.8, label=model)
+            row = int(np.argmax(part["won"]))
+            ax.plot(row, value[row], "o", markersize=size, markerfacecolor="none", markeredgecolor=color)
+        ax.set_xticks(range(len(texts)), [text.replace(" + ", "\n+ ") for text in texts], fontsize=7.5)
+        ax.set_ylabel("Value $V = 1/\\rho$")
+        ax.legend(frameon=False, fontsize=8)
+    charts.title(ax, "what agents bid; circles: what they win")
+    return fig
+
+
+def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figure:
+    """Fig 9: the distribution of rho over apps (`tables.app_table`), and figures of the sweep ``comparison``."""
+    fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.4)
+    points = charts.ecdf(apps, "finish_time_fairness", by="scheduler")
+    charts.cdf(points, "finish_time_fairness", by="scheduler", ax=axes[0], log=True, bold=SUBJECT)
+    charts.named_line(axes[0], 1.0, "1/N of the cluster")
+    low, high = apps["finish_time_fairness"].min(), apps["finish_time_fairness"].max()
+    name_values(axes[0], [m for m in (0.3, 0.5, 1, 2, 5, 10) if low < m < high])
+    axes[0].set_ylabel("Apps [%]")
+    charts.title(axes[0], "(a) all apps")
+    names = charts.ordered(summary["scheduler"])
+    for ax, (measure, text), letter in zip(axes[1:], MEASURES.items(), "bcdef", strict=True):
+        paper = {SUBJECT: bound} if measure == "max_rho" else None
+        charts.ranked(summary, measure, ax, names=names, published=paper, log=measure == "max_rho")
+        charts.title(ax, f"({letter}) {text}")
+    axes[1].set_xlim(left=1)
+    for ax in axes[3::2]:
+        ax.set_yticklabels([])
+    charts.legend(fig)
+    return fig
+
+
+def name_values(ax: Axes, marks: list[float], *, vertical: bool = False) -> None:
+    """Label some values of a logarithmic axis, and no others."""
+    (ax.set_yticks if vertical else ax.set_xticks)(marks, [f"{mark:g}" for mark in marks])
+    ax.minorticks_off()
+
+
+def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f: float) -> Figure:
+    """Fig 19: fairness and GPU time over the knob f, and over the lease; sweeps ``knob`` and ``lease``."""
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.4)
+    of_themis, finite = knob.assign(scheduler=SUBJECT), lease[np.isfinite(lease["lease_term"])]
+    for k, (table, x, y, text) in enumerate(
+        (
+            (of_themis, "f", "max_rho", "(a) what f buys"),
+            (of_themis, "f", "relative_gpu_time", "(b) what f costs"),
+            (finite, "lease_term", "max_rho", "(c) short leases"),
+            (finite, "lease_term", "relative_gpu_time", "(d) and their cost"),
+        )
+    ):
+        charts.lines(table, x, y, by="scheduler", ax=axes[k], even=x == "lease_term", each=True, bold=SUBJECT)
+        axes[k].set_ylim(bottom=1)
+        charts.title(axes[k], text)
+    for ax in axes[:2]:
+        charts.named_line(ax, good_f, f"paper: f = {good_f:g}", (4, 2))
+    for ax in axes[::2]:
+        charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
+    charts.legend(fig)
+    return fig
+
+
+def contention(table: pd.DataFrame, bound: float) -> Figure:
+    """Fairness and GPU time over the contention; sweep ``contention``."""
+    loads = sorted(table["contention"].unique())
+    fig, axes = charts.panels(columns=3, width=2.35, height=2.6)
+    shown = (("max_rho", "(a) the worst app"), ("jain", "(b) how equal"), ("relative_gpu_time", "(c) at what cost"))
+    for ax, (y, text) in zip(axes, shown, strict=True):
+        charts.lines(table, "contention", y, by="scheduler", ax=ax, bold=SUBJECT)
+        charts.title(ax, text)
+        ax.set_xscale("log", base=2)
+        name_values(ax, loads)
+    axes[0].set_yscale("log")
+    axes[0].set_ylim(bottom=1)
+    name_values(axes[0], [m for m in (1, 1.5, 2, 3, 5, 10) if m < 1.3 * table["max_rho"].max()], vertical=True)
+    charts.named_line(axes[0], bound, f"paper: {bound:g}", vertical=False)
+    axes[1].set_ylim(0, 1.02)
+    axes[2].set_ylim(bottom=1)
+    charts.legend(fig)
+    return fig
+
+
+def variants(table: pd.DataFrame, bound: float) -> Figure:
+    """The worst app over the knob f under other rules, a panel for each contention; sweep ``variants``."""
+    loads = sorted(table["contention"].unique())
+    fig, axes = charts.panels(columns=len(loads), width=4.0, height=2.7)
+    for ax, load in zip(axes, loads, strict=True):
+        charts.lines(table[table["contention"] == load], "f", "max_rho", by="variant", ax=ax)
+        ax.set_ylim(bottom=1)
+        charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
+        charts.title(ax, f"contention {load:g}")
+    charts.legend(fig)
+    return fig
+
+
+def lies(table: pd.DataFrame) -> Figure:
+    """Completion times of liars and of everybody else, over those with the truth; `tables.lies_table`."""
+    said = table.assign(
+        liar=table["jct"],  # not in seconds
+        who=np.where(table["f"].isna(), "the\nstrawman", "Themis\nf = " + table["f"].map("{:g}".format)),
+        report=table["factor"].map("reports {:g} times its ρ".format),
+    )
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.8)
+    for ax, column, text in ((axes[0], "liar", "Liar's"), (axes[1], "others", "Others'")):
+        charts.dodged(said, "who", column, by="report", ax=ax)
+        charts.named_line(ax, 1, "as with the truth", vertical=False)
+        ax.set(xlabel="", ylabel=f"{text} JCT / JCT with the truth")
+    axes[0].set_ylim(0, 1.1 * max(1.0, table["jct"].max()))
+    charts.title(axes[0], "(a) who lies")
+    charts.title(axes[1], "(b) everybody else, on average")
+    charts.legend(fig)
+    return fig
+
+
+def two_ideas(apps: pd.DataFrame) -> Figure:
+    """Every app by its GPU-time and by its finish time, with the bounds of `tables.quadrants`; `tables.app_table`."""
+    fig, axes = charts.panels(columns=3, width=2.35, height=2.7)
+    with style():
+        for ax, scheduler in zip(axes, COMPARED, strict=True):
+            part = apps[apps["scheduler"] == scheduler]
+            for model, (color, mark) in KINDS.items():
+                of = part[part["model"] == model]
+                ax.plot(of["rho_job"], of["finish_time_fairness"], mark, color=color, markersize=3, alpha=0.55,
+                        label=model)  # fmt: skip
+            charts.named_line(ax, LATE, f"{LATE:.3g}: late above it", vertical=False)
+            charts.named_line(ax, SHARING_LOSS, f"{SHARING_LOSS:g}: lacks GPU-time left of it", (4, 2))
+            ax.set_xscale("log", base=2)
+            ax.set_yscale("log", base=2)
+            ax.set(xlim=(0.5, 6), ylim=(0.22, 2.3), xlabel="GPU-time had / owed (LTGF)")
+            name_values(ax, [0.5, 1, 2, 4])
+            name_values(ax, [0.25, 0.5, 1, 2], vertical=True)
+            charts.title(ax, LOOKS[scheduler].label)
+    axes[0].set_ylabel("$T_{shared}$ / $T_{isolated}$")
+    charts.legend(fig, columns=3)
+    return fig

@@ -1,0 +1,256 @@
+"""What a workload meets in production: waiting and utilization under FIFO per virtual cluster ([Ye2022] §3)."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterMathtext, LogLocator
+
+from astraea.cluster.cluster import Cluster
+from astraea.core.arrays import FloatArray
+from astraea.core.metrics import DAY, HOUR, tenant_windows
+from astraea.core.result import Result
+from astraea.core.statistics import ecdf
+from astraea.experiments.grid import Grid
+from astraea.plots import charts
+from astraea.traces.columns import STATES
+from astraea.traces.describe import DEMANDS, RUNNING_TIMES
+from astraea.traces.trace import Trace
+from papers.scales import seeds
+from papers.ye2022.evaluation import NODES, grid_of, load_workload, run_of
+
+PRODUCTION_NODES: Final = {"venus": 133, "helios-venus": 133, "philly": 311, "philly-two-weeks": 311}
+"""Nodes of 8 GPUs that the workload ran on: 1,064 GPUs of Venus, 2,490 of Philly ([Ye2022] §6.1.2)."""
+
+CLASSES: Final = {"1": 1, "2-3": 3, "4-7": 7, "8": 8, ">8": np.inf}
+"""Classes of demand of Figs 3 and 5: last GPU count."""
+
+LONG_WAIT: Final = 1800.0
+"""A long wait [s], and a large slowdown (§3.2)."""
+
+LARGE_SLOWDOWN: Final = 5.0
+
+SMALL_TIME: Final = 10 * DAY
+"""Of a trace at the scale ``small`` [s]."""
+
+LOW: Final = 0.5
+HIGH: Final = 0.9
+"""Utilization below and above which a virtual cluster counts as idle and as full (§3.1)."""
+
+
+def demand_class(demand: Any) -> pd.Series[Any]:
+    """Name in `CLASSES` of each job's demand, a categorical in order of size."""
+    return pd.Series(pd.cut(np.asarray(demand), [0, *CLASSES.values()], labels=list(CLASSES)))
+
+
+def class_label(name: str) -> str:
+    """A class of demand for a legend."""
+    return f"{name.replace('>', '> ')} GPU{'' if name == '1' else 's'}"
+
+
+def shares_by_state(trace: Trace, *, service: bool) -> pd.DataFrame:
+    """Shares of jobs by demand and how they ended (Fig 1), or of GPU service time, demand x duration (Fig 2).
+
+    Returns
+    -------
+    DataFrame, columns demand (a class of `astraea.traces.describe.DEMANDS`), state, share [0, 1]
+        One row per class and state that occurs, in order.
+    """
+    weight = trace.gpu_time if service else np.ones(len(trace))
+    states = [state for state in STATES if (trace.state == state).any()]
+    rows = [
+        (name, state, float(weight[(trace.demand >= first) & (trace.demand <= last) & (trace.state == state)].sum()))
+        for name, (first, last) in DEMANDS.items()
+        for state in states
+    ]
+    found = pd.DataFrame(rows, columns=["demand", "state", "share"])
+    return found.assign(share=found["share"] / float(weight.sum()))
+
+
+def running_time_distributions(trace: Trace) -> pd.DataFrame:
+    """Distribution functions of running time and of GPU service time by class of demand (Fig 3).
+
+    Returns
+    -------
+    DataFrame, columns demand, running_time [s], share [0, 1], service_time [GPU-s]
+        Rows of the second kind have no `running_time`. Exact at the limits of Table 1.
+    """
+    columns = {"running_time": trace.duration, "service_time": trace.gpu_time}
+    return _by_class(trace.demand, columns, {"running_time": list(RUNNING_TIMES.values())})
+
+
+def production_cluster(name: str, evaluated: Cluster) -> Cluster:
+    """The cluster that a known workload ran on, larger than the evaluated one; for any other trace the same.
+
+    The evaluation takes fewer nodes than production had, to make usage more intensive ([Ye2022] §6.1.3). A part of a
+    trace, evaluated on fewer nodes still, gets as many more in proportion.
+    """
+    if name not in PRODUCTION_NODES:
+        return evaluated
+    nodes = math.ceil(evaluated.nodes * PRODUCTION_NODES[name] / NODES[name])
+    return Cluster(nodes, evaluated.gpus_per_node)
+
+
+def production_grid(trace: str, scale: str = "paper") -> Grid:
+    """FIFO in every virtual cluster, on a cluster of production size: every seed of the evaluation."""
+    drawn = ((seed, *load_workload(trace, scale, seed)) for seed in seeds(trace, scale))  # as recorded, to the second
+    return grid_of(
+        (seed, run_of(jobs, production_cluster(trace, evaluated), "yarn-cs", seed=seed), {})
+        for seed, jobs, evaluated in drawn
+    )
+
+
+def described_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trace, Cluster]:
+    """What notebook 01 describes: a workload, and the cluster that it ran on.
+
+    At the scale ``small`` these are the first `SMALL_TIME` seconds on the whole cluster: long enough for queues to
+    form, and for days on which tenants change places. The part that the evaluation takes there has two days.
+    """
+    if scale != "small":
+        jobs, evaluated = load_workload(trace, scale, seed)
+    else:
+        jobs, evaluated = load_workload(trace, "paper", seed)
+        jobs = jobs.head(max(1, int(np.searchsorted(jobs.submit_time, SMALL_TIME))))
+    return jobs, production_cluster(trace, evaluated)
+
+
+def described_grid(trace: str, scale: str = "paper") -> Grid:
+    """FIFO in every virtual cluster of each `described_workload`, as recorded, to the second."""
+    drawn = ((seed, *described_workload(trace, scale, seed)) for seed in seeds(trace, scale))
+    return grid_of((seed, run_of(jobs, cluster, "yarn-cs", seed=seed), {}) for seed, jobs, cluster in drawn)
+
+
+def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
+    """How long each job waited, and how much longer that made it ([Ye2022] §3.2, Fig 5).
+
+    What the trace recorded is used where it did; otherwise what the simulation gave.
+
+    Returns
+    -------
+    DataFrame, columns demand, running_time, pending_time [s], slowdown
+        One row per job whose waiting is known.
+    source : {"recorded", "simulated"}
+    """
+    recorded = ~np.isnan(trace.queueing_delay)
+    if recorded.any():
+        jobs = trace.frame.loc[recorded, ["demand", "duration", "queueing_delay"]].reset_index(drop=True)
+    else:
+        jobs = result.jobs[["demand", "duration", "queueing_delay"]]
+    jobs = jobs.rename(columns={"duration": "running_time", "queueing_delay": "pending_time"})
+    jobs["slowdown"] = (jobs["running_time"] + jobs["pending_time"]) / jobs["running_time"]
+    return jobs, "recorded" if recorded.any() else "simulated"
+
+
+def pending_distributions(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Distribution functions of pending time and slowdown by class of demand (Fig 5), of jobs as `pending` gives them.
+
+    Returns
+    -------
+    DataFrame, columns demand, pending_time [s], share [0, 1], slowdown
+        Rows of the second kind have no `pending_time`. Exact at 30 min and at a slowdown of 5.
+    """
+    columns = {name: jobs[name].to_numpy() for name in ("pending_time", "slowdown")}
+    return _by_class(jobs["demand"], columns, {"pending_time": [LONG_WAIT], "slowdown": [LARGE_SLOWDOWN]})
+
+
+def by_class_picture(table: pd.DataFrame, columns: tuple[str, str]) -> Figure:
+    """Two of these distribution functions side by side (Figs 3 and 5), long waits and large slowdowns marked."""
+    marks = {"pending_time": (LONG_WAIT, "30 min"), "slowdown": (LARGE_SLOWDOWN, "5")}
+    shown = table.assign(demand=table["demand"].map(class_label))
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.4)
+    for ax, column in zip(axes, columns, strict=True):
+        charts.cdf(shown.dropna(subset=[column]), column, by="demand", ax=ax, log=True)
+        if column == "pending_time":
+            ax.set_xlim(left=5)  # the next round is at most 10 s away
+        if column in marks:
+            value, text = marks[column]
+            charts.mark_line(ax, value, "")
+            ax.text(value, 1.02, text, fontsize=8, color="#444444", ha="center")
+    axes[1].xaxis.set_major_locator(LogLocator(numticks=6))
+    axes[1].xaxis.set_major_formatter(LogFormatterMathtext())
+    charts.legend(fig)
+    return fig
+
+
+def _by_class(demand: Any, columns: dict[str, FloatArray], at: dict[str, list[float]]) -> pd.DataFrame:
+    """Distribution functions of some columns by class of demand, one below the other."""
+    jobs = pd.DataFrame({"demand": demand_class(demand), **columns}).sort_values("demand", kind="stable")
+    return pd.concat([ecdf(jobs, name, by="demand", at=at.get(name, [])) for name in columns], ignore_index=True)
+
+
+def pending_table(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Who waits long ([Ye2022] §3.2): jobs on 1 GPU, on fewer than 4, and on 4 and more.
+
+    Returns
+    -------
+    DataFrame, columns demand, jobs, pending_over_30min [0, 1], average_pending_time [s], slowdown_over_5 [0, 1]
+        NaN for a class without jobs.
+    """
+    groups = {"1": jobs["demand"] == 1, "<4": jobs["demand"] < 4, ">=4": jobs["demand"] >= 4}
+    rows = []
+    for name, which in groups.items():
+        part = jobs[which]
+        late, slow = (part["pending_time"] > LONG_WAIT).mean(), (part["slowdown"] > LARGE_SLOWDOWN).mean()
+        rows.append((name, len(part), late, part["pending_time"].mean(), slow))
+    columns = ["demand", "jobs", "pending_over_30min", "average_pending_time", "slowdown_over_5"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def tenant_utilization(trace: Trace, result: Result, step: float = HOUR) -> pd.DataFrame:
+    """GPU-time that each tenant held over that of its whole-GPU quota, in periods of some whole hours (Fig 4).
+
+    Returns
+    -------
+    DataFrame, columns time [s], tenant, utilization
+        One row per period (`time` is its beginning) and tenant, as many periods as the submissions fill, rounded. With
+        static quotas utilization is at most 1.
+        A tenant whose quota is less than one GPU is left out: it has no cluster of its own.
+    """
+    quota = pd.Series(np.floor(result.gpus * trace.tenant_weight / trace.tenant_weight.sum()), trace.tenants)
+    periods = tenant_windows(result, step, step)
+    periods = periods[periods["window_start"] < round(trace.span / step) * step].rename(
+        columns={"window_start": "time"}
+    )
+    share = periods["attained_service"] / (periods["tenant"].map(quota) * step)
+    own = periods.assign(utilization=share)[(periods["tenant"].map(quota) >= 1).to_numpy()]
+    return own[["time", "tenant", "utilization"]].reset_index(drop=True)
+
+
+class Swap(NamedTuple):
+    """Two tenants whose utilization changes places: on `day_1` B is busier, on `day_2` A is."""
+
+    tenant_a: str
+    tenant_b: str
+    day_1: int  # of the trace, from 0
+    day_2: int
+    gap: float  # the smaller of the two differences in utilization
+    is_full: bool  # on both days the idle one is below `LOW` and the full one above `HIGH`
+
+
+def widest_swap(daily: pd.DataFrame) -> Swap | None:
+    """Find the two tenants and two days that show unbalanced demand best (Fig 4).
+
+    Among all pairs of tenants and of days, those with one tenant below `LOW` and the other above `HIGH` on both days
+    go first, and among them the one with the largest `gap`; of equals the earliest days, then the first tenants. Day 0,
+    on which the cluster fills from empty, does not count.
+
+    `daily` is `tenant_utilization` with a step of one day. None if no two tenants change places between two days.
+    """
+    table = daily.pivot_table(index="time", columns="tenant", values="utilization")
+    use, names = table.to_numpy(), list(table.columns)
+    lead = use[:, None, :] - use[:, :, None]  # day, a, b: by how much b is busier
+    opposed = (use[:, :, None] < LOW) & (use[:, None, :] > HIGH)
+    best, found = (False, 0.0), None
+    for first, second in combinations(range(int(0 in table.index), len(use)), 2):
+        gap = np.minimum(lead[first], lead[second].T)
+        full = opposed[first] & opposed[second].T
+        a, b = np.unravel_index(np.argmax(2.0 * full + gap), gap.shape)  # a gap is at most 1
+        here = bool(full[a, b]), float(gap[a, b])
+        if here > best:
+            best, found = here, Swap(str(names[a]), str(names[b]), first, second, here[1], here[0])
+    return found

@@ -1,0 +1,306 @@
+"""The evaluation of [Ye2022] §6: which workloads, clusters, lease terms and sizes are simulated, in both readings.
+
+A grid is named by the trace and the scale, so that everybody who asks for it finds the same results in the cache. At
+the scale ``small`` a workload is the first two days of its trace, or its first 1,500 jobs where these are more, on a
+cluster that is too small for them by a quarter, so that jobs have to wait; otherwise it is the whole trace on the
+evaluation's cluster. Except at the scale ``full``, lease terms below 900 s that give a trace more than `MOST_LEASES`
+leases are left out: the time that a simulation takes grows with their number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulation import split_off_impossible
+from astraea.core.checks import number, one_of
+from astraea.experiments.grid import Grid
+from astraea.experiments.kept import Kept
+from astraea.experiments.lease_term import MOST_LEASES
+from astraea.experiments.run import Run
+from astraea.traces.describe import offered_load, served_load
+from astraea.traces.named import named_trace
+from astraea.traces.synthetic import SYNTHETIC
+from astraea.traces.trace import Trace
+from papers.scales import SCALES, at_scale, seeds
+from papers.ye2022.readings import (
+    ASTRAEA,
+    BASELINES,
+    MEASURED,
+    MEMORIES,
+    PAPERS,
+    READINGS,
+    RELEASED,
+    Scheduler,
+    able,
+    compared,
+    settings_of,
+)
+
+Row = dict[Any, Any]
+"""What distinguishes a run."""
+
+NODES: Final = {
+    "venus": 100, "helios-venus": 100, "philly": 210, "philly-two-weeks": 210,
+    "w2": 64, "philly-vcs": 64, "chrslo": 140,
+}  # fmt: skip
+"""8-GPU nodes of the evaluation (§6.1.3), and of what its authors' program was run on."""
+
+LEASE_TERM: Final = 900.0
+"""Of all figures but Fig 9 [s]."""
+
+LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)
+"""Of Fig 9 [s]."""
+
+SIZES: Final = (60, 80, 100, 120, 150, 200)
+"""Of Fig 14: nodes, relative to the evaluation [%]."""
+
+SMALL_JOBS: Final = 1500
+SMALL_TIME: Final = 2 * 86_400.0
+SMALL_LOAD: Final = 1.25
+"""Served load of the first seed at the scale ``small``, over the GPUs: in two days a queue has little time to grow."""
+
+LARGE: Final = 20_000
+"""Jobs from which on a trace counts as large."""
+
+IN_FIG_14: Final = ("astraea", "algorithm-1", "tiresias-l")
+"""The two that the paper compares there, and Algorithm 1 alone."""
+
+INTERVAL: Final = Settings().interval
+"""Between rounds, which submissions are counted in [s]."""
+
+LOADS: Final = {
+    "small": (1.4, 1.6, 1.8, 2.0, 2.2, 2.4),
+    "paper": (0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
+    "full": (0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
+}
+"""Offered loads at which all schedulers are compared.
+
+At the scale ``small`` they are twice as high: half of what jobs of two days ask for would run after the last of them
+comes.
+"""
+
+LOADED_JOBS: Final = 10_000
+"""Jobs of that comparison where a trace has more than `LARGE`."""
+
+READ: Final[Kept] = {
+    "jobs": (
+        "tenant", "demand", "submit_time", "first_start_time", "end_time", "duration", "jct", "queueing_delay",
+        "slowdown", "attained_service", "fair_service", "rho_job", "leases", "preemptions", "overhead",
+    ),
+    "excluded_jobs": ("demand", "duration"),
+    "timeline": ("time", "tenant", "attained_service", "fair_service", "held", "waiting"),
+}  # fmt: skip
+"""What notebooks 01 to 08 read of a run: `metrics.summary`, `metrics.tenant_windows` and their own measures.
+
+One for all, because a run that two of them share is computed once for both; only of the many runs over lease terms and
+cluster sizes the summary is kept.
+"""
+
+
+def load_workload(trace: str, scale: str = "paper", seed: int = 0, load: float = 0.0) -> tuple[Trace, Cluster]:
+    """One trace of the evaluation and the cluster that it runs on.
+
+    Parameters
+    ----------
+    trace : str
+        As in `traces.named.named_trace`.
+    scale : {"small", "paper", "full"}
+    seed : int
+        Of a synthetic trace; a real one is the same for all.
+    load : float
+        Offered load over the GPUs that the jobs are to have, submitted slower or faster; 0 leaves them as they are.
+
+    Raises
+    ------
+    InputError
+        If there is no such trace or scale, or the load is none.
+    """
+    number(load, "the load", least=0)
+    jobs, cluster = _loaded(trace, one_of(scale, SCALES, "scale"), seed if trace in SYNTHETIC else 0)
+    return at_load(jobs, cluster, load) if load else jobs, cluster
+
+
+def at_load(trace: Trace, cluster: Cluster, load: float) -> Trace:
+    """The same jobs, submitted slower or faster, so that their `describe.offered_load` is `load` times the GPUs."""
+    return trace.scale_load(load * cluster.gpus / offered_load(trace))
+
+
+@lru_cache(maxsize=12)
+def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
+    trace = named_trace(name, seed=seed)
+    if scale == "small":
+        trace = trace.head(max(SMALL_JOBS, int(np.searchsorted(trace.submit_time, SMALL_TIME))))
+    # the same cluster for every seed
+    return trace, _loaded(name, scale, 0)[1] if seed else evaluated_cluster(name, trace, scale)
+
+
+def evaluated_cluster(name: str, trace: Trace, scale: str) -> Cluster:
+    """The cluster that the workload of some name runs on; `trace` is what is simulated of it."""
+    return Cluster(crowded_nodes(trace) if scale == "small" else NODES.get(name) or suitable_nodes(trace))
+
+
+def crowded_nodes(trace: Trace) -> int:
+    """8-GPU nodes of which `SMALL_LOAD` times as many would be busy, on average until the last submission."""
+    return max(1, math.ceil(served_load(trace) / (8 * SMALL_LOAD)))
+
+
+def suitable_nodes(trace: Trace) -> int:
+    """8-GPU nodes for a trace: offered load 1, and more where the tenants' quotas would not hold 99 % of the gangs."""
+    whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
+    largest = float(np.quantile(whole, 0.99, method="higher"))
+    return max(1, math.ceil(float(np.fmax(offered_load(trace), largest)) / 8 - 1e-9))  # the load of one moment is NaN
+
+
+def run_of(
+    trace: Trace, cluster: Cluster, scheduler: str, seed: int = 0, settings: Settings | None = None,
+    kept: Kept = READ, **parameters: Any,
+) -> Run:  # fmt: skip
+    """One run beside the evaluation, with the usual settings unless others are given."""
+    policy = get_policy(scheduler)(**parameters)
+    return Run(trace, cluster, policy, seed, settings or Settings(), kept)
+
+
+def workloads(
+    trace: str, scale: str, of: Iterable[int] | None = None, reading: str = PAPERS, load: float = 0.0
+) -> Iterator[tuple[int, Trace, Cluster]]:
+    """Every seed of a scale, or some, with its jobs at a load (`load_workload`) and the cluster that they run on.
+
+    They are submitted in rounds (§6.1.3), unless the authors' program is to count its rounds itself.
+    """
+    for seed in seeds(trace, scale) if of is None else of:
+        jobs, cluster = load_workload(trace, scale, seed, load)
+        yield seed, jobs if reading == MEASURED else jobs.in_rounds(INTERVAL), cluster
+
+
+def few_seeds(trace: str, scale: str, usual: int, large: int) -> tuple[int, ...]:
+    """The first seeds of a trace, fewer of one with more than `LARGE` jobs; all of them at the scale `full`."""
+    if scale == "full":
+        return seeds(trace, scale)
+    return seeds(trace, scale)[: large if len(load_workload(trace, scale)[0]) > LARGE else usual]
+
+
+def grid_of(rows: Iterable[tuple[int, Run, Mapping[str, Any]]]) -> Grid:
+    """Runs on the workload of a seed; columns scheduler, seed, nodes, and what else distinguishes each."""
+    return Grid.of(
+        (run, {"scheduler": run.policy.name, "seed": seed, "nodes": run.cluster.nodes, **own})
+        for seed, run, own in rows
+    )
+
+
+def runs_of(
+    schedulers: Iterable[Scheduler], reading: str, seed: int, trace: Trace, cluster: Cluster, kept: Kept = READ,
+    **own: Any,
+) -> Iterator[tuple[Run, Row]]:  # fmt: skip
+    """Schedulers on one trace, by the rules of a reading, and their rows of an index."""
+    for s in schedulers:
+        run = Run(trace, cluster, s.made, settings=settings_of(reading, s), kept=kept)
+        yield run, {"reading": reading, "scheduler": s.name, "seed": seed, "nodes": cluster.nodes, **own}
+
+
+def leased(schedulers: Iterable[Scheduler], lease_term: float) -> tuple[Scheduler, ...]:
+    """The same schedulers under a lease term [s]; those without leases as they are. `InputError` for no number."""
+    return tuple(
+        s._replace(parameters={**s.parameters, "lease_term": lease_term}) if "lease_term" in s.made.parameters else s
+        for s in schedulers
+    )
+
+
+def main_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM, load: float = 0.0) -> Grid:
+    """Every scheduler of both readings on every seed: Figs 10 to 13; columns reading, scheduler, seed, nodes.
+
+    `lease_term` as of `leased`, `load` as of `load_workload`.
+    """
+    return Grid.of(
+        row
+        for reading in READINGS
+        for seed, jobs, cluster in workloads(trace, scale, reading=reading, load=load)
+        for row in runs_of(leased(compared(reading, jobs), lease_term), reading, seed, jobs, cluster)
+    )
+
+
+def accounting_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM, load: float = 0.0) -> Grid:
+    """Reading `PAPERS` with submissions to the second and in rounds; as `main_grid`, and ``accounting``."""
+    rows: list[tuple[Run, Row]] = []
+    for seed in few_seeds(trace, scale, usual=2, large=1):
+        recorded, cluster = load_workload(trace, scale, seed, load)
+        both = leased(compared(PAPERS, recorded), lease_term)
+        for accounting, jobs in (("to the second", recorded), ("in rounds", recorded.in_rounds(INTERVAL))):
+            rows += runs_of(both, PAPERS, seed, jobs, cluster, accounting=accounting)
+    return Grid.of(rows)
+
+
+def lease_grid(trace: str, scale: str = "paper") -> Grid:
+    """ASTRAEA of both readings with lease terms from a minute to an hour: Fig 9; the column is `lease_term` [s].
+
+    The overheads that Fig 9 shows are charged in both, also where the authors' program only counts them.
+    """
+    busy = float(load_workload(trace, scale)[0].duration.sum())
+    terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
+    rows: list[tuple[Run, Row]] = []
+    paid = {MEASURED: (RELEASED, Settings(whole_rounds=True)), PAPERS: (ASTRAEA, Settings())}
+    for reading, (scheduler, settings) in paid.items():
+        few = few_seeds(trace, scale, usual=2, large=1)
+        for seed, jobs, cluster in workloads(trace, scale, few, reading):
+            for t in terms:
+                own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
+                rows.append((Run(jobs, cluster, scheduler.made(lease_term=t), settings=settings, kept="summary"), own))
+    return Grid.of(rows)
+
+
+def size_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM, load: float = 0.0) -> Grid:
+    """ASTRAEA and Tiresias-L on smaller and larger clusters: Fig 14; the column is `nodes_percent` [%].
+
+    `lease_term`, and `load`, which is that on the evaluation's cluster, as of `main_grid`. The jobs are the same at
+    every size: those that the smallest cluster can run under static quotas.
+    """
+    rows: list[tuple[Run, Row]] = []
+    for reading in READINGS:
+        few = few_seeds(trace, scale, usual=2, large=1)
+        for seed, submitted, cluster in workloads(trace, scale, few, reading, load):
+            clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
+            jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
+            both = [s for s in leased(compared(reading, jobs), lease_term) if s.name in IN_FIG_14]
+            for percent, resized in clusters.items():
+                own = {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
+                rows += runs_of(both, reading, seed, jobs, resized, "summary", **own)
+    return Grid.of(rows)
+
+
+def load_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM) -> Grid:
+    """Every scheduler of both readings at several offered loads (`LOADS`), under a lease term as of `leased`.
+
+    Of a trace with more than `LARGE` jobs the first `LOADED_JOBS` are taken. Columns as of `main_grid`, and `load`.
+    """
+    rows: list[tuple[Run, Row]] = []
+    for seed in few_seeds(trace, scale, usual=1, large=1):
+        recorded, cluster = load_workload(trace, scale, seed)
+        some = recorded.head(LOADED_JOBS) if len(recorded) > LARGE else recorded
+        for reading, load in product(READINGS, at_scale(LOADS, scale)):
+            scaled = at_load(some, cluster, load)
+            jobs = scaled if reading == MEASURED else scaled.in_rounds(INTERVAL)
+            schedulers = leased(compared(reading, jobs), lease_term)
+            rows += runs_of(schedulers, reading, seed, jobs, cluster, "summary", load=load)
+    return Grid.of(rows)
+
+
+def memory_grid(trace: str, scale: str = "paper") -> Grid:
+    """`MEMORIES`: what of the past decides whose turn it is; columns as of `main_grid`."""
+    drawn = workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1))
+    return Grid.of(row for work in drawn for row in runs_of(MEMORIES, PAPERS, *work))
+
+
+def baselines_grid(trace: str, scale: str = "paper") -> Grid:
+    """`BASELINES`: the baselines and what their papers leave open; columns as of `main_grid`."""
+    rows: list[tuple[Run, Row]] = []
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
+        rows += runs_of(able(BASELINES, jobs), PAPERS, seed, jobs, cluster)
+    return Grid.of(rows)

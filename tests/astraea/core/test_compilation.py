@@ -1,0 +1,183 @@
+"""Compiled functions are kept with the source that they are made of: no edit leaves old machine code in use."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba import TypingError
+from places import ROOT
+from processes import run
+
+from astraea.core import compilation
+from astraea.core.compilation import borrowed, compiled, inlined
+
+PROBE = """
+from astraea.core import compilation
+from astraea.core.compilation import compiled
+from papers.market.model import NEARLY
+
+
+@compiled
+def nearly():
+    return NEARLY
+"""
+ASK = (
+    "from papers.market.probe import nearly\n"
+    "print(nearly(), sum(nearly.stats.cache_hits.values()), nearly.stats.cache_path)"
+)
+
+
+class Answer(NamedTuple):
+    """What a compiled function says of a constant of another file, and whether and where it was kept."""
+
+    value: float
+    hits: int
+    folder: str
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the packages, with a compiled function beside the market's that freezes a constant of `model`."""
+    for name in ("astraea", "papers"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    papers = tmp_path / "papers"
+    (papers / "market" / "probe.py").write_text(PROBE)
+    return papers
+
+
+def ask(package: Path) -> Answer:
+    """Call the function in a process of its own, with a folder of its own for machine code."""
+    places = {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(package.parent / "compiled")}
+    where = {**places, "NUMBA_DISABLE_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    found = run(sys.executable, "-c", ASK, env=where, cwd=package.parent)
+    value, hits, folder = found.stdout.split()
+    return Answer(float(value), int(hits), folder)
+
+
+def edit(path: Path, before: str, after: str) -> None:
+    text, count = re.subn(before, after, path.read_text())
+    assert count == 1
+    path.write_text(text)
+
+
+@pytest.mark.exhaustive
+def test_what_decides_whether_machine_code_is_still_good(package: Path) -> None:
+    first = ask(package)
+    assert first.value == 1e-9 and first.hits == 0
+    edit(package / "market" / "model.py", r"NEARLY: Final = 1e-9", "NEARLY: Final = 1e-3")
+    after = ask(package)
+    assert after.value == 1e-3
+    assert after.folder != first.folder
+    # back again, what was compiled for it is still there; what it cannot reach does not matter, nor does a comment
+    edit(package / "market" / "model.py", r"NEARLY: Final = 1e-3", "NEARLY: Final = 1e-9  # or so")
+    for place in ("gavel", "claims", "running", "market"):
+        (package / place / "added.py").write_text("NOTHING = 0\n")
+    assert ask(package) == Answer(1e-9, 1, first.folder)
+
+
+def test_machine_code_that_nobody_uses_goes(tmp_path: Path) -> None:
+    home, digest = tmp_path / "compiled", "0123456789abcdef"
+    old, new = home / f"old_one-{digest}", home / f"new-{digest}"
+    older = tmp_path / f"core-{digest}"  # where earlier versions kept theirs
+    for folder in (old, new, older):
+        folder.mkdir(parents=True)
+    month = compilation.MONTH
+    for folder in (old, older):
+        os.utime(folder, (time.time() - month - 60,) * 2)
+    os.utime(new, (time.time() - month + 3600,) * 2)
+    assert compilation._folder(home, new.name) == new  # it is used now
+    assert {*home.iterdir()} == {old, new} and older.exists()
+    assert time.time() - new.stat().st_mtime < month / 2
+    added = compilation._folder(home, f"added-{digest}")
+    assert {*home.iterdir()} == {new, added} and not older.exists()
+
+
+def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
+    home = tmp_path / "compiled"
+    names = ("compiled/my-thesis", "compiled/data", "compiled/run-2024", "thesis", "my work-0123456789abcdef")
+    theirs = [tmp_path / name for name in names]
+    for folder in theirs:
+        folder.mkdir(parents=True)
+        (folder / "file").touch()
+        os.utime(folder, (1, 1))
+    assert compilation._folder(home, "added-0123456789abcdef").is_dir()
+    assert all((folder / "file").exists() for folder in theirs)
+
+
+PLACES = """
+import sys, numba, tempfile
+numba.config.CACHE_DIR, tempfile.mkdtemp = sys.argv[1], None
+from astraea.cluster.policy import grant
+assert numba.config.CACHE_DIR == sys.argv[1]
+print(grant.stats.cache_path)
+"""
+
+
+def test_numba_keeps_what_users_compile_where_they_want(tmp_path: Path) -> None:
+    """Its setting is as before, and nothing is kept or left where the folder cannot be written."""
+    (tmp_path / "file").write_text("")
+    ours = str(tmp_path / "folder" / "astraea" / "compiled")
+    for folder, kept in ((tmp_path / "folder", ours), (tmp_path / "file", "None")):
+        done = run(sys.executable, "-c", PLACES, folder, cwd=ROOT, env={"NUMBA_DISABLE_JIT": "0"})
+        assert done.stdout.startswith(kept)
+
+
+def test_machine_code_is_kept_where_the_package_lies_below_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(ROOT, target_is_directory=True)
+    where = {"NUMBA_DISABLE_JIT": "0", "PYTHONPATH": str(tmp_path / "link")}
+    code = f"import astraea; print(astraea.__file__){PLACES}"
+    done = run(sys.executable, "-c", code, tmp_path / "kept", cwd=tmp_path, env=where)
+    file, kept = done.stdout.split()
+    assert file == str(tmp_path / "link" / "astraea" / "__init__.py")
+    assert kept.startswith(str(tmp_path / "kept"))
+
+
+class Inner(NamedTuple):
+    values: np.ndarray
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    count: np.ndarray
+
+
+@inlined
+def counted_sum(state: Outer) -> float:
+    state.count[0] += 1
+    return state.inner.values.sum() + len(state.count)
+
+
+@compiled
+def twice(outer: Outer) -> float:
+    state = borrowed(outer)
+    return counted_sum(state) + counted_sum(state)
+
+
+def test_a_borrowed_state_is_the_state_itself() -> None:
+    state = Outer(Inner(np.arange(4.0)), np.zeros(1, np.int64))
+    for calls in (2, 4):
+        assert twice(state) == 14.0
+        assert state.count[0] == calls
+    assert counted_sum(state) == 7.0  # from Python, too
+    owned = np.arange(4.0)
+    users = sys.getrefcount(owned)
+    twice(Outer(Inner(owned), np.zeros(1, np.int64)))
+    assert sys.getrefcount(owned) == users
+
+
+def test_a_field_that_is_not_there_is_named_with_its_line() -> None:
+    @compiled
+    def mistaken(outer: Outer) -> float:
+        return borrowed(outer).inner.vaules.sum()
+
+    with pytest.raises(TypingError, match=r"Unknown attribute 'vaules'"):
+        mistaken(Outer(Inner(np.arange(4.0)), np.zeros(1, np.int64)))

@@ -1,0 +1,223 @@
+"""Digests of source code: they move with what a module can reach, and with nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from processes import run
+from pythons import python
+
+from astraea.core import source
+from astraea.core.errors import InputError
+
+FILES = {
+    "pyproject.toml": "",
+    "astraea/__init__.py": """
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from astraea.b import double
+def __getattr__(name): ...
+""",
+    "astraea/a.py": """
+from astraea.b import double
+from astraea import far
+TABLE = 'table.toml'
+top = double(far.x)
+""",
+    "astraea/b.py": '"""B."""\nimport numpy as np\n\ndef double(x):\n    """Twice."""\n    return 2 * x  # twice\n',
+    "astraea/far.py": "def x():\n    from astraea.inside import deep\n    return deep\n",
+    "astraea/inside/__init__.py": "from scipy import linalg\n",
+    "astraea/inside/deep.py": "y = 1\n",
+    "astraea/table.toml": "z = 1\n",
+    "astraea/other.toml": "z = 1\n",
+    "astraea/apart.py": "from astraea.a import top\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small project in place of this one."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(source, "ROOT", tmp_path)
+    monkeypatch.setattr(source, "_PROJECT", {"astraea"})
+    return tmp_path
+
+
+def digest(module: str = "astraea.a") -> str:
+    source.of_module.cache_clear()
+    source._lazy_names.cache_clear()
+    return source.of_module(module).digest
+
+
+@pytest.fixture(autouse=True)
+def real_digests_afterwards() -> Iterator[None]:
+    yield
+    source.of_module.cache_clear()
+    source._lazy_names.cache_clear()
+
+
+def edit(path: Path, before: str, after: str) -> None:
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+
+
+MOVES: dict[str, tuple[str, str, str]] = {
+    "the module": ("astraea/a.py", "double(far.x)", "double(3)"),
+    "what it imports": ("astraea/b.py", "2 * x", "3 * x"),
+    "what a function imports": ("astraea/inside/deep.py", "y = 1", "y = 2"),
+    "data that it names": ("astraea/table.toml", "z = 1", "z = 2"),
+    "a default": ("astraea/b.py", "(x)", "(x=1)"),
+    "an annotation": ("astraea/b.py", "(x)", "(x: int)"),
+    "a library": ("astraea/b.py", "import numpy", "import math"),
+    "where a name comes from": ("astraea/a.py", "astraea.b import double", "astraea.far import x as double"),
+}
+
+
+@pytest.mark.parametrize("change", MOVES)
+def test_what_moves_a_digest(project: Path, change: str) -> None:
+    name, before, after = MOVES[change]
+    old = digest()
+    edit(project / name, before, after)
+    assert digest() != old
+    edit(project / name, after, before)
+    assert digest() == old
+
+
+STAYS: dict[str, tuple[str, str, str]] = {
+    "a comment": ("astraea/b.py", "# twice", "# double"),
+    "a docstring": ("astraea/b.py", '"""Twice."""', '"""The double."""'),
+    "space": ("astraea/b.py", "import numpy as np\n\n", "import numpy as np\n\n\n\n"),
+    "a module that it does not reach": ("astraea/apart.py", "top", "TABLE"),
+    "data that it does not name": ("astraea/other.toml", "z = 1", "z = 2"),
+    "the package of a module that it reaches": ("astraea/inside/__init__.py", "linalg", "special"),
+    "the face of the package": ("astraea/__init__.py", "...", "return name"),
+}
+
+
+@pytest.mark.parametrize("change", STAYS)
+def test_what_moves_no_digest(project: Path, change: str) -> None:
+    name, before, after = STAYS[change]
+    old = digest()
+    edit(project / name, before, after)
+    assert digest() == old
+
+
+def test_moved_files_move_no_digest(project: Path) -> None:
+    old = digest()
+    (project / "astraea" / "room").mkdir()
+    (project / "astraea" / "b.py").rename(project / "astraea" / "room" / "b.py")
+    edit(project / "astraea" / "a.py", "astraea.b", "astraea.room.b")
+    assert digest() == old
+
+
+def test_what_is_found(project: Path) -> None:
+    found = source.of_module("astraea.a")
+    names = {path.relative_to(project / "astraea").as_posix() for path in found.files}
+    assert names == {"a.py", "b.py", "far.py", "inside/deep.py", "table.toml"}
+    assert found.libraries == {"numpy"}
+
+
+def test_text_may_take_names_from_the_face(project: Path) -> None:
+    whole, one, other = (
+        source.of_text(text)
+        for text in ("import astraea\nastraea.double", "from astraea import double", "from astraea import far")
+    )
+    assert {path.name for path in whole.files} == {path.name for path in one.files} == {"b.py"}
+    assert {path.name for path in other.files} == {"far.py", "deep.py"}
+
+
+def test_imports_in_a_circle_are_refused(project: Path) -> None:
+    edit(project / "astraea" / "b.py", "import numpy as np", "from astraea.apart import top")
+    with pytest.raises(RuntimeError, match=r"a -> astraea\.b -> astraea\.apart -> astraea\.a"):
+        digest()
+
+
+def test_every_module_of_the_project_has_a_digest() -> None:
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for top in ("astraea", "papers", "verification") for path in sorted((ROOT / top).rglob("*.py"))
+    ]  # fmt: skip
+    found = {name: source.of_module(name.removesuffix(".__init__")) for name in modules}
+    assert len(found) > 200
+    for name, one in found.items():
+        assert source._file(name.removesuffix(".__init__")) in one.files
+
+
+def test_only_a_change_of_a_file_since_the_start_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = source.of_module("astraea.a").files
+    newest = max(path.stat().st_ctime for path in files)
+    monkeypatch.setattr(source, "STARTED", newest)
+    source.refuse_changes(files)
+    monkeypatch.setattr(source, "STARTED", newest - 1)
+    with pytest.raises(InputError, match=r"^astraea/.* was changed while this process ran, .* start it again"):
+        source.refuse_changes(files)
+    (project / "astraea" / "b.py").unlink()
+    monkeypatch.setattr(source, "STARTED", newest)
+    with pytest.raises(InputError, match=r"^astraea/b\.py was changed"):
+        source.refuse_changes(files)
+
+
+def test_another_mode_is_no_change_and_an_edit_that_is_undone_is_one(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest()
+    files, path = source.of_module("astraea.a").files, project / "astraea" / "b.py"
+    monkeypatch.setattr(source, "STARTED", max(file.stat().st_ctime for file in files))
+    time.sleep(0.05)  # longer than a tick of the clock that a file gets its time from
+    path.chmod(0o600)
+    assert path.stat().st_ctime > source.STARTED
+    source.refuse_changes(files)
+    first = path.stat()
+    edit(path, "2 * x", "3 * x")
+    os.utime(path, ns=(first.st_atime_ns, first.st_mtime_ns))
+    with pytest.raises(source.ChangedError, match=r"^astraea/b\.py was changed"):
+        source.refuse_changes(files)
+    edit(path, "3 * x", "2 * x")  # a module may have been imported meanwhile
+    with pytest.raises(source.ChangedError, match=r"^astraea/b\.py was changed"):
+        source.refuse_changes(files)
+
+
+def test_what_was_read_after_a_change_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "STARTED", max(file.stat().st_ctime for file in project.rglob("*")))
+    time.sleep(0.05)
+    edit(project / "astraea" / "b.py", "2 * x", "3 * x")
+    digest()  # it is the first to read it
+    with pytest.raises(source.ChangedError, match=r"^astraea/b\.py was changed"):
+        source.refuse_changes(source.of_module("astraea.a").files)
+
+
+def test_files_below_a_link_are_those_of_the_project(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    link = tmp_path_factory.mktemp("elsewhere") / "link"
+    link.symlink_to(project, target_is_directory=True)
+    digest()
+    assert source.of_file(link / "astraea" / "a.py") == source.of_module("astraea.a")
+    assert source.of_file(link / "pyproject.toml") is source.of_file(link.parent / "a.py") is None
+
+
+def test_a_cell_is_no_file_of_the_folder_that_it_runs_in(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project / "astraea")
+    assert source.of_file(Path("<cell>")) is source.of_file(Path()) is None
+
+
+OTHERS = [f"3.{minor}" for minor in range(11, 15) if minor != sys.version_info.minor]
+
+
+@pytest.mark.parametrize("version", OTHERS)
+def test_digests_are_the_same_under_every_python(version: str) -> None:
+    """The committed record of figures is compared under all of them."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from astraea.core import source\n"
+        "print(source.of_module('papers.running.figures').digest)"
+    )
+    done = run(python(version), "-I", "-B", "-c", code, ROOT)
+    assert done.stdout.strip() == digest("papers.running.figures")

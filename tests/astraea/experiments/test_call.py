@@ -1,0 +1,178 @@
+"""Calls in the cache, what is kept of a result, and tables of grids whose runs give several rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_runs import FOUR, same, tiny
+
+from astraea.cluster.policies import get_policy
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
+from astraea.core.errors import PolicyError
+from astraea.core.metrics import summary
+from astraea.core.statistics import ecdf
+from astraea.experiments import keys
+from astraea.experiments.archive import FOLLOWING, following, pack, unpack
+from astraea.experiments.cache import TOGETHER, fill, measured, stages, together
+from astraea.experiments.grid import Grid, run_grid
+from astraea.experiments.kept import reduced
+from astraea.experiments.parallel import computing
+from astraea.experiments.run import Call, Run
+from astraea.traces.trace import Trace
+from papers.gavel.throughputs.table import Throughputs
+from papers.ye2022.generator import drawn
+
+SCORES = pd.DataFrame({"who": ["a", "a", "b"], "score": [1.0, 3.0, 2.0]})
+
+
+def call(points: int = 3, **changes: Any) -> Call:
+    """A function of the package that gives a table."""
+    made = Call(ecdf, (SCORES, "score", "who"), {"points": points})
+    return replace(made, **changes)
+
+
+def test_a_call_is_computed_once_and_comes_back_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (first,) = run_grid([call()], cache=tmp_path, progress=False)
+    pd.testing.assert_frame_equal(first, ecdf(SCORES, "score", "who"), check_exact=True)
+    monkeypatch.setattr("astraea.experiments.cache.compute", None)
+    (second,) = run_grid([call()], cache=tmp_path, progress=False)
+    pd.testing.assert_frame_equal(first, second, check_exact=True)
+
+
+def test_whatever_decides_a_call_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    changes: list[dict[str, Any]] = [
+        {"arguments": (SCORES, "score", "who", 2)},
+        {"arguments": (SCORES.assign(score=0.0), "score", "who")},
+        {"function": pd.DataFrame},
+        {"kept": {"jobs": ("jct",)}},
+    ]
+    assert call().key == call(7).key  # what it is called does not decide it
+    assert len({call().key, *(call(**change).key for change in changes[:2] + changes[3:])}) == 4
+    before = call().key
+    monkeypatch.setattr(keys, "code", lambda *_: "another")
+    assert call().key != before
+
+
+def test_what_an_argument_has_remembered_is_not_in_the_key() -> None:
+    table = Throughputs.compact()
+    before, fields = call(arguments=((table, 1),)).key, set(vars(table))
+    table.kind(table.job_types[0], 1)
+    assert set(vars(table)) > fields
+    assert call(arguments=((table, 1),)).key == before
+    assert call(arguments=((table.by_placement(), 1),)).key != before
+
+
+def test_a_call_that_fails_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="points 9: KeyError: 'height'"):
+        run_grid([call(9, arguments=(SCORES, "height", "who"))], cache=tmp_path, progress=False)
+
+
+def test_rows_stand_beside_the_index() -> None:
+    values = [pd.DataFrame({"x": [1, 2]}), pd.DataFrame({"x": [3]})]
+    grid = Grid([call(), call(9)], pd.DataFrame({"seed": [0, 1]}))
+    assert len((grid + grid).runs) == len((grid + grid).index) == 4
+    assert (grid + grid).index.index.tolist() == [0, 1, 2, 3]
+    parts = iter(values)
+    runs = [call(), call(arguments=(SCORES.assign(score=0.0), "score", "who"))]
+    table = Grid(runs, grid.index).table(lambda _: next(parts))
+    assert table.to_numpy().tolist() == [[0, 1], [0, 2], [1, 3]]
+    assert list(table) == ["seed", "x"]
+
+
+def test_only_what_is_kept_comes_back(tmp_path: Path) -> None:
+    kept = {"jobs": ("job_id", "jct"), "timeline": ("time",)}
+    policy = get_policy("fifo")
+    whole, part = Run(tiny(), FOUR, policy), Run(tiny(), FOUR, policy, kept=kept)
+    assert whole.key != part.key
+    full, less = run_grid([whole, part], cache=tmp_path, progress=False)
+    pd.testing.assert_frame_equal(less.jobs, full.jobs[["job_id", "jct"]], check_exact=True)
+    pd.testing.assert_frame_equal(less.timeline, full.timeline[["time"]], check_exact=True)
+    assert less.excluded_jobs.empty and not full.excluded_jobs.empty
+    assert less.provenance == full.provenance
+    with computing(jobs=2):  # a worker gets what is kept with the run
+        again = run_grid([replace(part, seed=1), replace(part, seed=2)], cache=tmp_path, progress=False)
+    assert [list(result.jobs) for result in again] == [["job_id", "jct"]] * 2
+
+
+def test_grants_are_kept_only_by_name() -> None:
+    result = simulate(tiny(), FOUR, "fifo", keep_log=True)
+    assert reduced(result, None) is result
+    left = reduced(result, {"jobs": ("jct",), "grants": ("start",)})
+    assert left.grants is not None and list(left.grants) == ["start"] and left.placements is None
+    back = unpack(pack(left))
+    np.testing.assert_array_equal(back.grants["start"], result.grants["start"])
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.1])
+def test_columns_that_follow_from_others_come_back_to_the_last_bit(fraction: float) -> None:
+    frame = tiny().frame.assign(duration=lambda jobs: jobs["duration"] + fraction)
+    result = simulate(Trace.from_frame(frame, name="tiny"), FOUR, get_policy("astraea")(lease_term=60))
+    if not fraction:  # whole seconds: everything follows
+        assert following(result.jobs) == list(FOLLOWING)
+    same(unpack(pack(result)), result)
+    less = unpack(pack(reduced(result, {"jobs": ("jct", "slowdown")})))
+    pd.testing.assert_frame_equal(less.jobs, result.jobs[["jct", "slowdown"]], check_exact=True)
+
+
+def test_a_column_that_does_not_follow_is_kept() -> None:
+    result = simulate(tiny(), FOUR, "fifo")
+    other = replace(result, jobs=result.jobs.assign(slowdown=np.nextafter(result.jobs["slowdown"], 2.0)))
+    assert "slowdown" in following(result.jobs) and "slowdown" not in following(other.jobs)
+    same(unpack(pack(other)), other)
+
+
+def test_the_summary_alone() -> None:
+    result = simulate(tiny(), FOUR, "fifo")
+    kept = unpack(pack(reduced(result, "summary")))
+    assert isinstance(kept, pd.DataFrame)
+    pd.testing.assert_frame_equal(kept, pd.DataFrame([summary(result)]), check_exact=True)
+
+
+def test_filling_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
+    fill([call(), call()])
+    assert len(list(tmp_path.glob("*.zip"))) == 1
+    monkeypatch.setattr("astraea.experiments.cache.compute", None)
+    fill([call()])
+    assert measured([call()], len, progress=False) == [3]
+
+
+def test_the_same_code_is_compiled_by_one_process() -> None:
+    runs: dict[str, Run | Call] = {f"fifo {seed}": Run(tiny(), FOUR, get_policy("fifo"), seed) for seed in (0, 1)}
+    runs |= {"astraea 0": Run(tiny(), FOUR, get_policy("astraea")), "table": call(), "again": call(4)}
+    assert stages(runs) == {
+        "compiling simulators": ["fifo 0", "table"],
+        "compiling policies": ["astraea 0"],
+        "simulating": ["fifo 1", "again"],
+    }
+
+
+def test_what_uses_all_of_a_simulator_waits_until_that_is_compiled() -> None:
+    both = Call(drawn, ("venus", 0, 8), {})
+    runs: dict[str, Run | Call] = {"both": both, "fifo": Run(tiny(), FOUR, get_policy("fifo"))}
+    assert stages(runs) == {"compiling simulators": ["fifo"], "compiling policies": ["both"], "simulating": []}
+
+
+def test_runs_of_one_trace_or_one_past_go_together() -> None:
+    one, other = tiny(), tiny("other")
+    runs: dict[str, Run | Call] = {f"one {seed}": Run(one, FOUR, get_policy("fifo"), seed) for seed in range(TOGETHER)}
+    runs |= {"last of one": Run(one, FOUR, get_policy("astraea")), "table": replace(call(), expected=9.0)}
+    runs |= {"other": Run(other, FOUR, get_policy("fifo"))}
+    learned = replace(one, history=tiny("past"))
+    needy, settings = get_policy("allox"), Settings(estimator="constant")
+    runs |= {
+        f"learns {k}": Run(replace(learned, name=str(k)), FOUR, needy, settings=settings) for k in range(TOGETHER + 1)
+    }
+    assert together(runs) == [
+        ["table"],
+        [f"learns {k}" for k in range(TOGETHER + 1)],
+        [f"one {seed}" for seed in range(TOGETHER)],
+        ["last of one"],
+        ["other"],
+    ]

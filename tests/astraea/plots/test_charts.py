@@ -1,0 +1,375 @@
+"""Figures: the numbers that are drawn, labels with units, one order and palette, and the same bytes every time."""
+
+from __future__ import annotations
+
+import tomllib
+from base64 import b64decode
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.colors import rgb_to_hsv, to_rgb
+from matplotlib.figure import Figure
+
+from astraea.core.errors import InputError
+from astraea.core.statistics import compared
+from astraea.plots import charts
+from astraea.plots.areas import gpu_rows
+from astraea.plots.forest import forest
+from astraea.plots.forms import VARIABLE
+from astraea.plots.style import LOOKS, WORDS, Look
+from papers.ye2022.readings import SCHEDULERS
+
+matplotlib.use("Agg")
+
+SIX = ["fifo", "tiresias-l", "astraea", "yarn-cs", "gandiva-fair", "hived"]
+GRANTS = pd.DataFrame(
+    [("Job1", 6, 0, 600, "start"), ("Job2", 3, 600, 1200, "start"), ("Job3", 3, 600, 1200, "start"),
+     ("Job3", 3, 1200, 1800, "renewal"), ("Job4", 2, 1200, 1800, "start")],
+    columns=["job_id", "demand", "start", "end", "kind"],
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def jobs() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    return pd.concat(
+        pd.DataFrame(
+            {"scheduler": s, "tenant": rng.choice(["a", "b"], 400), "rho_job": rng.lognormal(0, 0.5, 400),
+             "pending_time": rng.lognormal(6, 3, 400)}
+        )
+        for s in SIX
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs() -> pd.DataFrame:
+    rows = [
+        {"scheduler": s, "seed": k, "lease_term": t, "average_jct": 9000.0 + 100 * k + t, "sharing_loss": 0.1 + k / 100}
+        for s in SIX for k in range(3) for t in (60.0, 900.0, 3600.0)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_ecdf_points_are_exact(jobs: pd.DataFrame) -> None:
+    points = charts.ecdf(jobs, "rho_job", "scheduler", at=[0.95], points=50)
+    assert list(points) == ["scheduler", "rho_job", "share"]
+    for name, part in points.groupby("scheduler"):
+        values = jobs.loc[jobs["scheduler"] == name, "rho_job"].to_numpy()
+        assert len(part) <= 51
+        assert part["share"].to_numpy() == pytest.approx([(values <= x).mean() for x in part["rho_job"]])
+        assert 0.95 in part["rho_job"].to_numpy()
+        assert part["share"].iloc[-1] == 1
+
+
+def test_ecdf_of_few_and_undefined_values() -> None:
+    frame = pd.DataFrame({"scheduler": ["a", "a", "a", "b"], "x": [2.0, 1.0, np.nan, np.nan]})
+    assert charts.ecdf(frame, "x", "scheduler").to_numpy().tolist() == [["a", 1.0, 0.5], ["a", 2.0, 1.0]]
+    assert list(charts.ecdf(frame.iloc[3:], "x", "scheduler")) == ["scheduler", "x", "share"]
+
+
+def test_mean_interval_is_student_t() -> None:
+    frame = pd.DataFrame({"s": ["a"] * 5 + ["b"], "y": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]})
+    a, b = charts.mean_interval(frame, "s", "y").itertuples()
+    assert (a.mean, a.n) == (3.0, 5)
+    assert a.high - a.mean == pytest.approx(2.7764 * np.sqrt(2.5 / 5), rel=1e-4)  # t table: 4 degrees of freedom
+    assert b.mean == 7.0 and np.isnan(b.low) and np.isnan(b.high)
+
+
+def test_compared_pairs_seeds() -> None:
+    logs = {"astraea": [0.0, 1.0, 2.0], "fifo": [0.1, 1.2, 2.3], "hived": [-0.1, 1.2, 2.0], "allox": [-0.1, 0.8, 1.7]}
+    rows = [{"scheduler": s, "seed": k, "y": np.exp(v)} for s, values in logs.items() for k, v in enumerate(values)]
+    frame = pd.DataFrame(rows)
+    table = compared(frame, "y")
+    assert list(table.index) == ["fifo", "hived", "allox"]
+    # differences of logarithms 0.1, 0.2, 0.3: standard error 0.1 / sqrt(3), t table: 2 degrees of freedom
+    half = 4.3027 * 0.1 / np.sqrt(3)
+    assert np.log(table.loc["fifo", ["ratio", "low", "high"]].astype(float)).tolist() == pytest.approx(
+        [0.2, 0.2 - half, 0.2 + half], rel=1e-4
+    )
+    assert table["lower"].tolist() == [0, 1, 3]
+    assert table["finding"].tolist() == ["not shown to differ"] * 3
+    narrow = frame.assign(y=np.exp(10 * np.log(frame["y"]))).query("scheduler != 'hived'")
+    shifted = narrow.assign(y=narrow["y"] * narrow["scheduler"].map({"astraea": 1.0, "fifo": 99.0, "allox": 1 / 99}))
+    assert compared(shifted, "y")["finding"].tolist() == ["higher", "lower"]
+    few = compared(frame[frame["seed"] < 2], "y")
+    assert few["finding"].tolist() == ["too few to tell"] * 3
+    assert few["low"].isna().all()
+
+
+def test_box_stats() -> None:
+    frame = pd.DataFrame({"t": "x", "v": [*range(101), np.nan]})
+    assert charts.box_stats(frame, "v", "t").to_numpy().tolist() == [["x", 5.0, 25.0, 50.0, 75.0, 95.0, 101]]
+
+
+def test_gpus_of_leases() -> None:
+    rows = gpu_rows(GRANTS, 6)[["job_id", "start", "first_gpu", "gpus"]].to_numpy().tolist()
+    assert rows == [
+        ["Job1", 0, 0, 6],
+        ["Job2", 600, 0, 3],
+        ["Job3", 600, 3, 3],
+        ["Job3", 1200, 3, 3],
+        ["Job4", 1200, 0, 2],
+    ]
+    # a gang for which no block is free is split
+    late = pd.DataFrame(
+        [("a", 1, 0, 9, "start"), ("b", 1, 0, 99, "start"), ("c", 1, 0, 9, "start"), ("d", 2, 9, 20, "start")],
+        columns=GRANTS.columns,
+    )
+    assert gpu_rows(late, 3)[["first_gpu", "gpus"]].to_numpy().tolist()[-2:] == [[0, 1], [2, 1]]
+
+
+def drawn(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
+    """One panel of each kind."""
+    fig, axes = charts.panels(5, 3)
+    charts.cdf(charts.ecdf(jobs, "rho_job", "scheduler"), "rho_job", "scheduler", axes[0], reference=(0.95, "0.95"))
+    charts.cdf(charts.ecdf(jobs, "pending_time", "scheduler"), "pending_time", "scheduler", axes[1], log=True)
+    charts.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[2], even=True)
+    charts.bars(runs, "scheduler", "average_jct", axes[3])
+    charts.bars(runs[runs["scheduler"] == "astraea"], "lease_term", "average_jct", axes[4])
+    boxes = charts.box_stats(jobs, "rho_job", "tenant").rename(columns={"rho_job": "rho_tenant"})
+    charts.boxes(boxes, "rho_tenant", "tenant", axes[5], scheduler="astraea")
+    series = pd.DataFrame({"scheduler": "fifo", "time": np.arange(200) * 3600.0, "utilization": 0.5})
+    charts.timeseries(series, "utilization", "scheduler", axes[6])
+    charts.gantt(GRANTS, axes[7], gpus=6)
+    charts.gantt(GRANTS, axes[8], gpus=6, rows="job")
+    shares = pd.DataFrame(
+        {"demand": ["1", "1", "8"], "state": ["failed", "completed", "failed"], "share": [0.2, 0.3, 0.5]}
+    )
+    charts.stacked(shares, "demand", "share", "state", axes[9])
+    charts.title(axes[9], "States")
+    charts.ranked(runs[runs["lease_term"] == 900.0], "average_jct", axes[10])
+    points = charts.ecdf(jobs, "pending_time", "scheduler")
+    charts.cdf(points, "pending_time", "scheduler", axes[11], log=True, tail=True)
+    series = series.assign(waiting=series["time"] / 3600)
+    charts.strips(series, "utilization", "scheduler", axes[12], ticks=[0, 0.5, 1])
+    charts.strips(series, "waiting", "scheduler", axes[13], log=True, ticks=[1, 10, 100])
+    axes[14].remove()
+    charts.legend(fig)
+    return fig
+
+
+@pytest.fixture(scope="module")
+def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
+    return drawn(jobs, runs)
+
+
+def test_labels_have_units(figure: Figure) -> None:
+    axes = figure.axes
+    assert [ax.get_ylabel() or ax.get_xlabel() if "colorbar" in ax.get_label() else ax.get_ylabel() for ax in axes] == [
+        "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "Average JCT [h]", "Average JCT [h]",
+        "Tenant fairness $\\rho$", "Utilization [%]", "GPU", "Job", "Jobs [%]", "", "Jobs [%]", "", "",
+        "Utilization [%]", "GPUs waited for [GPU]",
+    ]  # fmt: skip
+    assert [axes[k].get_xlabel() for k in (0, 1, 2, 4, 6, 7)] == [
+        "Job fairness $\\rho$", "Pending time", "Lease term [min]", "Lease term [min]", "Time [d]", "Time [min]",
+    ]  # fmt: skip
+    ticks = [tick.get_text() for tick in axes[1].get_xticklabels()]
+    assert {"1\u2009s", "1\u2009min", "1\u2009h"} <= set(ticks)  # the unit stands at the tick
+    assert [tick.get_text() for tick in axes[2].get_xticklabels()] == ["1", "15", "60"]
+    assert [tick.get_text() for tick in axes[8].get_yticklabels()] == ["Job1", "Job2", "Job3", "Job4"]
+
+
+def test_order_and_palette(figure: Figure) -> None:
+    fig = figure
+    expected = ["ASTRAEA", "HiveD", "Tiresias-L", "Gandiva$_{\\mathrm{fair}}$", "YARN-CS", "FIFO"]
+    assert [t.get_text() for t in fig.legends[0].get_texts()] == [*expected, "completed", "failed"]
+    assert [t.get_text() for t in fig.axes[3].get_xticklabels()] == expected
+    lines = {line.get_label(): line for line in fig.axes[0].get_lines()}
+    assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
+    assert max(lines.values(), key=lambda line: line.get_linewidth()).get_label() == "ASTRAEA"
+    assert charts.ordered(["new", "fifo", "astraea"]) == ["astraea", "fifo", "new"]
+
+
+def test_schedulers_differ_in_print() -> None:
+    schedulers = [LOOKS[s] for s in SCHEDULERS]
+    for kind in ("color", "marker", "hatch"):
+        assert len({getattr(look, kind) for look in schedulers}) == len(schedulers), kind
+    lines = {str(look.line): look.width for look in schedulers}
+    assert len(lines) == len(schedulers) - 1  # solid twice, of widths that nobody confuses
+    assert LOOKS["astraea"].width > 1.5 * LOOKS["tiresias-l"].width
+    saturation = {look.label: rgb_to_hsv(to_rgb(look.color))[1] for look in schedulers}
+    assert saturation["ASTRAEA"] == 1
+
+
+def test_algorithm_1_is_dashed_in_the_hue_of_its_relative() -> None:
+    hues = {name: rgb_to_hsv(to_rgb(LOOKS[name].color))[0] for name in SCHEDULERS}
+    apart = {name: abs(hue - hues["astraea"]) for name, hue in hues.items() if LOOKS[name].color != "#8C8C8C"}
+    assert apart["algorithm-1"] < 0.01
+    assert LOOKS["astraea"].line == "-"
+    assert len(LOOKS["algorithm-1"].line[1]) == 2
+    assert apart["gandiva-fair"] > 0.03  # the nearest of the others
+
+
+def test_a_picture_is_about_one_scheduler() -> None:
+    """Its line is wide and solid, all others are thin, and nothing is remembered."""
+    names = ["astraea", "themis", "tiresias-l", "not known"]
+    about = {name: charts.look(name, bold="themis") for name in names}
+    assert about["themis"].line == "-"
+    assert all(about["themis"].width > 1.5 * about[name].width for name in names if name != "themis")
+    assert charts.look("astraea") == LOOKS["astraea"]
+
+
+def test_a_tail_is_what_the_curve_leaves(jobs: pd.DataFrame) -> None:
+    points = charts.ecdf(jobs[jobs["scheduler"] == "fifo"], "rho_job", "scheduler")
+    _, ax = charts.panels()
+    charts.cdf(points, "rho_job", "scheduler", ax, tail=True)
+    x, y = ax.get_lines()[0].get_data()
+    assert list(x) == points["rho_job"].iloc[:-1].tolist()  # the last has nothing above it
+    assert list(y) == pytest.approx(1 - points["share"].iloc[:-1])
+    assert ax.get_ylim()[0] < min(y) and ax.get_yscale() == "log"
+
+
+def test_every_seed_is_a_dot(runs: pd.DataFrame) -> None:
+    _, ax = charts.panels()
+    charts.bars(runs[runs["lease_term"] == 900.0], "scheduler", "average_jct", ax)
+    clouds = [line.get_ydata().tolist() for line in ax.get_lines() if len(line.get_ydata()) == 3]
+    assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)
+    _, ax = charts.panels()
+    charts.ranked(runs[runs["lease_term"] == 900.0], "average_jct", ax)
+    clouds = [line.get_xdata().tolist() for line in ax.get_lines() if len(line.get_xdata()) == 3]
+    assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)
+
+
+def test_dodged_classes_hide_none(runs: pd.DataFrame) -> None:
+    _, ax = charts.panels()
+    charts.dodged(runs, "lease_term", "average_jct", "scheduler", ax)
+    means = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    assert [line.get_ydata().tolist() for line in means] == [[9160.0, 10000.0, 12700.0]] * len(SIX)
+    places = np.concatenate([line.get_xdata() for line in means])
+    assert len(set(places)) == len(places) and places.min() > -0.5 and places.max() < 2.5
+
+
+def test_few_seeds_are_dots_and_many_a_band_inside_what_can_be(runs: pd.DataFrame) -> None:
+    _, axes = charts.panels(2)
+    charts.lines(runs[runs["scheduler"] == "fifo"], "lease_term", "sharing_loss", "scheduler", axes[0])
+    assert not axes[0].collections
+    assert sorted(axes[0].get_lines()[1].get_ydata()) == pytest.approx([0.1] * 3 + [0.11] * 3 + [0.12] * 3)
+    wild = pd.DataFrame({"scheduler": "fifo", "lease_term": 60.0, "sharing_loss": [0.0, 0.0, 0.0, 0.0, 1.0]})
+    charts.lines(wild, "lease_term", "sharing_loss", "scheduler", axes[1])
+    assert len(axes[1].get_lines()) == 1
+    assert axes[1].collections[0].get_paths()[0].vertices[:, 1].min() == 0
+
+
+def test_rows_are_ranked_beside_published_values() -> None:
+    values = {"fifo": 0.3, "astraea": 0.1, "yarn-cs": 0.8}
+    frame = pd.DataFrame([{"scheduler": s, "sharing_loss": x + d} for s, x in values.items() for d in (-0.01, 0.01)])
+    _, ax = charts.panels()
+    assert charts.ranked(frame, "sharing_loss", ax, published={"astraea": 0.07, "hived": 0.5}, end=0.5) == [
+        "astraea", "fifo", "yarn-cs",
+    ]  # fmt: skip
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["ASTRAEA", "FIFO", "YARN-CS"]
+    diamond = next(line for line in ax.get_lines() if line.get_label() == "published value")
+    assert (list(diamond.get_xdata()), list(diamond.get_ydata())) == ([0.07], [0])  # HiveD is not shown
+    assert [text.get_text() for text in ax.texts] == ["80"]  # beyond the end of the axis
+    assert ax.get_xlim()[1] == 0.5
+
+
+def test_no_picture_is_wider_than_a_page() -> None:
+    fig, _ = charts.panels(columns=5, rows=3, width=2.8, height=2.0)
+    assert fig.get_size_inches().tolist() == pytest.approx([7.0, 3.0])
+    assert charts.panels(width=4.0)[0].get_figwidth() == 4.0
+
+
+def test_strips_show_every_value_in_its_place() -> None:
+    frame = pd.DataFrame({"scheduler": ["fifo"] * 3 + ["astraea"] * 3, "time": [0.0, 3600.0, 7200.0] * 2,
+                          "waiting": [0, 10, 100, 5, 0, 50]})  # fmt: skip
+    _, ax = charts.panels()
+    charts.strips(frame, "waiting", "scheduler", ax, log=True, ticks=[1, 1000])
+    cells = ax.collections[0].get_array()
+    assert cells.filled(-1).tolist() == [[5, -1, 50], [-1, 10, 100]]  # nothing waits: white
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["ASTRAEA", "FIFO"]
+    assert ax.get_ylim() == (2, 0)  # the first row is the upper one
+
+
+def test_looks_and_words_are_part_of_the_package() -> None:
+    files = resources.files("astraea.plots")
+    assert list(tomllib.loads(files.joinpath("looks.toml").read_text())) == list(LOOKS)
+    assert list(tomllib.loads(files.joinpath("words.toml").read_text())) == list(WORDS)
+    assert "svg.hashsalt: astraea" in files.joinpath("astraea.mplstyle").read_text()
+    assert LOOKS["allox"] == Look("AlloX", "#009E73", (0, (6, 1.5, 1, 1.5)), 1.5, "xx", "^")
+    dashed = [look.line for look in LOOKS.values() if not isinstance(look.line, str)]
+    assert all(start == 0 and len(lengths) % 2 == 0 for start, lengths in dashed)
+    assert len({look.label for look in LOOKS.values()}) == len(LOOKS)  # a legend shows each name once
+
+
+def test_every_unit_is_known() -> None:
+    assert {unit for _, unit in WORDS.values()} <= {"", "s", "%", "share", "GPU", "GPU-s"}
+
+
+def test_saved_bytes_are_the_same(figure: Figure, jobs: pd.DataFrame, runs: pd.DataFrame, tmp_path: Path) -> None:
+    names = ["fig99_venus.csv", "fig99_venus.png", "fig99_venus.svg"]
+    for folder, fig in (("a", figure), ("b/c", drawn(jobs, runs))):
+        charts.save(fig, "fig99", "venus", tmp_path / folder, runs)
+        assert sorted(p.name for p in (tmp_path / folder).iterdir()) == names
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b/c" / name).read_bytes()
+    assert b"matplotlib" not in (tmp_path / "a" / names[1]).read_bytes().lower()
+    assert b"<dc:date>" not in (tmp_path / "a" / names[2]).read_bytes()
+
+
+def test_a_pdf_is_written_if_wanted(
+    jobs: pd.DataFrame, runs: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    for folder in ("a", "b"):
+        charts.save(drawn(jobs, runs), "fig99", "venus", tmp_path / folder, runs)
+    content = (tmp_path / "a" / "fig99_venus.pdf").read_bytes()
+    assert content == (tmp_path / "b" / "fig99_venus.pdf").read_bytes()
+    assert content.startswith(b"%PDF") and b"/FontFile2" in content  # its fonts are in it
+    assert b"/CreationDate" not in content and b"Matplotlib" not in content
+
+
+def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("matplotlib.pyplot.get_backend", lambda: "inline")
+    monkeypatch.setattr("IPython.display.display", lambda data, **_: shown.append(data))
+    charts.save(figure, "fig99", "venus", tmp_path, pd.DataFrame({"a": [1]}))
+    assert b64decode(shown[0]["image/png"]) == (tmp_path / "fig99_venus.png").read_bytes()
+    assert shown[0]["text/plain"].startswith("<Figure size ")
+    assert figure.number not in plt.get_fignums()  # type: ignore[attr-defined]  # so that it is not shown twice
+
+
+def test_numbers_have_six_digits(tmp_path: Path) -> None:
+    path = charts.save_table(
+        pd.DataFrame({"a": [1 / 3, 1234567.8], "b": ["x", "y"], "n": [1, 2000000]}), "t", "x", tmp_path
+    )
+    assert path.read_bytes() == b"a,b,n\n0.333333,x,1\n1.23457e+06,y,2000000\n"
+
+
+def test_style_leaves_settings_alone(runs: pd.DataFrame) -> None:
+    with matplotlib.rc_context({"font.size": 23.0}):
+        before = dict(matplotlib.rcParams)
+        _, ax = charts.panels()
+        charts.bars(runs, "scheduler", "average_jct", ax)
+        assert ax.yaxis.label.get_fontsize() == 9
+        assert dict(matplotlib.rcParams) == before
+
+
+def test_a_file_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        charts.save_table(pd.DataFrame({"a": [1]}), "t", "x", tmp_path / "f")
+
+
+def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> None:
+    readings = ["as measured", "by its paper", ""]
+    frame = pd.DataFrame({"id": ["b", "b", "a"], "reading": readings, "ratio": [2.0, 0.5, 1.0]})
+    fig, ax = charts.panels()
+    forest(frame, "ratio", by="id", mark="reading", ax=ax)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["as measured", "by its paper"]
+    low, high = ax.get_xlim()
+    assert low < 0.5 and high > 2.0
+    fig.canvas.draw()

@@ -1,0 +1,143 @@
+"""The gallery: everything that is there is shown once, in words too, and the same files give the same pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from papers.claims.evaluate import evaluate, read_claims
+from papers.gallery import write_gallery
+from papers.gallery.captions import ENTRIES
+from papers.gallery.pictures import alt, repetitions
+from papers.gallery.published import in_words
+from papers.gallery.verdicts import finding, side_by_side, with_footnotes
+
+
+def make(folder: Path) -> None:
+    folder.mkdir()
+    limits = {"limit": [600, 3600, 21_600, 86_400, 518_400], "share": [0.67, 0.83, 0.91, 0.96, 0.996]}
+    pd.DataFrame(limits).assign(seed=0).to_csv(folder / "table1_venus.csv", index=False)
+    made = {"statistic": "jobs", "published": 11304, "within": "± 0", "source": "§6.1.2", "mean": 11_300.0,
+            "smallest": 5.0, "largest": 11_304.0, "seeds": 5, "holds": False, "why": ""}  # fmt: skip
+    pd.DataFrame([made]).to_csv(folder / "generator_venus.csv", index=False)
+    jct = pd.DataFrame({"scheduler": ["astraea", "tiresias-l", "yarn-cs"], "seed": 0, "average_jct": [1e4, 2e4, 9e3]})
+    for trace in ("venus", "philly", "my|log"):
+        jct.to_csv(folder / f"fig13_{trace}.csv", index=False)
+        (folder / f"fig13_{trace}.png").write_bytes(b"")
+    (folder / "over-claiming_venus.png").write_bytes(b"")
+    (folder / "unheard-of_venus.png").write_bytes(b"")
+
+
+def write(folder: Path, command: str = "make figures SCALE=paper", scale: str = "paper") -> dict[str, str]:
+    """The pages by name."""
+    assert write_gallery(folder, command, scale) == folder / "README.md"
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
+
+
+def test_pages(tmp_path: Path) -> None:
+    make(tmp_path / "a")
+    pages = write(tmp_path / "a")
+    assert sorted(pages) == ["README", "further", "real_traces", "statements", "ye2022"]
+    page = pages["ye2022"]
+    assert page.index('src="fig13_venus.png"') < page.index('src="fig13_philly.png"')
+    assert "| running time | < 10 min | < 1 h | < 6 h | < 1 d | < 6 d |" in page
+    assert "| share of jobs | 67.0 % | 83.0 % | 91.0 % | 96.0 % | 99.6 % |" in page
+    assert "| jobs | 11,304, §6.1.2 | ± 0 | 11,300 (5 .. 11,304) | 5 | no |  |" in page
+    assert "✓ holds" in page and "✗ does not hold" in page and "– not yet" in page and "Not there yet." in page
+    assert "2.78 h" in page  # what was measured
+    assert "`make figures SCALE=paper ONLY=05_efficiency`; scale `paper`, 1 seed of venus, 1 seed of philly." in page
+    real = pages["real_traces"]
+    assert 'src="fig13_my%7Clog.png"' in real and "my|log" not in page
+    assert "my\\|log" in real  # a table cell
+    assert "make figures TRACE=my|log ONLY=05_efficiency" in real
+    assert 'src="over-claiming_venus.png"' in pages["further"] and 'src="unheard-of_venus.png"' in pages["further"]
+    assert "`make figures SCALE=paper`" in pages["README"] and "(ye2022.md)" in pages["README"]
+    assert not set(read_claims()["id"]) - {id for id in read_claims()["id"] if id in pages["statements"]}
+
+
+def test_every_statement_stands_at_a_figure() -> None:
+    ids = [i for i in read_claims()["id"] if i.startswith(("ye.", "gavel.", "wang.", "themis."))]
+    for id in ids:
+        every = [entry for entries in ENTRIES.values() for entry in entries]
+        entries = [entry for entry in every if entry.claims and id.startswith(entry.claims)]
+        assert len(entries) == 1, id
+
+
+@pytest.mark.parametrize(("command", "scale"), [("make figures", "paper"), ("make figures SCALE=small", "small")])
+def test_same_files_give_the_same_pages(tmp_path: Path, command: str, scale: str) -> None:
+    for name in ("a", "b"):
+        make(tmp_path / name)
+    pages = write(tmp_path / "a", command, scale)
+    assert pages == write(tmp_path / "b", command, scale) == write(tmp_path / "a", command, scale)
+
+
+def test_a_page_without_figures_goes(tmp_path: Path) -> None:
+    make(tmp_path / "a")
+    write(tmp_path / "a")
+    for path in (tmp_path / "a").glob("*_*"):
+        if path.suffix == ".png" or "my|log" in path.name:
+            path.unlink()
+    pages = write(tmp_path / "a")
+    assert sorted(pages) == ["README", "statements", "ye2022"] and "further.md" not in pages["README"]
+
+
+def test_a_gallery_of_one_real_trace(tmp_path: Path) -> None:
+    make(tmp_path / "a")
+    for path in (tmp_path / "a").iterdir():
+        if "my|log" not in path.name:
+            path.unlink()
+    pages = write(tmp_path / "a", "make figures SCALE=small TRACE=my.csv", "small")
+    assert sorted(pages) == ["README", "real_traces", "statements"]
+    assert "`make figures SCALE=small TRACE=my.csv ONLY=05_efficiency`" in pages["real_traces"]
+
+
+def test_a_real_trace_among_the_synthetic_ones_is_named(tmp_path: Path) -> None:
+    make(tmp_path / "a")
+    said = "are made by `make real`"
+    page = write(tmp_path / "a")["README"]
+    assert "The figures of my|log, a real workload" in page and said in page
+    for path in (tmp_path / "a").glob("fig13_my*"):
+        path.unlink()
+    assert said not in write(tmp_path / "a")["README"]
+
+
+def test_words_of_a_picture() -> None:
+    assert alt("Fig 1", '`x` is < 5,\nand "y"', "venus") == "Fig 1, venus. x is &lt; 5, and &quot;y&quot;"
+    assert alt("Fig 1", "All hold.") == "Fig 1. All hold."
+
+
+def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
+    rows = [("as measured", 0.081), ("by its paper", 0.111)]
+    table = pd.DataFrame([(reading, "astraea", 0, loss) for reading, loss in rows],
+                         columns=["reading", "scheduler", "seed", "sharing_loss"])  # fmt: skip
+    table.to_csv(tmp_path / "table10_venus.csv", index=False)
+    found = evaluate(tmp_path)
+    mine = found[found["id"] == "ye.f10.astraea"]
+    assert finding(mine) == (
+        "ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss) (venus): "
+        "paper 7.1 % | here 8.1 % as measured, 11.1 % by its paper."
+    )
+    assert finding(found[found["id"].isin(["ye.f10.astraea", "ye.f9.jct"])]).endswith("1 is not there yet.")
+    assert finding(found[found["id"] == "ye.f9.jct"]) == "nothing is measured yet."
+    assert finding(found.iloc[:0]) == ""
+    noted = pd.concat([mine.assign(note=["why", ""]), mine.assign(trace="philly", note=["why", "how"])])
+    shown, notes = with_footnotes(side_by_side(noted))
+    assert shown["note"].tolist() == ["1, 2", "1, 3, 2"]  # 2 is what the two readings differ by
+    assert (notes[0], notes[2], len(notes)) == ("1. as measured: why", "3. by its paper: how", 3)
+
+
+def test_published_values_in_words(tmp_path: Path) -> None:
+    pd.DataFrame({"ratio": [1.05, 0.92, 1.9, 3.0]}).to_csv(tmp_path / "a.csv", index=False)
+    said = in_words(tmp_path / "a.csv")
+    assert (
+        said.startswith("Of 4 values") and "2 are within 10 %" in said and said.endswith("and 3 within a factor of 2.")
+    )
+
+
+def test_repetitions(tmp_path: Path) -> None:
+    pd.DataFrame({"seed": [0, 0, 1]}).to_csv(tmp_path / "x_venus.csv", index=False)
+    pd.DataFrame({"instances": [2000, 2000]}).to_csv(tmp_path / "y_random.csv", index=False)
+    pd.DataFrame({"share": [1.0]}).to_csv(tmp_path / "z_venus.csv", index=False)
+    assert repetitions(sorted(tmp_path.iterdir())) == "2 seeds of venus, 2,000 instances"

@@ -1,0 +1,268 @@
+"""Gavel's evaluation: its grids, what is measured, and the studies that ask policies directly."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from gavel_moments import offered
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+
+from astraea.core.result import Result
+from astraea.experiments.grid import Grid
+from astraea.plots import charts
+from astraea.plots.areas import shade, stacked_area
+from astraea.plots.style import LOOKS
+from papers.gavel.policies import POLICIES
+from papers.gavel.study import policies, runs, tables
+from papers.gavel.throughputs.table import Throughputs
+
+SMALL = runs.GAVEL_SCALES["small"], runs.throughputs_of()
+
+
+@pytest.fixture(scope="module")
+def throughputs() -> Throughputs:
+    return Throughputs.compact()
+
+
+def shown(jobs: pd.DataFrame) -> Result:
+    return Result(jobs=jobs, excluded_jobs=pd.DataFrame(), timeline=pd.DataFrame(), provenance={})
+
+
+@pytest.mark.parametrize("figure", runs.FIGURES)
+def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
+    size, (trace, policies) = runs.GAVEL_SCALES["small"], runs.FIGURES[figure]
+    grid = runs.load_grid(figure, *SMALL)
+    load = size.multiple if trace.endswith("multiple") else size.single
+    assert load is size.load(trace)
+    assert set(grid.index) == {"figure", "policy", "jobs_per_hour", "seed"}
+    assert len(grid.runs) == len(grid.index) == len(policies) * len(load.rates) * size.seeds
+    assert not grid.index.duplicated().any()
+    assert len({run.key for run in grid.runs}) == len(grid.runs)
+    for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
+        assert run.arguments.policy == row.policy and run.arguments.policy in POLICIES
+        jobs = run.arguments.workload
+        assert jobs.name == trace
+        until = load.before[load.rates.index(row.jobs_per_hour)] + load.measured
+        assert len(jobs) > until == run.arguments.options.until
+        assert (jobs.weight.max() > 1) == (figure == "gavel20")
+
+
+def test_every_gang_of_every_grid_fits_its_cluster() -> None:
+    for figure in runs.FIGURES:
+        for run in runs.load_grid(figure, *SMALL).runs:
+            assert run.arguments.workload.scale_factor.max() <= max(run.arguments.workers)
+
+
+def test_load_is_the_only_thing_that_a_rate_changes() -> None:
+    slow, fast = runs.load_grid("gavel10", *SMALL).runs[:: len(runs.FIGURES["gavel10"][1])][:2]
+    assert slow.arguments.workload.job_type == fast.arguments.workload.job_type
+    np.testing.assert_array_equal(slow.arguments.workload.total_steps, fast.arguments.workload.total_steps)
+    assert slow.arguments.workload.arrival_time[-1] > fast.arguments.workload.arrival_time[-1]
+
+
+def test_further_grids() -> None:
+    size = runs.GAVEL_SCALES["small"]
+    batch = runs.makespan_grid(*SMALL)
+    assert set(batch.index["jobs"]) == set(size.static)
+    assert all((run.arguments.workload.arrival_time == 0).all() for run in batch.runs)
+    assert {"fifo", "gandiva", "makespan-het", "makespan-het-ss"} <= set(batch.index["policy"])
+    bills = runs.cost_grid(*SMALL)
+    assert list(bills.index["policy"]) == ["max-throughput", "min-cost", "min-cost-slo"] * size.seeds
+    assert all(np.isfinite(run.arguments.workload.slo).all() for run in bills.runs)
+    assert all(min(run.arguments.workers) >= len(run.arguments.workload) for run in bills.runs)
+    rounds = runs.rounds_grid(*SMALL)
+    assert sorted(set(rounds.index["round_length"])) == list(runs.ROUNDS)
+    assert {run.arguments.options.round_length for run in rounds.runs} == set(runs.ROUNDS)
+    assert set(rounds.index["jobs_per_hour"]) == set(size.single.rates)
+    assert {run.arguments.options.preemption_overhead for run in rounds.runs} == {0.0}
+
+
+def test_ideal_and_estimates() -> None:
+    ideal = runs.ideal_grid(*SMALL)
+    assert set(ideal.index["policy"]) == {"rounds", "ideal"}
+    assert len({run.key for run in ideal.runs}) == len(ideal.runs)
+    estimates = runs.estimates_grid(*SMALL)
+    assert set(estimates.index["policy"]) == {"oracle", "estimated", "estimated-known", "none"}
+    assert {run.arguments.workers for run in estimates.runs} == {(4, 4, 4)}
+    assert len({run.key for run in estimates.runs}) == len(estimates.runs)
+
+
+def test_measures() -> None:
+    jobs = pd.DataFrame(
+        {"jct": [9.0, 1, 2, 3, 6], "finish_time_fairness": [9.0, 1, 1, 2, 2], "rho_job": [0, 1, 0.9, 0.95, 1],
+         "weight": [1.0, 5, 1, 1, 5], "cost": [1.0, 2, 3, 4, 5], "end_time": [9.0, 9, 9, 9, 40],
+         "slo_met": pd.array([True, True, False, None, True], "boolean")}
+    )  # fmt: skip
+    assert tables.steady(jobs.iloc[1:]) == {
+        "average_jct": 3, "average_ftf": 1.5, "sharing_loss": 0.25, "high_jct": 3.5, "low_jct": 2.5
+    }  # fmt: skip
+    decided = shown(jobs.dropna())
+    assert tables.bill(decided) == {"cost": 11, "missed": 0.25}
+
+
+def test_figures_of_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = pd.DataFrame(
+        {"policy": ["las", "las-het"] * 2, "jobs_per_hour": [1.0, 1, 2, 2], "seed": 0, "figure": "gavel08"}
+    )
+    results = [
+        shown(pd.DataFrame({"jct": [99.0, jct, jct + 1], "finish_time_fairness": 1.0, "rho_job": 1.0, "weight": 1.0}))
+        for jct in (3.5, 1.5, 8.5, 2.5)
+    ]
+    monkeypatch.setattr("astraea.experiments.grid.measured", lambda _, measure, **__: [measure(r) for r in results])
+    table, jobs = tables.load_figures(Grid([SimpleNamespace(columns={})] * 4, index), 2)
+    assert table["average_jct"].tolist() == [4, 2, 9, 3]
+    assert set(jobs["jobs_per_hour"]) == {2.0} and len(jobs) == 4
+    assert jobs.loc[jobs["policy"] == "las", "jct"].tolist() == [8.5, 9.5]
+    assert tables.times_less(table, "average_jct", "las", ["las-het"])["las-het"].tolist() == [2, 3]
+
+
+def test_worked_examples() -> None:
+    found = policies.worked_examples()
+    off = (found["value"] - found["paper"]).abs().groupby(found["quantity"]).max()
+    assert off["LAS het. allocation"] < 0.01 and off["water filling"] < 0.01 and off["gain over isolated"] < 1
+    assert found.groupby("quantity").size().to_dict() == {
+        "LAS het. allocation": 6, "gain over isolated": 1, "water filling": 8
+    }  # fmt: skip
+
+
+def test_agnostic_las_is_isolated_on_the_example() -> None:
+    problem = policies.three_jobs()
+    las, isolated = (policies.answer(name, problem).alone for name in ("las", "isolated"))
+    np.testing.assert_allclose(las, isolated, atol=1e-9)
+
+
+def test_effective_throughput_counts_pairs() -> None:
+    problem = offered(policies.moment([[4.0], [2.0]], [1]), [[0, 1]], [[[3.0], [1.5]]])
+    answer = policies.Allocation(np.array([[0.5], [0.0]]), np.array([[0.5]]))
+    np.testing.assert_allclose(policies.effective(problem, answer), [3.5, 0.75])
+    np.testing.assert_allclose(policies.normalized(problem, answer), [3.5 / 4, 0.75 / 2])
+
+
+def test_hierarchy_keeps_the_entities_weights(throughputs: Throughputs) -> None:
+    frame = policies.hierarchy(throughputs, ["hierarchical", "hierarchical-het"])
+    assert list(frame) == [
+        "policy", "seed", "timestep", "jobs", "job", "entity", "throughput", "share", "total"
+    ]  # fmt: skip
+    assert len(frame) == 2 * 18 * 19 // 2
+    np.testing.assert_allclose(frame.groupby(["policy", "timestep"])["share"].sum(), 1)
+    last = frame[frame["jobs"] == 18].pivot_table("throughput", "policy", "entity", aggfunc="sum")
+    # X^equal is the same part of each of 9 GPUs: weights 1, 2, 3 of 6 are 1.5, 3 and 4.5 of them
+    np.testing.assert_allclose(last.loc["hierarchical"], [1.5, 3, 4.5], rtol=1e-6)
+    np.testing.assert_allclose(last.loc["hierarchical-het"] / last.loc["hierarchical-het"].sum(), [1 / 6, 1 / 3, 1 / 2],
+                               rtol=1e-3)  # fmt: skip
+    assert last.loc["hierarchical-het"].sum() > last.loc["hierarchical"].sum()
+
+
+def test_fifo_inside_serves_the_first_jobs(throughputs: Throughputs) -> None:
+    frame = policies.hierarchy(throughputs, ["hierarchical-fifo"])
+    last = frame[(frame["jobs"] == 18) & (frame["entity"] == 2)].sort_values("job")["throughput"]
+    np.testing.assert_allclose(last, [1, 1, 1, 1, 0.5, 0], atol=1e-6)  # the golden values of the agnostic policy
+
+
+def test_solve_times_have_a_row_each(throughputs: Throughputs) -> None:
+    found = policies.solve_times(throughputs, {"las-het": (4, 8), "las-het-ss": (4,)}, apart=(8, 16))
+    assert found[["policy", "jobs", "variables"]].to_numpy().tolist() == [
+        ["las-het", 4, "a class"], ["las-het", 8, "a class"], ["las-het", 8, "a job"], ["las-het-ss", 4, "a class"],
+    ]  # fmt: skip
+    assert (found["seconds"] > 0).all()
+    assert all(set(sizes) <= set(POLICIES) for sizes in policies.SOLVES.values())
+
+
+def test_crowd_offers_pairs_only_where_asked(throughputs: Throughputs) -> None:
+    alone, shared = (policies.crowd(throughputs, 12, pairs=p) for p in (False, True))
+    assert len(alone.pairs) == 0 < len(shared.pairs) <= 66
+    assert shared.pair_throughput.shape == (len(shared.pairs), 2, 3)
+    assert alone.workers.tolist() == [3, 3, 3] and np.bincount(alone.entity).tolist() == [4, 4, 4]
+
+
+def test_colocation_is_relative_to_each_job_alone(throughputs: Throughputs) -> None:
+    found = tables.colocation(throughputs, "p100")
+    assert len(found) == 26**2
+    cells = found.pivot_table(index="job", columns="beside", values="normalized", sort=False, dropna=False)
+    assert (cells.isna() == cells.isna().T).all(axis=None) and 0 < cells.isna().sum(axis=None) < 26**2
+    a, b = throughputs.kind("A3C", 1), throughputs.kind("CycleGAN", 1)
+    together = throughputs.pairs(np.array([a]), np.array([b]))[0, 0, 1]
+    assert cells.loc["A3C", "CycleGAN"] == together / throughputs.alone("A3C", 1)[1]
+
+
+def test_speeds_name_the_best_types(throughputs: Throughputs) -> None:
+    found = tables.speeds(throughputs)
+    assert len(found) == 26 and (found["v100"] == 1).all()
+    assert found.loc["A3C", ["fastest", "cheapest"]].tolist() == ["v100", "k80"]
+    per_dollar = found[[f"{t} per $" for t in throughputs.types]]
+    np.testing.assert_allclose(per_dollar.max(axis=1), 1)
+
+
+def test_more_references_estimate_better(throughputs: Throughputs) -> None:
+    found = tables.estimate_errors(throughputs, (0.3, 1.0), (1, 4)).set_index(["references", "fraction"])["error"]
+    assert found[26, 1.0] < 1e-9 < found[7, 1.0]
+
+
+def test_limits_name_what_is_smaller(throughputs: Throughputs) -> None:
+    small, full = (tables.limits(scale, throughputs) for scale in ("small", "full"))
+    assert "compact table" in small[0]
+    assert any("at scale full 4000" in line for line in small)
+    assert all("(as at scale full)" in line for line in full[1:])
+
+
+def test_stacked_areas_fill_the_panel(throughputs: Throughputs) -> None:
+    frame = policies.hierarchy(throughputs, ["hierarchical"])
+    fig, ax = charts.panels()
+    assert isinstance(stacked_area(frame, ax), Axes)
+    assert len(ax.collections) == 18
+    assert [text for _, text in zip(*ax.get_legend_handles_labels(), strict=True)] == [f"entity {e}" for e in range(3)]
+    assert ax.get_ylim() == (0, pytest.approx(1))
+    assert shade(0, 0) != shade(0, 1) != shade(1, 1)
+    fig.clear()
+
+
+def test_every_policy_has_a_look() -> None:
+    assert set(POLICIES) <= set(LOOKS)
+    looks = [LOOKS[name] for name in POLICIES]
+    assert len({look.label for look in looks}) == len(looks)
+    for family in ("las", "ftf", "makespan", "sjf", "hierarchical", "ltgf"):
+        agnostic, aware = LOOKS[family], LOOKS[f"{family}-het"]
+        assert agnostic.line == aware.line == "-"
+        assert sum(to_rgb(agnostic.color)) > sum(to_rgb(aware.color))  # pale
+        shared = LOOKS.get(f"{family}-het-ss")
+        assert shared is None or (shared.line != "-" and sum(to_rgb(shared.color)) < sum(to_rgb(aware.color)))
+
+
+def test_the_program_by_hand_and_its_table() -> None:
+    problem = policies.three_jobs()
+    gains = policies.three_jobs_table(problem)
+    level = policies.least_share_by_hand(problem)
+    assert level == pytest.approx(8 / 11)  # of the speed with a GPU of the mean type; 1/n of each is 2 / 3
+    assert gains["gain [%]"].tolist() == pytest.approx([100 * (level * 3 / 2 - 1)] * 3)
+    assert gains["steps/s with 1/n"].tolist() == pytest.approx([5 / 3, 4 / 3, 1])
+
+
+def test_rounds_against_the_shortest() -> None:
+    table = pd.DataFrame({"round_length": [360.0, 720.0], "jobs_per_hour": 1.0, "average_jct": [100.0, 105.0]})
+    named = tables.against_short_rounds(table)
+    assert named["round"].tolist() == ["6 min", "12 min"] and named["change"].tolist() == pytest.approx([0, 5])
+
+
+def test_what_placement_costs() -> None:
+    table = pd.DataFrame({"server_gpus": [1, 4], "jobs_per_hour": 1.0, "average_jct": [100.0, 110.0]})
+    assert tables.lost_by_spreading(table)[4].tolist() == pytest.approx([10])
+    told = pd.DataFrame({"told": list(runs.TOLD), "jobs_per_hour": 1.0, "average_jct": [7200.0, 3600.0, 1800.0]})
+    shown = tables.told_of_placement(told).loc[1.0]
+    assert shown["aware"] == 0.5 and shown["aware over blind"] == 0.25 and shown["aware over strict"] == 0.5
+
+
+def test_two_jobs_on_one_gpu() -> None:
+    pairs = {"job": ["a", "a", "b", "b"], "beside": ["a", "b", "a", "b"]}
+    table = pd.DataFrame(pairs | {"normalized": [0.5, 0.75, 0.5, 0.25]})
+    assert tables.worth_sharing(table).tolist() == [1, 1.25, 1.25, 0.5]
+
+
+def test_runs_beside_ltgf_are_those_of_figure_9() -> None:
+    size, throughputs = runs.GAVEL_SCALES["small"], runs.throughputs_of()
+    whole, part = runs.load_grid("gavel09", size, throughputs), runs.ltgf_grid(size, throughputs)
+    assert {run.key for run in part.runs} < {run.key for run in whole.runs}
+    assert set(part.index["policy"]) == set(runs.BESIDE_LTGF) and len(part.runs) == len(part.index)

@@ -1,0 +1,141 @@
+"""Rounds, drawn by hand: who runs where, for how long, and what it costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gavel_small import fixed, of, throughputs, workload
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from astraea.core.result import GRANT_COLUMNS
+from papers.gavel.rounds.mechanism import ROUNDS, Mechanism
+from papers.gavel.simulate import simulate
+from verification.gavel_rounds import RELEASED_ROUNDS
+
+ONE = throughputs({"a": (1.0, 0.5), "b": (2.0, 2.0)})
+ROUND = 100.0
+
+
+def run(w, workers, policy, table=ONE, **options):
+    return simulate(w, table, workers, policy, round_length=ROUND, **{"solve_interval": 0.0, **options})
+
+
+def test_one_job_runs_alone_to_the_second() -> None:
+    jobs = run(workload([("a", 1, 250, 7)]), (1, 0), fixed({0: (1, 0)})).jobs
+    row = jobs.iloc[0]
+    assert (row.first_start_time, row.end_time, row.jct, row.duration) == (7, 257, 250, 250)
+    assert (row.leases, row.preemptions, row.overhead, row.queueing_delay) == (3, 0, 0, 0)
+
+
+def test_two_jobs_take_turns_and_pay_for_it() -> None:
+    w = workload([("a", 1, 150, 0), ("a", 1, 150, 0)])
+    result = run(w, (1, 0), fixed({0: (0.5, 0), 1: (0.5, 0)}), preemption_overhead=10)
+    # 0-100 j0; 100-200 j1; 200-210 j0 loads, 210-260 j0 ends; j1 loads and goes on at once
+    assert list(result.jobs["end_time"]) == [260, 320]
+    assert list(result.jobs["preemptions"]) == [1, 1]
+    assert list(result.jobs["overhead"]) == [10, 10]
+    grants = result.grants.set_index("job_id")
+    assert grants.loc["j0", ["start", "end"]].to_numpy().tolist() == [[0, 100], [200, 260]]
+    assert grants.loc["j1", ["start", "end"]].to_numpy().tolist() == [[100, 200], [260, 320]]
+
+
+def test_a_lease_is_renewed_on_the_same_workers_without_cost() -> None:
+    w = workload([("a", 1, 500, 0), ("a", 1, 300, 0)])
+    jobs = run(w, (2, 0), fixed({0: (1, 0), 1: (1, 0)}), preemption_overhead=20).jobs
+    assert list(jobs["end_time"]) == [500, 300]
+    assert list(jobs["leases"]) == [5, 3]
+    assert list(jobs["overhead"]) == [0, 0]
+
+
+def test_freed_workers_and_arrivals_do_not_wait_for_the_end_of_the_round() -> None:
+    w = workload([("a", 1, 30, 0), ("a", 1, 60, 0), ("a", 1, 40, 95)])
+    jobs = run(w, (1, 0), fixed({0: (1, 0), 1: (0.5, 0), 2: (0.5, 0)})).jobs
+    assert list(jobs["first_start_time"]) == [0, 30, 95]
+    assert list(jobs["end_time"]) == [30, 90, 135]
+
+
+def test_gangs_are_placed_first_and_together() -> None:
+    table = throughputs({"a": (1.0,)}, types=("fast",), apart=0.25)
+    w = workload([("a", 1, 1000, 0), ("a", 1, 1000, 0), ("a", 2, 2000, 0)])
+    shares = {0: (1,), 1: (1,), 2: (1,)}
+    jobs = run(w, (4,), fixed(shares), table, server_gpus=2).jobs
+    assert list(jobs["end_time"]) == [1000, 1000, 1000]  # the gang has a server of its own
+
+
+def test_a_gang_that_is_spread_is_slower() -> None:
+    table = throughputs({"a": (1.0,)}, types=("fast",), apart=0.25)
+    rows = [("a", 1, 90, 0), ("a", 1, 900, 0), ("a", 1, 90, 0), ("a", 1, 900, 0), ("a", 2, 200, 91)]
+    policy = fixed({j: (1,) for j in range(5)})
+    # j0 and j2 leave one GPU of each server; the gang gets those, and keeps them: 0.25 * 2 steps/s from 91 s on
+    spread = run(workload(rows), (4,), policy, table, server_gpus=2).jobs
+    assert spread["end_time"].iloc[4] == 491
+    assert spread["leases"].iloc[4] == 5
+    # where servers have one GPU each, every gang is as together as it can be
+    assert run(workload(rows), (4,), policy, table).jobs["end_time"].iloc[4] == 191
+
+
+def test_a_pair_shares_workers_and_the_rest_goes_on_alone() -> None:
+    table = throughputs({"a": (1.0, 1.0)}, shared={("a", "a"): 0.75})
+    w = workload([("a", 1, 75, 0), ("a", 1, 150, 0)])
+    result = run(w, (1, 0), fixed({}, pairs={(0, 1): 1.0}), table)
+    # together at 0.75 until 100 s; j1 has 75 left and does them alone
+    assert list(result.jobs["end_time"]) == [100, 175]
+    assert list(result.jobs["attained_service"]) == [50, 125]
+    assert result.timeline["attained_service"].iloc[-1] <= 175
+
+
+@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS], ids=["rounds", "released"])
+def test_received_fractions_converge_to_the_allocation(mechanism: Mechanism) -> None:
+    shares = {0: (0.9, 0.1), 1: (0.6, 0.3), 2: (0.3, 0.5), 3: (0.2, 0.1)}
+    w = workload([("a", 1, 1e7, 0)] * 4 + [("b", 1, 2e5, 0)])
+    shares[4] = (0.0, 1.0)  # ends first
+    result = run(w, (2, 2), fixed(shares, leaves_idle=True), mechanism=mechanism, until=5)
+    end = result.jobs["end_time"].iloc[4]
+    assert end < 1.2e5
+    grants = result.grants
+    assert set(GRANT_COLUMNS) <= set(grants)
+    held = (grants["end"].clip(upper=end) - grants["start"]).clip(lower=0).groupby(grants["job_id"]).sum() / end
+    for j in range(4):
+        assert held[f"j{j}"] == pytest.approx(sum(shares[j]), abs=0.02)
+
+
+def random_shares(problem):
+    rng = np.random.default_rng(problem.job.sum() + len(problem.job))
+    x = rng.random((len(problem.job), len(problem.workers)))
+    return x / np.maximum(x.sum(axis=1, keepdims=True), 1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), mechanism=st.sampled_from([ROUNDS, RELEASED_ROUNDS]))
+def test_capacity_is_never_exceeded_and_no_job_runs_twice(seed: int, mechanism: Mechanism) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 15))
+    rows = [
+        (str(rng.choice(["a", "b"])), int(rng.choice([1, 1, 2, 4])), float(rng.integers(20, 3000)), float(t))
+        for t in np.sort(rng.integers(0, 800, n))
+    ]
+    w = workload(rows)
+    result = run(w, (4, 5), of(random_shares), mechanism=mechanism, server_gpus=2)
+    g = result.grants
+    assert (g["end"] >= g["start"]).all()
+    for _, own in g.groupby("job_id"):
+        own = own.sort_values("start")
+        assert (own["start"].to_numpy()[1:] >= own["end"].to_numpy()[:-1]).all()
+    times = np.unique(g["start"])
+    held = [(g["demand"] * g["part"])[(g["start"] <= t) & (g["end"] > t)].sum() for t in times]
+    assert max(held) <= 9
+    jobs = result.jobs
+    assert (jobs["end_time"] >= jobs["submit_time"] + jobs["duration"] - 1e-6).all()
+    assert (jobs["first_start_time"] >= jobs["submit_time"]).all()
+    lasted = (g["end"] - g["start"]) * g["demand"] * g["part"]
+    by_job = lasted.groupby(g["job_id"]).sum().reindex(jobs["job_id"]).to_numpy()
+    assert by_job == pytest.approx(jobs["attained_service"].to_numpy())
+
+
+def test_as_released_waits_for_the_round_and_pays_nothing() -> None:
+    w = workload([("a", 1, 150, 0), ("a", 1, 150, 0), ("a", 1, 10, 20)])
+    jobs = run(w, (1, 0), fixed({0: (0.5, 0), 1: (0.5, 0), 2: (0.01, 0)}), mechanism=RELEASED_ROUNDS).jobs
+    # 0-100 j0 | 100-200 j1 | 200-250 j0 ends, the round with it | 250-300 j1 ends | 300-310 j2
+    assert list(jobs["end_time"]) == [250, 300, 310]
+    assert list(jobs["overhead"]) == [0, 0, 0]

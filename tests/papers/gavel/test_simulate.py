@@ -1,0 +1,259 @@
+"""The door: what comes back, what is refused, when the program is solved, and the ideal execution beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from gavel_small import fixed, of, throughputs, workload
+
+from astraea.core.errors import InputError, PolicyError
+from astraea.core.metrics import summary
+from astraea.core.result import JOB_COLUMNS
+from papers.gavel.policies import get_policy
+from papers.gavel.problem import Allocation, Policy
+from papers.gavel.rounds.ideal import IDEAL
+from papers.gavel.rounds.mechanism import ROUNDS, Mechanism
+from papers.gavel.simulate import Options, simulate
+from verification.gavel_rounds import RELEASED_ROUNDS
+
+SPEED = {"a": (4.0, 1.0, 0.5), "b": (2.0, 2.0, 1.0), "c": (3.0, 0.0, 0.0)}
+TYPES = ("v100", "p100", "k80")
+TABLE = throughputs(SPEED, TYPES)
+
+
+def crowd(jobs: int = 40, seed: int = 1, gangs: tuple[int, ...] = (1,)) -> object:
+    rng = np.random.default_rng(seed)
+    arrival = np.cumsum(rng.exponential(900, jobs))
+    rows = [
+        (str(rng.choice(["a", "b", "c"])), int(rng.choice(gangs)), float(rng.integers(2_000, 60_000)), float(t))
+        for t in arrival
+    ]
+    return workload(rows)
+
+
+def test_the_result_has_the_columns_of_every_result_and_its_own() -> None:
+    w = workload([("a", 1, 7200, 0), ("b", 2, 7200, 60)], slo=np.array([1800.0, 1000.0]))
+    result = simulate(w, TABLE, (1, 2, 0), get_policy("las-het"), preemption_overhead=0.0)
+    jobs = result.jobs
+    assert set(JOB_COLUMNS) <= set(jobs.columns)
+    assert list(jobs["end_time"]) == [1800, 1860]  # j1: 2 GPUs of p100 at 4 steps/s
+    assert list(jobs["slo_met"]) == [True, False]
+    assert jobs["cost"].to_numpy() == pytest.approx([0.5 * 0.74, 2 * 0.5 * 0.43])
+    assert list(jobs["attained_service"]) == [1800, 3600]
+    assert list(jobs["duration"]) == [1800, 1800]
+    # 2 jobs on 1 + 2 GPUs: half a V100 and a P100, of which j0 can use 2/3 of its time at most on P100
+    assert jobs["contention"].iloc[0] == pytest.approx((60 + 2 * 1740) / 1800)
+    assert (jobs["finish_time_fairness"] < 1).all()
+    assert result.gpus == 3
+    assert result.provenance["policy"] == "las-het"
+    assert result.provenance["parameters"]["round_length"] == 360
+    assert summary(result)["makespan"] == 1860
+    assert simulate(w, TABLE, (1, 2, 0), get_policy("fifo-het")).jobs["slo_met"].notna().all()
+
+
+def test_timeline_and_jobs_tell_the_same() -> None:
+    w = replace(crowd(), entity=np.arange(40) % 2, entity_weight=np.array([1.0, 3.0]))
+    result = simulate(w, TABLE, (2, 3, 2), get_policy("las-het"))
+    line, jobs = result.timeline, result.jobs
+    assert list(line.columns) == [
+        "time", "tenant", "attained_service", "effective_service", "fair_service", "held", "waiting"
+    ]  # fmt: skip
+    assert (line.groupby("time")["held"].sum() <= 7).all()
+    assert (line["waiting"] >= -1e-9).all()
+    for tenant, own in line.groupby("tenant"):
+        assert (np.diff(own["attained_service"]) >= 0).all()
+        total = jobs.loc[jobs["tenant"] == tenant, "attained_service"].sum()
+        assert own["attained_service"].iloc[-1] <= total + 1e-6
+        owed = jobs.loc[jobs["tenant"] == tenant, "fair_service"].sum()
+        assert own["fair_service"].iloc[-1] == pytest.approx(owed, rel=0.1)
+
+
+@pytest.mark.parametrize("policy", ["las", "las-het", "ftf-het", "fifo-het", "las-het-ss"])
+def test_the_same_again(policy: str) -> None:
+    table = throughputs(SPEED, TYPES, shared={("a", "b"): 0.8, ("b", "b"): 0.7})
+    once, again = (simulate(crowd(), table, (2, 3, 2), get_policy(policy)) for _ in range(2))
+    pd.testing.assert_frame_equal(once.jobs, again.jobs)
+    pd.testing.assert_frame_equal(once.timeline, again.timeline)
+    assert once.provenance == again.provenance
+
+
+def test_names_of_jobs_do_not_matter() -> None:
+    w = crowd()
+    other = replace(w, job_id=tuple(reversed(w.job_id)), name="other")
+    results = [simulate(x, TABLE, (2, 3, 2), get_policy("las-het")).jobs for x in (w, other)]
+    assert (results[0]["end_time"] == results[1]["end_time"]).all()
+
+
+def test_the_mechanism_is_close_to_the_ideal() -> None:
+    w = crowd(120, seed=4)
+    policy, options = get_policy("las-het"), {"solve_interval": 0.0, "preemption_overhead": 0.0}
+    runs = [simulate(w, TABLE, (3, 5, 5), policy, round_length=length, **options) for length in (60.0, 1800.0)]
+    rounds = [r.jobs["jct"].mean() for r in runs]
+    ideal = simulate(w, TABLE, (3, 5, 5), policy, mechanism=IDEAL, **options).jobs["jct"].mean()
+    assert rounds[0] == pytest.approx(ideal, rel=0.06)
+    assert abs(rounds[0] - ideal) < abs(rounds[1] - ideal)
+
+
+def test_ideal_execution_by_hand() -> None:
+    w = workload([("a", 1, 400, 0), ("a", 1, 400, 0)])
+    policy = fixed({0: (0.5, 0, 0.5), 1: (0.5, 0, 0.25)})
+    result = simulate(w, TABLE, (1, 0, 1), policy, mechanism=IDEAL, solve_interval=0.0)
+    # 2.25 steps/s, and 2.125
+    assert result.jobs["end_time"].to_numpy() == pytest.approx([400 / 2.25, 400 / 2.125])
+    assert result.jobs["attained_service"].to_numpy() == pytest.approx([400 / 2.25, 400 / 2.125 * 0.75])
+
+
+def test_the_program_is_solved_when_jobs_came_or_went_and_time_has_passed() -> None:
+    asked: list[tuple[float, int]] = []
+
+    def spread(problem):
+        asked.append((float(problem.elapsed[0]), len(problem.job)))
+        return np.full((len(problem.job), 3), 1 / 3)
+
+    w = workload([("b", 1, 20_000, 0), ("b", 1, 20_000, 100), ("b", 1, 20_000, 3000)])
+    simulate(w, TABLE, (2, 2, 2), of(spread), preemption_overhead=0.0)
+    assert asked[:3] == [(0.0, 1), (2160.0, 2), (4320.0, 3)]
+    asked.clear()
+    simulate(w, TABLE, (2, 2, 2), of(spread), preemption_overhead=0.0, solve_interval=0.0)
+    assert asked[:3] == [(0.0, 1), (360.0, 2), (3240.0, 3)]
+
+
+def test_pairs_are_offered_where_they_pay() -> None:
+    seen: list[list[list[int]]] = []
+
+    def allocate(problem):
+        seen.append(problem.pairs.tolist())
+        return Allocation(np.full((len(problem.job), 3), 1 / 3), np.zeros((len(problem.pairs), 3)))
+
+    table = throughputs(SPEED, TYPES, shared={("a", "a"): 0.54, ("a", "b"): 0.6})
+    w = workload([("a", 1, 100, 0), ("a", 1, 100, 0), ("b", 1, 100, 0), ("b", 2, 100, 0)])
+    simulate(w, table, (2, 2, 2), Policy("any", lambda: allocate, space_sharing=True))
+    assert seen[0] == [[0, 2], [1, 2]]
+    seen.clear()
+    simulate(w, table, (2, 2, 2), Policy("any", lambda: allocate, space_sharing=True, least_gain=0.0))
+    assert seen[0] == [[0, 1], [0, 2], [1, 2]]
+
+
+def test_a_policy_that_knows_no_speeds_is_told_none_whatever_its_name() -> None:
+    told: list[np.ndarray] = []
+
+    def even(problem):
+        told.append(problem.throughput)
+        return np.zeros((len(problem.job), 3))
+
+    w = workload([("a", 1, 400, 0), ("c", 1, 400, 0)])
+    table = throughputs({"a": (1.0, 4.0, 2.0), "c": (0.0, 1.0, 3.0)}, TYPES)
+    results = {
+        (name, knows): simulate(w, table, (1, 1, 1), of(even, name, knows_speeds=knows), preemption_overhead=0.0)
+        for name in ("las", "las-het")
+        for knows in (False, True)
+    }
+    assert told[0].tolist() == [[1, 1, 1], [0, 3, 3]]
+    assert told[-1].tolist()[0] == [1, 4, 2]
+    for knows in (False, True):  # what a policy leaves over: in turn, or to the fastest type
+        ends = [results[name, knows].jobs["end_time"].tolist() for name in ("las", "las-het")]
+        assert ends[0] == ends[1]
+    assert results["las", True].jobs["end_time"].iloc[0] == 100
+    assert results["las", False].jobs["end_time"].iloc[0] > 100
+
+
+@pytest.mark.parametrize("name", ["fifo-mine", "min-cost-mine", "other"])
+def test_no_gpu_idles_unless_the_policy_says_so(name: str) -> None:
+    w = workload([("a", 1, 400, 0), ("a", 1, 400, 0)])
+    first = [simulate(w, TABLE, (2, 0, 0), of(only_first, name, leaves_idle=idle)) for idle in (False, True)]
+    start = [result.jobs["first_start_time"].tolist() for result in first]
+    assert start[0] == [0, 0]
+    assert start[1][1] >= first[1].jobs["end_time"].iloc[0]
+
+
+def only_first(problem):
+    x = np.zeros((len(problem.job), 3))
+    x[0, 0] = 1.0
+    return x
+
+
+def test_prices_are_asked_for_by_who_needs_them() -> None:
+    w, table = workload([("a", 1, 100, 0)]), replace(TABLE, types=("a100", "p100", "k80"))
+    assert simulate(w, table, (1, 1, 1), of(only_first, "min-cost-mine")).makespan > 0
+    with pytest.raises(InputError, match=r"min-cost: the price of every accelerator type must be .* got {'a100': nan"):
+        simulate(w, table, (1, 1, 1), get_policy("min-cost"))
+
+
+def test_until_ends_the_run_and_cuts_the_table() -> None:
+    whole = simulate(crowd(), TABLE, (2, 3, 2), get_policy("las-het")).jobs
+    part = simulate(crowd(), TABLE, (2, 3, 2), get_policy("las-het"), until=10).jobs
+    assert len(part) == 10
+    assert (part["end_time"] == whole["end_time"].iloc[:10]).all()
+
+
+@pytest.mark.parametrize("gangs", [(1,), (1, 2, 4)])
+@pytest.mark.parametrize("policy", ["max-throughput", "min-cost", "isolated", "gandiva", "ltgf-het", "sjf-het"])
+def test_every_kind_of_policy_ends(policy: str, gangs: tuple[int, ...]) -> None:
+    w = crowd(25, seed=3, gangs=gangs)
+    for mechanism in (ROUNDS, RELEASED_ROUNDS):
+        jobs = simulate(w, TABLE, (4, 4, 4), get_policy(policy), mechanism=mechanism).jobs
+        assert np.isfinite(jobs["end_time"]).all()
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ({"round_length": 0}, "round_length must be a time above 0 and up to 1e9 s, got 0"),
+        ({"round_length": float("nan")}, "round_length must be a time above 0 and up to 1e9 s, got nan"),
+        ({"solve_interval": -1}, "solve_interval must be a time from 0 and up to 1e9 s, got -1"),
+        ({"round_length": 5}, "preemption_overhead must be below round_length (5 s), or a preempted job never gets on"),
+        ({"server_gpus": 0}, "server_gpus must be a whole number of at least 1, got 0"),
+        ({"until": 0}, "until must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_bad_options_get_a_sentence(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InputError) as error:
+        Options(**options)
+    assert str(error.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "workers, sentence",
+    [
+        ((1, 2), "workers must be 3 numbers, of v100, p100, k80; got [1, 2]"),
+        ((0, 0, 0), "workers must be at least 1 of some type, got none of v100, p100, k80"),
+        ((1, -1, 0), "workers of type p100 must be a whole number from 0 to 1000000, got -1"),
+        ((0, 3, 0), "small: job 'j1', c on 1 GPUs, can run on none of 0 v100 + 3 p100 + 0 k80"),
+        ((1, 1, 1), "small: job 'j2', a on 2 GPUs, can run on none of 1 v100 + 1 p100 + 1 k80"),
+    ],
+)
+def test_bad_clusters_get_a_sentence(workers: tuple[int, ...], sentence: str) -> None:
+    w = workload([("a", 1, 100, 0), ("c", 1, 100, 0), ("a", 2, 100, 0)])
+    with pytest.raises(InputError) as error:
+        simulate(w, TABLE, workers, get_policy("las"))
+    assert str(error.value) == sentence
+
+
+def test_more_jobs_than_there_are() -> None:
+    with pytest.raises(InputError, match="until must be at most the number of jobs in small, 40; got 41"):
+        simulate(crowd(), TABLE, (1, 1, 1), get_policy("las"), until=41)
+
+
+@pytest.mark.parametrize(
+    "function, sentence",
+    [
+        (lambda p: np.zeros((1, 1)), "policy given, at 5 s: gave alone of shape (1, 1) where (1, 3) was asked"),
+        (lambda p: np.full((1, 3), np.nan), "policy given, at 5 s: gave the fraction of time nan, expected 0 to 1"),
+        (lambda p: np.full((1, 3), 2.0), "policy given, at 5 s: gave the fraction of time 2, expected 0 to 1"),
+    ],
+)
+def test_bad_answers_get_a_sentence(function, sentence: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        simulate(workload([("a", 1, 100, 5)]), TABLE, (1, 1, 1), of(function))
+    assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS, IDEAL], ids=["rounds", "released", "ideal"])
+def test_a_policy_that_leaves_the_cluster_idle_is_named(mechanism: Mechanism) -> None:
+    w = workload([("a", 1, 100, 5), ("a", 1, 100, 6)])
+    nothing = of(lambda p: np.zeros((len(p.job), 3)), leaves_idle=True)
+    with pytest.raises(PolicyError, match="leaves job 'j0' and 1 more waiting in an idle cluster for ever"):
+        simulate(w, TABLE, (1, 1, 1), nothing, mechanism=mechanism)

@@ -1,0 +1,257 @@
+"""The tables of the other Astraea's evaluation, at the smallest scale: shapes, and what must be exactly so."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astraea.core.errors import InputError
+from astraea.experiments import keys
+from astraea.experiments.cache import fill
+from papers.market.constraints import violations
+from papers.market.metrics import gains, revenue_fairness, shares, total_revenue
+from papers.market.model import SLOT
+from papers.market.policies.astraea.batches import astraea_market
+from papers.market.policies.astraea.empty_cluster import feasible_theta
+from papers.market.policies.hived import hived
+from papers.market.study import tables
+from papers.market.study.example import example_table, price_steps, worked_example
+from papers.market.study.exhibits import exhibits_table, finished_early, paper_plan, two_jobs
+from papers.market.study.properties import PROPERTIES, planned, random_market, reported
+from papers.market.study.runs import LEMMA, SCHEDULERS, planner
+from papers.market.study.settings import settings_table
+from papers.market.study.tables import MARKET_SCALES, market_grid, market_of, plans, properties_grid
+
+SMALL = MARKET_SCALES["small"]
+FOUR = set(SCHEDULERS)
+USUAL = market_of("philly", "small", 0, *SMALL.usual)
+HERE: dict[str, Any] = {"scale": "small"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of these tests alone."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("astraea.experiments.cache.CACHE", folder)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def revenue() -> pd.DataFrame:
+    return tables.revenue_table(**HERE)
+
+
+def test_revenue(revenue: pd.DataFrame) -> None:
+    points = len(SMALL.jobs) + len(SMALL.servers)
+    # everybody at every point; Astraea as written at the default point, which lies on both axes
+    assert len(revenue) == 2 * SMALL.trials * (points * len(FOUR) + 2)
+    assert not revenue.isna().any(axis=None)
+    usual = [revenue[(revenue["varied"] == v) & (revenue["value"] == n)]
+             for v, n in zip(("jobs", "servers"), SMALL.usual, strict=True)]  # fmt: skip
+    assert usual[0].iloc[:, 2:].to_numpy().tolist() == usual[1].iloc[:, 2:].to_numpy().tolist()
+    assert set(usual[0]["scheduler"]) == FOUR | {LEMMA}
+    number = revenue["value"].where(revenue["varied"] == "jobs", SMALL.usual[0])
+    assert (revenue["revenue_per_job"] * number).tolist() == pytest.approx(revenue["revenue"].tolist())
+    assert (revenue["floored_revenue"] >= revenue["revenue"]).all()
+    astraea = revenue[revenue["scheduler"].str.startswith("astraea") & (revenue["utility"] == "linear")]
+    assert (astraea["ideal_revenue"] > astraea["floored_revenue"]).all()  # a round begins after a job's arrival
+    assert (revenue["makespan"] % SLOT == 0).all() and (revenue["makespan"] > 0).all()
+    assert (revenue.loc[revenue["scheduler"] == "batch-sche", "shared"] == 0).all()
+    assert (revenue.loc[revenue["scheduler"] == "gandiva-fair", "shared"] > 0).any()
+
+
+def test_fairness() -> None:
+    table = tables.fairness_table(**HERE)
+    assert list(table) == ["scheduler", "trial", "tenant", "alpha"]
+    assert table.groupby(["scheduler", "trial"], sort=False).size().tolist() == [14] * (4 * SMALL.trials)
+    market = market_of("philly", "small", 1, *SMALL.usual)
+    plan = hived(market)
+    mine = table[(table["scheduler"] == "hived") & (table["trial"] == 1)]["alpha"].to_numpy()
+    assert violations(market, plan) == []
+    assert (market.ps_quota >= 1).all() and (market.worker_quota == 8 * market.ps_quota).all()
+    assert mine * shares(plan) == pytest.approx(gains(plan) / total_revenue(plan))
+
+
+def test_nobody_gets_anything_where_every_job_is_late() -> None:
+    assert np.isnan(revenue_fairness(planner(USUAL, LEMMA)(USUAL))).all()
+
+
+def test_theta_at_100_percent_is_that_of_the_paper() -> None:
+    table = tables.theta_table(**HERE)
+    assert len(table) == 2 * len(SMALL.percents) * SMALL.trials
+    assert set(table["load"]) == {"moderate", "high"}
+    market = market_of("philly", "small", 1, SMALL.jobs[-1], SMALL.usual[1])
+    plan = astraea_market(market, theta=feasible_theta(market), rounds=1)
+    found = table[(table["load"] == "high") & (table["percent"] == 100) & (table["trial"] == 1)]
+    assert found["revenue"].tolist() == [total_revenue(plan)]
+
+
+def test_admission() -> None:
+    table = tables.admission_table(**HERE)
+    assert (table["ideal"] > table["cost"]).all() and (table["cost"] >= 0).all() and (table["cost"] > 0).any()
+    assert set(table["scheduler"]) == {"astraea-market", LEMMA}
+
+
+def test_utilization(revenue: pd.DataFrame) -> None:
+    table = tables.utilization_table(**HERE)
+    assert table["utilization"].between(0, 1).all()
+    hours = table.groupby(["setting", "scheduler", "trial"])["hour"].agg(["min", "max", "size"])
+    assert len(hours) == 7 * SMALL.trials and hours.drop_duplicates().shape[0] == 1
+    drawn = table["setting"] == tables.DRAWN
+    assert set(table.loc[drawn, "scheduler"]) == FOUR - {"batch-sche"}
+    assert table[drawn]["utilization"].mean() > table[~drawn]["utilization"].mean()
+    table = table[~drawn]
+    last = table[table["utilization"] > 0].groupby(["scheduler", "trial"])["hour"].max()
+    at = revenue[
+        (revenue["varied"] == "jobs") & (revenue["value"] == SMALL.usual[0]) & (revenue["utility"] == "linear")
+    ]
+    makespan = at.set_index(["scheduler", "trial"])["makespan"] / SLOT
+    for name in ("astraea-market", "gandiva-fair", "hived"):
+        assert last[name].tolist() == makespan[name].tolist()
+
+
+def test_settings(revenue: pd.DataFrame) -> None:
+    table = settings_table(**HERE)
+    assert set(table["setting"]) == set(tables.SETTINGS)
+    value = table.set_index(["setting", "figure", "scheduler"])["value"]
+    usual = revenue.query("varied == 'jobs' and value == @SMALL.usual[0] and utility == 'linear'")
+    total = usual.groupby("scheduler")[["revenue", "ideal_revenue", "floored_revenue"]].sum()
+    ours, theirs = total.loc["astraea-market"], total.loc["hived"]
+    at = value[tables.USUAL]
+    assert at["Fig 4, real", "hived"] == pytest.approx(ours["revenue"] / theirs["revenue"])
+    assert at["Fig 4, one-sided", "hived"] == pytest.approx(ours["ideal_revenue"] / theirs["floored_revenue"])
+    alpha = tables.fairness_table(**HERE).query("scheduler == 'hived'").groupby("trial")["alpha"]
+    assert at["Fig 8, variance", "hived"] == pytest.approx(alpha.var(ddof=0).mean())
+    used = tables.utilization_table(**HERE).query("scheduler == 'hived'").groupby(["setting", "trial"])["utilization"]
+    assert at["Fig 13, peak", "hived"] == pytest.approx(used.max()[tables.USUAL].mean())
+    assert value[tables.DRAWN]["Fig 13, peak", "hived"] > at["Fig 13, peak", "hived"]
+    # other prices change nothing for who has none
+    assert value[tables.THETA_OF_44]["Fig 13, peak", "hived"] == at["Fig 13, peak", "hived"]
+
+
+def test_a_setting_changes_only_what_it_names() -> None:
+    mixed = market_of("philly", "small", 0, *SMALL.usual, setting="2 or 8 GPUs")
+    slow = market_of("philly", "small", 0, *SMALL.usual, setting="b_w 100 Mbit/s")
+    drawn = market_of("philly", "small", 0, *SMALL.usual, setting=tables.DRAWN)
+    assert set(mixed.workers.tolist()) == {2, 8} and slow.worker_bandwidth == 100.0
+    assert drawn.jobs.chunks.min() >= 20 and drawn.workers.tolist() == USUAL.workers.tolist()
+    for other in (mixed, slow, drawn):
+        assert other.jobs.train.tolist() == USUAL.jobs.train.tolist()
+
+
+def test_time_and_tenants() -> None:
+    time = tables.time_table(**HERE)
+    assert len(time) == 3 * SMALL.trials and (time["seconds_per_job"] > 0).all()
+    tenants = tables.tenants_table(**HERE)
+    assert tenants["tenants"].tolist() == [n for n in SMALL.tenants for _ in range(SMALL.trials)]
+    assert (tenants["variance"] > 0).all()
+
+
+def test_ratios_are_at_most_1() -> None:
+    table = tables.ratio_table(**HERE)
+    settings = len(SMALL.small_jobs) * len(SMALL.small_servers) * SMALL.trials
+    assert len(table) == settings * len(FOUR) and table["is_exact"].all()
+    assert (table["ratio"] <= 1 + 1e-6).all() and (table["ratio"] > 0).all()
+
+
+def test_worked_example() -> None:
+    table = example_table().dropna()
+    assert table["value"].tolist() == table["paper"].tolist()
+    both = table[table["quantity"].str.startswith("income of u2")]["value"].tolist()
+    assert both == [8, 6]
+
+
+def test_price_steps() -> None:
+    table = price_steps()
+    assert table["workers_in_use"].tolist() == table["admitted"].cumsum().shift(fill_value=0).tolist()
+    assert table["worker_price"].tolist() == pytest.approx(16 ** (table["workers_in_use"] / 8) - 1)
+    assert table["cost"].tolist() == (table["worker_price"] + table["ps_price"]).tolist()
+    room = table["workers_in_use"] < 8
+    assert table["admitted"].tolist() == ((table["ideal"] > table["cost"]) & room).tolist()
+    # somebody is refused although a worker is free, and who comes later is worth it
+    assert (~table["admitted"] & room).any() and not table["admitted"].is_monotonic_decreasing
+    assert not room.iloc[-1] and table["ideal"].iloc[-1] > table["cost"].iloc[-1]
+
+
+def test_properties_fail_and_are_counted() -> None:
+    table = tables.properties_table(**HERE)
+    assert table["property"].tolist() == list(PROPERTIES)
+    for row in table.itertuples():
+        fails = PROPERTIES[str(row.property)]
+        for found, is_own_priced in ((row.violations, True), (row.repaired, False)):
+            assert found == sum(fails(random_market(seed), is_own_priced) != "" for seed in range(SMALL.instances))
+        assert 0 <= row.repaired < row.violations < row.instances == SMALL.instances  # type: ignore[operator]
+        assert "tenant" in str(row.counter_example)
+    for seed in range(SMALL.instances):
+        market = random_market(seed)
+        for is_own_priced in (True, False):
+            assert violations(market, planned(market, is_own_priced)) == []
+
+
+def test_a_lie_about_demands_is_carried_out_as_reported() -> None:
+    """It is as much work, on no more workers than the job has chunks, so the plan is feasible for the true job."""
+    for seed in range(SMALL.instances):
+        market = random_market(seed)
+        for job in np.flatnonzero(market.jobs.chunks > 1):
+            said = reported(market, job, chunks=1, batches=int(market.jobs.chunks[job] * market.jobs.batches[job]))
+            assert violations(market, dataclasses.replace(planned(said), market=market)) == []
+
+
+def test_exhibits() -> None:
+    example = worked_example()
+    for plan in (paper_plan(example), paper_plan(example, start=8)):
+        assert violations(example, plan) == []
+        assert plan.income.sum() == sum(s.cost for s in plan.schedules)
+    table = exhibits_table()
+    assert table[["gain", "gain_other"]].to_numpy().tolist() == [
+        [92 + 8, 96 + 8], [96 + 92 - 16 + 8] * 2, [96, 98], [93, 105], [99, 97], [99, 99],
+    ]  # fmt: skip
+    longer = finished_early(planned(reported(two_jobs(), 1, epochs=4)), two_jobs())
+    assert violations(two_jobs(), longer) == []
+
+
+def test_one_job_alone_has_nothing_to_complain_of() -> None:
+    for seed in range(10):
+        market = random_market(seed)
+        values = {f.name: getattr(market.jobs, f.name) for f in dataclasses.fields(market.jobs)}
+        one = {k: v[:1] for k, v in values.items() if isinstance(v, np.ndarray)} | {"job_id": ("j1",)}
+        alone = dataclasses.replace(market, jobs=dataclasses.replace(market.jobs, **one))
+        assert {name: fails(alone, True) for name, fails in PROPERTIES.items()} == dict.fromkeys(PROPERTIES, "")
+
+
+@pytest.mark.parametrize("function", [tables.revenue_table, tables.ratio_table])
+def test_a_scale_that_does_not_exist(function: Any) -> None:
+    with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'huge'"):
+        function(scale="huge")
+
+
+def test_the_notebooks_compute_nothing_beside_their_grids(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill([*market_grid("", "small").runs, *properties_grid("", "small").runs])
+    entries = {path.name for path in cache.iterdir()}
+    monkeypatch.setattr("astraea.experiments.cache.compute", lambda *_: pytest.fail("computed again"))
+    assert len(settings_table(**HERE)) > 0
+    for table in ("revenue", "ratio", "fairness", "time", "theta", "admission", "utilization", "tenants", "properties"):
+        assert len(getattr(tables, f"{table}_table")(**HERE)) > 0
+    assert {path.name for path in cache.iterdir()} == entries
+
+
+def test_a_plan_is_made_once() -> None:
+    """What several tables read is one run: every plan of the default point is among those of Fig 4."""
+    keys = [run.key for run in plans("philly", "small", "Fig 4").runs]
+    assert len(set(keys)) == len(keys)
+    for figure in ("Fig 7", "Fig 9", "Fig 12"):
+        assert {run.key for run in plans("philly", "small", figure).runs} <= set(keys)
+
+
+def test_an_edit_of_tables_computes_nothing_again() -> None:
+    for run in (*market_grid("philly", "small").runs, *properties_grid("philly", "small").runs):
+        files = keys.reached(run.call[0]).files
+        assert files
+        assert Path(tables.__file__) not in files

@@ -1,0 +1,129 @@
+"""What holds on every market: feasibility, payments, admission, and Lemma 2 against all schedules there are."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from market_small import market, markets
+
+from papers.market.constraints import violations
+from papers.market.model import Market
+from papers.market.policies.astraea.batches import astraea_market, division, rounds_needed
+from papers.market.policies.astraea.capacity import Round, Theta, empty_round, least, occupy, price, take
+from papers.market.policies.astraea.empty_cluster import demand, feasible_theta
+from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule
+
+THETAS = st.sampled_from([None, (2.0, 2.0), (16.0, 16.0), (1000.0, 50.0)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(markets(), THETAS, st.integers(1, 3))
+def test_every_plan(m: Market, theta: tuple[float, float] | None, rounds: int) -> None:
+    plan = astraea_market(m, theta=theta, rounds=rounds)
+    assert violations(m, plan) == []
+    paid = np.zeros(len(m.worker_quota))
+    for s in plan.schedules:
+        assert s.ideal > s.cost >= 0  # admission control, Fig 12
+        assert s.is_shared or s.cost == 0
+        paid[m.jobs.tenant[s.job]] += s.cost
+    assert plan.income.sum(axis=0) == pytest.approx(paid)
+    assert (plan.income >= 0).all()
+    # all run in the end that are worth anything alone on the empty cluster
+    worth = {j for j in range(len(m.jobs)) if demand(m, j).revenue > 0}
+    assert {s.job for s in plan.schedules} == worth
+    # within an interval (lambda tau, 2 lambda tau] and a round of tau slots
+    for s in plan.schedules:
+        tau = 2 ** (int(math.log2(s.start // rounds)) if s.start % rounds == 0 else int(math.log2(s.start / rounds)))
+        assert m.jobs.arrival[s.job] <= tau
+        assert s.start // tau == (s.end - 1) // tau
+
+
+def naive_best(m: Market, r: Round, job: int, whose: int, ideal: np.ndarray) -> float:
+    """Greatest income over every start, number of workers and server for the parameter servers."""
+    best = 0.0
+    slots = len(ideal) - 1
+    for a, w in itertools.product(range(slots), range(1, int(m.jobs.chunks[job]) + 1)):
+        for is_central in (0, 1):
+            b = a + int(m.duration(job, w)[is_central])
+            if b > slots:
+                continue
+            free_w, free_p = r.free[0][0, a:b].min(axis=0), r.free[1][0, a:b].min(axis=0)
+            own_w, own_p = r.own[0][0, a:b, whose].min(), r.own[1][0, a:b, whose].min()
+            if own_w < w:
+                continue
+            for s in range(len(free_w)):
+                for local in range(min(w, free_w[s]) + 1):
+                    if (local == w) != bool(is_central) or free_w.sum() - free_w[s] < w - local:
+                        continue
+                    ps = max(1, math.ceil((w - local) * m.worker_bandwidth / m.ps_bandwidth))
+                    if ps <= min(free_p[s], own_p):
+                        paid = w * np.diff(r.sums[0])[a:b].sum() + ps * np.diff(r.sums[1])[a:b].sum()
+                        best = max(best, ideal[b] - paid)
+    return best
+
+
+@settings(max_examples=60, deadline=None)
+@given(markets(), st.data())
+def test_lemma_2_optimal_schedule(m: Market, data: st.DataObject) -> None:
+    slots = data.draw(st.integers(1, 9))
+    r = empty_round(m, slots, Theta(16.0, 4.0))
+    everyone = len(m.worker_quota)
+    for _ in range(data.draw(st.integers(0, 3))):
+        a = data.draw(st.integers(0, slots - 1))
+        b = data.draw(st.integers(a + 1, slots))
+        s = data.draw(st.integers(0, len(m.workers) - 1))
+        used = np.zeros(len(m.workers), np.int64)
+        used[s] = min(1, least(r.free[0], a, b, s), least(r.free[1], a, b, s))
+        occupy(r, a, b, everyone, used, used)
+    for job in range(len(m.jobs)):
+        ideal = m.jobs.ideal(job, slots)
+        found = best_schedule(r, everyone, ideal, demand(m, job))
+        expected = naive_best(m, r, job, everyone, ideal)
+        assert (found.income if found.server != NOWHERE else 0.0) == pytest.approx(expected, abs=1e-6)
+
+
+@given(st.data())
+def test_least_of_a_window(data: st.DataObject) -> None:
+    slots = data.draw(st.integers(1, 20))
+    table = np.full((slots.bit_length(), slots, 1), 9, np.int32)
+    plain = np.full(slots, 9)
+    for _ in range(4):
+        a = data.draw(st.integers(0, slots - 1))
+        b = data.draw(st.integers(a + 1, slots))
+        assert least(table, a, b, 0) == plain[a:b].min()
+        take(table, a, b, 0, 2)
+        plain[a:b] -= 2
+
+
+def test_several_types() -> None:
+    """Eq. 11: a job with type-1 workers pays nothing for type 0."""
+    unused = np.array([[[4, 4]], [[1, 3]], [[2, 0]]])
+    assert division(unused, np.array([[0.0], [8.0], [5.0]])).tolist() == [2 + 5, 6]
+    with pytest.raises(ValueError, match="no tenant left any unused"):
+        division(unused * 0, np.array([[0.0], [8.0], [5.0]]))
+
+
+def test_maximal_prices_keep_every_job_out() -> None:
+    m = market([{"chunks": 3, "height": 50.0}, {"epochs": 4}], [2, 2], [1, 1], [(4, 2)])
+    theta = feasible_theta(m)
+    assert price(4, 4, theta.worker) == theta.worker - 1 == 23  # one worker for four slots, worth 100 - 8
+    full = empty_round(m, 16, theta)
+    full.sums[0][:] = np.arange(17) * (theta.worker - 1)
+    full.sums[1][:] = np.arange(17) * (theta.ps - 1)
+    for job in range(2):
+        assert best_schedule(full, 1, m.jobs.ideal(job, 16), demand(m, job)).server == NOWHERE
+    assert feasible_theta(m, 0.8).worker - 1 == pytest.approx(0.8 * (theta.worker - 1))
+
+
+def test_lambda_of_lemma_1() -> None:
+    m = market([{}, {"height": 51.0}], [1], [1], [(1, 1)])
+    theta = Theta(math.e, math.e)
+    # sigma is 4, (98 + 49) / 49 = 3 and each round leaves at most 3/4
+    demands = [demand(m, job) for job in range(2)]
+    assert rounds_needed(demands, theta) == math.ceil(math.log(3) / math.log(4 / 3)) + 1 == 5
+    assert rounds_needed(demands, Theta(1.1, 1.1)) == 1

@@ -1,0 +1,82 @@
+"""`python -m papers` as a user sees it: figures, verdicts, and the major claims."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from astraea.experiments.parallel import Place, computing
+from papers.__main__ import main
+from papers.running import smallest_experiments
+from papers.running.reproduce import major_claims
+
+
+def module(monkeypatch: pytest.MonkeyPatch, name: str, **functions: Any) -> None:
+    made = ModuleType(f"papers.{name}")
+    made.__dict__.update(functions)
+    monkeypatch.setitem(sys.modules, f"papers.{name}", made)
+
+
+def test_figures_passes_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    def make_figures(**options: Any) -> int:
+        calls.append((options, computing.place))
+        return 3
+
+    module(monkeypatch, "running.figures", make_figures=make_figures)
+    assert main(["figures"]) == 3
+    assert main(["figures", "--trace", "x", "--scale", "small", "--jobs", "2", "--only", "04"]) == 3
+    assert calls[0] == ({"trace": None, "scale": "paper", "only": None, "shown": False}, Place(None, "loky", None))
+    assert calls[1] == ({"trace": "x", "scale": "small", "only": "04", "shown": False}, Place(2, "loky", None))
+
+
+def test_claims_prints_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def evaluate(folder: Path) -> pd.DataFrame:
+        assert folder == tmp_path
+        return pd.DataFrame({"id": ["ye.1"], "trace": ["venus"], "measured": [float("nan")], "verdict": ["not yet"]})
+
+    module(monkeypatch, "claims.evaluate", evaluate=evaluate, with_reasons=lambda table: table)
+    assert main(["claims", "--folder", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == ["ye.1", "venus", "-", "not", "yet"]
+
+
+def test_claims_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce"]) == 0
+    assert re.findall(r"^(C\d)  ", capsys.readouterr().out, re.M) == list(major_claims())
+    assert main(["reproduce", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["C1"]["checks"][0]["id"] == "ye.f6.b.job1"
+
+
+def test_what_came_out_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "C1", "C3", "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "    expected  33.333 % (tolerance: ± 0.5 points)\n    got       33.3 %: holds\n" in out
+    assert re.findall(r"^(C\d) is reproduced, in \d+\.\d min$", out, re.M) == ["C1", "C3"]
+
+
+def test_what_does_not_come_out_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = smallest_experiments.six_gpus()
+    grants = tables["fig06_example"]
+    swapped = grants.assign(job_id=grants["job_id"].replace({"Job1": "Job2", "Job2": "Job1"}))
+    monkeypatch.setattr(smallest_experiments, "six_gpus", lambda: {"fig06_example": swapped})
+    assert main(["reproduce", "C1", "--jobs", "1", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)["C1"]
+    assert not found["holds"] and found["table"][0]["verdict"] == "does not hold"
+    monkeypatch.setattr(smallest_experiments, "six_gpus", lambda: {"other_example": pd.DataFrame({"x": [1]})})
+    assert main(["reproduce", "C1", "--jobs", "1"]) == 1
+    assert "C1 is NOT reproduced" in capsys.readouterr().out
+
+
+def test_an_unknown_claim_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "C1", "C9"]) == 2
+    assert capsys.readouterr() == ("", "papers: claim must be one of C1, C2, C3, C4, C5, C6, C7, C8, got 'C9'\n")

@@ -1,0 +1,197 @@
+"""`make figures` on notebooks that the tests write: progress, failures, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from astraea.core import source
+from astraea.core.errors import InputError
+from astraea.experiments.parallel import computing
+from astraea.plots.forms import VARIABLE
+from papers.running import figures, notebooks
+from papers.running.figures import make_figures
+
+PARAMETERS = 'TRACE = "venus"\nSCALE: str = "small"\nOUT = "."\nJOBS = 1'
+GOOD = "from pathlib import Path\nPath(OUT, f'extra_{TRACE}.csv').write_text(f'{TRACE},{SCALE},{JOBS}\\n');"
+
+
+def write(path: Path, *cells: str, parameters: str | None = PARAMETERS) -> None:
+    made = [nbformat.v4.new_markdown_cell("# A test", id="title")]
+    if parameters is not None:
+        made.append(nbformat.v4.new_code_cell(parameters, id="parameters", metadata={"tags": ["parameters"]}))
+    made += [nbformat.v4.new_code_cell(source, id=f"cell-{k}") for k, source in enumerate(cells)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(nbformat.v4.new_notebook(cells=made), path)
+
+
+@pytest.mark.slow
+def test_good_and_failing_notebooks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "notebooks" / "01_good.ipynb", GOOD)
+    write(
+        tmp_path / "notebooks" / "02_bad.ipynb",
+        "1 + 1",
+        "raise ValueError('no such thing\\nand more')",
+        parameters="JOBS = 0",
+    )
+    (tmp_path / "notebooks" / "scratch.ipynb").write_text("not a notebook of the project")
+    with computing(jobs=2):
+        assert make_figures(root=tmp_path, scale="small") == 1
+    said = capsys.readouterr()
+    assert "failed: 02_bad, cell 4: ValueError: no such thing\n" in said.err
+    assert "Traceback" not in said.err and "and more" not in said.err
+    build = tmp_path / "build" / "small"
+    assert (build / "notebooks" / "02_bad.ipynb").is_file()
+    assert (build / "figures" / "extra_venus.csv").read_text() == "venus,small,2\n"
+    assert (build / "figures" / "extra_philly.csv").read_text() == "philly,small,2\n"
+    assert str(build / "figures" / "README.md") in said.out
+    assert not (tmp_path / "figures").exists()
+
+    # the failed one is tried again, the good ones are left alone
+    assert make_figures(root=tmp_path, scale="small") == 1
+    said = capsys.readouterr()
+    assert "nothing to do: 01_good-venus is unchanged" in said.out and "02_bad is unchanged" not in said.out
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the notebooks that are run; instead of a kernel, what they do is written by hand."""
+    done: list[str] = []
+
+    def run(source: Path, output: Path, parameters: dict[str, object]) -> notebooks.Outcome:
+        done.append(output.stem)
+        name = f"extra_{parameters['TRACE']}.csv".replace("/", "-")
+        Path(str(parameters["OUT"]), name).write_text(f"{parameters['SCALE']}\n")
+        return notebooks.Outcome(output, 0.5)
+
+    monkeypatch.setattr(notebooks, "run", run)
+    return done
+
+
+def test_second_run_does_nothing_until_something_changes(tmp_path: Path, runs: list[str]) -> None:
+    path = tmp_path / "notebooks" / "01_good.ipynb"
+    write(path, GOOD)
+    both = ["01_good-venus", "01_good-philly"]
+
+    def again(**options: object) -> list[str]:
+        runs.clear()
+        assert make_figures(root=tmp_path, **options) == 0  # type: ignore[arg-type]
+        return list(runs)
+
+    assert again() == both
+    assert (tmp_path / "figures" / "extra_venus.csv").read_text() == "paper\n"
+    page = (tmp_path / "figures" / "README.md").read_bytes()
+    assert again() == []
+    assert (tmp_path / "figures" / "README.md").read_bytes() == page
+    assert again(scale="small") == both  # another parameter
+    assert again() == []
+    (tmp_path / "figures" / "extra_philly.csv").write_text("by hand\n")  # an output
+    assert again() == both[1:]
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[2].outputs = [nbformat.v4.new_output("stream", text="an output")]
+    nbformat.write(notebook, path)
+    assert again() == []  # outputs are not sources
+    write(path, GOOD + "\n1")
+    assert again() == both
+    (tmp_path / "requirements.lock").write_text("numpy==2.0\n")
+    assert again() == both
+    (tmp_path / "build" / "paper" / "records" / "01_good-venus.json").write_text("{")  # a damaged record
+    assert again() == both[:1]
+
+
+def test_pdfs_are_made_once_and_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "notebooks" / "01_good.ipynb", GOOD, parameters='TRACE = "venus"\nSCALE = "small"\nOUT = "."')
+    task = next(figures._tasks(tmp_path, "venus", "small", None, False))
+    outputs = {"fig_venus.png": "", "fig_venus.csv": ""}
+
+    def written(*more: str) -> bool:
+        task.target.mkdir(parents=True, exist_ok=True)
+        for name in (*outputs, *more):
+            (task.target / name).write_bytes(b"")
+        record = {"digest": task.digest, "target": str(task.target)}
+        record |= {"outputs": dict.fromkeys((*outputs, *more), sha256().hexdigest())}  # type: ignore[dict-item]
+        task.record.parent.mkdir(parents=True, exist_ok=True)
+        task.record.write_text(json.dumps(record))
+        return figures.up_to_date(task)
+
+    assert written() and written("fig_venus.pdf")
+    monkeypatch.setenv(VARIABLE, "1")
+    assert written("fig_venus.pdf") and not written()
+
+
+def test_changed_data_runs_again(tmp_path: Path, runs: list[str]) -> None:
+    write(tmp_path / "notebooks" / "01_good.ipynb", GOOD)
+    data = tmp_path / "my trace"
+    data.mkdir()
+    (data / "a.csv").write_text("x\n")
+    for content, expected in (("x\n", 1), ("x\n", 1), ("y\n", 2)):
+        (data / "a.csv").write_text(content)
+        assert make_figures(str(data), root=tmp_path) == 0
+        assert len(runs) == expected
+    assert runs[0] == "01_good-my-trace"
+    assert (tmp_path / "build" / "paper-my-trace" / "figures" / "README.md").is_file()
+    assert not (tmp_path / "figures").exists()
+
+
+def test_what_is_no_longer_written_goes(tmp_path: Path, runs: list[str]) -> None:
+    write(tmp_path / "notebooks" / "01_good.ipynb", GOOD)
+    assert make_figures(root=tmp_path) == 0
+    record = tmp_path / "build" / "paper" / "records" / "01_good-venus.json"
+    old = json.loads(record.read_text())
+    record.write_text(json.dumps({"digest": "of before", "outputs": {**old["outputs"], "old.png": ""}}))
+    (tmp_path / "figures" / "old.png").write_bytes(b"old")
+    (tmp_path / "figures" / "mine.png").write_bytes(b"not of a notebook")
+    assert make_figures(root=tmp_path) == 0
+    assert not (tmp_path / "figures" / "old.png").exists()
+    assert (tmp_path / "figures" / "mine.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"scale": "huge"}, "scale must be one of small, paper, full, got 'huge'"),
+        ({"only": "99"}, "there is no notebook 99"),
+        ({"trace": "no-such-trace"}, "no-such-trace: there is no such file or folder"),
+    ],
+)
+def test_bad_arguments(tmp_path: Path, options: dict[str, object], says: str) -> None:
+    write(tmp_path / "notebooks" / "01_good.ipynb", GOOD)
+    with pytest.raises(InputError, match=says.replace("(", r"\(")):
+        make_figures(root=tmp_path, **options)  # type: ignore[arg-type]
+
+
+def test_not_a_notebook(tmp_path: Path) -> None:
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "01_x.ipynb").write_text("{")
+    with pytest.raises(InputError, match=r"01_x\.ipynb: not a notebook that can be read"):
+        make_figures(root=tmp_path)
+
+
+def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def digest(cell: str) -> str:
+        write(tmp_path / "a.ipynb", cell)
+        return notebooks.digest(notebooks.read(tmp_path / "a.ipynb"), {}, [], tmp_path)
+
+    cell = "%matplotlib inline\nfrom astraea.plots import style\nstyle"
+    before = digest(cell)
+    assert digest(cell) == before
+    assert digest(f"{cell}  # a comment, which a reader of the executed notebook sees") != before
+    looks = {path.name for path in notebooks.code_of(notebooks.read(tmp_path / "a.ipynb")).files}
+    assert {"style.py", "looks.toml", "astraea.mplstyle"} <= looks
+    assert not {"figures.py", "main.py", "ye2022.toml"} & looks
+    monkeypatch.setattr(source, "of_text", lambda text: source.Source("of other modules", frozenset(), frozenset()))
+    assert digest(cell) != before
+
+
+def test_parameter_names(tmp_path: Path) -> None:
+    write(
+        tmp_path / "a.ipynb",
+        parameters="# where\nTRACE = 'x'  # a trace\nSCALE: str = 'y'\nif TRACE == SCALE:\n    A = 1",
+    )
+    assert notebooks.parameter_names(notebooks.read(tmp_path / "a.ipynb")) == ("TRACE", "SCALE")
+    write(tmp_path / "b.ipynb", "TRACE = 1", parameters=None)
+    assert notebooks.parameter_names(notebooks.read(tmp_path / "b.ipynb")) == ()

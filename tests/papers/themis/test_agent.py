@@ -1,0 +1,457 @@
+"""Agents and the arbiter: what is foreseen, who runs where, and what fits; worked out by hand or by trying it all."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from themis_small import app, arbiter_of, falling, gangs, given, next_round, workload
+
+from papers.themis import foresight
+from papers.themis.agent import REFIT, Agent
+from papers.themis.apps import App, Phase, Tuner, course
+from papers.themis.arbiter import Arbiter
+from papers.themis.foresight import COUNT, DONE, LENGTH, finish, isolated, taken_by
+from papers.themis.loss_curves import estimated_length
+
+HALVING = Tuner(first=2, eta=2, tolerance=5e-4, longest=8)
+
+
+def let_run(arbiter: Arbiter, until: float) -> None:
+    """Jobs that end until then do so, each at its time; lots without a job are returned."""
+    while True:
+        done = min((lot.done for agent in arbiter.agents for lot in agent.lots), default=np.inf)
+        arbiter.now = min(done, until)
+        if done > until:
+            return
+        for agent in arbiter.agents:
+            arbiter.take_back(agent, agent.finish_jobs(arbiter.now, 20.0))
+
+
+def alone(one: App, *machines: int) -> tuple[Arbiter, Agent]:
+    """An app alone on some machines, with all the gangs that fit."""
+    arbiter = arbiter_of(workload([one], *machines))
+    agent = arbiter.agents[0]
+    while arbiter.give(agent):
+        pass
+    return arbiter, agent
+
+
+def phases_of(table: np.ndarray) -> list[Phase]:
+    return [Phase(int(jobs), float(work)) for jobs, work in table]
+
+
+def outlook(agent: Agent, now: float) -> tuple[list[Phase], list[Phase]]:
+    """What is left of an app, and the whole of it, as far as its agent can tell."""
+    agent.learn(now)
+    left, total = foresight.outlook(agent.book, now)
+    return phases_of(left), phases_of(total)
+
+
+def length(agent: Agent, had: list[float]) -> float:
+    """Estimated epochs of the job that looks best after so many of each."""
+    agent.epochs[:] = had
+    agent.learn(0.0)
+    return float(agent.book[LENGTH])
+
+
+# the time that phases take
+
+
+def test_isolated() -> None:
+    """Four jobs of 480 gang-s, then one of 100: on 2 gangs, on half a one, and on more than they can use."""
+    phases = np.array([Phase(4, 480.0), Phase(1, 100.0)])
+    assert isolated(phases, 2.0) == 480 / 2 + 100
+    assert isolated(phases, 0.5) == 480 / 0.5 + 100 / 0.5
+    assert isolated(phases, 8.0) == 480 / 4 + 100
+    assert isolated(np.empty((0, 2)), 1.0) == 0.0
+
+
+def test_finish() -> None:
+    """The same with some gangs spread, half as fast: local ones are used first, as far as there are jobs."""
+    phases = np.array([Phase(4, 480.0), Phase(1, 100.0)])
+    cases = {
+        (0, 0): np.inf,
+        (1, 0): 480 + 100,
+        (0, 1): 480 * 2 + 100 * 2,
+        (0, 2): 480 + 100 * 2,
+        (2, 1): 480 / 2.5 + 100,
+        (3, 4): 480 / 3.5 + 100,
+        (6, 1): 480 / 4 + 100,
+    }
+    for (local, spread), time in cases.items():
+        assert finish(phases, local, spread, 2.0) == pytest.approx(time), (local, spread)
+    assert finish(np.array([Phase(2, 0.0)]), 0, 0, 2.0) == 0.0, "nothing to do takes no time"
+    assert finish(phases, 3, 0, 2.0) == isolated(phases, 3.0)
+
+
+# what an agent foresees
+
+
+def four_jobs(**changes: object) -> App:
+    """Four long jobs, of which the last will win; rungs of 4 jobs to 2 epochs, 2 to 4, and 1 to 8."""
+    return app("a", [falling(8) + k for k in (4, 3, 1, 0)], tuner=HALVING, **changes)
+
+
+def test_outlook_before_it_runs() -> None:
+    """As long as the tuner allows: 4 * 2 epochs, 2 * 2, and 4, of a minute."""
+    left, total = outlook(arbiter_of(workload([four_jobs()], 2)).agents[0], 0.0)
+    assert left == total == [Phase(4, 480.0), Phase(2, 240.0), Phase(1, 240.0)]
+
+
+def test_outlook_while_it_runs() -> None:
+    """Two gangs. At 60 s two jobs have had an epoch; at 120 s two epochs, and the others begin; at 300 s the next rung
+    of jobs 2 and 3 has had one epoch each.
+    """
+    arbiter, agent = alone(four_jobs(), 2)
+    total = [Phase(4, 480.0), Phase(2, 240.0), Phase(1, 240.0)]
+    for now, left in (
+        (60.0, [Phase(4, 360.0), *total[1:]]),
+        (120.0, [Phase(4, 240.0), *total[1:]]),
+        (300.0, [Phase(2, 120.0), *total[2:]]),
+        (360.0, [Phase(1, 240.0)]),
+    ):
+        let_run(arbiter, now)
+        # what a straight line of losses is taken for is no matter of this test
+        agent._lengths = dict.fromkeys(range(4), (100, 8.0))
+        assert outlook(agent, now) == (left, total), now
+    assert [lot.job for lot in agent.lots] == [3]
+
+
+def test_outlook_within_an_epoch() -> None:
+    """A rung ends when its jobs have had its epochs: with 1.5 of 2 epochs, half an epoch is left, and no more."""
+    arbiter, agent = alone(four_jobs(), 2)
+    let_run(arbiter, 90.0)
+    assert outlook(agent, 90.0)[0][0] == Phase(4, 300.0)
+    assert outlook(agent, 90.0)[1][0] == Phase(4, 480.0)
+
+
+def test_a_job_that_outlives_its_estimate_needs_another_epoch() -> None:
+    """The last job was to converge after 3 epochs and has had 4.5: it may need one more, as far as one can tell."""
+    arbiter, agent = alone(app("a", [8], tuner=HALVING), 1)
+    let_run(arbiter, 270.0)
+    agent._lengths = {0: (100, 3.0)}
+    assert outlook(agent, 270.0) == ([Phase(1, 60.0)], [Phase(1, 330.0)])
+
+
+def curve(floor: float, epochs: int) -> np.ndarray:
+    return floor + np.arange(1.0, epochs + 1) ** -1.0
+
+
+def test_estimates_are_made_of_losses_seen() -> None:
+    """Of the job that looks best, a new one when its curve has grown by a quarter."""
+    tuner = Tuner(first=40, eta=2, tolerance=1e-3, longest=80)
+    one = app("a", [curve(0.9, 40), curve(0.2, 60)], tuner=tuner)
+    agent = Agent(0, one, 0.0, 0)
+    assert length(agent, [0.9, 0.9]) == 80.0, "nothing seen"
+    last, new = 0, 0
+    for epochs in range(1, 41):
+        if epochs >= REFIT * last:
+            last, new = epochs, new + 1
+        seen = one.loss[1][:last]
+        assert length(agent, [0.0, epochs + 0.7]) == max(estimated_length(seen, tuner), epochs), epochs
+    assert 8 < new < 20
+    steep = app("a", [5 * curve(0.9, 40), curve(0.2, 60)], tuner=tuner)
+    expected = [estimated_length(loss[:20], tuner) for loss in steep.loss]
+    assert length(Agent(0, steep, 0.0, 0), [20.0, 20.0]) == expected[1] != expected[0], "of the job with the lower loss"
+
+
+def test_nothing_is_foreseen_that_was_not_seen() -> None:
+    """Apps whose losses differ only from epoch 13 on, here after 780 s, foresee the same until then, not for ever."""
+    tuner = Tuner(first=10, eta=2, tolerance=1e-3, longest=40)
+    foreseen = []
+    for is_flat in (False, True):
+        losses = [curve(floor, 40) for floor in (0.4, 0.3, 0.5)]
+        for loss in losses:
+            loss[12:] = loss[11] if is_flat else loss[12:]
+        arbiter, agent = alone(app("a", losses, tuner=tuner), 3)
+        outlooks = []
+        for now in range(0, 1000, 60):
+            let_run(arbiter, float(now))
+            outlooks.append(outlook(agent, float(now)))
+        foreseen.append(outlooks)
+    same = [a == b for a, b in zip(*foreseen, strict=True)]
+    assert all(same[:13]) and not same[-1]
+
+
+@pytest.mark.parametrize("error", [0.0, 0.3, 0.9])
+def test_errors_are_bounded(error: float) -> None:
+    """What is left is wrong by up to this part either way, by another one for every new estimate."""
+    one = app("a", [curve(0.2, 60)], tuner=Tuner(4, 2, 1e-4, 80))
+    honest = Agent(0, one, 0.0, 0)
+    ratios = []
+    for seed in range(40):
+        agent = Agent(0, one, error, seed)
+        for epochs in (10, 20, 21, 40):
+            for each in (agent, honest):
+                each.epochs[0] = float(epochs)
+            ratios.append(outlook(agent, epochs)[0][0].work / outlook(honest, epochs)[0][0].work)
+    by_time = np.array(ratios).reshape(40, 4)
+    assert (np.abs(by_time - 1) <= error + 1e-12).all()
+    if error:
+        assert np.abs(by_time - 1).max() > 0.8 * error
+        assert (by_time > 1).any() and (by_time < 1).any()
+        assert (by_time[:, 0] != by_time[:, 1]).all(), "a new estimate"
+        assert by_time[:, 1] == pytest.approx(by_time[:, 2]), "none yet"
+        assert len(np.unique(by_time[:, 0])) == 40, "of each seed another"
+
+
+# what agents report
+
+
+def test_rho_by_hand() -> None:
+    """4 jobs of 600 s of two apps come at 0 and at 600 s, on 4 GPUs; at 1200 s nothing has run.
+
+    N is 1.5 for a, so T_isolated = 2400 / (4 / 1.5) = 900 s; for b it is 1200 s. Without any gang an app waits for a
+    lease, or for T_isolated if that is less, and then has one gang.
+    """
+    w = workload([app("a", [10] * 4), app("b", [10] * 4, arrival=600.0)], 4)
+    for term, wait in ((600.0, 600.0), (np.inf, 900.0)):
+        arbiter = arbiter_of(w, lease_term=term, lies={1: 3.0})
+        arbiter.now = 1200.0
+        a, b = arbiter.agents
+        assert (arbiter.contention(a), arbiter.contention(b)) == (1.5, 2.0)
+        assert (arbiter.owed(a), arbiter.owed(b)) == (600 * 4 + 600 * 2, 600 * 2)
+        assert arbiter.rhos([a]) == pytest.approx((1200 + 900) / 900)
+        assert arbiter.rhos([b]) == pytest.approx(3 * (600 + 1200) / 1200)
+        local = np.array([(0, 0), (1, 0), (4, 0), (6, 0)])
+        expected = [1200 + wait + 2400, 1200 + 2400, 1200 + 600, 1200 + 600]
+        assert arbiter.rhos_with(a, local) == pytest.approx(np.array(expected) / 900)
+        assert arbiter.rhos_with(b, local[2:]) == pytest.approx(3 * np.array([600 + 600] * 2) / 1200)
+        assert arbiter.rhos_with(a, np.array([(0, 4)])) == pytest.approx((1200 + 1200) / 900), "VGG16 is half as fast"
+
+
+def test_rho_with_counts_what_it_holds() -> None:
+    """At 60 s one of two gangs is local, one spread: as fast as 1.5; with one more, 2.5 or 2."""
+    one = app("a", [10] * 4, gang=2)
+    arbiter = arbiter_of(workload([one], 2, 1, 1, 2))
+    agent = arbiter.agents[0]
+    assert arbiter.give(agent, "local") and arbiter.give(agent, "spread")
+    assert [lot.is_local for lot in agent.lots] == [True, False]
+    arbiter.now = 60.0
+    agent._lengths = dict.fromkeys(range(4), (100, 10.0))
+    left = 2400 - 60 - 30
+    alone_for = 2400 / 3
+    found = arbiter.rhos_with(agent, np.array([(0, 0), (1, 0), (0, 1)]))
+    # the spread job is within its first epoch: 9.5 are left
+    assert found == pytest.approx((60 + left / np.array([1.5, 2.5, 2.0])) / alone_for)
+
+
+def test_contention_is_an_average_over_a_life() -> None:
+    """a is alone for 100 s, with b for 100 s, with b and c for 100 s, and with c for 100 s."""
+    arbiter = arbiter_of(
+        workload([app(name, [5], arrival=at) for name, at in (("a", 0.0), ("b", 100.0), ("c", 200.0))], 6)
+    )
+    a, b, c = arbiter.agents
+    arbiter.now = 200.0
+    assert arbiter.contention(c) == 3.0, "just come"
+    arbiter.now = 300.0
+    assert [arbiter.contention(agent) for agent in (a, b, c)] == [2.0, 2.5, 3.0]
+    arbiter.leave(b)
+    arbiter.now = 400.0
+    assert [arbiter.contention(agent) for agent in (a, c)] == [2.0, 2.5]
+    assert arbiter.owed(a) == pytest.approx(100 * (6 + 3 + 2 + 3))
+    assert arbiter.owed(c) == pytest.approx(100 * (2 + 3))
+
+
+# who runs where
+
+
+def test_furthest_behind_first() -> None:
+    """Jobs wait in order of their epochs, equals in their own; those that run or are done do not wait."""
+    agent = arbiter_of(workload([app("a", [5] * 6, tuner=Tuner(4, 2, 1e-4, 8))], 1)).agents[0]
+    agent.epochs[:] = [3.0, 1.5, 0.0, 1.0, 0.0, 4.0]
+    agent.todo.remove(5)
+    assert agent.waiting() == [2, 4, 3, 1, 0]
+    assert agent.wants() == 5
+
+
+def test_a_lot_takes_the_next_job() -> None:
+    """One GPU: jobs of 2 minutes one after the other within the lease; none that never ran needs a restart."""
+    arbiter, agent = alone(four_jobs(), 1)
+    running = []
+    for now in (0.0, 120.0, 240.0, 360.0):
+        let_run(arbiter, now)
+        running.append(agent.lots[0].job)
+    assert running == [0, 1, 2, 3]
+    assert agent.overhead == 0.0 and len(agent.lots) == 1
+    let_run(arbiter, 480.0)  # the next rung: job 3 goes on where it is, job 2 will need a restart
+    assert (agent.lots[0].job, agent.overhead, agent.lots[0].done) == (3, 0.0, 600.0)
+    let_run(arbiter, 600.0)
+    assert (agent.lots[0].job, agent.overhead, agent.lots[0].done) == (2, 20.0, 740.0)
+    let_run(arbiter, 740.0)
+    assert (agent.lots[0].job, agent.overhead, agent.lots[0].done) == (3, 40.0, 740.0 + 20 + 240)
+
+
+def test_survivors_keep_their_lots() -> None:
+    """Four jobs end their rung at once on four lots: the better two, the last ones, go on where they are at no cost."""
+    arbiter, agent = alone(four_jobs(), 4, 4)
+    agent.lots[2].pieces = ((1, 1),)
+    arbiter.free = [1, 3]
+    let_run(arbiter, 120.0)
+    assert [(lot.job, lot.pieces) for lot in agent.lots] == [(2, ((1, 1),)), (3, ((0, 1),))]
+    assert agent.overhead == 0.0
+    assert arbiter.free == [3, 3]
+
+
+def test_rungs_without_work_are_passed_through() -> None:
+    """All jobs have converged in the first rung: the app is done with it."""
+    arbiter, agent = alone(app("a", [2, 2, 1], tuner=HALVING), 4)
+    let_run(arbiter, 120.0)
+    assert agent.is_done and not agent.lots and agent.wants() == 0
+    assert (
+        phases_of(agent.plan[[COUNT, DONE]].T) == course(agent.app) == [Phase(3, 300.0), Phase(2, 0.0), Phase(1, 0.0)]
+    )
+
+
+def test_what_it_did_is_the_course() -> None:
+    """Rung by rung, the work that an app has done in the end is what was known to be its course."""
+    arbiter, agent = alone(app("a", [falling(n) + n % 3 for n in (8, 7, 2, 5, 8, 1, 3)], tuner=HALVING), 3)
+    let_run(arbiter, 1e6)
+    assert agent.is_done
+    assert phases_of(agent.plan[[COUNT, DONE]].T) == course(agent.app)
+    assert agent.attained(arbiter.now) == sum(phase.work for phase in course(agent.app)) + agent.overhead
+
+
+# who gets which GPUs
+
+
+def test_best_fit() -> None:
+    """The machine on which a gang leaves least free; then the next."""
+    arbiter = arbiter_of(workload([app("a", [5] * 4, gang=2)], 4, 2, 3))
+    agent = arbiter.agents[0]
+    while arbiter.give(agent, "local"):
+        pass
+    assert [pieces for _, pieces, _ in given(arbiter)] == [((1, 2),), ((2, 2),), ((0, 2),), ((0, 2),)]
+    assert arbiter.free == [0, 0, 1]
+    assert not arbiter.give(agent), "no room"
+
+
+def test_smallest_holes() -> None:
+    """A gang that is spread takes what is left of the machines with least free."""
+    arbiter = arbiter_of(workload([app("a", [5] * 2, gang=4)], 4, 3, 1, 2))
+    agent = arbiter.agents[0]
+    arbiter.free = [0, 3, 1, 2]
+    assert not arbiter.give(agent, "local")
+    assert arbiter.give(agent)
+    assert agent.lots[0].pieces == ((2, 1), (3, 2), (1, 1))
+    assert not agent.lots[0].is_local
+    assert arbiter.free == [0, 2, 0, 0]
+
+
+def test_renewal_comes_first() -> None:
+    """A gang goes on where it was after 5 s, with its own job, though another is further behind and fits better."""
+    arbiter = arbiter_of(workload([app("a", [10] * 3, gang=2), app("b", [2], gang=2)], 4, 2), lease_term=60.0)
+    a, b = arbiter.agents
+    assert arbiter.give(b) and arbiter.give(a)
+    assert given(arbiter) == [("a", ((0, 2),), 0), ("b", ((1, 2),), 0)]
+    let_run(arbiter, 59.0)
+    next_round(arbiter, 60.0)
+    assert arbiter.give(a)
+    assert given(arbiter) == [("a", ((0, 2),), 0)]
+    assert (a.lots[0].ready, a.lots[0].until, a.overhead) == (65.0, 120.0, 5.0)
+    assert arbiter.give(a)
+    assert given(arbiter)[1] == ("a", ((0, 2),), 1), "not where b was as long as there is another place"
+    assert arbiter.give(a)
+    assert given(arbiter)[2] == ("a", ((1, 2),), 2)
+    assert not arbiter.give(a), "no job waits"
+
+
+def test_what_is_taken_is_not_renewed() -> None:
+    """Somebody else was faster: the job starts elsewhere, after 25 s."""
+    arbiter = arbiter_of(workload([app("a", [10], gang=2), app("b", [10], gang=2)], 2, 4))
+    a, b = arbiter.agents
+    arbiter.give(a)
+    next_round(arbiter, 60.0)
+    arbiter.free = [2, 0]
+    assert arbiter.give(b)
+    arbiter.free = [arbiter.free[0], 4]
+    assert arbiter.give(a)
+    assert given(arbiter) == [("a", ((1, 2),), 0), ("b", ((0, 2),), 0)]
+    assert (a.overhead, b.overhead) == (25.0, 0.0)
+
+
+@pytest.mark.parametrize("model, moves", [("vgg16", True), ("resnet50", True), ("inception-v3", False)])
+def test_who_suffers_from_being_spread_is_moved_together(model: str, moves: bool) -> None:
+    """Once there is room on one machine; if there is none, it goes on where it is."""
+    arbiter = arbiter_of(workload([app("a", [10], gang=2, model=model)], 2, 1, 1))
+    agent = arbiter.agents[0]
+    arbiter.give(agent, "spread")
+    agent.lots[0].pieces, arbiter.free = ((1, 1), (2, 1)), [0, 0, 0]
+    next_round(arbiter, 60.0)
+    assert arbiter.give(agent) and agent.overhead == 5.0
+    next_round(arbiter, 120.0)
+    arbiter.free = [2, 1, 1]
+    assert arbiter.give(agent)
+    assert agent.lots[0].pieces == (((0, 2),) if moves else ((1, 1), (2, 1)))
+    assert agent.overhead == 5.0 + (25.0 if moves else 5.0)
+
+
+@pytest.mark.parametrize("term, until", [(1.0, 120.0), (60.0, 120.0), (61.0, 180.0), (900.0, 960.0), (np.inf, np.inf)])
+def test_leases_end_at_rounds(term: float, until: float) -> None:
+    """At the first one after the term; this one begins at 60 s."""
+    arbiter = arbiter_of(workload([app("a", [10])], 1), lease_term=term)
+    arbiter.now = 60.0
+    arbiter.give(arbiter.agents[0])
+    assert arbiter.agents[0].lots[0].until == until
+
+
+# what fits
+
+
+def packs(free: tuple[int, ...], local: list[int]) -> bool:
+    """Whether lots of these sizes can be placed on one machine each, by trying it all."""
+    if not local:
+        return True
+    return any(
+        gpus >= local[0] and packs((*free[:m], gpus - local[0], *free[m + 1 :]), local[1:])
+        for m, gpus in enumerate(free)
+    )
+
+
+def taken(sizes: tuple[int, ...], gang: int, local: bool) -> np.ndarray:
+    """Lots of each size that a gang takes up."""
+    return np.array([taken_by(np.array(sizes), k, gang, local) for k in range(len(sizes))])
+
+
+@pytest.mark.parametrize(
+    "sizes, machines",
+    [((1, 2, 4), (4, 3, 2)), ((2, 4), (4, 2, 2)), ((2, 4), (5, 3)), ((1, 3), (4, 4)), ((2, 6), (6, 4, 2))],
+)
+def test_what_fits_can_be_counted(sizes: tuple[int, ...], machines: tuple[int, ...]) -> None:
+    """Room and use say exactly which gangs can be placed, some on one machine each, some spread; and `give` does it."""
+    apps = [app(f"{gang}", [5] * 4, gang=gang) for gang in sizes]
+    fits_at_all = []
+    for numbers in product(range(4), repeat=2 * len(sizes)):
+        local, spread = numbers[: len(sizes)], numbers[len(sizes) :]
+        if any(n + s > 4 for n, s in zip(local, spread, strict=True)):
+            continue
+        arbiter = arbiter_of(workload(apps, *machines))
+        use = sum(
+            n * taken(arbiter.sizes, gang, True) + s * taken(arbiter.sizes, gang, False)
+            for gang, n, s in zip(sizes, local, spread, strict=True)
+        )
+        lots = [gang for gang, n in zip(sizes, local, strict=True) for _ in range(n)]
+        needed = sum(gang * (n + s) for gang, n, s in zip(sizes, local, spread, strict=True))
+        fits = needed <= sum(machines) and packs(machines, lots)
+        assert bool((use <= arbiter.room()).all()) == fits, (local, spread)
+        fits_at_all.append(fits)
+        if fits:
+            for agent, n in reversed(list(zip(arbiter.agents, local, strict=True))):
+                assert all(arbiter.give(agent, "local") for _ in range(n)), (local, spread)
+            for agent, s in zip(arbiter.agents, spread, strict=True):
+                assert all(arbiter.give(agent, "spread") for _ in range(s)), (local, spread)
+            assert gangs(arbiter) == [n + s for n, s in zip(local, spread, strict=True)]
+            assert arbiter.offered() == sum(machines) - needed
+    assert any(fits_at_all) and not all(fits_at_all)
+
+
+def test_lots_without_a_job_are_returned_at_once() -> None:
+    """Of three jobs one has converged after a minute, and there is no other."""
+    arbiter, agent = alone(app("a", [8, 1, 2], tuner=HALVING), 4)
+    assert arbiter.offered() == 1
+    let_run(arbiter, 60.0)
+    assert [lot.job for lot in agent.lots] == [0, 2]
+    assert arbiter.offered() == 2
+    assert agent.wants() == 0

@@ -1,0 +1,369 @@
+"""What each policy gives, on examples that are worked out by hand, and what a lie changes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from themis_small import app, arbiter_of, ends, gangs, given, next_round, tables, workload
+
+from astraea.core.errors import InputError
+from astraea.core.result import GRANT_COLUMNS, Result
+from papers.themis.apps import Tuner, Workload
+from papers.themis.arbiter import Arbiter, Policy, best_first
+from papers.themis.policies import POLICIES, get_policy
+from papers.themis.policies.themis import partial_prize
+from papers.themis.simulate import simulate
+from papers.themis.workload import sample_workload
+
+
+def decided(arbiter: Arbiter, policy: str, **parameters: Any) -> list[int]:
+    """Gangs that each app holds once the policy has decided."""
+    get_policy(policy, **parameters).decide(arbiter)
+    return gangs(arbiter)
+
+
+def two_waiting(*machines: int, jobs: tuple[int, int] = (4, 4), **changes: Any) -> Arbiter:
+    """Two apps of jobs of 600 s, come at 0 and at 600 s; nothing has run at 1200 s, when all GPUs are on offer.
+
+    N is 1.5 for a and 2 for b.
+    """
+    both = [app("a", [10] * jobs[0]), app("b", [10] * jobs[1], arrival=600.0)]
+    arbiter = arbiter_of(workload(both, *machines), **changes)
+    arbiter.now = 1200.0
+    return arbiter
+
+
+# Tiresias
+
+
+@pytest.mark.parametrize(
+    "attained, expected",
+    [([300.0, 100.0, 200.0], [0, 3, 1]), ([0.0, 0.0, 0.0], [3, 1, 0]), ([9.0, 9.0, 1.0], [1, 0, 3])],
+)
+def test_tiresias(attained: list[float], expected: list[int]) -> None:
+    """All that it wants to the app with the least GPU-time; equals in order of arrival. 4 GPUs, each app wants 3."""
+    arbiter = arbiter_of(workload([app(name, [5] * 3) for name in "abc"], 4))
+    for agent, gpu_time in zip(arbiter.agents, attained, strict=True):
+        agent.returned = gpu_time
+    assert decided(arbiter, "tiresias") == expected
+
+
+def test_tiresias_counts_what_runs() -> None:
+    """GPU-time of leases that go on counts: a has had 2 GPUs for 50 s, b 1 for 60 s, and one more is on offer."""
+    arbiter = arbiter_of(workload([app("a", [9] * 3, gang=2), app("b", [9] * 3, gang=1)], 4))
+    arbiter.give(arbiter.agents[0])
+    arbiter.give(arbiter.agents[1])
+    arbiter.now = 50.0
+    arbiter.agents[1].returned = 10.0
+    assert decided(arbiter, "tiresias") == [1, 2]
+
+
+# Optimus
+
+
+def test_optimus_prefers_what_scales() -> None:
+    """4 GPUs on one machine, 2 on each of two others.
+
+    Throughput gained for each GPU: a, VGG16 on 4 GPUs, 4**-0.15 = 0.81; b, ResNet50 on 4, 4**-0.05 = 0.93, spread 0.75;
+    c, VGG16 on 2, 2**-0.15 = 0.90. So b goes first; then the large machine is taken and c is better than b, and nobody
+    else's gang fits.
+    """
+    apps = [
+        app("a", [5], gang=4),
+        app("b", [5] * 2, gang=4, model="resnet50"),
+        app("c", [5], gang=2),
+    ]
+    arbiter = arbiter_of(workload(apps, 4, 2, 2))
+    assert decided(arbiter, "optimus") == [0, 1, 1]
+    assert given(arbiter) == [("b", ((0, 4),), 0), ("c", ((1, 2),), 0)]
+
+
+def test_optimus_spreads_what_does_not_mind() -> None:
+    """The same without c: ResNet50 spread, 0.75, is better than VGG16 spread, 0.41."""
+    apps = [app("a", [5], gang=4), app("b", [5] * 2, gang=4, model="resnet50")]
+    arbiter = arbiter_of(workload(apps, 4, 2, 2))
+    assert decided(arbiter, "optimus") == [0, 2]
+    assert given(arbiter) == [("b", ((0, 4),), 0), ("b", ((1, 2), (2, 2)), 1)]
+
+
+# Gandiva
+
+
+def test_gandiva_leaves_the_smallest_hole() -> None:
+    """On one machine of 4, b leaves no hole. With a machine of 2 neither does, so the earlier is first."""
+    apps = [app("a", [5], gang=2), app("b", [5], gang=4)]
+    assert decided(arbiter_of(workload(apps, 4)), "gandiva-packing") == [0, 1]
+    arbiter = arbiter_of(workload(apps, 4, 2))
+    assert decided(arbiter, "gandiva-packing") == [1, 1]
+    assert given(arbiter) == [("a", ((1, 2),), 0), ("b", ((0, 4),), 0)]
+
+
+def test_gandiva_prefers_what_is_slowed_down_less() -> None:
+    """Only two machines of 2 are free: ResNet50 is slower by 1.25, VGG16 by 2. A gang of 2 goes before both."""
+    apps = [app("a", [5], gang=4), app("b", [5], gang=4, model="resnet50")]
+    arbiter = arbiter_of(workload(apps, 4, 2, 2))
+    arbiter.free = [0, 2, 2]
+    assert decided(arbiter, "gandiva-packing") == [0, 1]
+    arbiter = arbiter_of(workload([*apps, app("c", [5], gang=2)], 4, 2, 2))
+    arbiter.free = [0, 2, 2]
+    assert decided(arbiter, "gandiva-packing") == [0, 0, 1]
+
+
+# SLAQ
+
+STEEP = {"a": [9, 5, 4, 3, 1, 1], "b": [9, 7, 6, 2, 1, 1]}
+"""Of 4 epochs the later two lowered the loss by 2 and by 5."""
+
+
+@pytest.mark.parametrize(
+    "gang_of_b, epochs, expected", [(1, 4, [0, 1]), (4, 4, [1, 0]), (4, 1, [0, 1]), (1, 2, [0, 1])]
+)
+def test_slaq(gang_of_b: int, epochs: int, expected: list[int]) -> None:
+    """The steepest loss first, for each GPU: 2 against 5, against 5 / 4. With less than two epochs, b goes before all.
+
+    After two epochs of b, the second of which lowered its loss by 2, that is steeper than 2 in two epochs.
+    """
+    apps = [app("a", [STEEP["a"]]), app("b", [STEEP["b"]], gang=gang_of_b)]
+    arbiter = arbiter_of(workload(apps, 4))
+    arbiter.free = [gang_of_b]
+    arbiter.agents[0].epochs[0] = 4.5  # the epoch that it is in counts for nothing
+    arbiter.agents[1].epochs[0] = float(epochs)
+    assert decided(arbiter, "slaq") == expected
+
+
+# the strawman
+
+
+def test_strawman() -> None:
+    """T_isolated of a is 2400 GPU-s on 4 / 1.5 GPUs, 900 s: rho = (1200 + 900) / 900; of b (600 + 1200) / 1200."""
+    arbiter = two_waiting(4)
+    assert arbiter.rhos(arbiter.agents) == pytest.approx([7 / 3, 3 / 2])
+    assert decided(arbiter, "strawman") == [4, 0]
+
+
+def test_strawman_believes_lies() -> None:
+    """Twice 3 / 2 is above 7 / 3."""
+    assert decided(two_waiting(4, lies={1: 2.0}), "strawman") == [0, 4]
+
+
+# ASTRAEA
+
+
+def test_astraea() -> None:
+    """a is owed 4 * 600 + 2 * 600 = 3600 GPU-s and has had 2700, b is owed 1200 and has had none; leases of 900 s.
+
+    a: (2700 + 900 g) / (3600 + 2 * 900) = 1/2, 2/3, ...; b: 900 g / (1200 + 1800) = 0, 3/10, 6/10, 9/10. In turn
+    b, b, a, b.
+    """
+    arbiter = two_waiting(4)
+    arbiter.agents[0].returned = 2700.0
+    assert decided(arbiter, "astraea") == [1, 3]
+    arbiter = two_waiting(4)
+    arbiter.agents[0].returned = 6000.0  # 6000 / 5400 is above 9 / 10
+    assert decided(arbiter, "astraea") == [0, 4]
+
+
+def test_astraea_with_a_lease_that_does_not_end() -> None:
+    """Two equal apps share the GPUs for ever as they do for an hour."""
+    for term in (3600.0, np.inf):
+        arbiter = arbiter_of(workload([app("a", [5] * 4), app("b", [5] * 4)], 4), lease_term=term)
+        assert decided(arbiter, "astraea") == [2, 2], term
+
+
+# Themis
+
+
+def test_only_the_worst_off_bids() -> None:
+    """f = 1 on 4 GPUs: the worst off gets the 2 gangs that it wants, the leftovers the others, worst off first.
+
+    At 1200 s nothing has run. a, 2 jobs of 600 s, came at 0: N = 2.25, T_isolated = 1200 / (4 / 2.25) = 675 s and
+    rho = 1 + 1200 / 675 = 2.8. b, 3 jobs, came at 300 s: N = 8/3, 1800 / 1.5 = 1200 s, rho = 1.75. c, one job, came at
+    600 s: 600 s, rho = 2.
+    """
+    apps = [app("a", [10] * 2), app("b", [10] * 3, arrival=300.0), app("c", [10], arrival=600.0)]
+    arbiter = arbiter_of(workload(apps, 4))
+    arbiter.now = 1200.0
+    assert arbiter.rhos(arbiter.agents) == pytest.approx([1 + 1200 / 675, 1.75, 2.0])
+    assert decided(arbiter, "themis", f=1.0) == [2, 1, 1]
+
+
+def test_leftovers_on_one_machine_come_first() -> None:
+    """f = 1 with 2 + 1 + 1 GPUs free: the worst off, a, had better wait than be spread, when VGG16 is half as fast.
+
+    Of the others b is worse off but could only be spread; so c goes first, and nothing is left for b.
+    """
+    apps = [
+        app("a", [10], gang=4, epoch=600.0),
+        app("b", [10], gang=4, epoch=600.0, arrival=60.0),
+        app("c", [10], gang=2, epoch=600.0, arrival=900.0),
+    ]
+    arbiter = arbiter_of(workload(apps, 4, 2, 2, 2))
+    arbiter.now, arbiter.free = 1200.0, [0, 2, 1, 1]
+    a, b, c = arbiter.rhos(arbiter.agents)
+    assert a > b > c
+    assert decided(arbiter, "themis", f=1.0) == [0, 0, 1]
+    assert given(arbiter) == [("c", ((1, 2),), 0)]
+    arbiter = arbiter_of(workload(apps[:2], 4, 2, 2, 2))
+    arbiter.now, arbiter.free = 1200.0, [0, 2, 1, 1]
+    assert decided(arbiter, "themis", f=1.0) == [0, 1], "without c, b is spread"
+
+
+def test_everybody_bids_and_pays() -> None:
+    """f = 0, two equal apps on 4 GPUs, each with 4 jobs of 600 s, leases of 900 s.
+
+    N = 2, so T_isolated = 2400 / 2 = 1200 s. With n gangs, 2400 / n s: 1 / rho = n / 2. With none, 900 + 2400 s:
+    1 / rho = 4 / 11. Two each is best: 1, against 3/2 * 1/2 and 2 * 4/11. Without the other, either would have 4, worth
+    2 instead of 1, so each keeps one half: 1 gang. The other 2 GPUs are withheld.
+    """
+    arbiter = arbiter_of(workload([app("a", [10] * 4), app("b", [10] * 4)], 4))
+    assert decided(arbiter, "themis", f=0.0) == [1, 1]
+    assert arbiter.offered() == 2
+
+
+def test_without_the_others_nobody_pays() -> None:
+    """f = 0 as above with 8 GPUs, enough for all."""
+    arbiter = arbiter_of(workload([app("a", [10] * 4), app("b", [10] * 4)], 8))
+    assert decided(arbiter, "themis", f=0.0) == [4, 4]
+
+
+def test_what_is_withheld_is_for_those_who_did_not_bid() -> None:
+    """f = 0.5: of four equal apps the earlier two bid as above, the others share what they may not keep."""
+    arbiter = arbiter_of(workload([app(name, [10] * 4) for name in "abcd"], 4))
+    get_policy("themis", f=0.5).decide(arbiter)
+    a, b, c, d = gangs(arbiter)
+    assert a + b < 4 and c + d == 4 - a - b and d == 0
+    assert a + b + c == 4
+
+
+def test_parts_of_gangs_are_drawn() -> None:
+    """0.3 of 2 gangs is one gang in 6 of 10 rounds, never two; what is on one machine is kept first."""
+    arbiter = arbiter_of(workload([app("a", [1])], 1))
+    agent, kept = arbiter.agents[0], []
+    for k in range(2000):
+        arbiter.now = 60.0 * k
+        kept.append(partial_prize(arbiter, agent, np.array([1, 1]), 0.3))
+    assert set(kept) == {(0, 0), (1, 0)}
+    assert np.mean([local for local, _ in kept]) == pytest.approx(0.6, abs=0.05)
+    assert partial_prize(arbiter, agent, np.array([1, 2]), 2 / 3) == (1, 1)
+    assert partial_prize(arbiter, agent, np.array([3, 2]), 1.0) == (3, 2)
+    assert partial_prize(arbiter, agent, np.array([0, 0]), 1.0) == (0, 0)
+
+
+# all
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_renewal_in_place(policy: str) -> None:
+    """One app alone goes on where it is after every lease of 120 s, and loses 5 s at the end of each.
+
+    Two jobs of 640 s, 120 s and then 4 times 115 s until 600 s, and 60 s in the sixth lease. Its gangs of 4 do not mind
+    being spread, so that one of the two is on two machines.
+    """
+    w = workload([app("a", [10] * 2, gang=4, model="inception-v3", epoch=64.0)], 4, 2, 2)
+    result = simulate(w, get_policy(policy), lease_term=120.0)
+    assert ends(result) == [665.0]
+    assert result.jobs["overhead"][0] == 50.0
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_gangs_that_do_not_mind_being_spread_are_not_moved(policy: str) -> None:
+    """b goes on on two small machines although a large one is free and a came first."""
+    apps = [app("a", [10], gang=4), app("b", [10], gang=4, model="inception-v3")]
+    arbiter = arbiter_of(workload(apps, 4, 4, 2, 2))
+    arbiter.give(arbiter.agents[1], "spread")
+    next_round(arbiter, 60.0)
+    get_policy(policy, **({"f": 1.0} if policy == "themis" else {})).decide(arbiter)
+    assert given(arbiter) == [("a", ((0, 4),), 0), ("b", ((2, 2), (3, 2)), 0)]
+    assert arbiter.agents[1].overhead == 5.0
+
+
+def test_names() -> None:
+    """All can be had by name, and say what they are."""
+    assert len(POLICIES) == 7
+    for name in POLICIES:
+        policy = get_policy(name)
+        assert policy.name == name
+        assert dict(policy.parameters) == ({"f": 0.8} if name == "themis" else {})
+    assert dict(get_policy("themis", f=0).parameters) == {"f": 0}
+
+
+@pytest.mark.parametrize(
+    "name, parameters, said",
+    [
+        ("fifo", {}, f"policy must be one of {', '.join(POLICIES)}, got 'fifo'"),
+        ("tiresias", {"f": 0.5}, "policy tiresias takes no parameter 'f'"),
+        ("themis", {"g": 0.5}, "policy themis takes no parameter 'g'"),
+        *(
+            ("themis", {"f": f}, f"f must be a number from 0 to 1, got {f!r}")
+            for f in (-0.1, 1.1, float("nan"), "x", None)
+        ),
+    ],
+)
+def test_bad_names_and_parameters(name: str, parameters: dict[str, Any], said: str) -> None:
+    """One sentence with the value and what is expected."""
+    with pytest.raises(InputError) as error:
+        get_policy(name, **parameters)
+    assert str(error.value) == said
+
+
+def test_a_policy_of_ones_own() -> None:
+    """The app with the fewest epochs goes first; 2 GPUs for 3 apps of one job of 3 minutes, leases of a minute."""
+
+    def fewest_epochs(arbiter: Arbiter) -> None:
+        best_first(arbiter, lambda agent: sum(agent.epochs))
+
+    w = workload([app(name, [3]) for name in "abc"], 2)
+    result = simulate(w, Policy("fewest-epochs", fewest_epochs, {"k": 1.0}), lease_term=60.0)
+    assert result.policy == "fewest-epochs"
+    assert result.provenance["parameters"]["k"] == 1.0
+    assert result.grants is not None
+    first = result.grants.groupby("job_id")["start"].min()
+    assert first.to_dict() == {"a": 0.0, "b": 0.0, "c": 60.0}
+    assert result.grants["start"].value_counts().loc[[0.0, 60.0, 120.0]].tolist() == [2, 2, 2]
+
+
+# lies
+
+
+@cache
+def crowded() -> Workload:
+    return sample_workload(8, 2.0, 6, np.array([4, 4, 2, 2]))
+
+
+@cache
+def outcome(policy: str, factor: float = 1.0, **parameters: float) -> Result:
+    return simulate(crowded(), get_policy(policy, **parameters), lies={"app-3": factor})
+
+
+@pytest.mark.parametrize("factor", [0.5, 3.0, 1000.0])
+def test_with_everybody_bidding_a_factor_changes_nothing(factor: float) -> None:
+    """Only how much more a bidder's rows are worth than nothing matters with f = 0: the same tables, byte by byte."""
+    assert tables(outcome("themis", factor, f=0.0)) == tables(outcome("themis", f=0.0))
+
+
+@pytest.mark.parametrize("policy, parameters", [("strawman", {}), ("themis", {"f": 0.8}), ("themis", {"f": 1.0})])
+def test_elsewhere_a_factor_matters(policy: str, parameters: dict[str, float]) -> None:
+    """Who reports a larger rho gets into the auction more often, or gets GPUs at once; it ends earlier."""
+    truth, lie = outcome(policy, **parameters), outcome(policy, 3.0, **parameters)
+    assert tables(lie) != tables(truth)
+    assert ends(lie)[3] < ends(truth)[3]
+
+
+@pytest.mark.parametrize("policy", ["tiresias", "optimus", "gandiva-packing", "slaq", "astraea"])
+def test_who_asks_for_no_rho_cannot_be_lied_to(policy: str) -> None:
+    """The same tables, byte by byte."""
+    assert tables(outcome(policy, 3.0)) == tables(outcome(policy))
+
+
+def test_the_jobs_of_a_rung_are_what_an_app_can_use() -> None:
+    """A tuner that keeps one of 4 jobs: whatever the policy, the app wants 4 gangs, then 1."""
+    losses = [[4, 4], [3, 3], [2, 2], [1, 1]]
+    w = workload([app("a", losses, tuner=Tuner(1, 4, 5e-4, 2))], 8)
+    for policy in POLICIES:
+        grants = simulate(w, get_policy(policy)).grants
+        assert grants is not None
+        assert set(GRANT_COLUMNS) <= set(grants)
+        assert list(grants["end"]) == [60.0, 60.0, 60.0, 120.0], policy

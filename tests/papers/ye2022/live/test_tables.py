@@ -1,0 +1,119 @@
+"""What was measured on a real Slurm beside its simulation: a small example by hand, and the stored repetitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from places import ROOT
+
+from astraea.core.errors import InputError
+from papers.ye2022.live import tables
+from papers.ye2022.live.tables import Delays, Repetition
+
+COLUMNS = ["job", "tenant", "gpus", "service", "submit", "run", "granted", "renewals", "outcome", "over",
+           "slurm_start", "slurm_end", "node", "start", "save", "saved", "stop"]  # fmt: skip
+
+
+def repetition(*rows: tuple[object, ...], system: str = "astraea") -> Repetition:
+    return Repetition(system, 0, pd.DataFrame(rows, columns=COLUMNS), -10.0, 30.0)
+
+
+UNDISTURBED = repetition(
+    ("a", "vision", 8, 10.0, 0.5, 1, 2.0, 0, "ended", 14.0, 2, 12, "n1", 2.5, None, None, 12.5),
+    ("b", "speech", 4, 6.0, 2.5, 1, 4.0, 0, "ended", 12.0, 4, 10, "n2", 4.5, None, None, 10.5),
+    ("c", "nlp", 1, 30.0, 3.0, 1, 4.0, 1, "ended", 36.0, 4, 34, "n3", 4.5, 23.0, 18.5, 34.5),
+)  # fmt: skip
+STOPPED = repetition(
+    ("a", "vision", 8, 30.0, 0.5, 1, 2.0, 0, "not renewed", 22.0, 2, 22, "n1", 2.5, 21.0, 18.5, 22.1),
+    ("a", "vision", 8, 30.0, 0.5, 2, 30.0, 0, "ended", 44.0, 31, 42, "n1", 31.0, None, None, 42.5),
+    ("b", "speech", 4, 30.0, 2.5, 1, 4.0, 0, "not renewed", 24.0, 4, 24, "n2", 5.0, None, None, 24.2),
+    ("b", "speech", 4, 30.0, 2.5, 2, 40.0, 1, "ended", 72.0, 41, 71, "n2", 42.0, 59.0, 17.0, 72.0),
+)  # fmt: skip
+
+
+def test_delays() -> None:
+    assert tables.delays(UNDISTURBED) == Delays(0.5, 0.0, 0.0)
+    # the second job of those that were stopped had not saved: all that it did is lost
+    assert tables.delays(STOPPED) == Delays(0.75, 1.5, pytest.approx((1.0 + 19.0) / 2))
+    assert tables.delays(UNDISTURBED._replace(system="slurm")) == tables.NONE
+
+
+def test_a_run_without_surprise_is_simulated_to_the_second() -> None:
+    [row] = tables.comparison([UNDISTURBED]).to_dict("records")
+    assert row["jct"] == pytest.approx((12.0 + 8.0 + 31.5) / 3)
+    assert row["error"] == pytest.approx(0)
+    assert (row["granted"], row["lone"], row["in_order"], row["same_round"]) == (3, 0, 1.0, 1.0)
+    assert row["loss"] == pytest.approx(2 / 3)  # the third waited less than a twentieth of its life
+    table = tables.per_job(UNDISTURBED)
+    assert table["measured"].tolist() == pytest.approx(table["simulated"].tolist())
+
+
+def test_without_delays_jobs_end_sooner() -> None:
+    table = tables.steps([UNDISTURBED]).set_index("modelled")
+    assert table.loc["no delay", "error"] == pytest.approx(-0.5 / ((12.0 + 8.0 + 31.5) / 3))
+    assert table.loc["nodes", "error"] == pytest.approx(0)
+    assert table.loc["each start", "same_round"] == 1.0
+
+
+def test_each_job_starts_as_late_as_it_did() -> None:
+    late = UNDISTURBED._replace(runs=UNDISTURBED.runs.assign(
+        start=[2.5, 5.5, 4.5], stop=[12.5, 11.5, 34.5]))  # fmt: skip
+    assert tables.starts(late).to_dict() == {"a": 0.5, "b": 1.5, "c": 0.5}
+    table = tables.per_job(late)
+    assert table["measured"].tolist() == pytest.approx(table["simulated"].tolist())
+    same = tables.simulated(late, tables.delays(late))
+    assert same.jobs["jct"].mean() == pytest.approx(table["measured"].mean())
+    assert same.jobs["jct"].tolist() != pytest.approx(table["measured"].tolist())
+    shifted = tables.simulated(late, first=tables.starts(late) + 1)
+    assert (shifted.jobs["jct"] - table["measured"]).tolist() == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_grants_that_only_one_has() -> None:
+    table = tables.grants(STOPPED, tables.simulated(STOPPED))
+    # nobody else is there, so that in the simulation nobody is stopped
+    assert table.loc[table["simulated"].isna(), ["job", "run"]].to_numpy().tolist() == [["a", 2], ["b", 2]]
+    assert table.loc[table["run"] == 1, "simulated"].tolist() == [2.0, 4.0]
+
+
+def test_overheads() -> None:
+    [row] = tables.overheads([STOPPED]).to_dict("records")
+    assert (row["stops"], row["renewals"], row["longest"]) == (2, 1, 2.0)
+    held = 8 * (20.1 + 12.5) + 4 * (20.2 + 32.0)
+    assert row["share"] == pytest.approx(1 - 30 * 12 / held)
+
+
+def test_a_lease_for_which_slurm_had_no_nodes() -> None:
+    lost = ("a", "vision", 8, 30.0, 0.5, 2, 24.0, 0, "not renewed", 26.0, None, None, None, None, None, None, None)
+    again = ("a", "vision", 8, 30.0, 0.5, 3, 30.0, 0, "ended", 44.0, 31, 42, "n1", 31.0, None, None, 42.5)
+    runs = STOPPED.runs.to_numpy().tolist()
+    other = repetition(tuple(runs[0]), lost, again, *(tuple(row) for row in runs[2:]))
+    assert tables.delays(other) == tables.delays(STOPPED)
+    [row] = tables.overheads([other]).to_dict("records")
+    assert row["unstarted"] == 1
+    held = 8 * (20.1 + 2 + 12.5) + 4 * (20.2 + 32.0)
+    assert row["share"] == pytest.approx(1 - 30 * 12 / held)
+    assert tables.measured(other).jobs["jct"].tolist() == tables.measured(STOPPED).jobs["jct"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("other", "part"),
+    [([1.0, 2.0, 3.0], 1.0), ([3.0, 2.0, 1.0], 0.0), ([1.0, 1.0, 2.0], 2.5 / 3), ([2.0, 1.0, 3.0], 2 / 3)],
+)
+def test_pairs_in_order(other: list[float], part: float) -> None:
+    measured, simulated = pd.Series([5.0, 6.0, 7.0]).to_numpy(), pd.Series(other).to_numpy()
+    assert tables.in_order(measured, simulated) == pytest.approx(part)
+
+
+def test_no_measurements(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no file repetitions\.csv"):
+        tables.read(tmp_path)
+
+
+def test_the_stored_repetitions_are_near_their_simulations() -> None:
+    table = tables.comparison(tables.read(ROOT / "data" / "live"))
+    assert table.groupby("system")["repetition"].nunique().to_dict() == {"astraea": 5, "slurm": 5}
+    for _, part in table.groupby("system"):
+        assert abs(part["simulated_jct"].mean() / part["jct"].mean() - 1) <= 0.05
+        assert (part["in_order"] >= 0.9).all()

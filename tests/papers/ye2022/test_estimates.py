@@ -1,0 +1,156 @@
+"""What errors of estimates cost: workloads with and without a history, the grid, and its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from trace_samples import write_csv
+
+from astraea.core.errors import InputError
+from astraea.estimation.estimators import LEARNED
+from astraea.traces.trace import Trace
+from papers.ye2022.estimates import (
+    ESTIMATING,
+    RATES,
+    ahead_of_astraea,
+    costs,
+    estimate_grid,
+    estimate_workload,
+    places,
+    remaining_table,
+)
+
+
+def written(folder: Path, n: int, duration: float = 60.0) -> str:
+    """Write a log of `n` jobs, one every 100 s, without a history."""
+    rng = np.random.default_rng(1)
+    jobs = pd.DataFrame(
+        {
+            "job_id": range(n),
+            "tenant": [f"t{k % 3}" for k in range(n)],
+            "demand": 1 + np.arange(n) % 2,
+            "submit_time": 100.0 * np.arange(n),
+            "duration": duration * rng.lognormal(0, 1, n),
+        }
+    )
+    return write_csv(Trace.from_frame(jobs), folder / "mine.csv")
+
+
+def test_a_trace_with_a_history_stays_as_it_is() -> None:
+    work = estimate_workload("venus", "small", 1)
+    assert work.trace.history is not None and work.notes == ()
+    assert work.learned == tuple(LEARNED)
+
+
+def test_a_log_without_a_history_is_cut(tmp_path: Path) -> None:
+    path = written(tmp_path, 901)
+    work = estimate_workload(path)
+    assert work.trace.job_id.tolist() == [str(k) for k in range(300, 901)]
+    assert work.trace.history is not None
+    assert work.trace.history.job_id.tolist() == [str(k) for k in range(300)]
+    assert work.learned == tuple(LEARNED)
+    (note,) = work.notes
+    assert "the last two thirds of its 1.042 days are simulated, and the 300 jobs before them" in note
+    assert estimate_workload(path, "small").cluster.nodes == 1
+    # a longer one: the small scale keeps the whole history and takes the first jobs of the window
+    (tmp_path / "long").mkdir()
+    small = estimate_workload(written(tmp_path / "long", 3001), "small")
+    assert len(small.trace) == 1500
+    assert small.trace.history is not None and len(small.trace.history) == 1000
+
+
+@pytest.mark.parametrize(("n", "duration", "ended"), [(3, 60.0, 0), (90, 60.0, 29), (601, 1e7, 0)])
+def test_a_short_history_is_a_sentence(tmp_path: Path, n: int, duration: float, ended: int) -> None:
+    path = written(tmp_path, n, duration)
+    work = estimate_workload(path)
+    assert work.learned == ()
+    assert work.notes[-1].startswith("The learned estimators are left out: they need at least 200 jobs that had ended")
+    assert work.notes[-1].endswith(f"by second 0 of mine, and its history has {ended}.")
+    sources = estimate_grid(path).index["source"]
+    assert sources.nunique() == 2 + len(RATES) and "history" not in set(sources)
+
+
+def test_unknown_traces_and_scales_are_refused() -> None:
+    with pytest.raises(InputError, match="no workload of that name"):
+        estimate_workload("nowhere")
+    with pytest.raises(InputError, match="scale must be one of"):
+        estimate_workload("venus", "tiny")
+
+
+def test_every_run_of_the_grid_is_what_its_row_says() -> None:
+    grid = estimate_grid("venus", "small")
+    index = grid.index
+    assert index.groupby(["scheduler", "seed"]).size().to_dict() == {
+        (name, seed): 1 if name == "astraea" else 1 + len(RATES) + len(LEARNED)
+        for name in ("astraea", *ESTIMATING)
+        for seed in (0, 1)
+    }
+    assert len({run.key for run in grid.runs}) == len(grid.runs)
+    for run, row in zip(grid.runs, index.itertuples(), strict=True):
+        settings = run.settings
+        assert run.policy.name == row.scheduler
+        known = estimate_workload("venus", "small", row.seed).trace
+        assert run.trace.digest == known.in_rounds(10.0).digest
+        if row.source == "nothing":
+            assert row.scheduler == "astraea" and not run.policy.needs_estimates
+        elif row.source in LEARNED:
+            assert (settings.estimator, run.seed) == (row.source, 0)
+        elif row.source == "0 %":
+            assert (settings.estimator, run.seed) == ("oracle", 0)
+        else:
+            assert settings.estimator == "noisy" and run.seed == row.seed
+            assert settings.estimate_error == float(row.source.removesuffix(" %")) / 100
+
+
+def test_learned_runs_are_those_of_the_evaluation() -> None:
+    from papers.ye2022.evaluation import main_grid
+
+    known = {run.key for run in main_grid("venus", "small").runs}
+    grid = estimate_grid("venus", "small")
+    shared = grid.index["source"].isin(["nothing", "gradient-boosting"])
+    assert [run.key in known for run in grid.runs] == shared.tolist()
+
+
+def test_costs_by_hand() -> None:
+    rows = [
+        ("astraea", 0, "nothing", 90.0, 0.3),
+        ("allox", 0, "0 %", 100.0, 0.2),
+        ("allox", 1, "0 %", 200.0, 0.1),
+        ("allox", 1, "50 %", 230.0, 0.4),
+        ("allox", 0, "50 %", 110.0, 0.15),
+        ("themis", 1, "history", 60.0, 0.5),
+        ("themis", 1, "0 %", 50.0, 0.5),
+    ]
+    table = pd.DataFrame(rows, columns=["scheduler", "seed", "source", "average_jct", "sharing_loss"])
+    found = costs(table)
+    assert found["scheduler"].tolist() == ["allox"] * 4 + ["themis"] * 2
+    assert found["jct_ratio"].tolist() == pytest.approx([1, 1, 1.15, 1.1, 1.2, 1])
+    assert found["loss_change"].tolist() == pytest.approx([0, 0, 0.3, -0.05, 0, 0])
+    assert list(table) == ["scheduler", "seed", "source", "average_jct", "sharing_loss"]
+
+
+def test_what_is_left_by_hand() -> None:
+    """Half of 1,000 running times need more than the median, and the exponential distribution has no memory."""
+    durations = np.exp(np.linspace(np.log(10.0), np.log(1e5), 1001))
+    table = remaining_table(durations)
+    assert (table["time"].iloc[0], table["time"].iloc[-1]) == (pytest.approx(10.0), pytest.approx(1e5))
+    middle = table.iloc[(table["time"] - 1000.0).abs().argmin()]
+    assert middle["observed"] == pytest.approx(0.5, abs=0.02)
+    assert middle["log_logistic"] == pytest.approx(0.5, abs=0.02)
+    assert table["exponential_remaining"].to_numpy() == pytest.approx(1000.0)
+    assert (table.loc[table["time"] <= 3600, "after_1_h"] == 1).all()
+    assert table["log_logistic_remaining"].is_monotonic_increasing
+
+
+def test_learned_sources_stand_apart_and_are_counted() -> None:
+    rows = [("astraea", "nothing", 5.0, 0.1), ("themis", "100 %", 4.0, 0.1), ("themis", "history", 6.0, 0.0),
+            ("themis", "50 %", 4.0, 0.2), ("allox", "100 %", 9.0, 0.3)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["scheduler", "source", "average_jct", "sharing_loss"]).assign(seed=0)
+    assert places(table) == {"50 %": 0.0, "100 %": 1.0, "history": 2.5}
+    ahead = ahead_of_astraea(table)
+    assert list(ahead.loc[("themis", "100 %")]) == [1, 0, 1]
+    assert list(ahead.loc[("themis", "history")]) == [0, 1, 1]
+    assert list(ahead.loc[("allox", "100 %")]) == [0, 0, 1]

@@ -1,0 +1,162 @@
+"""The evaluation's workloads and grids: what is simulated for a trace at a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from trace_samples import write_csv
+
+from astraea.cluster.cluster import Cluster
+from astraea.core.errors import InputError
+from astraea.experiments.grid import Grid
+from astraea.traces.describe import offered_load, served_load
+from astraea.traces.named import workload_path
+from astraea.traces.trace import Trace
+from papers import scales
+from papers.ye2022 import evaluation
+from papers.ye2022.readings import COMPARED, READINGS
+
+
+def trace(**weights: float) -> Trace:
+    """Four jobs in 100 s that ask for 1,600 GPU-s, 16 GPUs, one of them a gang of 8."""
+    jobs = pd.DataFrame(
+        {"job_id": list("abcd"), "tenant": [*weights] * 2 if len(weights) == 2 else [*weights] * 4,
+         "demand": [1, 1, 8, 1], "submit_time": [0.0, 10.0, 20.0, 100.0], "duration": [100.0, 50.0, 175.0, 50.0]}
+    )  # fmt: skip
+    return Trace.from_frame(jobs, name="four", weights=weights)
+
+
+def test_known_workloads() -> None:
+    for name, jobs, nodes in (("venus", 11_304, 100), ("philly", 44_329, 210)):
+        whole, cluster = evaluation.load_workload(name, "paper", 1)
+        assert (len(whole), cluster) == (jobs, Cluster(nodes, 8))
+        small, cluster = evaluation.load_workload(name, "small", 1)
+        assert small.job_id.tolist() == whole.job_id[: len(small)].tolist()
+        assert 1_500 <= len(small) < len(whole) / 3
+        assert cluster == evaluation.load_workload(name, "small", 0)[1]
+
+
+def test_nodes_of_an_unknown_trace() -> None:
+    assert evaluation.suitable_nodes(trace(x=1)) == 2  # offered load: 16 GPUs
+    assert evaluation.suitable_nodes(trace(x=7, y=1)) == 2  # x, which has 7/8, asks for the gang
+    assert evaluation.suitable_nodes(trace(x=1, y=7)) == 8  # x has 1/8, and its quota must hold 8 GPUs
+
+
+def test_grids() -> None:
+    main = evaluation.main_grid("venus", "paper")
+    for reading, listed in COMPARED.items():
+        mine = main.index[main.index["reading"] == reading]
+        assert mine.groupby("seed")["scheduler"].agg(list).tolist() == [[s.name for s in listed]] * 5
+    for run, reading in zip(main.runs, main.index["reading"], strict=True):  # in rounds, or the program counts them
+        assert (run.trace.submit_time % 10).any() == run.settings.whole_rounds == (reading == READINGS[0])
+    leases = evaluation.lease_grid("venus", "paper")
+    assert set(leases.index["lease_term"]) == set(evaluation.LEASE_TERMS)
+    assert set(leases.index["reading"]) == set(READINGS)
+    assert [run.policy.lease_term for run in leases.runs] == leases.index["lease_term"].tolist()
+    large = evaluation.lease_grid("philly", "paper").index
+    assert large["lease_term"].min() == 300
+    sizes = evaluation.size_grid("philly", "small")
+    assert len({run.trace.digest for run in sizes.runs}) == 2 * 2  # the same jobs at every size, in each reading
+    whole = evaluation.load_workload("philly", "small")[1].nodes
+    assert sizes.index["nodes"].tolist() == [-(-whole * p // 100) for p in sizes.index["nodes_percent"]]
+
+
+def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
+    four = write_csv(trace(x=1), tmp_path / "four.csv")
+    grid = evaluation.size_grid(four, "paper")
+    table = grid.table()
+    assert list(table)[:6] == ["reading", "scheduler", "seed", "nodes", "nodes_percent", "set_aside_jobs"]
+    assert len(table) == (2 + 3) * len(evaluation.SIZES) and table["average_jct"].gt(0).all()
+    assert table["nodes"].tolist()[:4] == [2, 2, 2, 2]
+
+
+def test_loads_are_those_that_are_named() -> None:
+    grid = evaluation.load_grid("venus", "small")
+    assert sorted(set(grid.index["load"])) == list(evaluation.LOADS["small"])
+    for run, load in zip(grid.runs, grid.index["load"], strict=True):
+        assert offered_load(run.trace) / run.cluster.gpus == pytest.approx(load, rel=1e-3)
+
+
+GRIDS = (evaluation.main_grid, evaluation.accounting_grid, evaluation.size_grid)
+
+
+@pytest.mark.parametrize("grid", [*GRIDS, evaluation.load_grid])
+def test_another_lease_term_changes_the_schedulers_that_have_leases(grid: Callable[..., Grid]) -> None:
+    usual, same, longer = (grid("venus", "small", **given) for given in ({}, {"lease_term": 900}, {"lease_term": 1800}))
+    assert [run.key for run in usual.runs] == [run.key for run in same.runs]
+    pd.testing.assert_frame_equal(usual.index, longer.index)
+    for before, after in zip(usual.runs, longer.runs, strict=True):
+        leases = "lease_term" in before.policy.parameters
+        assert (before.key != after.key) == leases
+        assert not leases or after.policy.lease_term == 1800
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_another_load_changes_when_jobs_come(grid: Callable[..., Grid]) -> None:
+    usual, fuller = grid("venus", "small"), grid("venus", "small", load=3.0)
+    pd.testing.assert_frame_equal(usual.index, fuller.index)
+    assert not {run.key for run in usual.runs} & {run.key for run in fuller.runs}
+    jobs, cluster = evaluation.load_workload("venus", "small", 1, 3.0)
+    assert offered_load(jobs) / cluster.gpus == pytest.approx(3.0)
+
+
+def test_a_lease_term_or_load_that_cannot_be_is_a_sentence() -> None:
+    for grid in (*GRIDS, evaluation.load_grid):
+        with pytest.raises(InputError, match=r"lease_term must be a number of at least 0, got 'long'$"):
+            grid("venus", "small", lease_term="long")
+    for grid in GRIDS:
+        with pytest.raises(InputError, match=r"^the load must be a number of at least 0, got -1$"):
+            grid("venus", "small", load=-1)
+
+
+def test_accounting_differs_in_submissions_only() -> None:
+    grid = evaluation.accounting_grid("venus", "small")
+    for run, accounting in zip(grid.runs, grid.index["accounting"], strict=True):
+        assert (run.trace.submit_time % 10).any() == (accounting == "to the second")
+    known = {run.key for run in evaluation.main_grid("venus", "small").runs}
+    counted = grid.index["accounting"] == "in rounds"
+    assert all(run.key in known for run, same in zip(grid.runs, counted, strict=True) if same)
+
+
+def test_real_trace_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data" / "raw" / "helios" / "Earth").mkdir(parents=True)
+    assert workload_path("helios-earth") == tmp_path / "data" / "raw" / "helios" / "Earth"
+    folder = tmp_path / "data" / "raw" / "philly-two-weeks"
+    folder.mkdir()
+    columns = "job_id,num_gpu,submit_time,iterations,model_name,duration,interval,user,expect_time"
+    (folder / "philly_two_weeks.csv").write_text(f"{columns}\n0,1,0,1,m,10,0,a,-1\n1,8,5,1,m,10,0,b,-1\n")
+    (folder / "share-production.csv").write_text("name,share\na,3\nb,1\n")
+    read, cluster = evaluation.load_workload("philly-two-weeks", "full")
+    assert read.name == "philly-two-weeks" and read.tenant_weight.tolist() == [3, 1]
+    assert cluster == Cluster(210, 8)
+    assert scales.seeds("philly-two-weeks", "paper") == (0,)
+
+
+@pytest.mark.parametrize(("name", "scale"), [("nobody", "paper"), ("venus", "large"), ("helios-venus", "small")])
+def test_unknown(name: str, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"no such file|not downloaded yet|scale must be one of small, paper, full"):
+        evaluation.load_workload(name, scale)
+
+
+def test_four_real_virtual_clusters(shared: Path) -> None:
+    path = str(shared / "data" / "philly-vcs")
+    read, cluster = evaluation.load_workload(path, "paper")
+    assert (len(read), len(read.tenants), cluster.nodes) == (10_879, 4, 64)
+    assert len(evaluation.load_workload(path, "small")[0]) == 1_500
+
+
+def test_nodes_of_the_small_scale() -> None:
+    four = trace(x=1)
+    # until 100 s: 1 x 100, 1 x 50, 8 x 80 and nothing of the last: 790 GPU-s, 7.9 GPUs; 16 with all that they ask for
+    assert served_load(four) == pytest.approx(7.9)
+    assert evaluation.crowded_nodes(four) == 1
+    assert served_load(four.head(1)) == 0 and evaluation.crowded_nodes(four.head(1)) == 1
+    for name in ("venus", "philly"):  # jobs must wait at the scale that everybody looks at first
+        small, cluster = evaluation.load_workload(name, "small")
+        assert 1.2 < served_load(small) / cluster.gpus <= evaluation.SMALL_LOAD

@@ -1,0 +1,228 @@
+"""ASTRAEA as written and as released: the variants, the drawn example, and what is measured of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.simulate import simulate
+from astraea.core.result import Result
+from astraea.plots import charts
+from astraea.plots.charts import dot_plot
+from astraea.traces.readers import read_trace
+from astraea.traces.trace import Trace
+from papers.ye2022.evaluation import load_workload, main_grid
+from papers.ye2022.readings import FLAWED, NO_COST
+from papers.ye2022.released import (
+    ALL_THREE,
+    FREE_VARIANTS,
+    VARIANTS,
+    WRITTEN,
+    changed_loss,
+    changes,
+    example,
+    grouped,
+    held_at_submission,
+    job_figures,
+    job_groups,
+    lease_ends_together,
+    parting,
+    released_grid,
+    staggered,
+    study_figures,
+    synchrony,
+    tenant_loads,
+    walked,
+    whole_minutes,
+)
+
+
+def two_tenants() -> Trace:
+    """Tenant a has two jobs, b one that comes after an hour; both have the same weight."""
+    rows = [("1", "a", 2, 0.0, 7200.0), ("2", "a", 1, 3605.0, 61.0), ("3", "b", 2, 3661.0, 1800.0)]
+    jobs = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "submit_time", "duration"])
+    return Trace.from_frame(jobs, name="two", weights={"a": 1.0, "b": 1.0})
+
+
+def test_grid_has_every_variant_once_for_each_seed() -> None:
+    grid = released_grid("venus", "small")
+    assert len(grid.runs) == 2 * len(VARIANTS) + len(FREE_VARIANTS)
+    assert len({run.key for run in grid.runs}) == len(grid.runs)
+    assert not grid.index.duplicated(["variant", "overheads", "minutes", "seed"]).any()
+    known = {run.key for run in main_grid("venus", "small").runs}  # so that these are computed once for both
+    usual = grid.index["variant"].isin([WRITTEN, ALL_THREE]) & grid.index["overheads"]
+    assert all(run.key in known for run, is_usual in zip(grid.runs, usual, strict=True) if is_usual)
+    for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
+        assert row.overheads == (run.settings.restart_overhead > 0) and row.scheduler == run.policy.name
+        assert row.minutes == (not (run.trace.submit_time % 60).any())
+
+
+def test_four_jobs_part_where_a_new_one_may_take_a_young_lease() -> None:
+    """C comes two minutes after A's lease began and takes its GPUs; D finds one free; A pays for both."""
+    found = {text: leases(result) for text, result in parting().items()}
+    minutes = {
+        text: {job: [(start, end) for name, start, end in rows if name == job] for job in "ABCD"}
+        for text, rows in found.items()
+    }
+    assert minutes["the paper's text"] == {
+        "A": [(0, 15), (15, 30), (35, 50)], "B": [(0, 15), (15, 30), (35, 50)], "C": [(30, 35)], "D": [(30, 35)],
+    }  # fmt: skip
+    assert minutes["the released program"] == {
+        "A": [(0, 15), (15, 17), (27, 42), (42, 57)], "B": [(0, 15), (15, 30), (30, 45)], "C": [(17, 22)],
+        "D": [(22, 27)],
+    }  # fmt: skip
+
+
+def test_the_walk_is_compared_within_each_seed() -> None:
+    """Only runs without overheads of the release count, and what differs is skipped minus mended."""
+    ran = [("as released", False, 0.3), ("skipped neighbour", False, 0.2), ("as released", True, 0.3),
+           ("skipped neighbour", True, 0.4)]  # fmt: skip
+    rows = [(variant, False, minutes, "astraea-released", loss) for variant, minutes, loss in ran]
+    rows += [("as released", True, False, "astraea-released", 0.9), (WRITTEN, False, False, "astraea", 0.9)]
+    table = pd.DataFrame(rows, columns=["variant", "overheads", "minutes", "scheduler", "sharing_loss"]).assign(seed=0)
+    alone = walked(table)
+    assert set(alone["walk"]) == {"mended", "neighbour skipped"} and len(alone) == 4
+    change = changed_loss(alone).set_index("times")["change"]
+    assert change.to_dict() == {"in rounds": pytest.approx(-0.1), "whole minutes": pytest.approx(0.1)}
+
+
+def test_groups_are_shown_in_percent() -> None:
+    columns = ["variant", "by", "band", "jobs", "excess", "slowdown", "loses"]
+    among = pd.DataFrame(
+        [("a", "held", "below 20 %", 0.25, 0.5, 1.234, 0.1), ("b", "load", "x", 1, 1, 1, 1)], columns=columns
+    )
+    shown = grouped(among, "held", ["a", "b"])
+    assert list(shown.index) == [("a", "below 20 %")]
+    assert list(shown.columns) == ["jobs [%]", "excess [%]", "slowdown", "with sharing loss [%]"]
+    assert shown.iloc[0].tolist() == [25.0, 50.0, 1.23, 10.0]
+
+
+def leases(result: Result) -> list[tuple[str, float, float]]:
+    assert result.grants is not None
+    times = result.grants[["start", "end"]] / 60
+    return list(zip(result.grants["job_id"], times["start"], times["end"], strict=True))
+
+
+def test_example_mended() -> None:
+    """The new job, there at 15.5 min, waits until all leases end again at 30 min."""
+    assert leases(example(False)) == [
+        ("A", 0, 15), ("B", 0, 15), ("C", 0, 15),
+        ("A", 15, 30), ("B", 15, 30), ("C", 15, 30),
+        ("new", 30, 40), ("A", 30, 45), ("B", 30, 45), ("C", 40, 55),
+    ]  # fmt: skip
+
+
+def test_example_with_the_neighbour_skipped() -> None:
+    """B stands behind A: its lease ends at 16 min, when the new job is there; C stands behind A at 30 min."""
+    assert leases(example(True)) == [
+        ("A", 0, 15), ("B", 0, 16), ("C", 0, 15),
+        ("A", 15, 30), ("C", 15, 31), ("new", 16, 26),
+        ("B", 26, 41), ("A", 30, 45), ("C", 31, 46), ("B", 41, 55),
+    ]  # fmt: skip
+
+
+def test_leases_that_end_together() -> None:
+    assert lease_ends_together(example(False)) == pytest.approx((3 * 3 + 3 * 3 + 2 * 2 + 1) / 9)
+    assert lease_ends_together(example(True)) == pytest.approx((2 * 2 + 5 * 1 + 1) / 8)
+
+
+def test_whole_minutes_and_staggered() -> None:
+    trace = two_tenants()
+    minutes = whole_minutes(trace)
+    assert minutes.submit_time.tolist() == [0.0, 3660.0, 3720.0]
+    assert minutes.duration.tolist() == [7200.0, 120.0, 1800.0]
+    assert minutes.digest != trace.digest and minutes.name != trace.name
+    later = staggered(minutes, seed=3)
+    moved = dict(zip(later.job_id, later.submit_time, strict=True))
+    delay = np.array([moved[j] - s for j, s in zip(minutes.job_id, minutes.submit_time, strict=True)])
+    assert ((delay >= 0) & (delay <= 50) & (delay % 10 == 0)).all() and delay.any()
+    assert (np.diff(later.submit_time) >= 0).all()
+    np.testing.assert_array_equal(later.tenant_weight, trace.tenant_weight)
+    assert later.digest == staggered(minutes, seed=3).digest != staggered(minutes, seed=4).digest
+
+
+def test_what_tenants_hold_and_ask_for() -> None:
+    trace, cluster = two_tenants(), Cluster(1, 4)
+    result = simulate(trace, cluster, "astraea", settings=NO_COST)
+    assert held_at_submission(result).tolist() == [0, 2, 0]
+    loads = tenant_loads(trace, cluster).set_index("tenant")
+    assert loads["quota"].tolist() == [2.0, 2.0]
+    assert loads["load"].tolist() == pytest.approx([(2 * 7200 + 61) / (2 * 3661), 3600 / (2 * 3661)])
+
+
+def test_job_groups_by_hand() -> None:
+    rows = {
+        "variant": ["x"] * 4 + ["y"] * 4,
+        "seed": 0,
+        "tenant": ["a", "a", "b", "b"] * 2,
+        "slowdown": [1.0, 2.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        "loses": [False, True, True, False] + [False] * 4,
+        "held": [0, 2, 1, 9] * 2,
+    }
+    loads = pd.DataFrame({"seed": 0, "tenant": ["a", "b"], "quota": [2.0, 10.0], "load": [1.5, 0.5]})
+    found = {tuple(row[:3]): row[3:] for row in job_groups(pd.DataFrame(rows), loads).to_numpy().tolist()}
+    assert found["x", "held", "below 20 %"] == pytest.approx([0.5, 0.75, 2.5, 0.5])
+    assert found["x", "held", "100 % and more"] == pytest.approx([0.25, 0.25, 2.0, 1.0])
+    assert found["x", "load", "below 100 %"] == pytest.approx([0.5, 0.75, 2.5, 0.5])
+    assert all(row[1] == 0 for (variant, *_), row in found.items() if variant == "y")  # nobody waits
+
+
+def test_changes_are_within_seeds() -> None:
+    table = pd.DataFrame({"variant": [WRITTEN, "b"] * 2, "seed": [0, 0, 1, 1], "jct": [10.0, 9.0, 100.0, 110.0]})
+    assert changes(table, {"jct": "JCT"}).loc["b", "JCT"] == "+0.0 % (1 of 2)"
+    nothing = table.assign(jct=[0.0, 9.0, 100.0, 110.0])
+    assert changes(nothing, {"jct": "JCT"}).loc["b", "JCT"] == "–"
+
+
+def test_figures_of_a_run_have_one_value_per_job() -> None:
+    trace, cluster = load_workload("venus", "small")
+    trace = trace.head(300)
+    result = simulate(trace, cluster, "astraea")
+    found, jobs = study_figures(result), job_figures(result)
+    assert list(jobs) == ["tenant", "slowdown", "loses", "held"] and len(jobs) == len(result.jobs)
+    assert found["average_slowdown"] == pytest.approx(jobs["slowdown"].mean())
+    assert found["sharing_loss"] == pytest.approx(jobs["loses"].mean())
+    assert found["longest_wait"] >= found["first_wait"] >= 0
+
+
+def test_synchrony_of_whole_minutes() -> None:
+    trace, cluster = load_workload("venus", "small")
+    together = synchrony(trace, cluster, most_jobs=400).set_index(["minutes", "skipped"])["together"].to_dict()
+    assert together[True, False] > together[False, False]  # whole minutes put leases in step
+    assert together[True, False] > together[True, True] >= 1  # and the skipped neighbour out of it
+
+
+@pytest.mark.slow
+def test_staggering_does_what_the_skipped_neighbour_does(shared: Path) -> None:
+    """On the authors' workload, whose times are whole minutes: fewer losses by either, little more by both."""
+    trace = read_trace(shared / "reference" / "chrSLO.input.csv.gz", format="tiresias-csv", time_unit="s")
+    assert not (trace.submit_time % 60).any() and not (trace.duration % 60).any()
+    loss = {}
+    for name, jobs in (("minutes", trace), ("staggered", staggered(trace))):
+        for skipped in (False, True):
+            settings = FLAWED if skipped else NO_COST
+            rho = simulate(jobs, Cluster(140), "astraea-released", settings=settings).jobs["rho_job"]
+            loss[name, skipped] = (rho < 0.95).mean()
+    flaw = loss["minutes", False] - loss["minutes", True]
+    assert flaw > 0.035
+    assert loss["minutes", False] - loss["staggered", False] > 0.9 * flaw
+    assert loss["staggered", False] - loss["staggered", True] < 0.3 * flaw
+
+
+def test_dots_draw_means_and_seeds() -> None:
+    frame = pd.DataFrame({"variant": ["a", "a", "b", "b"], "x": [1.0, 3.0, 5.0, 5.0], "y": [0.0, 1.0, 1.0, 1.0]})
+    _, axes = charts.panels(columns=2)
+    columns = {"x": ("X [%]", 100.0), "y": ("Y", 1.0)}
+    dot_plot(frame, columns, "variant", axes, groups={"a": "first", "b": "second"}, reference="a", log=["x", "y"])
+    assert [t.get_text() for t in axes[0].get_yticklabels()] == ["a", "b"]
+    assert axes[0].get_xlabel() == "X [%]"
+    assert axes[0].get_xscale() == "log" and axes[1].get_xscale() == "linear"  # a value is 0
+    drawn = [line.get_xdata() for line in axes[0].lines]
+    assert np.ravel(drawn[0]).tolist() == [200.0, 200.0]  # the reference
+    assert list(drawn[1]) == [100.0, 300.0] and np.ravel(drawn[2]).tolist() == [200.0]
+    dot_plot(frame, {"x": ("X", 1.0)}, "variant", axes[:1], groups={"a": "", "b": ""})
+    assert np.ravel(axes[0].lines[-5].get_xdata()).tolist() == [0.0, 0.0]  # no reference: the line is at 0

@@ -1,0 +1,185 @@
+"""Tables of the notebooks on the evaluation: what is measured of a run, and how runs become means and ratios."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.simulate import simulate
+from astraea.core.result import Result
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
+from astraea.traces.trace import Trace
+from papers.ye2022.tables import (
+    across,
+    busy_utilization,
+    by_reading,
+    cluster_timeline,
+    efficiency_figures,
+    fairness_figures,
+    longest_waits,
+    plus_minus,
+    relative_to,
+    times_as_much,
+)
+
+HOUR = 3600.0
+
+
+def two_jobs() -> Trace:
+    """Two gangs of 8 GPUs run for two hours; another comes after one, which two nodes cannot hold before they end."""
+    rows = [
+        ("long", "a", 8, 0.0, 2 * HOUR),
+        ("other", "b", 8, 0.0, 2 * HOUR),
+        ("last", "b", 8, HOUR, 60.0),
+    ]
+    columns = ["job_id", "tenant", "demand", "submit_time", "duration"]
+    return Trace.from_frame(pd.DataFrame(rows, columns=columns), name="two")
+
+
+def one_tenant(*jobs: tuple[int, float, float]) -> Result:
+    """FIFO on one node of 8 GPUs; jobs are (demand, submit_time, duration)."""
+    frame = pd.DataFrame(jobs, columns=["demand", "submit_time", "duration"])
+    frame = frame.assign(job_id=[f"j{k}" for k in range(len(frame))], tenant="a")
+    return simulate(Trace.from_frame(frame, name="t"), Cluster(1), "fifo")
+
+
+def test_a_job_that_waits_for_the_first_round_has_a_loss() -> None:
+    # j0 8 GPUs 0..3600; j1 waits for it from 1805 (1795 s); j2 comes at 9005, runs at 9010 for 20 s: 20/25 < 0.95
+    result = one_tenant((8, 0.0, HOUR), (8, 1805.0, 600.0), (8, 9005.0, 20.0))
+    got = fairness_figures(result)
+    assert result.jobs["rho_job"][2] == pytest.approx(20 / 25)
+    assert got["sharing_loss"] == pytest.approx(2 / 3)
+
+
+def test_a_tenant_that_waits_for_rounds_only_is_below_1_and_not_below_99() -> None:
+    # a window of 24 h with 12 h of service that was 5 s late
+    result = one_tenant((8, 5.0, 12 * HOUR), (8, 30 * HOUR, HOUR))
+    got = fairness_figures(result)
+    assert got["tenant_sharing_loss"] > 0
+    assert got["tenant_below_99"] == 0
+    assert got["tenant_below_95"] == 0
+
+
+def test_busy_utilization_ends_with_the_submissions() -> None:
+    # 8 GPUs until 2 h, then 1 GPU until 14 h; the last submission at 4 h
+    result = one_tenant((8, 0.0, 2 * HOUR), (1, 2 * HOUR, 12 * HOUR), (1, 4 * HOUR, 10.0))
+    assert busy_utilization(result) == pytest.approx((8 * 2 + 1 * 2) / (8 * 4))
+    assert efficiency_figures(result)["utilization"] == pytest.approx((8 * 2 + 1 * 12) / (8 * 14), rel=0.01)
+
+
+def test_the_average_slowdown_is_split_by_size() -> None:
+    columns = {"job_id": ["a", "b", "c"], "tenant": "t", "demand": [16, 16, 8], "submit_time": 0.0, "duration": 100.0}
+    frame = pd.DataFrame(columns)
+    got = efficiency_figures(simulate(Trace.from_frame(frame, name="t"), Cluster(2), "fifo"))
+    assert got["slowdown_more_nodes"] == pytest.approx((1 + 2) / 2)  # one after the other
+    assert got["slowdown_one_node"] == pytest.approx(3)  # behind both
+    alone = efficiency_figures(one_tenant((8, 0.0, 60.0)))
+    assert alone["slowdown_one_node"] == 1
+    assert np.isnan(alone["slowdown_more_nodes"])
+
+
+def test_busy_utilization_without_a_full_hour_is_undefined() -> None:
+    assert np.isnan(busy_utilization(one_tenant((1, 0.0, 60.0), (1, 5.0, 60.0))))
+
+
+def test_the_timeline_sums_over_tenants() -> None:
+    result = simulate(two_jobs(), Cluster(2), "fifo")
+    hourly = cluster_timeline(result)
+    assert hourly["time"].is_unique
+    at = result.timeline[result.timeline["time"] == HOUR]
+    assert hourly.loc[hourly["time"] == HOUR, "held"].item() == at["held"].sum()
+
+
+def test_the_grid_joins_what_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
+    runs = [Run(two_jobs(), Cluster(2), "fifo"), Run(two_jobs(), Cluster(4), "fifo")]
+    grid = Grid(runs, pd.DataFrame({"scheduler": "fifo", "seed": 0, "nodes": [2, 4]}))
+    table = grid.table()
+    assert list(table)[:3] == ["scheduler", "seed", "nodes"]
+    assert table["average_jct"].iloc[0] > table["average_jct"].iloc[1]
+    spread = grid.table(lambda result: result.jobs[["slowdown"]])
+    assert spread["nodes"].tolist() == [2] * 3 + [4] * 3
+    assert (spread["slowdown"] >= 1).all()
+
+
+def test_means_are_written_with_their_interval() -> None:
+    frame = pd.DataFrame({"x": ["a", "a", "a", "b", "b", "b", "c", "c"], "y": [0.1, 0.2, 0.3, 0.5, 0.5, 0.5, 0.1, 0.3]})
+    shown = plus_minus(frame, "x", {"y": ("y [%]", 100.0)})
+    # three seeds: t(0.975, 2) = 4.303, standard error 0.1 / sqrt(3)
+    assert shown.loc["a", "y [%]"] == "20.0 ± 24.8"
+    assert shown.loc["b", "y [%]"] == "50.0 ± 0.0"
+    assert shown.loc["c", "y [%]"] == "20.0"  # an interval from two seeds is thirteen standard errors wide
+    assert list(shown.columns) == ["y [%]"]
+
+
+@pytest.mark.parametrize(
+    ("mean", "text"),
+    [(0.0, "0.00"), (1234.5, "1234"), (0.00123, "0.00123"), (float("nan"), "nan"), (0.996, "1.00"), (-2.0, "-2.00")],
+)
+def test_one_seed_has_no_interval(mean: float, text: str) -> None:
+    frame = pd.DataFrame({"x": ["a"], "y": [mean]})
+    assert plus_minus(frame, "x", {"y": ("y", 1.0)}).loc["a", "y"] == text
+
+
+def test_ratios_are_of_means_over_seeds() -> None:
+    frame = pd.DataFrame(
+        {"scheduler": ["astraea", "astraea", "fifo", "fifo"], "seed": [0, 1, 0, 1], "loss": [0.1, 0.3, 0.6, 0.2]}
+    )
+    assert times_as_much(frame, {"loss": "times"})["times"].to_dict() == pytest.approx({"fifo": 2.0})
+    assert times_as_much(frame.assign(loss=0.0), {"loss": "times"})["times"].isna().all()
+
+
+def test_relative_values_are_taken_within_a_seed() -> None:
+    frame = pd.DataFrame({"seed": [0, 0, 1, 1], "term": [1.0, 2.0, 1.0, 2.0], "y": [10.0, 5.0, 4.0, 8.0]})
+    assert relative_to(frame, "term", "y", 1.0)["relative"].tolist() == [1.0, 0.5, 1.0, 2.0]
+
+
+def jobs_of(*jobs: tuple[int, float, float]) -> Trace:
+    """Jobs of one tenant: (demand, submit_time, duration)."""
+    frame = pd.DataFrame(jobs, columns=["demand", "submit_time", "duration"])
+    return Trace.from_frame(frame.assign(job_id=[f"j{k}" for k in range(len(frame))], tenant="a"), name="t")
+
+
+def test_the_longest_wait_and_whose_it_is() -> None:
+    # one node: 8 GPUs 0..1000; then the gang of 8 (900 s of waiting) before the small job (700 + 500)
+    got = longest_waits(simulate(jobs_of((8, 0.0, 1000.0), (8, 100.0, 500.0), (1, 300.0, 50.0)), Cluster(1), "fifo"))
+    assert got == {
+        "first_wait": 1200.0,
+        "first_wait_large": 900.0,
+        "total_wait": 1200.0,
+        "total_wait_large": 900.0,
+        "longest_waiting_demand": 1.0,
+    }
+
+
+def test_waits_between_leases_count_in_the_total_only() -> None:
+    # two gangs of 8 share a node by leases of 900 s: each starts within the first two leases, then they take turns
+    got = longest_waits(simulate(jobs_of((8, 0.0, 3600.0), (8, 0.0, 3600.0)), Cluster(1), "astraea"))
+    assert got["first_wait"] <= 900.0 + 10
+    assert got["total_wait"] > 3 * 900.0
+    assert got["total_wait_large"] == got["total_wait"]
+
+
+def test_without_a_large_gang_its_wait_is_undefined() -> None:
+    got = longest_waits(simulate(jobs_of((1, 0.0, 60.0)), Cluster(1), "fifo"))
+    assert got["first_wait"] == 0
+    assert math.isnan(got["first_wait_large"])
+    assert math.isnan(got["total_wait_large"])
+
+
+def test_readings_side_by_side_in_the_order_of_the_figures() -> None:
+    rows = [("as measured", "fifo", 3.0), ("as measured", "astraea", 1.0), ("by its paper", "astraea", 2.0)]
+    frame = pd.DataFrame(rows, columns=["reading", "scheduler", "value"]).assign(seed=0)
+    found = by_reading(frame, lambda part: plus_minus(part, "scheduler", {"value": ("v", 1)}))
+    assert found.index.tolist() == ["astraea", "fifo"]
+    assert found.to_numpy().tolist() == [["1.00", "2.00"], ["3.00", ""]]
+    again = pd.concat([frame.assign(load=0.7), frame.assign(load=1.2, value=2 * frame["value"])])
+    shown = across(again, "load", "value", 10)
+    assert shown.columns.tolist() == ["0.7", "1.2"]
+    assert shown.loc["as measured: fifo"].tolist() == ["30.0", "60.0"]
