@@ -23,8 +23,6 @@ Many simulations:
 - `run_grid`: results of runs, in parallel, each kept in a cache
 - `computing`: where they are computed: processes of this machine, or a Dask cluster
 
-The packages `gavel`, `market` and `themis` are systems of their own, with a `simulate` or an algorithm of their own.
-
 References, by the keys that docstrings cite:
 
 [Chaudhary2020] S. Chaudhary, R. Ramjee, M. Sivathanu, N. Kwatra, S. Viswanatha. Balancing Efficiency and Fairness in

@@ -20,6 +20,7 @@ from astraea.cli import arguments as args
 from astraea.cli.live import live
 from astraea.core.docstrings import docstring
 from astraea.core.errors import InputError, PolicyError
+from astraea.core.extras import extra
 from astraea.core.files import publishing, write_atomically
 
 BAD_INPUT: Final = 2
@@ -119,7 +120,9 @@ def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str
           what_if: list[str] | None, anonymize: bool, out: Path, **reading: Any) -> None:  # fmt: skip
     """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been."""
     from astraea.audit.audit import WHAT_IF, anonymous, audit
-    from astraea.audit.page import short, write
+
+    with extra("audit"):
+        from astraea.audit.page import short, write
     from astraea.cluster.cluster import Cluster
     from astraea.cluster.policies import get_policy
     from astraea.traces.named import named_trace
@@ -148,7 +151,8 @@ def data() -> None:
 @args.path("--folder", "DIR", "default {astraea.traces.download:RAW}")
 def fetch(names: tuple[str, ...], folder: Path | None) -> None:
     """Download workloads, check them and unpack them."""
-    from astraea.traces import download
+    with extra("data"):
+        from astraea.traces import download
 
     small = [name for name, source in download.SOURCES.items() if not source.size]
     for name in names or small:

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numba
-import pooch
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from numba.misc.appdirs import AppDirs
 
 from astraea.core import source
 
@@ -38,7 +38,8 @@ _OURS: Final = re.compile(r"\w+-[0-9a-f]{16}")
 def _home() -> Path | None:
     """Find the writable folder of all machine code; None where the user's cache is read-only."""
     named = numba.config.CACHE_DIR  # which others may use, too
-    folder = (Path(named) / "astraea" if named else Path(pooch.os_cache("astraea"))) / "compiled"
+    caches = Path(named, "astraea") if named else Path(AppDirs("astraea", appauthor=False).user_cache_dir)
+    folder = caches / "compiled"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -21,6 +21,7 @@ import numpy as np
 from astraea.core.checks import number, one_of
 from astraea.core.digest import digest_of
 from astraea.core.errors import InputError
+from astraea.core.extras import extra
 from astraea.estimation.estimates import HIGH, Estimates
 from astraea.estimation.models import Constant, GradientBoosting, History
 from astraea.traces.trace import Trace
@@ -101,7 +102,8 @@ def sigma_of(error: float) -> float:
     """Sigma of a log-normal factor around 1 whose mean absolute percentage error is `error`."""
     if error == 0:
         return 0.0
-    from scipy.optimize import brentq  # takes a second to import
+    with extra("learn"):
+        from scipy.optimize import brentq
 
     return float(brentq(lambda s: math.exp(s * s / 2) * math.erf(s / math.sqrt(2)) - error, 0.0, 5.0, xtol=1e-15))
 
@@ -120,7 +122,8 @@ def identity(trace: Trace, name: str) -> dict[str, str]:
     if name in LEARNED:
         known["learned_from_sha256"] = further_digest(trace)
     if name == "gradient-boosting":
-        known["scikit-learn"] = version("scikit-learn")
+        with extra("learn"):
+            known["scikit-learn"] = version("scikit-learn")
     return known
 
 

@@ -23,6 +23,7 @@ from pandas.api.indexers import BaseIndexer
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
+from astraea.core.extras import extra
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.traces.trace import Trace
 
@@ -267,7 +268,8 @@ class GradientBoosting:
         DataFrame, columns feature, importance, spread
             Increase of log-MAE, its mean and standard deviation over `repeats`; the largest first.
         """
-        from sklearn.inspection import permutation_importance
+        with extra("learn"):
+            from sklearn.inspection import permutation_importance
 
         rows = np.unique(np.linspace(0, len(trace) - 1, SHUFFLED).astype(np.int64))
         found = permutation_importance(
@@ -312,7 +314,8 @@ def _estimates(low: FloatArray, median: FloatArray, high: FloatArray) -> Estimat
 
 def _fitted(p: float, x: pd.DataFrame, y: FloatArray) -> Any:
     """Fit one quantile; the result does not depend on the number of threads."""
-    from sklearn.ensemble import HistGradientBoostingRegressor  # takes seconds to import
+    with extra("learn"):
+        from sklearn.ensemble import HistGradientBoostingRegressor
 
     x = x.fillna(dict.fromkeys(x.columns[x.isna().all()], 0.0))  # it cannot cut into bins what is never known
     return HistGradientBoostingRegressor(quantile=p, categorical_features=["tenant", "user"], **MODEL).fit(x, y)

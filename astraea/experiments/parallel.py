@@ -13,6 +13,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from astraea.core.checks import one_of, whole_number
 from astraea.core.errors import InputError
+from astraea.core.extras import extra
 
 Backend = Literal["loky", "dask"]
 
@@ -131,10 +132,8 @@ def ignore_interrupts() -> None:
 @contextmanager
 def _dask_client(scheduler: str) -> Iterator[None]:
     """Connect to a scheduler that has workers; say in a sentence what goes wrong with it or with them."""
-    try:
+    with extra("dask"):
         from distributed import Client, KilledWorker
-    except ImportError:
-        raise InputError("the dask backend needs more packages: pip install 'astraea[dask]'") from None
     try:
         client: Any = Client(scheduler, timeout=DASK_TIMEOUT)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError):

@@ -100,14 +100,14 @@ def test_the_container_is_not_given_what_git_ignores() -> None:
 def test_lower_bounds_allow_the_pins() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lock = requirements("requirements.lock", LINUX)
-    wanted = [Requirement(r) for r in (*project["dependencies"], *project["optional-dependencies"]["dask"])]
+    extras = project["optional-dependencies"].values()
+    wanted = [Requirement(r) for group in (project["dependencies"], *extras) for r in group]
     assert {r.name for r in wanted} <= set(requirements("requirements.in", LINUX))
     assert [str(r) for r in wanted if not r.specifier.contains(lock[r.name])] == []
 
 
 PRIVATE = {
     "numba": ("astraea/core/compilation.py", "from numba.core import cgutils"),
-    "jupyter-client": ("papers/running/kernels.py", "_async_pre_start_kernel"),
     "tqdm": ("astraea/core/progress.py", "self._decr_instances"),
     "joblib": ("astraea/experiments/parallel.py", "from joblib.externals.loky"),
 }

@@ -18,7 +18,7 @@ from astraea.core.errors import PolicyError
 from astraea.core.metrics import summary
 from astraea.core.statistics import ecdf
 from astraea.experiments import keys
-from astraea.experiments.archive import FOLLOWING, following, pack, unpack
+from astraea.experiments.archive import pack, unpack
 from astraea.experiments.cache import TOGETHER, fill, measured, stages, together
 from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.kept import reduced
@@ -110,21 +110,19 @@ def test_grants_are_kept_only_by_name() -> None:
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.1])
-def test_columns_that_follow_from_others_come_back_to_the_last_bit(fraction: float) -> None:
+def test_columns_come_back_to_the_last_bit(fraction: float) -> None:
     frame = tiny().frame.assign(duration=lambda jobs: jobs["duration"] + fraction)
     result = simulate(Trace.from_frame(frame, name="tiny"), FOUR, get_policy("astraea")(lease_term=60))
-    if not fraction:  # whole seconds: everything follows
-        assert following(result.jobs) == list(FOLLOWING)
     same(unpack(pack(result)), result)
     less = unpack(pack(reduced(result, {"jobs": ("jct", "slowdown")})))
     pd.testing.assert_frame_equal(less.jobs, result.jobs[["jct", "slowdown"]], check_exact=True)
 
 
-def test_a_column_that_does_not_follow_is_kept() -> None:
-    result = simulate(tiny(), FOUR, "fifo")
-    other = replace(result, jobs=result.jobs.assign(slowdown=np.nextafter(result.jobs["slowdown"], 2.0)))
-    assert "slowdown" in following(result.jobs) and "slowdown" not in following(other.jobs)
-    same(unpack(pack(other)), other)
+def test_words_that_are_missing_and_types_come_back() -> None:
+    table = pd.DataFrame({"word": ["a/b \u00e9", None], "count": np.array([1, 2], dtype=np.int32), "on": [True, False]})
+    mixed = table.assign(any=pd.Series([1.5, "x"], dtype=object))
+    pd.testing.assert_frame_equal(unpack(pack(mixed)), mixed, check_exact=True)
+    assert unpack(pack(table.iloc[:0])).dtypes.equals(table.dtypes)
 
 
 def test_the_summary_alone() -> None:
