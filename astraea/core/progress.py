@@ -1,31 +1,22 @@
-"""Long work says what it does, how much is done, and when it will be finished: `progress`.
-
-In a terminal and in a notebook that is a bar of tqdm; in a log, complete lines, for each tenth and each half minute.
-"""
+"""Long work says how much of it is done: `progress`."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 from tqdm.asyncio import tqdm_asyncio
 from tqdm.auto import tqdm
 
-BAR: Final = "{desc}: {percentage:.0f} %|{bar}| {done}{left}{postfix}"
-SHARE: Final = 0.1
 PAUSE: Final = 30.0
-"""Of what is done, and time [s]: after either, a log gets another line."""
-
-HOUR: Final = 3600.0
+"""Time between two lines in a log [s]."""
 
 
-def progress(
-    doing: str, unit: str, total: int | None = None, over: Iterable[Any] | None = None, *, scale: float = 1, **more: Any
-) -> Any:
-    """Show on the standard error stream how far some work is; used as a `tqdm` is.
+def progress(doing: str, unit: str, total: int | None = None, over: Iterable[Any] | None = None, **more: Any) -> Any:
+    """Show on the standard error stream how far some work is, and return a `tqdm`.
+
+    In a terminal and in a notebook that is a bar; in a log, complete lines.
 
     Parameters
     ----------
@@ -37,75 +28,25 @@ def progress(
         How many there are, if known and not told by `over`.
     over : iterable, optional
         What to go through, if not `update` tells how far it is.
-    scale : float
-        Of the numbers that are shown.
     **more
-        Of `tqdm`.
+        Arguments of `tqdm`.
     """
-    kind = _Bar if sys.stderr.isatty() or tqdm is not tqdm_asyncio else _Lines  # which it is outside of a notebook
-    return kind(over, doing, total, unit=unit, unit_scale=scale, bar_format=BAR, smoothing=0, **more)
+    is_notebook = tqdm is not tqdm_asyncio
+    if not (is_notebook or sys.stderr.isatty()):
+        left = ", {percentage:.0f} %, {remaining} left" if total or hasattr(over, "__len__") else ""
+        form = f"{{desc}}: {{n_fmt}} of {{total_fmt}}{{unit}}{left}{{postfix}}"
+        more |= {"file": _Lines(), "mininterval": PAUSE, "bar_format": form}
+    return tqdm(over, doing, total, unit=f" {unit}", **more)
 
 
-class _Bar(tqdm):  # type: ignore[misc]
-    """A bar that says what is left in words."""
+class _Lines:
+    """A stream for `tqdm` that writes complete lines without control characters."""
 
-    @property
-    def format_dict(self) -> dict[str, Any]:
-        known = super().format_dict
-        n, total, elapsed = known["n"], known["total"], known["elapsed"]
-        scale, unit = known["unit_scale"], known["unit"]
-        done, left = f"{n * scale:,.0f}", ""
-        if total:
-            done += f" of {total * scale:,.0f}"
-            if n >= total:
-                left = f", took {_span(elapsed)}"
-            elif n:
-                rest = elapsed / n * (total - n)
-                end = datetime.now() + timedelta(seconds=rest)
-                left = f", done in about {_span(rest)} (at {end:{'%H:%M' if rest < 12 * HOUR else '%a %H:%M'}})"
-        return dict(known, done=f"{done} {unit}", left=left)
+    def write(self, text: str) -> None:
+        """Write what is more than a step back to the beginning of the line."""
+        if line := text.strip():
+            print(line, file=sys.stderr)
 
-    def __bool__(self) -> bool:
-        return True  # pooch asks whether there is a bar before it knows how much there is
-
-    def reset(self, total: float | None = None) -> None:
-        """Go back to the beginning; the time that it took counts on, also for pooch, which ends so."""
-        self.n = 0
-
-
-class _Lines(_Bar):
-    """Lines for a log, without control characters."""
-
-    disable: bool
-    told: tuple[int, float] | None = None  # when the last line was written: how much was done, and the time [s]
-
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more, mininterval=0, miniters=1)
-
-    def display(self, msg: str | None = None, pos: int | None = None) -> bool:
-        """Write a line, if there is something new to say."""
-        now = time.monotonic()
-        if self.told is None or self.n - self.told[0] >= SHARE * (self.total or 0) or now - self.told[1] >= PAUSE:
-            self._write(now)
-        return True
-
-    def close(self) -> None:
-        """Write the last line."""
-        if not self.disable:
-            self.disable = True
-            self._decr_instances(self)
-            if self.told is None or self.told[0] != self.n:
-                self._write(time.monotonic())
-
-    def _write(self, now: float) -> None:
-        self.told = (self.n, now)
-        known = self.format_dict
-        share = f", {100 * self.n / self.total:.0f} %" if self.total else ""
-        print(f"{known['prefix']}: {known['done']}{share}{known['left']}", file=sys.stderr, flush=True)
-
-
-def _span(seconds: float) -> str:
-    """How long, for a person."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 1.5 * HOUR else f"{seconds / HOUR:.1f} h"
+    def flush(self) -> None:
+        """Write at once."""
+        sys.stderr.flush()

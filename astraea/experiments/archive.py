@@ -38,7 +38,7 @@ def pack(value: Value, key: str = "") -> bytes:
     else:
         tables = {name: table for name in TABLES if (table := getattr(value, name)) is not None}
         provenance, seconds = value.provenance, value.seconds
-    types = {name: {c: str(t) for c, t in table.dtypes.items()} for name, table in tables.items()}
+    types = {name: {str(c): str(t) for c, t in table.dtypes.items()} for name, table in tables.items()}
     rows = {name: len(table) for name, table in tables.items()}
     note = {"version": VERSION, "key": key, "tables": types, "rows": rows, "provenance": provenance}
     members = {_member(name, c, t): _written(tables[name][c]) for name in types for c, t in types[name].items()}
@@ -91,7 +91,7 @@ def _member(table: str, column: str, kind: str) -> str:
 
 def _written(column: pd.Series[Any]) -> bytes:
     if not _of_numbers(str(column.dtype)):
-        return json.dumps([None if pd.isna(word) else word for word in column]).encode()
+        return json.dumps(column.astype(object).where(column.notna(), None).tolist()).encode()
     file = io.BytesIO()
     np.save(file, column.to_numpy(), allow_pickle=False)
     return file.getvalue()

@@ -140,7 +140,7 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
         folder, "", {file.name: file.sha256 or None}, urls={file.name: url}, retry_if_failed=ATTEMPTS - 1
     )
     try:
-        with progress(f"downloading {file.name}", "MB", scale=1e-6) as bar:
+        with progress(f"downloading {file.name}", "B", 1, unit_scale=True) as bar:
             path = Path(store.fetch(file.name, downloader=pooch.HTTPDownloader(progressbar=bar, timeout=60)))
         if file.has_blob(path):
             path.chmod(0o644)

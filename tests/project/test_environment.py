@@ -108,7 +108,6 @@ def test_lower_bounds_allow_the_pins() -> None:
 
 PRIVATE = {
     "numba": ("astraea/core/compilation.py", "from numba.core import cgutils"),
-    "tqdm": ("astraea/core/progress.py", "self._decr_instances"),
     "joblib": ("astraea/experiments/parallel.py", "from joblib.externals.loky"),
 }
 

@@ -117,7 +117,7 @@ def test_good_file_is_published_and_not_fetched_again(
     assert fetch("mine", tmp_path / "raw") == path
     assert server.asked == ["/a/log.csv"]
     shown = capsys.readouterr().err
-    assert "mine: a test" in shown and "downloading log.csv: 0 of 0 MB, 100 %" in shown
+    assert "mine: a test" in shown and "downloading log.csv: 16.0 of 16.0 B, 100 %" in shown
     assert f"mine: already in {path}" in shown
     assert [p.name for p in (tmp_path / "raw").iterdir()] == ["mine"]
 
