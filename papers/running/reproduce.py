@@ -98,7 +98,7 @@ def reproduce(name: str) -> Reproduced:
 
 
 def as_text(name: str, found: Reproduced) -> str:
-    """What `astraea reproduce` prints of a claim."""
+    """What `python -m papers reproduce` prints of a claim."""
     claim = major_claims()[name]
     lines = [f"{name}: {claim.claim}", f"    {claim.where}; more of it in notebook {claim.notebook}"]
     for row in found.table.to_dict("records"):

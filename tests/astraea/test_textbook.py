@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import doctest
-import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from processes import run
 
 from astraea import textbook
 from astraea.cluster.cluster import Cluster
@@ -25,7 +25,7 @@ def test_it_can_be_read_in_an_hour_and_needs_the_standard_library_only() -> None
     assert len(path.read_text().splitlines()) <= 500
     # isolated and without site-packages, so that any other import fails
     command = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='textbook')"
-    subprocess.run([sys.executable, "-I", "-S", "-c", command, path], check=True)
+    run(sys.executable, "-I", "-S", "-c", command, path)
 
 
 @pytest.mark.parametrize("weights", [(1, 1), (3, 1)])

@@ -19,7 +19,7 @@ def test_the_committee_reads_the_same(tmp_path: Path) -> None:
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in PAGE.splitlines() if row.startswith("| C")]
     wanted = []
     for name, claim in claims.items():
-        told = [f"{name}: {claim.claim}", f"E{name[1:]}, {claim.where}", f"`astraea reproduce {name}`"]
+        told = [f"{name}: {claim.claim}", f"E{name[1:]}, {claim.where}", f"`python -m papers reproduce {name}`"]
         for check in claim.checks:
             paper = "as stated" if papers[check.id].endswith(" abs tol") else papers[check.id]
             wanted.append([name, check.id, paper, check.tolerance, check.expected])

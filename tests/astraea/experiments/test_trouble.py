@@ -51,7 +51,6 @@ OTHERS: dict[str, tuple[list[str], list[str]]] = {
     "describe": (["describe", "none.csv"], ["none.csv: there is no such file or folder"]),
     "fetch": (["data", "fetch", "borealis"], ["unknown workload 'borealis'"]),
     "data": (["data"], ["Missing command"]),
-    "figures, scale": (["figures", "--scale", "huge"], ["scale must be one of", "'huge'"]),
 }
 
 
