@@ -16,9 +16,9 @@ export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 .DEFAULT_GOAL := help
 .PHONY: figures reproduce test test-all slurm-test real smoke data verify lab site lint bench lock clean help
 
-figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= PDF=1 BACKEND= SCHEDULER=)
+figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= FORMATS=svg,pdf BACKEND= SCHEDULER=)
 	@$(BIN)/python -m papers figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
-	    $${ONLY:+--only "$$ONLY"} $${PDF:+--pdf} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
+	    $${ONLY:+--only "$$ONLY"} $${FORMATS:+--formats "$$FORMATS"} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
 
 reproduce: $(STAMP) ## the papers' major claims, each by its smallest experiment; lists them (CLAIM=C1 for one, CLAIM="C1 C2" JOBS=)
 	@$(BIN)/python -m papers reproduce $$CLAIM $${JOBS:+--jobs "$$JOBS"}

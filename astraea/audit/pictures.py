@@ -12,7 +12,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.plots import charts
-from astraea.plots.lean import lean_svg
 from astraea.plots.style import SECONDS
 
 WIDTH: Final = 6.0
@@ -28,7 +27,7 @@ def as_source(fig: Figure) -> str:
     with charts.style():
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(fig)
-    return f"data:image/svg+xml;base64,{b64encode(lean_svg(buffer.getvalue())).decode()}"
+    return f"data:image/svg+xml;base64,{b64encode(buffer.getvalue()).decode()}"
 
 
 def unit_of(longest: float) -> tuple[float, str]:

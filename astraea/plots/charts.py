@@ -18,12 +18,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from astraea.core.statistics import box_stats, ecdf, mean_interval
 from astraea.plots.areas import gantt, heatmap, stacked_area, strips
 from astraea.plots.dodged import dodged
 from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, dot_plot, error, ranked, reading_of, seed_means
 from astraea.plots.files import save, save_table
-from astraea.plots.lean import corners
+from astraea.plots.statistics import box_stats, corners, ecdf, mean_interval
 from astraea.plots.style import (
     LOOKS,
     Look,

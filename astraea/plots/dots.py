@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from astraea.core.statistics import mean_interval
+from astraea.plots.statistics import mean_interval
 from astraea.plots.style import OTHERS, REFERENCE, log_ticks, look, name_axis, named, ordered, possible, style
 
 ENOUGH: Final = 5

@@ -174,7 +174,7 @@ def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) 
             lines.append(f"- [{title}]({key}.md): {about}{many}")
     lines += ["", "## How it was made", ""]
     lines += [f"`{made.command}` runs every notebook in [notebooks]({made.path_to('notebooks')}) and writes these "
-              "pages. Each picture is there as PNG and SVG, with the numbers behind it as CSV; each figure names its "
+              "pages. Each picture is a PNG, with the numbers behind it as CSV; each figure names its "
               "notebook, its command and its code.", ""]  # fmt: skip
     return [*lines, "## Provenance", "", _provenance(made), ""]
 

@@ -48,15 +48,10 @@ def thumbnails(paths: Sequence[Path], texts: Iterable[str]) -> list[str]:
 
 
 def files(pictures: Sequence[Path], tables: Sequence[Path]) -> str:
-    """Links to the drawings and numbers of the pictures, in their order, and to further tables."""
-    links = []
-    for path in pictures:
-        forms = [p for p in (path.with_suffix(".svg"), path.with_suffix(".csv")) if p.exists()]
-        named = ", ".join(f"[{p.suffix[1:].upper()}]({quote(p.name)})" for p in forms)
-        links.append(f"{path.stem}: {named or 'PNG only'}")
-    drawn = {path.stem for path in pictures}
-    links += [f"[{path.name}]({quote(path.name)})" for path in tables if path.stem not in drawn]
-    return "; ".join(links)
+    """Links to the numbers of the pictures, in their order, and to further tables."""
+    beside = [path.with_suffix(".csv") for path in pictures if path.with_suffix(".csv").exists()]
+    others = [path for path in tables if path not in beside]
+    return "; ".join(f"[{path.name}]({quote(path.name)})" for path in (*beside, *others))
 
 
 def repetitions(tables: Iterable[Path]) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 import pandas as pd
 
-from astraea.plots.forms import with_pdf
+from astraea.plots.forms import further_forms
 from papers.claims.evaluate import GIVEN, STATEMENTS, read_claims
 
 NAME: Final = "published"
@@ -28,7 +28,7 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
         return None
     frame = frame[["id", "statement", "trace", "reading", "paper", "measured", "ratio", "verdict"]].round({"ratio": 4})
     picture, table = folder / f"{NAME}_all.png", folder / f"{NAME}_all.csv"
-    forms = [picture, table, *([picture.with_suffix(".pdf")] if with_pdf() else [])]
+    forms = [table, *(table.with_suffix(f".{form}") for form in ("png", *further_forms()))]
     if not all(path.exists() for path in forms) or not frame.reset_index(drop=True).equals(_as_written(table)):
         from astraea.plots import charts, forest  # takes a second, which is spent only where something changed
 

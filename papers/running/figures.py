@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
 import re
 import shutil
 import sys
@@ -27,11 +26,11 @@ from astraea.core.progress import progress
 from astraea.experiments.cache import fill
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Work
-from astraea.plots.forms import with_pdf
+from astraea.plots.forms import further_forms
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT, gallery
-from papers.running import made, notebooks, workloads
+from papers.running import made, notebooks
 from papers.running.grids import GRIDS
 from papers.running.notebooks import Outcome
 from papers.scales import SCALES
@@ -113,13 +112,7 @@ def make_figures(
     spent = {"simulations": time.perf_counter() - began} if stale else {}
     # those that take longest first: which compute most, then which read most
     stale.sort(key=lambda task: (task.notebook.stem not in LONGEST, -len(runs.get(task.executed, ()))))
-    workloads.announce([task.trace for task in stale if task.trace], scale)
-    try:
-        outcomes = _run_all(stale)
-    except BaseException:
-        for kernel in multiprocessing.active_children():  # which would be waited for at the end
-            kernel.kill()
-        raise
+    outcomes = _run_all(stale)
     failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
     if shown and only is None and not failed:
         written = {name: checksum for task in tasks for name, checksum in _outputs(task).items()}
@@ -173,15 +166,15 @@ def _slug(trace: str) -> str:
 def up_to_date(task: Task) -> bool:
     """Whether the last good run had the same inputs, and everything that it wrote is still there, unchanged.
 
-    Where PDFs are wanted, it must have written them too; where they are not, those of an earlier run stay.
+    Where further forms of pictures are wanted, it must have written them too; otherwise those of an earlier run stay.
     """
     try:
         record = json.loads(task.record.read_text())
         outputs: dict[str, str] = record["outputs"]
-        drawn = [Path(name) for name in outputs if name.endswith(".png")] if with_pdf() else []
+        drawn = [Path(name).with_suffix(f".{f}") for name in outputs if name.endswith(".png") for f in further_forms()]
         return (
             bool(record["digest"] == task.digest and record["target"] == str(task.target))
-            and all(str(path.with_suffix(".pdf")) in outputs for path in drawn)
+            and all(str(path) in outputs for path in drawn)
             and all(
                 sha256((task.target / name).read_bytes()).hexdigest() == checksum for name, checksum in outputs.items()
             )
@@ -207,7 +200,7 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
     waiting = {task.executed: task for task in tasks}
     outcomes: dict[Path, Outcome] = {}
     jobs = computing.place.processes
-    # kernels compute, in processes of their own, forked from one for all of them since they are started from one
+    # kernels compute, each a process of its own; threads wait for them
     with (
         ThreadPool(jobs) as pool,
         progress("running notebooks", "notebooks", len(tasks), disable=not tasks) as bar,

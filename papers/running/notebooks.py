@@ -98,13 +98,6 @@ def run(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
     import papermill  # takes a second
-    from jupyter_core.utils import ensure_event_loop
-    from nbclient.output_widget import OutputWidget
-
-    from papers.running.kernels import ForkedKernel
-
-    # what a widget shows would be sent back to it while a reply is awaited, which then may never be seen
-    OutputWidget.send = lambda *_, **__: None  # type: ignore[method-assign]
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -112,14 +105,12 @@ def run(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     try:
         papermill.execute_notebook(
             str(notebook), str(output), dict(parameters), kernel_name="python3", language="python", progress_bar=False,
-            resources={"metadata": {"path": str(notebook.parent)}}, kernel_manager_class=ForkedKernel,
+            resources={"metadata": {"path": str(notebook.parent)}},
         )  # fmt: skip
     except papermill.PapermillExecutionError as err:
         error = f"cell {_source_cell(output, err.cell_index)}: {err.ename}: {_first_line(err.evalue)}"
     except Exception as err:
         error = f"{type(err).__name__}: {_first_line(str(err))}"
-    finally:
-        ensure_event_loop().close()  # that of this thread
     return Outcome(output, time.perf_counter() - began, error)
 
 

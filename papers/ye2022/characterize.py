@@ -15,9 +15,9 @@ from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import FloatArray
 from astraea.core.metrics import DAY, HOUR, tenant_windows
 from astraea.core.result import Result
-from astraea.core.statistics import ecdf
 from astraea.experiments.grid import Grid
 from astraea.plots import charts
+from astraea.plots.statistics import ecdf
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
 from astraea.traces.trace import Trace

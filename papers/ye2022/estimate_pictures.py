@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from astraea.core.statistics import mean_interval
 from astraea.plots import charts
 from astraea.plots.dots import SEED
+from astraea.plots.statistics import mean_interval
 from astraea.plots.style import name_axis, style
 from papers.ye2022.estimates import ESTIMATING, costs, places
 

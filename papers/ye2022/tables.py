@@ -11,7 +11,7 @@ import pandas as pd
 
 from astraea.core.metrics import SLACK, sharing_loss, summary, tenant_windows
 from astraea.core.result import Result
-from astraea.core.statistics import mean_interval
+from astraea.plots.statistics import mean_interval
 from astraea.plots.style import ordered
 
 EFFICIENCY: Final = (

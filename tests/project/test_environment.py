@@ -21,7 +21,7 @@ import astraea
 INTEL_MAC = {"sys_platform": "darwin", "platform_machine": "x86_64", "python_full_version": "3.13.0"}
 LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix", "python_full_version": "3.11.4"}
 
-NO_MAKE = dict.fromkeys(("MAKEFLAGS", "TRACE", "SCALE", "JOBS", "ONLY", "PDF", "BACKEND", "SCHEDULER"), "")
+NO_MAKE = dict.fromkeys(("MAKEFLAGS", "TRACE", "SCALE", "JOBS", "ONLY", "FORMATS", "BACKEND", "SCHEDULER"), "")
 """What the `make` that started the tests was told is not for those that they start."""
 
 

@@ -21,7 +21,7 @@ def test_it_prints_the_table_and_draws(tmp_path: Path, capsys: pytest.CaptureFix
     assert code == 0
     assert "3 of 3 runs agree" in capsys.readouterr().out
     assert list(pd.read_csv(table)["same_end_time"]) == [40, 40, 40]
-    assert {p.name for p in (tmp_path / "figures").iterdir()} == {f"verification_w.{e}" for e in ("csv", "png", "svg")}
+    assert {p.name for p in (tmp_path / "figures").iterdir()} == {f"verification_w.{e}" for e in ("csv", "png")}
 
 
 def test_a_difference_is_named_and_is_an_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

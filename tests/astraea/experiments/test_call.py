@@ -16,7 +16,6 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import PolicyError
 from astraea.core.metrics import summary
-from astraea.core.statistics import ecdf
 from astraea.experiments import keys
 from astraea.experiments.archive import pack, unpack
 from astraea.experiments.cache import TOGETHER, fill, measured, stages, together
@@ -24,6 +23,7 @@ from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.kept import reduced
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
+from astraea.plots.statistics import ecdf
 from astraea.traces.trace import Trace
 from papers.gavel.throughputs.table import Throughputs
 from papers.ye2022.generator import drawn

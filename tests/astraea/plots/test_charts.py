@@ -17,11 +17,11 @@ from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
-from astraea.core.statistics import compared
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
 from astraea.plots.forest import forest
 from astraea.plots.forms import VARIABLE
+from astraea.plots.statistics import compared
 from astraea.plots.style import LOOKS, WORDS, Look
 from papers.ye2022.readings import SCHEDULERS
 
@@ -309,26 +309,37 @@ def test_every_unit_is_known() -> None:
 
 
 def test_saved_bytes_are_the_same(figure: Figure, jobs: pd.DataFrame, runs: pd.DataFrame, tmp_path: Path) -> None:
-    names = ["fig99_venus.csv", "fig99_venus.png", "fig99_venus.svg"]
+    names = ["fig99_venus.csv", "fig99_venus.png"]
     for folder, fig in (("a", figure), ("b/c", drawn(jobs, runs))):
         charts.save(fig, "fig99", "venus", tmp_path / folder, runs)
         assert sorted(p.name for p in (tmp_path / folder).iterdir()) == names
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b/c" / name).read_bytes()
     assert b"matplotlib" not in (tmp_path / "a" / names[1]).read_bytes().lower()
-    assert b"<dc:date>" not in (tmp_path / "a" / names[2]).read_bytes()
 
 
-def test_a_pdf_is_written_if_wanted(
+def test_further_forms_are_written_if_wanted(
     jobs: pd.DataFrame, runs: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, "1")
+    monkeypatch.setenv(VARIABLE, "svg, pdf")
     for folder in ("a", "b"):
         charts.save(drawn(jobs, runs), "fig99", "venus", tmp_path / folder, runs)
-    content = (tmp_path / "a" / "fig99_venus.pdf").read_bytes()
-    assert content == (tmp_path / "b" / "fig99_venus.pdf").read_bytes()
-    assert content.startswith(b"%PDF") and b"/FontFile2" in content  # its fonts are in it
-    assert b"/CreationDate" not in content and b"Matplotlib" not in content
+    pdf, svg = ((tmp_path / "a" / f"fig99_venus.{form}").read_bytes() for form in ("pdf", "svg"))
+    assert [pdf, svg] == [(tmp_path / "b" / f"fig99_venus.{form}").read_bytes() for form in ("pdf", "svg")]
+    assert pdf.startswith(b"%PDF") and b"/FontFile2" in pdf  # its fonts are in it
+    assert b"/CreationDate" not in pdf and b"Matplotlib" not in pdf
+    assert b"<svg" in svg and b"<dc:date>" not in svg
+    monkeypatch.setenv(VARIABLE, "gif")
+    with pytest.raises(InputError, match="form must be one of pdf, svg, got 'gif'"):
+        charts.save(drawn(jobs, runs), "fig99", "venus", tmp_path / "c", runs)
+
+
+def test_corners_are_the_same_curve() -> None:
+    frame = pd.DataFrame({"s": [*"aaaaaabb"], "hour": [1, 2, 3, 4, 5, 6, 1, 2], "use": [0, 0, 0, 1, 2, 2, 2, 2]})
+    thin = charts.corners(frame, "use", ["s"])
+    assert thin["hour"].tolist() == [1, 3, 4, 5, 6, 1, 2]
+    filled = frame[["s", "hour"]].merge(thin, how="left").groupby("s")["use"].ffill()
+    assert filled.tolist() == frame["use"].tolist()
 
 
 def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_second_run_does_nothing_until_something_changes(tmp_path: Path, runs: l
     assert again() == both[:1]
 
 
-def test_pdfs_are_made_once_and_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_further_forms_are_made_once_and_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "notebooks" / "01_good.ipynb", GOOD, parameters='TRACE = "venus"\nSCALE = "small"\nOUT = "."')
     task = next(figures._tasks(tmp_path, "venus", "small", None, False))
     outputs = {"fig_venus.png": "", "fig_venus.csv": ""}
@@ -119,7 +119,7 @@ def test_pdfs_are_made_once_and_stay(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return figures.up_to_date(task)
 
     assert written() and written("fig_venus.pdf")
-    monkeypatch.setenv(VARIABLE, "1")
+    monkeypatch.setenv(VARIABLE, "pdf")
     assert written("fig_venus.pdf") and not written()
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import scipy  # imports its special when it is used; its stats would take two seconds
 
 
 def ecdf(
@@ -54,6 +53,8 @@ def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> p
     keys = [by] if isinstance(by, str) else list(by)
     table = frame.groupby(keys, sort=False, observed=True)[value].agg(["mean", "std", "count"]).reset_index()
     n = table["count"].to_numpy()
+    import scipy  # imports its special when it is used; its stats would take two seconds
+
     half = scipy.special.stdtrit(np.maximum(n - 1, 1), 0.975) * table["std"] / np.sqrt(n)
     return table[keys].assign(mean=table["mean"], low=table["mean"] - half, high=table["mean"] + half, n=n)
 
@@ -96,3 +97,13 @@ def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.Da
     quantiles = {"low": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "high": 0.95}
     columns = {name: groups.quantile(q) for name, q in quantiles.items()}
     return pd.DataFrame({**columns, "n": groups.size()}).reset_index()
+
+
+def corners(frame: pd.DataFrame, value: str, by: Sequence[str]) -> pd.DataFrame:
+    """Rows at the ends of every stretch over which a stepped curve stays what it is; those between say the same.
+
+    The rows of each class of `by` must be in order.
+    """
+    curves = frame.groupby(list(by), sort=False)[value]
+    between = (frame[value] == curves.shift(1)) & (frame[value] == curves.shift(-1))
+    return frame[~between]
