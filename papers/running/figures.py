@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from multiprocessing.pool import ThreadPool
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -193,19 +193,19 @@ def _simulate(runs: Sequence[Work]) -> None:
 
 def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
     """Run the notebooks in parallel, publish what each good one wrote."""
+    if not tasks:
+        return []
     for task in tasks:
         shutil.rmtree(task.staging, ignore_errors=True)
         task.staging.mkdir(parents=True)
-    calls = [(task.notebook, task.executed, task.parameters) for task in tasks]
     waiting = {task.executed: task for task in tasks}
     outcomes: dict[Path, Outcome] = {}
     jobs = computing.place.processes
-    # kernels compute, each a process of its own; threads wait for them
     with (
-        ThreadPool(jobs) as pool,
-        progress("running notebooks", "notebooks", len(tasks), disable=not tasks) as bar,
+        get_context("spawn").Pool(jobs) as pool,
+        progress("running notebooks", "notebooks", len(tasks)) as bar,
     ):
-        results = pool.imap_unordered(lambda call: notebooks.run(*call), calls)
+        results = pool.imap_unordered(_run, tasks)
         while waiting:
             names = [task.name for task in waiting.values()]
             bar.set_postfix_str(f"running {', '.join(names[:jobs])}; {len(names[jobs:])} more to come")
@@ -217,6 +217,10 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
             bar.update()
         bar.set_postfix_str("")
     return [outcomes[task.executed] for task in tasks]
+
+
+def _run(task: Task) -> Outcome:
+    return notebooks.run(task.notebook, task.executed, task.parameters)
 
 
 def _outputs(task: Task) -> dict[str, str]:

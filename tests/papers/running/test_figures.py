@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -69,6 +71,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return notebooks.Outcome(output, 0.5)
 
     monkeypatch.setattr(notebooks, "run", run)
+    monkeypatch.setattr(figures, "get_context", lambda _: SimpleNamespace(Pool=ThreadPool))
     return done
 
 
