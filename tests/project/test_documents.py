@@ -95,8 +95,8 @@ def test_every_make_target_exists() -> None:
 def test_every_dependency_has_a_reason() -> None:
     lines = [line for line in PAGES["docs/dependencies.md"].splitlines() if line.startswith("|")]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-    assert [row for row in rows if len(row) != 2 or not re.search("[a-z]{3}", row[1])] == []
-    named = [name for names, _ in rows for name in re.findall(r"[a-z][a-z0-9-]+", names.replace("(optional)", ""))]
+    assert [row for row in rows if len(row) != 3 or not re.search("[a-z]{3}", row[2])] == []
+    named = [name for names, *_ in rows for name in re.findall(r"[a-z][a-z0-9-]+", names)]
     lines = (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()
     assert sorted(named) == sorted({Requirement(line).name for line in lines if line and not line.startswith("#")})
 

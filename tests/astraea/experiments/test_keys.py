@@ -27,7 +27,7 @@ from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run, Work
 from papers.running.grids import GRIDS
 
-CARRYING = {"IPython", "PIL", "distributed", "joblib", "matplotlib", "pooch", "pyarrow", "requests", "seaborn", "tqdm"}
+CARRYING = {"IPython", "distributed", "joblib", "matplotlib", "pooch", "requests", "seaborn", "tqdm"}
 """Libraries that carry, keep or show what is computed."""
 
 
