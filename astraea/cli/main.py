@@ -148,21 +148,22 @@ def data() -> None:
 
 @data.command(cls=args.Command, short_help="download")
 @click.argument("names", nargs=-1, metavar="[NAME]...", help="all small ones if none is named")
-@args.path("--folder", "DIR", "default {astraea.traces.download:RAW}")
+@args.path("--folder", "DIR", "default {astraea.traces.sources:RAW}")
 def fetch(names: tuple[str, ...], folder: Path | None) -> None:
     """Download workloads, check them and unpack them."""
-    with extra("data"):
-        from astraea.traces import download
+    from astraea.traces.sources import RAW, SOURCES
 
-    small = [name for name, source in download.SOURCES.items() if not source.size]
-    for name in names or small:
-        print(download.fetch(name, folder or download.RAW))
+    with extra("data"):
+        from astraea.traces.download import fetch as download
+
+    for name in names or [name for name, source in SOURCES.items() if not source.size]:
+        print(download(name, folder or RAW))
 
 
 @data.command("list", cls=args.Command, short_help="what can be downloaded")
 def list_() -> None:
     """List the workloads that can be downloaded."""
-    from astraea.traces.download import SOURCES
+    from astraea.traces.sources import SOURCES
 
     for name, source in SOURCES.items():
         print(f"{name:<20} {source.title}{f' ({source.size / 1e9:.1f} GB)' if source.size else ''}")

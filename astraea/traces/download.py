@@ -7,16 +7,13 @@ interrupted download therefore never stands where a reader would find it.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import shutil
 import stat
 import sys
 import tarfile
-import tomllib
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -26,68 +23,10 @@ import requests
 from astraea.core.errors import InputError
 from astraea.core.files import publishing
 from astraea.core.progress import progress
-from astraea.traces.readers.table import read_shares, read_text
-
-RAW: Final = Path("data/raw")
-"""Where downloads go unless another folder is named."""
+from astraea.traces.sources import RAW, SOURCES, File, Source
 
 ATTEMPTS: Final = 3
 """How often a download that fails is tried before it is given up."""
-
-
-@dataclass(frozen=True)
-class File:
-    """One file to download; a checksum is empty where the source publishes none."""
-
-    path: str
-    sha256: str = ""
-    git_blob: str = ""
-
-    @property
-    def name(self) -> str:
-        """The file's own name."""
-        return PurePosixPath(self.path).name
-
-    def has_blob(self, path: Path) -> bool:
-        """Whether a file has the git object id that is published, if one is."""
-        if not self.git_blob:
-            return True
-        content = path.read_bytes()
-        return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == self.git_blob
-
-
-@dataclass(frozen=True)
-class Source:
-    """What can be fetched under one name; the head of ``sources.toml`` says what each field is."""
-
-    title: str
-    files: Sequence[File]
-    holds: Sequence[str]
-    keep: Sequence[str] = ()
-    host: str = "https://raw.githubusercontent.com"
-    size: int = 0
-    shares: str = ""
-    tenants: str = ""
-    workloads: Mapping[str, str] = field(default_factory=dict)
-    part: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    ties: Sequence[Sequence[int]] = ()
-
-    def check(self, folder: Path) -> None:
-        """Raise `InputError` unless everything is in a finished folder and has the right form."""
-        missing = [name for name in self.holds if not (folder / name).is_file()]
-        if missing:
-            raise InputError(f"the download does not hold {', '.join(missing)}")
-        if self.shares:
-            named = read_shares(folder / self.shares)
-            if named is None or set(named) != set(read_text(folder / self.tenants).split()):
-                raise InputError(f"{self.shares}: the tenants must be those of {self.tenants}, each once")
-
-
-SOURCES: Final = {
-    name: Source(**(entry | {"files": [File(**file) for file in entry["files"]]}))
-    for name, entry in tomllib.loads(Path(__file__).with_name("sources.toml").read_text("utf-8")).items()
-}
-"""Everything that `fetch` knows, by name."""
 
 
 def fetch(name: str, folder: str | Path = RAW) -> Path:

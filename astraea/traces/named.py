@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.core.errors import InputError
-from astraea.traces.download import RAW, SOURCES
 from astraea.traces.readers import read_trace
+from astraea.traces.sources import RAW, SOURCES
 from astraea.traces.synthetic import SYNTHETIC, synthesize
 from astraea.traces.trace import Trace
 

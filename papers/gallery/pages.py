@@ -15,8 +15,8 @@ import pandas as pd
 import astraea
 from astraea.core.files import write_atomically
 from astraea.core.metrics import DAY
-from astraea.traces.download import SOURCES
 from astraea.traces.named import FETCHED
+from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
 from papers.claims.evaluate import counts, evaluate, with_reasons

@@ -20,7 +20,7 @@ from astraea.cli.main import app, main
 from astraea.cluster.policies import POLICIES
 from astraea.cluster.settings import Settings
 from astraea.experiments.cache import read_entry
-from astraea.traces.download import SOURCES
+from astraea.traces.sources import SOURCES
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ LEFT_AS_THEY_ARE = {
     "astraea.experiments": "they hold what a study has just asked for",
     "papers.running": "private to one command",
     "astraea.traces.readers": "private to one file that is read",
-    "astraea.traces.download": "constants",
+    "astraea.traces.sources": "constants",
 }
 
 

@@ -19,8 +19,9 @@ import pytest
 
 from astraea.core.errors import InputError
 from astraea.traces import download as fetching
-from astraea.traces.download import SOURCES, File, Source, fetch, unpack
+from astraea.traces.download import fetch, unpack
 from astraea.traces.named import FETCHED
+from astraea.traces.sources import SOURCES, File, Source
 
 LOG = b"job_id,user\n1,a\n"
 SHARES = {"shares": "share-production.csv", "tenants": "name-production.lst"}

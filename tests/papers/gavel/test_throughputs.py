@@ -14,7 +14,7 @@ import pytest
 from gavel_small import pair
 
 from astraea.core.errors import InputError
-from astraea.traces.download import SOURCES
+from astraea.traces.sources import SOURCES
 from papers.gavel.throughputs.table import Throughputs
 
 A1, A2, B1 = "('A', 1)", "('A', 2)", "('B', 1)"
