@@ -14,12 +14,12 @@ from typing import Any, Final
 from tqdm.asyncio import tqdm_asyncio
 from tqdm.auto import tqdm
 
+from astraea.core.units import HOUR, duration_text
+
 BAR: Final = "{desc}: {percentage:.0f} %|{bar}| {done}{left}{postfix}"
 SHARE: Final = 0.1
 PAUSE: Final = 30.0
 """Of what is done, and time [s]: after either, a log gets another line."""
-
-HOUR: Final = 3600.0
 
 
 def progress(
@@ -58,11 +58,12 @@ class _Bar(tqdm):  # type: ignore[misc]
         if total:
             done += f" of {total * scale:,.0f}"
             if n >= total:
-                left = f", took {_span(elapsed)}"
+                left = f", took {duration_text(round(elapsed))}"
             elif n:
                 rest = elapsed / n * (total - n)
                 end = datetime.now() + timedelta(seconds=rest)
-                left = f", done in about {_span(rest)} (at {end:{'%H:%M' if rest < 12 * HOUR else '%a %H:%M'}})"
+                when = f"{end:%H:%M}" if rest < 12 * HOUR else f"{end:%a %H:%M}"
+                left = f", done in about {duration_text(round(rest))} (at {when})"
         return dict(known, done=f"{done} {unit}", left=left)
 
     def __bool__(self) -> bool:
@@ -102,10 +103,3 @@ class _Lines(_Bar):
         known = self.format_dict
         share = f", {100 * self.n / self.total:.0f} %" if self.total else ""
         print(f"{known['prefix']}: {known['done']}{share}{known['left']}", file=sys.stderr, flush=True)
-
-
-def _span(seconds: float) -> str:
-    """How long, for a person."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 1.5 * HOUR else f"{seconds / HOUR:.1f} h"

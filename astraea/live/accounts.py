@@ -13,11 +13,12 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import accounting, decisions, live
 from astraea.cluster.engine.live import HAPPENS
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, TENANT
-from astraea.cluster.engine.state import DONE, HOUR, PENDING, RUNNING, Private, View, new_state
+from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View, new_state
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import rounds_of_lease
 from astraea.core.errors import InputError, PolicyError
+from astraea.core.units import HOUR
 from astraea.live.books import NOBODY, NOT_KEPT, Books, Member, empty_books, hours_kept, room_for, trace_of
 
 

@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE, Records, records
-from astraea.cluster.engine.state import HOUR
 from astraea.cluster.policy import Policy
+from astraea.core.units import DAY, HOUR
 from astraea.traces.columns import MAX_TIME
 from astraea.traces.trace import Trace
 
-MONTH: Final = 31 * 86_400.0
+MONTH: Final = 31 * DAY
 """Hours of so long are kept, or of the policy's longest parameter should that be longer [s]."""
 
 

@@ -18,6 +18,7 @@ from contextlib import closing
 from typing import Any, Final
 
 from astraea.core.errors import InputError, PolicyError
+from astraea.core.text import escaped
 from astraea.live.answers import Job, Node, SlurmError
 from astraea.live.books import Lease, State
 from astraea.live.config import Config
@@ -26,7 +27,6 @@ from astraea.live.ledger import Ledger, lock, open_to_read, read_state
 from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Picture, Plan, Rounds, warned
 from astraea.live.slurm import Slurm, uncollected
 from astraea.live.stopping import Stopping
-from astraea.traces.columns import escaped
 
 log: Final = logging.getLogger("astraea.live")
 

@@ -14,19 +14,18 @@ from typing import Any, Final, NamedTuple
 from astraea.cluster.engine import accounting
 from astraea.cluster.engine.state import PENDING
 from astraea.core.errors import InputError
+from astraea.core.text import printable
+from astraea.core.units import HOUR
 from astraea.live.accounts import Accounts
 from astraea.live.books import NOBODY
 from astraea.live.config import Config
 from astraea.live.ledger import failures, open_to_read, read_state
-from astraea.traces.columns import printable
 
 LATE: Final = 3
 """After so many rounds that did not come, the coordinator is said to be away."""
 
 FIRST: Final = 10
 """Waiting jobs that are listed."""
-
-HOUR: Final = 3600.0
 
 
 class TenantStanding(NamedTuple):

@@ -13,9 +13,10 @@ from matplotlib.ticker import LogFormatterMathtext, LogLocator
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import FloatArray
-from astraea.core.metrics import DAY, HOUR, tenant_windows
+from astraea.core.metrics import tenant_windows
 from astraea.core.result import Result
 from astraea.core.statistics import ecdf
+from astraea.core.units import DAY, HOUR
 from astraea.experiments.grid import Grid
 from astraea.plots import charts
 from astraea.traces.columns import STATES

@@ -11,12 +11,11 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from astraea.core.statistics import mean_interval
+from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.dots import SEED
 from astraea.plots.style import name_axis, style
 from papers.ye2022.estimates import ESTIMATING, costs, places
-
-DAY: Final = 86_400.0
 
 CURVES: Final = {
     "log_logistic": ("log-logistic through three quantiles", "#D55E00", "--", 1.8),

@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import EXPIRED, HOUR, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
+from astraea.cluster.engine.state import EXPIRED, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
 from astraea.cluster.policies.astraea import allocate_job, reward_job, rho_tenant
 from astraea.cluster.policies.taking import take_leases
 from astraea.cluster.policy import fits, in_use, level, policy, some_job_fits, unpack
 from astraea.core.compilation import inlined
+from astraea.core.units import HOUR
 
 # keys and rewards beyond every ratio, small enough that adding a ratio to them is exact
 IDLE: Final = 2.0**50

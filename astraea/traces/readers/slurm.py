@@ -29,7 +29,8 @@ import pandas as pd
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_DEMAND, POSITIVE, printable, refuse, refuse_others
+from astraea.core.text import printable
+from astraea.traces.columns import MAX_DEMAND, POSITIVE, refuse, refuse_others
 from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_json, read_shares, read_start, read_text
 
 TENANTS: Final = {
