@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from astraea.cluster.engine.recorded import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.live.accounts import Event
-from astraea.live.answers import HERE, Job, Run
+from astraea.live.answers import FINISHED, HERE, Job, Run
 from astraea.live.books import Lease, Member
-from astraea.live.desk import FINISHED, Desk
+from astraea.live.desk import Desk
 
 
 class Changes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final
 
 from astraea.cluster.engine.state import RUNNING
 from astraea.core.units import DAY
@@ -12,10 +11,6 @@ from astraea.live.accounts import Accounts
 from astraea.live.answers import Job, Run
 from astraea.live.books import NOBODY, Lease, State
 from astraea.live.config import Config
-
-FINISHED: Final = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL",
-                   "PREEMPTED", "REVOKED")  # fmt: skip
-"""States of a job that will not run again."""
 
 
 class Desk:

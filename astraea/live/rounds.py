@@ -26,10 +26,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from astraea.cluster.engine.state import PENDING, RUNNING
-from astraea.live.answers import HERE, Job, Node
+from astraea.live.answers import FINISHED, HERE, Job, Node
 from astraea.live.books import Lease, State
 from astraea.live.changes import Changes, is_kept_back
-from astraea.live.desk import FINISHED, Desk
+from astraea.live.desk import Desk
 from astraea.live.places import Places
 
 RELEASE, REQUEUE, HOLD = "release", "requeue", "hold"

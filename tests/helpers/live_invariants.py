@@ -11,9 +11,8 @@ from live_unsteady import UnsteadySlurm
 
 from astraea.cluster.engine import accounting
 from astraea.cluster.engine.state import PENDING, RUNNING
-from astraea.live.answers import HERE
+from astraea.live.answers import FINISHED, HERE
 from astraea.live.books import NOBODY
-from astraea.live.desk import FINISHED
 from astraea.live.ledger import all_leases, open_to_read, read_state
 from astraea.live.rounds import Rounds
 

@@ -19,10 +19,10 @@ from live_unsteady import Killed, Unforeseen, UnsteadySlurm
 
 from astraea.cluster.policies import get_policy
 from astraea.live import coordinator as module
+from astraea.live.answers import FINISHED
 from astraea.live.books import State
 from astraea.live.config import Config
 from astraea.live.coordinator import Coordinator
-from astraea.live.desk import FINISHED
 from astraea.live.ledger import Ledger
 from astraea.live.rounds import Picture, Plan, Rounds
 

@@ -6,8 +6,7 @@ from collections import Counter
 
 from live_cluster import Clock, job
 
-from astraea.live.answers import HERE, Job, Node, Run, SlurmError
-from astraea.live.desk import FINISHED
+from astraea.live.answers import FINISHED, HERE, Job, Node, Run, SlurmError
 from astraea.live.slurm import Slurm
 
 MIN_JOB_AGE = 300

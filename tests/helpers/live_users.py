@@ -9,8 +9,7 @@ import hypothesis.strategies as st
 from hypothesis.stateful import precondition, rule
 from live_life import DEMANDS, INTERVAL, NAMES, Life
 
-from astraea.live.answers import HERE, Job
-from astraea.live.desk import FINISHED
+from astraea.live.answers import FINISHED, HERE, Job
 
 WHICH = st.integers(0, 7)
 
