@@ -18,7 +18,7 @@ ID: Final = re.compile(r"[1-9]\d{0,17}(_\d{1,9})?")
 SAVES: Final = "checkpoint"
 """Word in a job's comment that says that it saves its state on SIGUSR1; any other would die of that signal."""
 
-HERE: Final = (*RUNNING, "CONFIGURING")
+ON_GPUS: Final = (*RUNNING, "CONFIGURING")
 """States in which a job has its GPUs."""
 
 FINISHED: Final = (*ENDED, *(state for state in REQUEUED if state != "REQUEUED"))
@@ -148,7 +148,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
     ids = [f"{array}_{k}" for k in tasks] if tasks else [f"{array}_{task}" if is_task else str(raw)]
     states = _words(entry["job_state"])
     state = "COMPLETING" if "COMPLETING" in states else states[0]
-    asked = str(entry.get("tres_alloc_str") or "") if state in HERE else ""
+    asked = str(entry.get("tres_alloc_str") or "") if state in ON_GPUS else ""
     job = Job(
         id="",
         partition=_text(entry["partition"]),
@@ -165,7 +165,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         demand=gpus_of(asked) or gpus_of(str(entry.get("tres_req_str") or "")),
         nodes=max(1, _number(entry.get("node_count"))),
         per_node=_per_node(str(entry.get("tres_per_node") or "")),
-        on_nodes=_on_nodes(entry) if state in HERE else {},
+        on_nodes=_on_nodes(entry) if state in ON_GPUS else {},
         depends=bool(entry.get("dependency")),
         requeues=bool(entry.get("requeue")),
         restarts=_number(entry.get("restart_cnt")),
