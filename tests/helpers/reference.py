@@ -1,25 +1,21 @@
 """The naive twin of the simulator: the oracle that the fast engine is compared with.
 
-Every round is executed, every quantity is exact (`int` or `Fraction`), nothing is cached between rounds except the
-fair shares, which change only at arrivals and completions. It shares no code with the package, on purpose.
-
-Equation numbers are those of [Ye2022]; the time in all comments is in seconds.
+It is `astraea.textbook` with what the textbook leaves out: the other policies, refinements of ASTRAEA, placements,
+placement sensitivity and leases that end together. It shares no code with the engine, on purpose.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, NamedTuple
 
-Exact = int | Fraction
-Nodes = tuple[tuple[int, int], ...]
-"""Where a gang runs: (node, GPUs on it), in node order."""
-
-HOUR = 3600
+from astraea import textbook
+from astraea.textbook import HOUR, Exact, Job, Nodes, exact, key, ratio
+from astraea.textbook import Grant as Grant
 
 
 class JobSpec(NamedTuple):
@@ -34,299 +30,92 @@ class JobSpec(NamedTuple):
     deadline: float | Fraction | None = None
 
 
-class Grant(NamedTuple):
-    """One lease given."""
-
-    time: Fraction
-    job: int
-    renewed: bool
-    nodes: Nodes
-
-
-def exact(value: float | Fraction) -> Exact:
-    """Return the number without rounding; a float stands for the decimal number that it prints as (0.2 is 1/5)."""
-    number = value if isinstance(value, int | Fraction) else Fraction(str(value))
-    return int(number) if number.denominator == 1 else number
-
-
-def ratio(a: Exact, b: Exact) -> Exact:
-    """Return a / b exactly."""
-    return exact(Fraction(a, b))
-
-
-def key(value: Exact) -> int:
-    """Return the value in whole steps of 2^-30, halves upwards: what policies compare."""
-    return math.floor(value * 2**30 + Fraction(1, 2))
-
-
-@dataclass(eq=False)
-class Job:
-    """A job and everything that happened to it."""
-
-    index: int
-    tenant: int
-    demand: int
-    submit: Exact
-    duration: Exact
-    weight: Exact
-    sensitivity: Exact
-    deadline: Exact | None
-    #: aside | future | pending | running (under a lease) | asking (its lease has ended, it wants the next) | ended
-    status: str = "future"
-    # the lease it is under
-    nodes: Nodes = ()
-    lease_start: Exact = 0
-    lease_end: Exact = 0
-    renewed: bool = False
-    cold: Exact = 0
-    speed: Exact = 1
-    finish: Exact | None = None  # end of the job, if it lies inside the lease
-    # history
-    first_start: Exact | None = None
-    end_time: Exact | None = None
-    waiting_since: Exact = 0
-    held: Exact = 0  # seconds with GPUs, in leases that are over
-    progress: Exact = 0
-    overhead: Exact = 0
-    leases: int = 0
-    preemptions: int = 0
-    fair: Exact = 0  # Eq. 14
-    share: Exact = 0  # min(demand, Eq. 13) now
-    count_at_submit: Exact = 0  # what the integral of the number of active jobs was when it came
-    promoted_at: Exact = 0  # `held` at its last promotion (Tiresias)
-    first_pass: Exact | None = None  # when it came (Gandiva_fair)
-
-    @property
-    def active(self) -> bool:
-        """Submitted and not ended."""
-        return self.status in ("pending", "running", "asking")
-
-    @property
-    def attained(self) -> Exact:
-        """GPU-seconds held, in leases that are over."""
-        return self.demand * self.held
-
-
 @dataclass
-class Tenant:
-    """A tenant and its cumulative GPU-seconds."""
+class Stride:
+    """What Gandiva_fair remembers of a tenant."""
 
-    weight: Exact
-    quota: Exact  # Eq. 6
-    attained: Exact = 0  # Eq. 11
-    fair: Exact = 0  # Eq. 9
-    share: Exact = 0  # Eq. 8 now
-    # Gandiva_fair: by how much its pass was raised, whether jobs were left waiting; virtual time, GPU-seconds attained
-    # and tickets of its jobs when these last changed
-    raised: Exact = 0
+    raised: Exact = 0  # by how much its pass was raised
     left_waiting: bool = False
+    # virtual time, GPU-seconds attained and tickets of its jobs when these last changed
     virtual: Exact = 0
     attained_then: Exact = 0
     tickets: Exact = 0
 
 
-@dataclass
-class Simulation:
-    """The whole state; policies read it, and write `revoked` (and what they keep of a job or a tenant)."""
+class Twin(textbook.Simulation):
+    """The state of the textbook, with what other policies need; they write `revoked` and what they remember."""
 
-    jobs: list[Job]
-    tenants: list[Tenant]
-    gpus_per_node: int
-    free_on: list[int]  # free GPUs of each node
-    lease: Exact | None  # None: for ever
-    checkpoint: Exact
-    restart: Exact
-    placement: str
-    synchronous: bool = False  # leases end together; only those that lose their GPUs pay for a checkpoint
-    now: Exact = 0
-    active_count: int = 0
-    count_integral: Exact = 0  # integral of active_count over [0, now]
-    hours: list[list[tuple[Exact, Exact]]] = field(default_factory=list)
-    grants: list[Grant] = field(default_factory=list)
-    candidates: list[Job] = field(default_factory=list)  # of this round, in job order
-    free: int = 0  # GPUs that are not under a running lease in this round
-    revoked: list[Job] = field(default_factory=list)  # running jobs that the policy takes GPUs from in this round
+    def __init__(self, jobs: Sequence[JobSpec], *args: Any, placement: str, synchronous: bool, **options: Any) -> None:
+        super().__init__([textbook.JobSpec(*job[:5]) for job in jobs], *args, **options)
+        self.specs = jobs
+        self.placement = placement
+        self.synchronous = synchronous  # leases end together; only jobs that lose their GPUs pay for a checkpoint
+        self.revoked: list[Job] = []  # running jobs that the policy takes GPUs from in this round
+        self.promoted_at: dict[Job, Exact] = defaultdict(int)  # `held` at the last promotion (Tiresias)
+        self.first_pass: dict[Job, Exact] = {}  # when the job came (Gandiva_fair)
+        self.strides = [Stride() for _ in self.tenants]
 
-    @property
-    def gpus(self) -> int:
-        """All GPUs of the cluster."""
-        return len(self.free_on) * self.gpus_per_node
+    def deadline(self, job: Job) -> Exact | float:
+        """Return the deadline of a job; one that is not finite is none."""
+        deadline = self.specs[job.index].deadline
+        return -math.inf if deadline is None or not math.isfinite(deadline) else exact(deadline)
 
     def running_gpus(self, tenant: int) -> int:
         """GPUs of a tenant under running leases, without those revoked in this round."""
         running = [job for job in self.jobs if job.status == "running" and job not in self.revoked]
         return sum(job.demand for job in running if job.tenant == tenant)
 
-    # -- time and integrals --------------------------------------------------------------------------------------
+    def contention_since(self, begin: Exact) -> Exact:
+        """Integral of the number of active jobs from then until now."""
+        lives = [(job.submit, job.end_time if job.end_time is not None else self.now) for job in self.jobs
+                 if job.active or job.status == "ended"]  # fmt: skip
+        return sum(max(0, end - max(submit, begin)) for submit, end in lives)
 
-    def happen(self) -> None:
-        """Let arrivals and completions of this instant happen, and work out the fair shares that follow."""
-        changed = False
-        for job in self.jobs:
-            if job.status == "future" and job.submit <= self.now:
-                job.status, job.waiting_since, job.count_at_submit = "pending", job.submit, self.count_integral
-                changed = True
-            elif job.status == "running" and job.finish == self.now:
-                self.release(job)
-                job.status, job.end_time, job.progress = "ended", self.now, job.duration
-                changed = True
-        if not changed:
-            return
-        self.active_count = sum(job.active for job in self.jobs)
-        for index, tenant in enumerate(self.tenants):
-            active = [job for job in self.jobs if job.tenant == index and job.active]
-            tenant.share = min(sum(job.demand for job in active), tenant.quota)  # Eqs. 7 and 8
-            weights = sum(job.weight for job in active)
-            for job in active:
-                job.share = min(job.demand, ratio(tenant.share * job.weight, weights))  # Eq. 13 inside Eq. 14
-
-    def advance(self, until: Exact) -> None:
-        """Move the clock, in pieces inside which nothing changes; keep what each tenant had at each whole hour."""
-        while self.now < until:
-            changes = [until, HOUR * len(self.hours)]
-            changes += [job.submit for job in self.jobs if job.status == "future"]
-            changes += [job.finish for job in self.jobs if job.status == "running" and job.finish is not None]
-            then = min(changes)
-            piece = then - self.now
-            self.count_integral += self.active_count * piece
-            for tenant in self.tenants:
-                tenant.fair += tenant.share * piece
-            for job in self.jobs:
-                if job.active:
-                    job.fair += job.share * piece
-                if job.status == "running":
-                    self.tenants[job.tenant].attained += job.demand * piece
-            self.now = then
-            if self.now == HOUR * len(self.hours):
-                self.hours.append([(tenant.attained, tenant.fair) for tenant in self.tenants])
-            self.happen()
-
-    # -- leases --------------------------------------------------------------------------------------------------
-
-    def begin_lease(self, job: Job, renewed: bool) -> None:
-        """Start a lease now, on `job.nodes`."""
-        job.status, job.renewed, job.lease_start = "running", renewed, self.now
-        job.cold = self.restart if job.preemptions and not renewed else 0
-        job.overhead += job.cold
+    def speed(self, job: Job) -> Exact:
+        """Slower on more nodes than the gang needs, if the job is sensitive."""
         fewest = -(-job.demand // self.gpus_per_node)
-        job.speed = job.sensitivity if len(job.nodes) > fewest else 1
-        job.finish = self.now + job.cold + ratio(job.duration - job.progress, job.speed)
-        if self.lease is not None:
-            job.lease_end = self.now + self.lease - (self.now % self.lease if self.synchronous else 0)
-            if job.finish > job.lease_end:
-                job.finish = None
-        if job.first_start is None:
-            job.first_start = self.now
-        job.leases += 1
-        self.grants.append(Grant(Fraction(self.now), job.index, renewed, job.nodes))
+        return exact(self.specs[job.index].sensitivity) if len(job.nodes) > fewest else 1
 
-    def end_lease(self, job: Job) -> None:
-        """The lease is over: the job keeps its GPUs until the round has decided."""
-        job.held += job.lease_end - job.lease_start
-        job.progress += job.speed * (job.lease_end - job.lease_start - job.cold)
-        if not self.synchronous:
-            self.save(job)
-        job.status = "asking"
+    def end_of_lease(self) -> Exact:
+        """Synchronous leases end at multiples of their term."""
+        assert self.lease is not None
+        return super().end_of_lease() - (self.now % self.lease if self.synchronous else 0)
 
     def save(self, job: Job) -> None:
-        """Charge a checkpoint at the end of the lease; it costs no more than the lease."""
-        cost = min(self.checkpoint, job.lease_end - job.lease_start)
-        job.progress -= job.speed * cost
-        job.overhead += cost
-
-    def release(self, job: Job) -> None:
-        """Give the GPUs back; time under a lease that is cut short counts as held."""
-        if job.status == "running":
-            job.held += self.now - job.lease_start
-        for node, gpus in job.nodes:
-            self.free_on[node] += gpus
-        job.nodes = ()
+        """Synchronous leases: nobody pays before it is known who loses its GPUs."""
+        if not self.synchronous:
+            super().save(job)
 
     def preempt(self, job: Job) -> None:
-        """Take the GPUs of a job that was not renewed, or of a revoked one, which loses what it did in this lease."""
+        """A revoked job loses what it did in this lease."""
         if job.status == "running":
             job.overhead += self.now - job.lease_start - job.cold
         elif self.synchronous:
-            self.save(job)
-        self.release(job)
-        job.preemptions += 1
-        job.status, job.waiting_since = "pending", self.now
+            super().save(job)
+        super().preempt(job)
 
-    def round(self, policy: Callable[..., list[Job]], params: dict[str, Any]) -> None:
-        """Hold one scheduling round, now."""
-        for job in self.jobs:
-            if job.status == "running" and self.lease is not None and job.lease_end == self.now:
-                self.end_lease(job)
-        self.candidates = [job for job in self.jobs if job.status in ("pending", "asking")]
-        self.free = self.gpus - sum(job.demand for job in self.jobs if job.status == "running")
-        self.revoked = []
-        picks = policy(self, **params)
-        for job in self.jobs:
-            if job in self.revoked or (job.status == "asking" and job not in picks):
-                self.preempt(job)
-        for job in picks:
-            if job.status == "asking":
-                self.begin_lease(job, renewed=True)
-                continue
-            nodes = place(self.free_on, self.gpus_per_node, job.demand, self.placement)
-            if nodes is None:
-                continue  # withdrawn: it stays pending
-            for node, gpus in nodes:
-                self.free_on[node] -= gpus
-            job.nodes = nodes
-            self.begin_lease(job, renewed=False)
-
-
-# -- placement ---------------------------------------------------------------------------------------------------
+    def place(self, demand: int) -> Nodes | None:
+        """Choose nodes by the placement of this simulation."""
+        return place(self.free_on, self.gpus_per_node, demand, self.placement)
 
 
 def place(free_on: Sequence[int], gpus_per_node: int, demand: int, placement: str) -> Nodes | None:
     """Choose nodes for a gang; None if it has to wait (only "strict", as the free GPUs are known to suffice)."""
-    assert demand <= sum(free_on), "the policy gave away more GPUs than there are"
-    free = dict(enumerate(free_on))  # what is still to be had of each node
-    taken: dict[int, int] = {}
-
-    def take(node: int, gpus: int) -> None:
-        free[node] -= gpus
-        taken[node] = taken.get(node, 0) + gpus
-
-    def emptiest() -> int:
-        return max(free, key=lambda node: (free[node], -node))
-
-    def tightest(gpus: int, among: list[int]) -> int | None:
-        return min((node for node in among if free[node] >= gpus), key=lambda node: (free[node], node), default=None)
-
     if placement == "spread":
+        taken = [0] * len(free_on)
         for _ in range(demand):
-            take(emptiest(), 1)
-        return tuple(sorted(taken.items()))
-
+            taken[max(range(len(taken)), key=lambda node: (free_on[node] - taken[node], -node))] += 1
+        return tuple((node, gpus) for node, gpus in enumerate(taken) if gpus)
+    nodes = textbook.place(free_on, gpus_per_node, demand)
     whole, rest = divmod(demand, gpus_per_node)
-    empty = [node for node in free if free[node] == gpus_per_node]
-    last = tightest(rest, [node for node in free if node not in empty[:whole]]) if rest else None
-    if len(empty) >= whole and (rest == 0 or last is not None):
-        for node in empty[:whole]:
-            take(node, gpus_per_node)
-        if last is not None:
-            take(last, rest)
-    elif placement == "strict":
-        return None
-    else:
-        rest = demand
-        while rest > free[emptiest()]:
-            node = emptiest()
-            rest -= free[node]
-            take(node, free[node])
-        last = tightest(rest, list(free))
-        assert last is not None
-        take(last, rest)
-    return tuple(sorted(taken.items()))
+    is_tight = len(nodes) == whole + (rest > 0) and sum(gpus == gpus_per_node for _, gpus in nodes) == whole
+    return nodes if is_tight or placement != "strict" else None
 
 
 # -- policies: each returns the jobs of this round's grants, in order ----------------------------------------------
 
 
-def fifo(s: Simulation) -> list[Job]:
+def fifo(s: Twin) -> list[Job]:
     """One queue; a head that does not fit blocks."""
     picks, free = [], s.free
     for job in s.candidates:
@@ -337,7 +126,7 @@ def fifo(s: Simulation) -> list[Job]:
     return picks
 
 
-def yarn_cs(s: Simulation) -> list[Job]:
+def yarn_cs(s: Twin) -> list[Job]:
     """Static quota: one queue per tenant inside floor(quota); a head that does not fit blocks."""
     picks: list[Job] = []
     for index, tenant in enumerate(s.tenants):
@@ -352,7 +141,7 @@ def yarn_cs(s: Simulation) -> list[Job]:
     return picks
 
 
-def fill(s: Simulation, queue: list[Job]) -> list[Job]:
+def fill(s: Twin, queue: list[Job]) -> list[Job]:
     """Grant what fits, in order; pass over what does not."""
     picks, free = [], s.free
     for job in queue:
@@ -363,17 +152,17 @@ def fill(s: Simulation, queue: list[Job]) -> list[Job]:
 
 
 def tiresias_l(
-    s: Simulation, thresholds: Sequence[float] = (18000,), promote: float = 0, immediate: bool = False
+    s: Twin, thresholds: Sequence[float] = (18000,), promote: float = 0, immediate: bool = False
 ) -> list[Job]:
     """Queues by attained service, FIFO inside a queue; a job that waits too long goes back to the first queue."""
     for job in s.candidates:
-        patience = exact(promote) * (job.held - job.promoted_at)
+        patience = exact(promote) * (job.held - s.promoted_at[job])
         waits_again = job.status == "pending" and job.leases > 0
         if promote and waits_again and s.now - job.waiting_since >= patience:
-            job.promoted_at = job.held
+            s.promoted_at[job] = job.held
 
     def level(job: Job) -> int:
-        return sum(job.demand * (job.held - job.promoted_at) >= exact(limit) for limit in thresholds)
+        return sum(job.demand * (job.held - s.promoted_at[job]) >= exact(limit) for limit in thresholds)
 
     picks: list[Job] = []
     free = s.free
@@ -391,7 +180,7 @@ def tiresias_l(
 
 
 def astraea(
-    s: Simulation,
+    s: Twin,
     tenant_window: float = 0,
     idle_guard: float = 0,
     starvation: float = 0,
@@ -400,6 +189,9 @@ def astraea(
     deadline_bonus: float = 0,
 ) -> list[Job]:
     """Algorithms 1 and 2 with §6.1.1: the tenant furthest below its quota, then its job with the least rho."""
+    refinements = (tenant_window, idle_guard, starvation, early_lease, renewal_bonus, deadline_bonus)
+    if not any(refinements):
+        return textbook.astraea(s)
     assert s.lease is not None
     lease = s.lease
     hour = max(0, s.now - exact(tenant_window)) // HOUR if tenant_window else 0
@@ -423,7 +215,7 @@ def astraea(
         reward = -ratio(job.attained, job.fair)
         if job.status == "asking":
             reward += exact(renewal_bonus) * job.leases
-        if job.deadline is not None and s.now <= job.deadline:
+        if s.now <= s.deadline(job):
             reward += exact(deadline_bonus)
         return 2, key(-reward), job.index
 
@@ -451,7 +243,7 @@ def astraea(
     return picks
 
 
-def max_min(s: Simulation) -> list[Job]:
+def max_min(s: Twin) -> list[Job]:
     """Instantaneous max-min: the tenant with the fewest GPUs for its weight, FIFO inside."""
     picks: list[Job] = []
     free = s.free
@@ -469,19 +261,19 @@ def max_min(s: Simulation) -> list[Job]:
     return picks
 
 
-def finish_time_fairness(s: Simulation) -> list[Job]:
+def finish_time_fairness(s: Twin) -> list[Job]:
     """The largest T_shared / T_isolated first, with the true remaining time."""
 
     def unfairness(job: Job) -> Exact:
         waited = s.now - job.submit
-        contenders = ratio(s.count_integral - job.count_at_submit, waited) if waited else s.active_count
+        contenders = ratio(s.contention_since(job.submit), waited) if waited else sum(k.active for k in s.jobs)
         isolated = job.duration * contenders
         return ratio(waited + job.duration - job.progress, isolated)
 
     return fill(s, sorted(s.candidates, key=lambda job: (-key(unfairness(job)), job.index)))
 
 
-def allox(s: Simulation, alpha: float = 0.3) -> list[Job]:
+def allox(s: Twin, alpha: float = 0.3) -> list[Job]:
     """The least true GPU-time left among the tenants that hold the least; twice as many while none of theirs fits."""
     picks: list[Job] = []
     while True:
@@ -505,7 +297,7 @@ def allox(s: Simulation, alpha: float = 0.3) -> list[Job]:
             part *= 2
 
 
-def gandiva_fair(s: Simulation, others_fill: bool = False, quanta: bool = False) -> list[Job]:
+def gandiva_fair(s: Twin, others_fill: bool = False, quanta: bool = False) -> list[Job]:
     """Stride among tenants, then among the jobs of one; inside a quantum new jobs only."""
     assert s.lease is not None
     term = s.lease
@@ -517,26 +309,25 @@ def gandiva_fair(s: Simulation, others_fill: bool = False, quanta: bool = False)
     for t, tenant in enumerate(s.tenants):
         running = [job for job in s.jobs if job.status == "running" and job.tenant == t]
         given = tenant.attained + sum(job.demand * (job.lease_end - s.now) for job in running)
-        passes[t] = ratio(given, tenant.quota * term) + tenant.raised
-    kept = [passes[t] for t, tenant in enumerate(s.tenants) if tenant.left_waiting]
+        passes[t] = ratio(given, tenant.quota * term) + s.strides[t].raised
+    kept = [passes[t] for t, tenant in enumerate(s.tenants) if s.strides[t].left_waiting]
     least = (min(kept) if kept else max(passes.values())) - 1
     for t, tenant in enumerate(s.tenants):
-        if queue[t] and not tenant.left_waiting and passes[t] < least:
-            tenant.raised += least - passes[t]
+        if queue[t] and not s.strides[t].left_waiting and passes[t] < least:
+            s.strides[t].raised += least - passes[t]
             passes[t] = least
-        virtual = tenant.virtual
-        if tenant.tickets:
-            virtual += ratio(tenant.attained - tenant.attained_then, tenant.tickets * term)
+        virtual = s.strides[t].virtual
+        if s.strides[t].tickets:
+            virtual += ratio(tenant.attained - s.strides[t].attained_then, s.strides[t].tickets * term)
         for job in queue[t]:
-            if job.first_pass is None:
-                job.first_pass = virtual
+            if job not in s.first_pass:
+                s.first_pass[job] = virtual
         tickets = sum(job.weight for job in s.jobs if job.tenant == t and job.active)
-        if tickets != tenant.tickets:
-            tenant.virtual, tenant.attained_then, tenant.tickets = virtual, tenant.attained, tickets
+        if tickets != s.strides[t].tickets:
+            s.strides[t].virtual, s.strides[t].attained_then, s.strides[t].tickets = virtual, tenant.attained, tickets
 
     def job_order(job: Job) -> tuple[int, int]:
-        assert job.first_pass is not None
-        return key(job.first_pass + ratio(job.attained, job.weight * term)), job.index
+        return key(s.first_pass[job] + ratio(job.attained, job.weight * term)), job.index
 
     picks: list[Job] = []
     free = s.free
@@ -557,8 +348,8 @@ def gandiva_fair(s: Simulation, others_fill: bool = False, quanta: bool = False)
         passes[t] += ratio(part * job.demand, s.tenants[t].quota)
         if not queue[t]:
             served.remove(t)
-    for t, tenant in enumerate(s.tenants):
-        tenant.left_waiting = bool(queue[t])
+    for t in queue:
+        s.strides[t].left_waiting = bool(queue[t])
     return picks
 
 
@@ -584,66 +375,21 @@ def simulate(
     policy: str,
     params: dict[str, Any] | None = None,
     lease_term: float = 900,
-    checkpoint_overhead: float = 5,
-    restart_overhead: float = 20,
-    interval: float = 10,
     placement: str = "consolidated",
+    **options: Any,
 ) -> dict[str, Any]:
-    """Run every round until all jobs have ended.
-
-    Returns
-    -------
-    dict
-        Lists with one entry per job: `first_start`, `end_time` (both None for a job set aside), `attained` and `fair`
-        [GPU-s], `overhead` [s], `leases`, `preemptions`. `excluded_jobs`: indices of jobs that could never run.
-        `grants`: `Grant`s in order of time, then of selection. `timeline[h][t]`: (attained, fair) of tenant t over
-        [0, h hours], from hour 0 to the first whole hour at or after the last end. All numbers are Fractions.
-    """
-    if placement not in ("consolidated", "strict", "spread"):
-        raise ValueError(f"placement must be consolidated, strict or spread, got {placement!r}")
-    if any(a.submit > b.submit for a, b in pairwise(jobs)):
-        raise ValueError("jobs must be in order of submission")
-    every = exact(interval)
-    checkpoint, restart = exact(checkpoint_overhead), exact(restart_overhead)
-    lease = None if policy in WITHOUT_PREEMPTION else math.ceil(ratio(exact(lease_term), every)) * every
-    if lease is not None and lease <= checkpoint + restart:
-        raise ValueError(f"a lease of {lease} s leaves no time for progress")
-    gpus = nodes * gpus_per_node
-    weights = [exact(weight) for weight in tenant_weights]
-    tenants = [Tenant(weight, ratio(gpus * weight, sum(weights))) for weight in weights]
-    s = Simulation(
-        [make_job(index, spec) for index, spec in enumerate(jobs)],
-        tenants, gpus_per_node, [gpus_per_node] * nodes, lease, checkpoint, restart, placement,
-        synchronous=policy == "gandiva-fair" and bool((params or {}).get("quanta")),
+    """Run a policy by name; the result is that of `textbook.simulate`, and so are the options."""
+    chosen = params or {}
+    s = Twin(
+        jobs, nodes, gpus_per_node, tenant_weights, None if policy in WITHOUT_PREEMPTION else lease_term,
+        placement=placement, synchronous=policy == "gandiva-fair" and bool(chosen.get("quanta")), **options,
     )  # fmt: skip
-    for job in s.jobs:
-        if job.demand > gpus or job.demand > math.floor(tenants[job.tenant].quota):
-            job.status = "aside"
-    s.hours.append([(0, 0)] * len(tenants))
-    s.happen()
-    while True:
-        s.round(POLICIES[policy], params or {})
-        if all(job.status in ("ended", "aside") for job in s.jobs):
-            break
-        s.advance(s.now + every)
-    s.advance(HOUR * -(-max((job.end_time for job in s.jobs if job.end_time is not None), default=0) // HOUR))
 
-    def column(name: str) -> list[Fraction | None]:
-        values = [getattr(job, name) for job in s.jobs]
-        return [None if value is None else Fraction(value) for value in values]
+    def decide(_: textbook.Simulation) -> list[Job]:
+        s.revoked = []
+        picks = POLICIES[policy](s, **chosen)
+        for job in s.revoked:
+            s.preempt(job)
+        return picks
 
-    names = ("first_start", "end_time", "attained", "fair", "overhead", "leases", "preemptions")
-    return {name: column(name) for name in names} | {
-        "excluded_jobs": [job.index for job in s.jobs if job.status == "aside"],
-        "grants": s.grants,
-        "timeline": [[(Fraction(attained), Fraction(fair)) for attained, fair in hour] for hour in s.hours],
-    }
-
-
-def make_job(index: int, spec: JobSpec) -> Job:
-    """Return the job in exact numbers; a deadline that is not finite is none."""
-    deadline = None if spec.deadline is None or not math.isfinite(spec.deadline) else exact(spec.deadline)
-    return Job(
-        index, int(spec.tenant), int(spec.demand), exact(spec.submit), exact(spec.duration), exact(spec.weight),
-        exact(spec.sensitivity), deadline,
-    )  # fmt: skip
+    return s.run(decide)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from astraea.cluster.policies.allox import allox, allox_under_leases
-from astraea.cluster.policies.astraea_refinements import astraea
+from astraea.cluster.policies.astraea import astraea
 from astraea.cluster.policies.astraea_released import astraea_released
 from astraea.cluster.policies.decayed_usage import decayed_usage
 from astraea.cluster.policies.fifo import fifo

@@ -1,24 +1,20 @@
-"""The policy `astraea`: Algorithms 1 and 2 of [Ye2022] with the refinements that the paper names, each off at 0.
+"""Rules beyond Algorithms 1 and 2 of [Ye2022] that the policy `astraea` can be run with, each off at 0.
 
-With all of them off it is the plain reading, which needs no parameter but the lease term.
+The paper names the two bonuses (§5.2.1). Window, guard, starvation and early leases are rules of the program that its
+authors released; `astraea_released` is that program as a whole.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import EXPIRED, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
-from astraea.cluster.policies.astraea import allocate_job, reward_job, rho_tenant
+from astraea.cluster.engine.state import EXPIRED, PENDING, View
 from astraea.cluster.policies.taking import take_leases
-from astraea.cluster.policy import fits, in_use, level, policy, some_job_fits, unpack
+from astraea.cluster.policy import fits, in_use, level
 from astraea.core.compilation import inlined
 from astraea.core.units import HOUR
-
-# keys and rewards beyond every ratio, small enough that adding a ratio to them is exact
-IDLE: Final = 2.0**50
-STARVING: Final = 2.0**51
 
 
 class Parameters(NamedTuple):
@@ -42,40 +38,36 @@ class Parameters(NamedTuple):
     deadline_bonus: float = 0.0
 
 
-@policy("astraea", Parameters, revisit=lambda p: WHILE_ONE_WAITS if p["early_lease"] > 0 else WHILE_ONE_FITS)
-def astraea(s: View) -> None:
-    """ASTRAEA's AllocateJob ([Ye2022] Algorithm 1)."""
-    allocate_job(s, unpack(Parameters, s.parameters), rho, reward, some_job_may_fit, makes_room)
+@inlined
+def window_begin(s: View, p: Parameters) -> float:
+    """Return from when on tenants are compared, a whole hour [s]."""
+    if p.tenant_window == 0:
+        return 0.0
+    return np.floor(max(0.0, s.clock[0].now - p.tenant_window) / HOUR) * HOUR
 
 
 @inlined
-def rho(s: View, p: Parameters, t: int) -> float:
-    """Fairness of a tenant over the window; one that uses little of its quota is below all others."""
-    begin = 0.0
-    if p.tenant_window > 0:
-        begin = np.floor(max(0.0, s.clock[0].now - p.tenant_window) / HOUR) * HOUR
-    key = level(rho_tenant(s, t, begin, p.lease_term))
-    is_idle = level(in_use(s, t) / s.tenant[t].quota) < level(p.idle_guard)
-    return key - IDLE if is_idle else key
+def is_idle(s: View, p: Parameters, t: int) -> bool:
+    """Whether tenant `t` uses so little of its quota that it goes before all others."""
+    return level(in_use(s, t) / s.tenant[t].quota) < level(p.idle_guard)
 
 
 @inlined
-def reward(s: View, p: Parameters, j: int) -> float:
-    """Algorithm 2, line 3, with §5.2.1's priorities; steps of 2**-30."""
-    if p.starvation > 0 and s.job[j].status == PENDING and s.clock[0].now - s.job[j].waiting_since >= p.starvation:
-        return STARVING  # all alike: first submitted, first served
-    bonus = 0.0
+def is_starving(s: View, p: Parameters, j: int) -> bool:
+    """Whether job `j` has waited so long that it goes before all others of its tenant."""
+    waits = p.starvation > 0 and s.job[j].status == PENDING
+    return waits and s.clock[0].now - s.job[j].waiting_since >= p.starvation
+
+
+@inlined
+def bonus(s: View, p: Parameters, j: int) -> float:
+    """Return what is added to the reward of job `j` (§5.2.1)."""
+    added = 0.0
     if p.renewal_bonus > 0 and s.job[j].status == EXPIRED:
-        bonus += p.renewal_bonus * s.job[j].leases
+        added += p.renewal_bonus * s.job[j].leases
     if p.deadline_bonus > 0 and s.job[j].deadline >= s.clock[0].now:
-        bonus += p.deadline_bonus
-    return reward_job(s, j, bonus)
-
-
-@inlined
-def some_job_may_fit(s: View, p: Parameters) -> bool:
-    """Whether some candidate fits, or might after a revocation."""
-    return some_job_fits(s) or p.early_lease > 0
+        added += p.deadline_bonus
+    return added
 
 
 @inlined

@@ -14,10 +14,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from astraea.cluster.engine.accounting import tenant_decayed
 from astraea.cluster.engine.state import View
-from astraea.cluster.policies.astraea import allocate_job, reward_job
-from astraea.cluster.policy import fits, level, policy, some_job_fits, unpack
+from astraea.cluster.policy import (
+    NO_JOB,
+    NO_TENANT,
+    candidates,
+    fits,
+    grant,
+    is_open,
+    level,
+    policy,
+    rho_job,
+    some_job_fits,
+    unpack,
+)
 from astraea.core.compilation import inlined
 
 
@@ -35,29 +48,39 @@ class Parameters(NamedTuple):
 @policy("decayed-usage", Parameters, at_least={"half_life": 1})
 def decayed_usage(s: View) -> None:
     """Least decayed usage per quota first (Slurm's fair share), jobs and leases of [Ye2022] Algorithms 1 and 2."""
-    allocate_job(s, unpack(Parameters, s.parameters), rho, reward, some_gang_fits, gang_fits)
+    p = unpack(Parameters, s.parameters)
+    is_closed = np.zeros(len(s.tenant), np.bool_)
+    while some_job_fits(s):
+        t = select_tenant(s, p, is_closed)
+        if t == NO_TENANT:
+            break
+        j = select_job(s, t)
+        if j != NO_JOB and fits(s, j):
+            grant(s, j)
+        else:
+            is_closed[t] = True
 
 
 @inlined
-def rho(s: View, p: Parameters, t: int) -> float:
-    """Decayed GPU-time, and that of the leases granted at this round, over quota [half-lives]."""
-    usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
-    return level(usage / (s.tenant[t].quota * p.half_life))
+def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
+    """Return the tenant with the least decayed usage for its quota, leases granted at this round included."""
+    best, least = NO_TENANT, np.inf
+    for t in range(len(s.tenant)):
+        if not is_closed[t] and len(candidates(s, t)) > 0:
+            usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
+            usage_per_quota = level(usage / (s.tenant[t].quota * p.half_life))  # [half-lives]
+            if usage_per_quota < least:
+                best, least = t, usage_per_quota
+    return best
 
 
 @inlined
-def reward(s: View, _p: Parameters, j: int) -> float:
-    """Algorithm 2, line 3, without bonus."""
-    return reward_job(s, j, 0.0)
-
-
-@inlined
-def some_gang_fits(s: View, _p: Parameters) -> bool:
-    """Algorithm 1, line 4."""
-    return some_job_fits(s)
-
-
-@inlined
-def gang_fits(s: View, _p: Parameters, j: int) -> bool:
-    """Algorithm 1, line 8."""
-    return fits(s, j)
+def select_job(s: View, t: int) -> int:
+    """Return the job of tenant `t` that Algorithm 2 selects: new jobs first, then the least fairness."""
+    best, least = NO_JOB, np.inf
+    for j in candidates(s, t):
+        if is_open(s, j):
+            rho = -np.inf if s.job[j].leases == 0 else -level(-rho_job(s, j))
+            if best == NO_JOB or rho < least:
+                best, least = j, rho
+    return best
