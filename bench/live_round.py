@@ -19,8 +19,8 @@ from typing import Any
 from astraea.cluster.policies import get_policy
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger
-from astraea.live.rounds import RELEASE, Picture, Rounds
-from astraea.live.slurm import jobs_of, nodes_of, uncollected
+from astraea.live.rounds import RELEASE, Rounds, Snapshot
+from astraea.live.slurm import jobs_of, nodes_of, without_collection
 
 RECORDED = Path(__file__).resolve().parents[1] / "tests" / "data" / "live"
 NOW = 1_800_000_000.0
@@ -58,14 +58,14 @@ def main() -> None:
             for k in range(asked.rounds):
                 text = json.dumps(queue)
                 began = time.perf_counter()
-                with uncollected():
+                with without_collection():
                     shown = jobs_of(json.loads(text)), nodes_of(nodes, "gpu")
                     read = time.perf_counter()
-                    plan = rounds.play(Picture(NOW + 10 * k, *shown))
+                    result = rounds.play(Snapshot(NOW + 10 * k, *shown))
                     decided = time.perf_counter()
-                    ledger.write(plan.state, plan.over)
+                    ledger.write(result.state, result.over)
                     end = time.perf_counter()
-                released = {action.job.id for action in plan.actions if action.what == RELEASE}
+                released = {action.job.id for action in result.actions if action.what == RELEASE}
                 print(f"{k:>5} {read - began:>9.3f} {decided - read:>10.3f} {end - decided:>9.3f} {end - began:>8.3f} "
                       f"{len(released):>8}")  # fmt: skip
                 start(queue, released, NOW + 10 * k)

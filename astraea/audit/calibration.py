@@ -9,7 +9,7 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.result import Result
-from astraea.plots.style import duration_text
+from astraea.core.units import duration_text
 
 NOTICED: Final = 2.0
 """Waits up to this are the reaction of a scheduler, and no wait [s]."""

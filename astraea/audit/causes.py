@@ -28,7 +28,7 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
-from astraea.plots.style import duration_text
+from astraea.core.units import duration_text
 from astraea.traces.readers.slurm import WAITS
 from astraea.traces.trace import Trace
 

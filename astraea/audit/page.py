@@ -19,8 +19,8 @@ from astraea.audit.causes import Cause
 from astraea.audit.scenarios import FEW
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import provenance
+from astraea.core.units import SECONDS, duration_text, unit_for
 from astraea.plots import charts
-from astraea.plots.style import duration_text
 
 SHOWN: Final = 10
 """Waits that the page tells of; the table beside it has all that were explained."""
@@ -330,10 +330,10 @@ def _readable(table: pd.DataFrame) -> pd.DataFrame:
     names = [str(column) for column in table]
     shares = [c for c in names if c in ("sharing_loss", "utilization", "overhead_share")]
     times = [c for c in names if c.endswith(("_wait", "_jct"))]
-    length, unit = pictures.unit_of(float(table["average_jct"].max()))
+    unit = unit_for(float(table["average_jct"].max()))
     shown = table.copy()
     shown[shares] *= 100
-    shown[times] /= length
+    shown[times] /= SECONDS[unit]
     units = dict.fromkeys(shares, " [%]") | dict.fromkeys(times, f" [{unit}]") | {"lease_term": " [s]"}
     words = {
         "average_jct": "average JCT",

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from astraea.core.units import SECONDS, unit_for
 from astraea.plots import charts
-from astraea.plots.style import SECONDS
 
 WIDTH: Final = 6.0
 """[inch]; letters are legible on a telephone, and not too large on a screen."""
@@ -30,16 +30,11 @@ def as_source(fig: Figure) -> str:
     return f"data:image/svg+xml;base64,{b64encode(buffer.getvalue()).decode()}"
 
 
-def unit_of(longest: float) -> tuple[float, str]:
-    """The largest unit of which some times have two: its length [s] and its sign."""
-    return next(((length, name) for name, length in reversed(SECONDS.items()) if longest >= 2 * length), (1.0, "s"))
-
-
 def load(table: pd.DataFrame, gpus: int) -> Figure:
     """GPUs held, and waited for, over time; `table` is that of `scenarios.over_time`."""
     fig, axes = charts.panels(rows=2, width=WIDTH, height=1.5)
-    length, unit = unit_of(float(table["time"].max()))
-    at = table["time"].to_numpy() / length
+    unit = unit_for(float(table["time"].max()))
+    at = table["time"].to_numpy() / SECONDS[unit]
     axes[0].fill_between(at, table["held"], step="post", color="#0072B2", linewidth=0)
     axes[0].set_ylim(0, 1.05 * gpus)
     charts.mark_line(axes[0], gpus, f"{gpus:,}", vertical=False)
@@ -80,7 +75,8 @@ def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
     `table` is that of `scenarios.waits_by`.
     """
     classes, names = list(dict.fromkeys(table[by])), list(dict.fromkeys(table["scheduler"]))
-    length, unit = unit_of(float(table["mean"].max()))
+    unit = unit_for(float(table["mean"].max()))
+    length = SECONDS[unit]
     fig, ax = charts.panels(width=WIDTH, height=max(1.6, 0.13 * len(classes) * len(names) + 1.0))
     for k, name in enumerate(names):
         part = table[table["scheduler"] == name].set_index(by).reindex(classes)

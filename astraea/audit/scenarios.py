@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
-from astraea.core.metrics import DAY, HOUR, average_jct, has_sharing_loss, sharing_loss
+from astraea.core.metrics import average_jct, has_sharing_loss, sharing_loss
 from astraea.core.result import Result
+from astraea.core.units import DAY, HOUR, MINUTE
 
-WEEK: Final = 7 * DAY
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 """Lower ends of the classes of gangs [GPU]."""
 
@@ -129,7 +129,7 @@ def _interval(values: np.ndarray) -> tuple[float, float, float]:
 
 def periods(end: float) -> tuple[FloatArray, str]:
     """When the periods of a log begin and end [s], and what one is called: a week, or what it has four of."""
-    known = {"week": WEEK, "day": DAY, "hour": HOUR, "minute": 60.0}
+    known = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": MINUTE}
     name = next((name for name, length in known.items() if end >= 4 * length), "minute")
     return np.append(np.arange(0.0, end, known[name]), end), name
 

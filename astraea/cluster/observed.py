@@ -10,11 +10,12 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import recorded
-from astraea.cluster.engine.state import HOUR, new_state
+from astraea.cluster.engine.state import new_state
 from astraea.cluster.tables import job_table, timeline_table
 from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.core.result import GRANT_COLUMNS, Result, provenance
+from astraea.core.units import HOUR
 from astraea.traces.trace import Trace
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from astraea.cluster.engine.state import HOUR, Private, View, quotas, whole
+from astraea.cluster.engine.state import Private, View, quotas, whole
 from astraea.core.arrays import FloatArray
+from astraea.core.units import HOUR
 from astraea.traces.trace import Trace
 
 KINDS = np.array(["start", "restart", "renewal"], dtype=object)

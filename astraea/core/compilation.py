@@ -26,8 +26,9 @@ from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, mod
 from numba.misc.appdirs import AppDirs
 
 from astraea.core import source
+from astraea.core.units import DAY
 
-MONTH: Final = 30 * 86400.0
+MONTH: Final = 30 * DAY
 """Machine code that no process has asked for in this time is removed [s]."""
 
 _OURS: Final = re.compile(r"\w+-[0-9a-f]{16}")

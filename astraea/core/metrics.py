@@ -15,6 +15,7 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.core.units import DAY, HOUR
 
 SHARING_LOSS: Final = 0.95
 """A job with rho_job below this has sharing loss ([Ye2022] §6.3)."""
@@ -42,9 +43,6 @@ FIGURES: Final = {
     "seconds": ("simulated in", "s"),
 }
 """What a person calls each figure of a `summary`, and its unit; times of an hour and more are printed in hours."""
-
-DAY: Final = 86_400.0
-HOUR: Final = 3_600.0
 
 
 def average_jct(result: Result) -> float:

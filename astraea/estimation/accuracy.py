@@ -14,11 +14,10 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
+from astraea.core.units import DAY
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.estimation.models import ENOUGH
 from astraea.traces.trace import Trace
-
-DAY: Final = 86_400.0
 
 LEVELS: Final = tuple(round(0.05 * k, 2) for k in range(1, 20))
 """Quantiles at which calibration is shown."""

@@ -24,6 +24,7 @@ from astraea.core import source
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import write_atomically
 from astraea.core.progress import progress
+from astraea.core.units import HOUR
 from astraea.experiments import keys
 from astraea.experiments.archive import pack, unpack
 from astraea.experiments.kept import Kept, Value, reduced
@@ -143,7 +144,7 @@ def together(missing: Mapping[str, Work]) -> list[list[str]]:
 
 def announcement(runs: Sequence[Work], jobs: int) -> str:
     """Say how long some runs will take on so many processes, if that is more than half an hour."""
-    hours = max(sum(run.expected for run in runs) / jobs, max((run.expected for run in runs), default=0.0)) / 3600
+    hours = max(sum(run.expected for run in runs) / jobs, max((run.expected for run in runs), default=0.0)) / HOUR
     if hours < 0.5:
         return ""
     return (

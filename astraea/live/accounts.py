@@ -13,12 +13,22 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import accounting, decisions, live
 from astraea.cluster.engine.live import HAPPENS
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, TENANT
-from astraea.cluster.engine.state import DONE, HOUR, PENDING, RUNNING, Private, View, new_state
+from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View, new_state
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import rounds_of_lease
 from astraea.core.errors import InputError, PolicyError
-from astraea.live.books import NOBODY, NOT_KEPT, Books, Member, empty_books, hours_kept, room_for, trace_of
+from astraea.core.units import HOUR
+from astraea.live.state import (
+    DERIVED,
+    NOBODY,
+    AccountsState,
+    AdmittedJob,
+    empty_accounts,
+    empty_timeline,
+    hours_stored,
+    trace_of,
+)
 
 
 class Event(NamedTuple):
@@ -51,7 +61,7 @@ class Accounts:
         Of the cluster [GPU]; quotas are shares of these.
     weights : mapping of str to float
         Of every tenant; empty if all tenants that come are equal.
-    books : Books, optional
+    saved : AccountsState, optional
         To go on from.
 
     Raises
@@ -61,8 +71,9 @@ class Accounts:
     """
 
     def __init__(
-        self, policy: Policy, interval: float, gpus: int, weights: Mapping[str, float], books: Books | None = None
-    ) -> None:
+        self, policy: Policy, interval: float, gpus: int, weights: Mapping[str, float],
+        saved: AccountsState | None = None,
+    ) -> None:  # fmt: skip
         if policy.needs_estimates:
             raise InputError(f"policy {policy.name} needs running times, which nobody knows of a live cluster")
         settings = Settings(interval=interval, checkpoint_overhead=0, restart_overhead=0)
@@ -70,10 +81,10 @@ class Accounts:
         self.policy = policy(lease_term=self.lease_rounds * interval) if self.lease_rounds else policy
         self.interval, self.gpus, self.weights = interval, max(1, gpus), dict(weights)
         self.withheld = 0
-        self.most_hours = hours_kept(policy)
+        self.most_hours = hours_stored(policy)
         self.view: View
         self.private: Private
-        self._build(books or empty_books(policy), ())
+        self._build(saved or empty_accounts(policy), ())
 
     @property
     def now(self) -> float:
@@ -83,9 +94,9 @@ class Accounts:
     def __contains__(self, id: object) -> bool:
         return id in self.place
 
-    def member(self, id: str) -> Member:
+    def job(self, id: str) -> AdmittedJob:
         """Return a job as it was admitted."""
-        return self.members[self.place[id]]
+        return self.admitted[self.place[id]]
 
     def is_active(self, id: str) -> bool:
         """Return whether a job was admitted and has not ended."""
@@ -97,7 +108,7 @@ class Accounts:
 
     def ids(self, status: int) -> list[str]:
         """Jobs of a status, in order of submission."""
-        return [self.members[j].id for j in np.flatnonzero(self.view.job.status == status)]
+        return [self.admitted[j].id for j in np.flatnonzero(self.view.job.status == status)]
 
     def quota(self, tenant: str) -> float:
         """Quota of a tenant, [Ye2022] Eq. 6; of one that is not known yet, what it would have [GPU]."""
@@ -120,14 +131,14 @@ class Accounts:
         owed = accounting.job_fair(self.view, j, self.now)
         return had / owed if owed > 0 else math.nan
 
-    def admit(self, newcomers: Sequence[Member]) -> None:
+    def admit(self, newcomers: Sequence[AdmittedJob]) -> None:
         """Make room for jobs that come, and forget those that are done."""
-        self._build(self.books(), newcomers)
+        self._build(self.state(), newcomers)
 
     def resize(self, gpus: int) -> None:
         """The cluster has so many GPUs from now on; shares of none are not defined, so one is kept, and withheld."""
         self.gpus = max(1, gpus)
-        self._build(self.books(), ())
+        self._build(self.state(), ())
 
     def withhold(self, gpus: int) -> None:
         """So many GPUs of the cluster are not there for leases now."""
@@ -138,7 +149,7 @@ class Accounts:
         """What happened since the last round, up to round `number`."""
         hours = int(number * self.interval / HOUR) + 2
         if hours > len(self.view.timeline):
-            self._build(self.books(), (), hours)
+            self._build(self.state(), (), hours)
         table = np.zeros(len(events), HAPPENS)
         for e, event in enumerate(sorted(events)):
             time = min(max(event.time, self.now), number * self.interval)
@@ -164,20 +175,20 @@ class Accounts:
         clock = self.view.clock[0]
         if not good or clock.n_choices:
             code, j = int(self.private.engine[0].violation), int(self.private.engine[0].violator)
-            job = f"job {self.members[j].id}" if 0 <= j < len(self.members) else f"index {j}"
+            job = f"job {self.admitted[j].id}" if 0 <= j < len(self.admitted) else f"index {j}"
             what = "chose nodes, which the cluster does"
             if not good:
                 what = decisions.BROKEN[code].format(job=job, others=0)
             raise PolicyError(f"policy {self.policy.name}: {what}")
         granted = self.view.granted[: clock.n_granted]
-        return [self.members[j].id for j in granted if self.view.job[j].status == PENDING]
+        return [self.admitted[j].id for j in granted if self.view.job[j].status == PENDING]
 
     def leaving(self) -> list[str]:
         """Jobs that lose their GPUs by what was chosen at this round."""
         clock = self.view.clock[0]
         kept = set(self.view.granted[: clock.n_granted].tolist())
         expired = [j for j in self.view.expired[: clock.n_expired].tolist() if j not in kept]
-        return [self.members[j].id for j in (*expired, *self.view.revoked[: clock.n_revoked].tolist())]
+        return [self.admitted[j].id for j in (*expired, *self.view.revoked[: clock.n_revoked].tolist())]
 
     def refuse(self, id: str) -> None:
         """Take a grant of this round back."""
@@ -197,7 +208,7 @@ class Accounts:
             revoked,
         ]
         live.carry_out(self.view, self.private)
-        return Decision(*(tuple(self.members[j].id for j in jobs) for jobs in names))
+        return Decision(*(tuple(self.admitted[j].id for j in jobs) for jobs in names))
 
     def give_back(self, id: str, since: float) -> None:
         """A job that has just lost its lease never had the GPUs that it was granted at `since` [s]."""
@@ -215,14 +226,14 @@ class Accounts:
         """The lease of a job that cannot be stopped lasts until it ends."""
         live.never_ends(self.view, self.private, self.place[id])
 
-    def books(self) -> Books:
+    def state(self) -> AccountsState:
         """What is kept: everything but jobs that are done."""
         keep = np.flatnonzero(self.view.job.status != DONE)
         hours = int(self.view.clock[0].n_hours)
         first = max(0, hours - self.most_hours)
-        return Books(
+        return AccountsState(
             clock=self.view.clock.copy(),
-            members=tuple(self.members[j] for j in keep),
+            admitted=tuple(self.admitted[j] for j in keep),
             job=self.view.job[keep],
             private=self.private.job[keep],
             memory=self.view.memory[:, keep],
@@ -238,13 +249,13 @@ class Accounts:
         sizes = self.view.tenant.end_class - self.view.tenant.first_class
         return np.repeat(np.arange(len(sizes)), sizes)
 
-    def _build(self, books: Books, newcomers: Sequence[Member], hours: int = 0) -> None:
-        """Make the state anew from books, with room for some more jobs, and for so many hours."""
-        self.gpus = max(self.gpus, int(books.job["demand"][books.job["status"] == RUNNING].sum()))  # nodes may be gone
-        known = [k for k, m in enumerate(books.members) if not self.weights or m.tenant in self.weights]
-        came = {m.id: m for m in (*(books.members[k] for k in known), *newcomers)}
-        self.trace = trace_of(list(came.values()), books.tenants, self.weights)
-        self.members = [came[id] for id in self.trace.job_id]
+    def _build(self, saved: AccountsState, newcomers: Sequence[AdmittedJob], hours: int = 0) -> None:
+        """Make the state anew from saved, with room for some more jobs, and for so many hours."""
+        self.gpus = max(self.gpus, int(saved.job["demand"][saved.job["status"] == RUNNING].sum()))  # nodes may be gone
+        known = [k for k, m in enumerate(saved.admitted) if not self.weights or m.tenant in self.weights]
+        came = {m.id: m for m in (*(saved.admitted[k] for k in known), *newcomers)}
+        self.trace = trace_of(list(came.values()), saved.tenants, self.weights)
+        self.admitted = [came[id] for id in self.trace.job_id]
         self.place = {id: j for j, id in enumerate(self.trace.job_id)}
         nothing = np.full(len(self.trace), np.nan)
         view, self.private = new_state(
@@ -261,40 +272,40 @@ class Accounts:
             synchronous=self.policy.synchronous(self.policy.parameters),
             revisit=self.policy.revisit(self.policy.parameters),
         )
-        view.job["submit_time"] = [member.submit_time for member in self.members]
-        for name in set(CLOCK.names or ()) - set(NOT_KEPT["clock"]):
-            view.clock[name] = books.clock[name]
-        old = [k for k, name in enumerate(books.tenants) if name in self.trace.tenants]
-        t = [self.trace.tenants.index(books.tenants[k]) for k in old]
-        for name in set(TENANT.names or ()) - set(NOT_KEPT["tenant"]):
-            view.tenant[name][t] = books.tenant[name][old]
-        if len(books.tenant_memory) == len(view.tenant_memory):  # or another policy kept it
-            view.tenant_memory[:, t] = books.tenant_memory[:, old]
-        n_hours = int(books.clock[0].n_hours)
-        room = room_for(max(n_hours, hours) + 64, len(self.trace.tenants))
-        gangs = np.zeros(max([self.gpus, *(m.demand for m in self.members)]) + 1, np.int64)  # a cluster can shrink
+        view.job["submit_time"] = [member.submit_time for member in self.admitted]
+        for name in set(CLOCK.names or ()) - set(DERIVED["clock"]):
+            view.clock[name] = saved.clock[name]
+        old = [k for k, name in enumerate(saved.tenants) if name in self.trace.tenants]
+        t = [self.trace.tenants.index(saved.tenants[k]) for k in old]
+        for name in set(TENANT.names or ()) - set(DERIVED["tenant"]):
+            view.tenant[name][t] = saved.tenant[name][old]
+        if len(saved.tenant_memory) == len(view.tenant_memory):  # or another policy kept it
+            view.tenant_memory[:, t] = saved.tenant_memory[:, old]
+        n_hours = int(saved.clock[0].n_hours)
+        room = empty_timeline(max(n_hours, hours) + 64, len(self.trace.tenants))
+        gangs = np.zeros(max([self.gpus, *(m.demand for m in self.admitted)]) + 1, np.int64)  # a cluster can shrink
         self.view = view = view._replace(timeline=room, open_gangs=gangs)
-        view.timeline[n_hours - len(books.timeline) : n_hours, t] = books.timeline[:, old]
-        shares = zip(books.share_tenant, books.share["demand"].tolist(), books.share["weight"].tolist(), strict=True)
+        view.timeline[n_hours - len(saved.timeline) : n_hours, t] = saved.timeline[:, old]
+        shares = zip(saved.share_tenant, saved.share["demand"].tolist(), saved.share["weight"].tolist(), strict=True)
         row_of = {key: k for k, key in enumerate(shares)}
         for c, owner in enumerate(self._tenant_of_share()):
             share = view.share[c]
             k = row_of.get((self.trace.tenants[owner], int(share.demand), float(share.weight)))
             if k is not None:
-                view.share[c] = books.share[k]
-        j = [self.place[books.members[k].id] for k in known]
-        for name in set(JOB.names or ()) - set(NOT_KEPT["job"]):
-            view.job[name][j] = books.job[name][known]
+                view.share[c] = saved.share[k]
+        j = [self.place[saved.admitted[k].id] for k in known]
+        for name in set(JOB.names or ()) - set(DERIVED["job"]):
+            view.job[name][j] = saved.job[name][known]
         for name in set(PRIVATE_JOB.names or ()) - {"heap_position", "log_of"}:
-            self.private.job[name][j] = books.private[name][known]
-        if len(books.memory) == len(view.memory):
-            view.memory[:, j] = books.memory[:, known]
+            self.private.job[name][j] = saved.private[name][known]
+        if len(saved.memory) == len(view.memory):
+            view.memory[:, j] = saved.memory[:, known]
         view.tenant.held[:] = np.bincount(
             view.job.tenant, weights=view.job.demand * (view.job.status == RUNNING), minlength=len(view.tenant)
         )
         live.resume(view, self.private)
-        same = dict(zip(books.tenants, books.tenant["quota"].tolist(), strict=True))
-        if books.tenants and any(same.get(n) != q for n, q in zip(self.trace.tenants, view.tenant.quota, strict=True)):
+        same = dict(zip(saved.tenants, saved.tenant["quota"].tolist(), strict=True))
+        if saved.tenants and any(same.get(n) != q for n, q in zip(self.trace.tenants, view.tenant.quota, strict=True)):
             live.share_anew(view, self.now)
         withheld, self.withheld = self.withheld, 0
         self.withhold(withheld)

@@ -10,14 +10,19 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, gpus_of, number_of
+
 ID: Final = re.compile(r"[1-9]\d{0,17}(_\d{1,9})?")
 """A job, or a task of an array."""
 
 SAVES: Final = "checkpoint"
 """Word in a job's comment that says that it saves its state on SIGUSR1; any other would die of that signal."""
 
-HERE: Final = ("RUNNING", "COMPLETING", "SUSPENDED", "CONFIGURING", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
+ON_GPUS: Final = (*RUNNING, "CONFIGURING")
 """States in which a job has its GPUs."""
+
+FINISHED: Final = (*ENDED, *(state for state in REQUEUED if state != "REQUEUED"))
+"""States of a job that will not run again."""
 
 _NOT_USABLE: Final = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "UNKNOWN", "ERROR",
                       "MAINT", "REBOOT", "FUTURE", "INVAL")  # fmt: skip
@@ -27,7 +32,6 @@ _ANOTHER_FORM: Final = (ArithmeticError, AttributeError, LookupError, TypeError,
 _MOST_TASKS: Final = 4_000_001
 """Of an array: the largest MaxArraySize that Slurm takes."""
 
-_GPUS: Final = re.compile(r"gres/gpu(?P<type>:[^=,]+)?=(?P<number>\d+)")
 _PER_NODE: Final = re.compile(r"gpu(?::(?!\d+(?:[(,]|$))[^:,(]+)?(?::(?P<number>\d+))?(?=[(,]|$)")
 
 
@@ -129,7 +133,7 @@ def runs_of(text: str) -> list[Run]:
             continue
         try:
             came, began, ended = (float(int(t)) if t.isdecimal() else 0.0 for t in (submit, start, end))
-            demand = _gpus(given) or _gpus(asked)
+            demand = gpus_of(given) or gpus_of(asked)
         except (OverflowError, ValueError) as err:
             raise SlurmError(f"sacct: job {id} has a number that is none ({err})") from None
         found.append(Run(id, account, user, qos, state.partition(" ")[0], came, began, ended, demand))
@@ -144,7 +148,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
     ids = [f"{array}_{k}" for k in tasks] if tasks else [f"{array}_{task}" if is_task else str(raw)]
     states = _words(entry["job_state"])
     state = "COMPLETING" if "COMPLETING" in states else states[0]
-    asked = str(entry.get("tres_alloc_str") or "") if state in HERE else ""
+    asked = str(entry.get("tres_alloc_str") or "") if state in ON_GPUS else ""
     job = Job(
         id="",
         partition=_text(entry["partition"]),
@@ -158,10 +162,10 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         eligible=float(_number(entry["eligible_time"])),
         start=float(_number(entry["start_time"])),
         end=float(_number(entry["end_time"])),
-        demand=_gpus(asked) or _gpus(str(entry.get("tres_req_str") or "")),
+        demand=gpus_of(asked) or gpus_of(str(entry.get("tres_req_str") or "")),
         nodes=max(1, _number(entry.get("node_count"))),
         per_node=_per_node(str(entry.get("tres_per_node") or "")),
-        on_nodes=_on_nodes(entry) if state in HERE else {},
+        on_nodes=_on_nodes(entry) if state in ON_GPUS else {},
         depends=bool(entry.get("dependency")),
         requeues=bool(entry.get("requeue")),
         restarts=_number(entry.get("restart_cnt")),
@@ -176,14 +180,11 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
 def _node(entry: Mapping[str, Any]) -> Node:
     states = {s.upper() for s in (*_words(entry["state"]), *_words(entry.get("state_flags") or []))}
     is_usable = not any(state.startswith(_NOT_USABLE) for state in states)
-    return Node(str(entry["name"]), _gpus(str(entry.get("tres") or "")), is_usable)
+    return Node(str(entry["name"]), gpus_of(str(entry.get("tres") or "")), is_usable)
 
 
 def _number(value: Any) -> int:
-    """A number; since Slurm 23 it is a group that also says whether it is set."""
-    if isinstance(value, dict):
-        value = value.get("number") if value.get("set") else 0
-    return int(value or 0)
+    return number_of(value) or 0
 
 
 def _text(value: Any) -> str:
@@ -194,14 +195,6 @@ def _text(value: Any) -> str:
 def _words(value: Any) -> list[str]:
     """One word or several; since Slurm 23 a state is a list."""
     return [str(word) for word in value] if isinstance(value, list) else [str(value)]
-
-
-@lru_cache(4096)
-def _gpus(tres: str) -> int:
-    """``gres/gpu`` of a list of resources; typed GPUs are added up where there is no total."""
-    found = [(m["type"], int(m["number"])) for m in _GPUS.finditer(tres)]
-    total = [n for kind, n in found if kind is None]
-    return total[0] if total else sum(n for _, n in found)
 
 
 @lru_cache(4096)

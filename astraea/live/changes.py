@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from astraea.cluster.engine.recorded import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.live.accounts import Event
-from astraea.live.answers import HERE, Job, Run
-from astraea.live.books import Lease, Member
-from astraea.live.desk import FINISHED, Desk
+from astraea.live.answers import FINISHED, ON_GPUS, Job, Run
+from astraea.live.partition import Partition
+from astraea.live.state import AdmittedJob, Lease
 
 
 class Changes:
@@ -22,7 +22,7 @@ class Changes:
 
     Parameters
     ----------
-    desk : Desk
+    partition : Partition
         Its leases and notes change with what happened.
     ours : mapping of str to Job
         Jobs of the partition that leases are for, by id.
@@ -33,7 +33,7 @@ class Changes:
 
     Attributes
     ----------
-    members : list of Member
+    newcomers : list of AdmittedJob
         Jobs that came.
     events : list of Event
         What happened to all.
@@ -43,22 +43,22 @@ class Changes:
         Leases of such jobs that Slurm had not started; they are not charged.
     """
 
-    def __init__(self, desk: Desk, ours: Mapping[str, Job], shown: Collection[str], now: float) -> None:
-        self.desk, self.accounts, self.epoch, self.now = desk, desk.accounts, desk.epoch, now
-        self.members: list[Member] = []
+    def __init__(self, partition: Partition, ours: Mapping[str, Job], shown: Collection[str], now: float) -> None:
+        self.partition, self.accounts, self.epoch, self.now = partition, partition.accounts, partition.epoch, now
+        self.newcomers: list[AdmittedJob] = []
         self.events: list[Event] = []
         self.resized: set[str] = set()
         self.not_started: list[Lease] = []
         gone = [id for s in (PENDING, RUNNING) for id in self.accounts.ids(s) if id not in ours]
         come = [job for job in ours.values() if self._is_new(job) and self._comes(job, now)]
         runs: dict[str, list[Run]] = {}
-        if self.desk.looks_back or gone or any(job.restarts > 0 for job in come):  # it ran before it was seen
-            for run in self.desk.history(self.epoch + self.accounts.now):
+        if self.partition.looks_back or gone or any(job.restarts > 0 for job in come):  # it ran before it was seen
+            for run in self.partition.history(self.epoch + self.accounts.now):
                 runs.setdefault(run.id, []).append(run)
         for id in gone:
             ends = [run.end for run in runs.get(id, ()) if run.end > 0]
             if id in shown:
-                self.desk.notes.append(f"job {id} has left the partition, and counts as ended")
+                self.partition.notes.append(f"job {id} has left the partition, and counts as ended")
             self._ended(id, max(ends, default=now))
         for status, happened in ((PENDING, self._waited), (RUNNING, self._ran)):
             for id in self.accounts.ids(status):
@@ -66,10 +66,10 @@ class Changes:
                     happened(ours[id])
         for job in come:
             self._arrived(job, runs.pop(job.id, []), now)
-        if self.desk.looks_back:
+        if self.partition.looks_back:
             for id in sorted(runs.keys() - ours.keys() - set(self.accounts.place)):
                 self._was(runs[id])
-        self._make_room()
+        self._enlarge_cluster()
 
     def _is_new(self, job: Job) -> bool:
         """Return whether the accounts have no such job, or one that ended under this id."""
@@ -79,21 +79,21 @@ class Changes:
 
     def _is_resized(self, job: Job, now: float) -> bool:
         """End a job whose size has changed, so that it comes anew; return whether it did."""
-        before = self.accounts.member(job.id).demand
-        lease = self.desk.leases.get(job.id)
-        is_settled = job.state == "RUNNING" and lease is not None if job.state in HERE else job.state not in FINISHED
+        before = self.accounts.job(job.id).demand
+        lease = self.partition.leases.get(job.id)
+        is_settled = job.state == "RUNNING" and lease is not None if job.state in ON_GPUS else job.state not in FINISHED
         if job.demand == before or not is_settled:
             return False
-        if lease and job.state not in HERE and job.restarts > lease.restarts:
+        if lease and job.state not in ON_GPUS and job.restarts > lease.restarts:
             return False  # it was requeued: first it loses its lease
-        self.desk.notes.append(f"job {job.id} has {job.demand} GPUs now, {before} before: it counts as a new job")
+        self.partition.notes.append(f"job {job.id} has {job.demand} GPUs now, {before} before: it counts as a new job")
         self.resized.add(job.id)
         self._add(now, ENDS, job.id)
-        if lease and lease.started == 0 and job.state not in HERE:
+        if lease and lease.started == 0 and job.state not in ON_GPUS:
             self.not_started.append(lease)
-            self.desk.close(job.id, self.desk.now, "not started")
+            self.partition.close(job.id, self.partition.now, "not started")
         elif lease:
-            self.desk.close(job.id, self.desk.now, "resized")
+            self.partition.close(job.id, self.partition.now, "resized")
         return True
 
     def _waited(self, job: Job) -> None:
@@ -104,39 +104,37 @@ class Changes:
             if started_since and job.end > job.start:  # one that is cancelled as it waits starts and ends at once
                 self._add(job.start, STARTS, job.id, math.inf)
             self._ended(job.id, job.end)
-        elif job.state in HERE and started_since:
+        elif job.state in ON_GPUS and started_since:
             self._adopted(job)
 
     def _ran(self, job: Job) -> None:
         """What happened to a job that had a lease."""
-        lease = self.desk.leases[job.id]
+        lease = self.partition.leases[job.id]
         if job.state in FINISHED:
             self._ended(job.id, job.end)
         elif job.state == "RUNNING":
             if lease.started == 0 and job.start >= lease.granted - 1:
-                self.desk.leases[job.id] = lease._replace(started=job.start)
-        elif (job.state not in HERE or job.state == "COMPLETING") and job.restarts > lease.restarts:
-            self.desk.notes.append(f"job {job.id} lost its lease: Slurm requeued it ({job.reason})")
-            self._add(self.desk.now, STOPS, job.id)
-            self.desk.close(job.id, self.desk.now, "lost")
+                self.partition.leases[job.id] = lease._replace(started=job.start)
+        elif (job.state not in ON_GPUS or job.state == "COMPLETING") and job.restarts > lease.restarts:
+            self.partition.notes.append(f"job {job.id} lost its lease: Slurm requeued it ({job.reason})")
+            self._add(self.partition.now, STOPS, job.id)
+            self.partition.close(job.id, self.partition.now, "lost")
 
     def _comes(self, job: Job, now: float) -> bool:
         """Whether a job that was not known is one that could get a lease, or has had GPUs since the last round."""
         if job.state in FINISHED:
             return job.start > 0 and job.end > self.epoch + self.accounts.now and job.end > job.start
-        if job.state not in HERE and is_kept_back(job, now):
+        if job.state not in ON_GPUS and is_deferred(job, now):
             return False
-        if job.state in HERE and job.id in self.accounts:  # resized as it ran: to stop it would not make it smaller
+        if job.state in ON_GPUS and job.id in self.accounts:  # resized as it ran: to stop it would not make it smaller
             return job.demand > 0
-        quota = self.accounts.quota(self.desk.tenant(job))
+        tenant = self.partition.tenant(job)
+        quota = self.accounts.quota(tenant)
         most = min(math.floor(self.accounts.policy.largest(self.accounts.policy.parameters) * quota + 1e-9),
                    self.accounts.gpus)  # fmt: skip
         if job.demand > most:
-            self.desk.tell_once(
-                job.id,
-                f"job {job.id} will never run: it asks for {job.demand} GPUs, its tenant {self.desk.tenant(job)} has a "
-                f"quota of {quota:.4g}",
-            )
+            why = f"it asks for {job.demand} GPUs, its tenant {tenant} has a quota of {quota:.4g}"
+            self.partition.note_once(job.id, f"job {job.id} will never run: {why}")
         return job.demand <= most
 
     def _arrived(self, job: Job, runs: Sequence[Run], now: float) -> None:
@@ -144,7 +142,7 @@ class Changes:
         has_begun = job.start > 0 and job.state in ("RUNNING", *FINISHED)
         came = min([max(job.submit, job.eligible), *(run.submit for run in runs), *[job.start] * has_begun, now])
         is_again = job.id in self.accounts  # under this id another one has ended: no time is counted twice
-        self.members.append(self._member(job, max(came, self.epoch + self.accounts.now) if is_again else came))
+        self.newcomers.append(self._newcomer(job, max(came, self.epoch + self.accounts.now) if is_again else came))
         self._add(came, ARRIVES, job.id)
         for run in runs:
             if 0 < run.start < run.end and not (job.state in FINISHED and run.start >= job.start):
@@ -159,18 +157,18 @@ class Changes:
     def _was(self, runs: Sequence[Run]) -> None:
         """A job that came and went while nobody looked."""
         known = [run for run in runs if 0 < run.start < run.end and run.demand > 0]
-        if not known or self.desk.is_unknown(self.desk.tenant(known[-1])):
+        if not known or self.partition.is_unknown(self.partition.tenant(known[-1])):
             return
         last = known[-1]
-        self.members.append(self._member(last, min(run.submit for run in known)))
+        self.newcomers.append(self._newcomer(last, min(run.submit for run in known)))
         self._add(min(run.submit for run in known), ARRIVES, last.id)
         for run in known:
             self._add(run.start, STARTS, run.id, math.inf)
             self._add(run.end, ENDS if run is last else STOPS, run.id)
 
-    def _make_room(self) -> None:
+    def _enlarge_cluster(self) -> None:
         """Have as many GPUs as were in use at once, should that be more than there are today."""
-        demand = {m.id: m.demand for m in (*self.accounts.members, *self.members)}
+        demand = {m.id: m.demand for m in (*self.accounts.admitted, *self.newcomers)}
         held = most = sum(demand[id] for id in self.accounts.ids(RUNNING))
         for event in sorted(self.events):
             if event.kind != ARRIVES:
@@ -183,38 +181,38 @@ class Changes:
         """Slurm started a job by itself; one that has run for longer than a lease gets one from now on."""
         term = self.accounts.policy.lease_term
         start = min(job.start, self.now)  # Slurm's clock may be ahead, or ours was set back
-        number = math.ceil(max(0.0, start - self.epoch) / self.desk.config.interval)
-        ends = number * self.desk.config.interval + term
-        if self.epoch + ends <= self.desk.now:
-            ends = self.desk.now - self.epoch + term
+        number = math.ceil(max(0.0, start - self.epoch) / self.partition.config.interval)
+        ends = number * self.partition.config.interval + term
+        if self.epoch + ends <= self.partition.now:
+            ends = self.partition.now - self.epoch + term
         self._add(job.start, STARTS, job.id, ends if job.requeues else math.inf)
-        tenant = self.desk.tenant(job)
-        self.desk.notes.append(
+        tenant = self.partition.tenant(job)
+        self.partition.notes.append(
             f"job {job.id} of {tenant} was started by Slurm itself, with {job.demand} GPUs: its lease began then"
         )
         ends = self.epoch + ends if job.requeues else math.inf
-        self.desk.leases[job.id] = Lease(
+        self.partition.leases[job.id] = Lease(
             job.id, self._number(job.id), tenant, job.demand, job.submit, start, ends, start, 0.0, "running", False,
-            job.restarts, self.desk.next_serial(),
+            job.restarts, self.partition.next_serial(),
         )  # fmt: skip
 
     def _ended(self, id: str, end: float) -> None:
         self._add(end, ENDS, id)
-        if id in self.desk.leases:
-            self.desk.close(id, end, "ended")
+        if id in self.partition.leases:
+            self.partition.close(id, end, "ended")
 
     def _number(self, id: str) -> int:
         """Number of the next lease of a job."""
         return int(self.accounts.view.job[self.accounts.place[id]].leases) + 1 if id in self.accounts else 1
 
-    def _member(self, job: Job | Run, submit: float) -> Member:
-        tenant = self.desk.tenant(job)
-        return Member(job.id, tenant, job.user or tenant, job.demand, max(0.0, submit - self.epoch))
+    def _newcomer(self, job: Job | Run, submit: float) -> AdmittedJob:
+        tenant = self.partition.tenant(job)
+        return AdmittedJob(job.id, tenant, job.user or tenant, job.demand, max(0.0, submit - self.epoch))
 
     def _add(self, time: float, kind: int, id: str, lease_end: float = 0.0) -> None:
         self.events.append(Event(time - self.epoch, kind, id, lease_end))
 
 
-def is_kept_back(job: Job, now: float) -> bool:
+def is_deferred(job: Job, now: float) -> bool:
     """Whether a job depends on others, or is to begin later; the begin of one that was requeued is Slurm's, not its."""
     return job.depends or (job.eligible > now and job.restarts == 0)

@@ -18,15 +18,15 @@ from contextlib import closing
 from typing import Any, Final
 
 from astraea.core.errors import InputError, PolicyError
+from astraea.core.text import escaped
 from astraea.live.answers import Job, Node, SlurmError
-from astraea.live.books import Lease, State
 from astraea.live.config import Config
-from astraea.live.desk import tenant_of
 from astraea.live.ledger import Ledger, lock, open_to_read, read_state
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Picture, Plan, Rounds, warned
-from astraea.live.slurm import Slurm, uncollected
+from astraea.live.partition import tenant_of
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, RoundResult, Rounds, Snapshot, warned
+from astraea.live.slurm import Slurm, without_collection
+from astraea.live.state import Lease, State
 from astraea.live.stopping import Stopping
-from astraea.traces.columns import escaped
 
 log: Final = logging.getLogger("astraea.live")
 
@@ -73,7 +73,7 @@ class Coordinator:
                      self.config.policy.name, parameters, self.config.interval, self.config.state)  # fmt: skip
             compile_all(self.config)
             while not self.stopping.is_asked:
-                with uncollected():
+                with without_collection():
                     self.round(ledger)
                 self._wait()
             log.info("stopped; jobs keep their GPUs until the next coordinator comes")
@@ -114,7 +114,7 @@ class Coordinator:
     def _round(self, ledger: Ledger) -> None:
         """Have one round."""
         try:
-            picture = self._look()
+            snapshot = self._look()
         except SlurmError as err:
             log.error("this round is left out: %s", err)
             if self.rounds is not None:
@@ -122,35 +122,35 @@ class Coordinator:
             return
         try:
             if self.rounds is None:
-                gpus = sum(node.gpus for node in picture.nodes)
-                self.rounds = Rounds(self.config, gpus, picture.now, self.state, self.slurm.runs)
-            plan = self.rounds.play(picture)
+                gpus = sum(node.gpus for node in snapshot.nodes)
+                self.rounds = Rounds(self.config, gpus, snapshot.now, self.state, self.slurm.runs)
+            result = self.rounds.play(snapshot)
         except (SlurmError, PolicyError) as err:
             log.error("this round is left out: %s", err)
             self.rounds = None  # it may be half done: the next one goes on from the last state
             return
-        self.state = plan.state
-        self.jobs = {job.id: job for job in picture.jobs if job.partition == self.config.partition}
-        self.unwritten += plan.over
+        self.state = result.state
+        self.jobs = {job.id: job for job in snapshot.jobs if job.partition == self.config.partition}
+        self.unwritten += result.over
         if (lost := len(self.unwritten) - MOST_UNWRITTEN) > 0:
             log.error("%d leases that are over are forgotten: the state could not be written for too long", lost)
             del self.unwritten[:lost]
         try:
-            ledger.write(plan.state, self.unwritten)
+            ledger.write(result.state, self.unwritten)
             self.unwritten = []
         except sqlite3.Error as err:
             log.error("the state cannot be written (%s): leases go on from memory, and are written when it can be", err)
-        for note in plan.notes:
+        for note in result.notes:
             log.info("%s", note)
-        self._do_all(plan.actions)
-        for lease in plan.over:
+        self._do_all(result.actions)
+        for lease in result.over:
             if lease.outcome == "ended":
                 log.info("job %s of %s has ended, in lease %d", lease.job, lease.tenant, lease.number)
 
-    def _look(self) -> Picture:
+    def _look(self) -> Snapshot:
         """Ask Slurm; nodes first, so that no job is seen on GPUs that are counted as free."""
         nodes = self.slurm.nodes()
-        return Picture(time.time(), self.slurm.jobs(), nodes)
+        return Snapshot(time.time(), self.slurm.jobs(), nodes)
 
     def _do_all(self, actions: Sequence[Action]) -> None:
         """Have Slurm do what was planned; what it does not come to is mended at the next round."""
@@ -229,14 +229,14 @@ def told(action: Action, config: Config) -> str:
     return f"{action.what} job {job.id} of {tenant_of(job, config)}, {job.demand} GPUs: {action.why}"
 
 
-def lines(plan: Plan, config: Config) -> list[str]:
+def lines(result: RoundResult, config: Config) -> list[str]:
     """What a round comes to, for somebody who reads it."""
-    return [escaped(line) for line in (*plan.notes, *(told(action, config) for action in plan.actions))]
+    return [escaped(line) for line in (*result.notes, *(told(action, config) for action in result.actions))]
 
 
 def compile_all(config: Config) -> None:
     """Have a round of no jobs, so that the first real one is not late by the time that compiling takes."""
-    nothing = Picture(time.time(), (), (Node("-", 1, True),))
+    nothing = Snapshot(time.time(), (), (Node("-", 1, True),))
     Rounds(config, 1, nothing.now, None, lambda _: []).play(nothing)
 
 
@@ -262,7 +262,7 @@ def serve(config: Config) -> None:
         coordinator.run()
 
 
-def dry_run(config: Config) -> Plan:
+def dry_run(config: Config) -> RoundResult:
     """What the next round would do; nothing is written, and Slurm is asked only.
 
     Raises
@@ -277,8 +277,8 @@ def dry_run(config: Config) -> Plan:
             state = read_state(db)
     try:
         nodes = slurm.nodes()
-        picture = Picture(time.time(), slurm.jobs(), nodes)
+        snapshot = Snapshot(time.time(), slurm.jobs(), nodes)
         gpus = sum(node.gpus for node in nodes)
-        return Rounds(config, gpus, picture.now, state, slurm.runs).play(picture)
+        return Rounds(config, gpus, snapshot.now, state, slurm.runs).play(snapshot)
     except SlurmError as err:
         raise InputError(str(err)) from None

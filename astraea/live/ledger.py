@@ -22,8 +22,8 @@ import numpy as np
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE
 from astraea.core.errors import InputError
 from astraea.live import layout
-from astraea.live.books import Books, Lease, Member, State
 from astraea.live.layout import KEYS, OF_JOB
+from astraea.live.state import AccountsState, AdmittedJob, Lease, State
 
 _COME_AND_GO: Final = ("job", "tenant", "share")
 """Tables whose rows can vanish: jobs end, and classes of shares with them."""
@@ -110,7 +110,7 @@ class Ledger:
                     self._db.executemany("delete from hour where tenant = ?", gone)
                 self._put(name, changed)
             self._put("lease", finished)
-            self._db.execute("delete from hour where hour < ?", (_first_hour(state.books),))
+            self._db.execute("delete from hour where hour < ?", (_first_hour(state.accounts),))
             self._db.execute("commit")
         except BaseException:
             if self._db.in_transaction:
@@ -199,8 +199,8 @@ def read_state(db: sqlite3.Connection) -> State | None:
         return None
     (_, epoch, serial, *clock), *_ = rows
     jobs, tenants, shares, hours = (_all(db, name) for name in ("job", "tenant", "share", "hour"))
-    members = tuple(
-        Member(row[0], row[1], row[2], row[4 + OF_JOB.index("demand")], row[4 + OF_JOB.index("submit_time")])
+    admitted = tuple(
+        AdmittedJob(row[0], row[1], row[2], row[4 + OF_JOB.index("demand")], row[4 + OF_JOB.index("submit_time")])
         for row in jobs
     )
     names = tuple(row[0] for row in tenants)
@@ -216,9 +216,9 @@ def read_state(db: sqlite3.Connection) -> State | None:
     for hour, name, *values in hours:
         if name in place:  # or nobody had come yet, or the tenant has no weight any more
             timeline[hour - first, place[name]] = tuple(values)
-    books = Books(
+    saved = AccountsState(
         clock=_table(CLOCK, [clock]),
-        members=members,
+        admitted=admitted,
         job=job,
         private=private,
         memory=_columns([row[3] for row in jobs]),
@@ -230,7 +230,7 @@ def read_state(db: sqlite3.Connection) -> State | None:
         timeline=timeline,
     )
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
-    return State(epoch, books, {lease.job: lease for lease in running}, serial)
+    return State(epoch, saved, {lease.job: lease for lease in running}, serial)
 
 
 def failures(db: sqlite3.Connection) -> tuple[int, float, str]:
@@ -243,21 +243,21 @@ def all_leases(db: sqlite3.Connection) -> list[Lease]:
     return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
 
 
-def _first_hour(books: Books) -> int:
+def _first_hour(saved: AccountsState) -> int:
     """Return the number of the first hour that is kept."""
-    return int(books.clock[0].n_hours) - len(books.timeline)
+    return int(saved.clock[0].n_hours) - len(saved.timeline)
 
 
 def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
     """All rows of a state, by table and key; of the hours those that could have changed, from `since` on."""
-    b = state.books
+    b = state.accounts
     fields = {name: table[name] for table in (b.private, b.job) for name in table.dtype.names}
     columns = list(zip(*(_values(fields[name]) for name in OF_JOB), strict=True))
     since = max(since, _first_hour(b))
     return {
         "clock": {(0,): (0, state.epoch, state.serial, *b.clock[0].tolist())},
         "job": {
-            (m.id,): (m.id, m.tenant, m.user, _text(b.memory[:, k]), *columns[k]) for k, m in enumerate(b.members)
+            (m.id,): (m.id, m.tenant, m.user, _text(b.memory[:, k]), *columns[k]) for k, m in enumerate(b.admitted)
         },
         "tenant": {
             (name,): (name, _text(b.tenant_memory[:, t]), *b.tenant[t].tolist()) for t, name in enumerate(b.tenants)

@@ -26,16 +26,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from astraea.cluster.engine.state import PENDING, RUNNING
-from astraea.live.answers import HERE, Job, Node
-from astraea.live.books import Lease, State
-from astraea.live.changes import Changes, is_kept_back
-from astraea.live.desk import FINISHED, Desk
+from astraea.live.answers import FINISHED, ON_GPUS, Job, Node
+from astraea.live.changes import Changes, is_deferred
+from astraea.live.partition import Partition
 from astraea.live.places import Places
+from astraea.live.state import Lease, State
 
 RELEASE, REQUEUE, HOLD = "release", "requeue", "hold"
 
 
-class Picture(NamedTuple):
+class Snapshot(NamedTuple):
     """What Slurm shows at one moment."""
 
     now: float  #: seconds since 1970
@@ -52,7 +52,7 @@ class Action(NamedTuple):
     rank: int = 0
 
 
-class Plan(NamedTuple):
+class RoundResult(NamedTuple):
     """What a round comes to."""
 
     state: State
@@ -61,32 +61,32 @@ class Plan(NamedTuple):
     notes: tuple[str, ...]  #: what else happened, in sentences
 
 
-class Rounds(Desk):
+class Rounds(Partition):
     """The rounds of one cluster."""
 
-    def play(self, picture: Picture) -> Plan:
+    def play(self, snapshot: Snapshot) -> RoundResult:
         """Have a round."""
         accounts = self.accounts
-        number = int((picture.now - self.epoch) / self.config.interval + 1e-6)
+        number = int((snapshot.now - self.epoch) / self.config.interval + 1e-6)
         number = max(number, round(accounts.now / self.config.interval))  # a clock that was set back waits
         self.now = self.epoch + number * self.config.interval
-        gpus = sum(node.gpus for node in picture.nodes)
+        gpus = sum(node.gpus for node in snapshot.nodes)
         if gpus != self.gpus:
             self.notes.append(f"the partition has {gpus} GPUs now, {self.gpus} before")
             self.gpus = gpus
         if gpus != accounts.gpus:
             accounts.resize(gpus)
-        shown = {job.id for job in picture.jobs}
+        shown = {job.id for job in snapshot.jobs}
         self.told = {about for about in self.told if about.rpartition(" ")[2] in shown}
-        ours = {job.id: self._as_admitted(job) for job in picture.jobs if self._is_ours(job)}
-        changes = Changes(self, ours, shown, picture.now)
-        if changes.members:
-            accounts.admit(changes.members)
+        ours = {job.id: self._as_admitted(job) for job in snapshot.jobs if self._is_ours(job)}
+        changes = Changes(self, ours, shown, snapshot.now)
+        if changes.newcomers:
+            accounts.admit(changes.newcomers)
         accounts.hear(changes.events, number)
         for lease in changes.not_started:
             accounts.give_back(lease.job, lease.granted - self.epoch)
-        accounts.withhold(self._not_there(picture))
-        granted = self._choose(ours, picture)
+        accounts.withhold(self._not_there(snapshot))
+        granted = self._choose(ours, snapshot)
         decision = accounts.carry_out()
         actions: list[Action] = []
         for id in decision.expired:
@@ -99,18 +99,18 @@ class Rounds(Desk):
             self.notes.append(f"renew job {id} of {lease.tenant}, {lease.demand} GPUs: lease {lease.number}; "
                               f"{self._standing(ours[id])}")  # fmt: skip
         actions += [self._granted(ours[id]) for id in granted]
-        done = {action.job.id for action in actions} | {id for id in changes.resized if ours[id].state in HERE}
+        done = {action.job.id for action in actions} | {id for id in changes.resized if ours[id].state in ON_GPUS}
         actions += [action for job in ours.values() if job.id not in done for action in self._mended(job)]
         self.looks_back = False
-        plan = Plan(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
+        result = RoundResult(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
         self.over, self.notes = [], []
-        return plan
+        return result
 
     def _as_admitted(self, job: Job) -> Job:
         """Return the job with the tenant that it was admitted with."""
         if not self.accounts.is_active(job.id):
             return job
-        tenant: dict[str, Any] = {self.config.tenant: self.accounts.member(job.id).tenant}
+        tenant: dict[str, Any] = {self.config.tenant: self.accounts.job(job.id).tenant}
         return job._replace(**tenant)
 
     def _is_ours(self, job: Job) -> bool:
@@ -127,27 +127,27 @@ class Rounds(Desk):
         elif self.is_unknown(self.tenant(job)):
             why = f"its tenant {self.tenant(job)!r} is not in [weights]"
         if why and job.state not in FINISHED:
-            self.tell_once(job.id, f"job {job.id} is left to Slurm: {why}")
+            self.note_once(job.id, f"job {job.id} is left to Slurm: {why}")
         return not why
 
-    def _choose(self, ours: Mapping[str, Job], picture: Picture) -> list[str]:
+    def _choose(self, ours: Mapping[str, Job], snapshot: Snapshot) -> list[str]:
         """Have the policy choose; the grants for which there are nodes."""
         accounts = self.accounts
         waiting = accounts.ids(PENDING)
         usable = accounts.gpus - accounts.withheld
         aside = [
             id for id in waiting
-            if not can_start(ours[id], picture.now, usable) or ours[id].demand != accounts.member(id).demand
+            if not can_start(ours[id], snapshot.now, usable) or ours[id].demand != accounts.job(id).demand
         ]  # fmt: skip
         granted = accounts.choose(aside)
         leaving = {*accounts.leaving(), *waiting}
-        places = Places(picture.nodes)
-        for job in picture.jobs:
-            if job.state in HERE and not (job.partition == self.config.partition and job.id in leaving):
+        places = Places(snapshot.nodes)
+        for job in snapshot.jobs:
+            if job.state in ON_GPUS and not (job.partition == self.config.partition and job.id in leaving):
                 places.hold(job)
         tasks = Counter(ours[id].array for id in accounts.ids(RUNNING) if id in ours)
         for id in accounts.ids(RUNNING):
-            if id in ours and ours[id].state not in HERE:
+            if id in ours and ours[id].state not in ON_GPUS:
                 places.put(ours[id])
         found = []
         for id in granted:
@@ -156,7 +156,7 @@ class Rounds(Desk):
                 accounts.refuse(id)
             elif not places.put(job):
                 waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {no_nodes(job)}"
-                self.tell_once(f"no nodes for {id}", waits)
+                self.note_once(f"no nodes for {id}", waits)
                 accounts.refuse(id)
             else:
                 tasks[job.array] += 1
@@ -186,21 +186,21 @@ class Rounds(Desk):
     def _stopped(self, job: Job, why: str, outcome: str) -> list[Action]:
         """A job loses its lease; one that is about to end anyway, or has not begun, needs no stop."""
         lease = self.leases[job.id]
-        if lease.started == 0 and job.state not in HERE:
+        if lease.started == 0 and job.state not in ON_GPUS:
             outcome, why = "not started", f"{why}; Slurm had not started it ({job.reason})"
             self.accounts.give_back(job.id, lease.granted - self.epoch)
         self.close(job.id, self.now, outcome)
         if job.state == "COMPLETING":
             return []
         why = f"lease {lease.number} {why}; {self._standing(job)}"
-        return [Action(REQUEUE if job.state in HERE else HOLD, job, why)]
+        return [Action(REQUEUE if job.state in ON_GPUS else HOLD, job, why)]
 
     def _mended(self, job: Job) -> list[Action]:
         """What has to be done so that Slurm is as the accounts say."""
         has_lease = job.id in self.leases
         if job.state in FINISHED or job.state == "COMPLETING":
             return []
-        if job.state in HERE:
+        if job.state in ON_GPUS:
             if has_lease or not (job.id in self.accounts or job.requeues):
                 return []
             return [Action(REQUEUE, job, "it has GPUs, but no lease")]
@@ -211,19 +211,19 @@ class Rounds(Desk):
             return [Action(HOLD, job, "it waits for a lease")]
         return []
 
-    def _not_there(self, picture: Picture) -> int:
+    def _not_there(self, snapshot: Snapshot) -> int:
         """GPUs of the partition that are not there for leases [GPU]."""
         with_lease: Counter[str] = Counter()
         others: Counter[str] = Counter()
-        for job in picture.jobs:
-            if job.state in HERE:
+        for job in snapshot.jobs:
+            if job.state in ON_GPUS:
                 is_ours = job.partition == self.config.partition and job.id in self.accounts
                 if not is_ours:
                     others.update(job.on_nodes)
                 elif job.id in self.leases:
                     with_lease.update(job.on_nodes)
         gone = self.accounts.gpus - self.gpus  # held still, though the partition has fewer by now
-        return gone + sum(others[n.name] if n.is_usable else n.gpus - with_lease[n.name] for n in picture.nodes)
+        return gone + sum(others[n.name] if n.is_usable else n.gpus - with_lease[n.name] for n in snapshot.nodes)
 
 
 def no_nodes(job: Job) -> str:
@@ -236,7 +236,7 @@ def no_nodes(job: Job) -> str:
 
 def can_start(job: Job, now: float, usable: int) -> bool:
     """Whether Slurm would start a job that waits, were it released now."""
-    return not (job.state in HERE or is_kept_back(job, now) or job.demand > usable)
+    return not (job.state in ON_GPUS or is_deferred(job, now) or job.demand > usable)
 
 
 def is_late(job: Job, now: float) -> bool:

@@ -119,7 +119,7 @@ class Slurm:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Do not look for garbage meanwhile: a long queue is a million objects, gone through again and again."""
     gc.disable()
     try:

@@ -14,19 +14,18 @@ from typing import Any, Final, NamedTuple
 from astraea.cluster.engine import accounting
 from astraea.cluster.engine.state import PENDING
 from astraea.core.errors import InputError
+from astraea.core.text import printable
+from astraea.core.units import HOUR
 from astraea.live.accounts import Accounts
-from astraea.live.books import NOBODY
 from astraea.live.config import Config
 from astraea.live.ledger import failures, open_to_read, read_state
-from astraea.traces.columns import printable
+from astraea.live.state import NOBODY
 
 LATE: Final = 3
 """After so many rounds that did not come, the coordinator is said to be away."""
 
 FIRST: Final = 10
 """Waiting jobs that are listed."""
-
-HOUR: Final = 3600.0
 
 
 class TenantStanding(NamedTuple):
@@ -101,8 +100,8 @@ def status(config: Config, now: float | None = None) -> Status:
     if state is None:
         raise InputError(f"{config.state}: no round was written yet")
     now = time.time() if now is None else now
-    books = state.books
-    accounts = Accounts(config.policy, config.interval, int(books.clock[0].gpus), config.weights, books)
+    saved = state.accounts
+    accounts = Accounts(config.policy, config.interval, int(saved.clock[0].gpus), config.weights, saved)
     view, last = accounts.view, accounts.now
     waiting = [(j, view.job[j]) for j in range(len(view.job)) if view.job[j].status == PENDING]
     tenants = []
@@ -124,7 +123,7 @@ def status(config: Config, now: float | None = None) -> Status:
         partition=config.partition,
         policy=config.policy.name,
         parameters=dict(config.policy.as_text),
-        gpus=int(books.clock[0].gpus),
+        gpus=int(saved.clock[0].gpus),
         since=state.epoch,
         tenants=tuple(tenants),
         leases=tuple(sorted(leases, key=lambda lease: lease.left)),
@@ -132,7 +131,7 @@ def status(config: Config, now: float | None = None) -> Status:
             WaitingJob(member.id, member.tenant, member.demand, float(accounts.rho_of_job(member.id)),
                        round_time - state.epoch - float(job.waiting_since))
             for member, job in sorted(
-                ((accounts.members[j], job) for j, job in waiting), key=lambda pair: float(pair[1].submit_time)
+                ((accounts.admitted[j], job) for j, job in waiting), key=lambda pair: float(pair[1].submit_time)
             )
         ),
         failed=failed[0],

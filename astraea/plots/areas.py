@@ -12,7 +12,8 @@ from matplotlib.colors import LogNorm, Normalize, to_rgb
 from matplotlib.patches import Rectangle
 
 from astraea.core.arrays import IntArray
-from astraea.plots.style import OTHERS, SECONDS, look, name_axis, named, ordered, style, with_unit
+from astraea.core.units import HOUR
+from astraea.plots.style import OTHERS, look, name_axis, named, ordered, style, with_unit
 
 HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """Of the entities, in order; their jobs become lighter one after another."""
@@ -143,7 +144,7 @@ def strips(frame: pd.DataFrame, value: str, by: str, ax: Axes, *, log: bool = Fa
     names = ordered(frame[by])
     table = frame.pivot_table(index=by, columns="time", values=value).loc[names]
     times = table.columns.to_numpy(dtype=float)
-    edges = np.append(times, times[-1] + (times[-1] - times[-2] if len(times) > 1 else SECONDS["h"]))
+    edges = np.append(times, times[-1] + (times[-1] - times[-2] if len(times) > 1 else HOUR))
     cells = np.ma.masked_invalid(table.where(table > 0).to_numpy() if log else table.to_numpy())
     scale = LogNorm if log else Normalize
     with style():

@@ -29,6 +29,8 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from astraea.core.units import DAY, HOUR, MINUTE, SECONDS, duration_text, unit_for
+
 
 class Look(NamedTuple):
     """Colour, line and filling of one curve or bar; `label` is its name in the papers."""
@@ -73,8 +75,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
 WIDTH: Final = 7.0
 """Of a page's text [inch]: no picture is wider, so that its letters are printed as large as they are."""
 
-SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_MARKS: Final = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400)  # of a logarithmic time axis [s]
+_MARKS: Final = (1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY)  # of a logarithmic time axis [s]
 
 
 def ordered(names: Iterable[Any]) -> list[Any]:
@@ -178,12 +179,6 @@ def title(ax: Axes, text: str, below: str = "") -> None:
                         fontsize=8)  # fmt: skip
 
 
-def duration_text(seconds: float) -> str:
-    """Write a time in the largest unit that it fills: 90 -> ``1.5 min``."""
-    unit = next((u for u in ("d", "h", "min") if abs(seconds) >= SECONDS[u]), "s")
-    return f"{seconds / SECONDS[unit]:.3g} {unit}"
-
-
 def named(column: str) -> tuple[str, str]:
     """What a column is called in a figure, and its unit."""
     return WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
@@ -211,7 +206,7 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
         axis.set_minor_locator(NullLocator())
         unit = ""  # it stands at every tick
     elif unit == "s":
-        unit = next((u for u in ("d", "h", "min") if high >= 2 * SECONDS[u]), "s")
+        unit = unit_for(high)
         scale = SECONDS[unit]
         steps = MaxNLocator(8, steps=[1, 2, 3, 5, 10] if unit == "h" else [1, 2, 5, 10]).tick_values(
             max(low, 0.0) / scale, high / scale

@@ -13,6 +13,7 @@ import pandas as pd
 from astraea.core.arrays import BoolArray, FloatArray
 from astraea.core.checks import number
 from astraea.core.errors import InputError
+from astraea.core.text import printable
 
 STATES: Final = ("completed", "cancelled", "failed", "unknown")
 """How a job ended in the recorded trace; unknown where the source does not tell. It does not change a simulation."""
@@ -123,17 +124,6 @@ def _text(column: pd.Series, name: str, where: list[str]) -> npt.NDArray[np.obje
     values = np.array([str(v).strip() for v in column], dtype=object)
     refuse(column.isna() | (values == ""), values, name, where, "a name")
     return values
-
-
-def escaped(value: Any) -> str:
-    """Show a value on one line: control characters escaped."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value))
-
-
-def printable(value: Any) -> str:
-    """Show a value on one line of a message: control characters escaped, and not more than 80 characters."""
-    text = escaped(str(value)[:80])
-    return text + "..." if len(str(value)) > 80 else text
 
 
 def refuse(bad: Any, values: Any, column: str, where: list[str], expected: str) -> None:

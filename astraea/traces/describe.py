@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
+from astraea.core.units import DAY, HOUR
 from astraea.traces.columns import STATES
 from astraea.traces.trace import Trace
-
-HOUR: Final = 3600.0
-DAY: Final = 86400.0
 
 #: limits of [Ye2022] Table 1 [s]
 RUNNING_TIMES: Final = {"10 min": 600.0, "1 h": HOUR, "6 h": 6 * HOUR, "1 d": DAY, "6 d": 6 * DAY}

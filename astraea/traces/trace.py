@@ -20,6 +20,7 @@ from astraea.core.checks import number
 from astraea.core.digest import digest_of
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
+from astraea.core.units import DAY
 from astraea.traces.columns import OPTIONAL, REQUIRED, checked_columns, rank, tenant_table
 
 
@@ -99,7 +100,7 @@ class Trace:
         return len(self.job_id)
 
     def __repr__(self) -> str:
-        days = self.span / 86400
+        days = self.span / DAY
         return f"Trace({self.name!r}: {len(self)} jobs, {len(self.tenants)} tenants, {days:.1f} days)"
 
     @classmethod

@@ -14,7 +14,7 @@ import pandas as pd
 
 import astraea
 from astraea.core.files import write_atomically
-from astraea.core.metrics import DAY
+from astraea.core.units import DAY
 from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC

@@ -16,8 +16,8 @@ import pandas as pd
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
-from astraea.core.metrics import DAY
 from astraea.core.random import streams
+from astraea.core.units import DAY
 from astraea.traces.trace import Trace
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload

@@ -6,8 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from astraea.core.metrics import HOUR, SHARING_LOSS, average_jct, sharing_loss
+from astraea.core.metrics import SHARING_LOSS, average_jct, sharing_loss
 from astraea.core.result import Result
+from astraea.core.units import HOUR
 
 LATE: Final = 1 / SHARING_LOSS
 """An app with a finish-time fairness above this is late: the same 5 % that sharing loss allows in GPU-time."""

@@ -17,8 +17,9 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.core.arrays import FloatArray
-from astraea.core.metrics import HOUR, SHARING_LOSS
+from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
+from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import Row

@@ -13,8 +13,9 @@ from matplotlib.ticker import LogFormatterMathtext, LogLocator
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import FloatArray
-from astraea.core.metrics import DAY, HOUR, tenant_windows
+from astraea.core.metrics import tenant_windows
 from astraea.core.result import Result
+from astraea.core.units import DAY, HOUR
 from astraea.experiments.grid import Grid
 from astraea.plots import charts
 from astraea.plots.statistics import ecdf

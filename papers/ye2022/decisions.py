@@ -19,10 +19,11 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import RESOLUTION
 from astraea.cluster.simulate import simulate
 from astraea.core.arrays import FloatArray
+from astraea.core.units import MINUTE
 from astraea.plots.areas import gantt
 from astraea.plots.style import OTHERS, WIDTH, name_axis, panels, quick, style
 from astraea.traces.trace import Trace
-from papers.ye2022.examples import MINUTE, NO_OVERHEADS, ROUND, SIX_GPUS
+from papers.ye2022.examples import NO_OVERHEADS, ROUND, SIX_GPUS
 
 NONE: Final = ""
 """No job: all of the tenant's jobs have got leases at this round already."""

@@ -10,13 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.dots import SEED
 from astraea.plots.statistics import mean_interval
 from astraea.plots.style import name_axis, style
 from papers.ye2022.estimates import ESTIMATING, costs, places
-
-DAY: Final = 86_400.0
 
 CURVES: Final = {
     "log_logistic": ("log-logistic through three quantiles", "#D55E00", "--", 1.8),

@@ -18,10 +18,10 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
+from astraea.core.units import MINUTE
 from astraea.plots.style import OTHERS, mark_line, name_axis, style
 from astraea.traces.trace import Trace
 
-MINUTE: Final = 60.0
 ROUND: Final = 10 * MINUTE
 """One scheduling round, and one lease [s] ([Ye2022] §4.1.2)."""
 

@@ -13,8 +13,8 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
-from astraea.core.metrics import DAY, HOUR
 from astraea.core.result import Result
+from astraea.core.units import DAY, HOUR
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
 from astraea.traces.columns import STATES

@@ -12,7 +12,8 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.core.metrics import HOUR, summary
+from astraea.core.metrics import summary
+from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import FIGURES, lease_means, recommended_term
 from astraea.plots.style import name_axis, panels, quick, style

@@ -14,9 +14,10 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
+from astraea.core.units import MINUTE
 from astraea.plots.style import OTHERS, WIDTH, name_axis, panels, style
 from astraea.traces.trace import Trace
-from papers.ye2022.examples import MINUTE, ROUND
+from papers.ye2022.examples import ROUND
 
 VISIBLE: Final = Settings(interval=30, checkpoint_overhead=1 * MINUTE, restart_overhead=2 * MINUTE)
 """Overheads of the example: so large beside a lease of `ROUND` that they can be drawn."""

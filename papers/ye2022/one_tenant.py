@@ -28,8 +28,8 @@ from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from astraea.core.metrics import HOUR
 from astraea.core.result import Result
+from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from astraea.traces.trace import Trace

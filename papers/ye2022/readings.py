@@ -23,7 +23,7 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.core.checks import one_of
-from astraea.core.metrics import DAY, HOUR
+from astraea.core.units import DAY, HOUR
 from astraea.traces.trace import Trace
 
 MEASURED: Final = "as measured"

@@ -23,8 +23,9 @@ from astraea.cluster.engine.state import quotas
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.core.metrics import HOUR, SHARING_LOSS, summary
+from astraea.core.metrics import SHARING_LOSS, summary
 from astraea.core.result import Result
+from astraea.core.units import HOUR, MINUTE
 from astraea.experiments.grid import Grid
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import few_seeds, grid_of, run_of, workloads
@@ -36,8 +37,6 @@ EARLY_LEASE: Final = 300.0
 
 EXAMPLE: Final = Cluster(nodes=1, gpus_per_node=3)
 """Where `parting` and `example` run."""
-
-MINUTE: Final = 60.0
 
 FIGURES: Final = (
     "average_jct", "average_slowdown", "sharing_loss", "tenant_sharing_loss", "tenant_below_99",

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from astraea.core.metrics import DAY
 from astraea.core.result import Result
+from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.style import WIDTH, style
 from astraea.traces.trace import Trace

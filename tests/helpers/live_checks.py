@@ -11,8 +11,8 @@ from itertools import pairwise
 from live_slurm import GPUS, INTERVAL, KILL_WAIT, LEASE, NODES, QUOTA, REQUEUED, WARNING, Asked, Site, lines
 
 from astraea.live.answers import Run
-from astraea.live.books import Lease
 from astraea.live.ledger import all_leases, open_to_read, read_state
+from astraea.live.state import Lease
 
 SLACK = 3.0
 """For whole seconds of Slurm, and what its own scheduler takes [s]."""
@@ -31,7 +31,7 @@ def check(site: Site, *, outage: float = 0.0) -> None:
         leases, state = all_leases(db), read_state(db)
     assert state is not None
     assert not state.leases
-    assert not state.books.members
+    assert not state.accounts.admitted
     of_job: dict[str, list[Lease]] = defaultdict(list)
     for lease in leases:
         of_job[lease.job].append(lease)
@@ -44,8 +44,8 @@ def check(site: Site, *, outage: float = 0.0) -> None:
     for tenant in QUOTA:
         mine = [lease for lease in leases if lease.tenant == tenant and lease.outcome != "not started"]
         leased = sum(lease.demand * (lease.over - lease.granted) for lease in mine)
-        t = state.books.tenants.index(tenant) if tenant in state.books.tenants else None
-        attained = float(state.books.tenant[t].attained) if t is not None else 0.0
+        t = state.accounts.tenants.index(tenant) if tenant in state.accounts.tenants else None
+        attained = float(state.accounts.tenant[t].attained) if t is not None else 0.0
         seconds = sum(lease.demand for lease in mine if lease.outcome in ("ended", "lost"))
         assert abs(attained - leased) <= 1.1 * seconds, f"{tenant}: {attained} GPU-s in the accounts, leases {leased}"
     if site.stranger:

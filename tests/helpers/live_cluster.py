@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pandas as pd
 
 from astraea.live.answers import Job, Node, Run
-from astraea.live.books import Lease, State
 from astraea.live.config import Config
-from astraea.live.rounds import HOLD, RELEASE, Action, Picture, Rounds
+from astraea.live.rounds import HOLD, RELEASE, Action, Rounds, Snapshot
+from astraea.live.state import Lease, State
 from astraea.traces.trace import Trace
 
 EPOCH = 1_000_000_000.0
@@ -83,13 +83,13 @@ class LiveCluster:
     def is_done(self) -> bool:
         return all(one.shown.state == "COMPLETED" for one in self.all)
 
-    def show(self, now: float) -> Picture:
+    def show(self, now: float) -> Snapshot:
         """What Slurm shows at a moment; ends are exact."""
         self.now = now
         for one in self.all:
             if one.shown.state == "RUNNING" and one.began + one.left <= now:
                 one.shown = one.shown._replace(state="COMPLETED", end=one.began + one.left, on_nodes={})
-        return Picture(now, [one.shown for one in self.all if one.shown.submit <= now], self.nodes)
+        return Snapshot(now, [one.shown for one in self.all if one.shown.submit <= now], self.nodes)
 
     def do(self, action: Action, saved: float) -> None:
         """What `scontrol` would do; a job that is stopped has what it had done at its last save."""
@@ -110,19 +110,19 @@ def played(
 ) -> list[Granted]:
     """Every lease of a trace that the rounds grant; `again` may replace the state after a round, as a restart does."""
     cluster = LiveCluster(trace, nodes, per_node)
-    state = State(EPOCH, Rounds(config, nodes * per_node, EPOCH, None, no_history).state().books, {})
+    state = State(EPOCH, Rounds(config, nodes * per_node, EPOCH, None, no_history).state().accounts, {})
     rounds = Rounds(config, nodes * per_node, EPOCH, state, no_history)
     leases: list[Lease] = []
     number = 0
     while not cluster.is_done and number < 20_000:
-        plan = rounds.play(cluster.show(EPOCH + number * config.interval))
-        leases += plan.over
-        revoked = {lease.job: lease.granted for lease in plan.over if lease.outcome == "revoked"}
-        for action in plan.actions:
+        result = rounds.play(cluster.show(EPOCH + number * config.interval))
+        leases += result.over
+        revoked = {lease.job: lease.granted for lease in result.over if lease.outcome == "revoked"}
+        for action in result.actions:
             cluster.do(action, revoked.get(action.job.id, cluster.now))
         if again is not None:
-            new = again(plan.state, list(plan.over))
-            if new is not plan.state:
+            new = again(result.state, list(result.over))
+            if new is not result.state:
                 rounds = Rounds(config, nodes * per_node, cluster.now, new, no_history)
         number += 1
     assert cluster.is_done

@@ -11,11 +11,10 @@ from live_unsteady import UnsteadySlurm
 
 from astraea.cluster.engine import accounting
 from astraea.cluster.engine.state import PENDING, RUNNING
-from astraea.live.answers import HERE
-from astraea.live.books import NOBODY
-from astraea.live.desk import FINISHED
+from astraea.live.answers import FINISHED, ON_GPUS
 from astraea.live.ledger import all_leases, open_to_read, read_state
 from astraea.live.rounds import Rounds
+from astraea.live.state import NOBODY
 
 
 def check_accounts(rounds: Rounds) -> None:
@@ -33,7 +32,7 @@ def check_accounts(rounds: Rounds) -> None:
         state, leases = read_state(db), all_leases(db)
     assert state is not None
     assert state.leases == rounds.leases
-    assert {m.id for m in state.books.members} == {*accounts.ids(RUNNING), *accounts.ids(PENDING)}
+    assert {m.id for m in state.accounts.admitted} == {*accounts.ids(RUNNING), *accounts.ids(PENDING)}
     assert len({lease.serial for lease in leases}) == len(leases)
     open = {lease.job: lease for lease in leases if lease.outcome == "running"}
     assert open == rounds.leases, (open, rounds.leases)
@@ -70,7 +69,7 @@ def check_charges(rounds: Rounds, slurm: UnsteadySlurm, before: Mapping[str, flo
     for (id, tenant, demand), time in slurm.had.items():
         if id in accounts or demand <= accounts.quota(tenant) + 1e-9:  # or the job is refused, and nobody is charged
             given[tenant] += time
-    unstarted = {lease.tenant for id, lease in rounds.leases.items() if slurm.all[id].state not in HERE}
+    unstarted = {lease.tenant for id, lease in rounds.leases.items() if slurm.all[id].state not in ON_GPUS}
     assert {*before} - {NOBODY} <= {*now}, "a tenant is gone"
     assert {*given} <= {*now}, "a tenant is not known"
     for tenant, had in now.items():
@@ -103,6 +102,6 @@ def check_slurm(rounds: Rounds, slurm: UnsteadySlurm, known: dict[str, int], ser
             assert id in rounds.leases, f"{id} has GPUs without a lease"
     if any(lease.serial > serial and lease.started == 0 for lease in rounds.leases.values()):
         usable = [n for n in slurm.size if slurm.usable[n]]
-        here = sum(j.on_nodes.get(n, 0) for j in shown.values() if j.state in HERE for n in usable)
-        promised = sum(lease.demand for id, lease in rounds.leases.items() if shown[id].state not in HERE)
+        here = sum(j.on_nodes.get(n, 0) for j in shown.values() if j.state in ON_GPUS for n in usable)
+        promised = sum(lease.demand for id, lease in rounds.leases.items() if shown[id].state not in ON_GPUS)
         assert here + promised <= sum(slurm.size[n] for n in usable)

@@ -19,12 +19,12 @@ from live_unsteady import Killed, Unforeseen, UnsteadySlurm
 
 from astraea.cluster.policies import get_policy
 from astraea.live import coordinator as module
-from astraea.live.books import State
+from astraea.live.answers import FINISHED
 from astraea.live.config import Config
 from astraea.live.coordinator import Coordinator
-from astraea.live.desk import FINISHED
 from astraea.live.ledger import Ledger
-from astraea.live.rounds import Picture, Plan, Rounds
+from astraea.live.rounds import RoundResult, Rounds, Snapshot
+from astraea.live.state import State
 
 GPUS, INTERVAL = 8, 10
 POLICY = get_policy("astraea")(lease_term=30)
@@ -117,10 +117,10 @@ class Life(RuleBasedStateMachine):
     def known(self) -> dict[str, int]:
         """Return the jobs that the accounts have, with their sizes."""
         if (rounds := self.coordinator.rounds) is not None:
-            return {m.id: m.demand for m in rounds.accounts.members if rounds.accounts.is_active(m.id)}
+            return {m.id: m.demand for m in rounds.accounts.admitted if rounds.accounts.is_active(m.id)}
         assert self.ledger
         state = self.coordinator.state or self.ledger.read()
-        return {m.id: m.demand for m in state.books.members} if state else {}
+        return {m.id: m.demand for m in state.accounts.admitted} if state else {}
 
     def free(self) -> str:
         """Return an id that no job has; empty if there are enough jobs."""
@@ -221,16 +221,16 @@ class Life(RuleBasedStateMachine):
         assert self.ledger
         assert self.coordinator.rounds
         self.pass_to_round()
-        picture = Picture(self.clock.now, self.slurm.jobs(), self.slurm.nodes())
+        snapshot = Snapshot(self.clock.now, self.slurm.jobs(), self.slurm.nodes())
         state = self.ledger.read()
-        new = Rounds(self.config, sum(n.gpus for n in picture.nodes), picture.now, state, self.slurm.runs)
-        plans = [rounds.play(picture) for rounds in (self.coordinator.rounds, new)]
-        assert self.decided(plans[0]) == self.decided(plans[1])
+        new = Rounds(self.config, sum(n.gpus for n in snapshot.nodes), snapshot.now, state, self.slurm.runs)
+        results = [rounds.play(snapshot) for rounds in (self.coordinator.rounds, new)]
+        assert self.decided(results[0]) == self.decided(results[1])
         self.start()
         self.have_round()
 
-    def decided(self, plan: Plan) -> object:
-        return sorted((a.what, a.job.id, a.why) for a in plan.actions), plan.over, plan.state.leases
+    def decided(self, result: RoundResult) -> object:
+        return sorted((a.what, a.job.id, a.why) for a in result.actions), result.over, result.state.leases
 
     # what must hold
 

@@ -9,7 +9,7 @@ from typing import Any
 from astraea.live.answers import Job, Node
 from astraea.live.config import Config, read_config
 from astraea.live.ledger import Ledger
-from astraea.live.rounds import HOLD, RELEASE, Action, Picture, Rounds
+from astraea.live.rounds import HOLD, RELEASE, Action, Rounds, Snapshot
 
 T0 = 1_700_000_000.0
 NODES = (Node("n1", 8, True), Node("n2", 8, True))
@@ -60,8 +60,8 @@ def play(folder: Path, slurm: SmallSlurm, rounds: int, text: str = LIVE) -> Conf
         live = Rounds(config, sum(n.gpus for n in NODES), T0, None, lambda since: [])
         for k in range(rounds):
             now = T0 + k * config.interval
-            plan = live.play(Picture(now, slurm.known(now), NODES))
-            ledger.write(plan.state, plan.over)
-            for action in plan.actions:
+            result = live.play(Snapshot(now, slurm.known(now), NODES))
+            ledger.write(result.state, result.over)
+            for action in result.actions:
                 slurm.do(action, now)
     return config

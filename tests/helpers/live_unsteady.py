@@ -6,8 +6,7 @@ from collections import Counter
 
 from live_cluster import Clock, job
 
-from astraea.live.answers import HERE, Job, Node, Run, SlurmError
-from astraea.live.desk import FINISHED
+from astraea.live.answers import FINISHED, ON_GPUS, Job, Node, Run, SlurmError
 from astraea.live.slurm import Slurm
 
 MIN_JOB_AGE = 300
@@ -92,7 +91,7 @@ class UnsteadySlurm(Slurm):
 
     def runs(self, since: float) -> list[Run]:
         self._asked()
-        here = [self._run_of(j, 0.0) for j in self.all.values() if j.state in HERE and is_counted(j)]
+        here = [self._run_of(j, 0.0) for j in self.all.values() if j.state in ON_GPUS and is_counted(j)]
         return sorted((r for r in (*self.past, *here) if r.end == 0 or r.end >= since), key=lambda r: r.start)
 
     def boot(self) -> float:
@@ -135,7 +134,7 @@ class UnsteadySlurm(Slurm):
         """Let time pass."""
         for one in self.all.values():
             tenant = self.tenant[one.id]
-            if one.state in HERE and one.partition == "gpu" and one.id not in self.left_to_slurm:
+            if one.state in ON_GPUS and one.partition == "gpu" and one.id not in self.left_to_slurm:
                 self.had[one.id, tenant, one.demand] += seconds * one.demand
             elif one.id in self.released:  # the accounts charge it until they know
                 self.doubt[tenant] += seconds * one.demand
@@ -166,8 +165,8 @@ class UnsteadySlurm(Slurm):
         """Let a job end, or cancel it."""
         one = self.all[id]
         now = self.now
-        start = one.start if one.state in HERE else now
-        if one.state in HERE:
+        start = one.start if one.state in ON_GPUS else now
+        if one.state in ON_GPUS:
             self._write_down(one, state)
         self.change(id, state=state, held=False, start=start, end=max(start, now), on_nodes={})
         self.released.discard(id)
@@ -192,7 +191,7 @@ class UnsteadySlurm(Slurm):
     def _places(self, one: Job) -> dict[str, int]:
         used: Counter[str] = Counter()
         for other in self.all.values():
-            if other.state in HERE:
+            if other.state in ON_GPUS:
                 used.update(other.on_nodes)
         free = {n: gpus - used[n] for n, gpus in self.size.items() if self.usable[n]}
         if one.demand == 0:

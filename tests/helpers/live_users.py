@@ -9,8 +9,7 @@ import hypothesis.strategies as st
 from hypothesis.stateful import precondition, rule
 from live_life import DEMANDS, INTERVAL, NAMES, Life
 
-from astraea.live.answers import HERE, Job
-from astraea.live.desk import FINISHED
+from astraea.live.answers import FINISHED, ON_GPUS, Job
 
 WHICH = st.integers(0, 7)
 
@@ -141,7 +140,7 @@ class Users(Life):
             return
         self.slurm.usable[name] = False
         for one in list(self.slurm.all.values()):
-            if how != "drains" and one.state in HERE and name in one.on_nodes:
+            if how != "drains" and one.state in ON_GPUS and name in one.on_nodes:
                 if one.requeues:
                     self.slurm.stop(one.id, held=False)
                     self.doubt(one, one.demand * INTERVAL)

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from local_slurm import add_options, missing, run, start, stop
 
-from astraea.live.books import Lease
 from astraea.live.ledger import all_leases, open_to_read, read_state
+from astraea.live.state import Lease
 
 SYSTEMS = ("slurm", "astraea")
 SHARES = {"vision": 2, "speech": 1, "nlp": 1}
@@ -148,7 +148,7 @@ def first_rounds(state: Path, service: subprocess.Popen[bytes]) -> float:
         if state.is_file():
             with closing(open_to_read(state)) as db:
                 found = read_state(db)
-            if found is not None and found.books.clock[0].now >= 5 * INTERVAL:
+            if found is not None and found.accounts.clock[0].now >= 5 * INTERVAL:
                 return found.epoch
     raise SystemExit("the coordinator has no rounds")
 

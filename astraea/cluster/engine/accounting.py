@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from astraea.cluster.engine.state import HOUR, PENDING, View
+from astraea.cluster.engine.state import PENDING, View
 from astraea.core.compilation import inlined
+from astraea.core.units import HOUR
 
 
 @inlined

@@ -10,7 +10,7 @@ Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from astraea.cluster.engine.records import (
     Records,
     records,
 )
+from astraea.core.units import HOUR
 
 if TYPE_CHECKING:  # for the annotations only: policies import this module, and need no table
     from astraea.traces.trace import Trace
@@ -42,9 +43,6 @@ PENDING, RUNNING, EXPIRED, DONE = range(1, 5)
 
 # when a policy's decision may differ from the last one although nothing happened; EVERY_ROUND: also if nobody waits
 AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS, EVERY_ROUND = range(4)
-
-HOUR: Final = 3600.0
-"""Step of the tenant timeline [s]."""
 
 F = npt.NDArray[np.float64]
 I = npt.NDArray[np.int64]  # noqa: E741

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import EXPIRED, HOUR, PENDING, View
+from astraea.cluster.engine.state import EXPIRED, PENDING, View
 from astraea.cluster.policies.taking import take_leases
 from astraea.cluster.policy import fits, in_use, level
 from astraea.core.compilation import inlined
+from astraea.core.units import HOUR
 
 
 class Parameters(NamedTuple):

@@ -11,9 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from astraea.cluster.engine.state import HOUR, View
+from astraea.cluster.engine.state import View
 from astraea.cluster.policy import all_candidates, candidates, in_use, remaining_service, running
 from astraea.core.compilation import inlined
+from astraea.core.units import HOUR
 
 STARVATION: Final = 6 * HOUR
 """A job that has waited for so long starves [s]."""

@@ -21,9 +21,10 @@ from astraea.cluster.engine.state import F, I, View
 from astraea.cluster.policy import NO_JOB
 from astraea.core.arrays import BoolArray
 from astraea.core.compilation import inlined
+from astraea.core.units import DAY
 
 FIRST_GROUP: Final = 30.0
-YEAR: Final = 365 * 86400.0
+YEAR: Final = 365 * DAY
 WORD: Final = 60
 """Nodes in one number of `Plan.open`."""
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from astraea.core.checks import is_number
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_TIME, POSITIVE, printable, refuse
+from astraea.core.text import printable
+from astraea.traces.columns import MAX_TIME, POSITIVE, refuse
 from astraea.traces.readers.table import NO_GPU, Rows, Table, frame, read_json, read_table, reasons
 
 THROUGHPUTS: Final = "simulation_throughputs.json"

@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_DEMAND, printable, refuse, refuse_others
+from astraea.core.text import printable
+from astraea.traces.columns import MAX_DEMAND, refuse, refuse_others
 from astraea.traces.readers.table import NO_TIME, Rows, frame, parse_dates, read_json, reasons, to_seconds
 
 LOG: Final = "cluster_job_log"

@@ -29,8 +29,10 @@ import pandas as pd
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_DEMAND, POSITIVE, printable, refuse, refuse_others
+from astraea.core.text import printable
+from astraea.traces.columns import MAX_DEMAND, POSITIVE, refuse, refuse_others
 from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_json, read_shares, read_start, read_text
+from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, STATES, WAITING, gpus_of, number_of
 
 TENANTS: Final = {
     "account": "Account", "top-account": "Account", "user": "User", "partition": "Partition", "qos": "QOS",
@@ -50,19 +52,8 @@ NOBODY: Final = "(none)"
 """Tenant of a job whose account, or what else is the tenant, is empty."""
 
 _ABSENT: Final = ("", "Unknown", "None", "N/A", "NULL", "0")
-_WAITING: Final = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING")
-_REQUEUED: Final = ("REQUEUED", "PREEMPTED", "NODE_FAIL", "BOOT_FAIL", "REVOKED")
-_RUNNING: Final = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
-_ENDED: Final = {
-    "COMPLETED": "completed", "CANCELLED": "cancelled", "FAILED": "failed", "TIMEOUT": "failed",
-    "OUT_OF_MEMORY": "failed", "DEADLINE": "failed", "LAUNCH_FAILED": "failed", "RECONFIG_FAIL": "failed",
-}  # fmt: skip
-STATES: Final = (*_WAITING, *_REQUEUED, *_RUNNING, *_ENDED)
-"""States of a job, as of the manual page of squeue."""
-
 _NEVER_ENDS: Final = ("", "UNLIMITED", "Partition_Limit", "INVALID", "Unknown", "None")
 _ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
-_GPU: Final = re.compile(r"gres/gpu(?P<type>:[^=]+)?=(?P<number>\d+)")
 
 
 class _Identity(NamedTuple):
@@ -103,11 +94,11 @@ def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[st
     refuse(np.isnat(submit), table.columns["Submit"], "Submit", table.where, "a time")
     gpus = _gpus(table)
     steps = np.array([i.step != "" for i in ids])
-    waits = np.isin(states, _WAITING) | (np.isin(states, _REQUEUED) & np.isnat(start))
+    waits = np.isin(states, WAITING) | (np.isin(states, REQUEUED) & np.isnat(start))
     started = ~np.isnat(start) & ~waits & ~steps
     start, end = np.where(started, start, np.datetime64("NaT")), np.where(started, end, np.datetime64("NaT"))
     runs = started & np.isnat(end)
-    refuse(runs & ~np.isin(states, _RUNNING), table.columns["End"], "End", table.where, "a time, as the job has ended")
+    refuse(runs & ~np.isin(states, RUNNING), table.columns["End"], "End", table.where, "a time, as the job has ended")
     last = _end_of_log(table, submit, start, end, runs)
     end = np.where(runs, last, end)
     refuse(started & (end < start), table.columns["End"], "End", table.where, "no time before Start")
@@ -207,14 +198,14 @@ class _Listed(Table):
 def _flat(job: dict[str, Any]) -> dict[str, str]:
     """One entry of the list."""
     array, het, time, state = job.get("array") or {}, job.get("het") or {}, job["time"], job["state"]["current"]
-    task = _number(array.get("task_id"))
+    task = number_of(array.get("task_id"))
     id = str(job["job_id"])
-    if _number(array.get("job_id")) and task is not None:
+    if number_of(array.get("job_id")) and task is not None:
         id = f"{array['job_id']}_{task}"
     elif array.get("task"):
         id = f"{array['job_id']}_[{array['task']}]"
-    elif _number(het.get("job_id")):
-        id = f"{_number(het['job_id'])}+{_number(het.get('job_offset')) or 0}"
+    elif number_of(het.get("job_id")):
+        id = f"{number_of(het['job_id'])}+{number_of(het.get('job_offset')) or 0}"
     tres = {
         column: ",".join(
             f"{t['type']}{'/' + t['name'] if t.get('name') else ''}={int(t['count'])}"
@@ -223,10 +214,10 @@ def _flat(job: dict[str, Any]) -> dict[str, str]:
         for column, key in (("AllocTRES", "allocated"), ("ReqTRES", "requested"))
     }
     moments = {
-        column: str(_number(time.get(key)) or "")
+        column: str(number_of(time.get(key)) or "")
         for column, key in (("Submit", "submission"), ("Eligible", "eligible"), ("Start", "start"), ("End", "end"))
     }
-    limit = _number(time.get("limit"))
+    limit = number_of(time.get("limit"))
     named = {column: str(job.get(column.lower()) or "") for column in TENANTS.values()}
     return {
         "JobID": id,
@@ -234,16 +225,9 @@ def _flat(job: dict[str, Any]) -> dict[str, str]:
         **tres,
         **named,
         "State": state[0] if isinstance(state, list) else str(state),
-        "ElapsedRaw": str(_number(time.get("elapsed")) or 0),
+        "ElapsedRaw": str(number_of(time.get("elapsed")) or 0),
         "TimelimitRaw": "UNLIMITED" if limit is None else str(limit),
     }
-
-
-def _number(value: Any) -> int | None:
-    """A number as newer versions write it, ``{"set": true, "infinite": false, "number": 5}``, or as older ones do."""
-    if isinstance(value, dict):
-        return int(value["number"]) if value.get("set") and not value.get("infinite") else None
-    return None if value is None else int(value)
 
 
 def _identities(table: Table) -> list[_Identity]:
@@ -283,16 +267,10 @@ def _gpus(table: Table) -> FloatArray:
     given = known[0]
     for other in known[1:]:
         given = np.where(given == "", other, given)
-    counted = {text: _gpus_of(text) for text in set(given)}
+    counted = {text: gpus_of(text) for text in set(given)}
     values = np.array([counted[text] for text in given], dtype=np.float64)
     refuse(values > MAX_DEMAND, given, "AllocTRES", table.where, f"at most {MAX_DEMAND} GPUs")
     return values
-
-
-def _gpus_of(text: str) -> int:
-    found = [(m["type"], int(m["number"])) for m in _GPU.finditer(text)]
-    total = [number for kind, number in found if kind is None]
-    return total[0] if total else sum(number for _, number in found)
 
 
 def _limits(table: Table) -> FloatArray:
@@ -361,7 +339,7 @@ def _jobs(rows: pd.DataFrame, table: Table, origin: pd.Timestamp) -> Rows:
             "demand": rows["demand"],
             "submit_time": rows["submit"],
             "duration": rows["duration"],
-            "state": rows["state"].map(_ENDED).fillna("unknown"),
+            "state": rows["state"].map(ENDED).fillna("unknown"),
             "queueing_delay": rows["job_id"].map(first) - rows["submit"],
             "time_limit": rows["time_limit"],
             "reason": rows["reason"],
@@ -387,7 +365,7 @@ def _join_runs(rows: pd.DataFrame) -> None:
     jobs = rows[rows["reason"] == ""].assign(name=rows["job"] + rows["part"])
     jobs = jobs[jobs["name"].duplicated(keep=False)]
     jobs = jobs.sort_values(["name", "submit", "start"], kind="stable", na_position="last")
-    is_new = jobs["name"].ne(jobs["name"].shift()) | ~jobs["state"].shift().isin(_REQUEUED)
+    is_new = jobs["name"].ne(jobs["name"].shift()) | ~jobs["state"].shift().isin(REQUEUED)
     chain = is_new.cumsum()  # the runs of one job, in their order
     submit = jobs.groupby(chain)["submit"].transform("min")
     chain = chain[jobs["start"].notna()]

@@ -21,7 +21,8 @@ import pandas as pd
 
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_TIME, POSITIVE, STATES, TIME, gpus, printable, refuse
+from astraea.core.text import printable
+from astraea.traces.columns import MAX_TIME, POSITIVE, STATES, TIME, gpus, refuse
 from astraea.traces.trace import Trace
 
 NO_GPU: Final = "asks for 0 GPUs"

@@ -19,12 +19,10 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
+from astraea.core.units import HOUR
 
 BIN: Final = 600
 """Width of a bin of the arrival intensity [s]."""
-
-DAY: Final = 86_400
-"""[s]."""
 
 #: GPU jobs submitted per hour of the day, 0-23, in Venus, April to September 2020 (public Helios logs)
 HOURLY: Final = (26, 19, 17, 11, 8, 6, 5, 7, 11, 23, 37, 43, 34, 37, 45, 48, 50, 50, 37, 38, 39, 39, 33, 30)
@@ -58,7 +56,7 @@ def intensity(rng: np.random.Generator, days: int) -> FloatArray:
     per_hour = np.tile(HOURLY, days) * np.repeat(np.resize(DAILY, days), 24)
     walk = autoregressive(rng, (len(per_hour),), LASTING_CORRELATION)
     per_hour = per_hour * _weibull(np.argsort(np.argsort(walk, kind="stable"), kind="stable"), LASTING_SHAPE)
-    bins = DAY // BIN // 24
+    bins = int(HOUR) // BIN
     rate: FloatArray = np.repeat(per_hour, bins) * _weibull(rng.permutation(len(per_hour) * bins), SHORT_SHAPE)
     return rate
 

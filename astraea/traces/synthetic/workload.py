@@ -12,9 +12,9 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray, apportion
 from astraea.core.frozen import read_only
+from astraea.core.units import DAY
 from astraea.traces.synthetic import arrivals
 from astraea.traces.synthetic import jobs as draw
-from astraea.traces.synthetic.arrivals import DAY
 from astraea.traces.trace import Trace
 
 HISTORY_DAYS, WINDOW_DAYS = 42, 14
@@ -84,10 +84,10 @@ class Workload:
         rate = arrivals.intensity(rng, days)
         active = arrivals.activity(rng, days, self.tenants["swing"].to_numpy())
         users = draw.Users(rng, self.tenants["users"].to_numpy(), len(self.sizes))
-        bins = HISTORY_DAYS * DAY // arrivals.BIN
+        bins = int(HISTORY_DAYS * DAY) // arrivals.BIN
         past = self._jobs(rng, users, rate[:bins], active[:HISTORY_DAYS], self.history_jobs)
         present = self._jobs(rng, users, rate[bins:], active[HISTORY_DAYS:], self.jobs)
-        present["submit_time"] += HISTORY_DAYS * DAY
+        present["submit_time"] += int(HISTORY_DAYS * DAY)
         jobs = pd.concat([past, present], ignore_index=True)
         names = self.tenants.index.to_numpy(dtype=object)[jobs["tenant"]]
         jobs["user"] = names + "-" + jobs["user"].astype(str)
@@ -141,7 +141,7 @@ class Workload:
         """
         n = len(submit)
         matrix = self._matrix(n)
-        per_day = np.bincount(submit // DAY, minlength=len(active)).astype(np.float64)
+        per_day = np.bincount(submit // int(DAY), minlength=len(active)).astype(np.float64)
         share = active * matrix.sum(axis=1)
         for _ in range(100):  # until each tenant has all its jobs, and each day all its submissions
             share *= (per_day / share.sum(axis=1))[:, None]

@@ -15,7 +15,7 @@ import numpy as np
 
 from astraea.core.checks import is_number
 from astraea.core.errors import InputError
-from astraea.traces.columns import printable
+from astraea.core.text import printable
 from astraea.traces.readers.table import read_text
 from papers.gavel.throughputs.speeds import TYPES, Tables
 

@@ -15,7 +15,7 @@ from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
-from astraea.traces.columns import printable
+from astraea.core.text import printable
 from papers.gavel.throughputs import measurements, speeds
 
 

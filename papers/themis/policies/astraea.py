@@ -7,7 +7,7 @@ takes the one that is furthest behind, as phase 2 does. No estimates; places are
 
 from __future__ import annotations
 
-from astraea.core.metrics import DAY
+from astraea.core.units import DAY
 from papers.themis.agent import Agent
 from papers.themis.arbiter import Arbiter, best_first
 

@@ -18,8 +18,9 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.core.metrics import HOUR, sharing_loss
+from astraea.core.metrics import sharing_loss
 from astraea.core.result import Result
+from astraea.core.units import HOUR
 
 CLUSTER = Cluster(4, 4)
 PROMPT = Settings(interval=1, checkpoint_overhead=0, restart_overhead=0)

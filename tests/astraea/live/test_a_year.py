@@ -23,11 +23,11 @@ from live_cluster import Clock, job
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.live.answers import Job, Node, Run
-from astraea.live.books import hours_kept
 from astraea.live.config import Config
 from astraea.live.coordinator import Coordinator
 from astraea.live.ledger import Ledger, open_to_read, read_state
 from astraea.live.slurm import Slurm
+from astraea.live.state import hours_stored
 from astraea.live.status import status
 
 DAY = 86_400.0
@@ -80,7 +80,7 @@ class Work(NamedTuple):
     calls: int  #: of functions, in Python and C
     steps: int  #: thousands of instructions of SQLite's machine
     rows: int  #: written
-    kept: int  #: hours in the books that every round copies
+    kept: int  #: hours in the saved that every round copies
     memory: int  #: of Python and numpy in use afterwards [B]
     read: int  #: hours that `status` reads
 
@@ -132,8 +132,8 @@ def test_memory_and_work_after_a_year_are_those_of_the_first_day(tmp_path: Path,
             with closing(open_to_read(config.state)) as db:
                 found = read_state(db)
             assert found is not None
-            kept = len(one.state.books.timeline)
-            return Work(calls, steps, rows, kept, memory, len(found.books.timeline))
+            kept = len(one.state.accounts.timeline)
+            return Work(calls, steps, rows, kept, memory, len(found.accounts.timeline))
 
         some(50, DAY)  # longer than hours are kept
         tracemalloc.start()
@@ -148,21 +148,21 @@ def test_memory_and_work_after_a_year_are_those_of_the_first_day(tmp_path: Path,
         (leases,) = ledger._db.execute("select count(*) from lease").fetchone()
         assert leases > 4 * 365  # the history is there
 
-        assert first.kept == last.kept == first.read == last.read == hours_kept(config.policy)
+        assert first.kept == last.kept == first.read == last.read == hours_stored(config.policy)
         assert first.rows == last.rows
         assert last.calls <= 1.01 * first.calls
         assert last.steps <= 1.2 * first.steps
         assert last.memory - first.memory < 100_000  # numpy's stores of small blocks fill; a year of hours has 560,000
         assert len(one.rounds.told) <= 4 + LEFT
         written = np.flatnonzero(one.rounds.accounts.view.timeline["attained"].any(axis=1))
-        assert len(written) <= hours_kept(config.policy) + 64  # memory is taken up by hours that are written
+        assert len(written) <= hours_stored(config.policy) + 64  # memory is taken up by hours that are written
 
 
 def test_hours_are_kept_as_long_as_the_policy_asks() -> None:
     def hours(**parameters: float) -> int:
         policy: Policy = get_policy("astraea")(**parameters)
-        return hours_kept(policy)
+        return hours_stored(policy)
 
     assert hours() == 31 * 24 + 2
-    assert hours_kept(get_policy("fifo")) == hours()  # has no parameters
+    assert hours_stored(get_policy("fifo")) == hours()  # has no parameters
     assert hours(tenant_window=DAY * 90) == 90 * 24 + 2

@@ -15,12 +15,12 @@ from astraea.cluster.engine.state import RUNNING
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.live.answers import Job, Node, Run, SlurmError
-from astraea.live.books import State
 from astraea.live.config import Config
 from astraea.live.coordinator import LATE_ENDS, Coordinator
 from astraea.live.ledger import Ledger, all_leases
-from astraea.live.rounds import Picture, Rounds
+from astraea.live.rounds import Rounds, Snapshot
 from astraea.live.slurm import Slurm
+from astraea.live.state import State
 
 NODES = [Node("n1", 8, True)]
 POLICY = get_policy("astraea")(lease_term=100)
@@ -69,7 +69,7 @@ def coordinator(tmp_path: Path, clock: Clock) -> tuple[Coordinator, FakeSlurm, L
 
 
 def played(r: Rounds, second: float, jobs: Sequence[Job] = ()) -> float:
-    r.play(Picture(EPOCH + second, jobs, NODES))
+    r.play(Snapshot(EPOCH + second, jobs, NODES))
     return float(r.accounts.view.tenant[0].attained)
 
 

@@ -12,7 +12,7 @@ from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.cluster.policies import get_policy
 from astraea.live.answers import Job, Node, Run
 from astraea.live.config import Config
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Picture, Plan, Rounds
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE, RoundResult, Rounds, Snapshot
 
 NODES = [Node("n1", 8, True), Node("n2", 8, True)]
 POLICY = get_policy("astraea")(lease_term=100)
@@ -24,12 +24,12 @@ def rounds(**given: Any) -> Rounds:
     return Rounds(config, 16, EPOCH, None, no_history)
 
 
-def play(r: Rounds, second: float, *jobs: Job) -> Plan:
-    return r.play(Picture(EPOCH + second, jobs, NODES))
+def play(r: Rounds, second: float, *jobs: Job) -> RoundResult:
+    return r.play(Snapshot(EPOCH + second, jobs, NODES))
 
 
-def actions(plan: Plan) -> list[tuple[str, str]]:
-    return [(action.what, action.job.id) for action in plan.actions]
+def actions(result: RoundResult) -> list[tuple[str, str]]:
+    return [(action.what, action.job.id) for action in result.actions]
 
 
 def running(id: str, start: float, demand: int = 8, **more: Any) -> Job:
@@ -45,10 +45,10 @@ def test_a_job_keeps_the_tenant_that_it_was_admitted_with(field: str) -> None:
     moved = {field: "nobody knows"}
     shown = running("1", 1, **moved), running("2", 1, on_nodes={"n2": 8}, **moved), jobs[2]._replace(**moved)
     assert actions(play(r, 10, *shown)) == []
-    plan = play(r, 100, *shown)  # a grant and a stop speak of the tenant
-    assert sorted(actions(plan)) == [(RELEASE, "3"), (REQUEUE, "2")]
-    assert [(lease.job, lease.tenant) for lease in plan.over] == [("2", "a"), ("1", "a")]
-    assert {lease.tenant for lease in plan.state.leases.values()} == {"a"}
+    result = play(r, 100, *shown)  # a grant and a stop speak of the tenant
+    assert sorted(actions(result)) == [(RELEASE, "3"), (REQUEUE, "2")]
+    assert [(lease.job, lease.tenant) for lease in result.over] == [("2", "a"), ("1", "a")]
+    assert {lease.tenant for lease in result.state.leases.values()} == {"a"}
     assert r.accounts.rho("a") > 0
     assert r.accounts.trace.tenants == ("a", "b")
 
@@ -62,10 +62,10 @@ def test_another_tenant_key_over_an_old_state(weights: dict[str, float]) -> None
     shown = [running("1", 1, user="ann"), running("2", 1, account="b", user="eve", on_nodes={"n2": 8})]
     over = []
     for second in (10, 110, 210):
-        plan = play(new, second, *shown, job("3", user="ann", demand=4), job("4", user="eve", demand=4))
-        over += [lease.job for lease in plan.over if lease.outcome == "lost"]
+        result = play(new, second, *shown, job("3", user="ann", demand=4), job("4", user="eve", demand=4))
+        over += [lease.job for lease in result.over if lease.outcome == "lost"]
     assert over == (["1", "2"] if "ann" in weights else [])  # leases of tenants that are left are over
-    known = {member.id: member.tenant for member in new.accounts.members}
+    known = {member.id: member.tenant for member in new.accounts.admitted}
     if weights == {"ann": 1.0, "eve": 1.0}:  # tenants without a weight are left, and their jobs come anew
         assert known == {"1": "ann", "2": "eve", "3": "ann", "4": "eve"}
     elif weights:
@@ -76,13 +76,13 @@ def test_another_tenant_key_over_an_old_state(weights: dict[str, float]) -> None
 
 def test_a_job_that_is_resized_as_it_waits_comes_anew() -> None:
     r = rounds()
-    plan = play(r, 0, job("1", demand=8), job("2", account="b", demand=8), job("3", demand=8))
-    assert actions(plan) == [(RELEASE, "1"), (RELEASE, "2")]
+    result = play(r, 0, job("1", demand=8), job("2", account="b", demand=8), job("3", demand=8))
+    assert actions(result) == [(RELEASE, "1"), (RELEASE, "2")]
     here = running("1", 1), running("2", 1, account="b", on_nodes={"n2": 8})
-    plan = play(r, 10, *here, job("3", demand=2))
-    assert "job 3 has 2 GPUs now, 8 before: it counts as a new job" in plan.notes
-    plan = play(r, 20, *here, job("3", demand=2))
-    member = r.accounts.member("3")
+    result = play(r, 10, *here, job("3", demand=2))
+    assert "job 3 has 2 GPUs now, 8 before: it counts as a new job" in result.notes
+    result = play(r, 20, *here, job("3", demand=2))
+    member = r.accounts.job("3")
     assert (member.demand, member.submit_time, r.accounts.ids(PENDING)) == (2, 10, ["3"])
     assert r.accounts.view.tenant.demand.tolist() == [10, 8]
 
@@ -90,13 +90,13 @@ def test_a_job_that_is_resized_as_it_waits_comes_anew() -> None:
 def test_a_lease_of_a_job_that_is_resized_before_it_starts_is_not_charged() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8))
-    plan = play(r, 50, job("1", demand=4, held=False))
-    assert [(lease.outcome, lease.demand) for lease in plan.over] == [("not started", 8)]
-    assert actions(plan) == [(HOLD, "1")]
+    result = play(r, 50, job("1", demand=4, held=False))
+    assert [(lease.outcome, lease.demand) for lease in result.over] == [("not started", 8)]
+    assert actions(result) == [(HOLD, "1")]
     assert r.accounts.view.tenant.attained.tolist() == [0, 0]
-    plan = play(r, 60, job("1", demand=4))
-    assert actions(plan) == [(RELEASE, "1")]
-    assert [(lease.job, lease.demand) for lease in plan.state.leases.values()] == [("1", 4)]
+    result = play(r, 60, job("1", demand=4))
+    assert actions(result) == [(RELEASE, "1")]
+    assert [(lease.job, lease.demand) for lease in result.state.leases.values()] == [("1", 4)]
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 7), (8, 3), (2, 10)])
@@ -104,13 +104,13 @@ def test_gpus_of_a_job_that_is_resized_as_it_runs_are_counted_as_they_are(before
     r = rounds()
     play(r, 0, job("1", demand=before))
     play(r, 10, running("1", 0, before))
-    plan = play(r, 50, running("1", 0, after))
-    assert actions(plan) == []  # it is not stopped
-    assert [lease.outcome for lease in plan.over] == ["resized"]
-    plan = play(r, 60, running("1", 0, after))
-    assert actions(plan) == []
+    result = play(r, 50, running("1", 0, after))
+    assert actions(result) == []  # it is not stopped
+    assert [lease.outcome for lease in result.over] == ["resized"]
+    result = play(r, 60, running("1", 0, after))
+    assert actions(result) == []
     assert r.accounts.ids(RUNNING) == ["1"]
-    ((lease),) = plan.state.leases.values()
+    ((lease),) = result.state.leases.values()
     assert (lease.demand, lease.ends - EPOCH) == (after, 100)
     play(r, 90, running("1", 0, after))
     done = job("1", demand=after, state="COMPLETED", start=EPOCH, end=EPOCH + 95, held=False)
@@ -121,9 +121,9 @@ def test_gpus_of_a_job_that_is_resized_as_it_runs_are_counted_as_they_are(before
 def test_a_job_that_leaves_the_partition_ends_in_the_accounts_only() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8), job("2", demand=4))
-    plan = play(r, 10, running("1", 1), job("2", demand=4, held=True, partition="other"))
-    assert "job 2 has left the partition, and counts as ended" in plan.notes
-    assert actions(plan) == []
+    result = play(r, 10, running("1", 1), job("2", demand=4, held=True, partition="other"))
+    assert "job 2 has left the partition, and counts as ended" in result.notes
+    assert actions(result) == []
     assert actions(play(r, 20, running("1", 1), job("2", demand=8, partition="other", held=False))) == []
     assert r.accounts.ids(PENDING) == []
     assert actions(play(r, 30, running("1", 1), job("2", demand=8))) == [(RELEASE, "2")]  # it comes back as a new one
@@ -134,16 +134,16 @@ def test_an_id_that_comes_again_is_another_job() -> None:
     play(r, 0, job("1", demand=8))
     play(r, 10, running("1", 1))
     play(r, 20, job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 15, held=False))
-    plan = play(r, 30, job("1", account="b", demand=4, submit=EPOCH + 25))
-    assert actions(plan) == [(RELEASE, "1")]
-    assert r.accounts.member("1").tenant == "b"
+    result = play(r, 30, job("1", account="b", demand=4, submit=EPOCH + 25))
+    assert actions(result) == [(RELEASE, "1")]
+    assert r.accounts.job("1").tenant == "b"
 
 
 def test_a_begin_time_beyond_all_clocks_is_no_submission() -> None:
     r = rounds()
     far = job("1", demand=8, restarts=1, eligible=9e18)
     assert actions(play(r, 0, far)) == [(RELEASE, "1")]
-    assert r.accounts.member("1").submit_time == 0
+    assert r.accounts.job("1").submit_time == 0
 
 
 def test_runs_of_other_sizes_and_accounts_while_nobody_looked() -> None:
@@ -163,9 +163,9 @@ def test_the_stop_of_a_job_names_the_tenant_of_the_accounts() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8))
     others = job("2", account="b", demand=8), job("3", demand=8)
-    plan = play(r, 100, running("1", 1, account="c"), *others)
-    assert (REQUEUE, "1") in actions(plan)
-    assert next(a for a in plan.actions if a.what == REQUEUE).why.count("a has had 100% of its fair share") == 1
+    result = play(r, 100, running("1", 1, account="c"), *others)
+    assert (REQUEUE, "1") in actions(result)
+    assert next(a for a in result.actions if a.what == REQUEUE).why.count("a has had 100% of its fair share") == 1
 
 
 @pytest.mark.parametrize("begins_with", [0, 1])
@@ -173,17 +173,17 @@ def test_a_partition_may_have_no_nodes_for_a_while(begins_with: int) -> None:
     config = Config("gpu", Path("unused"), POLICY, weights=WEIGHTS, history=0)
     r = Rounds(config, 8 * begins_with, EPOCH, None, no_history)
     for second in (0, 10):
-        assert actions(r.play(Picture(EPOCH + second, [job("1", demand=1)], []))) == []
-    plan = play(r, 20, job("1", demand=1))
-    assert actions(plan) == [(RELEASE, "1")]
+        assert actions(r.play(Snapshot(EPOCH + second, [job("1", demand=1)], []))) == []
+    result = play(r, 20, job("1", demand=1))
+    assert actions(result) == [(RELEASE, "1")]
 
 
 def test_a_gang_waits_that_the_partition_has_become_too_small_for() -> None:
     r = rounds(weights={})
     play(r, 0, job("1", demand=12))
-    r.play(Picture(EPOCH + 10, [job("1", demand=12)], NODES))
-    r.play(Picture(EPOCH + 110, [job("1", demand=12, restarts=1)], NODES[:1]))  # it lost its lease with the node
-    r.play(Picture(EPOCH + 120, [job("1", demand=12, restarts=1)], NODES[:1]))
+    r.play(Snapshot(EPOCH + 10, [job("1", demand=12)], NODES))
+    r.play(Snapshot(EPOCH + 110, [job("1", demand=12, restarts=1)], NODES[:1]))  # it lost its lease with the node
+    r.play(Snapshot(EPOCH + 120, [job("1", demand=12, restarts=1)], NODES[:1]))
     assert r.accounts.ids(PENDING) == ["1"]
     assert r.accounts.gpus == 8
     assert r.accounts.view.open_gangs[12] == 1  # compiled code would write beyond the end of it

@@ -16,10 +16,10 @@ from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.live import layout
 from astraea.live.answers import Node
-from astraea.live.books import Lease
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger, all_leases, lock, open_to_read
-from astraea.live.rounds import Picture, Rounds
+from astraea.live.rounds import Rounds, Snapshot
+from astraea.live.state import Lease
 
 NODES = [Node("n1", 8, True)]
 
@@ -49,7 +49,7 @@ def first(path: Path, without: str = "") -> None:
 
 def rounds(path: Path, jobs: int = 1) -> Rounds:
     r = Rounds(Config("gpu", path, get_policy("astraea")(lease_term=100), history=0), 8, EPOCH, None, no_history)
-    r.play(Picture(EPOCH, [job(str(k)) for k in range(1, jobs + 1)], NODES))
+    r.play(Snapshot(EPOCH, [job(str(k)) for k in range(1, jobs + 1)], NODES))
     return r
 
 
@@ -141,13 +141,13 @@ def test_history_is_kept_when_ids_come_again(tmp_path: Path) -> None:
     with closing(Ledger(path)) as ledger:
         for start in (0, 1000):  # Slurm has used all ids in between
             came = EPOCH + start
-            for picture in (
-                Picture(came, [job("1", submit=came)], NODES),
-                Picture(came + 10, [job("1", submit=came, state="RUNNING", held=False, start=came + 1)], NODES),
-                Picture(came + 20, [], NODES),
+            for snapshot in (
+                Snapshot(came, [job("1", submit=came)], NODES),
+                Snapshot(came + 10, [job("1", submit=came, state="RUNNING", held=False, start=came + 1)], NODES),
+                Snapshot(came + 20, [], NODES),
             ):
-                plan = r.play(picture)
-                ledger.write(plan.state, plan.over)
+                result = r.play(snapshot)
+                ledger.write(result.state, result.over)
         found: list[Lease] = all_leases(ledger._db)
     assert [(x.job, x.number, x.granted - EPOCH, x.outcome) for x in found] == [
         ("1", 1, 0, "ended"), ("1", 1, 1000, "ended"),
@@ -164,5 +164,5 @@ def test_serial_numbers_go_on_after_a_restart(tmp_path: Path) -> None:
     assert state is not None and state.serial == 3
     config = Config("gpu", path, get_policy("astraea")(lease_term=100), history=0)
     again = Rounds(config, 8, EPOCH + 10, state, no_history)
-    plan = again.play(Picture(EPOCH + 10, [job(str(k)) for k in range(1, 5)], NODES))
-    assert sorted(lease.serial for lease in plan.state.leases.values()) == [1, 2, 3, 4]
+    result = again.play(Snapshot(EPOCH + 10, [job(str(k)) for k in range(1, 5)], NODES))
+    assert sorted(lease.serial for lease in result.state.leases.values()) == [1, 2, 3, 4]

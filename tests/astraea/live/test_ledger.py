@@ -14,10 +14,10 @@ from live_cluster import EPOCH, job, no_history
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.live.answers import Node
-from astraea.live.books import Books, State
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger, all_leases, lock, open_to_read, read_state
-from astraea.live.rounds import Picture, Rounds
+from astraea.live.rounds import Rounds, Snapshot
+from astraea.live.state import AccountsState, State
 
 NODES = [Node("n1", 8, True)]
 
@@ -27,22 +27,22 @@ def rounds(path: Path, policy: str = "astraea-released") -> Rounds:
     return Rounds(config, 8, EPOCH, None, no_history)
 
 
-def in_order(b: Books) -> Books:
+def in_order(b: AccountsState) -> AccountsState:
     """The same, by names: rows of the file have no order."""
-    job = np.argsort([m.id for m in b.members])
+    job = np.argsort([m.id for m in b.admitted])
     tenant = np.argsort(b.tenants)
     share = sorted(range(len(b.share)), key=lambda k: (b.share_tenant[k], *b.share[k].tolist()[:2]))
     return b._replace(
-        members=tuple(b.members[k] for k in job), job=b.job[job], private=b.private[job], memory=b.memory[:, job],
+        admitted=tuple(b.admitted[k] for k in job), job=b.job[job], private=b.private[job], memory=b.memory[:, job],
         tenants=tuple(b.tenants[k] for k in tenant), tenant=b.tenant[tenant], timeline=b.timeline[:, tenant],
         tenant_memory=b.tenant_memory[:, tenant], share=b.share[share],
         share_tenant=tuple(b.share_tenant[k] for k in share),
     )  # fmt: skip
 
 
-def same(a: Books, b: Books) -> bool:
+def same(a: AccountsState, b: AccountsState) -> bool:
     """Whether two are equal to the last bit, NaN being NaN."""
-    for name in Books._fields:
+    for name in AccountsState._fields:
         one, other = getattr(in_order(a), name), getattr(in_order(b), name)
         if isinstance(one, tuple):
             if one != other:
@@ -66,15 +66,15 @@ def test_what_is_written_is_read_to_the_last_bit(tmp_path: Path) -> None:
         jobs = [job(str(k), demand=3, account=f"t{k % 2}", submit=EPOCH + k / 3) for k in range(5)]
         for second in (10, 20, 110, 4000, 8000):
             shown = [j._replace(state="RUNNING", held=False, start=EPOCH + 11) if j.id in r.leases else j for j in jobs]
-            plan = r.play(Picture(EPOCH + second, shown, NODES))
-            ledger.write(plan.state, plan.over)
+            result = r.play(Snapshot(EPOCH + second, shown, NODES))
+            ledger.write(result.state, result.over)
             with closing(Ledger(path)) as other:
                 found = other.read()
             assert found is not None
-            assert found.epoch == plan.state.epoch
-            assert found.leases == plan.state.leases
-            assert same(found.books, plan.state.books)
-    assert len(plan.state.books.timeline) > 24
+            assert found.epoch == result.state.epoch
+            assert found.leases == result.state.leases
+            assert same(found.accounts, result.state.accounts)
+    assert len(result.state.accounts.timeline) > 24
     with closing(open_to_read(path)) as db:
         leases = all_leases(db)
     assert {lease.outcome for lease in leases} >= {"running", "not renewed"}
@@ -85,33 +85,33 @@ def test_a_round_that_cannot_be_written_is_written_with_the_next(tmp_path: Path)
     path = tmp_path / "state.sqlite"
     r = rounds(path)
     with closing(Ledger(path)) as ledger, closing(sqlite3.connect(path, isolation_level=None)) as other:
-        first = r.play(Picture(EPOCH, [job("1")], NODES)).state
+        first = r.play(Snapshot(EPOCH, [job("1")], NODES)).state
         ledger.write(first)
-        second = r.play(Picture(EPOCH + 10, [job("1"), job("2")], NODES)).state
+        second = r.play(Snapshot(EPOCH + 10, [job("1"), job("2")], NODES)).state
         ledger._db.execute("pragma max_page_count = 1")  # the disk is full
         with pytest.raises(sqlite3.OperationalError, match="full"):
             for k in range(3000):
-                ledger.write(State(k, second.books, {}), [])
-                second = r.play(Picture(EPOCH + 10 + k, [job(str(i)) for i in range(1, k + 3)], NODES)).state
+                ledger.write(State(k, second.accounts, {}), [])
+                second = r.play(Snapshot(EPOCH + 10 + k, [job(str(i)) for i in range(1, k + 3)], NODES)).state
         found = read_state(other)
         assert found is not None
-        assert len(found.books.members) < len(second.books.members)
+        assert len(found.accounts.admitted) < len(second.accounts.admitted)
         ledger._db.execute("pragma max_page_count = 1073741823")
         ledger.write(second)
         found = read_state(other)
         assert found is not None
-        assert same(found.books, second.books)
+        assert same(found.accounts, second.accounts)
 
 
 def test_jobs_that_are_done_leave_the_accounts_and_not_the_history(tmp_path: Path) -> None:
     path = tmp_path / "state.sqlite"
     r = rounds(path)
     with closing(Ledger(path)) as ledger:
-        plan = r.play(Picture(EPOCH, [job("1")], NODES))
-        ledger.write(plan.state, plan.over)
+        result = r.play(Snapshot(EPOCH, [job("1")], NODES))
+        ledger.write(result.state, result.over)
         done = job("1", state="COMPLETED", start=EPOCH + 1, end=EPOCH + 5)
-        plan = r.play(Picture(EPOCH + 10, [done], NODES))
-        ledger.write(plan.state, plan.over)
+        result = r.play(Snapshot(EPOCH + 10, [done], NODES))
+        ledger.write(result.state, result.over)
     with closing(open_to_read(path)) as db:
         assert db.execute("select count(*) from job").fetchone() == (0,)
         (lease,) = all_leases(db)
@@ -144,12 +144,12 @@ def test_a_tenant_that_is_gone_leaves_no_hours(tmp_path: Path, before: dict[str,
     config = Config("gpu", path, get_policy("astraea")(lease_term=100), history=1.0, weights=before)
     with closing(Ledger(path)) as ledger:
         one = Rounds(config, 8, EPOCH, None, no_history)  # of nobody, or of a and b
-        ledger.write(one.play(Picture(EPOCH, [], NODES)).state)
+        ledger.write(one.play(Snapshot(EPOCH, [], NODES)).state)
         after = replace(config, weights={"a": 1.0} if before else {})
         other = Rounds(after, 8, EPOCH + 10, ledger.read(), no_history)
-        ledger.write(other.play(Picture(EPOCH + 10, [job("1")], NODES)).state)
+        ledger.write(other.play(Snapshot(EPOCH + 10, [job("1")], NODES)).state)
         state = ledger.read()
     assert state is not None
-    assert state.books.tenants == ("a",)
+    assert state.accounts.tenants == ("a",)
     with closing(open_to_read(path)) as db:
         assert {tenant for (tenant,) in db.execute("select tenant from hour")} == {"a"}

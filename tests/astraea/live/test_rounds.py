@@ -12,9 +12,9 @@ from live_cluster import EPOCH, job, no_history
 
 from astraea.cluster.policies import get_policy
 from astraea.live.answers import Job, Node, Run
-from astraea.live.books import State
 from astraea.live.config import Config
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Picture, Plan, Rounds
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE, RoundResult, Rounds, Snapshot
+from astraea.live.state import State
 
 NODES = [Node("n1", 8, True), Node("n2", 8, True)]
 CONFIG = Config(
@@ -29,12 +29,12 @@ def rounds(config: Config = CONFIG, state: State | None = None, history: Any = n
     return Rounds(config, 16, EPOCH, state, history)
 
 
-def play(r: Rounds, second: float, *jobs: Job, nodes: list[Node] = NODES) -> Plan:
-    return r.play(Picture(EPOCH + second, jobs, nodes))
+def play(r: Rounds, second: float, *jobs: Job, nodes: list[Node] = NODES) -> RoundResult:
+    return r.play(Snapshot(EPOCH + second, jobs, nodes))
 
 
-def actions(plan: Plan) -> list[tuple[str, str]]:
-    return [(action.what, action.job.id) for action in plan.actions]
+def actions(result: RoundResult) -> list[tuple[str, str]]:
+    return [(action.what, action.job.id) for action in result.actions]
 
 
 def running(id: str, start: float, **fields: Any) -> Job:
@@ -43,22 +43,22 @@ def running(id: str, start: float, **fields: Any) -> Job:
 
 
 def test_who_waits_is_released_in_the_order_of_the_policy() -> None:
-    plan = play(rounds(), 0, job("1", demand=8), job("2", demand=8), job("3", account="b", demand=4))
-    assert actions(plan) == [(RELEASE, "1"), (RELEASE, "3")]  # 2 would be beyond what is free
-    ranks = [action.rank for action in plan.actions]
+    result = play(rounds(), 0, job("1", demand=8), job("2", demand=8), job("3", account="b", demand=4))
+    assert actions(result) == [(RELEASE, "1"), (RELEASE, "3")]  # 2 would be beyond what is free
+    ranks = [action.rank for action in result.actions]
     assert ranks == sorted(set(ranks))
-    assert "granted lease 1; a was owed nothing yet" in plan.actions[0].why
+    assert "granted lease 1; a was owed nothing yet" in result.actions[0].why
 
 
 def test_a_lease_ends_is_renewed_or_lost() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8))
-    plan = play(r, 100, running("1", 1, demand=8))
-    assert [lease.outcome for lease in plan.over] == ["renewed"]
-    assert actions(plan) == []
-    plan = play(r, 200, running("1", 1, demand=8), *NEW)
-    assert [lease.outcome for lease in plan.over] == ["not renewed"]
-    assert actions(plan) == [(REQUEUE, "1"), (RELEASE, "2"), (RELEASE, "3")]
+    result = play(r, 100, running("1", 1, demand=8))
+    assert [lease.outcome for lease in result.over] == ["renewed"]
+    assert actions(result) == []
+    result = play(r, 200, running("1", 1, demand=8), *NEW)
+    assert [lease.outcome for lease in result.over] == ["not renewed"]
+    assert actions(result) == [(REQUEUE, "1"), (RELEASE, "2"), (RELEASE, "3")]
 
 
 def test_what_was_not_done_is_done_at_the_next_round() -> None:
@@ -66,10 +66,10 @@ def test_what_was_not_done_is_done_at_the_next_round() -> None:
     play(r, 0, job("1", demand=8))
     assert actions(play(r, 10, job("1", demand=8))) == [(RELEASE, "1")]
     play(r, 100, running("1", 11, demand=8), *NEW)
-    plan = play(r, 110, running("1", 11, demand=8), *NEW)
-    assert actions(plan) == [(REQUEUE, "1"), (RELEASE, "2"), (RELEASE, "3")]
-    plan = play(r, 120, job("1", demand=8, held=False, restarts=1), *NEW)
-    assert actions(plan) == [(HOLD, "1"), (RELEASE, "2"), (RELEASE, "3")]
+    result = play(r, 110, running("1", 11, demand=8), *NEW)
+    assert actions(result) == [(REQUEUE, "1"), (RELEASE, "2"), (RELEASE, "3")]
+    result = play(r, 120, job("1", demand=8, held=False, restarts=1), *NEW)
+    assert actions(result) == [(HOLD, "1"), (RELEASE, "2"), (RELEASE, "3")]
 
 
 def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -85,18 +85,18 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
 
 def test_a_job_that_slurm_started_by_itself_is_adopted() -> None:
     r = rounds()
-    plan = play(r, 10, running("1", 3, demand=2))
-    assert actions(plan) == []
-    (lease,) = plan.state.leases.values()
+    result = play(r, 10, running("1", 3, demand=2))
+    assert actions(result) == []
+    (lease,) = result.state.leases.values()
     assert (lease.granted - EPOCH, lease.ends - EPOCH) == (3, 110)
-    plan = play(r, 110, running("1", 3, demand=2))
-    assert [one.outcome for one in plan.over] == ["renewed"]
+    result = play(r, 110, running("1", 3, demand=2))
+    assert [one.outcome for one in result.over] == ["renewed"]
 
 
 def test_a_job_that_ran_before_the_coordinator_came_gets_a_lease_from_then_on() -> None:
-    plan = play(rounds(), 10, running("1", -5000, demand=8), *NEW)
-    assert actions(plan) == [(RELEASE, "2")]
-    assert plan.state.leases["1"].ends == EPOCH + 110
+    result = play(rounds(), 10, running("1", -5000, demand=8), *NEW)
+    assert actions(result) == [(RELEASE, "2")]
+    assert result.state.leases["1"].ends == EPOCH + 110
 
 
 def test_a_clock_that_is_set_back_stands_still() -> None:
@@ -119,10 +119,10 @@ def test_slurm_requeued_a_job() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8))
     play(r, 10, running("1", 1, demand=8))
-    plan = play(r, 20, job("1", demand=8, restarts=1, held=False, reason="BeginTime", eligible=EPOCH + 30))
-    assert [lease.outcome for lease in plan.over] == ["lost"]
-    assert any("lost its lease" in note for note in plan.notes)
-    assert actions(plan) == [(RELEASE, "1")]  # has another one at once
+    result = play(r, 20, job("1", demand=8, restarts=1, held=False, reason="BeginTime", eligible=EPOCH + 30))
+    assert [lease.outcome for lease in result.over] == ["lost"]
+    assert any("lost its lease" in note for note in result.notes)
+    assert actions(result) == [(RELEASE, "1")]  # has another one at once
     late = job("1", demand=8, restarts=1, held=False, reason="BeginTime", eligible=EPOCH + 100)
     assert actions(play(r, 30, late)) == [(RELEASE, "1")]
     assert actions(play(r, 40, late._replace(eligible=EPOCH + 30))) == []
@@ -135,7 +135,7 @@ def test_a_job_that_slurm_ran_and_requeued_before_it_was_seen() -> None:
     play(r, 90)
     play(r, 100, job("1", demand=8, restarts=1, submit=EPOCH + 91, eligible=EPOCH + 217))
     assert r.accounts.view.tenant.attained[0] == 8 * 5
-    assert r.accounts.member("1").submit_time == EPOCH + 91 - r.epoch
+    assert r.accounts.job("1").submit_time == EPOCH + 91 - r.epoch
     play(r, 110, running("1", 102, restarts=1, demand=8))
     assert asked == [EPOCH + 90]  # once, when it came
 
@@ -143,8 +143,8 @@ def test_a_job_that_slurm_ran_and_requeued_before_it_was_seen() -> None:
 def test_a_job_ends() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8))
-    plan = play(r, 40, job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 33, held=False))
-    assert [(lease.outcome, lease.over - EPOCH) for lease in plan.over] == [("ended", 33)]
+    result = play(r, 40, job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 33, held=False))
+    assert [(lease.outcome, lease.over - EPOCH) for lease in result.over] == [("ended", 33)]
     assert r.accounts.view.tenant.attained[0] == 8 * 33
     assert actions(play(r, 50)) == []
 
@@ -153,25 +153,25 @@ def test_a_job_that_is_gone_ended_when_the_accounting_says() -> None:
     run = Run("1", "a", "u", "normal", "COMPLETED", EPOCH, EPOCH + 1, EPOCH + 21, 8)
     r = rounds(history=lambda since: [run] if since > EPOCH - 1 else [])
     play(r, 0, job("1", demand=8))
-    plan = play(r, 40)
-    assert [(lease.outcome, lease.over - EPOCH) for lease in plan.over] == [("ended", 21)]
+    result = play(r, 40)
+    assert [(lease.outcome, lease.over - EPOCH) for lease in result.over] == [("ended", 21)]
 
 
 def test_a_job_that_is_about_to_end_is_not_stopped() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8))
-    plan = play(r, 100, running("1", 1, demand=8)._replace(state="COMPLETING"), *NEW)
-    assert actions(plan) == [(RELEASE, "2"), (RELEASE, "3")]
-    assert [lease.outcome for lease in plan.over] == ["not renewed"]
+    result = play(r, 100, running("1", 1, demand=8)._replace(state="COMPLETING"), *NEW)
+    assert actions(result) == [(RELEASE, "2"), (RELEASE, "3")]
+    assert [lease.outcome for lease in result.over] == ["not renewed"]
 
 
 def test_gangs_need_nodes() -> None:
     r = rounds()
     play(r, 0, job("1", demand=5), job("2", account="b", demand=5))
     shown = running("1", 1, demand=5), running("2", 1, account="b", demand=5, on_nodes={"n2": 5})
-    plan = play(r, 10, *shown, job("3", demand=6, per_node=6))
-    assert actions(plan) == []
-    assert plan.notes == ("job 3 of a was picked, but has to wait: no node has 6 GPUs free",)
+    result = play(r, 10, *shown, job("3", demand=6, per_node=6))
+    assert actions(result) == []
+    assert result.notes == ("job 3 of a was picked, but has to wait: no node has 6 GPUs free",)
     assert actions(play(r, 20, *shown, job("3", demand=6, per_node=3, nodes=2))) == [(RELEASE, "3")]
 
 
@@ -179,11 +179,11 @@ def test_a_gang_that_was_granted_and_has_not_started_keeps_its_place() -> None:
     r = rounds()
     one = job("1", demand=8, per_node=8)
     play(r, 0, one)
-    plan = play(r, 10, one._replace(held=False), job("2", account="b", demand=8, per_node=8))
-    assert actions(plan) == [(RELEASE, "2")]
-    plan = play(r, 20, one._replace(held=False), job("2", account="b", demand=8, per_node=8, held=False),
+    result = play(r, 10, one._replace(held=False), job("2", account="b", demand=8, per_node=8))
+    assert actions(result) == [(RELEASE, "2")]
+    result = play(r, 20, one._replace(held=False), job("2", account="b", demand=8, per_node=8, held=False),
                 job("3", account="b", demand=1, per_node=1))  # fmt: skip
-    assert actions(plan) == []
+    assert actions(result) == []
 
 
 def test_a_lease_that_slurm_did_not_start_is_not_charged() -> None:
@@ -193,9 +193,9 @@ def test_a_lease_that_slurm_did_not_start_is_not_charged() -> None:
     waits = one._replace(held=False, reason="Resources")
     play(r, 50, waits)
     assert r.accounts.rho("a") == 1
-    plan = play(r, 100, waits, *NEW)
-    assert [lease.outcome for lease in plan.over] == ["not started"]
-    assert any("Slurm had not started it (Resources)" in action.why for action in plan.actions)
+    result = play(r, 100, waits, *NEW)
+    assert [lease.outcome for lease in result.over] == ["not started"]
+    assert any("Slurm had not started it (Resources)" in action.why for action in result.actions)
     assert r.accounts.view.tenant.attained[0] == 0
     assert r.accounts.rho_of_job("1") == 0
 
@@ -204,8 +204,8 @@ def test_what_is_not_charged_does_not_fade_either() -> None:
     r = rounds(replace(CONFIG, policy=get_policy("decayed-usage")(lease_term=100)))
     one = job("1", demand=8)
     play(r, 0, one)
-    plan = play(r, 100, one._replace(held=False), *NEW)
-    assert [lease.outcome for lease in plan.over] == ["not started"]
+    result = play(r, 100, one._replace(held=False), *NEW)
+    assert [lease.outcome for lease in result.over] == ["not started"]
     assert r.accounts.view.tenant.decayed[0] == pytest.approx(0, abs=1e-6)
 
 
@@ -228,17 +228,17 @@ def test_jobs_of_other_partitions_are_never_touched() -> None:
 def test_who_is_left_to_slurm_is_told_once() -> None:
     r = rounds()
     jobs = job("1", demand=0, held=False), job("2", is_part=True, held=False), job("3", account="c", held=False)
-    plan = play(r, 0, *jobs)
-    assert actions(plan) == []
-    assert len(plan.notes) == 3
+    result = play(r, 0, *jobs)
+    assert actions(result) == []
+    assert len(result.notes) == 3
     assert play(r, 10, *jobs).notes == ()
 
 
 def test_a_gang_beyond_its_quota_never_runs() -> None:
     r = rounds()
-    plan = play(r, 0, job("1", demand=9), job("2", demand=8, held=False))
-    assert actions(plan) == [(RELEASE, "2")]
-    assert any("quota" in note for note in plan.notes)
+    result = play(r, 0, job("1", demand=9), job("2", demand=8, held=False))
+    assert actions(result) == [(RELEASE, "2")]
+    assert any("quota" in note for note in result.notes)
 
 
 def test_what_cannot_start_now_is_passed_over() -> None:
@@ -258,8 +258,8 @@ def test_a_job_that_may_not_be_requeued_keeps_its_gpus() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8, requeues=False))
     assert r.leases["1"].ends == math.inf
-    plan = play(r, 500, running("1", 1, demand=8, requeues=False), *NEW)
-    assert actions(plan) == [(RELEASE, "2")]
+    result = play(r, 500, running("1", 1, demand=8, requeues=False), *NEW)
+    assert actions(result) == [(RELEASE, "2")]
 
 
 def test_what_was_before_is_counted() -> None:
@@ -285,12 +285,12 @@ def test_the_cluster_grows_and_shrinks() -> None:
     play(r, 0, job("1", demand=8), job("2", account="b", demand=8))
     shown = running("1", 1, demand=8), running("2", 1, account="b", demand=8, on_nodes={"n2": 8})
     more = [*NODES, Node("n3", 8, True)]
-    plan = play(r, 10, *shown, job("3", demand=4), nodes=more)
-    assert actions(plan) == [(RELEASE, "3")]
+    result = play(r, 10, *shown, job("3", demand=4), nodes=more)
+    assert actions(result) == [(RELEASE, "3")]
     assert r.accounts.quota("a") == 12
-    plan = play(r, 20, *shown, running("3", 11, demand=4, on_nodes={"n3": 4}), nodes=NODES)
-    assert "16 GPUs now" in plan.notes[0]
-    assert actions(plan) == []
+    result = play(r, 20, *shown, running("3", 11, demand=4, on_nodes={"n3": 4}), nodes=NODES)
+    assert "16 GPUs now" in result.notes[0]
+    assert actions(result) == []
 
 
 def test_a_tenant_that_comes_later() -> None:
@@ -298,7 +298,7 @@ def test_a_tenant_that_comes_later() -> None:
     r = rounds(config)
     play(r, 0, job("1", account="x", demand=8))
     assert r.accounts.quota("x") == 16
-    plan = play(r, 50, running("1", 1, account="x", demand=8), job("2", account="y", demand=8))
-    assert actions(plan) == [(RELEASE, "2")]
+    result = play(r, 50, running("1", 1, account="x", demand=8), job("2", account="y", demand=8))
+    assert actions(result) == [(RELEASE, "2")]
     assert r.accounts.quota("x") == 8
     assert r.accounts.rho("x") == pytest.approx(1)

@@ -14,9 +14,9 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.live.books import Lease, State
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger
+from astraea.live.state import Lease, State
 from astraea.traces.trace import Trace
 
 FREE = Settings(checkpoint_overhead=0, restart_overhead=0)

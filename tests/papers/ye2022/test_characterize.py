@@ -9,7 +9,7 @@ import pytest
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.core.metrics import DAY, HOUR
+from astraea.core.units import DAY, HOUR
 from astraea.traces.trace import Trace
 from papers.ye2022.characterize import (
     Swap,

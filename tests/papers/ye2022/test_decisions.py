@@ -10,6 +10,7 @@ from matplotlib import pyplot as plt
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import simulate
+from astraea.core.units import MINUTE
 from astraea.traces.trace import Trace
 from papers.ye2022.decisions import (
     NONE,
@@ -21,7 +22,7 @@ from papers.ye2022.decisions import (
     two_tenants_turns,
     written_out,
 )
-from papers.ye2022.examples import MINUTE, NO_OVERHEADS, ROUND, SIX_GPUS
+from papers.ye2022.examples import NO_OVERHEADS, ROUND, SIX_GPUS
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from matplotlib import pyplot as plt
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.core.units import MINUTE
 from astraea.plots.style import panels
 from astraea.traces.trace import Trace
 from papers.ye2022.examples import (
-    MINUTE,
     NO_OVERHEADS,
     SIX_GPUS,
     asking,

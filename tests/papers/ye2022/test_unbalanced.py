@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
-from astraea.core.metrics import DAY, HOUR
+from astraea.core.units import DAY, HOUR
 from astraea.traces.trace import Trace
 from papers.ye2022.characterize import SMALL_TIME, described_workload
 from papers.ye2022.evaluation import load_workload

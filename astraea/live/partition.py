@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final
 
 from astraea.cluster.engine.state import RUNNING
+from astraea.core.units import DAY
 from astraea.live.accounts import Accounts
 from astraea.live.answers import Job, Run
-from astraea.live.books import NOBODY, Lease, State
 from astraea.live.config import Config
-
-DAY: Final = 86_400.0
-FINISHED: Final = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL",
-                   "PREEMPTED", "REVOKED")  # fmt: skip
-"""States of a job that will not run again."""
+from astraea.live.state import NOBODY, Lease, State
 
 
-class Desk:
+class Partition:
     """Accounts and leases of one cluster.
 
     Parameters
@@ -39,8 +34,8 @@ class Desk:
     ) -> None:
         self.config, self.history = config, history
         self.epoch = state.epoch if state else math.floor(now - config.history * DAY)
-        books = state.books if state else None
-        self.accounts = Accounts(config.policy, config.interval, gpus, config.weights, books)
+        saved = state.accounts if state else None
+        self.accounts = Accounts(config.policy, config.interval, gpus, config.weights, saved)
         running = set(self.accounts.ids(RUNNING))
         self.leases = {id: lease for id, lease in (state.leases if state else {}).items() if id in running}
         self.serial = state.serial if state else 0  #: of the lease that was written down last
@@ -54,7 +49,7 @@ class Desk:
 
     def state(self) -> State:
         """What is kept."""
-        return State(self.epoch, self.accounts.books(), dict(self.leases), self.serial)
+        return State(self.epoch, self.accounts.state(), dict(self.leases), self.serial)
 
     def tenant(self, job: Job | Run) -> str:
         """Tenant of a job."""
@@ -64,7 +59,7 @@ class Desk:
         """Whether it is none of those that have a share."""
         return bool(self.config.weights) and tenant not in self.config.weights
 
-    def tell_once(self, about: str, sentence: str) -> None:
+    def note_once(self, about: str, sentence: str) -> None:
         """Say something that stays true for many rounds."""
         if about not in self.told:
             self.told.add(about)

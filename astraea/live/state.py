@@ -12,19 +12,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE, Records, records
-from astraea.cluster.engine.state import HOUR
 from astraea.cluster.policy import Policy
+from astraea.core.units import DAY, HOUR
 from astraea.traces.columns import MAX_TIME
 from astraea.traces.trace import Trace
 
-MONTH: Final = 31 * 86_400.0
+MONTH: Final = 31 * DAY
 """Hours of so long are kept, or of the policy's longest parameter should that be longer [s]."""
 
 
 NOBODY: Final = "(nobody)"
 """The tenant of a cluster to which none has come yet."""
 
-NOT_KEPT: Final = {
+DERIVED: Final = {
     "tenant": ("quota", "whole_quota", "weight", "first_class", "end_class", "held", "granted", "revoked"),
     "job": ("tenant", "fair_class", "first_piece", "running_position"),
     "clock": ("interval", "gpus", "gpus_per_node", "free", "free_piece", "n_running", "decay", "lease_end"),
@@ -32,7 +32,7 @@ NOT_KEPT: Final = {
 """Fields that follow from others, or from the configuration."""
 
 
-class Member(NamedTuple):
+class AdmittedJob(NamedTuple):
     """A job, as it is known when it comes; second 0 is that of the accounts."""
 
     id: str
@@ -42,11 +42,11 @@ class Member(NamedTuple):
     submit_time: float
 
 
-class Books(NamedTuple):
+class AccountsState(NamedTuple):
     """All that must be kept to go on later: rows of the simulation's records, by the names of jobs and tenants."""
 
     clock: Records  #: (1,) of `CLOCK`
-    members: tuple[Member, ...]
+    admitted: tuple[AdmittedJob, ...]
     job: Records  #: (n,) of `JOB`
     private: Records  #: (n,) of `PRIVATE_JOB`
     memory: npt.NDArray[np.float64]  #: (k, n), of the policy
@@ -58,9 +58,9 @@ class Books(NamedTuple):
     timeline: Records  #: (hours, T) of `TIMELINE`
 
 
-def empty_books(policy: Policy) -> Books:
-    """Books in which nothing has happened."""
-    return Books(
+def empty_accounts(policy: Policy) -> AccountsState:
+    """AccountsState in which nothing has happened."""
+    return AccountsState(
         records(CLOCK), (), records(JOB, 0), records(PRIVATE_JOB, 0), np.zeros((policy.memory[0], 0)),
         (), records(TENANT, 0), np.zeros((policy.memory[1], 0)), (), records(SHARE, 0), records(TIMELINE, (0, 0)),
     )  # fmt: skip
@@ -89,17 +89,17 @@ class State(NamedTuple):
     """What the coordinator knows at the end of a round."""
 
     epoch: float  #: second 0 of the accounts, in seconds since 1970
-    books: Books
+    accounts: AccountsState
     leases: dict[str, Lease]  #: that run, by job
     serial: int = 0  #: of the lease that was written down last
 
 
-def trace_of(members: Sequence[Member], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:
+def trace_of(admitted: Sequence[AdmittedJob], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:
     """Return the jobs as the simulation takes them; their running times are not known.
 
     Parameters
     ----------
-    members : sequence of Member
+    admitted : sequence of AdmittedJob
     tenants : iterable of str
         Those that came earlier.
     weights : mapping of str to float
@@ -110,23 +110,23 @@ def trace_of(members: Sequence[Member], tenants: Iterable[str], weights: Mapping
     Trace
         Submission times are counted from the first one, so that tables do not grow with the age of the accounts.
     """
-    names = {*tenants, *(m.tenant for m in members)} - {NOBODY}
+    names = {*tenants, *(m.tenant for m in admitted)} - {NOBODY}
     shares = dict(weights) or dict.fromkeys(sorted(names) or [NOBODY], 1.0)
-    nobody = Member("-", next(iter(shares)), "-", 1, 0.0)  # a trace has a job
-    first = min((m.submit_time for m in members), default=0.0)
-    table = [*(m._replace(submit_time=m.submit_time - first) for m in members), nobody]
-    jobs = pd.DataFrame(table, columns=list(Member._fields)).rename(columns={"id": "job_id"})
+    nobody = AdmittedJob("-", next(iter(shares)), "-", 1, 0.0)  # a trace has a job
+    first = min((m.submit_time for m in admitted), default=0.0)
+    table = [*(m._replace(submit_time=m.submit_time - first) for m in admitted), nobody]
+    jobs = pd.DataFrame(table, columns=list(AdmittedJob._fields)).rename(columns={"id": "job_id"})
     trace = Trace.from_frame(jobs.assign(duration=MAX_TIME), name="the cluster", weights=shares)
     return trace._take(np.flatnonzero(trace.job_id != "-"))
 
 
-def hours_kept(policy: Policy) -> int:
+def hours_stored(policy: Policy) -> int:
     """Return how many of the last hours a policy may ask for."""
     times = [value for value in policy.parameters.values() if math.isfinite(value)]
     return math.ceil(max([MONTH, *times]) / HOUR) + 2
 
 
-def room_for(hours: int, tenants: int) -> Records:
+def empty_timeline(hours: int, tenants: int) -> Records:
     """Return a timeline of zeros whose rows take up memory only when they are written.
 
     The simulation finds an hour by its number since second 0, so the table must have a row for every hour. The system

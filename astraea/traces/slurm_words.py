@@ -1,0 +1,46 @@
+"""Words that Slurm's queue and its accounting have in common: states of jobs, numbers, and GPUs in lists of resources.
+
+Source: the manual pages of squeue and sacct (slurm.schedmd.com).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final
+
+WAITING: Final = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING")
+RUNNING: Final = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
+REQUEUED: Final = ("REQUEUED", "PREEMPTED", "NODE_FAIL", "BOOT_FAIL", "REVOKED")
+"""States in which a run has ended, after which the job may run again."""
+
+ENDED: Final = {
+    "COMPLETED": "completed", "CANCELLED": "cancelled", "FAILED": "failed", "TIMEOUT": "failed",
+    "OUT_OF_MEMORY": "failed", "DEADLINE": "failed", "LAUNCH_FAILED": "failed", "RECONFIG_FAIL": "failed",
+}  # fmt: skip
+"""States in which a job has ended, and what a trace calls them."""
+
+STATES: Final = (*WAITING, *REQUEUED, *RUNNING, *ENDED)
+
+_GPUS: Final = re.compile(r"gres/gpu(?P<type>:[^=,]+)?=(?P<number>\d+)")
+
+
+@lru_cache(4096)
+def gpus_of(tres: str) -> int:
+    """Return ``gres/gpu`` of a list of resources [GPU]; typed GPUs are added up where there is no total."""
+    found = [(m["type"], int(m["number"])) for m in _GPUS.finditer(tres)]
+    total = [number for kind, number in found if kind is None]
+    return total[0] if total else sum(number for _, number in found)
+
+
+def number_of(value: Any) -> int | None:
+    """Read a number of Slurm's JSON, which newer versions write ``{"set": true, "infinite": false, "number": 5}``.
+
+    Returns
+    -------
+    int or None
+        None if it is not set, or infinite.
+    """
+    if isinstance(value, dict):
+        return int(value["number"]) if value.get("set") and not value.get("infinite") else None
+    return None if value in (None, "") else int(value)
