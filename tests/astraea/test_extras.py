@@ -1,0 +1,86 @@
+"""What an installation without extras can do, and what it says of the rest."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from processes import run
+from tiny_trace import TINY, command
+
+OPTIONAL = ("dask", "distributed", "jinja2", "matplotlib", "pooch", "requests", "scipy", "seaborn", "sklearn")
+"""What extras bring."""
+
+BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL", "pyarrow", "papers")
+"""What only a checkout has."""
+
+WITHOUT = f"""
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {(*OPTIONAL, *BESIDE)}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+OWN = """
+import astraea
+from astraea.cluster.policy import all_candidates, grant, is_open, fits
+
+@astraea.policy("mine")
+def mine(s):
+    for j in all_candidates(s):
+        if is_open(s, j) and fits(s, j):
+            grant(s, j)
+
+result = astraea.simulate(astraea.synthesize("venus").head(100), astraea.Cluster(nodes=10), mine)
+assert len(result.jobs) + len(result.excluded_jobs) == 100
+assert astraea.run_grid([astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), mine)], cache="cache")
+"""
+
+SERVICE = "import astraea.checkpoint, astraea.live.coordinator, astraea.live.status, astraea.cli.live"
+
+
+def astraea_without(*arguments: str | Path, cwd: Path) -> tuple[int, str]:
+    """Run `astraea`; return its exit code and what it said."""
+    code = f"{WITHOUT}\nfrom astraea.cli.main import main\nsys.exit(main())"
+    done = run(sys.executable, "-c", code, *arguments, cwd=cwd, env={"PYTHONPATH": str(ROOT)}, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("code", [OWN, SERVICE], ids=["a policy of one's own", "live and checkpoint"])
+def test_the_core_needs_no_extra(code: str, tmp_path: Path) -> None:
+    run(sys.executable, "-c", WITHOUT + code, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+
+
+def test_a_policy_of_the_package_runs_and_help_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text(TINY)
+    for name in ("simulate", "sweep"):
+        assert astraea_without(*command(Path("jobs.csv"), name=name), cwd=tmp_path)[0] == 0
+    assert astraea_without("data", "list", cwd=tmp_path)[0] == 0
+    assert astraea_without("audit", "--help", cwd=tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("extra", "arguments"),
+    [
+        ("audit", ("audit", "venus", "--nodes", "9", "--out", "page")),
+        ("learn", (*command(Path("jobs.csv")), "--policy", "allox", "--estimator", "noisy", "--estimate-error", "1")),
+        ("data", ("data", "fetch", "philly-vcs")),
+        ("dask", ("sweep", "venus", "--nodes", "9", "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9",
+                  "--cache", "cache")),
+    ],
+)  # fmt: skip
+def test_who_lacks_an_extra_is_told_which(extra: str, arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text(TINY)
+    code, said = astraea_without(*arguments, cwd=tmp_path)
+    assert code == 2 and "Traceback" not in said
+    last = said.splitlines()[-1]
+    assert last.startswith("astraea: ") and last.endswith(
+        f"is not installed; install it with: pip install 'astraea[{extra}]'"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["jobs.csv"]
