@@ -14,7 +14,7 @@ export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures reproduce test test-all slurm-test real smoke data verify lab site lint bench lock clean help
+.PHONY: figures reproduce test test-all slurm-test real smoke data verify lab site lint bench lock release clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= FORMATS=svg,pdf BACKEND= SCHEDULER=)
 	@$(BIN)/python -m papers figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
@@ -66,6 +66,9 @@ bench: $(STAMP) ## measure speed and memory
 lock: $(STAMP) ## requirements.in -> requirements.lock (Linux and macOS, Python 3.11 and newer, with hashes)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --python-version 3.11 --custom-compile-command "make lock" --output-file requirements.lock requirements.in
+
+release: $(STAMP) ## build wheel and source distribution into dist/, check both, say what comes next
+	@$(BIN)/python .ci/release.py
 
 clean: ## remove the environment, caches and build/; downloads in data/raw/ stay
 	rm -rf .venv build data/cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage

@@ -1,0 +1,76 @@
+"""Build wheel and source distribution, check both, and say what a maintainer does next: `make release`."""
+
+from __future__ import annotations
+
+import email
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def problems(root: Path, version: str) -> list[str]:
+    """Say why this checkout cannot be released as a version, a sentence each."""
+    found = []
+    if subprocess.run(["git", "-C", root, "status", "--porcelain"], check=True, capture_output=True, text=True).stdout:
+        found.append("files are changed or new; commit them first")
+    if not re.search(rf"^## {re.escape(version)}\b", (root / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE):
+        found.append(f"CHANGELOG.md has no section {version}")
+    if f"\nversion: {version}\n" not in (root / "CITATION.cff").read_text("utf-8"):
+        found.append(f"CITATION.cff names another version than {version}")
+    return found
+
+
+def check(wheel: Path, sdist: Path, version: str, root: Path) -> list[str]:
+    """Say what is wrong with what was built, a sentence each."""
+    files = {p.relative_to(root).as_posix() for p in (root / "astraea").rglob("*") if p.is_file()}
+    files = {name for name in files if "__pycache__" not in name}
+    found = []
+    with zipfile.ZipFile(wheel) as opened:
+        names = opened.namelist()
+        (about,) = (email.message_from_bytes(opened.read(n)) for n in names if n.endswith(".dist-info/METADATA"))
+    if {name for name in names if ".dist-info/" not in name} != files:
+        found.append(f"{wheel.name} has other files than astraea/")
+    if about["Version"] != version:
+        found.append(f"{wheel.name} says that it is version {about['Version']}, expected {version}")
+    with tarfile.open(sdist) as opened_sdist:
+        inside = {name.partition("/")[2] for name in opened_sdist.getnames()}
+    if missing := {*files, "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"} - inside:
+        found.append(f"{sdist.name} lacks {', '.join(sorted(missing))}")
+    return found
+
+
+def build(root: Path, folder: Path) -> tuple[Path, Path]:
+    """Build into an empty folder; return wheel and source distribution."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("astraea-*"):
+        old.unlink()
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", folder], check=True, cwd=root)
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return wheel, sdist
+
+
+def main() -> int:
+    """Release the checkout that this file is in; exit code 1 if it cannot be."""
+    text = (ROOT / "astraea" / "__init__.py").read_text("utf-8")
+    version = re.findall(r'^__version__ = "(.+)"$', text, re.MULTILINE)[0]
+    found = problems(ROOT, version)
+    if not found:
+        wheel, sdist = build(ROOT, ROOT / "dist")
+        found = check(wheel, sdist, version, ROOT)
+    for problem in found:
+        print(f"release: {problem}", file=sys.stderr)
+    if found:
+        return 1
+    print(f"dist/ holds {wheel.name} and {sdist.name}, both checked. Next:")
+    print(f"  git tag -a v{version} -m 'Astraea {version}'")
+    print(f"  git push origin v{version}    # the workflow release.yml builds it again and publishes it")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
