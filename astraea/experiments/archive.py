@@ -3,7 +3,7 @@
 One file and not a folder, because a single `os.replace` publishes a file, also over an older one, while a folder that
 is not empty cannot be replaced in one step. It is a zip, so every zip tool opens it:
 
-- a file for each column of each table, such as ``jobs/end_time.npy``, or ``jobs/tenant.json`` if it has words; the
+- a file for each column of each table, such as ``jobs/end_time.npy``, or ``jobs/tenant.json`` if it has words or lacks values; the
   tables are those of a `Result`, or ``rows`` of a run that gave one table;
 - ``result.json``: the key, the types of the columns, the number of rows, the provenance;
 - ``seconds.json``: the time spent simulating, the only member that differs between two equal runs;
@@ -27,6 +27,8 @@ from astraea.experiments.kept import TABLES, Value
 
 VERSION: Final = 4
 _DIGEST: Final = 64
+_NUMBERS: Final = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)))
+"""Types of columns that are arrays; others may lack values."""
 _FASTEST: Final = 1
 """Level of compression."""
 
@@ -81,16 +83,12 @@ def unpack(data: bytes, key: str | None = None) -> Value:
     return tables["rows"] if "rows" in tables else Result(**tables, provenance=note["provenance"], seconds=seconds)
 
 
-def _of_numbers(kind: str) -> bool:
-    return kind not in ("str", "object")
-
-
 def _member(table: str, column: str, kind: str) -> str:
-    return f"{table}/{column}.{'npy' if _of_numbers(kind) else 'json'}"
+    return f"{table}/{column}.{'npy' if kind in _NUMBERS else 'json'}"
 
 
 def _written(column: pd.Series[Any]) -> bytes:
-    if not _of_numbers(str(column.dtype)):
+    if str(column.dtype) not in _NUMBERS:
         return json.dumps(column.astype(object).where(column.notna(), None).tolist()).encode()
     file = io.BytesIO()
     np.save(file, column.to_numpy(), allow_pickle=False)
@@ -98,6 +96,6 @@ def _written(column: pd.Series[Any]) -> bytes:
 
 
 def _read(content: bytes, kind: str) -> Any:
-    if not _of_numbers(kind):
+    if kind not in _NUMBERS:
         return pd.Series(json.loads(content), dtype=kind)
     return np.load(io.BytesIO(content), allow_pickle=False)

@@ -120,7 +120,7 @@ def test_columns_come_back_to_the_last_bit(fraction: float) -> None:
 
 def test_words_that_are_missing_and_types_come_back() -> None:
     table = pd.DataFrame({"word": ["a/b \u00e9", None], "count": np.array([1, 2], dtype=np.int32), "on": [True, False]})
-    mixed = table.assign(any=pd.Series([1.5, "x"], dtype=object))
+    mixed = table.assign(any=pd.Series([1.5, "x"], dtype=object), met=pd.array([True, None], dtype="boolean"))
     pd.testing.assert_frame_equal(unpack(pack(mixed)), mixed, check_exact=True)
     assert unpack(pack(table.iloc[:0])).dtypes.equals(table.dtypes)
 
