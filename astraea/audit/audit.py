@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astraea.audit import causes, scenarios
+from astraea.audit import causes, recorded, scenarios
 from astraea.audit.calibration import Calibration, calibration
 from astraea.audit.scenarios import AS_IT_WAS
 from astraea.cluster.cluster import Cluster
@@ -123,7 +123,7 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     settings = Settings(interval=INTERVAL)
     quota = dict(zip(trace.tenants, quotas(trace, cluster.gpus).tolist(), strict=True))
 
-    who = causes.waits(trace, runs)
+    who = recorded.waits(trace, runs)
     waiting = pd.DataFrame(
         {
             "tenant": np.array(trace.tenants, dtype=object)[who.tenant[who.still]],
@@ -178,7 +178,7 @@ def with_those_who_wait(trace: Trace) -> Trace:
     InputError
         If they are not, so that nobody knows theirs.
     """
-    aside = causes.still_waiting(trace)
+    aside = recorded.still_waiting(trace)
     lacking = sorted(set(aside["tenant"]) - set(trace.tenants))
     if not lacking:
         return trace
@@ -224,7 +224,7 @@ def _lease_terms(trace: Trace, cluster: Cluster, settings: Settings) -> tuple[pd
 
 def anonymous(trace: Trace) -> Trace:
     """The same log with letters for tenants, and numbers for users and jobs, in their order: always the same names."""
-    owners = set(trace.tenants) | set(causes.still_waiting(trace)["tenant"])
+    owners = set(trace.tenants) | set(recorded.still_waiting(trace)["tenant"])
     letters = _names(len(owners), string.ascii_uppercase, "T")
     past = () if trace.history is None else trace.history.user
     people = sorted({*trace.user, *past})

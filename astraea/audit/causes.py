@@ -20,16 +20,15 @@ broken nodes, and priorities that people were given.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from astraea.audit.recorded import Log, Waits
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.state import quotas, whole
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.units import duration_text
-from astraea.traces.readers.slurm import WAITS
 from astraea.traces.trace import Trace
 
 
@@ -48,102 +47,6 @@ NAMED: Final = 3
 """Jobs or tenants that a sentence names."""
 
 
-class Waits(NamedTuple):
-    """Who waited, of the jobs that ran and of those that wait still.
-
-    Attributes
-    ----------
-    job_id : array of str, shape (w,)
-    tenant : int array, shape (w,)
-        Index into the trace's tenants.
-    demand : int array, shape (w,)
-        [GPU]
-    since, until : float array, shape (w,)
-        Submission, and first start, or the end of the log [s].
-    later : int array, shape (w,)
-        Index in the trace of the first job that came later.
-    still : bool array, shape (w,)
-        Whether it waits still.
-    """
-
-    job_id: np.ndarray
-    tenant: IntArray
-    demand: IntArray
-    since: FloatArray
-    until: FloatArray
-    later: IntArray
-    still: BoolArray
-
-    def take(self, rows: IntArray) -> Waits:
-        """Keep these."""
-        return Waits._make(column[rows] for column in self)
-
-
-def still_waiting(trace: Trace) -> pd.DataFrame:
-    """Jobs that a log says wait still: columns job_id, tenant, demand [GPU], submit_time [s], reason."""
-    aside = trace.excluded_jobs
-    if "submit_time" not in aside:
-        return pd.DataFrame({"job_id": [], "tenant": [], "demand": [], "submit_time": [], "reason": []}, dtype=object)
-    return aside[(aside["reason"] == WAITS) & (aside["demand"] > 0)]
-
-
-def waits(trace: Trace, runs: pd.DataFrame) -> Waits:
-    """Every wait for a first start; `runs` as `observed.recorded_runs` gives them."""
-    first = np.full(len(trace), np.inf)
-    np.minimum.at(first, runs["job"].to_numpy(), runs["start"].to_numpy())
-    rest = still_waiting(trace)
-    since = rest["submit_time"].to_numpy(dtype=float)
-    end = max(float(runs["end"].max()), float(since.max(initial=0.0)))
-    return Waits(
-        np.concatenate([trace.job_id, rest["job_id"].to_numpy(dtype=object)]),
-        np.concatenate([trace.tenant, pd.Index(trace.tenants).get_indexer(pd.Index(rest["tenant"]))]),
-        np.concatenate([trace.demand, rest["demand"].to_numpy(dtype=np.int64)]),
-        np.concatenate([trace.submit_time, since]),
-        np.concatenate([first, np.full(len(rest), end)]),
-        np.concatenate([np.arange(1, len(trace) + 1), np.searchsorted(trace.submit_time, since, side="right")]),
-        np.arange(len(trace) + len(rest)) >= len(trace),
-    )
-
-
-class _Log:
-    """The recorded runs, as steps: who holds how much, and how much each tenant has used."""
-
-    def __init__(self, trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> None:
-        job = np.concatenate([runs["job"], runs["job"]])
-        time = np.concatenate([runs["start"], runs["end"]])
-        change = np.concatenate([np.ones(len(runs), np.int64), -np.ones(len(runs), np.int64)])
-        order = np.lexsort((change, time))
-        self.trace, self.cluster, self.job, self.time = trace, cluster, job[order], time[order]
-        self.gpus = change[order] * trace.demand[self.job]
-        self.free = cluster.gpus - np.cumsum(self.gpus)
-        self.quota = whole(quotas(trace, cluster.gpus))
-        of = [np.flatnonzero(trace.tenant[self.job] == t) for t in range(len(trace.tenants))]
-        self.times_of = [np.concatenate([[0.0], self.time[rows]]) for rows in of]
-        self.held_of = [np.concatenate([[0], np.cumsum(self.gpus[rows])]) for rows in of]
-        self.used_of = [
-            np.concatenate([[0.0], np.cumsum(np.diff(times) * held[:-1])])
-            for times, held in zip(self.times_of, self.held_of, strict=True)
-        ]
-        self.has_walls = all(held.max() <= quota for held, quota in zip(self.held_of, self.quota, strict=True))
-
-    def held(self, t: int, times: FloatArray) -> IntArray:
-        """GPUs that tenant `t` holds from some times on [GPU]."""
-        return self.held_of[t][np.searchsorted(self.times_of[t], times, side="right") - 1]
-
-    def has_room(self, demand: int, free: IntArray) -> BoolArray:
-        """Whether a gang must have room, however the free GPUs lie: on a node, or on as many whole ones as it needs."""
-        nodes, size = self.cluster.nodes, self.cluster.gpus_per_node
-        whole_ones = nodes - (self.cluster.gpus - free) >= -(-demand // size)
-        return whole_ones | ((free > nodes * (demand - 1)) & (demand <= size))
-
-    def usage(self, t: int, times: FloatArray) -> FloatArray:
-        """GPU-time that tenant `t` had used by some times, for its weight [GPU-s]."""
-        k = np.searchsorted(self.times_of[t], times, side="right") - 1
-        used = self.used_of[t][k] + self.held_of[t][k] * (times - self.times_of[t][k])
-        found: FloatArray = used / self.trace.tenant_weight[t]
-        return found
-
-
 def causes(trace: Trace, runs: pd.DataFrame, cluster: Cluster, who: Waits) -> pd.DataFrame:
     """Find out why some jobs waited.
 
@@ -160,13 +63,13 @@ def causes(trace: Trace, runs: pd.DataFrame, cluster: Cluster, who: Waits) -> pd
         job_id, tenant, demand [GPU], since, until, wait [s], still, cause, a column with the seconds of each cause, and
         the sentence `why`.
     """
-    log = _Log(trace, runs, cluster)
+    log = Log(trace, runs, cluster)
     rows = [_explained(log, Waits._make(column[k] for column in who)) for k in np.flatnonzero(who.until > who.since)]
     names = ["job_id", "tenant", "demand", "since", "until", "wait", "still", "cause", *Cause, "why"]
     return pd.DataFrame(rows, columns=names)
 
 
-def _explained(log: _Log, w: Waits) -> dict[str, object]:
+def _explained(log: Log, w: Waits) -> dict[str, object]:
     """One wait."""
     trace, t = log.trace, int(w.tenant)
     lo, hi = (int(np.searchsorted(log.time, at, side="right")) for at in (w.since, w.until))
@@ -203,7 +106,7 @@ def _explained(log: _Log, w: Waits) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _poorer(log: _Log, w: Waits, lo: int, hi: int, later: BoolArray, owners: IntArray) -> BoolArray:
+def _poorer(log: Log, w: Waits, lo: int, hi: int, later: BoolArray, owners: IntArray) -> BoolArray:
     """Which events of later jobs are of another tenant that had used less for its weight when its job started."""
     jobs, time, t = log.job[lo:hi], log.time[lo:hi], int(w.tenant)
     _, first, of = np.unique(jobs, return_index=True, return_inverse=True)
@@ -216,7 +119,7 @@ def _poorer(log: _Log, w: Waits, lo: int, hi: int, later: BoolArray, owners: Int
 
 
 def _sentence(
-    log: _Log, w: Waits, cause: Cause, seconds: float, free: IntArray, lasts: FloatArray, started: IntArray,
+    log: Log, w: Waits, cause: Cause, seconds: float, free: IntArray, lasts: FloatArray, started: IntArray,
     poorly: IntArray,
 ) -> str:  # fmt: skip
     """What held a job up, with names and numbers.
@@ -269,7 +172,7 @@ def _were(number: int) -> str:
     return f"{_gpus(number)} {_is(number)}"
 
 
-def _holders(log: _Log, w: Waits) -> str:
+def _holders(log: Log, w: Waits) -> str:
     """Who held most when the job came, and how many were ahead of it."""
     trace = log.trace
     held = np.array([int(log.held(t, np.array([w.since]))[0]) for t in range(len(trace.tenants))])
@@ -285,14 +188,14 @@ def _is(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-def _before(log: _Log, w: Waits) -> IntArray:
+def _before(log: Log, w: Waits) -> IntArray:
     """Jobs that came before, waited when the job came, and started before it."""
     started = log.job[(log.gpus > 0) & (log.time > w.since) & (log.time <= w.until)]
     ahead: IntArray = np.unique(started[started < w.later - 1])
     return ahead
 
 
-def _ahead(log: _Log, w: Waits) -> str:
+def _ahead(log: Log, w: Waits) -> str:
     """The largest of those that waited when the job came and started before it."""
     ahead = _before(log, w)
     if len(ahead) == 0:
@@ -305,7 +208,7 @@ def _ahead(log: _Log, w: Waits) -> str:
     return f" behind {_many(len(ahead), 'job')} that had come before, the largest {name}"
 
 
-def _largest(log: _Log, started: IntArray) -> str:
+def _largest(log: Log, started: IntArray) -> str:
     """The largest of some jobs by GPUs."""
     jobs = log.job[started]
     order = jobs[np.argsort(-log.trace.demand[jobs], kind="stable")][:NAMED]

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any, Final
 
 import jinja2
-import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from astraea.audit import pictures
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
+from astraea.audit.parts import Part, bullets, figure_of, label_of, many, paragraph, readable, section, table_of
 from astraea.audit.scenarios import FEW
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import provenance
-from astraea.core.units import SECONDS, duration_text, unit_for
-from astraea.plots import charts
+from astraea.core.units import duration_text
 
 SHOWN: Final = 10
 """Waits that the page tells of; the table beside it has all that were explained."""
@@ -31,8 +28,6 @@ CLASSES: Final = 12
 
 FAR: Final = 0.25
 """A replay whose average wait is further from the log than this part of it is no ground for a choice."""
-
-Part = dict[str, Any]
 
 LIMITS: Final = (
     "Jobs come when they came, and run for as long as they ran: users who wait less may submit more.",
@@ -91,9 +86,9 @@ def subtitle(found: Audit) -> str:
     """What was audited."""
     trace, cluster = found.trace, found.cluster
     when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
-    size = f"{_many(cluster.nodes, 'node')} of {_many(cluster.gpus_per_node, 'GPU')}"
-    people = _many(len(trace.tenants), "tenant")
-    return f"{_many(len(trace), 'job')} of {people} on {size}, {duration_text(found.end)}{when}"
+    size = f"{many(cluster.nodes, 'node')} of {many(cluster.gpus_per_node, 'GPU')}"
+    people = many(len(trace.tenants), "tenant")
+    return f"{many(len(trace), 'job')} of {people} on {size}, {duration_text(found.end)}{when}"
 
 
 def short(found: Audit, shares: str) -> list[str]:
@@ -104,13 +99,13 @@ def short(found: Audit, shares: str) -> list[str]:
         share = 100 * weight.iloc[0] / weight.sum()
         lines.append(
             f"The largest cause of waiting is “{weight.index[0]}”, with {share:.0f} % of the time of the "
-            f"{_many(len(found.causes), 'wait')} that {'was' if len(found.causes) == 1 else 'were'} explained (the "
+            f"{many(len(found.causes), 'wait')} that {'was' if len(found.causes) == 1 else 'were'} explained (the "
             "longest of each tenant)."
         )
     lines += [found.calibration.sentence, change(found)]
     few = int(found.overview["jobs"].min())
     if few < FEW:
-        lines.append(f"With {_many(few, 'job')}, the means say little: look at the intervals before you act.")
+        lines.append(f"With {many(few, 'job')}, the means say little: look at the intervals before you act.")
     return lines
 
 
@@ -162,7 +157,7 @@ def change(found: Audit) -> str:
         waiting = float(first["more_waiting"])
         needs = "Its leases interrupt jobs, so they must be able to save their state and resume."
         return (
-            f"Change the scheduler first: under {_label(name)}, {gain:.1f} percentage points fewer of the jobs "
+            f"Change the scheduler first: under {label_of(name)}, {gain:.1f} percentage points fewer of the jobs "
             f"that are owed GPU-time would have sharing loss (95 % interval {low:.1f} to {high:.1f}) than under the "
             f"cluster's own scheduler, and the average wait would be {duration_text(abs(waiting))} "
             f"{'longer' if waiting > 0 else 'shorter'}."
@@ -184,23 +179,23 @@ def sections(found: Audit, shares: str) -> list[Part]:
         else f"Until the last submission, {100 * found.utilization:.0f} % of the cluster's GPU-time was in use."
     )  # fmt: skip
     return [
-        _section("The cluster", _text(load), _figure(pictures.load(found.over_time, found.cluster.gpus),
+        section("The cluster", paragraph(load), figure_of(pictures.load(found.over_time, found.cluster.gpus),
                  "GPUs in use, and GPUs that jobs waited for, over time."), *_aside(found)),
-        _section("Who got what they were owed", _text(shares), *_owed(found)),
-        _section("Who waited, and why", *_why(found)),
-        _section("What if", *_what_if(found)),
-        _section("Which lease term", *_leases(found)),
-        _section("What to change first", _text(change(found))),
-        _section("What this cannot know", _list(*LIMITS)),
+        section("Who got what they were owed", paragraph(shares), *_owed(found)),
+        section("Who waited, and why", *_why(found)),
+        section("What if", *_what_if(found)),
+        section("Which lease term", *_leases(found)),
+        section("What to change first", paragraph(change(found))),
+        section("What this cannot know", bullets(*LIMITS)),
     ]  # fmt: skip
 
 
 def _aside(found: Audit) -> list[Part]:
     counts = found.trace.excluded_jobs["reason"].value_counts()
     if not len(counts):
-        return [_text("Every row of the log is a job of this page.")]
+        return [paragraph("Every row of the log is a job of this page.")]
     text = "Rows of the log that are not among the jobs of this page:"
-    return [_text(text), _table(pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()}))]
+    return [paragraph(text), table_of(pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()}))]
 
 
 def _owed(found: Audit) -> list[Part]:
@@ -221,10 +216,10 @@ def _owed(found: Audit) -> list[Part]:
     )
     some = whole.nlargest(ROWS, "owed", keep="first")["tenant"]
     note = f" The {ROWS} that were owed most; owed.csv has all." if len(whole) > ROWS else ""
-    parts = [_text(text + note), _table(table[table["tenant"].isin(some)])]
+    parts = [paragraph(text + note), table_of(table[table["tenant"].isin(some)])]
     if found.owed["period"].max() > 1:
         shown = found.owed[found.owed["tenant"].isin(some[whole.loc[some.index, "owed"] > 0])]
-        parts.append(_figure(pictures.fairness(shown, found.period),
+        parts.append(figure_of(pictures.fairness(shown, found.period),
                              f"GPU-time that each tenant got over what it was owed, {found.period} by {found.period}: "
                              "red is less, blue is more; grey cells were owed nothing."))  # fmt: skip
     return parts
@@ -232,7 +227,7 @@ def _owed(found: Audit) -> list[Part]:
 
 def _why(found: Audit) -> list[Part]:
     if not len(found.causes):
-        return [_text("Nobody waited.")]
+        return [paragraph("Nobody waited.")]
     weight = found.causes.pivot_table(index="tenant", columns="cause", values="wait", aggfunc="sum", fill_value=0.0)
     shares = (100 * weight.div(weight.sum(axis=1), axis=0))[list(_weight(found).index)].round(0).reset_index()
     shares.columns = pd.Index(["tenant", *(f"{c} [%]" for c in shares.columns[1:])])
@@ -240,16 +235,16 @@ def _why(found: Audit) -> list[Part]:
     many = f" (of the {ROWS} tenants that waited longest; waits.csv has all)" if len(shares) > ROWS else ""
     longest = found.causes.sort_values("wait", ascending=False, kind="stable").head(SHOWN)
     return [
-        _text("The longest waits until the first start:"),
-        _list(*(f"Job {why}." for why in longest["why"])),
-        _text(f"What the longest waits of each tenant were for, in percent of their time{many}:"),
-        _table(shares[shares["tenant"].isin(some)]),
+        paragraph("The longest waits until the first start:"),
+        bullets(*(f"Job {why}." for why in longest["why"])),
+        paragraph(f"What the longest waits of each tenant were for, in percent of their time{many}:"),
+        table_of(shares[shares["tenant"].isin(some)]),
     ]
 
 
 def _what_if(found: Audit) -> list[Part]:
-    names = {found.replay: f"{_label(found.replay)}, replayed"}
-    table = found.overview.assign(scheduler=[names.get(n, _label(n)) for n in found.overview["scheduler"]])
+    names = {found.replay: f"{label_of(found.replay)}, replayed"}
+    table = found.overview.assign(scheduler=[names.get(n, label_of(n)) for n in found.overview["scheduler"]])
     s = found.settings
     rounds = (
         f"Rounds are {s.interval:g} s apart; a checkpoint costs {s.checkpoint_overhead:g} s and a restart "
@@ -257,7 +252,7 @@ def _what_if(found: Audit) -> list[Part]:
         f"{100 * SHARING_LOSS:g} % of its part of its tenant's share."
     )
     out = (
-        f" {_many(found.left_out, 'job')} asked for more GPUs than the whole share of the tenant, which schedulers "
+        f" {many(found.left_out, 'job')} asked for more GPUs than the whole share of the tenant, which schedulers "
         "with quotas can never run. They are in no row and no simulation here, but in the log the others ran, and "
         "waited, beside them: compare with the replay."
         if found.left_out else ""
@@ -266,78 +261,16 @@ def _what_if(found: Audit) -> list[Part]:
     by_tenant = found.by_tenant[found.by_tenant["tenant"].isin(tenants)]
     which = f" of the {CLASSES} tenants that were owed most" if len(found.quota) > CLASSES else " of each tenant"
     return [
-        _text(found.calibration.sentence),
-        _text(f"The same jobs under other schedulers. {rounds}{out}"),
-        _table(_readable(table)),
-        _figure(pictures.waits(by_tenant, "tenant", found.replay),
+        paragraph(found.calibration.sentence),
+        paragraph(f"The same jobs under other schedulers. {rounds}{out}"),
+        table_of(readable(table)),
+        figure_of(pictures.waits(by_tenant, "tenant", found.replay),
                 f"Average wait of the jobs{which}, with 95 % intervals."),
-        _figure(pictures.waits(found.by_size, "size", found.replay),
+        figure_of(pictures.waits(found.by_size, "size", found.replay),
                 "Average wait of small and large gangs, with 95 % intervals."),
     ]  # fmt: skip
 
 
 def _leases(found: Audit) -> list[Part]:
-    text, outcomes = _text(found.lease_term), found.lease_terms.drop(columns="lease_term").drop_duplicates()
-    return [text] if len(outcomes) == 1 else [text, _table(_readable(found.lease_terms))]
-
-
-def _section(title: str, *parts: Part) -> Part:
-    return {"id": title.lower().replace(" ", "-").replace(",", ""), "title": title, "parts": list(parts)}
-
-
-def _text(text: str) -> Part:
-    return {"kind": "text", "text": text}
-
-
-def _list(*lines: str) -> Part:
-    return {"kind": "list", "lines": list(lines)}
-
-
-def _figure(fig: Figure, text: str) -> Part:
-    return {"kind": "figure", "text": text, "source": pictures.as_source(fig)}
-
-
-def _table(table: pd.DataFrame) -> Part:
-    """Cells as text; numbers of a column have as many places as tell its largest to three digits."""
-    columns = [str(column) for column in table]
-    cells = [_cells(table.iloc[:, k]) for k in range(len(columns))]
-    return {"kind": "table", "columns": columns, "rows": list(zip(*cells, strict=True))}
-
-
-def _cells(column: pd.Series[Any]) -> list[str]:
-    if not pd.api.types.is_numeric_dtype(column):
-        return column.astype(str).tolist()
-    if pd.api.types.is_integer_dtype(column):
-        return [f"{value:,}" for value in column]
-    values = column.to_numpy(dtype=float)
-    largest = float(np.nanmax(np.abs(values), initial=0.0))
-    whole = bool(np.all((values == np.round(values)) | np.isnan(values)))
-    places = 0 if whole else next((k for k in range(4) if round(largest, k) >= 10 ** (2 - k)), 4)
-    return ["–" if math.isnan(value) else f"{value:,.{places}f}" for value in values]
-
-
-def _many(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
-def _label(scheduler: str) -> str:
-    """A scheduler's name without mathematics."""
-    return re.sub(r"\$_\{\\mathrm\{(\w+)\}\}\$", r" \1", charts.look(scheduler).label)
-
-
-def _readable(table: pd.DataFrame) -> pd.DataFrame:
-    """Columns as people call them, with units: times of all columns in one, shares in percent."""
-    names = [str(column) for column in table]
-    shares = [c for c in names if c in ("sharing_loss", "utilization", "overhead_share")]
-    times = [c for c in names if c.endswith(("_wait", "_jct"))]
-    unit = unit_for(float(table["average_jct"].max()))
-    shown = table.copy()
-    shown[shares] *= 100
-    shown[times] /= SECONDS[unit]
-    units = dict.fromkeys(shares, " [%]") | dict.fromkeys(times, f" [{unit}]") | {"lease_term": " [s]"}
-    words = {
-        "average_jct": "average JCT",
-        "utilization": "in use until the last submission",
-        "overhead_share": "checkpoints and restarts, of the JCT",
-    }
-    return shown.rename(columns={c: words.get(c, c.replace("_", " ")) + units.get(c, "") for c in names})
+    text, outcomes = paragraph(found.lease_term), found.lease_terms.drop(columns="lease_term").drop_duplicates()
+    return [text] if len(outcomes) == 1 else [text, table_of(readable(found.lease_terms))]

@@ -11,9 +11,10 @@ from astraea.experiments.grid import Grid
 from papers.gavel.study.physical import table3_grid
 from papers.gavel.study.runs import beyond_grid, evaluation_grid, rounds_grids
 from papers.gavel.study.tenants import tenants_grid
-from papers.market.study.tables import market_grid, properties_grid
+from papers.market.study.property_tables import properties_grid
+from papers.market.study.tables import market_grid
 from papers.themis.study.tables import themis_grid
-from papers.ye2022.burst import burst_grid
+from papers.ye2022.burst import burst_grid, memory_grid
 from papers.ye2022.estimates import estimate_grid
 from papers.ye2022.evaluation import (
     INTERVAL,
@@ -23,7 +24,6 @@ from papers.ye2022.evaluation import (
     load_grid,
     load_workload,
     main_grid,
-    memory_grid,
     size_grid,
 )
 from papers.ye2022.generator import characterization_grid

@@ -22,7 +22,7 @@ from astraea.core.result import Result
 from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
 from astraea.traces.trace import Trace
-from papers.ye2022.evaluation import Row
+from papers.ye2022.evaluation import Row, few_seeds, runs_of, workloads
 from papers.ye2022.one_tenant import KEYS, Experiment, experiment_grid, experiments, hourly_service, hours
 from papers.ye2022.readings import COMPARED, MEMORIES, PAPERS
 
@@ -160,3 +160,9 @@ def _of_others(old: Row, new: Row, tenant: str) -> list[tuple[FloatArray, FloatA
     return [
         (hours(r["attained"][others], first, HORIZON), hours(r["fair"][others], first, HORIZON)) for r in (old, new)
     ]
+
+
+def memory_grid(trace: str, scale: str = "paper") -> Grid:
+    """`MEMORIES`: what of the past decides whose turn it is; columns as of `main_grid`."""
+    drawn = workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1))
+    return Grid.of(row for work in drawn for row in runs_of(MEMORIES, PAPERS, *work))

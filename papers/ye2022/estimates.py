@@ -20,7 +20,8 @@ from astraea.core.errors import InputError
 from astraea.estimation.accuracy import median_remaining, observed_remaining, survival
 from astraea.estimation.estimates import Estimates
 from astraea.estimation.estimators import LEARNED
-from astraea.estimation.models import ENOUGH, Past
+from astraea.estimation.models import ENOUGH
+from astraea.estimation.past import Past
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from astraea.traces.trace import Trace

@@ -35,7 +35,6 @@ from papers.ye2022.readings import (
     ASTRAEA,
     BASELINES,
     MEASURED,
-    MEMORIES,
     PAPERS,
     READINGS,
     RELEASED,
@@ -290,12 +289,6 @@ def load_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
             schedulers = leased(compared(reading, jobs), lease_term)
             rows += runs_of(schedulers, reading, seed, jobs, cluster, "summary", load=load)
     return Grid.of(rows)
-
-
-def memory_grid(trace: str, scale: str = "paper") -> Grid:
-    """`MEMORIES`: what of the past decides whose turn it is; columns as of `main_grid`."""
-    drawn = workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1))
-    return Grid.of(row for work in drawn for row in runs_of(MEMORIES, PAPERS, *work))
 
 
 def baselines_grid(trace: str, scale: str = "paper") -> Grid:

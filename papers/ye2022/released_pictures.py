@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from astraea.core.result import Result
 from astraea.plots import charts
-from papers.ye2022.released import EXAMPLE, VARIANTS, WALKS, WRITTEN, changed_loss, example
+from papers.ye2022.list_walk import EXAMPLE, WALKS, changed_loss, example
+from papers.ye2022.released import VARIANTS, WRITTEN
 
 KINDS: Final = ("the paper's text and its options", "the release", "the release, another order of jobs")
 """Groups of the variants."""

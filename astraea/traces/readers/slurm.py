@@ -29,19 +29,13 @@ import pandas as pd
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.core.text import printable
-from astraea.traces.columns import MAX_DEMAND, POSITIVE, refuse, refuse_others
-from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_json, read_shares, read_start, read_text
-from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, STATES, WAITING, gpus_of, number_of
-
-TENANTS: Final = {
-    "account": "Account", "top-account": "Account", "user": "User", "partition": "Partition", "qos": "QOS",
-}  # fmt: skip
-"""What may be the tenant, and its column."""
+from astraea.traces.columns import MAX_DEMAND, refuse, refuse_others
+from astraea.traces.readers.sacct_json import TENANTS, read_json_jobs
+from astraea.traces.readers.sshare import is_sshare, read_columns, read_sshare
+from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_shares, read_text
+from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, STATES, WAITING, gpus_of
 
 REQUIRED: Final = ("JobID", "Submit", "Start", "End", "State")
-SHARES: Final = ("Account", "User", "RawShares", "NormShares")
-"""Columns by which ``sshare -P`` is known."""
 
 WAITS: Final = "waits still"
 STEP: Final = "is a step of a job"
@@ -83,7 +77,7 @@ def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[st
     one_of(tenant, TENANTS, "tenant")
     shares, top = _weights(tenant, weights)
     text = read_text(path)
-    table = _of_json(path, text) if re.match(r"\s*\{", text) else _of_columns(path, text)
+    table = read_json_jobs(path, text) if re.match(r"\s*\{", text) else read_columns(path, text)
     del text  # the columns are copies of its parts
     table.require((*REQUIRED, TENANTS[tenant]))
     if "AllocTRES" not in table.columns and "ReqTRES" not in table.columns:
@@ -144,90 +138,6 @@ def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict
     if tenant != "account":
         raise InputError(f"{given}: sshare has the shares of accounts, and the tenant is the {tenant}")
     return tree.leaves, None
-
-
-def _of_columns(path: Path, text: str) -> Table:
-    """What ``sacct -P`` or ``-p`` printed: fields with ``|`` between them, nothing quoted."""
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    names = [name.strip() for name in lines[0][1].rstrip("|").split("|")]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
-    more = lines[0][1].endswith("|")
-    rows, numbers = [], []
-    for number, line in lines[1:]:
-        fields = line.removesuffix("|").split("|") if more else line.split("|")
-        if len(fields) != len(names):
-            hint = "; is there a | in a job's name? leave JobName out" if len(fields) > len(names) else ""
-            raise InputError(f"{path}, line {number}: expected {len(names)} columns, got {len(fields)}{hint}")
-        rows.append(fields)
-        numbers.append(number)
-    if not rows:
-        raise InputError(f"{path}: there is no job in it")
-    columns = zip(names, zip(*rows, strict=True), strict=True)
-    return Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(numbers))
-
-
-def _of_json(path: Path, text: str) -> Table:
-    """What ``sacct --json`` printed, as the columns that ``sacct -P`` would have; a line is a job of the list."""
-    found = read_json(path, text)
-    jobs = found.get("jobs") if isinstance(found, dict) else None
-    if not isinstance(jobs, list) or not jobs:
-        raise InputError(f"{path}: there is no list of jobs in it, as sacct --json prints one")
-    rows = []
-    for number, job in enumerate(jobs, 1):
-        try:
-            rows.append(_flat(job))
-        except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError) as err:
-            what = f"{type(err).__name__}: {printable(err)}"
-            raise InputError(f"{path}, job {number} of the list: not a job of sacct --json ({what})") from None
-    names = rows[0].keys()
-    columns = {name: np.array([row[name] for row in rows], dtype=object) for name in names}
-    return _Listed(path, columns, np.arange(1, len(rows) + 1))
-
-
-class _Listed(Table):
-    """A table whose rows are the entries of a list."""
-
-    @property
-    def where(self) -> list[str]:
-        """Place of each row, for messages."""
-        return [f"{self.path}, job {n} of the list" for n in self.lines]
-
-
-def _flat(job: dict[str, Any]) -> dict[str, str]:
-    """One entry of the list."""
-    array, het, time, state = job.get("array") or {}, job.get("het") or {}, job["time"], job["state"]["current"]
-    task = number_of(array.get("task_id"))
-    id = str(job["job_id"])
-    if number_of(array.get("job_id")) and task is not None:
-        id = f"{array['job_id']}_{task}"
-    elif array.get("task"):
-        id = f"{array['job_id']}_[{array['task']}]"
-    elif number_of(het.get("job_id")):
-        id = f"{number_of(het['job_id'])}+{number_of(het.get('job_offset')) or 0}"
-    tres = {
-        column: ",".join(
-            f"{t['type']}{'/' + t['name'] if t.get('name') else ''}={int(t['count'])}"
-            for t in job.get("tres", {}).get(key) or ()
-        )
-        for column, key in (("AllocTRES", "allocated"), ("ReqTRES", "requested"))
-    }
-    moments = {
-        column: str(number_of(time.get(key)) or "")
-        for column, key in (("Submit", "submission"), ("Eligible", "eligible"), ("Start", "start"), ("End", "end"))
-    }
-    limit = number_of(time.get("limit"))
-    named = {column: str(job.get(column.lower()) or "") for column in TENANTS.values()}
-    return {
-        "JobID": id,
-        **moments,
-        **tres,
-        **named,
-        "State": state[0] if isinstance(state, list) else str(state),
-        "ElapsedRaw": str(number_of(time.get("elapsed")) or 0),
-        "TimelimitRaw": "UNLIMITED" if limit is None else str(limit),
-    }
 
 
 def _identities(table: Table) -> list[_Identity]:
@@ -373,49 +283,3 @@ def _join_runs(rows: pd.DataFrame) -> None:
     rows.loc[chain.index, "key"] = chain.map(pd.Series(last.index, index=last))
     rows.loc[last.index, "submit"] = submit[last.index]
     rows.loc[chain.index.difference(last.index), "reason"] = AGAIN
-
-
-class Shares(NamedTuple):
-    """The tree of accounts.
-
-    leaves : share in the whole of each account without accounts below it, by name
-    tops : share in the whole of each account right below the root
-    top : the one of these that each account belongs to
-    """
-
-    leaves: dict[str, float]
-    tops: dict[str, float]
-    top: dict[str, str]
-
-
-def is_sshare(path: Path) -> bool:
-    """Whether a file is what ``sshare -P`` printed."""
-    line = read_start(path).lstrip("\n").split("\n", 1)[0]
-    return {name.strip() for name in line.split("|")}.issuperset(SHARES)
-
-
-def read_sshare(path: Path) -> Shares:
-    """Read ``sshare -P -a``: accounts are indented by their depth, users stand below their account.
-
-    Raises
-    ------
-    InputError
-        If a share is not a number above 0, or an account is there twice.
-    """
-    table = _of_columns(path, read_text(path))
-    table.require(SHARES)
-    accounts = np.array([not user for user in table.words("User")]) & (table.words("Account") != "root")
-    table = table.take(accounts)
-    if not len(table):
-        raise InputError(f"{path}: there is no account in it")
-    names, share = table.text("Account"), table.number("NormShares", *POSITIVE)
-    refuse(pd.Series(names).duplicated(), names, "Account", table.where, "unique")
-    depth = [len(name) - len(name.lstrip()) for name in table.columns["Account"]]
-    outside = np.array(depth) < depth[0]
-    refuse(outside, names, "Account", table.where, "indented at least as far as the first account below the root")
-    top: dict[str, str] = {}
-    for k, name in enumerate(names):
-        top[name] = name if depth[k] == depth[0] else top[names[k - 1]]
-    leaves = [k for k in range(len(names)) if k + 1 == len(names) or depth[k + 1] <= depth[k]]
-    of = dict(zip(names, share.tolist(), strict=True))
-    return Shares({names[k]: of[names[k]] for k in leaves}, {name: of[name] for name in set(top.values())}, top)

@@ -13,8 +13,9 @@ from typing import Final
 import numpy as np
 
 from papers.gavel.problem import Allocation, Policy
+from papers.gavel.programs.optimum import SLACK
 from papers.gavel.programs.policy import policy
-from papers.gavel.programs.program import SLACK, Program
+from papers.gavel.programs.program import Program
 
 
 def allocate(program: Program) -> Allocation:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from astraea.core.arrays import BoolArray, FloatArray
-from papers.gavel.programs.program import GAIN, Optimum, Program
+from papers.gavel.programs.optimum import GAIN, Optimum
+from papers.gavel.programs.program import Program
 from papers.gavel.sums import dot
 
 

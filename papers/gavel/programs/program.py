@@ -12,39 +12,18 @@ the queue. Two classes that share GPUs have one variable for each type, the time
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
-from astraea.core.compilation import compiled
-from astraea.core.errors import InputError, PolicyError
+from astraea.core.errors import PolicyError
 from papers.gavel.problem import Allocation, Problem
 from papers.gavel.programs import highs
+from papers.gavel.programs.checks import check
 from papers.gavel.programs.classes import Classes, blind, class_pairs, own_class, pair_names, spread_pairs
 from papers.gavel.programs.columns import Columns, class_columns, pair_columns, paying_pairs
-
-SLACK: Final = 1e-9
-"""By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
-
-STEP: Final = 1e-4
-"""Part of its fastest throughput up to which a job may gain where it is asked whether it can have more."""
-
-GAIN: Final = 1e-6
-"""The gain that counts: ten times HiGHS' tolerance."""
-
-WORTH: Final = 1e-9
-"""What a pair must gain at the prices of a solution to be worth a variable: HiGHS' tolerance."""
-
-
-class Optimum(NamedTuple):
-    """What `Program.max_min` found; no allocation has ``price @ (throughput - floor) > value``."""
-
-    x: FloatArray  # (variables,)
-    value: float  # of the objective
-    reached: FloatArray  # (C,) throughput that every job has in all optima, up to rounding, and has in `x` [steps/s]
-    price: FloatArray  # (C,) dual value of each class's row, at least 0, with ``price @ need == 1``
+from papers.gavel.programs.optimum import GAIN, SLACK, STEP, WORTH, Optimum, excess, variables_of
 
 
 class Program:
@@ -86,7 +65,7 @@ class Program:
         self.problem = problem = problem if classes is None else problem.some(classes.first)
         self.jobs = jobs = self.classes.jobs
         n = len(problem.throughput)
-        alone, owner, at = _variables(problem.throughput, problem.scale_factor, problem.workers)
+        alone, owner, at = variables_of(problem.throughput, problem.scale_factor, problem.workers)
         if agnostic:  # a variable for each class, whose time is divided over types
             alone = blind(alone)
             gpus = problem.workers * (alone > 0)
@@ -232,7 +211,7 @@ class Program:
         if len(self.pairs.first):
             shared = np.flatnonzero(x[len(self._owner) :])
             used += self._shared(shared).times(x[len(self._owner) + shared])
-        return np.asarray(x / _excess(used, self.limits))
+        return np.asarray(x / excess(used, self.limits))
 
     def fill(self, floor: FloatArray) -> FloatArray:
         """Of all allocations with throughput(m, X) >= floor_m, one with the largest sum of relative throughputs.
@@ -323,69 +302,3 @@ class Program:
             alone[self._owner, self._at] = time
         pairs, paired = spread_pairs(self.classes, self.pairs, x[len(self._owner) :], len(self.problem.workers))
         return Allocation(alone.take(self.classes.of, axis=0), paired, objective, pairs)
-
-
-@compiled
-def _variables(throughput: FloatArray, gpus: IntArray, workers: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
-    """Speeds where the gang fits, else 0, (C, J); class and type of each that is not 0."""
-    (n, types), v = throughput.shape, 0
-    alone, owner, at = np.zeros((n, types)), np.empty(n * types, np.int64), np.empty(n * types, np.int64)
-    for m in range(n):
-        for k in range(types):
-            if gpus[m] <= workers[k] and throughput[m, k] != 0.0:
-                alone[m, k], owner[v], at[v] = throughput[m, k], m, k
-                v += 1
-    return alone, owner[:v], at[:v]
-
-
-@compiled
-def _excess(used: FloatArray, limits: FloatArray) -> float:
-    """By what factor the limits are exceeded, at least 1."""
-    most = 1.0
-    for row in range(limits.shape[0]):
-        if limits[row] > 0.0:
-            most = max(most, used[row] / limits[row])
-    return most
-
-
-def check(problem: Problem, policy: str) -> None:
-    """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
-    together = problem.together.ravel()
-    if _is_sound(problem.throughput, together, problem.weight, problem.steps, problem.scale_factor, problem.workers):
-        return
-    for what, values in (("throughput", problem.throughput), ("pair throughput", problem.together)):
-        if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):  # nor NaN, which is neither
-            raise InputError(f"{policy}: every {what} must be 0 or more steps/s, and one of them is not")
-    for what, values in (("weight", problem.weight), ("number of steps", problem.steps)):
-        if not (values.min() > 0 and values.max() < np.inf):
-            job = int(np.argmin(np.isfinite(values) & (values > 0)))
-            raise InputError(f"{policy}: job {problem.job[job]} has the {what} {values[job]:g}, expected more than 0")
-    runs = (problem.throughput > 0) & (problem.scale_factor[:, None] <= problem.workers)
-    if not (able := runs.any(axis=1)).all():
-        job = int(np.argmin(able))
-        raise InputError(
-            f"{policy}: job {problem.job[job]} with a gang of {problem.scale_factor[job]} GPUs can run on none of the "
-            f"accelerator types {', '.join(problem.types)}: its throughput is 0 there or the GPUs are too few"
-        )
-
-
-@compiled
-def _is_sound(
-    throughput: FloatArray, together: FloatArray, weight: FloatArray, steps: FloatArray, gpus: IntArray,
-    workers: IntArray,
-) -> bool:  # fmt: skip
-    """Whether `check` has nothing to say."""
-    for speed in together:
-        if not 0.0 <= speed < np.inf:
-            return False
-    for m in range(throughput.shape[0]):
-        if not (0.0 < weight[m] < np.inf and 0.0 < steps[m] < np.inf):
-            return False
-        runs = False
-        for k in range(throughput.shape[1]):
-            if not 0.0 <= throughput[m, k] < np.inf:
-                return False
-            runs = runs or (throughput[m, k] > 0.0 and gpus[m] <= workers[k])
-        if not runs:
-            return False
-    return True

@@ -21,7 +21,8 @@ from collections.abc import Callable
 import numpy as np
 
 from astraea.core.arrays import BoolArray, FloatArray
-from papers.gavel.programs.program import SLACK, Program
+from papers.gavel.programs.optimum import SLACK
+from papers.gavel.programs.program import Program
 
 
 def water_fill(

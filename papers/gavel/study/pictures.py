@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import LOOKS, REFERENCE, look, name_axis, style
-from papers.gavel.study.policies import WEIGHTS_OF_FOUR
+from astraea.plots.style import REFERENCE, look, name_axis, style
 from papers.gavel.study.tables import times_less
 
 TYPES: Final = (("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "D"))
@@ -86,105 +84,6 @@ def mark_factors(table: pd.DataFrame, column: str, factors: Sequence[Factor], ax
             ax.annotate("", (at, top / paper), (at, top), arrowprops={"arrowstyle": "-|>", "color": color, "lw": 0.8})
             ax.text(0.98, 0.03 + 0.08 * k, f"{look(better).label}: paper {paper:g}×, here {ratios[largest]:.2g}×",
                     transform=ax.transAxes, fontsize=7, color=color, ha="right")  # fmt: skip
-
-
-def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
-    """How fast each job type is on each accelerator type, and what a dollar buys there; a table of `tables.speeds`."""
-    fig, axes = charts.panels(columns=2, width=4.6, height=5.2)
-    row = np.arange(len(ratios))[::-1]
-    for ax, suffix, text in (
-        (axes[0], "", "speed, relative to a V100"),
-        (axes[1], " per $", "steps for a dollar,\nrelative to the cheapest type"),
-    ):
-        for name, (color, marker) in zip(types, TYPES, strict=True):
-            ax.plot(ratios[name + suffix], row, marker, color=color, markersize=4.5, label=name.upper())
-        ax.set_ylim(-0.7, len(ratios) - 0.3)
-        ax.set_xlabel(text)
-        ax.set_yticks(row, ratios.index if ax is axes[0] else [""] * len(ratios), fontsize=7.5)
-    axes[0].set_xscale("log")
-    axes[0].set_xticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
-    axes[0].minorticks_off()
-    axes[1].set_xlim(0, 1.05)
-    axes[1].xaxis.set_major_formatter(PercentFormatter(1))
-    charts.legend(fig)
-    return fig
-
-
-def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame) -> Figure:
-    """The worked examples of §4.1 and §4.3.
-
-    Parameters
-    ----------
-    gains : DataFrame
-        As of `policies.three_jobs_table`.
-    printed : sequence of float
-        Effective throughput of each job under the allocation that the paper prints [steps/s].
-    table : DataFrame
-        As of `policies.worked_examples`.
-    """
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
-    jobs, here = np.arange(len(gains)), LOOKS["las-het"]
-    bars = (("steps/s with 1/n", "isolated", "#BBBBBB"), ("steps/s", here.label, here.color))
-    for k, (column, label, color) in enumerate(bars):
-        axes[0].bar(jobs + 0.38 * k - 0.19, gains[column], 0.36, color=color, label=label)
-    axes[0].plot(jobs + 0.19, printed, **PUBLISHED)
-    axes[0].set_xticks(jobs, [f"job {m}" for m in jobs])
-    axes[0].set_ylabel("Effective throughput [steps/s]")
-    axes[0].set_ylim(0, 1.55 * gains["steps/s"].max())
-    charts.title(axes[0], "§4.1: three jobs, a V100 and a K80")
-    water = table[table["quantity"] == "water filling"]
-    level = water.pivot_table(index="job", columns="where", values="value")
-    first = level["first step"]
-    axes[1].bar(level.index, first, 0.6, color="#0072B2", label="after the first step")
-    axes[1].bar(level.index, level["in the end"] - first, 0.6, first, color="#56B4E9", label="added afterwards")
-    axes[1].plot(water["job"], water["paper"], **PUBLISHED)
-    axes[1].set_xticks(level.index, [f"job {m}\nweight {w:g}" for m, w in enumerate(WEIGHTS_OF_FOUR)])
-    axes[1].set_ylabel("GPUs")
-    axes[1].set_ylim(0, 1.55)
-    axes[1].set_yticks([0, 0.5, 1])
-    charts.title(axes[1], "§4.3: water filling on four GPUs")
-    for ax in axes:
-        ax.legend(loc="upper right", fontsize=7.5)
-        ax.grid(visible=False, axis="x")
-    return fig
-
-
-def solve_times(table: pd.DataFrame, paper: float) -> Figure:
-    """Fig 12: a table of `policies.solve_times`, and the paper's limit [s]."""
-    fig, ax = charts.panels(width=5.6, height=3.2)
-    for (policy, variables), part in table.groupby(["policy", "variables"], sort=False):
-        here, by_class = look(policy), variables == "a class"
-        ax.plot(part["jobs"], part["seconds"], here.marker, color=here.color, linestyle=here.line if by_class else ":",
-                linewidth=here.width, markersize=5, markerfacecolor=here.color if by_class else "white",
-                label=here.label if by_class else None)  # fmt: skip
-    mark: dict[str, Any] = {"color": "#666666", "marker": "s", "markersize": 5}
-    ax.plot([], [], linestyle="-", label="full: a variable for each class of like jobs", **mark)
-    ax.plot([], [], linestyle=":", markerfacecolor="white", label="open: one for each job, as in the paper", **mark)
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    ax.set_ylim(10 ** np.floor(np.log10(table["seconds"].min())), 5 * paper)
-    ax.axhline(paper, color="#444444", linewidth=0.8, linestyle=(0, (2, 2)))
-    ax.annotate(f"paper: below {paper:g} s for 2,048 jobs (hierarchical) and 512 (SS)", (0.02, paper), (0, -9),
-                ("axes fraction", "data"), "offset points", fontsize=7.5)  # fmt: skip
-    counts = sorted(table["jobs"].unique())
-    ax.set_xticks(counts, [str(count) for count in counts])
-    ax.set_xlabel("Active jobs")
-    ax.set_ylabel("Time of one solve [s]")
-    charts.legend(fig, columns=2)
-    return fig
-
-
-def rounds(named: pd.DataFrame) -> Figure:
-    """Fig 13a: a table of `tables.against_short_rounds`."""
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
-    for ax, column in zip(axes, ("average_jct", "change"), strict=True):
-        charts.lines(named, "jobs_per_hour", column, by="round", ax=ax)
-    room(axes[0])
-    reach = 1.2 * max(1.0, named["change"].abs().max())
-    axes[1].set_ylim(-reach, reach)
-    axes[1].set_ylabel("Change from 6 min [%]")
-    charts.legend(fig)
-    return fig
 
 
 def averages(table: pd.DataFrame, *, width: float = 4.4, height: float = 2.8) -> Figure:
@@ -304,31 +203,6 @@ def _in_lines(label: str) -> str:
     return label.replace(", ", ",\n")
 
 
-def colocation(table: pd.DataFrame) -> Figure:
-    """Fig 15: a table of `tables.colocation`; cells that cannot share a GPU are orange."""
-    fig, ax = charts.panels(width=7.0, height=5.2)
-    charts.heatmap(table, "beside", "job", "normalized", ax, is_part=True)
-    ax.grid(visible=False)
-    ax.set_facecolor("#D55E00")
-    ax.set_xticks(np.arange(table["beside"].nunique()) + 0.5, table["beside"].unique(), rotation=90, fontsize=6)
-    ax.set_yticks(np.arange(table["job"].nunique()) + 0.5, table["job"].unique(), fontsize=6)
-    return fig
-
-
-def placement(mixed: pd.DataFrame) -> Figure:
-    """Average JCT of gangs and of jobs on one GPU, by what LAS het. is told of placement."""
-    fig, axes = charts.panels(columns=2, width=4.0, height=2.7)
-    columns = ["gang_jct", "single_jct"]
-    hours = mixed.assign(**{column: mixed[column] / 3600 for column in columns})
-    for ax, column, text in zip(axes, columns, ("(a) gangs of 2 to 8", "(b) jobs on one GPU"), strict=True):
-        charts.lines(hours, "jobs_per_hour", column, by="told", ax=ax)
-        ax.set_ylim(0, 1.05 * float(hours[columns].to_numpy().max()))
-        ax.set_ylabel("Average JCT [h]")
-        charts.title(ax, text)
-    charts.legend(fig)
-    return fig
-
-
 def physical_cluster(table: pd.DataFrame) -> Figure:
     """Table 3: a table of `physical.table3`; the paper's values above, ours below in each row."""
     fig, axes = charts.panels(columns=2, width=4.0, height=2.1)
@@ -347,66 +221,3 @@ def physical_cluster(table: pd.DataFrame) -> Figure:
         charts.title(ax, str(trace))
     charts.legend(fig)
     return fig
-
-
-def both_fairnesses(table: pd.DataFrame) -> Figure:
-    """LAS and LTGF in the metrics of both papers, over load; columns as of `tables.steady`."""
-    fig, axes = charts.panels(columns=3, width=3.5, height=3.2)
-    titles = {"average_jct": "Average JCT [h]", "average_ftf": "Average finish-time\nfairness",
-              "sharing_loss": "Jobs with\nsharing loss [%]"}  # fmt: skip
-    for ax, (column, text) in zip(axes, titles.items(), strict=True):
-        charts.lines(table, "jobs_per_hour", column, by="policy", ax=ax)
-        room(ax)
-        if table[column].max() == 0:
-            ax.set_ylim(0, 0.05)
-        ax.set_ylabel("")
-        charts.title(ax, text)
-    charts.legend(fig)
-    return fig
-
-
-TENANT_PANELS: Final = (
-    ("average_jct", "p99_jct", "JCT [h]"),
-    ("average_slowdown", "p99_slowdown", "Slowdown"),
-    ("average_ftf", "worst_ftf", "Finish-time fairness"),
-    ("effective_sharing_loss", "sharing_loss", "Jobs with $\\rho < 0.95$"),
-    ("effective_tenant_sharing_loss", "tenant_sharing_loss", "Tenants' days, $\\rho < 1$"),
-    ("effective_tenant_sharing_loss_95", "tenant_sharing_loss_95", "Tenants' days, $\\rho < 0.95$"),
-)
-"""Columns of the full and of the hollow marks, and what they are."""
-
-
-def tenants(means: pd.DataFrame) -> Figure:
-    """Averages and tails above, shares that lost by sharing below; index policy, columns of `tenants.both_papers`."""
-    fig, axes = charts.panels(columns=3, rows=2, width=3.5, height=2.4)
-    row = np.arange(len(means))[::-1]
-    for k, (ax, (filled, hollow, text)) in enumerate(zip(axes, TENANT_PANELS, strict=True)):
-        unit = 3600 if filled == "average_jct" else 1
-        for y, policy in zip(row, means.index, strict=True):
-            here = look(policy)
-            x = means.loc[policy, [filled, hollow]].to_numpy(float) / unit
-            ax.plot(x, [y, y], color=here.color, linewidth=0.8)
-            ax.plot(x[0], y, here.marker, color=here.color, markersize=6)
-            ax.plot(x[1], y, here.marker, color=here.color, markersize=6, markerfacecolor="white")
-        if k < 3:
-            _round_ticks(ax)
-        else:
-            ax.set_xlim(left=-0.03 * float(means[[filled, hollow]].to_numpy().max()))
-            ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        ax.set_yticks(row, [look(p).label for p in means.index] if k % 3 == 0 else [""] * len(means))
-        ax.set_ylim(-0.6, len(means) - 0.4)
-        ax.set_xlabel(text)
-        tail = "worst" if "worst" in hollow else "99th perc."
-        charts.title(ax, f"({'abcdef'[k]}) hollow: {tail if k < 3 else 'as held'}")
-    charts.footnote(fig, "Full marks: averages in (a) to (c), effective GPU-time in (d) to (f).")
-    return fig
-
-
-def _round_ticks(ax: Axes) -> None:
-    """A logarithmic axis with ticks at 1, 2, 5, 10, ..., or at 1, 10, 100, ... if it is long."""
-    ax.set_xscale("log")
-    low, high = ax.get_xlim()
-    steps = (1, 2, 5) if high < 100 * low else (1,)
-    marks = [a * 10.0**b for b in range(-2, 6) for a in steps if low <= a * 10.0**b <= high]
-    ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
-    ax.minorticks_off()

@@ -22,11 +22,9 @@ import pandas as pd
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
 from papers.market.model import Market, Utility
-from papers.market.study.properties import PROPERTIES, counter_examples
 from papers.market.study.runs import LEMMA, SCHEDULERS, plan_numbers, ratios
 from papers.market.workload import sample_market
-from papers.scales import at_scale, searches
-from papers.ye2022.characterize import production_grid
+from papers.scales import at_scale
 from papers.ye2022.evaluation import load_workload
 
 
@@ -140,16 +138,6 @@ def optima(trace: str, scale: str) -> Grid:
         columns = {"jobs": jobs, "servers": servers, "trial": trial}
         calls.append(Call(ratios, (market,), columns, (market,), expected=5.0))
     return Grid.of((call, call.columns) for call in calls)
-
-
-def property_searches(scale: str) -> Grid:
-    """The search for counter-examples among random markets; columns first, last."""
-    return searches(counter_examples, at_scale(MARKET_SCALES, scale).instances)
-
-
-def properties_grid(trace: str = "philly", scale: str = "paper") -> Grid:
-    """Two tenants whose days are unlike, of the synthetic Philly if no trace is named, and random small markets."""
-    return production_grid(trace or "philly", scale) + property_searches(scale)
 
 
 def market_grid(trace: str = "philly", scale: str = "paper") -> Grid:
@@ -272,90 +260,6 @@ def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
         lambda numbers: _once(numbers) | {"variance": numbers.loc[numbers["tenant"].notna(), "alpha"].var(ddof=0)}
     )
     return found[["tenants", "trial", "revenue_per_job", "variance"]]
-
-
-def table2(found: pd.DataFrame) -> pd.DataFrame:
-    """Table 2 beside what was found: means over trials of `tenants_table`, the paper's, and theirs over ours.
-
-    Returns
-    -------
-    DataFrame, index tenants and, last, "max / min"; columns revenue per job, variance of alpha, each with ours, paper
-    and paper / ours
-        The last row has the ratio that §5.2 speaks of. NaN where the paper has no such number of tenants.
-    """
-    ours = found.groupby("tenants")[["revenue_per_job", "variance"]].mean()
-    names = {"revenue_per_job": "revenue per job", "variance": "variance of alpha"}
-    columns: dict[tuple[str, str], pd.Series[float]] = {}
-    for k, (column, name) in enumerate(names.items()):
-        here = ours[column]
-        paper = pd.Series({n: values[k] for n, values in TABLE2.items()}).reindex(here.index)
-        here, paper = (pd.concat([x, pd.Series({"max / min": x.max() / x.min()})]) for x in (here, paper))
-        columns |= {(name, "ours"): here, (name, "paper"): paper, (name, "paper / ours"): paper / here}
-    return pd.DataFrame(columns).rename_axis("tenants")
-
-
-def fig4_readings(revenue: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Astraea's total over each of the others' with linear revenue, in three readings, and what the paper prints.
-
-    Parameters
-    ----------
-    revenue : DataFrame
-        As of `revenue_table`.
-    published : mapping
-        What is varied -> scheduler -> the paper's value.
-
-    Returns
-    -------
-    DataFrame, index scheduler, columns what is varied, reading
-        Real; Astraea's ideal revenue over the others' real one, of which no job's is less than 0; ideal of both. NaN
-        where the other's total is not above 0.
-    """
-    kinds = ["revenue", "ideal_revenue", "floored_revenue"]
-    linear = revenue[revenue["utility"] == "linear"]
-    total = linear.pivot_table(index="scheduler", columns="varied", values=kinds, aggfunc="sum")
-    columns: dict[tuple[str, str], pd.Series[float]] = {}
-    for varied, values in published.items():
-        others = [name for name in values if name in total.index]
-        for reading, mine, theirs in (
-            ("real", "revenue", "revenue"),
-            ("ideal over floored real", "ideal_revenue", "floored_revenue"),
-            ("ideal", "ideal_revenue", "ideal_revenue"),
-        ):
-            base: pd.Series[float] = total[theirs, varied].loc[others]
-            columns[varied, reading] = float(total[mine, varied][SCHEDULERS[0]]) / base.where(base > 0)
-        columns[varied, "the paper"] = pd.Series(dict(values)).loc[others]
-    return pd.DataFrame(columns)
-
-
-def last_use(used: pd.DataFrame) -> pd.DataFrame:
-    """Fig 13: last hour with any use with D_j as requested, mean over trials, and the highest use in each setting [%].
-
-    NaN for BatchSche's last use: the table ends when those that share are done.
-    """
-    requested = used[(used["setting"] == USUAL) & (used["utilization"] > 0)]
-    ends = requested.groupby(["scheduler", "trial"])["hour"].max().groupby("scheduler").mean()
-    ends["batch-sche"] = np.nan
-    peak = 100 * used.pivot_table(index="scheduler", columns="setting", values="utilization", aggfunc="max")
-    return pd.DataFrame({"last use [h]": ends}).join(peak.add_prefix("highest [%], "))
-
-
-def properties_table(scale: str = "paper") -> pd.DataFrame:
-    """Try every property of §4.5 on the same random markets.
-
-    Returns
-    -------
-    DataFrame, columns property, instances, violations, repaired, counter_example
-        Markets tried, those in which the property fails, those in which it fails without prices in the own share, and
-        the first of the former with fewest jobs and tenants, in words.
-    """
-    instances = at_scale(MARKET_SCALES, scale).instances
-    found = property_searches(scale).table(lambda table: table).sort_values(["jobs", "tenants", "seed"])
-    rows = []
-    for name in PROPERTIES:
-        mine = found[found["property"] == name]
-        words = [*mine.loc[mine["is_own_priced"], "counter_example"]]
-        rows.append((name, instances, len(words), len(mine) - len(words), words[0] if words else ""))
-    return pd.DataFrame(rows, columns=["property", "instances", "violations", "repaired", "counter_example"])
 
 
 def _each(trace: str, scale: str, figure: str, item: str, *quantities: str) -> pd.DataFrame:

@@ -15,7 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from recorded_logs import recorded
 
-from astraea.audit.causes import Cause, _Log, causes, still_waiting, waits
+from astraea.audit.causes import Cause, causes
+from astraea.audit.recorded import Log, still_waiting, waits
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.observed import recorded_runs
@@ -275,7 +276,7 @@ def test_every_second_of_a_wait_has_one_cause_searched(
 
 def test_room_that_is_sure_is_there_however_free_gpus_lie() -> None:
     trace = recorded("a1 1 0 0 1")
-    log = _Log(trace, recorded_runs(trace), Cluster(3, 3))
+    log = Log(trace, recorded_runs(trace), Cluster(3, 3))
     for free in product(range(4), repeat=3):
         for demand in range(1, 10):
             whole = sum(f == 3 for f in free)

@@ -18,7 +18,8 @@ from slurm_logs import HEAD, in_seconds, played, sacct
 from workloads import few
 
 from astraea.audit.audit import anonymous, audit, with_those_who_wait
-from astraea.audit.page import _cells, change, short, write
+from astraea.audit.page import change, short, write
+from astraea.audit.parts import cells_of
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
@@ -228,7 +229,7 @@ def test_one_scheduler_is_not_its_own_alternative() -> None:
     ],
 )
 def test_cells_of_a_column(values: list[float], cells: list[str]) -> None:
-    assert _cells(pd.Series(values)) == cells
+    assert cells_of(pd.Series(values)) == cells
 
 
 WAITING = waits_still("1", "vision")

@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits
 from astraea.estimation import models
 from astraea.estimation.accuracy import accuracy
 from astraea.estimation.estimators import LEARNED, estimate
-from astraea.estimation.models import GradientBoosting, Past
+from astraea.estimation.models import GradientBoosting
+from astraea.estimation.past import Past
 from astraea.traces.readers import read_trace
 
 # -- history -----------------------------------------------------------------------------------------------------------

@@ -16,27 +16,22 @@ from astraea.plots.charts import dot_plot
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import load_workload, main_grid
+from papers.ye2022.list_walk import changed_loss, example, lease_ends_together, parting, synchrony, walked
 from papers.ye2022.readings import FLAWED, NO_COST
 from papers.ye2022.released import (
     ALL_THREE,
     FREE_VARIANTS,
     VARIANTS,
     WRITTEN,
-    changed_loss,
     changes,
-    example,
     grouped,
     held_at_submission,
     job_figures,
     job_groups,
-    lease_ends_together,
-    parting,
     released_grid,
     staggered,
     study_figures,
-    synchrony,
     tenant_loads,
-    walked,
     whole_minutes,
 )
 

@@ -20,13 +20,14 @@ from papers.market.model import SLOT
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.empty_cluster import feasible_theta
 from papers.market.policies.hived import hived
-from papers.market.study import tables
+from papers.market.study import property_tables, tables
 from papers.market.study.example import example_table, price_steps, worked_example
 from papers.market.study.exhibits import exhibits_table, finished_early, paper_plan, two_jobs
 from papers.market.study.properties import PROPERTIES, planned, random_market, reported
+from papers.market.study.property_tables import properties_grid
 from papers.market.study.runs import LEMMA, SCHEDULERS, planner
 from papers.market.study.settings import settings_table
-from papers.market.study.tables import MARKET_SCALES, market_grid, market_of, plans, properties_grid
+from papers.market.study.tables import MARKET_SCALES, market_grid, market_of, plans
 
 SMALL = MARKET_SCALES["small"]
 FOUR = set(SCHEDULERS)
@@ -181,7 +182,7 @@ def test_price_steps() -> None:
 
 
 def test_properties_fail_and_are_counted() -> None:
-    table = tables.properties_table(**HERE)
+    table = property_tables.properties_table(**HERE)
     assert table["property"].tolist() == list(PROPERTIES)
     for row in table.itertuples():
         fails = PROPERTIES[str(row.property)]

@@ -9,7 +9,7 @@ import pytest
 from places import ROOT
 
 from astraea.core.errors import InputError
-from papers.ye2022.live import tables
+from papers.ye2022.live import compared, tables
 from papers.ye2022.live.tables import Delays, Repetition
 
 COLUMNS = ["job", "tenant", "gpus", "service", "submit", "run", "granted", "renewals", "outcome", "over",
@@ -41,17 +41,17 @@ def test_delays() -> None:
 
 
 def test_a_run_without_surprise_is_simulated_to_the_second() -> None:
-    [row] = tables.comparison([UNDISTURBED]).to_dict("records")
+    [row] = compared.comparison([UNDISTURBED]).to_dict("records")
     assert row["jct"] == pytest.approx((12.0 + 8.0 + 31.5) / 3)
     assert row["error"] == pytest.approx(0)
     assert (row["granted"], row["lone"], row["in_order"], row["same_round"]) == (3, 0, 1.0, 1.0)
     assert row["loss"] == pytest.approx(2 / 3)  # the third waited less than a twentieth of its life
-    table = tables.per_job(UNDISTURBED)
+    table = compared.per_job(UNDISTURBED)
     assert table["measured"].tolist() == pytest.approx(table["simulated"].tolist())
 
 
 def test_without_delays_jobs_end_sooner() -> None:
-    table = tables.steps([UNDISTURBED]).set_index("modelled")
+    table = compared.steps([UNDISTURBED]).set_index("modelled")
     assert table.loc["no delay", "error"] == pytest.approx(-0.5 / ((12.0 + 8.0 + 31.5) / 3))
     assert table.loc["nodes", "error"] == pytest.approx(0)
     assert table.loc["each start", "same_round"] == 1.0
@@ -61,7 +61,7 @@ def test_each_job_starts_as_late_as_it_did() -> None:
     late = UNDISTURBED._replace(runs=UNDISTURBED.runs.assign(
         start=[2.5, 5.5, 4.5], stop=[12.5, 11.5, 34.5]))  # fmt: skip
     assert tables.starts(late).to_dict() == {"a": 0.5, "b": 1.5, "c": 0.5}
-    table = tables.per_job(late)
+    table = compared.per_job(late)
     assert table["measured"].tolist() == pytest.approx(table["simulated"].tolist())
     same = tables.simulated(late, tables.delays(late))
     assert same.jobs["jct"].mean() == pytest.approx(table["measured"].mean())
@@ -78,7 +78,7 @@ def test_grants_that_only_one_has() -> None:
 
 
 def test_overheads() -> None:
-    [row] = tables.overheads([STOPPED]).to_dict("records")
+    [row] = compared.overheads([STOPPED]).to_dict("records")
     assert (row["stops"], row["renewals"], row["longest"]) == (2, 1, 2.0)
     held = 8 * (20.1 + 12.5) + 4 * (20.2 + 32.0)
     assert row["share"] == pytest.approx(1 - 30 * 12 / held)
@@ -90,7 +90,7 @@ def test_a_lease_for_which_slurm_had_no_nodes() -> None:
     runs = STOPPED.runs.to_numpy().tolist()
     other = repetition(tuple(runs[0]), lost, again, *(tuple(row) for row in runs[2:]))
     assert tables.delays(other) == tables.delays(STOPPED)
-    [row] = tables.overheads([other]).to_dict("records")
+    [row] = compared.overheads([other]).to_dict("records")
     assert row["unstarted"] == 1
     held = 8 * (20.1 + 2 + 12.5) + 4 * (20.2 + 32.0)
     assert row["share"] == pytest.approx(1 - 30 * 12 / held)
@@ -103,7 +103,7 @@ def test_a_lease_for_which_slurm_had_no_nodes() -> None:
 )
 def test_pairs_in_order(other: list[float], part: float) -> None:
     measured, simulated = pd.Series([5.0, 6.0, 7.0]).to_numpy(), pd.Series(other).to_numpy()
-    assert tables.in_order(measured, simulated) == pytest.approx(part)
+    assert compared.in_order(measured, simulated) == pytest.approx(part)
 
 
 def test_no_measurements(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_no_measurements(tmp_path: Path) -> None:
 
 
 def test_the_stored_repetitions_are_near_their_simulations() -> None:
-    table = tables.comparison(tables.read(ROOT / "data" / "live"))
+    table = compared.comparison(tables.read(ROOT / "data" / "live"))
     assert table.groupby("system")["repetition"].nunique().to_dict() == {"astraea": 5, "slurm": 5}
     for _, part in table.groupby("system"):
         assert abs(part["simulated_jct"].mean() / part["jct"].mean() - 1) <= 0.05

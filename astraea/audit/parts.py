@@ -1,0 +1,85 @@
+"""Sections, texts, tables and pictures that a page is made of, as its template takes them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from astraea.audit import pictures
+from astraea.core.units import SECONDS, unit_for
+from astraea.plots import charts
+
+Part = dict[str, Any]
+
+
+def section(title: str, *parts: Part) -> Part:
+    """A section with a title, and an address made of it."""
+    return {"id": title.lower().replace(" ", "-").replace(",", ""), "title": title, "parts": list(parts)}
+
+
+def paragraph(text: str) -> Part:
+    """A paragraph."""
+    return {"kind": "text", "text": text}
+
+
+def bullets(*lines: str) -> Part:
+    """A list."""
+    return {"kind": "list", "lines": list(lines)}
+
+
+def figure_of(fig: Figure, text: str) -> Part:
+    """A picture, with what it shows; the figure is closed."""
+    return {"kind": "figure", "text": text, "source": pictures.as_source(fig)}
+
+
+def table_of(table: pd.DataFrame) -> Part:
+    """A table, with its cells as text."""
+    columns = [str(column) for column in table]
+    cells = [cells_of(table.iloc[:, k]) for k in range(len(columns))]
+    return {"kind": "table", "columns": columns, "rows": list(zip(*cells, strict=True))}
+
+
+def cells_of(column: pd.Series[Any]) -> list[str]:
+    """A column as text, its numbers with as many places as tell the largest to three digits."""
+    if not pd.api.types.is_numeric_dtype(column):
+        return column.astype(str).tolist()
+    if pd.api.types.is_integer_dtype(column):
+        return [f"{value:,}" for value in column]
+    values = column.to_numpy(dtype=float)
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    whole = bool(np.all((values == np.round(values)) | np.isnan(values)))
+    places = 0 if whole else next((k for k in range(4) if round(largest, k) >= 10 ** (2 - k)), 4)
+    return ["–" if math.isnan(value) else f"{value:,.{places}f}" for value in values]
+
+
+def many(number: int, word: str) -> str:
+    """A number of things."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def label_of(scheduler: str) -> str:
+    """A scheduler's name without mathematics."""
+    return re.sub(r"\$_\{\\mathrm\{(\w+)\}\}\$", r" \1", charts.look(scheduler).label)
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns as people call them, with units: times of all columns in one, shares in percent."""
+    names = [str(column) for column in table]
+    shares = [c for c in names if c in ("sharing_loss", "utilization", "overhead_share")]
+    times = [c for c in names if c.endswith(("_wait", "_jct"))]
+    unit = unit_for(float(table["average_jct"].max()))
+    shown = table.copy()
+    shown[shares] *= 100
+    shown[times] /= SECONDS[unit]
+    units = dict.fromkeys(shares, " [%]") | dict.fromkeys(times, f" [{unit}]") | {"lease_term": " [s]"}
+    words = {
+        "average_jct": "average JCT",
+        "utilization": "in use until the last submission",
+        "overhead_share": "checkpoints and restarts, of the JCT",
+    }
+    return shown.rename(columns={c: words.get(c, c.replace("_", " ")) + units.get(c, "") for c in names})

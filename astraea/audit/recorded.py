@@ -1,0 +1,110 @@
+"""The recorded runs of a log: who waited, who held how much, and how much each tenant had used."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.state import quotas, whole
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.traces.readers.slurm import WAITS
+from astraea.traces.trace import Trace
+
+
+class Waits(NamedTuple):
+    """Who waited, of the jobs that ran and of those that wait still.
+
+    Attributes
+    ----------
+    job_id : array of str, shape (w,)
+    tenant : int array, shape (w,)
+        Index into the trace's tenants.
+    demand : int array, shape (w,)
+        [GPU]
+    since, until : float array, shape (w,)
+        Submission, and first start, or the end of the log [s].
+    later : int array, shape (w,)
+        Index in the trace of the first job that came later.
+    still : bool array, shape (w,)
+        Whether it waits still.
+    """
+
+    job_id: np.ndarray
+    tenant: IntArray
+    demand: IntArray
+    since: FloatArray
+    until: FloatArray
+    later: IntArray
+    still: BoolArray
+
+    def take(self, rows: IntArray) -> Waits:
+        """Keep these."""
+        return Waits._make(column[rows] for column in self)
+
+
+def still_waiting(trace: Trace) -> pd.DataFrame:
+    """Jobs that a log says wait still: columns job_id, tenant, demand [GPU], submit_time [s], reason."""
+    aside = trace.excluded_jobs
+    if "submit_time" not in aside:
+        return pd.DataFrame({"job_id": [], "tenant": [], "demand": [], "submit_time": [], "reason": []}, dtype=object)
+    return aside[(aside["reason"] == WAITS) & (aside["demand"] > 0)]
+
+
+def waits(trace: Trace, runs: pd.DataFrame) -> Waits:
+    """Every wait for a first start; `runs` as `observed.recorded_runs` gives them."""
+    first = np.full(len(trace), np.inf)
+    np.minimum.at(first, runs["job"].to_numpy(), runs["start"].to_numpy())
+    rest = still_waiting(trace)
+    since = rest["submit_time"].to_numpy(dtype=float)
+    end = max(float(runs["end"].max()), float(since.max(initial=0.0)))
+    return Waits(
+        np.concatenate([trace.job_id, rest["job_id"].to_numpy(dtype=object)]),
+        np.concatenate([trace.tenant, pd.Index(trace.tenants).get_indexer(pd.Index(rest["tenant"]))]),
+        np.concatenate([trace.demand, rest["demand"].to_numpy(dtype=np.int64)]),
+        np.concatenate([trace.submit_time, since]),
+        np.concatenate([first, np.full(len(rest), end)]),
+        np.concatenate([np.arange(1, len(trace) + 1), np.searchsorted(trace.submit_time, since, side="right")]),
+        np.arange(len(trace) + len(rest)) >= len(trace),
+    )
+
+
+class Log:
+    """The recorded runs, as steps: who holds how much, and how much each tenant has used."""
+
+    def __init__(self, trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> None:
+        job = np.concatenate([runs["job"], runs["job"]])
+        time = np.concatenate([runs["start"], runs["end"]])
+        change = np.concatenate([np.ones(len(runs), np.int64), -np.ones(len(runs), np.int64)])
+        order = np.lexsort((change, time))
+        self.trace, self.cluster, self.job, self.time = trace, cluster, job[order], time[order]
+        self.gpus = change[order] * trace.demand[self.job]
+        self.free = cluster.gpus - np.cumsum(self.gpus)
+        self.quota = whole(quotas(trace, cluster.gpus))
+        of = [np.flatnonzero(trace.tenant[self.job] == t) for t in range(len(trace.tenants))]
+        self.times_of = [np.concatenate([[0.0], self.time[rows]]) for rows in of]
+        self.held_of = [np.concatenate([[0], np.cumsum(self.gpus[rows])]) for rows in of]
+        self.used_of = [
+            np.concatenate([[0.0], np.cumsum(np.diff(times) * held[:-1])])
+            for times, held in zip(self.times_of, self.held_of, strict=True)
+        ]
+        self.has_walls = all(held.max() <= quota for held, quota in zip(self.held_of, self.quota, strict=True))
+
+    def held(self, t: int, times: FloatArray) -> IntArray:
+        """GPUs that tenant `t` holds from some times on [GPU]."""
+        return self.held_of[t][np.searchsorted(self.times_of[t], times, side="right") - 1]
+
+    def has_room(self, demand: int, free: IntArray) -> BoolArray:
+        """Whether a gang must have room, however the free GPUs lie: on a node, or on as many whole ones as it needs."""
+        nodes, size = self.cluster.nodes, self.cluster.gpus_per_node
+        whole_ones = nodes - (self.cluster.gpus - free) >= -(-demand // size)
+        return whole_ones | ((free > nodes * (demand - 1)) & (demand <= size))
+
+    def usage(self, t: int, times: FloatArray) -> FloatArray:
+        """GPU-time that tenant `t` had used by some times, for its weight [GPU-s]."""
+        k = np.searchsorted(self.times_of[t], times, side="right") - 1
+        used = self.used_of[t][k] + self.held_of[t][k] * (times - self.times_of[t][k])
+        found: FloatArray = used / self.trace.tenant_weight[t]
+        return found

@@ -1,0 +1,116 @@
+"""Pictures of the programs: speeds, examples, time to solve, rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from astraea.plots import charts
+from astraea.plots.charts import PUBLISHED
+from astraea.plots.style import LOOKS, look
+from papers.gavel.study.pictures import TYPES, room
+from papers.gavel.study.policies import WEIGHTS_OF_FOUR
+
+
+def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
+    """How fast each job type is on each accelerator type, and what a dollar buys there; a table of `tables.speeds`."""
+    fig, axes = charts.panels(columns=2, width=4.6, height=5.2)
+    row = np.arange(len(ratios))[::-1]
+    for ax, suffix, text in (
+        (axes[0], "", "speed, relative to a V100"),
+        (axes[1], " per $", "steps for a dollar,\nrelative to the cheapest type"),
+    ):
+        for name, (color, marker) in zip(types, TYPES, strict=True):
+            ax.plot(ratios[name + suffix], row, marker, color=color, markersize=4.5, label=name.upper())
+        ax.set_ylim(-0.7, len(ratios) - 0.3)
+        ax.set_xlabel(text)
+        ax.set_yticks(row, ratios.index if ax is axes[0] else [""] * len(ratios), fontsize=7.5)
+    axes[0].set_xscale("log")
+    axes[0].set_xticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
+    axes[0].minorticks_off()
+    axes[1].set_xlim(0, 1.05)
+    axes[1].xaxis.set_major_formatter(PercentFormatter(1))
+    charts.legend(fig)
+    return fig
+
+
+def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame) -> Figure:
+    """The worked examples of §4.1 and §4.3.
+
+    Parameters
+    ----------
+    gains : DataFrame
+        As of `policies.three_jobs_table`.
+    printed : sequence of float
+        Effective throughput of each job under the allocation that the paper prints [steps/s].
+    table : DataFrame
+        As of `policies.worked_examples`.
+    """
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
+    jobs, here = np.arange(len(gains)), LOOKS["las-het"]
+    bars = (("steps/s with 1/n", "isolated", "#BBBBBB"), ("steps/s", here.label, here.color))
+    for k, (column, label, color) in enumerate(bars):
+        axes[0].bar(jobs + 0.38 * k - 0.19, gains[column], 0.36, color=color, label=label)
+    axes[0].plot(jobs + 0.19, printed, **PUBLISHED)
+    axes[0].set_xticks(jobs, [f"job {m}" for m in jobs])
+    axes[0].set_ylabel("Effective throughput [steps/s]")
+    axes[0].set_ylim(0, 1.55 * gains["steps/s"].max())
+    charts.title(axes[0], "§4.1: three jobs, a V100 and a K80")
+    water = table[table["quantity"] == "water filling"]
+    level = water.pivot_table(index="job", columns="where", values="value")
+    first = level["first step"]
+    axes[1].bar(level.index, first, 0.6, color="#0072B2", label="after the first step")
+    axes[1].bar(level.index, level["in the end"] - first, 0.6, first, color="#56B4E9", label="added afterwards")
+    axes[1].plot(water["job"], water["paper"], **PUBLISHED)
+    axes[1].set_xticks(level.index, [f"job {m}\nweight {w:g}" for m, w in enumerate(WEIGHTS_OF_FOUR)])
+    axes[1].set_ylabel("GPUs")
+    axes[1].set_ylim(0, 1.55)
+    axes[1].set_yticks([0, 0.5, 1])
+    charts.title(axes[1], "§4.3: water filling on four GPUs")
+    for ax in axes:
+        ax.legend(loc="upper right", fontsize=7.5)
+        ax.grid(visible=False, axis="x")
+    return fig
+
+
+def solve_times(table: pd.DataFrame, paper: float) -> Figure:
+    """Fig 12: a table of `policies.solve_times`, and the paper's limit [s]."""
+    fig, ax = charts.panels(width=5.6, height=3.2)
+    for (policy, variables), part in table.groupby(["policy", "variables"], sort=False):
+        here, by_class = look(policy), variables == "a class"
+        ax.plot(part["jobs"], part["seconds"], here.marker, color=here.color, linestyle=here.line if by_class else ":",
+                linewidth=here.width, markersize=5, markerfacecolor=here.color if by_class else "white",
+                label=here.label if by_class else None)  # fmt: skip
+    mark: dict[str, Any] = {"color": "#666666", "marker": "s", "markersize": 5}
+    ax.plot([], [], linestyle="-", label="full: a variable for each class of like jobs", **mark)
+    ax.plot([], [], linestyle=":", markerfacecolor="white", label="open: one for each job, as in the paper", **mark)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set_ylim(10 ** np.floor(np.log10(table["seconds"].min())), 5 * paper)
+    ax.axhline(paper, color="#444444", linewidth=0.8, linestyle=(0, (2, 2)))
+    ax.annotate(f"paper: below {paper:g} s for 2,048 jobs (hierarchical) and 512 (SS)", (0.02, paper), (0, -9),
+                ("axes fraction", "data"), "offset points", fontsize=7.5)  # fmt: skip
+    counts = sorted(table["jobs"].unique())
+    ax.set_xticks(counts, [str(count) for count in counts])
+    ax.set_xlabel("Active jobs")
+    ax.set_ylabel("Time of one solve [s]")
+    charts.legend(fig, columns=2)
+    return fig
+
+
+def rounds(named: pd.DataFrame) -> Figure:
+    """Fig 13a: a table of `tables.against_short_rounds`."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
+    for ax, column in zip(axes, ("average_jct", "change"), strict=True):
+        charts.lines(named, "jobs_per_hour", column, by="round", ax=ax)
+    room(axes[0])
+    reach = 1.2 * max(1.0, named["change"].abs().max())
+    axes[1].set_ylim(-reach, reach)
+    axes[1].set_ylabel("Change from 6 min [%]")
+    charts.legend(fig)
+    return fig
