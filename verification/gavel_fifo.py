@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from papers.gavel.problem import Allocation, Policy, Problem
+from papers.gavel.problem import Allocation, Allocator, Problem
 
 NONE: Final = -1
 
@@ -87,10 +87,10 @@ def _whole(problem: Problem, chosen: list[int]) -> Allocation:
     return Allocation(alone, np.zeros((len(problem.pairs), problem.workers.size)))
 
 
-def fifo_as_released(seed: int) -> Policy:
+def fifo_as_released(seed: int) -> Allocator:
     """The released ``fifo``, which does not know throughputs; its random numbers come from `seed`."""
-    return Policy("fifo-as-released", lambda: ReleasedFifo(seed), knows_speeds=False, leaves_idle=True)
+    return Allocator("fifo-as-released", lambda: ReleasedFifo(seed), knows_speeds=False, leaves_idle=True)
 
 
-FIFO_HET_AS_RELEASED: Final[Policy] = Policy("fifo-het-as-released", lambda: fastest_free, leaves_idle=True)
+FIFO_HET_AS_RELEASED: Final[Allocator] = Allocator("fifo-het-as-released", lambda: fastest_free, leaves_idle=True)
 """The released ``fifo_perf``."""

@@ -11,7 +11,7 @@ import random
 
 import numpy as np
 
-from papers.gavel.problem import Allocation, Policy, Problem, equal_split
+from papers.gavel.problem import Allocation, Allocator, Problem, equal_split
 
 
 class ReleasedPacking:
@@ -63,6 +63,6 @@ def _together(problem: Problem, pair: int | None) -> float:
     return float((problem.pair_throughput[pair] / problem.throughput[problem.pairs[pair]]).sum())
 
 
-def gandiva_as_released(seed: int) -> Policy:
+def gandiva_as_released(seed: int) -> Allocator:
     """The released ``gandiva``; its random numbers come from `seed`."""
-    return Policy("gandiva-as-released", lambda: ReleasedPacking(seed), space_sharing=True, least_gain=0.0)
+    return Allocator("gandiva-as-released", lambda: ReleasedPacking(seed), space_sharing=True, least_gain=0.0)

@@ -26,14 +26,14 @@ import pandas as pd
 
 from astraea.experiments.parallel import parallel_stream
 from papers.gavel.policies import get_policy
-from papers.gavel.problem import Policy
+from papers.gavel.problem import Allocator
 from papers.gavel.simulate import simulate
 from papers.gavel.throughputs.table import Throughputs
 from verification.gavel_generator import released_continuous
 from verification.gavel_rounds import RELEASED_ROUNDS
 from verification.gavel_runs import POLICIES
 
-SYSTEMS: Final[dict[str, Policy]] = {
+SYSTEMS: Final[dict[str, Allocator]] = {
     "FIFO": POLICIES["fifo"],
     "LAS": POLICIES["max_min_fairness"],
     "LAS het.": POLICIES["max_min_fairness_perf"],

@@ -15,7 +15,7 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from papers.gavel.policies import get_policy
-from papers.gavel.problem import Policy
+from papers.gavel.problem import Allocator
 from papers.gavel.simulate import simulate
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import read_workload
@@ -27,7 +27,7 @@ from verification.interior_point import interior_point
 SEED: Final = 0
 """Of their runs."""
 
-POLICIES: Final[dict[str, Policy]] = {
+POLICIES: Final[dict[str, Allocator]] = {
     "allox": get_policy("allox"),
     "fifo": fifo_as_released(SEED),
     "fifo_perf": FIFO_HET_AS_RELEASED,

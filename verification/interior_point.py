@@ -22,7 +22,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from astraea.core.errors import PolicyError
 from papers.gavel.policies import get_policy
-from papers.gavel.problem import Allocation, Policy, Problem, equal_split
+from papers.gavel.problem import Allocation, Allocator, Problem, equal_split
 from papers.gavel.programs.classes import blind
 
 RELAXED: Final = 1e-4
@@ -32,7 +32,7 @@ STEPS: Final = 200
 """More Newton steps than any instance needs."""
 
 
-def interior_point(name: str) -> Policy:
+def interior_point(name: str) -> Allocator:
     """One of las, las-het, ftf, ftf-het, makespan, makespan-het, in the middle of its optima."""
     family, _, knows = name.partition("-")
     needs = {"las": _las, "ftf": _ftf, "makespan": _makespan}[family]

@@ -12,7 +12,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import whole_number
 from astraea.core.compilation import compiled
 from astraea.core.errors import InputError, PolicyError
-from papers.gavel.problem import Allocation, Policy, Problem
+from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.programs.classes import blind
 from papers.gavel.rounds.state import CLOCK, Pairs, State, reset_received_time
 from papers.gavel.throughputs.table import Throughputs
@@ -94,7 +94,7 @@ class PolicyCaller:
         How often it was asked.
     """
 
-    def __init__(self, policy: Policy, workload: Workload, speeds: Speeds, believed: Speeds, margin: float) -> None:
+    def __init__(self, policy: Allocator, workload: Workload, speeds: Speeds, believed: Speeds, margin: float) -> None:
         self._policy, self._allocate = policy, policy.make()
         self._workload, self._speeds, self._believed = workload, speeds, believed
         self._told = believed.alone if policy.knows_speeds else blind(believed.alone)

@@ -167,7 +167,7 @@ def equal_split(scale_factor: IntArray, workers: IntArray, jobs: float | FloatAr
 
 
 @dataclass(frozen=True)
-class Policy:
+class Allocator:
     """A policy: its name, how it decides, and what it declares of itself.
 
     Attributes

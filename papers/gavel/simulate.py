@@ -14,10 +14,10 @@ from astraea.core.digest import digest_of
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.result import Result, provenance
 from papers.gavel.policy_calls import PolicyCaller, Speeds, checked_workers, shown_workers
-from papers.gavel.problem import Policy
+from papers.gavel.problem import Allocator
 from papers.gavel.record import grant_table, job_table, timeline_table
 from papers.gavel.rounds import state as st
-from papers.gavel.rounds.mechanism import ROUNDS, Mechanism
+from papers.gavel.rounds.mechanism import IN_ROUNDS, Mechanism
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 
@@ -64,9 +64,9 @@ class Options:
 
 
 def simulate(
-    workload: Workload, throughputs: Throughputs, workers: Sequence[int], policy: Policy,
+    workload: Workload, throughputs: Throughputs, workers: Sequence[int], policy: Allocator,
     options: Options | None = None, *,
-    mechanism: Mechanism = ROUNDS, believed: Throughputs | None = None, **changes: Any,
+    mechanism: Mechanism = IN_ROUNDS, believed: Throughputs | None = None, **changes: Any,
 ) -> Result:  # fmt: skip
     """Run a workload on a cluster of several accelerator types under a policy, in rounds.
 
@@ -76,7 +76,7 @@ def simulate(
     throughputs : Throughputs
     workers : sequence of int
         GPUs of each of `throughputs.types`.
-    policy : Policy
+    policy : Allocator
     options : Options, optional
     mechanism : Mechanism
         How time is shared out in rounds.

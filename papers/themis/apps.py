@@ -96,7 +96,7 @@ class App:
 
 @read_only
 @dataclass(frozen=True, eq=False)
-class Workload:
+class AppTrace:
     """Apps in order of arrival, and the machines.
 
     Raises

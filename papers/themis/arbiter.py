@@ -20,7 +20,7 @@ import numpy as np
 from astraea.core.arrays import FloatArray, IntArray
 from papers.themis import foresight
 from papers.themis.agent import Agent, Lot
-from papers.themis.apps import Workload
+from papers.themis.apps import AppTrace
 from papers.themis.foresight import LIE, SEEN
 
 CHECKPOINT: Final = 5.0
@@ -45,7 +45,7 @@ class Arbiter:
     sizes : of lots, ascending: a unit of which everything is a multiple, and the gangs
     """
 
-    def __init__(self, workload: Workload, lease_term: float, lies: Mapping[int, float]) -> None:
+    def __init__(self, workload: AppTrace, lease_term: float, lies: Mapping[int, float]) -> None:
         self.now, self.lease_term, self.lies = 0.0, lease_term, lies
         self.gpus = workload.gpus
         self.agents: list[Agent] = []
@@ -253,7 +253,7 @@ class Arbiter:
         return tuple(pieces)
 
 
-class Policy(NamedTuple):
+class AppPolicy(NamedTuple):
     """A named policy."""
 
     name: str

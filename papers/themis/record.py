@@ -19,11 +19,11 @@ from astraea.core.result import Result, provenance
 from astraea.core.step_function import Stepped, contention
 from astraea.core.units import HOUR
 from papers.themis.agent import Agent
-from papers.themis.apps import Workload, course
+from papers.themis.apps import AppTrace, course
 from papers.themis.foresight import isolated
 
 
-def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, Any], seconds: float) -> Result:
+def result(w: AppTrace, agents: list[Agent], policy: str, parameters: dict[str, Any], seconds: float) -> Result:
     """Tables and provenance of a simulation that has ended."""
     gang, count = [agent.app.gang for agent in agents], [len(agent.leases) for agent in agents]
     start, stop, is_local = map(np.array, zip(*(lease for agent in agents for lease in agent.leases), strict=True))
@@ -50,7 +50,7 @@ def result(w: Workload, agents: list[Agent], policy: str, parameters: dict[str, 
 
 
 def app_table(
-    w: Workload, agents: list[Agent], leases: pd.DataFrame, owed: list[Stepped], end: FloatArray
+    w: AppTrace, agents: list[Agent], leases: pd.DataFrame, owed: list[Stepped], end: FloatArray
 ) -> pd.DataFrame:
     """`Result.jobs`: `JOB_COLUMNS`, and what this setting adds.
 
@@ -102,7 +102,7 @@ def app_table(
 
 
 @lru_cache(maxsize=16)
-def _courses(w: Workload) -> list[tuple[FloatArray, float]]:
+def _courses(w: AppTrace) -> list[tuple[FloatArray, float]]:
     """Of each app its phases, and the gangs for which the cluster has room."""
     return [(np.array(course(app)), w.gpus / app.gang) for app in w.apps]
 
@@ -135,7 +135,7 @@ def _timeline(agents: list[Agent], asked: list[Stepped], owed: list[Stepped], la
 
 
 @lru_cache(maxsize=16)
-def workload_digest(w: Workload) -> str:
+def workload_digest(w: AppTrace) -> str:
     """SHA-256 of apps and machines."""
     parts: dict[str, Part] = {"machines": w.machines}
     for i, app in enumerate(w.apps):

@@ -16,8 +16,8 @@ from astraea.core.checks import is_number, number, whole_number
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.result import Result
 from papers.themis.agent import Agent
-from papers.themis.apps import Workload
-from papers.themis.arbiter import RESTART, ROUND, Arbiter, Policy
+from papers.themis.apps import AppTrace
+from papers.themis.arbiter import RESTART, ROUND, AppPolicy, Arbiter
 from papers.themis.record import result
 
 PATIENCE = 1000
@@ -25,8 +25,8 @@ PATIENCE = 1000
 
 
 def simulate(
-    workload: Workload,
-    policy: Policy,
+    workload: AppTrace,
+    policy: AppPolicy,
     *,
     lease_term: float = 900.0,
     error: float = 0.0,
@@ -37,8 +37,8 @@ def simulate(
 
     Parameters
     ----------
-    workload : Workload
-    policy : Policy
+    workload : AppTrace
+    policy : AppPolicy
     lease_term : float
         At least one round [s]; ``inf`` for one-shot auctions: apps keep what they win as long as their jobs need it.
     error : float
@@ -79,7 +79,7 @@ def simulate(
     return result(workload, agents, policy.name, parameters, time.perf_counter() - began)
 
 
-def _run(arbiter: Arbiter, agents: list[Agent], policy: Policy) -> None:
+def _run(arbiter: Arbiter, agents: list[Agent], policy: AppPolicy) -> None:
     """Event by event until every app is done."""
     to_come, look_at, fruitless = agents[::-1], np.inf, 0
     while to_come or arbiter.agents:
@@ -125,7 +125,7 @@ def _end_leases(arbiter: Arbiter) -> None:
             arbiter.end_leases(agent, [lot for lot in agent.lots if lot.until <= arbiter.now])
 
 
-def _hold_round(arbiter: Arbiter, policy: Policy) -> None:
+def _hold_round(arbiter: Arbiter, policy: AppPolicy) -> None:
     """The policy gives what is on offer."""
     if arbiter.offered() and arbiter.wanting():
         policy.decide(arbiter)

@@ -14,7 +14,7 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.checks import number, whole_number
-from papers.themis.apps import DEFAULT_TUNER, App, Workload, course
+from papers.themis.apps import DEFAULT_TUNER, App, AppTrace, course
 from papers.themis.loss_curves import learning_curve
 
 MACHINES: Final = (4,) * 48 + (2,) * 32
@@ -39,7 +39,7 @@ NOISE: Final = 0.01
 
 def sample_workload(
     apps: int = 100, contention: float = 1.0, seed: int = 0, machines: IntArray | None = None
-) -> Workload:
+) -> AppTrace:
     """Draw apps that arrive as a Poisson process, the first at 0.
 
     Parameters
@@ -60,7 +60,7 @@ def sample_workload(
     apps, seed = whole_number(apps, "the number of apps", 1), whole_number(seed, "the seed")
     number(contention, "the contention", above=0)
     arrivals, *streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(apps + 1)]
-    at_once = Workload(
+    at_once = AppTrace(
         name=f"apps-{apps}-contention-{contention:g}-seed-{seed}",
         apps=tuple(_app(i, rng) for i, rng in enumerate(streams)),
         machines=np.array(MACHINES) if machines is None else machines,

@@ -52,7 +52,7 @@ LEAST_HISTORY: Final = 4 * ENOUGH
 """Jobs that must have ended for estimators to learn: the quarter held out for the band must give enough errors."""
 
 
-class Workload(NamedTuple):
+class Learning(NamedTuple):
     """What is simulated, and what can be learned from."""
 
     trace: Trace
@@ -62,7 +62,7 @@ class Workload(NamedTuple):
 
 
 @lru_cache(maxsize=12)
-def estimate_workload(trace: str, scale: str = "paper", seed: int = 0) -> Workload:
+def estimate_workload(trace: str, scale: str = "paper", seed: int = 0) -> Learning:
     """One trace of the evaluation, with a history; parameters and errors as in `evaluation.load_workload`."""
     jobs, cluster = load_workload(trace, scale, seed)
     notes = []
@@ -85,7 +85,7 @@ def estimate_workload(trace: str, scale: str = "paper", seed: int = 0) -> Worklo
             f"The learned estimators are left out: they need at least {LEAST_HISTORY} jobs that had ended by second 0 "
             f"of {jobs.name}, and its history has {ended}."
         )
-    return Workload(jobs, cluster, tuple(LEARNED) if ended >= LEAST_HISTORY else (), tuple(notes))
+    return Learning(jobs, cluster, tuple(LEARNED) if ended >= LEAST_HISTORY else (), tuple(notes))
 
 
 def estimate_grid(trace: str, scale: str = "paper") -> Grid:

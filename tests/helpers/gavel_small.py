@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.gavel.problem import Allocation, Policy, Problem
+from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 
@@ -39,7 +39,7 @@ def workload(rows: Sequence[tuple[Any, ...]], **columns: Any) -> Workload:
     return Workload.of("small", kinds, np.array(gangs), np.array(steps, float), np.array(arrival, float), **given)
 
 
-def fixed(shares: dict[int, tuple[float, ...]], pairs: dict[Any, Any] | None = None, **declared: Any) -> Policy:
+def fixed(shares: dict[int, tuple[float, ...]], pairs: dict[Any, Any] | None = None, **declared: Any) -> Allocator:
     """A policy that always answers the same: job of the workload -> fractions of time; others get nothing."""
 
     def allocate(problem: Problem) -> Allocation:
@@ -49,9 +49,13 @@ def fixed(shares: dict[int, tuple[float, ...]], pairs: dict[Any, Any] | None = N
             paired[p] = (pairs or {}).get((a, b), 0.0)
         return Allocation(alone.reshape(len(problem.job), len(problem.workers)), paired)
 
-    return Policy("given", lambda: allocate, space_sharing=pairs is not None, **declared)
+    return Allocator("given", lambda: allocate, space_sharing=pairs is not None, **declared)
 
 
-def of(function: Callable[[Problem], np.ndarray], name: str = "given", **declared: Any) -> Policy:
+def of(function: Callable[[Problem], np.ndarray], name: str = "given", **declared: Any) -> Allocator:
     """A policy without pairs."""
-    return Policy(name, lambda: lambda p: Allocation(function(p), np.zeros((len(p.pairs), len(p.workers)))), **declared)
+
+    def allocate(p: Problem) -> Allocation:
+        return Allocation(function(p), np.zeros((len(p.pairs), len(p.workers))))
+
+    return Allocator(name, lambda: allocate, **declared)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from papers.themis.apps import App, Workload
+from papers.themis.apps import App, AppTrace
 
 STEP = 0.25
 MINUTE = 60
@@ -87,7 +87,7 @@ class State:
 class Naive:
     """One run; `policy` is one of first-come, tiresias, astraea."""
 
-    def __init__(self, workload: Workload, policy: str, lease_term: float) -> None:
+    def __init__(self, workload: AppTrace, policy: str, lease_term: float) -> None:
         self.policy, self.term = policy, lease_term
         self.free = [int(gpus) for gpus in workload.machines]
         self.gpus = sum(self.free)

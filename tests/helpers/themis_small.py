@@ -12,8 +12,8 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
 from papers.themis.agent import Agent
-from papers.themis.apps import App, Tuner, Workload
-from papers.themis.arbiter import Arbiter, Policy, all_it_wants
+from papers.themis.apps import App, AppTrace, Tuner
+from papers.themis.arbiter import AppPolicy, Arbiter, all_it_wants
 
 ONE_RUNG: Final = Tuner(first=10, eta=2, tolerance=5e-4, longest=10)
 """All jobs have had all their epochs at the end of the first rung: what follows takes no time."""
@@ -32,11 +32,11 @@ def app(name: str, jobs: Sequence[int | Sequence[float] | FloatArray], **changes
     return replace(STANDARD, name=name, loss=loss, **changes)
 
 
-def workload(apps: Sequence[App], *machines: int) -> Workload:
-    return Workload("small", tuple(apps), np.array(machines, np.int64))
+def workload(apps: Sequence[App], *machines: int) -> AppTrace:
+    return AppTrace("small", tuple(apps), np.array(machines, np.int64))
 
 
-def arbiter_of(w: Workload, *, lease_term: float = 900.0, lies: Mapping[int, float] | None = None) -> Arbiter:
+def arbiter_of(w: AppTrace, *, lease_term: float = 900.0, lies: Mapping[int, float] | None = None) -> Arbiter:
     """An arbiter to which all apps of the workload have come, each at its time; its clock is at the last arrival."""
     arbiter = Arbiter(w, lease_term, lies or {})
     for i, one in enumerate(w.apps):
@@ -81,12 +81,12 @@ def tables(result: Result) -> str:
     return "\n".join(frame.to_csv(float_format="%.17g") for frame in frames)
 
 
-def first_come() -> Policy:
+def first_come() -> AppPolicy:
     """A policy of one's own: whoever came first takes all that it wants."""
-    return Policy("first-come", lambda arbiter: all_it_wants(arbiter, arbiter.agents))
+    return AppPolicy("first-come", lambda arbiter: all_it_wants(arbiter, arbiter.agents))
 
 
-def watched(policy: Policy, look: Callable[[Arbiter], None]) -> Policy:
+def watched(policy: AppPolicy, look: Callable[[Arbiter], None]) -> AppPolicy:
     """The same policy; `look` is called before and after each of its decisions."""
 
     def decide(arbiter: Arbiter) -> None:
@@ -94,4 +94,4 @@ def watched(policy: Policy, look: Callable[[Arbiter], None]) -> Policy:
         policy.decide(arbiter)
         look(arbiter)
 
-    return Policy(policy.name, decide, policy.parameters)
+    return AppPolicy(policy.name, decide, policy.parameters)

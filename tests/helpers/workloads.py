@@ -29,7 +29,7 @@ from astraea.traces.trace import Trace
 WEIGHTS = {"t0": 1.0, "t1": 2.0, "t2": 3.0, "t3": 2.0}
 
 
-class Workload(NamedTuple):
+class Case(NamedTuple):
     """A trace, where it runs, and how."""
 
     trace: Trace
@@ -37,7 +37,7 @@ class Workload(NamedTuple):
     settings: Settings = Settings()
 
 
-def crowd() -> Workload:
+def crowd() -> Case:
     """300 jobs of 4 tenants that ask for 2.5 times what the cluster has while they come; 4 GPUs a node."""
     rng, n = np.random.default_rng(7), 300
     jobs = pd.DataFrame(
@@ -54,10 +54,10 @@ def crowd() -> Workload:
     )
     limit = 600 * np.ceil(jobs["duration"] * (1 + np.arange(n) % 4) / 600)
     jobs["time_limit"] = limit.where(np.arange(n) % 7 > 0)
-    return Workload(Trace.from_frame(jobs, name="crowd", weights=WEIGHTS), Cluster(6, 4))
+    return Case(Trace.from_frame(jobs, name="crowd", weights=WEIGHTS), Cluster(6, 4))
 
 
-def few() -> Workload:
+def few() -> Case:
     """40 jobs by a rule of arithmetic, small enough to follow by hand; also that of the golden files."""
     k = np.arange(40)
     jobs = pd.DataFrame(
@@ -70,16 +70,16 @@ def few() -> Workload:
             "deadline": np.where(k % 4 == 0, 3000.0 + 50.0 * k, np.nan),
         }
     )
-    return Workload(Trace.from_frame(jobs, name="few", weights={"t0": 2, "t1": 1, "t2": 1}), Cluster(4, 4))
+    return Case(Trace.from_frame(jobs, name="few", weights={"t0": 2, "t1": 1, "t2": 1}), Cluster(4, 4))
 
 
-def venus() -> Workload:
+def venus() -> Case:
     """The first 400 jobs of synthetic Venus on a fifth of its cluster."""
-    return Workload(synthetic("venus").head(400), Cluster(20, 8))
+    return Case(synthetic("venus").head(400), Cluster(20, 8))
 
 
 @cache
-def workload(name: str) -> Workload:
+def workload(name: str) -> Case:
     """A workload by name; the crowd also placed at random, which slows sensitive jobs, and strictly."""
     if name in ("random", "strict"):
         return crowd()._replace(settings=Settings(placement=name))
@@ -100,7 +100,7 @@ def digest(result: Result) -> str:
 class Audit:
     """A run with its log, and what can be rebuilt from the log alone."""
 
-    def __init__(self, w: Workload, policy: Policy, **options: bool) -> None:
+    def __init__(self, w: Case, policy: Policy, **options: bool) -> None:
         self.workload = w
         self.policy = policy
         self.result = simulate(w.trace, w.cluster, policy, settings=w.settings, keep_log=True, **options)

@@ -26,9 +26,9 @@ from astraea.core.compilation import Borrowed, borrowed, inlined
 FINISHED: Final = 0
 FULL: Final = 1  # the timeline or a log has no room left: call again with more
 BROKEN: Final = 2  # the policy broke a rule: see `Private.engine[0].violation`
-PAUSED: Final = 3  # `ROUNDS` rounds are done: call again; in between Python sees an interrupt
+PAUSED: Final = 3  # `AT_ONCE` rounds are done: call again; in between Python sees an interrupt
 
-ROUNDS: Final = 100_000
+AT_ONCE: Final = 100_000
 """Rounds after which the loop pauses."""
 
 PATIENCE: Final = 100_000
@@ -39,7 +39,7 @@ PATIENCE: Final = 100_000
 def run(view: View, private: Private, select: Any) -> int:
     """Simulate until every job is done; FINISHED, PAUSED or FULL (call again), or BROKEN."""
     s, x = borrowed(view), borrowed(private)
-    for _ in range(ROUNDS):
+    for _ in range(AT_ONCE):
         if x.engine[0].n_done == len(s.job):
             return FINISHED
         number = next_round(s, x)

@@ -39,7 +39,7 @@ import numpy as np
 
 from astraea.cluster.engine.state import WHILE_ONE_FITS, I, View
 from astraea.cluster.policies.slurm_backfill import (
-    Plan,
+    Outlook,
     choose,
     expected_start,
     find_open,
@@ -139,7 +139,7 @@ def schedule(s: View, p: Parameters) -> None:
 
 
 @inlined
-def backfill(s: View, p: Parameters, plan: Plan, j: int, reserves: bool) -> None:
+def backfill(s: View, p: Parameters, plan: Outlook, j: int, reserves: bool) -> None:
     """Start job `j` where no reservation is in its way, or reserve the nodes on which it will start the earliest."""
     now, limit, (count, gpus) = s.clock[0].now, time_limit(s, j), shape(s, j)
     allowed = np.empty(len(plan.free), np.bool_)
@@ -164,7 +164,7 @@ def backfill(s: View, p: Parameters, plan: Plan, j: int, reserves: bool) -> None
 
 
 @inlined
-def start(s: View, plan: Plan, j: int, nodes: I) -> None:
+def start(s: View, plan: Outlook, j: int, nodes: I) -> None:
     """Job `j` starts on some nodes."""
     grant(s, j)
     left, end = s.job[j].demand, s.clock[0].now + time_limit(s, j)

@@ -26,10 +26,10 @@ from astraea.core.units import DAY
 FIRST_GROUP: Final = 30.0
 YEAR: Final = 365 * DAY
 WORD: Final = 60
-"""Nodes in one number of `Plan.open`."""
+"""Nodes in one number of `Outlook.open`."""
 
 
-class Plan(NamedTuple):
+class Outlook(NamedTuple):
     """The cluster at one pass of the scheduler, and after it."""
 
     free: I  #: (nodes,) GPUs that nobody holds
@@ -60,10 +60,10 @@ def shape(s: View, j: int) -> tuple[int, int]:
 
 
 @inlined
-def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) -> Plan:
+def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) -> Outlook:
     """Nothing is reserved from `begin` to `end`; `by_end` are the running jobs in the order of their expected ends."""
     nodes, m = len(s.node_free), s.clock[0].gpus
-    plan = Plan(
+    plan = Outlook(
         s.node_free.copy(), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64),
         np.empty(2 * reservations + 2), np.empty((2 * reservations + 1, -(-nodes // WORD)), np.int64),
         np.full(nodes, np.inf), np.array([0, 1]),
@@ -82,7 +82,7 @@ def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) ->
 
 
 @inlined
-def hold(plan: Plan, j: int, node: int, gpus: int, end: float) -> None:
+def hold(plan: Outlook, j: int, node: int, gpus: int, end: float) -> None:
     """Job `j` starts now with so many GPUs of a node, and keeps them until `end` as far as one knows."""
     plan.free[node] -= gpus
     k = plan.n[PARTS]
@@ -123,7 +123,7 @@ def choose(free: I, allowed: BoolArray, count: int, gpus: int) -> I:
 
 
 @inlined
-def expected_start(plan: Plan, allowed: BoolArray, count: int, gpus: int, now: float) -> tuple[float, I]:
+def expected_start(plan: Outlook, allowed: BoolArray, count: int, gpus: int, now: float) -> tuple[float, I]:
     """When a job could start on the allowed nodes, and on which; infinite if never."""
     usable = 0
     for node in range(len(allowed)):
@@ -154,7 +154,7 @@ def expected_start(plan: Plan, allowed: BoolArray, count: int, gpus: int, now: f
 
 
 @inlined
-def find_open(plan: Plan, start: float, end: float, allowed: BoolArray) -> float:
+def find_open(plan: Outlook, start: float, end: float, allowed: BoolArray) -> float:
     """Write the nodes that nobody has reserved in [start, end] to `allowed`; when one more is, infinite if never."""
     nodes, later = np.full(plan.open.shape[1], (1 << WORD) - 1), np.inf
     n = plan.n[RECORDS]
@@ -171,7 +171,7 @@ def find_open(plan: Plan, start: float, end: float, allowed: BoolArray) -> float
 
 
 @inlined
-def is_reserved(plan: Plan, nodes: I, start: float, end: float) -> bool:
+def is_reserved(plan: Outlook, nodes: I, start: float, end: float) -> bool:
     """Whether somebody has reserved one of these nodes within [start, end)."""
     for r in range(plan.n[RECORDS]):
         if plan.begin[r + 1] > start and plan.begin[r] < end:
@@ -182,7 +182,7 @@ def is_reserved(plan: Plan, nodes: I, start: float, end: float) -> bool:
 
 
 @inlined
-def reserve(plan: Plan, nodes: I, start: float, end: float) -> None:
+def reserve(plan: Outlook, nodes: I, start: float, end: float) -> None:
     """Keep these nodes for a job from `start` to `end`."""
     first, last = cut(plan, start), cut(plan, end)
     for node in nodes:
@@ -193,7 +193,7 @@ def reserve(plan: Plan, nodes: I, start: float, end: float) -> None:
 
 
 @inlined
-def cut(plan: Plan, time: float) -> int:
+def cut(plan: Outlook, time: float) -> int:
     """Cut the record that spans a time in two; which one begins there."""
     n = plan.n[RECORDS]
     time = min(max(time, plan.begin[0]), plan.begin[n])
@@ -209,7 +209,7 @@ def cut(plan: Plan, time: float) -> int:
 
 
 @inlined
-def some_could_start(s: View, plan: Plan, jobs: I) -> bool:
+def some_could_start(s: View, plan: Outlook, jobs: I) -> bool:
     """Whether one of these jobs fits on the nodes that are free now and not reserved before its time limit."""
     now = s.clock[0].now
     for j in jobs[::-1]:

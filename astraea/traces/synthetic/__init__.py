@@ -8,7 +8,7 @@ import pandas as pd
 
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
-from astraea.traces.synthetic.workload import Workload
+from astraea.traces.synthetic.workload import Recipe
 from astraea.traces.trace import Trace
 
 SYNTHETIC: Final = ("venus", "philly")
@@ -50,7 +50,7 @@ def compromises(name: str) -> pd.DataFrame:
     return _load(name).compromises.copy()
 
 
-def _load(name: str) -> Workload:
+def _load(name: str) -> Recipe:
     if name not in SYNTHETIC:
         raise InputError(f"synthetic trace: unknown name {name!r}; there are {', '.join(sorted(SYNTHETIC))}")
-    return Workload.load(name)
+    return Recipe.load(name)

@@ -28,7 +28,7 @@ TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
 
 @read_only
 @dataclass(frozen=True)
-class Workload:
+class Recipe:
     """Everything that is known about a workload before chance comes in.
 
     `stream` numbers the stream of random numbers, so that workloads with the same seed have nothing in common; `start`

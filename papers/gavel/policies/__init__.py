@@ -22,15 +22,15 @@ from papers.gavel.policies import (
     makespan,
     shortest_job_first,
 )  # fmt: skip
-from papers.gavel.problem import Policy
+from papers.gavel.problem import Allocator
 
 _MODULES: Final = (
     fifo, las, finish_time_fairness, makespan, shortest_job_first, cost, hierarchical, isolated, gandiva, allox, ltgf,
 )  # fmt: skip
-POLICIES: Final = {p.name: p for module in _MODULES for p in vars(module).values() if isinstance(p, Policy)}
+POLICIES: Final = {p.name: p for module in _MODULES for p in vars(module).values() if isinstance(p, Allocator)}
 """Every policy by name."""
 
 
-def get_policy(name: str) -> Policy:
+def get_policy(name: str) -> Allocator:
     """The policy of this name; `InputError` if there is none, which lists all."""
     return POLICIES[one_of(name, POLICIES, "policy")]

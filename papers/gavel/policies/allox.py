@@ -15,7 +15,7 @@ import scipy  # imports its optimize when it is used
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
-from papers.gavel.problem import Allocation, Policy, Problem
+from papers.gavel.problem import Allocation, Allocator, Problem
 
 
 class Matching:
@@ -85,4 +85,4 @@ def starting(time: FloatArray, free: IntArray) -> IntArray:
     return start
 
 
-ALLOX = Policy("allox", Matching)
+ALLOX = Allocator("allox", Matching)

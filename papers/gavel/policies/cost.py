@@ -30,7 +30,7 @@ from scipy import sparse
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from papers.gavel.problem import Allocation, Policy
+from papers.gavel.problem import Allocation, Allocator
 from papers.gavel.programs.columns import Columns
 from papers.gavel.programs.highs import DUAL
 from papers.gavel.programs.optimum import SLACK
@@ -93,6 +93,6 @@ def promised(program: Program) -> FloatArray:
     return need
 
 
-MAX_THROUGHPUT: Final[Policy] = policy("max-throughput", fastest, ())
-MIN_COST: Final[Policy] = policy("min-cost", cheapest, (), leaves_idle=True)
-MIN_COST_SLO: Final[Policy] = policy("min-cost-slo", partial(cheapest, slo=True), leaves_idle=True)
+MAX_THROUGHPUT: Final[Allocator] = policy("max-throughput", fastest, ())
+MIN_COST: Final[Allocator] = policy("min-cost", cheapest, (), leaves_idle=True)
+MIN_COST_SLO: Final[Allocator] = policy("min-cost-slo", partial(cheapest, slo=True), leaves_idle=True)

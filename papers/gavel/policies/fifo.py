@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from papers.gavel.problem import Allocation, Policy
+from papers.gavel.problem import Allocation, Allocator
 from papers.gavel.programs.policy import policy
 from papers.gavel.programs.program import Program
 from papers.gavel.sums import dot
@@ -28,6 +28,6 @@ def allocate(program: Program) -> Allocation:
     return program.allocation(x, float(dot(objective, x)))
 
 
-FIFO: Final[Policy] = policy("fifo", allocate, knows_speeds=False, leaves_idle=True)
-FIFO_HET: Final[Policy] = policy("fifo-het", allocate, leaves_idle=True)
-FIFO_HET_SS: Final[Policy] = policy("fifo-het-ss", allocate, leaves_idle=True, space_sharing=True)
+FIFO: Final[Allocator] = policy("fifo", allocate, knows_speeds=False, leaves_idle=True)
+FIFO_HET: Final[Allocator] = policy("fifo-het", allocate, leaves_idle=True)
+FIFO_HET_SS: Final[Allocator] = policy("fifo-het-ss", allocate, leaves_idle=True, space_sharing=True)

@@ -19,7 +19,7 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import PolicyError
-from papers.gavel.problem import Allocation, Policy, equal_split
+from papers.gavel.problem import Allocation, Allocator, equal_split
 from papers.gavel.programs.policy import policy
 from papers.gavel.programs.program import Program
 
@@ -69,6 +69,6 @@ def _raised(rho: float, reach: float, priced: FloatArray, elapsed: FloatArray, a
     return rho
 
 
-FTF: Final[Policy] = policy("ftf", allocate, knows_speeds=False)
-FTF_HET: Final[Policy] = policy("ftf-het", allocate)
-FTF_HET_SS: Final[Policy] = policy("ftf-het-ss", allocate, space_sharing=True)
+FTF: Final[Allocator] = policy("ftf", allocate, knows_speeds=False)
+FTF_HET: Final[Allocator] = policy("ftf-het", allocate)
+FTF_HET_SS: Final[Allocator] = policy("ftf-het-ss", allocate, space_sharing=True)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
-from papers.gavel.problem import Allocation, Policy, Problem, equal_split
+from papers.gavel.problem import Allocation, Allocator, Problem, equal_split
 
 
 class Packing:
@@ -88,4 +88,4 @@ def together(problem: Problem, pairs: IntArray) -> FloatArray:
     return np.asarray(np.average(np.where(sharing(problem, pairs), relative, 1.0), axis=1, weights=problem.workers))
 
 
-GANDIVA = Policy("gandiva", Packing, space_sharing=True, least_gain=0.0)
+GANDIVA = Allocator("gandiva", Packing, space_sharing=True, least_gain=0.0)

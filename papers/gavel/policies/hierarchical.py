@@ -15,7 +15,7 @@ import numpy.typing as npt
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from papers.gavel.policies.las import share_of_one
-from papers.gavel.problem import Allocation, Policy, Problem
+from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.programs.policy import policy
 from papers.gavel.programs.program import Program
 from papers.gavel.programs.water_filling import water_fill
@@ -48,7 +48,7 @@ def job_weights(
     return np.asarray(problem.entity_weight[problem.entity] * claim / np.where(total > 0, total, 1.0))
 
 
-def hierarchical(name: str, inside: tuple[str, ...], **declared: bool) -> Policy:
+def hierarchical(name: str, inside: tuple[str, ...], **declared: bool) -> Allocator:
     """A policy with "fairness" or "fifo" inside each entity, in order of their indices, or one for all."""
     if wrong := [word for word in inside if word not in INSIDE]:
         raise InputError(f"{name}: unknown policy inside an entity {wrong[0]!r}; known are {', '.join(INSIDE)}")
@@ -81,8 +81,8 @@ def _check(problem: Problem, name: str) -> None:
         )
 
 
-HIERARCHICAL: Final[Policy] = hierarchical("hierarchical", ("fairness",), knows_speeds=False)
-HIERARCHICAL_HET: Final[Policy] = hierarchical("hierarchical-het", ("fairness",))
-HIERARCHICAL_HET_SS: Final[Policy] = hierarchical("hierarchical-het-ss", ("fairness",), space_sharing=True)
-HIERARCHICAL_FIFO: Final[Policy] = hierarchical("hierarchical-fifo", ("fifo",), knows_speeds=False)
-HIERARCHICAL_FIFO_HET: Final[Policy] = hierarchical("hierarchical-fifo-het", ("fifo",))
+HIERARCHICAL: Final[Allocator] = hierarchical("hierarchical", ("fairness",), knows_speeds=False)
+HIERARCHICAL_HET: Final[Allocator] = hierarchical("hierarchical-het", ("fairness",))
+HIERARCHICAL_HET_SS: Final[Allocator] = hierarchical("hierarchical-het-ss", ("fairness",), space_sharing=True)
+HIERARCHICAL_FIFO: Final[Allocator] = hierarchical("hierarchical-fifo", ("fifo",), knows_speeds=False)
+HIERARCHICAL_FIFO_HET: Final[Allocator] = hierarchical("hierarchical-fifo-het", ("fifo",))

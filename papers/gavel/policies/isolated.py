@@ -6,7 +6,7 @@ use leaves the rest idle, as nothing is shared.
 
 from __future__ import annotations
 
-from papers.gavel.problem import Allocation, Policy, Problem, equal_split
+from papers.gavel.problem import Allocation, Allocator, Problem, equal_split
 
 
 def allocate(problem: Problem) -> Allocation:
@@ -14,4 +14,4 @@ def allocate(problem: Problem) -> Allocation:
     return problem.unshared(equal_split(problem.scale_factor, problem.workers))
 
 
-ISOLATED = Policy("isolated", lambda: allocate, knows_speeds=False)
+ISOLATED = Allocator("isolated", lambda: allocate, knows_speeds=False)

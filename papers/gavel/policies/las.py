@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray
-from papers.gavel.problem import Allocation, Policy
+from papers.gavel.problem import Allocation, Allocator
 from papers.gavel.programs.policy import policy
 from papers.gavel.programs.program import Program
 from papers.gavel.programs.water_filling import water_fill
@@ -44,7 +44,7 @@ def filled(program: Program) -> Allocation:
     return program.allocation(x, least)
 
 
-LAS: Final[Policy] = policy("las", allocate, ("weight",), knows_speeds=False)
-LAS_HET: Final[Policy] = policy("las-het", allocate, ("weight",))
-LAS_HET_SS: Final[Policy] = policy("las-het-ss", allocate, ("weight",), space_sharing=True)
-LAS_HET_WATER_FILLING: Final[Policy] = policy("las-het-water-filling", filled, ("weight",))
+LAS: Final[Allocator] = policy("las", allocate, ("weight",), knows_speeds=False)
+LAS_HET: Final[Allocator] = policy("las-het", allocate, ("weight",))
+LAS_HET_SS: Final[Allocator] = policy("las-het-ss", allocate, ("weight",), space_sharing=True)
+LAS_HET_WATER_FILLING: Final[Allocator] = policy("las-het-water-filling", filled, ("weight",))

@@ -34,7 +34,7 @@ import numpy as np
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from papers.gavel.problem import Allocation, Policy, Problem
+from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.programs.optimum import SLACK
 from papers.gavel.programs.program import Program
 from papers.gavel.sums import dot
@@ -173,5 +173,5 @@ def choose_types(problem: Problem, throughput: FloatArray, target: FloatArray) -
     return program.allocation(x, theta).alone
 
 
-LTGF = Policy("ltgf", lambda: LongTerm(spread, is_aware=False), knows_speeds=False)
-LTGF_HET = Policy("ltgf-het", lambda: LongTerm(choose_types, is_aware=True))
+LTGF = Allocator("ltgf", lambda: LongTerm(spread, is_aware=False), knows_speeds=False)
+LTGF_HET = Allocator("ltgf-het", lambda: LongTerm(choose_types, is_aware=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from papers.gavel.problem import Allocation, Policy
+from papers.gavel.problem import Allocation, Allocator
 from papers.gavel.programs.policy import policy
 from papers.gavel.programs.program import Program
 
@@ -20,6 +20,6 @@ def allocate(program: Program) -> Allocation:
     return program.allocation(program.fill(least.reached), 1 / least.value)
 
 
-MAKESPAN: Final[Policy] = policy("makespan", allocate, knows_speeds=False)
-MAKESPAN_HET: Final[Policy] = policy("makespan-het", allocate)
-MAKESPAN_HET_SS: Final[Policy] = policy("makespan-het-ss", allocate, space_sharing=True)
+MAKESPAN: Final[Allocator] = policy("makespan", allocate, knows_speeds=False)
+MAKESPAN_HET: Final[Allocator] = policy("makespan-het", allocate)
+MAKESPAN_HET_SS: Final[Allocator] = policy("makespan-het-ss", allocate, space_sharing=True)

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from papers.gavel.problem import Allocation, Policy
+from papers.gavel.problem import Allocation, Allocator
 from papers.gavel.programs.optimum import SLACK
 from papers.gavel.programs.policy import policy
 from papers.gavel.programs.program import Program
@@ -30,5 +30,5 @@ def allocate(program: Program) -> Allocation:
     return program.allocation(x, float(duration[order[0]]))
 
 
-SJF: Final[Policy] = policy("sjf", allocate, knows_speeds=False)
-SJF_HET: Final[Policy] = policy("sjf-het", allocate)
+SJF: Final[Allocator] = policy("sjf", allocate, knows_speeds=False)
+SJF_HET: Final[Allocator] = policy("sjf-het", allocate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from papers.gavel.problem import Allocation, Policy, Problem
+from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.programs.classes import Classes
 from papers.gavel.programs.highs import Solver
 from papers.gavel.programs.pool import Pool
@@ -14,7 +14,7 @@ from papers.gavel.programs.program import Program
 
 def policy(
     name: str, allocate: Callable[[Program], Allocation], alike: tuple[str, ...] | None = None, **declared: Any
-) -> Policy:
+) -> Allocator:
     """A policy without memory that solves programs; without jobs it answers without.
 
     Parameters
@@ -24,7 +24,7 @@ def policy(
     alike : tuple of str, optional
         What of a `Problem` jobs must have in common, besides their speeds, to be interchangeable; without it, none are.
     **declared
-        Of `Policy`; one that does not know speeds gets a program that does not tell types apart.
+        Of `Allocator`; one that does not know speeds gets a program that does not tell types apart.
     """
 
     def make() -> Callable[[Problem], Allocation]:
@@ -39,5 +39,5 @@ def policy(
 
         return answer
 
-    made = Policy(name, make, **declared)
+    made = Allocator(name, make, **declared)
     return made

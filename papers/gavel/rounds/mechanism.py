@@ -278,5 +278,5 @@ class Mechanism:
     tells_early_deadlines: bool = True
 
 
-ROUNDS: Final = Mechanism("rounds", lambda state, rules: run)
+IN_ROUNDS: Final = Mechanism("rounds", lambda state, rules: run)
 """The rounds of the paper."""

@@ -8,7 +8,7 @@ from typing import Any
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
 from papers.gavel.policies import get_policy
-from papers.gavel.study.cells import READ, Cell, simulated
+from papers.gavel.study.cells import READ, GavelRun, simulated
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 
@@ -20,13 +20,13 @@ def grid_of(
     """Every case on every workload, the case changing fastest.
 
     `drawn` has what distinguishes each workload, as a row of the index, and its jobs. A case is the further fields of a
-    `Cell` (policy, options, is_ideal, believed), under the name that it has in the `column` of the index. Columns that
-    are the `same` in all rows stand first.
+    `GavelRun` (policy, options, is_ideal, believed), under the name that it has in the `column` of the index. Columns
+    that are the `same` in all rows stand first.
     """
     made = []
     for row, jobs in drawn:
         for name, case in cases.items():
-            cell = Cell(jobs, throughputs, workers, *case)
+            cell = GavelRun(jobs, throughputs, workers, *case)
             columns = {"workload": jobs.name, "workers": " + ".join(map(str, workers)), "policy": cell.policy}
             seconds = get_policy(cell.policy).expected * (cell.options.until or len(jobs))
             call = Call(simulated, cell, columns, (jobs, throughputs), seconds, READ)

@@ -10,7 +10,7 @@ from astraea.core.result import Result
 from astraea.experiments.kept import Kept
 from papers.gavel.policies import get_policy
 from papers.gavel.rounds.ideal import IDEAL
-from papers.gavel.rounds.mechanism import ROUNDS
+from papers.gavel.rounds.mechanism import IN_ROUNDS
 from papers.gavel.simulate import Options, simulate
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
@@ -26,7 +26,7 @@ READ: Final[Kept] = {
 """What notebook 10 reads of a run: `metrics.summary`, `metrics.tenant_windows` and its own measures."""
 
 
-class Cell(NamedTuple):
+class GavelRun(NamedTuple):
     """The arguments of `gavel.simulate`, with the policy by name."""
 
     workload: Workload
@@ -39,9 +39,9 @@ class Cell(NamedTuple):
 
 
 def simulated(*arguments: Any) -> Result:
-    """Simulate a `Cell`."""
-    cell = Cell(*arguments)
-    policy, mechanism = get_policy(cell.policy), IDEAL if cell.is_ideal else ROUNDS
+    """Simulate a `GavelRun`."""
+    cell = GavelRun(*arguments)
+    policy, mechanism = get_policy(cell.policy), IDEAL if cell.is_ideal else IN_ROUNDS
     result = simulate(*cell[:3], policy, cell.options, mechanism=mechanism, believed=cell.believed)
     known = {**result.provenance, "source_sha256": source.of_module(__name__).digest}
     return replace(result, provenance=known)

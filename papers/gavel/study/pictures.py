@@ -142,9 +142,9 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
     ----------
     bills : DataFrame, columns policy, seed, cost [$], missed
     cheaper : mapping of str to float
-        Policy -> how many times cheaper it is than Max. throughput, as published.
+        Allocator -> how many times cheaper it is than Max. throughput, as published.
     missed : mapping of str to float
-        Policy -> share of deadlines that it misses, as published.
+        Allocator -> share of deadlines that it misses, as published.
     """
     fig, axes = charts.panels(columns=2, width=3.8, height=2.9)
     names = charts.ordered(bills["policy"])

@@ -108,7 +108,7 @@ FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 BESIDE_LTGF: Final = ("las", "las-het", "ltgf", "ltgf-het")
 """Policies of Fig 9 that are compared in the metrics of both papers."""
 
-ROUNDS: Final = (360.0, 720.0, 1440.0, 2880.0)
+ROUND_LENGTHS: Final = (360.0, 720.0, 1440.0, 2880.0)
 """Lengths of a round in Fig 13a [s]."""
 
 FRACTION: Final = 0.3
@@ -189,7 +189,7 @@ def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13a: LAS het. with longer rounds, no overhead, one seed; columns policy, round_length [s], load, seed."""
 
     def cases(usual: Options) -> dict[float, tuple[Any, ...]]:
-        lengths = ((t, replace(usual, preemption_overhead=0.0, round_length=t)) for t in ROUNDS)
+        lengths = ((t, replace(usual, preemption_overhead=0.0, round_length=t)) for t in ROUND_LENGTHS)
         return {t: ("las-het", options) for t, options in lengths}
 
     drawn = workloads(size._replace(seeds=1), throughputs)

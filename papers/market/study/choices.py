@@ -27,7 +27,7 @@ TRIALS: Final = 3
 PRICES: Final = (0.02, 1.0, 3.0, 15.0, 63.0, 255.0)
 """theta - 1, the maximal price."""
 
-ROUNDS: Final = (1, 2, 4, 8)
+TRIED_ROUNDS: Final = (1, 2, 4, 8)
 """lambda."""
 
 AS_WRITTEN: Final = 0
@@ -83,7 +83,7 @@ def table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
     for trial in range(TRIALS):
         mine = market(trace, scale, trial)
-        for price, rounds in product(PRICES, ROUNDS):
+        for price, rounds in product(PRICES, TRIED_ROUNDS):
             theta = 1.0 + price
             plan = astraea_market(mine, theta=Theta(theta, theta), rounds=rounds)
             add("astraea-market", theta, rounds, trial, plan)

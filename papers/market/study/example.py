@@ -15,7 +15,7 @@ from papers.market.policies.astraea.empty_cluster import demand
 from papers.market.policies.astraea.max_revenue import best_schedule, cost, max_ideal_revenue, min_cost_d, spread
 
 THETA: Final = Theta(16.0, 16.0)
-ROUNDS: Final = 2
+EXAMPLE_ROUNDS: Final = 2
 """lambda."""
 
 J11, J12, J21, J22 = range(4)
@@ -79,7 +79,7 @@ def example_table() -> pd.DataFrame:
     occupy(own, 2, 4, 1, np.array([0, 2, 0, 0]), np.array([0, 1, 0, 0]))  # j21 as in the paper
     paid = float(cost(own, 0, 4, 3, 1))
     per_slot = np.diff(own.sums) * [[3.0], [1.0]]
-    late = next(s for s in astraea_market(market, theta=THETA, rounds=ROUNDS).schedules if s.job == J22)
+    late = next(s for s in astraea_market(market, theta=THETA, rounds=EXAMPLE_ROUNDS).schedules if s.job == J22)
     occupy(distributed, 0, 4, 0, put, ps * np.eye(4, dtype=np.int64)[server])
     rows = [
         ("price of a worker, 2 of 8 in use", 1.0, price(2, 8, THETA.worker)),
@@ -95,7 +95,7 @@ def example_table() -> pd.DataFrame:
         ("utility of j12 after cost", 76.0, float(market.jobs.value(J12, 4.0)) - paid),
         ("income of u2, workers and parameter servers (§4.3)", 8.0, division(own.unused, per_slot)[1]),
         ("income of u2, workers alone (the text of §4.2)", 6.0, division(own.unused[:1], per_slot[:1])[1]),
-        ("interval in which j22 runs", np.nan, np.floor(np.log2(late.start / ROUNDS))),
+        ("interval in which j22 runs", np.nan, np.floor(np.log2(late.start / EXAMPLE_ROUNDS))),
     ]
     return pd.DataFrame(rows, columns=["quantity", "paper", "value"]).astype({"value": np.float64})
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
-from papers.themis.arbiter import Policy
+from papers.themis.arbiter import AppPolicy
 from papers.themis.policies.astraea import astraea
 from papers.themis.policies.baselines import gandiva, optimus, slaq, strawman, tiresias
 from papers.themis.policies.themis import F, themis
@@ -20,8 +20,8 @@ POLICIES: Final[dict[str, Callable[..., None]]] = {
 """Themis, the four that [Mahajan2020] §6 compares it with, its own strawman, and ASTRAEA in the same setting."""
 
 
-def get_policy(name: str, **parameters: Any) -> Policy:
-    """Policy of a name; only Themis takes a parameter, its `f`.
+def get_policy(name: str, **parameters: Any) -> AppPolicy:
+    """AppPolicy of a name; only Themis takes a parameter, its `f`.
 
     Raises
     ------
@@ -35,4 +35,4 @@ def get_policy(name: str, **parameters: Any) -> Policy:
             raise InputError(f"policy {name} takes no parameter {key!r}")
         number(value, key, least=0, most=1)
     chosen = known | parameters
-    return Policy(name, partial(decide, **chosen), chosen)
+    return AppPolicy(name, partial(decide, **chosen), chosen)

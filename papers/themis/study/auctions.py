@@ -13,7 +13,7 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
 from papers.themis.agent import Agent
-from papers.themis.apps import DEFAULT_TUNER, MODELS, App, Workload
+from papers.themis.apps import DEFAULT_TUNER, MODELS, App, AppTrace
 from papers.themis.arbiter import Arbiter
 from papers.themis.auction import Bid, auction, auction_of_joined, joined
 from papers.themis.policies.themis import bids, partial_prize
@@ -103,7 +103,7 @@ def misreports(value: FloatArray, seed: int) -> list[FloatArray]:
 
 def offer(apps: Sequence[App], machines: IntArray, now: float) -> tuple[Arbiter, list[Agent]]:
     """Apps that came to an empty cluster and have waited since, and all GPUs on offer now [s]."""
-    arbiter = Arbiter(Workload("offer", tuple(apps), machines), LEASE, {})
+    arbiter = Arbiter(AppTrace("offer", tuple(apps), machines), LEASE, {})
     for i, app in enumerate(apps):
         arbiter.now = app.arrival
         arbiter.arrive(Agent(i, app, 0.0, 0))

@@ -21,8 +21,8 @@ import numpy as np
 from astraea.core.random import number_of_bidders
 from astraea.core.result import Result
 from papers.themis.agent import Agent
-from papers.themis.apps import Workload
-from papers.themis.arbiter import Arbiter, Policy, worst_first
+from papers.themis.apps import AppTrace
+from papers.themis.arbiter import AppPolicy, Arbiter, worst_first
 from papers.themis.policies import get_policy
 from papers.themis.policies.themis import Bids, bids, give_leftovers, hold_auction
 from papers.themis.simulate import simulate
@@ -58,7 +58,7 @@ VARIANTS: Final[dict[str, Callable[..., None]]] = {
 """Besides Themis as it is."""
 
 
-class Cell(NamedTuple):
+class ThemisRun(NamedTuple):
     """One simulation; apps, machines, trials and contention as in `tables.ThemisScale`."""
 
     apps: int
@@ -73,20 +73,20 @@ class Cell(NamedTuple):
     factor: float = 1.0  # by which it multiplies its rho; 1 is the truth
 
 
-def workload_of(cell: Cell) -> Workload:
+def workload_of(cell: ThemisRun) -> AppTrace:
     """Apps and machines of a cell."""
     return _sampled(cell.apps, cell.contention, cell.trial, cell.machines)
 
 
 @lru_cache(maxsize=16)
-def _sampled(apps: int, contention: float, trial: int, machines: tuple[int, ...]) -> Workload:
+def _sampled(apps: int, contention: float, trial: int, machines: tuple[int, ...]) -> AppTrace:
     return sample_workload(apps, contention, trial, np.array(machines))
 
 
-def simulated(cell: Cell) -> Result:
+def simulated(cell: ThemisRun) -> Result:
     """Simulate a cell."""
     if cell.scheduler in VARIANTS:
-        policy = Policy(cell.scheduler, partial(VARIANTS[cell.scheduler], f=cell.f), {"f": cell.f})
+        policy = AppPolicy(cell.scheduler, partial(VARIANTS[cell.scheduler], f=cell.f), {"f": cell.f})
     else:
         policy = get_policy(cell.scheduler, **({"f": cell.f} if cell.scheduler == "themis" else {}))
     lies = {f"app-{cell.liar}": cell.factor} if cell.factor != 1 else {}

@@ -24,12 +24,12 @@ from astraea.core.result import Result
 from astraea.core.step_function import Stepped
 from astraea.experiments.grid import Grid, points
 from papers.scales import at_scale, searches
-from papers.themis.apps import App, Workload, rungs, survivors
+from papers.themis.apps import App, AppTrace, rungs, survivors
 from papers.themis.loss_curves import estimated_length
 from papers.themis.metrics import LATE, rho_summary
 from papers.themis.policies import POLICIES
 from papers.themis.study.auctions import PROPERTIES, failures
-from papers.themis.study.cells import VARIANTS, Cell
+from papers.themis.study.cells import VARIANTS, ThemisRun
 from papers.themis.study.runs import APP_COLUMNS, run_of
 from papers.themis.workload import MACHINES
 
@@ -81,10 +81,10 @@ THEMIS_SCALES: Final[dict[str, ThemisScale]] = {
 }  # fmt: skip
 
 
-def cell_of(size: ThemisScale, **point: Any) -> Cell:
-    """Cell at the usual point, but for what is given; a scheduler, or `variant`, may be one of `POINTS`."""
+def cell_of(size: ThemisScale, **point: Any) -> ThemisRun:
+    """ThemisRun at the usual point, but for what is given; a scheduler, or `variant`, may be one of `POINTS`."""
     name = point.pop("variant", point.get("scheduler", "themis"))
-    return Cell(size.apps, size.machines, **(point | POINTS.get(name, {"scheduler": name})))
+    return ThemisRun(size.apps, size.machines, **(point | POINTS.get(name, {"scheduler": name})))
 
 
 class Sweep(NamedTuple):
@@ -250,7 +250,7 @@ def loss_table(app: App) -> pd.DataFrame:
     return pd.concat([parts[job] for job in sorted(parts)], ignore_index=True)
 
 
-def held_table(workload: Workload, result: Result, app: str) -> pd.DataFrame:
+def held_table(workload: AppTrace, result: Result, app: str) -> pd.DataFrame:
     """What an app and all apps together hold.
 
     Returns
@@ -270,7 +270,7 @@ def held_table(workload: Workload, result: Result, app: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def foresight(workload: Workload) -> pd.DataFrame:
+def foresight(workload: AppTrace) -> pd.DataFrame:
     """How far off the estimated lengths of jobs are.
 
     Returns

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from recorded_logs import recorded
 from slurm_logs import in_seconds
-from workloads import Workload, few, venus
+from workloads import Case, few, venus
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
@@ -31,7 +31,7 @@ def as_log(trace: Trace, result: Result) -> Trace:
 
 @pytest.mark.parametrize("make", [few, venus])
 @pytest.mark.parametrize("policy", ["fifo", "yarn-cs"])
-def test_a_simulation_seen_as_a_log(make: Callable[[], Workload], policy: str) -> None:
+def test_a_simulation_seen_as_a_log(make: Callable[[], Case], policy: str) -> None:
     w = make()
     trace = in_seconds(w.trace)
     result = simulate(trace, w.cluster, policy, settings=Settings(interval=1), keep_log=True)

@@ -12,7 +12,7 @@ from papers.gavel.policies import get_policy
 from papers.gavel.policy_calls import Speeds
 from papers.gavel.record import pace
 from papers.gavel.rounds.ideal import IDEAL
-from papers.gavel.rounds.mechanism import ROUNDS
+from papers.gavel.rounds.mechanism import IN_ROUNDS
 from papers.gavel.simulate import simulate
 from verification.gavel_rounds import RELEASED_ROUNDS
 
@@ -62,7 +62,7 @@ def crowd(jobs=40, seed=1):
 @pytest.mark.parametrize("how", ["rounds", "fluid", "released"])
 def test_every_step_is_counted_once(policy, how):
     w, workers = crowd(), (2, 3)
-    mechanism = {"rounds": ROUNDS, "fluid": IDEAL, "released": RELEASED_ROUNDS}[how]
+    mechanism = {"rounds": IN_ROUNDS, "fluid": IDEAL, "released": RELEASED_ROUNDS}[how]
     result = simulate(w, TABLE, workers, get_policy(policy), mechanism=mechanism)
     own = pace(w, Speeds(w, TABLE, np.array(workers), 1).alone, np.array(workers))
     jobs, line = result.jobs, result.timeline

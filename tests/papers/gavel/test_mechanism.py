@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from astraea.core.result import GRANT_COLUMNS
-from papers.gavel.rounds.mechanism import ROUNDS, Mechanism
+from papers.gavel.rounds.mechanism import IN_ROUNDS, Mechanism
 from papers.gavel.simulate import simulate
 from verification.gavel_rounds import RELEASED_ROUNDS
 
@@ -85,7 +85,7 @@ def test_a_pair_shares_workers_and_the_rest_goes_on_alone() -> None:
     assert result.timeline["attained_service"].iloc[-1] <= 175
 
 
-@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS], ids=["rounds", "released"])
+@pytest.mark.parametrize("mechanism", [IN_ROUNDS, RELEASED_ROUNDS], ids=["rounds", "released"])
 def test_received_fractions_converge_to_the_allocation(mechanism: Mechanism) -> None:
     shares = {0: (0.9, 0.1), 1: (0.6, 0.3), 2: (0.3, 0.5), 3: (0.2, 0.1)}
     w = workload([("a", 1, 1e7, 0)] * 4 + [("b", 1, 2e5, 0)])
@@ -107,7 +107,7 @@ def random_shares(problem):
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), mechanism=st.sampled_from([ROUNDS, RELEASED_ROUNDS]))
+@given(seed=st.integers(0, 10_000), mechanism=st.sampled_from([IN_ROUNDS, RELEASED_ROUNDS]))
 def test_capacity_is_never_exceeded_and_no_job_runs_twice(seed: int, mechanism: Mechanism) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 15))

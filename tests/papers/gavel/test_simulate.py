@@ -13,9 +13,9 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.core.metrics import summary
 from astraea.core.result import JOB_COLUMNS
 from papers.gavel.policies import get_policy
-from papers.gavel.problem import Allocation, Policy
+from papers.gavel.problem import Allocation, Allocator
 from papers.gavel.rounds.ideal import IDEAL
-from papers.gavel.rounds.mechanism import ROUNDS, Mechanism
+from papers.gavel.rounds.mechanism import IN_ROUNDS, Mechanism
 from papers.gavel.simulate import Options, simulate
 from verification.gavel_rounds import RELEASED_ROUNDS
 
@@ -130,10 +130,10 @@ def test_pairs_are_offered_where_they_pay() -> None:
 
     table = throughputs(SPEED, TYPES, shared={("a", "a"): 0.54, ("a", "b"): 0.6})
     w = workload([("a", 1, 100, 0), ("a", 1, 100, 0), ("b", 1, 100, 0), ("b", 2, 100, 0)])
-    simulate(w, table, (2, 2, 2), Policy("any", lambda: allocate, space_sharing=True))
+    simulate(w, table, (2, 2, 2), Allocator("any", lambda: allocate, space_sharing=True))
     assert seen[0] == [[0, 2], [1, 2]]
     seen.clear()
-    simulate(w, table, (2, 2, 2), Policy("any", lambda: allocate, space_sharing=True, least_gain=0.0))
+    simulate(w, table, (2, 2, 2), Allocator("any", lambda: allocate, space_sharing=True, least_gain=0.0))
     assert seen[0] == [[0, 1], [0, 2], [1, 2]]
 
 
@@ -193,7 +193,7 @@ def test_until_ends_the_run_and_cuts_the_table() -> None:
 @pytest.mark.parametrize("policy", ["max-throughput", "min-cost", "isolated", "gandiva", "ltgf-het", "sjf-het"])
 def test_every_kind_of_policy_ends(policy: str, gangs: tuple[int, ...]) -> None:
     w = crowd(25, seed=3, gangs=gangs)
-    for mechanism in (ROUNDS, RELEASED_ROUNDS):
+    for mechanism in (IN_ROUNDS, RELEASED_ROUNDS):
         jobs = simulate(w, TABLE, (4, 4, 4), get_policy(policy), mechanism=mechanism).jobs
         assert np.isfinite(jobs["end_time"]).all()
 
@@ -251,7 +251,7 @@ def test_bad_answers_get_a_sentence(function, sentence: str) -> None:
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("mechanism", [ROUNDS, RELEASED_ROUNDS, IDEAL], ids=["rounds", "released", "ideal"])
+@pytest.mark.parametrize("mechanism", [IN_ROUNDS, RELEASED_ROUNDS, IDEAL], ids=["rounds", "released", "ideal"])
 def test_a_policy_that_leaves_the_cluster_idle_is_named(mechanism: Mechanism) -> None:
     w = workload([("a", 1, 100, 5), ("a", 1, 100, 6)])
     nothing = of(lambda p: np.zeros((len(p.job), 3)), leaves_idle=True)

@@ -11,7 +11,7 @@ from papers.market.policies.astraea.batches import astraea_market, division
 from papers.market.policies.astraea.capacity import Round, empty_round, occupy, price
 from papers.market.policies.astraea.empty_cluster import demand
 from papers.market.policies.astraea.max_revenue import best_schedule, cost, min_cost_d, spread
-from papers.market.study.example import ROUNDS, THETA, worked_example
+from papers.market.study.example import EXAMPLE_ROUNDS, THETA, worked_example
 
 J11, J12, J21, J22 = range(4)
 S1, S2, S3, S4 = range(4)
@@ -121,7 +121,7 @@ def test_algorithm_3_finds_better_for_the_job_that_pays(m: Market, r: Round) -> 
 
 
 def test_whole_example(m: Market) -> None:
-    plan = astraea_market(m, theta=THETA, rounds=ROUNDS)
+    plan = astraea_market(m, theta=THETA, rounds=EXAMPLE_ROUNDS)
     assert violations(m, plan) == []
     times = {m.jobs.job_id[s.job]: (s.start, s.end, s.is_shared) for s in plan.schedules}
     assert times == {

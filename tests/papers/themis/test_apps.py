@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astraea.core.errors import InputError
-from papers.themis.apps import MODELS, App, Phase, Tuner, Workload, course, rungs, survivors
+from papers.themis.apps import MODELS, App, AppTrace, Phase, Tuner, course, rungs, survivors
 
 LOSSES = (np.array([3.0, 2.0, 1.5]), np.array([4.0, 1.0]))
 GOOD = App("a", 5.0, "vgg16", 2, 60.0, LOSSES)
 
 
-def workload(*apps: App, machines: tuple[int, ...] = (8, 2)) -> Workload:
-    return Workload("small", apps, np.array(machines, np.int64))
+def workload(*apps: App, machines: tuple[int, ...] = (8, 2)) -> AppTrace:
+    return AppTrace("small", apps, np.array(machines, np.int64))
 
 
 def app(*losses: list[float], **changes: Any) -> App:
@@ -113,7 +113,7 @@ def test_no_machine_without_gpus(machines: tuple[int, ...]) -> None:
 def test_no_machine_of_a_fraction(machines: np.ndarray) -> None:
     """GPUs are whole, and machines are a list of them."""
     with pytest.raises(InputError, match=r"^small: machines must be whole numbers of GPUs, got \["):
-        Workload("small", (GOOD,), machines)
+        AppTrace("small", (GOOD,), machines)
 
 
 def test_no_workload_without_apps() -> None:

@@ -11,8 +11,8 @@ from themis_small import app, arbiter_of, ends, gangs, given, next_round, tables
 
 from astraea.core.errors import InputError
 from astraea.core.result import GRANT_COLUMNS, Result
-from papers.themis.apps import Tuner, Workload
-from papers.themis.arbiter import Arbiter, Policy, best_first
+from papers.themis.apps import AppTrace, Tuner
+from papers.themis.arbiter import AppPolicy, Arbiter, best_first
 from papers.themis.policies import POLICIES, get_policy
 from papers.themis.policies.themis import partial_prize
 from papers.themis.simulate import simulate
@@ -316,7 +316,7 @@ def test_a_policy_of_ones_own() -> None:
         best_first(arbiter, lambda agent: sum(agent.epochs))
 
     w = workload([app(name, [3]) for name in "abc"], 2)
-    result = simulate(w, Policy("fewest-epochs", fewest_epochs, {"k": 1.0}), lease_term=60.0)
+    result = simulate(w, AppPolicy("fewest-epochs", fewest_epochs, {"k": 1.0}), lease_term=60.0)
     assert result.policy == "fewest-epochs"
     assert result.provenance["parameters"]["k"] == 1.0
     assert result.grants is not None
@@ -329,7 +329,7 @@ def test_a_policy_of_ones_own() -> None:
 
 
 @cache
-def crowded() -> Workload:
+def crowded() -> AppTrace:
     return sample_workload(8, 2.0, 6, np.array([4, 4, 2, 2]))
 
 

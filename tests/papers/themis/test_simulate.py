@@ -21,8 +21,8 @@ from astraea.core.metrics import summary
 from astraea.core.result import JOB_COLUMNS, Result
 from papers.themis import arbiter as arbiter_module
 from papers.themis import simulate as simulate_module
-from papers.themis.apps import MODELS, Tuner, Workload, course
-from papers.themis.arbiter import ROUND, Arbiter, Policy
+from papers.themis.apps import MODELS, AppTrace, Tuner, course
+from papers.themis.arbiter import ROUND, AppPolicy, Arbiter
 from papers.themis.policies import POLICIES, get_policy
 from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
@@ -35,7 +35,7 @@ MACHINES = np.array([4] * 4 + [2] * 4)
 SEEDS = range(12)
 
 
-def drawn(seed: int) -> tuple[Workload, float]:
+def drawn(seed: int) -> tuple[AppTrace, float]:
     """A few apps on a few machines, and a lease term; epochs are powers of 2 so that no time is ever rounded."""
     rng = np.random.default_rng([4, seed])
     machines = rng.choice([4, 2, 2], rng.integers(2, 5))
@@ -85,7 +85,7 @@ def test_drawn_workloads_are_no_trifles() -> None:
 
 
 @cache
-def sampled(seed: int = 0) -> Workload:
+def sampled(seed: int = 0) -> AppTrace:
     return sample_workload(10, 2.0, seed, MACHINES)
 
 
@@ -349,7 +349,7 @@ def test_a_preempted_job_by_hand() -> None:
 # the sharing incentive
 
 
-def many_short_jobs(seed: int, epochs: int = 2, epoch: float = 60.0) -> Workload:
+def many_short_jobs(seed: int, epochs: int = 2, epoch: float = 60.0) -> AppTrace:
     """Five apps that can share 3 GPUs as finely as wished: hundreds of jobs of one GPU each, done after one rung."""
     rng = np.random.default_rng([7, seed])
     arrivals = np.sort([0.0, *rng.uniform(0.0, 6 * 3600.0, 4)])
@@ -370,7 +370,7 @@ def many_short_jobs(seed: int, epochs: int = 2, epoch: float = 60.0) -> Workload
     )  # fmt: skip
 
 
-def granularity(w: Workload, lease: float, lost: float = 0.0) -> np.ndarray:
+def granularity(w: AppTrace, lease: float, lost: float = 0.0) -> np.ndarray:
     """By how much rho can be above 1 because time is not infinitely divisible; `lost` is the overhead of all [GPU-s].
 
     Of an app with work W on R GPUs that has been there for A, with N apps on average and x of its work done, let
@@ -496,7 +496,7 @@ def test_smallest_and_largest_input() -> None:
 def test_a_policy_that_never_gives() -> None:
     """It is named, with the app that waits and the time, and does not run for ever."""
     with pytest.raises(PolicyError, match=r"^policy never, at [0-9.e+]+ s: leaves app 'a' and 1 more waiting"):
-        simulate(TINY, Policy("never", lambda arbiter: None))
+        simulate(TINY, AppPolicy("never", lambda arbiter: None))
 
 
 def test_a_policy_may_wait() -> None:
@@ -509,7 +509,7 @@ def test_a_policy_may_wait() -> None:
             for agent in arbiter.agents:
                 arbiter.give(agent)
 
-    jobs = simulate(TINY, Policy("late", late)).jobs
+    jobs = simulate(TINY, AppPolicy("late", late)).jobs
     assert asked == [ROUND * k for k in range(601)]
     assert list(jobs["end_time"]) == [601 * ROUND] * 2
     assert list(jobs["queueing_delay"]) == [600 * ROUND] * 2
@@ -523,6 +523,6 @@ def test_every_model_can_be_simulated() -> None:
 
     for model, kind in MODELS.items():
         w = workload([app("a", [10], gang=2, model=model), app("b", [1], gang=2, arrival=6000.0)], 2, 1, 1)
-        jobs = simulate(w, Policy("spread", spread), lease_term=np.inf).jobs
+        jobs = simulate(w, AppPolicy("spread", spread), lease_term=np.inf).jobs
         assert jobs["jct"][0] == pytest.approx(600 * kind.slowdown)
         assert jobs["placement"][0] == pytest.approx(1 / kind.slowdown)

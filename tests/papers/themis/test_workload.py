@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from astraea.core.errors import InputError
-from papers.themis.apps import App, Tuner, Workload, course
+from papers.themis.apps import App, AppTrace, Tuner, course
 from papers.themis.workload import sample_workload
 
 
 @cache
-def many() -> Workload:
+def many() -> AppTrace:
     """Enough apps for statistics."""
     return sample_workload(400, seed=1)
 

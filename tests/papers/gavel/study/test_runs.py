@@ -75,8 +75,8 @@ def test_further_grids() -> None:
     assert all(np.isfinite(run.arguments.workload.slo).all() for run in bills.runs)
     assert all(min(run.arguments.workers) >= len(run.arguments.workload) for run in bills.runs)
     rounds = runs.rounds_grid(*SMALL)
-    assert sorted(set(rounds.index["round_length"])) == list(runs.ROUNDS)
-    assert {run.arguments.options.round_length for run in rounds.runs} == set(runs.ROUNDS)
+    assert sorted(set(rounds.index["round_length"])) == list(runs.ROUND_LENGTHS)
+    assert {run.arguments.options.round_length for run in rounds.runs} == set(runs.ROUND_LENGTHS)
     assert set(rounds.index["jobs_per_hour"]) == set(size.single.rates)
     assert {run.arguments.options.preemption_overhead for run in rounds.runs} == {0.0}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers.themis.apps import App, Tuner, Workload
+from papers.themis.apps import App, AppTrace, Tuner
 from papers.themis.policies import get_policy
 from papers.themis.simulate import simulate
 from papers.themis.study.tables import CASES, by_placement, foresight, held_table, loss_table, quadrants
@@ -30,7 +30,7 @@ def test_every_epoch_that_is_trained_is_a_row() -> None:
 
 def test_what_is_held_adds_up_to_the_gpu_time() -> None:
     """The area below both steps is the app's GPU-time, in all and on one machine."""
-    workload = Workload("w", (app(12, 12, 12, gang=4),), np.array([4, 2, 2]))
+    workload = AppTrace("w", (app(12, 12, 12, gang=4),), np.array([4, 2, 2]))
     result = simulate(workload, get_policy("tiresias"))
     held = held_table(workload, result, "a")
     area = {
