@@ -52,6 +52,3 @@ class Settings:
         for name in ("list_removal_flaw", "whole_rounds"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        from astraea.estimation.estimators import check  # takes a second, which who only lists settings need not wait
-
-        check(self.estimator, self.estimate_error)

@@ -42,6 +42,7 @@ def simulated(
     Apart from the names of schedulers, so that a kept result depends on one scheduler and not on all.
     """
     settings = Settings() if settings is None else settings
+    estimators.check(settings.estimator, settings.estimate_error)
     seed = whole_number(seed, "seed", most=2**63 - 1, expected="a whole number of at least 0")
     settings = replace(settings, interval=policy.parameters.get("interval", settings.interval))
     lease_rounds = rounds_of_lease(policy, settings)

@@ -14,7 +14,7 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import simulated
 from astraea.core.checks import whole_number
 from astraea.core.fingerprint import fingerprint
-from astraea.estimation.estimators import LEARNED, identity
+from astraea.estimation.estimators import LEARNED, check, identity
 from astraea.experiments import keys
 from astraea.experiments.kept import Kept, Value
 from astraea.traces.trace import Trace
@@ -49,6 +49,7 @@ class Run:
         if isinstance(self.policy, str):
             object.__setattr__(self, "policy", get_policy(self.policy))
         object.__setattr__(self, "seed", whole_number(self.seed, "seed"))
+        check(self.settings.estimator, self.settings.estimate_error)
 
     @property
     def key(self) -> str:

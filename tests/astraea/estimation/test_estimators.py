@@ -169,7 +169,12 @@ def test_provenance_tells_where_estimates_come_from() -> None:
     ],
 )
 def test_bad_settings_are_refused(name: str, error: Any, sentence: str) -> None:
-    for ask in (lambda: estimate(busy(60), name, error), lambda: Settings(estimator=name, estimate_error=error)):
+    trace, cluster, settings = busy(60), Cluster(2, 4), Settings(estimator=name, estimate_error=error)
+    for ask in (
+        lambda: estimate(trace, name, error),
+        lambda: simulate(trace, cluster, "fifo", settings=settings),
+        lambda: Run(trace, cluster, get_policy("fifo"), settings=settings),
+    ):
         with pytest.raises(InputError, match=sentence):
             ask()
 
