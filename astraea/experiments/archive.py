@@ -3,8 +3,8 @@
 One file and not a folder, because a single `os.replace` publishes a file, also over an older one, while a folder that
 is not empty cannot be replaced in one step. It is a zip, so every zip tool opens it:
 
-- a file for each column of each table, such as ``jobs/end_time.npy``, or ``jobs/tenant.json`` if it has words or lacks values; the
-  tables are those of a `Result`, or ``rows`` of a run that gave one table;
+- a file for each column of each table, such as ``jobs/end_time.npy``, or ``jobs/tenant.json`` if it has words or lacks
+  values; the tables are those of a `Result`, or ``rows`` of a run that gave one table;
 - ``result.json``: the key, the types of the columns, the number of rows, the provenance;
 - ``seconds.json``: the time spent simulating, the only member that differs between two equal runs;
 - the archive's comment: the SHA-256 of all bytes before it, so that any change to the file is noticed.
