@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from astraea.cluster.policies.slurm_priority import FACTOR, USAGE, rank
 from schedules import jobs
 from slurm_naive import Job, Slurm
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import View, new_state
 from astraea.cluster.policies import get_policy
+from astraea.cluster.policies.slurm_priority import FACTOR, USAGE, rank
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
