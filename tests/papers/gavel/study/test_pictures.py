@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from astraea.plots import charts
-from papers.gavel.study import pictures
+from papers.gavel.study import pictures, program_pictures
 from papers.gavel.study.pictures import Factor, mark_factors
 
 
@@ -32,7 +32,7 @@ def test_published_costs_are_relative_to_the_dearest() -> None:
 
 def test_open_marks_of_solve_times_are_named() -> None:
     rows = [("las-het", n, v, s) for n, s in ((16, 0.1), (32, 0.2)) for v in ("a class", "a job")]
-    fig = pictures.solve_times(pd.DataFrame(rows, columns=["policy", "jobs", "variables", "seconds"]), 600.0)
+    fig = program_pictures.solve_times(pd.DataFrame(rows, columns=["policy", "jobs", "variables", "seconds"]), 600.0)
     (legend,) = fig.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "LAS het.", "full: a variable for each class of like jobs", "open: one for each job, as in the paper"
