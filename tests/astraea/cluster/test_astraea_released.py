@@ -63,6 +63,7 @@ def test_it_does_what_the_twin_does(seed: int, flawed: bool) -> None:
     np.testing.assert_allclose(rho.loc[[j.name for j in twins]], [j.fairness for j in twins], rtol=1e-9)
 
 
+@pytest.mark.exhaustive
 def test_the_workloads_reach_every_rule() -> None:
     """Preempted delay jobs, starving jobs, and neighbours that are skipped do occur."""
     preempted = starved = differ = 0

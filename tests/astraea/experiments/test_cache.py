@@ -199,7 +199,7 @@ def small_results(folder: Path) -> list[Any]:
     return run_grid(small_grid(), cache=folder, progress=False)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_several_grids_share_a_cache(runs: list[Run], tmp_path: Path) -> None:
     with computing(jobs=2):  # the same processes as those of other tests
         both = list(parallel_stream(small_results, [(tmp_path,)] * 4))
