@@ -30,7 +30,7 @@ MEASURES: Final = {
 
 
 def parting(results: Mapping[str, Result]) -> Figure:
-    """Who runs when: the results of `released.parting`."""
+    """Who runs when: the results of `list_walk.parting`."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.1)
     for ax, letter, (text, result) in zip(axes, "ab", results.items(), strict=True):
         assert result.grants is not None
@@ -52,7 +52,7 @@ def options(paid: pd.DataFrame) -> Figure:
 
 
 def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
-    """The skipped neighbour in an example, and what it does: `released.walked` and, named alike, `synchrony`."""
+    """The skipped neighbour in an example, and what it does: `list_walk.walked` and, named alike, `synchrony`."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.1)
     for ax, letter, (skipped, text) in zip(axes, "ab", WALKS.items(), strict=False):
         grants = example(skipped).grants

@@ -23,7 +23,7 @@ def beside(grants: pd.DataFrame, table: pd.DataFrame) -> Figure:
     grants : DataFrame
         Of `tables.grants`, of all repetitions under the coordinator.
     table : DataFrame
-        Of `tables.comparison`.
+        Of `compared.comparison`.
     """
     fig, axes = charts.panels(columns=3, width=2.6, height=2.6)
     both = grants.dropna()
