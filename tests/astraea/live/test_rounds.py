@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from live_cluster import EPOCH, job, no_history
+from live_cluster import EPOCH, job
+from live_rounds import CONFIG, NEW, NODES, actions, play, rounds, running
 
 from astraea.cluster.policies import get_policy
-from astraea.live.answers import Job, Node, Run
+from astraea.live.answers import Node, Run
 from astraea.live.config import Config
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, RoundResult, Rounds, Snapshot
-from astraea.live.state import State
-
-NODES = [Node("n1", 8, True), Node("n2", 8, True)]
-CONFIG = Config(
-    "gpu", Path("unused"), get_policy("astraea")(lease_term=100), weights={"a": 1.0, "b": 1.0}, history=1.0
-)  # fmt: skip
-
-NEW = [job("2", account="b", demand=8), job("3", demand=8)]
-"""Jobs that go before one that has had a lease."""
-
-
-def rounds(config: Config = CONFIG, state: State | None = None, history: Any = no_history) -> Rounds:
-    return Rounds(config, 16, EPOCH, state, history)
-
-
-def play(r: Rounds, second: float, *jobs: Job, nodes: list[Node] = NODES) -> RoundResult:
-    return r.play(Snapshot(EPOCH + second, jobs, nodes))
-
-
-def actions(result: RoundResult) -> list[tuple[str, str]]:
-    return [(action.what, action.job.id) for action in result.actions]
-
-
-def running(id: str, start: float, **fields: Any) -> Job:
-    per = {"on_nodes": {"n1": fields.get("demand", 1)}}
-    return job(id, state="RUNNING", held=False, start=EPOCH + start, reason="None", **{**per, **fields})
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE
 
 
 def test_who_waits_is_released_in_the_order_of_the_policy() -> None:
@@ -218,48 +191,6 @@ def test_gpus_that_are_not_there() -> None:
     down = [NODES[0], NODES[1]._replace(is_usable=False)]
     both = job("1", demand=8), job("2", account="b", demand=1)
     assert actions(play(rounds(), 10, *both, nodes=down)) == [(RELEASE, "1")]
-
-
-def test_jobs_of_other_partitions_are_never_touched() -> None:
-    others = running("8", 0, partition="other"), job("9", partition="other", held=False)
-    assert actions(play(rounds(), 10, *others)) == []
-
-
-def test_who_is_left_to_slurm_is_told_once() -> None:
-    r = rounds()
-    jobs = job("1", demand=0, held=False), job("2", is_part=True, held=False), job("3", account="c", held=False)
-    result = play(r, 0, *jobs)
-    assert actions(result) == []
-    assert len(result.notes) == 3
-    assert play(r, 10, *jobs).notes == ()
-
-
-def test_a_gang_beyond_its_quota_never_runs() -> None:
-    r = rounds()
-    result = play(r, 0, job("1", demand=9), job("2", demand=8, held=False))
-    assert actions(result) == [(RELEASE, "2")]
-    assert any("quota" in note for note in result.notes)
-
-
-def test_what_cannot_start_now_is_passed_over() -> None:
-    late = job("1", eligible=EPOCH + 100)
-    r = rounds()
-    assert actions(play(r, 0, late, job("2", depends=True))) == []
-    assert actions(play(r, 110, late, job("2"))) == [(RELEASE, "2"), (RELEASE, "1")]
-
-
-def test_an_array_runs_no_more_tasks_at_once_than_it_may() -> None:
-    tasks = [job(f"7_{k}", array="7", at_once=2) for k in range(5)]
-    r = rounds()
-    assert actions(play(r, 0, *tasks)) == [(RELEASE, "7_0"), (RELEASE, "7_1")]
-
-
-def test_a_job_that_may_not_be_requeued_keeps_its_gpus() -> None:
-    r = rounds()
-    play(r, 0, job("1", demand=8, requeues=False))
-    assert r.leases["1"].ends == math.inf
-    result = play(r, 500, running("1", 1, demand=8, requeues=False), *NEW)
-    assert actions(result) == [(RELEASE, "2")]
 
 
 def test_what_was_before_is_counted() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from base64 import b64decode
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
 import matplotlib
@@ -13,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
@@ -21,9 +18,7 @@ from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
 from astraea.plots.forest import forest
 from astraea.plots.forms import VARIABLE
-from astraea.plots.statistics import compared
-from astraea.plots.style import LOOKS, WORDS, Look
-from papers.ye2022.readings import SCHEDULERS
+from astraea.plots.style import LOOKS
 
 matplotlib.use("Agg")
 
@@ -71,46 +66,6 @@ def test_ecdf_points_are_exact(jobs: pd.DataFrame) -> None:
         assert part["share"].to_numpy() == pytest.approx([(values <= x).mean() for x in part["rho_job"]])
         assert 0.95 in part["rho_job"].to_numpy()
         assert part["share"].iloc[-1] == 1
-
-
-def test_ecdf_of_few_and_undefined_values() -> None:
-    frame = pd.DataFrame({"scheduler": ["a", "a", "a", "b"], "x": [2.0, 1.0, np.nan, np.nan]})
-    assert charts.ecdf(frame, "x", "scheduler").to_numpy().tolist() == [["a", 1.0, 0.5], ["a", 2.0, 1.0]]
-    assert list(charts.ecdf(frame.iloc[3:], "x", "scheduler")) == ["scheduler", "x", "share"]
-
-
-def test_mean_interval_is_student_t() -> None:
-    frame = pd.DataFrame({"s": ["a"] * 5 + ["b"], "y": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]})
-    a, b = charts.mean_interval(frame, "s", "y").itertuples()
-    assert (a.mean, a.n) == (3.0, 5)
-    assert a.high - a.mean == pytest.approx(2.7764 * np.sqrt(2.5 / 5), rel=1e-4)  # t table: 4 degrees of freedom
-    assert b.mean == 7.0 and np.isnan(b.low) and np.isnan(b.high)
-
-
-def test_compared_pairs_seeds() -> None:
-    logs = {"astraea": [0.0, 1.0, 2.0], "fifo": [0.1, 1.2, 2.3], "hived": [-0.1, 1.2, 2.0], "allox": [-0.1, 0.8, 1.7]}
-    rows = [{"scheduler": s, "seed": k, "y": np.exp(v)} for s, values in logs.items() for k, v in enumerate(values)]
-    frame = pd.DataFrame(rows)
-    table = compared(frame, "y")
-    assert list(table.index) == ["fifo", "hived", "allox"]
-    # differences of logarithms 0.1, 0.2, 0.3: standard error 0.1 / sqrt(3), t table: 2 degrees of freedom
-    half = 4.3027 * 0.1 / np.sqrt(3)
-    assert np.log(table.loc["fifo", ["ratio", "low", "high"]].astype(float)).tolist() == pytest.approx(
-        [0.2, 0.2 - half, 0.2 + half], rel=1e-4
-    )
-    assert table["lower"].tolist() == [0, 1, 3]
-    assert table["finding"].tolist() == ["not shown to differ"] * 3
-    narrow = frame.assign(y=np.exp(10 * np.log(frame["y"]))).query("scheduler != 'hived'")
-    shifted = narrow.assign(y=narrow["y"] * narrow["scheduler"].map({"astraea": 1.0, "fifo": 99.0, "allox": 1 / 99}))
-    assert compared(shifted, "y")["finding"].tolist() == ["higher", "lower"]
-    few = compared(frame[frame["seed"] < 2], "y")
-    assert few["finding"].tolist() == ["too few to tell"] * 3
-    assert few["low"].isna().all()
-
-
-def test_box_stats() -> None:
-    frame = pd.DataFrame({"t": "x", "v": [*range(101), np.nan]})
-    assert charts.box_stats(frame, "v", "t").to_numpy().tolist() == [["x", 5.0, 25.0, 50.0, 75.0, 95.0, 101]]
 
 
 def test_gpus_of_leases() -> None:
@@ -179,37 +134,6 @@ def test_labels_have_units(figure: Figure) -> None:
     assert {"1\u2009s", "1\u2009min", "1\u2009h"} <= set(ticks)  # the unit stands at the tick
     assert [tick.get_text() for tick in axes[2].get_xticklabels()] == ["1", "15", "60"]
     assert [tick.get_text() for tick in axes[8].get_yticklabels()] == ["Job1", "Job2", "Job3", "Job4"]
-
-
-def test_order_and_palette(figure: Figure) -> None:
-    fig = figure
-    expected = ["ASTRAEA", "HiveD", "Tiresias-L", "Gandiva$_{\\mathrm{fair}}$", "YARN-CS", "FIFO"]
-    assert [t.get_text() for t in fig.legends[0].get_texts()] == [*expected, "completed", "failed"]
-    assert [t.get_text() for t in fig.axes[3].get_xticklabels()] == expected
-    lines = {line.get_label(): line for line in fig.axes[0].get_lines()}
-    assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
-    assert max(lines.values(), key=lambda line: line.get_linewidth()).get_label() == "ASTRAEA"
-    assert charts.ordered(["new", "fifo", "astraea"]) == ["astraea", "fifo", "new"]
-
-
-def test_schedulers_differ_in_print() -> None:
-    schedulers = [LOOKS[s] for s in SCHEDULERS]
-    for kind in ("color", "marker", "hatch"):
-        assert len({getattr(look, kind) for look in schedulers}) == len(schedulers), kind
-    lines = {str(look.line): look.width for look in schedulers}
-    assert len(lines) == len(schedulers) - 1  # solid twice, of widths that nobody confuses
-    assert LOOKS["astraea"].width > 1.5 * LOOKS["tiresias-l"].width
-    saturation = {look.label: rgb_to_hsv(to_rgb(look.color))[1] for look in schedulers}
-    assert saturation["ASTRAEA"] == 1
-
-
-def test_algorithm_1_is_dashed_in_the_hue_of_its_relative() -> None:
-    hues = {name: rgb_to_hsv(to_rgb(LOOKS[name].color))[0] for name in SCHEDULERS}
-    apart = {name: abs(hue - hues["astraea"]) for name, hue in hues.items() if LOOKS[name].color != "#8C8C8C"}
-    assert apart["algorithm-1"] < 0.01
-    assert LOOKS["astraea"].line == "-"
-    assert len(LOOKS["algorithm-1"].line[1]) == 2
-    assert apart["gandiva-fair"] > 0.03  # the nearest of the others
 
 
 def test_a_picture_is_about_one_scheduler() -> None:
@@ -293,21 +217,6 @@ def test_strips_show_every_value_in_its_place() -> None:
     assert ax.get_ylim() == (2, 0)  # the first row is the upper one
 
 
-def test_looks_and_words_are_part_of_the_package() -> None:
-    files = resources.files("astraea.plots")
-    assert list(tomllib.loads(files.joinpath("looks.toml").read_text())) == list(LOOKS)
-    assert list(tomllib.loads(files.joinpath("words.toml").read_text())) == list(WORDS)
-    assert "svg.hashsalt: astraea" in files.joinpath("astraea.mplstyle").read_text()
-    assert LOOKS["allox"] == Look("AlloX", "#009E73", (0, (6, 1.5, 1, 1.5)), 1.5, "xx", "^")
-    dashed = [look.line for look in LOOKS.values() if not isinstance(look.line, str)]
-    assert all(start == 0 and len(lengths) % 2 == 0 for start, lengths in dashed)
-    assert len({look.label for look in LOOKS.values()}) == len(LOOKS)  # a legend shows each name once
-
-
-def test_every_unit_is_known() -> None:
-    assert {unit for _, unit in WORDS.values()} <= {"", "s", "%", "share", "GPU", "GPU-s"}
-
-
 def test_saved_bytes_are_the_same(figure: Figure, jobs: pd.DataFrame, runs: pd.DataFrame, tmp_path: Path) -> None:
     names = ["fig99_venus.csv", "fig99_venus.png"]
     for folder, fig in (("a", figure), ("b/c", drawn(jobs, runs))):
@@ -332,14 +241,6 @@ def test_further_forms_are_written_if_wanted(
     monkeypatch.setenv(VARIABLE, "gif")
     with pytest.raises(InputError, match="form must be one of pdf, svg, got 'gif'"):
         charts.save(drawn(jobs, runs), "fig99", "venus", tmp_path / "c", runs)
-
-
-def test_corners_are_the_same_curve() -> None:
-    frame = pd.DataFrame({"s": [*"aaaaaabb"], "hour": [1, 2, 3, 4, 5, 6, 1, 2], "use": [0, 0, 0, 1, 2, 2, 2, 2]})
-    thin = charts.corners(frame, "use", ["s"])
-    assert thin["hour"].tolist() == [1, 3, 4, 5, 6, 1, 2]
-    filled = frame[["s", "hour"]].merge(thin, how="left").groupby("s")["use"].ffill()
-    assert filled.tolist() == frame["use"].tolist()
 
 
 def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,3 +285,14 @@ def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> No
     low, high = ax.get_xlim()
     assert low < 0.5 and high > 2.0
     fig.canvas.draw()
+
+
+def test_order_and_palette(figure: Figure) -> None:
+    fig = figure
+    expected = ["ASTRAEA", "HiveD", "Tiresias-L", "Gandiva$_{\\mathrm{fair}}$", "YARN-CS", "FIFO"]
+    assert [t.get_text() for t in fig.legends[0].get_texts()] == [*expected, "completed", "failed"]
+    assert [t.get_text() for t in fig.axes[3].get_xticklabels()] == expected
+    lines = {line.get_label(): line for line in fig.axes[0].get_lines()}
+    assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
+    assert max(lines.values(), key=lambda line: line.get_linewidth()).get_label() == "ASTRAEA"
+    assert charts.ordered(["new", "fifo", "astraea"]) == ["astraea", "fifo", "new"]

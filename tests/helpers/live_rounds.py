@@ -1,0 +1,39 @@
+"""Rounds of two nodes and two tenants, and what is done in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from live_cluster import EPOCH, job, no_history
+
+from astraea.cluster.policies import get_policy
+from astraea.live.answers import Job, Node
+from astraea.live.config import Config
+from astraea.live.rounds import RoundResult, Rounds, Snapshot
+from astraea.live.state import State
+
+NODES = [Node("n1", 8, True), Node("n2", 8, True)]
+CONFIG = Config(
+    "gpu", Path("unused"), get_policy("astraea")(lease_term=100), weights={"a": 1.0, "b": 1.0}, history=1.0
+)  # fmt: skip
+
+NEW = [job("2", account="b", demand=8), job("3", demand=8)]
+"""Jobs that go before one that has had a lease."""
+
+
+def rounds(config: Config = CONFIG, state: State | None = None, history: Any = no_history) -> Rounds:
+    return Rounds(config, 16, EPOCH, state, history)
+
+
+def play(r: Rounds, second: float, *jobs: Job, nodes: list[Node] = NODES) -> RoundResult:
+    return r.play(Snapshot(EPOCH + second, jobs, nodes))
+
+
+def actions(result: RoundResult) -> list[tuple[str, str]]:
+    return [(action.what, action.job.id) for action in result.actions]
+
+
+def running(id: str, start: float, **fields: Any) -> Job:
+    per = {"on_nodes": {"n1": fields.get("demand", 1)}}
+    return job(id, state="RUNNING", held=False, start=EPOCH + start, reason="None", **{**per, **fields})
