@@ -250,7 +250,7 @@ class Accounts:
         return np.repeat(np.arange(len(sizes)), sizes)
 
     def _build(self, saved: AccountsState, newcomers: Sequence[AdmittedJob], hours: int = 0) -> None:
-        """Make the state anew from saved, with room for some more jobs, and for so many hours."""
+        """Make the state anew from a saved one, with room for some more jobs, and for so many hours."""
         self.gpus = max(self.gpus, int(saved.job["demand"][saved.job["status"] == RUNNING].sum()))  # nodes may be gone
         known = [k for k, m in enumerate(saved.admitted) if not self.weights or m.tenant in self.weights]
         came = {m.id: m for m in (*(saved.admitted[k] for k in known), *newcomers)}

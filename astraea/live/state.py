@@ -59,7 +59,7 @@ class AccountsState(NamedTuple):
 
 
 def empty_accounts(policy: Policy) -> AccountsState:
-    """AccountsState in which nothing has happened."""
+    """Return accounts in which nothing has happened."""
     return AccountsState(
         records(CLOCK), (), records(JOB, 0), records(PRIVATE_JOB, 0), np.zeros((policy.memory[0], 0)),
         (), records(TENANT, 0), np.zeros((policy.memory[1], 0)), (), records(SHARE, 0), records(TIMELINE, (0, 0)),

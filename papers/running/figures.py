@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import multiprocessing
 import re
 import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from hashlib import sha256
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -198,29 +200,41 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
     for task in tasks:
         shutil.rmtree(task.staging, ignore_errors=True)
         task.staging.mkdir(parents=True)
-    waiting = {task.executed: task for task in tasks}
-    outcomes: dict[Path, Outcome] = {}
-    jobs = computing.place.processes
+    jobs = min(computing.place.processes, len(tasks))
+    waiting, outcomes = list(tasks), dict[Path, Outcome]()
     with (
-        get_context("spawn").Pool(jobs) as pool,
+        ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool,
         progress("running notebooks", "notebooks", len(tasks)) as bar,
     ):
-        results = pool.imap_unordered(_run, tasks)
-        while waiting:
-            names = [task.name for task in waiting.values()]
-            bar.set_postfix_str(f"running {', '.join(names[:jobs])}; {len(names[jobs:])} more to come")
-            outcome = next(results)
-            outcomes[outcome.executed] = outcome
-            task = waiting.pop(outcome.executed)
-            if not outcome.error:
-                _publish(task)
-            bar.update()
-        bar.set_postfix_str("")
+        runs = {pool.submit(notebooks.run, task.notebook, task.executed, task.parameters): task for task in tasks}
+        bar.set_postfix_str(_running(waiting, jobs))
+        try:
+            for run in as_completed(runs):
+                task = runs[run]
+                outcomes[task.executed] = outcome = _outcome(run, task)
+                if not outcome.error:
+                    _publish(task)
+                waiting.remove(task)
+                bar.set_postfix_str(_running(waiting, jobs))
+                bar.update()
+        except BaseException:
+            for process in multiprocessing.active_children():  # which would be waited for
+                process.kill()
+            raise
     return [outcomes[task.executed] for task in tasks]
 
 
-def _run(task: Task) -> Outcome:
-    return notebooks.run(task.notebook, task.executed, task.parameters)
+def _running(waiting: Sequence[Task], jobs: int) -> str:
+    names = ", ".join(task.name for task in waiting[:jobs])
+    return f"running {names}; {len(waiting[jobs:])} more to come" if names else ""
+
+
+def _outcome(run: Future[Outcome], task: Task) -> Outcome:
+    try:
+        return run.result()
+    except BrokenProcessPool:
+        killed = "a process was killed before it was done, perhaps for lack of memory; try fewer jobs"
+        return Outcome(task.executed, 0.0, killed)
 
 
 def _outputs(task: Task) -> dict[str, str]:

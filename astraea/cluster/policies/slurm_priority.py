@@ -7,12 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.state import DONE, View
-from astraea.cluster.policies.slurm_backfill import (
-    shape,
-)
-from astraea.cluster.policy import (
-    level,
-)
+from astraea.cluster.policies.slurm_backfill import shape
+from astraea.cluster.policy import level
 from astraea.core.compilation import inlined
 
 CONSERVATIVE, EASY, NONE = range(3)
@@ -29,7 +25,7 @@ RUN, WAIT, COMPUTED = range(2, 5)
 class Parameters(NamedTuple):
     """Parameters of Slurm; its own names where it has any.
 
-    interval : s, time between two passes of both schedulers; see below
+    interval : s, time between two passes of both schedulers
     half_life : s, age at which GPU-time counts half (PriorityDecayHalfLife)
     calc_period : s, time between two computations of usage and ranks (PriorityCalcPeriod, of which 300 is the default)
     calc_offset : s, when the first one is

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -59,6 +58,17 @@ def test_good_and_failing_notebooks(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "nothing to do: 01_good-venus is unchanged" in said.out and "02_bad is unchanged" not in said.out
 
 
+@pytest.mark.slow
+def test_a_killed_process_is_named_and_nothing_is_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    killing = f"{GOOD}\nimport os, signal\nos.kill(os.getppid(), signal.SIGKILL)  # the process that runs the notebook"
+    write(tmp_path / "notebooks" / "01_killing.ipynb", killing)
+    with computing(jobs=1):
+        assert make_figures("venus", root=tmp_path, scale="small") == 1
+    said = capsys.readouterr()
+    assert "failed: 01_killing-venus, a process was killed before it was done, perhaps for lack of memory" in said.err
+    assert not list((tmp_path / "build" / "small-venus" / "figures").glob("*.csv"))
+
+
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the notebooks that are run; instead of a kernel, what they do is written by hand."""
@@ -71,7 +81,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return notebooks.Outcome(output, 0.5)
 
     monkeypatch.setattr(notebooks, "run", run)
-    monkeypatch.setattr(figures, "get_context", lambda _: SimpleNamespace(Pool=ThreadPool))
+    monkeypatch.setattr(figures, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
     return done
 
 
