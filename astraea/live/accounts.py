@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import rounds_of_lease
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.units import HOUR
+from astraea.live.events import Decision, Event
 from astraea.live.state import (
     DERIVED,
     NOBODY,
@@ -29,24 +29,6 @@ from astraea.live.state import (
     hours_stored,
     trace_of,
 )
-
-
-class Event(NamedTuple):
-    """What happened to a job, when [s]; `kind` as in `engine.recorded`."""
-
-    time: float
-    kind: int
-    id: str
-    lease_end: float = 0.0
-
-
-class Decision(NamedTuple):
-    """What the policy chose at a round, as ids of jobs in the order in which it chose them."""
-
-    granted: tuple[str, ...]  #: pending jobs that get their GPUs
-    renewed: tuple[str, ...]  #: jobs whose lease had ended, and that keep theirs
-    expired: tuple[str, ...]  #: jobs whose lease had ended, and that lose them
-    revoked: tuple[str, ...]  #: jobs that lose their GPUs in the middle of a lease
 
 
 class Accounts:
@@ -169,9 +151,9 @@ class Accounts:
         PolicyError
             If it broke a rule.
         """
-        set_aside = np.array(sorted(self.place[id] for id in aside), np.int64)
+        excluded = np.array(sorted(self.place[id] for id in aside), np.int64)
         call, select = live.compiled_for(self.policy.select, self.view, self.private)
-        good = call(self.view, self.private, set_aside, select)
+        good = call(self.view, self.private, excluded, select)
         clock = self.view.clock[0]
         if not good or clock.n_choices:
             code, j = int(self.private.engine[0].violation), int(self.private.engine[0].violator)
@@ -272,7 +254,7 @@ class Accounts:
             synchronous=self.policy.synchronous(self.policy.parameters),
             revisit=self.policy.revisit(self.policy.parameters),
         )
-        view.job["submit_time"] = [member.submit_time for member in self.admitted]
+        view.job["submit_time"] = [job.submit_time for job in self.admitted]
         for name in set(CLOCK.names or ()) - set(DERIVED["clock"]):
             view.clock[name] = saved.clock[name]
         old = [k for k, name in enumerate(saved.tenants) if name in self.trace.tenants]

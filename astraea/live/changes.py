@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from astraea.cluster.engine.recorded import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import PENDING, RUNNING
-from astraea.live.accounts import Event
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Run
+from astraea.live.events import Event
 from astraea.live.partition import Partition
 from astraea.live.state import AdmittedJob, Lease
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from own_policy import OWN
 from places import ROOT
 from processes import run
 from tiny_trace import TINY, command
@@ -27,21 +28,6 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 """
 
-OWN = """
-import astraea
-from astraea.cluster.policy import all_candidates, grant, is_open, fits
-
-@astraea.policy("mine")
-def mine(s):
-    for j in all_candidates(s):
-        if is_open(s, j) and fits(s, j):
-            grant(s, j)
-
-result = astraea.simulate(astraea.synthesize("venus").head(100), astraea.Cluster(nodes=10), mine)
-assert len(result.jobs) + len(result.excluded_jobs) == 100
-assert astraea.run_grid([astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), mine)], cache="cache")
-"""
-
 SERVICE = "import astraea.checkpoint, astraea.live.coordinator, astraea.live.status, astraea.cli.live"
 
 
@@ -52,7 +38,14 @@ def astraea_without(*arguments: str | Path, cwd: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("code", [OWN, SERVICE], ids=["a policy of one's own", "live and checkpoint"])
+SWEEP = """
+import astraea
+runs = [astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), "fifo")]
+assert len(astraea.run_grid(runs, cache="cache", progress=False)) == 1
+"""
+
+
+@pytest.mark.parametrize("code", [OWN, SWEEP, SERVICE], ids=["a policy of one's own", "a sweep", "live and checkpoint"])
 def test_the_core_needs_no_extra(code: str, tmp_path: Path) -> None:
     run(sys.executable, "-c", WITHOUT + code, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import pytest
 from live_states import LIVE
+from own_policy import OWN
 from places import ROOT
 from pretended_slurm import pretend, queue_entry
 from processes import run
@@ -34,21 +35,6 @@ import astraea
 assert importlib.resources.files(astraea).joinpath("py.typed").is_file()
 result = astraea.simulate(astraea.synthesize("venus").head(200), astraea.Cluster(nodes=10), "astraea")
 print(json.dumps([astraea.__file__, len(result.jobs), *map(float, result.jobs["end_time"][:3])]))
-"""
-
-OWN = """
-import numpy as np
-import astraea
-from astraea.cluster.policy import all_candidates, fits, grant, is_open
-
-@astraea.policy("mine")
-def mine(s):
-    for j in all_candidates(s):
-        if is_open(s, j) and fits(s, j):
-            grant(s, j)
-
-result = astraea.simulate(astraea.synthesize("venus").head(200), astraea.Cluster(nodes=10), mine)
-assert np.isfinite(result.jobs["end_time"]).all()
 """
 
 LARGEST: Final = 450e6

@@ -9,10 +9,10 @@ Departures. Bids count gangs on machines, not single GPUs of named machines: mac
 so `arbiter.room` says all of what can be placed. c of m gangs is not a whole number: the rest is left to chance, by a
 hash of app and time. Whatever no app outside of the auction can use lies idle until the next round.
 
-Assumptions, where the source says nothing, that matter (`papers.themis.study.cells`). An app that wins nothing and holds
-nothing counts on one gang a lease later, so nothing is worth something, and an app that has waited long has little to
-lose by waiting on. The filter takes rho as if the app had 1/N of the cluster from now on, whatever it holds. Who loses
-in the auction gets no leftovers.
+Assumptions, where the source says nothing, that matter (`papers.themis.study.cells`). An app that wins nothing and
+holds nothing counts on one gang a lease later, so nothing is worth something, and an app that has waited long has
+little to lose by waiting on. The filter takes rho as if the app had 1/N of the cluster from now on, whatever it
+holds. Who loses in the auction gets no leftovers.
 """
 
 from __future__ import annotations
