@@ -25,7 +25,7 @@ if sys.__stdin__ is None:  # closed, where a service starts the tests; IPython a
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 # the same few examples in every run, and nothing kept between runs; `make test-all` searches at random
-settings.register_profile("quick", derandomize=True, max_examples=50, deadline=None, database=None)
+settings.register_profile("quick", derandomize=True, max_examples=20, deadline=None, database=None)
 settings.register_profile("search", max_examples=500, deadline=None, print_blob=True)
 settings.load_profile(PROFILE)
 if PROFILE == "quick":  # hypothesis also draws constants of loaded modules, and each worker has loaded others

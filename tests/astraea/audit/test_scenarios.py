@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from recorded_logs import recorded
 from workloads import few
@@ -28,7 +28,6 @@ PROMPT = Settings(interval=1, checkpoint_overhead=0, restart_overhead=0)
 run = st.tuples(st.sampled_from("ab"), st.integers(1, 3), st.integers(0, 20), st.integers(0, 10), st.integers(1, 20))
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(run, min_size=1, max_size=5), st.integers(1, 15))
 def test_owed_second_by_second(rows: list[tuple[str, int, int, int, int]], length: int) -> None:
     lines = [f"{t}{k} {demand} {since} {since + wait} {since + wait + ran}"

@@ -6,6 +6,7 @@ import sys
 from functools import cache
 
 import processes
+import pytest
 
 from astraea.core.docstrings import docstring
 
@@ -30,6 +31,7 @@ def shown(*options: str) -> str:
     return done.stdout
 
 
+@pytest.mark.exhaustive
 def test_help_and_policies_are_the_same() -> None:
     assert "s, length of a lease" in shown("-OO")
     assert "Download workloads, or list what can be downloaded." in shown("-OO")

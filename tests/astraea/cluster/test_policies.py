@@ -145,6 +145,7 @@ class TestElsewhere:
         here = audit("crowd", one.name, tuple(one.parameters.items())).digest
         assert digests_elsewhere("crowd", PYTHONHASHSEED="12345")[key(one.name, one.parameters)] == here
 
+    @pytest.mark.exhaustive
     def test_plain_python_gives_the_same_bytes(self, one: type[PolicyContract]) -> None:
         here = audit("few", one.name, tuple(one.parameters.items())).digest
         assert digests_elsewhere("few", NUMBA_DISABLE_JIT="1")[key(one.name, one.parameters)] == here

@@ -18,7 +18,7 @@ from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
 
-WORKLOADS = 15
+WORKLOADS = 8
 """Workloads for each policy and set of options, always the same."""
 
 VARIANTS: dict[str, tuple[str, dict[str, float]]] = {

@@ -212,6 +212,7 @@ OTHERS = [f"3.{minor}" for minor in range(11, 15) if minor != sys.version_info.m
 
 
 @pytest.mark.parametrize("version", OTHERS)
+@pytest.mark.exhaustive
 def test_digests_are_the_same_under_every_python(version: str) -> None:
     """The committed record of figures is compared under all of them."""
     code = (

@@ -194,7 +194,7 @@ def boosted() -> str:
     return " ".join(x.hex() for q in (0.1, 0.5, 0.9) for x in e.quantile(q).tolist())
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_gradient_boosting_gives_the_same_bytes_on_any_number_of_threads() -> None:
     paths = [str(Path(__file__).parent), str(HELPERS), str(ROOT)]
     env = {"OMP_NUM_THREADS": "3", "PYTHONHASHSEED": "3", "NUMBA_DISABLE_JIT": "1"}

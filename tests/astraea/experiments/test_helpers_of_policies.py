@@ -80,8 +80,11 @@ class Helped:
         return [float(r.jobs["end_time"].sum()) for r in found]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("step", "jobs"),
+    [(step, 1) for step in STEPS]
+    + [pytest.param(step, 2, marks=[pytest.mark.exhaustive] if step != "own()" else []) for step in STEPS],
+)
 def test_what_a_helper_reads_is_read_again_wherever_it_is(step: str, jobs: int, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = Helped(tmp_path, step)
@@ -106,6 +109,7 @@ print(helped.ends(1, Path(sys.argv[4]) / "cache"))
 """
 
 
+@pytest.mark.exhaustive
 def test_another_process_finds_the_right_value(tmp_path: Path) -> None:
     helped = Helped(tmp_path, "mymod.step()")
     helped.ends(1, tmp_path / "cache")

@@ -110,7 +110,7 @@ def counted(do: Callable[[], None], ledger: Ledger) -> tuple[int, int, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("days", [60, pytest.param(365, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("days", [20, pytest.param(365, marks=pytest.mark.exhaustive)])
 def test_memory_and_work_after_a_year_are_those_of_the_first_day(days: int, tmp_path: Path, clock: Clock) -> None:
     policy = get_policy("astraea")(lease_term=100)
     config = Config("gpu", tmp_path / "state.sqlite", policy, weights={"a": 1.0, "b": 1.0}, history=0)

@@ -55,8 +55,8 @@ def config(tmp_path: Path, policy: str) -> Config:
     return Config("gpu", tmp_path / "state.sqlite", get_policy(policy)(**POLICIES[policy]), weights=WEIGHTS)
 
 
-FIRST = ("astraea", "gandiva-fair")
-"""Policies that are compared for every change."""
+FIRST = ("astraea",)
+"""Compared for every change, as is Gandiva_fair below."""
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def rows_of(file: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("logs", [400, pytest.param(1000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("logs", [200, pytest.param(1000, marks=pytest.mark.exhaustive)])
 def test_mutated_logs_lose_nothing(logs: int, tmp_path: Path) -> None:
     source = [
         row("1", 0, 10, 30, state="PREEMPTED"), row("1", 30, 50, 60), row("2", 5, 60, 90, "8", account="speech"),

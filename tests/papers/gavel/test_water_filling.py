@@ -54,7 +54,7 @@ def bottlenecks_of_the_paper(problem, floor):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(8))
 def test_bottlenecks_are_those_of_the_mixed_integer_program(seed, shared, monkeypatch):
     problem = a_moment(seed, shared=shared)
     program = Program(problem, "las-het-water-filling")

@@ -191,7 +191,7 @@ def test_synchrony_of_whole_minutes() -> None:
     assert together[True, False] > together[True, True] >= 1  # and the skipped neighbour out of it
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_staggering_does_what_the_skipped_neighbour_does(shared: Path) -> None:
     """On the authors' workload, whose times are whole minutes: fewer losses by either, little more by both."""
     trace = read_trace(shared / "reference" / "chrSLO.input.csv.gz", format="tiresias-csv", time_unit="s")
