@@ -217,8 +217,10 @@ import sys
 sys.path[:0] = sys.argv[2:]
 from small_runs import FOUR, tiny
 from astraea.experiments.grid import grid, run_grid
+from astraea.experiments.parallel import computing
 runs = grid([tiny()], [FOUR], ["astraea"], {"lease_term": range(100, 500)})
-run_grid(runs, cache=sys.argv[1], progress=False)
+with computing(jobs=1):
+    run_grid(runs, cache=sys.argv[1], progress=False)
 """
 
 

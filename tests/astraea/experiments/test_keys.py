@@ -200,7 +200,7 @@ def home_made() -> dict[str, Any]:
     return scope
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.exhaustive)])
 def test_an_array_that_a_policy_reads_is_in_the_key(jobs: int, tmp_path: Path) -> None:
     """Its change gives another result, also where the policy was compiled before, here and in a worker."""
     cell = home_made()
