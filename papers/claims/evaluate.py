@@ -1,6 +1,6 @@
 """The papers' statements against the tables behind the figures: `evaluate(folder)` simulates nothing.
 
-What is checked on which table stands in the TOML file of each paper, and what holds, or holds in direction, in the
+What is checked on which table stands in `claims.toml` of each paper, and what holds, or holds in direction, in the
 docstring of its rule; everything else does not hold. "Not yet" is a statement of whose tables or schedulers something
 is not there: one about all seven schedulers that is true of those that are there is still "not yet"; if it is false of
 them, that is said.
@@ -24,9 +24,11 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.traces.synthetic import SYNTHETIC
-from papers import ROOT
-from papers.claims import rules, wang2023, ye2022
-from papers.claims.judging import Absent, Judged, Missing, Source, Verdict, reader
+from papers import ROOT, rules
+from papers.gavel import rules as gavel
+from papers.judging import Absent, Judged, Missing, Source, Verdict, reader
+from papers.market import rules as market
+from papers.ye2022 import rules as ye2022
 from papers.ye2022.readings import READINGS
 
 COLUMNS: Final = ("id", "where", "trace", "reading", "statement", "paper", "measured", "verdict", "note")
@@ -43,7 +45,7 @@ _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astra
 
 RULES: Final[dict[str, Callable[..., Judged]]] = {
     name: function
-    for module in (rules, ye2022, wang2023)
+    for module in (rules, ye2022, gavel, market)
     for name, function in inspect.getmembers(module, inspect.isfunction)
     if function.__module__ == module.__name__ and not name.startswith("_")
 }
@@ -73,7 +75,7 @@ def read_statements(path: Path) -> dict[str, Statement]:
         If a statement names a rule that does not exist, or does not give a rule what it takes.
     """
     entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {id: _statement(f"{path.name}, {id}", **entry) for id, entry in entries.items()}
+    return {id: _statement(f"{path.parent.name}/{path.name}, {id}", **entry) for id, entry in entries.items()}
 
 
 def _statement(place: str, rule: str = "", table: str = "", on: str = "", where: Any = None, **given: Any) -> Statement:
@@ -92,8 +94,8 @@ def _statement(place: str, rule: str = "", table: str = "", on: str = "", where:
 
 STATEMENTS: Final[Mapping[str, Statement]] = {
     id: statement
-    for paper in ("ye2022", "narayanan2020", "wang2023", "mahajan2020")
-    for id, statement in read_statements(Path(__file__).with_name(f"{paper}.toml")).items()
+    for paper in ("ye2022", "gavel", "market", "themis")
+    for id, statement in read_statements(ROOT / "papers" / paper / "claims.toml").items()
 }
 """Every statement that is checked; one that is not here is "not yet"."""
 

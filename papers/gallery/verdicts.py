@@ -9,8 +9,8 @@ import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
 from papers.claims.evaluate import GIVEN, STATEMENTS, between_readings, read_claims
-from papers.claims.judging import Verdict
 from papers.gallery.captions import PAPERS, Paper
+from papers.judging import Verdict
 from papers.ye2022.readings import READINGS
 
 MARKS: Final = dict(zip(Verdict, "✓≈✗–", strict=True))

@@ -21,7 +21,7 @@ from astraea.core.checks import one_of
 from astraea.plots.files import save_table
 from papers import ROOT
 from papers.claims.evaluate import evaluate
-from papers.claims.judging import Verdict
+from papers.judging import Verdict
 from papers.running import smallest_experiments
 
 

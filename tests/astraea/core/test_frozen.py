@@ -23,7 +23,7 @@ from astraea.core.arrays import FloatArray
 from astraea.core.frozen import frozen, read_only
 
 LEFT_AS_THEY_ARE = {
-    "papers.claims.judging": "private to one reading of the claims",
+    "papers.judging": "private to one reading of the claims",
     "papers.gavel.problem": "one is made for each moment, and the arrays may be large",
     "astraea.experiments": "they hold what a study has just asked for",
     "papers.running": "private to one command",

@@ -14,7 +14,7 @@ from places import ROOT
 from astraea.cluster.policies import POLICIES
 from astraea.cluster.settings import Settings
 from papers.claims.evaluate import evaluate, with_reasons
-from papers.claims.judging import Verdict
+from papers.judging import Verdict
 from papers.ye2022.readings import MEASURED
 
 FIGURES = ROOT / "figures"

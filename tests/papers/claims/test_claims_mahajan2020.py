@@ -11,8 +11,8 @@ import pytest
 from judging import Judge
 
 from astraea.core.errors import InputError
-from papers.claims.judging import Verdict
 from papers.gallery import write_gallery
+from papers.judging import Verdict
 
 HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
 

@@ -9,7 +9,7 @@ import pytest
 from judging import Judge
 
 from astraea.core.errors import InputError
-from papers.claims.judging import Verdict
+from papers.judging import Verdict
 
 HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
 

@@ -11,8 +11,8 @@ from judging import Judge
 
 from astraea.core.errors import InputError
 from papers.claims.evaluate import STATEMENTS, read_claims
-from papers.claims.judging import Verdict
 from papers.gallery import write_gallery
+from papers.judging import Verdict
 from papers.market.study.example import example_table
 from papers.market.study.tables import DRAWN, USUAL
 

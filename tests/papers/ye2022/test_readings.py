@@ -15,7 +15,6 @@ from astraea.core.errors import InputError
 from astraea.plots import charts
 from astraea.plots.style import look
 from astraea.traces.readers import read_trace
-from papers.claims.ye2022 import SEVEN
 from papers.ye2022.evaluation import load_workload
 from papers.ye2022.readings import (
     ALGORITHM,
@@ -32,6 +31,7 @@ from papers.ye2022.readings import (
     compared,
     settings_of,
 )
+from papers.ye2022.rules import SEVEN
 
 
 def test_by_their_papers_all_seven_are_there_and_as_measured_those_of_the_program() -> None:

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from papers.claims.judging import Judged, Missing, Source, Verdict, as_text, graded, most, number, trend, worst
-from papers.claims.rules import lowest_of
+from papers.judging import Judged, Missing, Source, Verdict, as_text, graded, most, number, trend, worst
+from papers.rules import lowest_of
 from papers.ye2022.characterize import widest_swap
 from papers.ye2022.readings import COMPARED, MEASURED
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from papers.claims.judging import Judged, Missing, Source, at_most, equal, graded, most, number
+from papers.judging import Judged, Missing, Source, at_most, equal, graded, most, number
 
 ASTRAEA: Final = "astraea-market"
 SETTING: Final = ["servers", "jobs"]

@@ -1,0 +1,111 @@
+"""The rules that papers share; the rules of one paper alone are in `rules.py` of its folder.
+
+A rule is a public function of such a module, of a `Source` and of parameters that the paper's `claims.toml` gives by
+name; it returns what was measured, as text, and the verdict, and raises `Missing`. Its docstring says what holds and
+what holds in direction, or names a relation that `judging` grades; what is neither does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from papers.judging import (
+    Judged,
+    Missing,
+    Source,
+    as_text,
+    at_most,
+    equal,
+    graded,
+    most,
+    number,
+    setting,
+    trend,
+)
+
+
+def share(source: Source, *, column: str = "share", rest: bool = False, points: float | None = None) -> Judged:
+    """``=``: the shares of all rows together, or with `rest` what they leave; mean over seeds."""
+    rows = source(column)
+    found = float(rows[column].sum()) / (rows["seed"].nunique() if "seed" in rows else 1)
+    return equal(source, 100 * (1 - found if rest else found), "%", points)
+
+
+def ratio(source: Source, *, by: str, column: str, of: Any, to: Any, bound: bool = False) -> Judged:
+    """``=``, or ``<=`` with `bound`: the mean over seeds of one scheduler, policy or lease term over another's.
+
+    Of a list, the largest mean counts.
+    """
+    listed = of if isinstance(of, list) else [of]
+    got = source.means(column, *listed, to, by=by)
+    found = float(got[listed].max() / got[to])
+    return (number(found), at_most(found, source.paper)) if bound else equal(source, found, "x")
+
+
+def bounded(source: Source, *, column: str, by: Sequence[str], base: float = 1.0, unit: str = "") -> Judged:
+    """``<=``: the largest mean over seeds or trials of all settings, against the value and its excess over `base`."""
+    got = float(source(*by, column).groupby(list(by))[column].mean().max())
+    return number(got, unit), at_most(got, source.paper, base)
+
+
+def lowest_of(source: Source, *, column: str, ours: str, others: Sequence[str], spread: bool = False) -> Judged:
+    """``ordering``: one has a lower mean over trials than each other, or mean variance within a trial with `spread`.
+
+    In direction: than more than half of them.
+    """
+    if spread:
+        trials = source("scheduler", "trial", column).groupby(["scheduler", "trial"])[column].var(ddof=0)
+        got = source.having(trials.groupby("scheduler").mean(), ours, *others)
+    else:
+        got = source.means(column, ours, *others)
+    shown = ", ".join(f"{name} {as_text(got[name], column)}" for name in (ours, *others))
+    return shown, most([bool(got[ours] < got[name]) for name in others])
+
+
+def monotone(source: Source, *, by: str, column: str, rising: bool, every: bool = False) -> Judged:
+    """``monotone``: the trend of means over seeds or trials as `by` grows; all of them are shown, or the ends."""
+    frame = source(by, column)
+    got = frame[np.isfinite(frame[by])].groupby(by)[column].mean()
+    shown = [f"{as_text(y, column)} at {setting(x, by)}" for x, y in got.items()]
+    return ", ".join(shown if every else (shown[0], shown[-1])), trend(got.tolist(), rising)
+
+
+def lowest_inside(source: Source, *, by: str, columns: list[str], low: float, high: float) -> Judged:
+    """``shape``: where the means over seeds or trials are lowest, between two values that are near the paper's.
+
+    Of several columns, each relative to its smallest value, the product counts: a trade-off needs one number. In
+    direction: the lowest point lies inside the range.
+    """
+    got = source(by, *columns).groupby(by)[columns].mean()
+    if len(got) < 3:
+        raise Missing(f"there are fewer than three values of {by}")
+    curve = got[columns[0]] if len(columns) == 1 else (got / got.min()).prod(axis=1)
+    best = float(curve.index[int(curve.argmin())])
+    if len(columns) == 1:
+        lowest, *ends = (as_text(y, columns[0]) for y in (curve.min(), curve.iloc[0], curve.iloc[-1]))
+        rest = " and ".join(f"{y} at {setting(x, by)}" for x, y in zip(curve.index[[0, -1]], ends, strict=True))
+    else:
+        lowest = f"{curve.min():.3f}"
+        rest = ", ".join(f"{y:.3f} at {x:g}" for x, y in curve.items() if x != best)
+    inside = got.index[0] < best < got.index[-1]
+    return f"lowest at {setting(best, by)} with {lowest}; {rest}", graded(inside and low <= best <= high, inside)
+
+
+def printed_values(source: Source, *, tolerance: float = 0.0, unit: str | None = None) -> Judged:
+    """``=``: every value of a worked example that the paper prints, within a tolerance. In direction: within two."""
+    frame = source("paper", "value")
+    off = float((frame["value"] - frame["paper"]).abs().max())
+    shown = ", ".join(f"{v:.2f}" if unit is None else number(v, unit) for v in frame["value"])
+    return shown, graded(off <= tolerance + 1e-9, off <= 2 * tolerance)
+
+
+def no_counter_example(source: Source, *, what: str) -> Judged:
+    """``property``: no random instance has it violated."""
+    found = source("instances", "violations")
+    tried, failed = (int(found[column].iloc[0]) for column in ("instances", "violations"))
+    if tried < 1:
+        raise Missing("no instance was tried")
+    return f"violated in {failed:,} of {tried:,} random {what}", graded(failed == 0)
