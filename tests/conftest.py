@@ -71,8 +71,7 @@ def judge_all(tmp_path: Path) -> Judge:
         for name, table in tables.items():
             stem, _, trace = name.partition("__")
             table.to_csv(tmp_path / f"{stem.replace('_', '-')}_{trace.replace('_', '-')}.csv", index=False)
-        found = evaluate.evaluate(tmp_path)
-        found = found[found["id"].str.startswith(prefix)]
+        found = evaluate.evaluate(tmp_path, prefix)
         assert found["id"].is_unique
         return {id: tuple(row) for id, *row in found[["id", "verdict", "measured", "note"]].to_numpy().tolist()}
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from judging import Judge
 
 from astraea.core.errors import InputError
-from papers.gallery import write_gallery
 from papers.judging import Verdict
 
 HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
@@ -143,24 +141,3 @@ def test_truth(judge: Judge) -> None:
 def test_a_lost_column_is_said(judge: Judge) -> None:
     with pytest.raises(InputError, match=r"themis19_apps\.csv: column 'gpu_time' is missing"):
         judge(themis19__apps=knob([2, 1], [1, 1], [0, 1]).drop(columns="gpu_time"))
-
-
-def test_the_gallery_shows_the_part_once_it_is_there(tmp_path: Path) -> None:
-    write_gallery(tmp_path, "make figures", "paper")
-    assert not (tmp_path / "mahajan2020.md").exists()
-    knob([3, 2], [100, 110], [0, 0.8]).to_csv(tmp_path / "themis19_apps.csv", index=False)
-    leases([1.1, 1.2]).to_csv(tmp_path / "themis19-lease_apps.csv", index=False)
-    names = ("themis19_apps", "themis19-lease_apps", "themis-lies_apps", "themis09_apps")
-    for name in names:
-        (tmp_path / f"{name}.png").write_bytes(b"")
-    properties = {"property": [TRUTH], "instances": [2000], "violations": [0]}
-    pd.DataFrame(properties).to_csv(tmp_path / "themis-properties_random.csv", index=False)
-    first = write_gallery(tmp_path, "make figures", "paper").read_text()
-    page, further = ((tmp_path / f"{name}.md").read_text() for name in ("mahajan2020", "further"))
-    assert all((page + further).count(f'src="{name}.png"') == 1 for name in names)
-    fig9, fig19, auction = (page.index(f"## {x}") for x in ("Themis Fig 9", "Themis Fig 19", "Themis §3.3"))
-    assert fig9 < page.index('"themis09_apps.png"') < fig19 < page.index('"themis19_apps.png"') < auction
-    assert fig19 < page.index('"themis19-lease_apps.png"') < auction and '"themis-lies_apps.png"' in further
-    assert "| truth is a best response | 2000 | 0 |" in page[auction:]
-    assert "Themis: 7 checks of 7 statements, 4 hold, 3 not yet." in page
-    assert "| [Themis](mahajan2020.md) | results | 6 | 6 | 3 | 0 | 0 | 3 |" in first

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,7 +10,6 @@ from judging import Judge
 
 from astraea.core.errors import InputError
 from papers.claims.evaluate import STATEMENTS, read_claims
-from papers.gallery import write_gallery
 from papers.judging import Verdict
 from papers.market.study.example import example_table
 from papers.market.study.tables import DRAWN, USUAL
@@ -229,23 +227,3 @@ def test_properties(judge: Judge) -> None:
 def test_a_lost_column_is_said(judge: Judge) -> None:
     with pytest.raises(InputError, match=r"wang04_philly\.csv: column 'revenue' is missing"):
         judge(wang04__philly=revenues(astraea_market=1.0).drop(columns="revenue"))
-
-
-def test_the_gallery_shows_the_part_once_it_is_there(tmp_path: Path) -> None:
-    write_gallery(tmp_path, "make figures", "paper")
-    assert not (tmp_path / "wang2023.md").exists()
-    revenues(astraea_market=1.0, hived=1.0).to_csv(tmp_path / "wang04_philly.csv", index=False)
-    (tmp_path / "wang04_philly.png").write_bytes(b"")
-    write_gallery(tmp_path, "make figures", "paper")
-    page = (tmp_path / "wang2023.md").read_text()
-    assert "## The other Astraea Fig 4: total revenue" in page and page.count('src="wang04_philly.png"') == 1
-
-
-def test_the_gallery_writes_a_table_out(tmp_path: Path) -> None:
-    rows = pd.DataFrame({"tenants": [5, 5, 14], "trial": [0, 1, 0], "revenue_per_job": [1.0, 2.0, 3.25], "variance": 1})
-    rows.to_csv(tmp_path / "wang-table2_philly.csv", index=False)
-    write_gallery(tmp_path, "make figures", "paper")
-    page = (tmp_path / "wang2023.md").read_text()
-    assert (
-        "| tenants | revenue_per_job | variance |" in page and "| 5 | 1.5 | 1 |" in page and "| 14 | 3.25 | 1 |" in page
-    )
