@@ -32,24 +32,11 @@ from astraea.live.state import (
 
 
 class Accounts:
-    """The records of one cluster under one policy.
+    """The records of one cluster under one policy, from the beginning or from what was `saved`.
 
-    Parameters
-    ----------
-    policy : Policy
-    interval : float
-        Between rounds [s].
-    gpus : int
-        Of the cluster [GPU]; quotas are shares of these.
-    weights : mapping of str to float
-        Of every tenant; empty if all tenants that come are equal.
-    saved : AccountsState, optional
-        To go on from.
-
-    Raises
-    ------
-    InputError
-        If the policy cannot be run live, or its lease term is shorter than a round.
+    `interval` is the time between rounds [s], and quotas are shares of `gpus` [GPU]. `weights` names every tenant, or
+    is empty if all tenants that come are equal. A policy that cannot be run live, or whose lease term is shorter than
+    a round, is an `InputError`.
     """
 
     def __init__(
@@ -141,15 +128,7 @@ class Accounts:
     def choose(self, aside: Sequence[str]) -> list[str]:
         """Have the policy choose; the pending jobs that it granted, in order.
 
-        Parameters
-        ----------
-        aside : sequence of str
-            Pending jobs that cannot be started now.
-
-        Raises
-        ------
-        PolicyError
-            If it broke a rule.
+        Pending jobs in `aside` cannot be started now. A policy that breaks a rule is a `PolicyError`.
         """
         excluded = np.array(sorted(self.place[id] for id in aside), np.int64)
         call, select = live.compiled_for(self.policy.select, self.view, self.private)

@@ -90,13 +90,7 @@ class Run(NamedTuple):
 
 
 def jobs_of(answer: Any) -> list[Job]:
-    """The jobs of ``squeue --json``, of Slurm 22.05 and newer.
-
-    Raises
-    ------
-    SlurmError
-        If it has another form.
-    """
+    """The jobs of ``squeue --json``, of Slurm 22.05 and newer; a `SlurmError` if it has another form."""
     try:
         return [job for entry in answer["jobs"] for job in _jobs(entry)]
     except _ANOTHER_FORM as err:
@@ -106,10 +100,7 @@ def jobs_of(answer: Any) -> list[Job]:
 def nodes_of(answer: Any, partition: str) -> list[Node]:
     """The nodes of a partition of ``sinfo --json``, of Slurm 22.05 and newer.
 
-    Raises
-    ------
-    SlurmError
-        If it has another form, or the partition has no GPU.
+    A `SlurmError` says that it has another form, or that the partition has no GPU.
     """
     try:
         entries = answer["nodes"] if "nodes" in answer else answer["sinfo"]

@@ -18,37 +18,18 @@ from astraea.live.state import AdmittedJob, Lease
 
 
 class Changes:
-    """Members and events of one round.
+    """Members and events of one round; leases and notes of the partition change with what happened.
 
-    Parameters
-    ----------
-    partition : Partition
-        Its leases and notes change with what happened.
-    ours : mapping of str to Job
-        Jobs of the partition that leases are for, by id.
-    shown : collection of str
-        Ids of all jobs that Slurm shows, also of other partitions.
-    now : float
-        When they were seen, in seconds since 1970.
-
-    Attributes
-    ----------
-    newcomers : list of AdmittedJob
-        Jobs that came.
-    events : list of Event
-        What happened to all.
-    resized : set of str
-        Jobs whose size has changed: they end in the accounts, and come anew at the next round.
-    not_started : list of Lease
-        Leases of such jobs that Slurm had not started; they are not charged.
+    `ours` are the jobs that leases are for, by id, and `shown` the ids of all jobs that Slurm shows, also of other
+    partitions, at `now` [s since 1970].
     """
 
     def __init__(self, partition: Partition, ours: Mapping[str, Job], shown: Collection[str], now: float) -> None:
         self.partition, self.accounts, self.epoch, self.now = partition, partition.accounts, partition.epoch, now
         self.newcomers: list[AdmittedJob] = []
-        self.events: list[Event] = []
-        self.resized: set[str] = set()
-        self.not_started: list[Lease] = []
+        self.events: list[Event] = []  #: what happened to all
+        self.resized: set[str] = set()  #: jobs of another size now: they end, and come anew at the next round
+        self.not_started: list[Lease] = []  #: leases of resized jobs that Slurm had not started; they are not charged
         gone = [id for s in (PENDING, RUNNING) for id in self.accounts.ids(s) if id not in ours]
         come = [job for job in ours.values() if self._is_new(job) and self._comes(job, now)]
         runs: dict[str, list[Run]] = {}

@@ -63,10 +63,7 @@ class Config:
 def read_config(path: Path) -> Config:
     """Read ``live.toml``; paths in it are relative to its folder.
 
-    Raises
-    ------
-    InputError
-        Names the file, the key, the value and what is expected.
+    An `InputError` names the file, the key, the value and what is expected.
     """
     try:
         given: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -104,13 +101,7 @@ def read_config(path: Path) -> Config:
 
 
 def named_policy(name: object, folder: Path) -> Policy:
-    """A policy of the package by its name, or one's own as ``file.py:function``, relative to `folder`.
-
-    Raises
-    ------
-    InputError
-        If there is none of that name.
-    """
+    """A policy of the package by its name, or one's own as ``file.py:function``, relative to `folder`."""
     own = _OWN.fullmatch(name) if isinstance(name, str) else None
     if own is None:
         return get_policy(name if isinstance(name, str) else repr(name))

@@ -38,14 +38,7 @@ MOST_UNWRITTEN: Final = 100_000
 
 
 class Coordinator:
-    """Leases for one partition of one Slurm.
-
-    Parameters
-    ----------
-    config : Config
-    slurm : Slurm, optional
-        The one of this machine if not given.
-    """
+    """Leases for one partition of one Slurm, which is that of this machine if none is given."""
 
     def __init__(self, config: Config, slurm: Slurm | None = None) -> None:
         self.config = config
@@ -59,13 +52,7 @@ class Coordinator:
         self._has_read = False
 
     def run(self) -> None:
-        """Have rounds until `stop`.
-
-        Raises
-        ------
-        InputError
-            If another coordinator runs with this state, or the state cannot be used.
-        """
+        """Have rounds until `stop`; an `InputError` if another coordinator has the state, or it cannot be used."""
         with lock(self.config.state), closing(Ledger(self.config.state)) as ledger:
             self._read(ledger)
             parameters = ", ".join(f"{name} {value}" for name, value in self.config.policy.as_text.items())
@@ -85,10 +72,7 @@ class Coordinator:
     def round(self, ledger: Ledger) -> None:
         """Have one round; an error is logged, and costs no more than this round.
 
-        Raises
-        ------
-        InputError
-            If the state cannot be read at the first round.
+        A state that cannot be read at the first round is an `InputError` all the same.
         """
         self._read(ledger)
         try:
@@ -265,10 +249,7 @@ def serve(config: Config) -> None:
 def dry_run(config: Config) -> RoundResult:
     """What the next round would do; nothing is written, and Slurm is asked only.
 
-    Raises
-    ------
-    InputError
-        If Slurm does not answer, or the state cannot be read.
+    An `InputError` says that Slurm does not answer, or that the state cannot be read.
     """
     slurm = Slurm(config.partition, config.patience)
     state: State | None = None

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
-import stat
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -44,38 +41,15 @@ def version() -> int:
     return int.from_bytes(hashlib.sha256(said).digest()[:4]) % (2**31 - 2) + 2
 
 
-FIRST: Final = 1
-"""The version of the first layout, whose leases had no serial numbers."""
-
-
 def prepare(db: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file, or bring those of the first layout up to date.
-
-    Parameters
-    ----------
-    db : Connection
-        Without a transaction.
-    path : Path
-        For messages.
-
-    Raises
-    ------
-    InputError
-        If the file has another layout.
-    sqlite3.Error
-        If the tables cannot be read or written; then they are as before.
-    """
-    found = _version(db)
-    if found not in (0, FIRST):
-        check(db, path)
+    """Make the tables of a new file; refuse a file of another layout, which is left as it is."""
+    check(db, path)
+    if _version(db):
         return
     db.execute("pragma journal_mode = wal")
     db.execute("begin immediate")
     try:
-        if found == 0:
-            _create(db, COLUMNS)
-        else:
-            _migrate(db, path)
+        _create(db)
         db.execute(f"pragma user_version = {version()}")
         db.execute("commit")
     except BaseException:
@@ -85,16 +59,8 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
 
 
 def check(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file of another layout.
-
-    Raises
-    ------
-    InputError
-        Says what to do with the file.
-    """
+    """Refuse a file of another layout, in a sentence that says what to do with it."""
     found = _version(db)
-    if found == FIRST:
-        raise InputError(f"{path}: an older version wrote this state; start the coordinator to bring it up to date")
     if found not in (0, version()):
         raise InputError(
             f"{path}: the state has the layout {found}, expected {version()}; go back to the version that wrote it, "
@@ -107,8 +73,8 @@ def _version(db: sqlite3.Connection) -> int:
     return int(found)
 
 
-def _create(db: sqlite3.Connection, tables: Iterable[str]) -> None:
-    for name in tables:
+def _create(db: sqlite3.Connection) -> None:
+    for name in COLUMNS:
         columns = ", ".join(f'"{column}"' for column in COLUMNS[name])
         keys = ", ".join(f'"{key}"' for key in KEYS[name])
         if name in _WHOLE:
@@ -118,31 +84,3 @@ def _create(db: sqlite3.Connection, tables: Iterable[str]) -> None:
         db.execute(f"create table {name} ({columns})")
         if name == "lease":
             db.execute("create index running on lease (job) where outcome = 'running'")
-
-
-def _migrate(db: sqlite3.Connection, path: Path) -> None:
-    """Give the leases of the first layout serial numbers, in the order in which they were granted."""
-    new = {"clock": {"serial"}, "lease": {"serial"}, "failure": set(COLUMNS["failure"])}
-    for name, columns in COLUMNS.items():
-        there = [row[1] for row in db.execute(f"pragma table_info({name})")]
-        expected = [column for column in columns if column not in new.get(name, ())]
-        if there != expected:
-            raise InputError(
-                f"{path}: table {name} of this older state has the columns {', '.join(there) or 'none'}, expected "
-                f"{', '.join(expected)}; go back to the version that wrote it, or move the file away to begin anew"
-            )
-    for name in ("clock", "lease"):
-        db.execute(f"alter table {name} rename to old_{name}")
-    _create(db, ("clock", "lease", "failure"))
-    names = {name: ", ".join(f'"{c}"' for c in COLUMNS[name] if c != "serial") for name in ("clock", "lease")}
-    db.execute(
-        f"insert into lease ({names['lease']}, serial) "
-        f"select {names['lease']}, row_number() over (order by granted, rowid) from old_lease"
-    )
-    db.execute(
-        f"insert into clock ({names['clock']}, serial) "
-        f"select {names['clock']}, (select coalesce(max(serial), 0) from lease) from old_clock"
-    )
-    for name in ("clock", "lease"):
-        db.execute(f"drop table old_{name}")
-    os.chmod(path, stat.S_IRUSR | stat.S_IWUSR)  # it was made for everybody to read, which nobody had asked for

@@ -30,19 +30,8 @@ _COME_AND_GO: Final = ("job", "tenant", "share")
 
 
 class Ledger:
-    """The file.
+    """The file; one that cannot be opened, or is no such file, is an `InputError`.
 
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    InputError
-        If it cannot be opened, or is not such a file.
-
-    Notes
-    -----
     A file that is made here may be read by its owner alone. The mode of one that is there is kept.
     """
 
@@ -67,13 +56,7 @@ class Ledger:
         self._db.close()
 
     def read(self) -> State | None:
-        """The last round that was written; None if there is none.
-
-        Raises
-        ------
-        InputError
-            If the file is damaged.
-        """
+        """The last round that was written, None if there is none; a damaged file is an `InputError`."""
         try:
             found = read_state(self._db)
         except sqlite3.Error as err:
@@ -83,18 +66,9 @@ class Ledger:
         return found
 
     def write(self, state: State, over: Iterable[Lease] = ()) -> None:
-        """Write a round: the rows that changed, in one transaction.
+        """Write a round: the rows that changed, and leases that are over since the last one, in one transaction.
 
-        Parameters
-        ----------
-        state : State
-        over : iterable of Lease
-            That are over since the last one.
-
-        Raises
-        ------
-        sqlite3.Error
-            If it cannot be written; then the file is as before, and the next call writes all that is missing.
+        After an `sqlite3.Error` the file is as before, and the next call writes all that is missing.
         """
         wanted = _rows(state, max((hour for hour, _ in self._written.get("hour", ())), default=0))
         finished = [tuple(lease) for lease in over]
@@ -119,13 +93,7 @@ class Ledger:
         self._written = wanted
 
     def count_failure(self, time: float, what: str) -> None:
-        """Count a round that failed, at `time` [s since 1970], and keep the last reason.
-
-        Raises
-        ------
-        sqlite3.Error
-            If it cannot be written.
-        """
+        """Count a round that failed, at `time` [s since 1970], and keep the last reason."""
         self._db.execute(
             "insert into failure values (0, 1, ?, ?) on conflict (id) do update "
             "set rounds = rounds + 1, time = excluded.time, what = excluded.what", (time, what),
@@ -140,10 +108,7 @@ class Ledger:
 def lock(path: Path) -> Any:
     """Take the state for this process; it is free again when the process is gone.
 
-    Raises
-    ------
-    InputError
-        If another coordinator has it; with its process id.
+    If another coordinator has it, the `InputError` names its process id.
     """
     name = path.with_name(path.name + ".lock")
     try:
@@ -170,13 +135,7 @@ def _private(path: Path, flags: int = 0) -> int:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open the file for somebody who looks only; all that is read is of one moment.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """Open the file for somebody who looks only; all that is read is of one moment; an `InputError` without a file."""
     if not path.is_file():
         raise InputError(f"{path}: there is no state yet; has the coordinator run?")
     try:

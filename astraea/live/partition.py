@@ -14,19 +14,10 @@ from astraea.live.state import NOBODY, Lease, State
 
 
 class Partition:
-    """Accounts and leases of one cluster.
+    """Accounts and leases of one cluster of `gpus` [GPU], at `now` [s since 1970].
 
-    Parameters
-    ----------
-    config : Config
-    gpus : int
-        Of the partition [GPU].
-    now : float
-        Seconds since 1970.
-    state : State, optional
-        To go on from; if not given, the accounts begin `Config.history` days ago.
-    history : function
-        Of a moment in seconds since 1970: the runs of the partition since then, from Slurm's accounting.
+    They go on from `state`; without one they begin `Config.history` days ago. `history` takes a moment [s since 1970]
+    and returns the partition's runs since then, from Slurm's accounting.
     """
 
     def __init__(

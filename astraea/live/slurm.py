@@ -25,15 +25,7 @@ HIGHEST: Final = 4_000_000_000
 
 
 class Slurm:
-    """The Slurm of this machine.
-
-    Parameters
-    ----------
-    partition : str
-        The only one whose jobs are touched.
-    patience : float
-        How long a program may take [s].
-    """
+    """The Slurm of this machine: jobs of no other partition are touched, and a program may take `patience` [s]."""
 
     def __init__(self, partition: str, patience: float = 20.0) -> None:
         self.partition, self.patience = partition, patience

@@ -97,18 +97,8 @@ class State(NamedTuple):
 def trace_of(admitted: Sequence[AdmittedJob], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:
     """Return the jobs as the simulation takes them; their running times are not known.
 
-    Parameters
-    ----------
-    admitted : sequence of AdmittedJob
-    tenants : iterable of str
-        Those that came earlier.
-    weights : mapping of str to float
-        Of every tenant; empty if all that came are equal.
-
-    Returns
-    -------
-    Trace
-        Submission times are counted from the first one, so that tables do not grow with the age of the accounts.
+    `tenants` came earlier, and `weights` names every tenant, or is empty if all that came are equal. Submission times
+    are counted from the first one, so that tables do not grow with the age of the accounts.
     """
     names = {*tenants, *(m.tenant for m in admitted)} - {NOBODY}
     shares = dict(weights) or dict.fromkeys(sorted(names) or [NOBODY], 1.0)

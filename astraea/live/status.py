@@ -82,18 +82,9 @@ class Status(NamedTuple):
 
 
 def status(config: Config, now: float | None = None) -> Status:
-    """Read the state.
+    """Read the state at `now` [s since 1970], the time of this call if not given.
 
-    Parameters
-    ----------
-    config : Config
-    now : float, optional
-        Seconds since 1970; the time of this call if not given.
-
-    Raises
-    ------
-    InputError
-        If there is no state, or nothing in it, or it cannot be read.
+    An `InputError` says that there is no state, or nothing in it, or that it cannot be read.
     """
     with closing(open_to_read(config.state)) as db:
         state, failed = read_state(db), failures(db)
@@ -141,14 +132,7 @@ def status(config: Config, now: float | None = None) -> Status:
 
 
 def as_text(found: Status, most: int | None = None) -> str:
-    """Write it as tables.
-
-    Parameters
-    ----------
-    found : Status
-    most : int, optional
-        Leases that are listed; all if not given.
-    """
+    """Write it as tables, with the first `most` leases, or all of them."""
     held = sum(tenant.held for tenant in found.tenants)
     parameters = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in found.parameters.items())
     lines = [

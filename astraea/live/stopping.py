@@ -43,12 +43,7 @@ class Stopping:
 
     @contextmanager
     def on(self, *signals: signal.Signals) -> Iterator[None]:
-        """Let signals ask for the end meanwhile; only in the main thread.
-
-        Parameters
-        ----------
-        *signals : Signals
-        """
+        """Let signals ask for the end meanwhile; only in the main thread."""
         before = {one: signal.signal(one, self.ask) for one in signals}
         descriptor = signal.set_wakeup_fd(self._writes, warn_on_full_buffer=False)
         try:

@@ -48,21 +48,10 @@ def attained(rounds: Rounds) -> dict[str, float]:
 
 
 def check_charges(rounds: Rounds, slurm: UnsteadySlurm, before: Mapping[str, float]) -> tuple[dict[str, float], bool]:
-    """Every tenant was charged what its jobs have had since the last check.
+    """Every tenant was charged what its jobs have had since the last check, when it had `before` [GPU s].
 
-    Parameters
-    ----------
-    rounds : Rounds
-    slurm : UnsteadySlurm
-        What it gave is compared and then begins anew, but for tenants with a lease that was not started: it may be
-        given back as a whole.
-    before : mapping of str to float
-        GPU-time of every tenant at the last check [GPU s].
-
-    Returns
-    -------
-    tuple of dict and bool
-        GPU-time of every tenant [GPU s]; whether one had some, and it was compared to the second.
+    What Slurm gave is compared and then begins anew, but for tenants with a lease that was not started: it may be given
+    back as a whole. Returned are the GPU-time of every tenant [GPU s], and whether one was compared to the second.
     """
     accounts, now, is_exact = rounds.accounts, attained(rounds), False
     given: Counter[str] = Counter()

@@ -44,16 +44,10 @@ class Heard(logging.Handler):
 
 
 class Life(RuleBasedStateMachine):
-    """The life of a coordinator.
-
-    Attributes
-    ----------
-    seen : Counter
-        What the search came to: lives, leases, rounds that were checked, and rounds in which the GPU-time of a tenant
-        was compared without slack.
-    """
+    """The life of a coordinator."""
 
     seen: ClassVar[Counter[str]] = Counter()
+    """What the search came to: lives, leases, rounds that were checked, and those compared without slack"""
 
     def __init__(self) -> None:
         super().__init__()

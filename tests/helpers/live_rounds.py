@@ -34,6 +34,6 @@ def actions(result: RoundResult) -> list[tuple[str, str]]:
     return [(action.what, action.job.id) for action in result.actions]
 
 
-def running(id: str, start: float, **fields: Any) -> Job:
-    per = {"on_nodes": {"n1": fields.get("demand", 1)}}
-    return job(id, state="RUNNING", held=False, start=EPOCH + start, reason="None", **{**per, **fields})
+def running(id: str, start: float, demand: int = 8, **fields: Any) -> Job:
+    given = {"state": "RUNNING", "held": False, "start": EPOCH + start, "on_nodes": {"n1": demand}}
+    return job(id, demand=demand, reason="None", **(given | fields))

@@ -6,6 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from live_cluster import job
+
 from astraea.live.answers import Job, Node
 from astraea.live.config import Config, read_config
 from astraea.live.ledger import Ledger
@@ -19,13 +21,8 @@ LIVE += "weights = {vision = 2, speech = 1, nlp = 1}\n"
 
 def a_job(id: str, account: str, demand: int, submit: float = 0.0, **more: Any) -> Job:
     """A job that waits, held; `submit` is counted from `T0`."""
-    given: dict[str, Any] = {
-        "partition": "gpu", "user": f"{account}-user", "qos": "normal", "state": "PENDING", "reason": "JobHeldUser",
-        "held": True, "submit": T0 + submit, "eligible": T0 + submit, "start": 0.0, "end": 0.0, "nodes": 1,
-        "per_node": demand, "on_nodes": {}, "depends": False, "requeues": True, "restarts": 0, "saves": False,
-        "array": "", "at_once": 0, "is_part": False,
-    }  # fmt: skip
-    return Job(id=id, account=account, demand=demand, **(given | more))
+    given = {"submit": T0 + submit, "eligible": T0 + submit, "user": f"{account}-user", "reason": "JobHeldUser"}
+    return job(id, account=account, demand=demand, per_node=demand, **(given | more))
 
 
 class SmallSlurm:

@@ -22,25 +22,7 @@ class Unforeseen(Exception):
 
 
 class UnsteadySlurm(Slurm):
-    """Two nodes of four GPUs; jobs that are not held start as soon as there is room.
-
-    Attributes
-    ----------
-    had : Counter
-        GPU-time that jobs of the partition have had since the last check, by id, tenant and size [GPU s].
-    doubt : Counter
-        The part of it, by tenant, that the accounts may miss or count too much; of every tenant under "" [GPU s].
-    tenant : dict of str to str
-        Whose a job is: its account when it came.
-    released : set of str
-        Jobs that wait with a lease.
-    left_to_slurm : set of str
-        Jobs that must never be touched.
-    ahead : float
-        Of the coordinator's clock [s].
-    fuse : int
-        So many moments from now the coordinator is killed, or meets an unforeseen error; negative is never.
-    """
+    """Two nodes of four GPUs; jobs that are not held start as soon as there is room."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__("gpu")
@@ -50,13 +32,13 @@ class UnsteadySlurm(Slurm):
         self.all: dict[str, Job] = {}
         self.rank: dict[str, int] = {}
         self.past: list[Run] = []
-        self.had: Counter[tuple[str, str, int]] = Counter()
-        self.doubt: Counter[str] = Counter()
-        self.tenant: dict[str, str] = {}
-        self.released: set[str] = set()
-        self.left_to_slurm: set[str] = set()
-        self.fuse, self.blow = -1, BaseException()
-        self.ahead = 0.0
+        self.had: Counter[tuple[str, str, int]] = Counter()  #: since the last check, by id, tenant and size [GPU s]
+        self.doubt: Counter[str] = Counter()  #: of it, what the accounts may miss; of every tenant under "" [GPU s]
+        self.tenant: dict[str, str] = {}  #: whose a job is: its account when it came
+        self.released: set[str] = set()  #: jobs that wait with a lease
+        self.left_to_slurm: set[str] = set()  #: jobs that must never be touched
+        self.fuse, self.blow = -1, BaseException()  #: moments until a kill or an error; negative is never
+        self.ahead = 0.0  #: of the coordinator's clock [s]
         self.is_away, self.refuses = False, False
         self.failures = 0
         self.touched: list[str] = []

@@ -104,12 +104,6 @@ def test_what_a_kill_left_too_many_of_is_removed(tmp_path: Path) -> None:
     assert saved(tmp_path) == [3, 4]
 
 
-def test_two_are_kept(tmp_path: Path) -> None:
-    for stop in (3, 5, 9):
-        count(tmp_path, 9, until=stop)
-        assert saved(tmp_path) == [stop - 1, stop]
-
-
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty"])
 def test_a_damaged_save_falls_back(damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     count(tmp_path, 9, until=6)

@@ -127,7 +127,7 @@ with checkpointed(state, 0, "saves") as saves:
 def test_a_kill_at_any_moment_of_saving(tmp_path: Path) -> None:
     """Step n has begun, so n - 1 is saved; n may be."""
     moments, done, unfinished, kills = random.Random(1), 0, 0, 0
-    while kills < 25 or done <= 10 or unfinished == 0:  # until saves were interrupted too
+    while kills < 10 or done <= 10 or unfinished == 0:  # until saves were interrupted too
         kills += 1
         assert kills < 500
         with process("-c", SAVING, cwd=tmp_path) as started:

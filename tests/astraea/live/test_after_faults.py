@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from live_cluster import EPOCH, Clock, job, no_history
+from live_rounds import running
 
 from astraea.cluster.engine.state import RUNNING
 from astraea.cluster.policies import get_policy
@@ -56,10 +57,6 @@ class FakeSlurm(Slurm):
         if command[:2] != ("scontrol", "update"):
             self.done.append((command[1], command[-1]))
         return ""
-
-
-def running(id: str, start: float, demand: int = 8) -> Job:
-    return job(id, demand=demand, state="RUNNING", held=False, start=EPOCH + start, on_nodes={"n1": demand})
 
 
 def coordinator(tmp_path: Path, clock: Clock) -> tuple[Coordinator, FakeSlurm, Ledger]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from live_cluster import EPOCH, job, no_history
+from live_rounds import NODES, actions, play, running
 
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.cluster.policies import get_policy
-from astraea.live.answers import Job, Node, Run
+from astraea.live.answers import Run
 from astraea.live.config import Config
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, RoundResult, Rounds, Snapshot
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Rounds, Snapshot
 
-NODES = [Node("n1", 8, True), Node("n2", 8, True)]
 POLICY = get_policy("astraea")(lease_term=100)
 WEIGHTS = {"a": 1.0, "b": 1.0}
 
@@ -22,19 +22,6 @@ WEIGHTS = {"a": 1.0, "b": 1.0}
 def rounds(**given: Any) -> Rounds:
     config = Config("gpu", Path("unused"), POLICY, **({"weights": WEIGHTS, "history": 0} | given))
     return Rounds(config, 16, EPOCH, None, no_history)
-
-
-def play(r: Rounds, second: float, *jobs: Job) -> RoundResult:
-    return r.play(Snapshot(EPOCH + second, jobs, NODES))
-
-
-def actions(result: RoundResult) -> list[tuple[str, str]]:
-    return [(action.what, action.job.id) for action in result.actions]
-
-
-def running(id: str, start: float, demand: int = 8, **more: Any) -> Job:
-    given = {"state": "RUNNING", "held": False, "start": EPOCH + start, "on_nodes": {"n1": demand}}
-    return job(id, demand=demand, **(given | more))
 
 
 @pytest.mark.parametrize("field", ["account", "user", "qos"])
@@ -47,6 +34,7 @@ def test_a_job_keeps_the_tenant_that_it_was_admitted_with(field: str) -> None:
     assert actions(play(r, 10, *shown)) == []
     result = play(r, 100, *shown)  # a grant and a stop speak of the tenant
     assert sorted(actions(result)) == [(RELEASE, "3"), (REQUEUE, "2")]
+    assert all("a has had 200% of its fair share" in action.why for action in result.actions)
     assert [(lease.job, lease.tenant) for lease in result.over] == [("2", "a"), ("1", "a")]
     assert {lease.tenant for lease in result.state.leases.values()} == {"a"}
     assert r.accounts.rho("a") > 0
@@ -157,15 +145,6 @@ def test_runs_of_other_sizes_and_accounts_while_nobody_looked() -> None:
     r = Rounds(config, 16, EPOCH, None, lambda since: late)
     play(r, 0)
     assert r.accounts.view.tenant.attained.tolist() == [400, 0]
-
-
-def test_the_stop_of_a_job_names_the_tenant_of_the_accounts() -> None:
-    r = rounds()
-    play(r, 0, job("1", demand=8))
-    others = job("2", account="b", demand=8), job("3", demand=8)
-    result = play(r, 100, running("1", 1, account="c"), *others)
-    assert (REQUEUE, "1") in actions(result)
-    assert next(a for a in result.actions if a.what == REQUEUE).why.count("a has had 100% of its fair share") == 1
 
 
 @pytest.mark.parametrize("begins_with", [0, 1])

@@ -1,9 +1,8 @@
-"""The state file: its layout, states of older layouts, its mode, and ids of jobs that come again."""
+"""The state file: its layout, its mode, and ids of jobs that come again."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -22,30 +21,6 @@ from astraea.live.rounds import Rounds, Snapshot
 from astraea.live.state import Lease
 
 NODES = [Node("n1", 8, True)]
-
-FIRST = """
-create table clock (id integer primary key, epoch, {clock});
-create table hour (hour, tenant, {hour}, primary key (hour, tenant));
-create table job (id text primary key, owner, user, memory, {job});
-create table lease ({lease}, primary key (job, number));
-create table share (tenant, {share}, primary key (tenant, demand, weight));
-create table tenant (name text primary key, memory, {tenant});
-insert into lease values ('1', 2, 'a', 8, 1, 4000, 4100, 0, 0, 'running', 0, 0);
-insert into lease values ('1', 1, 'a', 8, 1, 0, 100, 1, 100, 'not renewed', 0, 0);
-insert into lease values ('2', 1, 'b', 8, 1, 100, 200, 0, 4000, 'not renewed', 0, 0);
-pragma user_version = 1;
-"""
-"""Tables as the first version made them."""
-
-
-def first(path: Path, without: str = "") -> None:
-    """Write a state of the first version, maybe without one column."""
-    own = {"clock": 3, "hour": 2, "job": 4, "share": 1, "tenant": 2}
-    columns = {name: [c for c in layout.COLUMNS[name][skip:] if c != without] for name, skip in own.items()}
-    columns["lease"] = [c for c in layout.LEASE if c != "serial"]
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(FIRST.format(**{name: ", ".join(f'"{c}"' for c in of) for name, of in columns.items()}))
-
 
 def rounds(path: Path, jobs: int = 1) -> Rounds:
     r = Rounds(Config("gpu", path, get_policy("astraea")(lease_term=100), history=0), 8, EPOCH, None, no_history)
@@ -86,53 +61,24 @@ def test_the_mode_that_its_owner_gave_it_is_kept(tmp_path: Path, umask: Callable
         assert set(modes(tmp_path).values()) == {0o640}
 
 
-def test_the_version_follows_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "columns", [(*layout.COLUMNS["job"], "new"), tuple(reversed(layout.COLUMNS["job"]))], ids=["names", "order"]
+)
+def test_a_state_of_other_columns_is_refused_and_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...]
+) -> None:
     path = tmp_path / "state.sqlite"
     Ledger(path).close()
+    written = path.read_bytes()
     before = layout.version()
-    assert layout.FIRST < before < 2**31
-    Ledger(path).close()
-    monkeypatch.setitem(layout.COLUMNS, "hour", (*layout.COLUMNS["hour"], "new"))
-    assert layout.version() != before
+    assert 1 < before < 2**31
+    monkeypatch.setitem(layout.COLUMNS, "job", columns)
     for use in (Ledger, open_to_read):
         with pytest.raises(
             InputError, match=rf"state\.sqlite: the state has the layout {before}, expected \d+; go back"
         ):
             use(path)
-
-
-def test_the_order_of_the_columns_matters(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = layout.version()
-    monkeypatch.setitem(layout.COLUMNS, "job", tuple(reversed(layout.COLUMNS["job"])))
-    assert layout.version() != before
-
-
-def test_a_state_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "state.sqlite"
-    first(path)
-    path.chmod(0o644)  # as the umask had it
-    with pytest.raises(InputError, match="an older version wrote this state; start the coordinator"):
-        open_to_read(path)
-    with closing(Ledger(path)) as ledger:
-        found = [(lease.job, lease.number, lease.outcome, lease.serial) for lease in all_leases(ledger._db)]
-        assert found == [("1", 1, "not renewed", 1), ("2", 1, "not renewed", 2), ("1", 2, "running", 3)]
-        assert ledger.read() is None  # no round was written
-        ledger.write(rounds(path).state())
-    with closing(open_to_read(path)) as db:
-        assert db.execute("pragma user_version").fetchone() == (layout.version(),)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_a_state_of_the_first_version_with_other_columns_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "state.sqlite"
-    first(path, without="launch")
-    with closing(sqlite3.connect(path)) as db:
-        before = list(db.iterdump())
-    with pytest.raises(InputError, match=r"table job of this older state has the columns .*, expected .*; go back to"):
-        Ledger(path)
-    with closing(sqlite3.connect(path)) as db:
-        assert list(db.iterdump()) == before
-        assert db.execute("pragma user_version").fetchone() == (layout.FIRST,)
+    assert path.read_bytes() == written
 
 
 def test_history_is_kept_when_ids_come_again(tmp_path: Path) -> None:

@@ -118,15 +118,8 @@ def test_jobs_that_are_done_leave_the_accounts_and_not_the_history(tmp_path: Pat
     assert (lease.outcome, lease.over) == ("ended", EPOCH + 5)
 
 
-def test_another_version_or_no_such_file(tmp_path: Path) -> None:
+def test_a_file_that_is_no_state(tmp_path: Path) -> None:
     path = tmp_path / "state.sqlite"
-    with pytest.raises(InputError, match="there is no state yet"):
-        open_to_read(path)
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("pragma user_version = 7")
-    for use in (Ledger, open_to_read):
-        with pytest.raises(InputError, match=r"has the layout 7, expected \d+; go back to the version"):
-            use(path)
     path.write_text("no database" * 100)
     with pytest.raises(InputError, match="cannot be used as the state"):
         Ledger(path)

@@ -72,14 +72,6 @@ def test_a_job_that_ran_before_the_coordinator_came_gets_a_lease_from_then_on() 
     assert result.state.leases["1"].ends == EPOCH + 110
 
 
-def test_a_clock_that_is_set_back_stands_still() -> None:
-    r = rounds()
-    play(r, 100, job("1", demand=8))
-    before = r.accounts.now
-    assert actions(play(r, 50, running("1", 101, demand=8))) == []
-    assert r.accounts.now == before
-
-
 def test_a_job_that_lost_its_lease_is_not_adopted_again() -> None:
     r = rounds()
     play(r, 0, job("1", demand=8))

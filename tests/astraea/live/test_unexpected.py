@@ -7,10 +7,10 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from live_cluster import EPOCH, Clock, job
+from live_rounds import NODES, running
 
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
@@ -23,14 +23,8 @@ from astraea.live.rounds import Rounds
 from astraea.live.slurm import Slurm
 from astraea.live.status import as_records, as_text, status
 
-NODES = [Node("n1", 8, True), Node("n2", 8, True)]
 POLICY = get_policy("astraea")(lease_term=100)
 WEIGHTS = {"a": 1.0, "b": 1.0}
-
-
-def running(id: str, start: float, demand: int = 8, **more: Any) -> Job:
-    given = {"state": "RUNNING", "held": False, "start": EPOCH + start, "on_nodes": {"n1": demand}}
-    return job(id, demand=demand, **(given | more))
 
 
 class Steps(Slurm):
