@@ -10,21 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trace_samples import ASTRAEA, HELIOS, PHILLY, SACCT, SIZES, SWF
+from trace_samples import ASTRAEA, HELIOS, PHILLY, SACCT, SIZES, SSHARE, SWF
 
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace, recognise
 from astraea.traces.readers.table import read_start
 
 START = 1 << 16
-
-SSHARE = """\
-Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
-root|||1.0|0|1.0|
- vision||1|0.5|0|0.0|1.0
- speech||1|0.5|0|0.0|1.0
-"""
-
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
