@@ -197,6 +197,7 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
     "time limit": [("<>", "soon", "line 2: Timelimit must be a time [days-]hours:minutes:seconds, or UNLIMITED")],
     "slurm json": [
         ('"jobs"', '"jibs"', "there is no list of jobs in it, as sacct --json prints one"),
+        ('["COMPLETED"]', "[null]", "job 1 of the list: State must be one of PENDING"),
         ('"time"', '"Time"', "job 1 of the list: not a job of sacct --json (KeyError: 'time')"),
     ],
     "sshare": [
