@@ -50,20 +50,8 @@ def named_trace(
 ) -> Trace:
     """Make or read the trace that a user named.
 
-    Parameters
-    ----------
-    source : str or path
-        One of `SYNTHETIC`, one of `FETCHED`, or a path as `read_trace` takes it; the whole recorded Philly is the path
-        ``data/raw/philly``.
-    format, time_unit, weights, tenant, columns
-        Of a path, as in `read_trace`; weights of a downloaded workload too.
-    seed : int
-        Of a synthetic trace.
-
-    Raises
-    ------
-    InputError
-        If there is no such thing, or it cannot be read.
+    `source` is one of `SYNTHETIC`, which `seed` is for, one of `FETCHED`, or a path; the whole recorded Philly is the
+    path ``data/raw/philly``. The others are of a path, as in `read_trace`; weights of a downloaded workload too.
     """
     text = str(source)
     is_fetched = text in FETCHED and not Path(text).exists()
@@ -97,14 +85,9 @@ def _part(trace: Trace, fetched: Fetched) -> Trace:
 
 
 def workload_path(source: str | Path) -> Path | None:
-    """Where a real workload lies, `source` as in `named_trace`; downloads are looked for here and in the checkout.
+    """Where a real workload lies, `source` as in `named_trace`; None for a synthetic one.
 
-    None for a synthetic one.
-
-    Raises
-    ------
-    InputError
-        If it is not there.
+    Downloads are looked for here and in the checkout; `InputError` if it is not there.
     """
     text = str(source)
     if Path(text).exists():

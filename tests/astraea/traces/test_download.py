@@ -206,7 +206,6 @@ def zip_with_link() -> bytes:
 
 HOSTILE = {
     "zip-goes-up": (zipped(**{"../evil": b"x"}), "'../evil' would leave"),
-    "zip-goes-up-inside": (zipped(**{"data/../../log.csv": b"x"}), "would leave"),
     "zip-absolute": (zipped(**{"/evil": b"x"}), "'/evil' would leave"),
     "zip-link": (zip_with_link(), "'data/log.csv' is a link"),
     "tar-goes-up": (tarred((tarfile.TarInfo("../evil"), b"x")), "'../evil' would leave"),
