@@ -275,7 +275,7 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, fl
         raise InputError(f"{source}, line 1: a share file has two columns, tenant and weight; found {found}")
     name_column, share_column = table.columns
     names = table.text(name_column)
-    refuse(pd.Series(names).duplicated(), names, printable(name_column), table.where, "unique")
+    refuse(pd.Series(names).duplicated(), names, name_column, table.where, "unique")
     return dict(zip(names, table.number(share_column, *POSITIVE).tolist(), strict=True))
 
 

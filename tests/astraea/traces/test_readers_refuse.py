@@ -129,7 +129,7 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
         (HELIOS[HELIOS.index("\n7,"):], "\n8,ub,vcA,0,1,1,COMPLETED,,,,9,0\n", "none of the 1 jobs uses a GPU"),
     ],
     "sizes": [
-        ("72", "many", 'line 2: vcA must be a whole number of GPUs from 0 to 1000000, got "many"'),
+        (SIZES, "date,\x1b[2J\n2020-09-02,x\n", r'line 2: \x1b[2J must be a whole number of GPUs from 0 to 1000000, got "x"'),
         ("2020-09-02", "yesterday", 'line 2: date must be a date YYYY-MM-DD, got "yesterday"'),
         ("date", "day", "line 1: column 'date' is missing"),
         (SIZES, "date,vcA,total\n2020-09-02,0,0\n", "no virtual cluster has a GPU in it"),
