@@ -51,7 +51,7 @@ def read_swf(path: Path, tenant: str = "group") -> Rows:
     )
     demand = np.maximum(np.where(given > 0, given, wanted), 0)
     submit, wait, run, limit = (time(column) for column in ("submit time", "wait time", "run time", "requested time"))
-    status = table.number("status", "a whole number from -1 to 5", lambda v: (v >= -1) & (v <= 5) & (v % 1 == 0))
+    status = table.number("status", "a whole number from -1 to 5", lambda v: np.isin(v, np.arange(-1, 6)))
     found = {
         "job_id": table.text("job number"),
         "tenant": table.text(tenant),
