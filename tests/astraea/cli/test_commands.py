@@ -113,16 +113,6 @@ def test_json_is_valid_also_where_a_figure_is_undefined(tiny: Path, capsys: pyte
     assert err == ""
 
 
-def test_weights_and_folders_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("a", "b"):
-        (tmp_path / "jobs").mkdir(exist_ok=True)
-        (tmp_path / "jobs" / f"{name}.csv").write_text("job_id,num_gpu,submit_time,duration\n1,1,0,1\n")
-    (tmp_path / "shares.csv").write_text("name,share\na,3\nb,1\n")
-    argv = ["simulate", str(tmp_path / "jobs"), "--time-unit", "min", "--nodes", "4", "--gpus-per-node", "1", "--json"]
-    assert main([*argv, "--weights", str(tmp_path / "shares.csv")]) == 0
-    assert json.loads(capsys.readouterr().out)["average_jct"] == 60
-
-
 def test_sweep_makes_a_tidy_table(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, cache = tiny.parent / "grid.csv", tiny.parent / "cache"
     argv = ["sweep", str(tiny), "--time-unit", "s", "--gpus-per-node", "1", "--cache", str(cache), "--jobs", "1"]
