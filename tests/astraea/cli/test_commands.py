@@ -73,7 +73,7 @@ def test_simulate_writes_what_one_finds_by_hand(tiny: Path, capsys: pytest.Captu
 
 def test_the_same_command_writes_the_same_bytes_over_the_old(tiny: Path) -> None:
     out = tiny.parent / "out"
-    argv = command(tiny, *LEASE, "--out", str(out))
+    argv = command(tiny, "--out", str(out))
     assert main(argv) == 0
     before = {p.name: p.read_bytes() for p in out.iterdir()}
     (out / "jobs.csv").write_text("old")
