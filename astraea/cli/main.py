@@ -209,20 +209,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command with these arguments, or those of the process, and give its exit code.
 
-    Parameters
-    ----------
-    command : click.Command
-        Gives its exit code, or nothing for 0.
-    argv : sequence of str, optional
-        Arguments without the program's name; those of the process if not given.
-
-    Returns
-    -------
-    int
-        Exit code: 0, or what the command says, or 2 after bad input, or 130 after Ctrl-C; what went wrong stands on the
-        standard error stream in one sentence.
+    That is 0, or what the command returns, or 2 after bad input, or 130 after Ctrl-C; what went wrong stands on the
+    standard error stream in one sentence.
     """
     stop = functools.partial(_stop, str(command.name))
     try:

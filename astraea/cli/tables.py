@@ -45,12 +45,9 @@ def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
 
 
 def all_excluded_jobs(result: Result, trace: Trace) -> pd.DataFrame:
-    """List what was set aside by the reader and before the run, in this order.
+    """List what was set aside by the reader and before the run, in this order, a row each.
 
-    Returns
-    -------
-    DataFrame, columns job_id, tenant, demand, duration, reason
-        Tenant, demand and duration are missing where a reader found no job.
+    Tenant, demand and duration are missing where a reader found no job.
     """
     listed = trace.excluded_jobs
     table = pd.concat([listed, result.excluded_jobs], ignore_index=True) if len(listed) else result.excluded_jobs

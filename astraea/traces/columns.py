@@ -135,7 +135,7 @@ def refuse(bad: Any, values: Any, column: str, where: list[str], expected: str) 
     value = values[first]
     shown = f'"{printable(value)}"' if isinstance(value, str) else f"{value}"
     more = f" (and {len(rows) - 1} more like it)" if len(rows) > 1 else ""
-    raise InputError(f"{where[first]}: {column} must be {expected}, got {shown}{more}")
+    raise InputError(f"{where[first]}: {printable(column)} must be {expected}, got {shown}{more}")
 
 
 def refuse_others(values: Any, allowed: Collection[str], column: str, where: list[str]) -> None:

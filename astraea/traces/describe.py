@@ -56,10 +56,7 @@ def hourly_arrivals(trace: Trace) -> FloatArray:
 def burstiness(counts: FloatArray) -> pd.Series[float]:
     """Variance over mean of hourly counts (Fano factor; a Poisson process has 1), and their autocorrelation.
 
-    Returns
-    -------
-    Series
-        `fano`, `lag_1h`, `lag_24h`; NaN where the counts are too few or constant.
+    Named `fano`, `lag_1h`, `lag_24h`; NaN where the counts are too few or constant.
     """
     mean = counts.mean() if len(counts) else 0.0
     fano = float(counts.var() / mean) if mean > 0 else np.nan

@@ -32,25 +32,8 @@ ATTEMPTS: Final = 3
 def fetch(name: str, folder: str | Path = RAW) -> Path:
     """Download one workload, check it, and publish it as the folder `folder/name`; what comes is said on stderr.
 
-    A workload that is there already, complete and unchanged, is not downloaded again.
-
-    Parameters
-    ----------
-    name : str
-        One of `SOURCES`.
-    folder : path
-        Where the folder of the workload is to stand; made if it does not exist.
-
-    Returns
-    -------
-    Path
-        The folder with the files.
-
-    Raises
-    ------
-    InputError
-        The name is unknown, the server cannot be reached or does not have the file, the content is not what it should
-        be, or the folder cannot be written.
+    `name` is one of `SOURCES`. A workload that is there already, complete and unchanged, is not downloaded again.
+    Whatever goes wrong with the name, the server, the content or the disk is an `InputError`.
     """
     if name not in SOURCES:
         raise InputError(f"unknown workload {name!r}; expected one of {', '.join(SOURCES)}")
@@ -100,21 +83,10 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
 
 
 def unpack(archive: Path, folder: Path, keep: Sequence[str]) -> None:
-    """Take files out of a zip or tar archive, without its top folder.
+    """Take the files of these names out of a zip or tar archive, from whatever folder of it, without its top folder.
 
-    Parameters
-    ----------
-    archive : Path
-        The archive; the path of every member is checked, whether it is taken or not.
-    folder : Path
-        An existing folder; no member may lead out of it.
-    keep : sequence of str
-        Names of the files to take, in whatever folder of the archive they are.
-
-    Raises
-    ------
-    InputError
-        The archive is damaged, a member's path is absolute or goes up, or a file to take is a link or device.
+    `InputError` if the archive is damaged, a file to take is a link or device, or the path of any member, taken or not,
+    is absolute or goes up.
     """
 
     def place(member: str) -> str:

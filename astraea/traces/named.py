@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -14,28 +14,8 @@ from astraea.traces.sources import RAW, SOURCES
 from astraea.traces.synthetic import SYNTHETIC, synthesize
 from astraea.traces.trace import Trace
 
-
-class Fetched(NamedTuple):
-    """A workload that `astraea data fetch` gets.
-
-    A part of one, such as `w2`, is what ASTRAEA's authors' program was given. Jobs submitted in the same second have no
-    order in the files that they come from, and a third of w2's sharing losses depend on it: `ties` is that of the
-    program's input.
-    """
-
-    download: str  # its folder
-    inside: str  # file or folder in it
-    shares: str  # share file in it, if any
-    part: Sequence[int]  # from which second to before which one
-    ties: Sequence[Sequence[int]]  # of that part: number of a job, and the order of those from there on
-
-
-FETCHED: Final[dict[str, Fetched]] = {
-    workload: Fetched(download, inside, source.shares, source.part.get(workload, ()), source.ties)
-    for download, source in SOURCES.items()
-    for workload, inside in source.workloads.items()
-}
-"""Downloaded workloads by name."""
+FETCHED: Final = {workload: download for download, source in SOURCES.items() for workload in source.workloads}
+"""Names of downloaded workloads, and of the download that each is in."""
 
 
 def named_trace(
@@ -50,20 +30,8 @@ def named_trace(
 ) -> Trace:
     """Make or read the trace that a user named.
 
-    Parameters
-    ----------
-    source : str or path
-        One of `SYNTHETIC`, one of `FETCHED`, or a path as `read_trace` takes it; the whole recorded Philly is the path
-        ``data/raw/philly``.
-    format, time_unit, weights, tenant, columns
-        Of a path, as in `read_trace`; weights of a downloaded workload too.
-    seed : int
-        Of a synthetic trace.
-
-    Raises
-    ------
-    InputError
-        If there is no such thing, or it cannot be read.
+    `source` is one of `SYNTHETIC`, which `seed` is for, one of `FETCHED`, or a path; the whole recorded Philly is the
+    path ``data/raw/philly``. The others are of a path, as in `read_trace`; weights of a downloaded workload too.
     """
     text = str(source)
     is_fetched = text in FETCHED and not Path(text).exists()
@@ -80,31 +48,30 @@ def named_trace(
         return read_trace(
             source, format=format, time_unit=time_unit, weights=weights, tenant=tenant, columns=columns
         )
-    fetched = FETCHED[text]
-    own = path.parent / fetched.shares if fetched.shares else None
+    download = SOURCES[FETCHED[text]]
+    own = path.parent / download.shares if download.shares else None
     trace = read_trace(path, weights=own if weights is None else weights, name=text)
-    return _part(trace, fetched) if fetched.part else trace
+    return _part(trace, *download.part[text], download.ties) if text in download.part else trace
 
 
-def _part(trace: Trace, fetched: Fetched) -> Trace:
-    start, end = fetched.part
+def _part(trace: Trace, start: int, end: int, ties: Sequence[Sequence[int]]) -> Trace:
+    """The jobs from second `start` to before `end`, such as `w2`: what ASTRAEA's authors' program was given.
+
+    Jobs submitted in the same second have no order in the files that they come from, and a third of w2's sharing losses
+    depend on it: `ties` is that of the program's input.
+    """
     order = np.lexsort((trace.tenant, trace.submit_time))
     begin = int(np.searchsorted(trace.submit_time[order], start))
-    for first, *tied in fetched.ties:
+    for first, *tied in ties:
         at = begin + first
         order[at : at + len(tied)] = order[at + np.array(tied)]
     return trace._take(order).window(start, end)
 
 
 def workload_path(source: str | Path) -> Path | None:
-    """Where a real workload lies, `source` as in `named_trace`; downloads are looked for here and in the checkout.
+    """Where a real workload lies, `source` as in `named_trace`; None for a synthetic one.
 
-    None for a synthetic one.
-
-    Raises
-    ------
-    InputError
-        If it is not there.
+    Downloads are looked for here and in the checkout; `InputError` if it is not there.
     """
     text = str(source)
     if Path(text).exists():
@@ -116,7 +83,8 @@ def workload_path(source: str | Path) -> Path | None:
             f"{text}: there is no such file or folder, and no workload of that name; "
             f"known are {', '.join((*SYNTHETIC, *FETCHED))}"
         )
-    download, inside = FETCHED[text].download, FETCHED[text].inside
+    download = FETCHED[text]
+    inside = SOURCES[download].workloads[text]
     for root in (Path(), Path(__file__).resolve().parents[2]):
         if (root / RAW / download / inside).exists():
             return (root / RAW / download / inside).resolve()

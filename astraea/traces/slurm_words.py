@@ -34,12 +34,9 @@ def gpus_of(tres: str) -> int:
 
 
 def number_of(value: Any) -> int | None:
-    """Read a number of Slurm's JSON, which newer versions write ``{"set": true, "infinite": false, "number": 5}``.
+    """Read a number of Slurm's JSON, None if it is not set, or infinite.
 
-    Returns
-    -------
-    int or None
-        None if it is not set, or infinite.
+    Newer versions write ``{"set": true, "infinite": false, "number": 5}``.
     """
     if isinstance(value, dict):
         return int(value["number"]) if value.get("set") and not value.get("infinite") else None

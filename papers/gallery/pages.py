@@ -128,8 +128,9 @@ def _workload(trace: str) -> str:
     """What a downloaded workload is, in a few words."""
     if trace not in FETCHED:
         return ""
-    part = [f"{second / DAY:.0f}" for second in FETCHED[trace].part]
-    return SOURCES[FETCHED[trace].download].title + (f", of which days {' to '.join(part)}" if part else "")
+    download = SOURCES[FETCHED[trace]]
+    part = [f"{second / DAY:.0f}" for second in download.part.get(trace, ())]
+    return download.title + (f", of which days {' to '.join(part)}" if part else "")
 
 
 def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:

@@ -125,13 +125,7 @@ def _by_tenant(path: Path, format: str, read: Callable[[Path, str, bool], Rows])
 
 
 def recognise(path: Path) -> str:
-    """Find the one format that fits a file or folder.
-
-    Raises
-    ------
-    InputError
-        If none fits, or more than one.
-    """
+    """Find the one format that fits a file or folder; `InputError` if none fits, or more than one."""
     if path.is_dir():
         names = [f.name for f in path.iterdir() if f.is_file() and f.name[0] != "."]
         fits = {"helios": helios.LOG in names, "philly": philly.LOG in names}

@@ -37,20 +37,10 @@ _KEY: Final = re.compile(r"\((['\"])(?P<type>.+)\1, (?P<scale>\d{1,7})\)")
 
 
 def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, dict[str, Any]]:
-    """Read a trace as it stands.
+    """Read a trace as it stands: the table, for places, and its columns.
 
-    Parameters
-    ----------
-    known : sequence of str
-        Job types; another one is refused.
-    source : str
-        Where they come from, for messages.
-
-    Returns
-    -------
-    tuple
-        The table, for places; and of every row `job_type`, `demand` [GPU], `submit_time` [s], `steps`, and where there
-        are 10 columns `weight` and `slo`, a multiple of the duration, NaN for none.
+    These are `job_type`, `demand` [GPU], `submit_time` [s], `steps`, and where there are 10 columns `weight` and `slo`,
+    a multiple of the duration, NaN for none. A job type is refused that is none of the `known` ones of `source`.
     """
     table = read_table(path, FORMS)
     types = table.text("job_type")

@@ -74,7 +74,7 @@ def _flat(job: dict[str, Any]) -> dict[str, str]:
         **moments,
         **tres,
         **named,
-        "State": state[0] if isinstance(state, list) else str(state),
+        "State": str(state[0] if isinstance(state, list) else state),
         "ElapsedRaw": str(number_of(time.get("elapsed")) or 0),
         "TimelimitRaw": "UNLIMITED" if limit is None else str(limit),
     }

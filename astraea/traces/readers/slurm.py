@@ -63,16 +63,9 @@ Weights = str | Path | Mapping[str, float] | None
 
 
 def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[str, float] | None]:
-    """Read a log; its rows, and the weights of the tenants, if any are given.
+    """Read what ``sacct -P`` or ``sacct --json`` printed, packed with gzip or not, and the tenants' weights, if given.
 
-    Parameters
-    ----------
-    path : path
-        What ``sacct -P`` or ``sacct --json`` printed, packed with gzip or not.
-    tenant : str
-        One of `TENANTS`.
-    weights : path or mapping, optional
-        A share file, what ``sshare -P -a`` printed, or a mapping.
+    `tenant` is one of `TENANTS`; the weights are a share file, what ``sshare -P -a`` printed, or a mapping.
     """
     one_of(tenant, TENANTS, "tenant")
     shares, top = _weights(tenant, weights)

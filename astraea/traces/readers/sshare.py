@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
-from astraea.core.text import printable
 from astraea.traces.columns import POSITIVE, refuse
-from astraea.traces.readers.table import Table, read_start, read_text
+from astraea.traces.readers.table import Table, read_start, read_text, table_of
 
 SHARES: Final = ("Account", "User", "RawShares", "NormShares")
 """Columns by which ``sshare -P`` is known."""
@@ -19,24 +18,12 @@ SHARES: Final = ("Account", "User", "RawShares", "NormShares")
 
 def read_columns(path: Path, text: str) -> Table:
     """What ``sacct -P`` or ``-p`` printed: fields with ``|`` between them, nothing quoted."""
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    names = [name.strip() for name in lines[0][1].rstrip("|").split("|")]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
-    more = lines[0][1].endswith("|")
-    rows, numbers = [], []
-    for number, line in lines[1:]:
-        fields = line.removesuffix("|").split("|") if more else line.split("|")
-        if len(fields) != len(names):
-            hint = "; is there a | in a job's name? leave JobName out" if len(fields) > len(names) else ""
-            raise InputError(f"{path}, line {number}: expected {len(names)} columns, got {len(fields)}{hint}")
-        rows.append(fields)
-        numbers.append(number)
-    if not rows:
-        raise InputError(f"{path}: there is no job in it")
-    columns = zip(names, zip(*rows, strict=True), strict=True)
-    return Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(numbers))
+    (_, head), *lines = ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
+    names = [name.strip() for name in head.rstrip("|").split("|")]
+    end = "|" if head.endswith("|") else ""
+    rows = [line.removesuffix(end).split("|") for _, line in lines]
+    hint = "; is there a | in a job's name? leave JobName out"
+    return table_of(path, names, rows, [number for number, _ in lines], hint)
 
 
 class Shares(NamedTuple):
@@ -59,13 +46,7 @@ def is_sshare(path: Path) -> bool:
 
 
 def read_sshare(path: Path) -> Shares:
-    """Read ``sshare -P -a``: accounts are indented by their depth, users stand below their account.
-
-    Raises
-    ------
-    InputError
-        If a share is not a number above 0, or an account is there twice.
-    """
+    """Read ``sshare -P -a``: accounts are indented by their depth, users stand below their account."""
     table = read_columns(path, read_text(path))
     table.require(SHARES)
     accounts = np.array([not user for user in table.words("User")]) & (table.words("Account") != "root")

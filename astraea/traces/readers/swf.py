@@ -18,9 +18,8 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.checks import one_of
-from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, gpus
-from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, frame, read_text, reasons
+from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, frame, read_text, reasons, table_of
 
 FIELDS: Final = (
     "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",
@@ -34,29 +33,12 @@ _STATES: Final = {1: "completed", 0: "failed", 5: "cancelled"}
 
 
 def read_swf(path: Path, tenant: str = "group") -> Rows:
-    """Read a log.
-
-    Parameters
-    ----------
-    path : path
-        Packed with gzip or not.
-    tenant : str
-        One of `TENANTS`.
-    """
+    """Read a log, packed with gzip or not; `tenant` is one of `TENANTS`."""
     one_of(tenant, TENANTS, "tenant")
     text = read_text(path)
-    lines, rows = [], []
-    for number, line in enumerate(text.splitlines(), 1):
-        fields = line.partition(";")[0].split()
-        if fields and len(fields) != len(FIELDS):
-            raise InputError(f"{path}, line {number}: expected {len(FIELDS)} columns, got {len(fields)}")
-        if fields:
-            rows.append(fields)
-            lines.append(number)
-    if not rows:
-        raise InputError(f"{path}: there is no job in it")
-    columns = zip(FIELDS, zip(*rows, strict=True), strict=True)
-    table = Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(lines))
+    rows = {number: line.partition(";")[0].split() for number, line in enumerate(text.splitlines(), 1)}
+    rows = {number: fields for number, fields in rows.items() if fields}
+    table = table_of(path, FIELDS, [*rows.values()], [*rows])
 
     def time(column: str) -> FloatArray:
         expected = f"a time of at least 0 and at most {MAX_TIME:g} s, or -1"
@@ -69,7 +51,7 @@ def read_swf(path: Path, tenant: str = "group") -> Rows:
     )
     demand = np.maximum(np.where(given > 0, given, wanted), 0)
     submit, wait, run, limit = (time(column) for column in ("submit time", "wait time", "run time", "requested time"))
-    status = table.number("status", "a whole number from -1 to 5", lambda v: (v >= -1) & (v <= 5) & (v % 1 == 0))
+    status = table.number("status", "a whole number from -1 to 5", lambda v: np.isin(v, np.arange(-1, 6)))
     found = {
         "job_id": table.text("job number"),
         "tenant": table.text(tenant),

@@ -207,14 +207,22 @@ def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None) -
     else:
         expected = " or ".join(map(str, headers))
         raise InputError(f"{path}, line {lines[0]}: expected {expected} columns with tabs between, got {len(rows[0])}")
-    if not rows:
-        raise InputError(f"{path}: there is no job in it")
+    return table_of(path, names, rows, lines)
+
+
+def table_of(
+    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int], if_longer: str = ""
+) -> Table:
+    """Make a table of rows of text that start on these lines; `if_longer` is added to the sentence for a longer one."""
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(names):
-            raise InputError(f"{path}, line {line}: expected {len(names)} columns, got {len(row)}")
+            hint = if_longer if len(row) > len(names) else ""
+            raise InputError(f"{path}, line {line}: expected {len(names)} columns, got {len(row)}{hint}")
+    if not rows:
+        raise InputError(f"{path}: there is no job in it")
     columns = zip(names, zip(*rows, strict=True), strict=True)
     return Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(lines))
 
@@ -258,13 +266,7 @@ def tenant_of(path: Path, *endings: str) -> str:
 
 
 def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, float] | None:
-    """Tenant weights from a share file (`name,share` or `vc,node num`: the header's words do not matter) or a mapping.
-
-    Raises
-    ------
-    InputError
-        If the file is not two columns with a header, a name is there twice, or a weight is not a number above 0.
-    """
+    """Tenant weights from a mapping, or a share file: tenant and weight below a header, whose words do not matter."""
     if source is None or isinstance(source, Mapping):
         return None if source is None else dict(source)
     table = read_table(Path(source))
@@ -273,7 +275,7 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, fl
         raise InputError(f"{source}, line 1: a share file has two columns, tenant and weight; found {found}")
     name_column, share_column = table.columns
     names = table.text(name_column)
-    refuse(pd.Series(names).duplicated(), names, printable(name_column), table.where, "unique")
+    refuse(pd.Series(names).duplicated(), names, name_column, table.where, "unique")
     return dict(zip(names, table.number(share_column, *POSITIVE).tolist(), strict=True))
 
 

@@ -106,19 +106,9 @@ def look_before_submitting(
     own; if there is none, one after which room comes soonest. Gangs that are large and long for their virtual cluster
     choose first, so that one of them is submitted when the last could have ended. The others keep their order.
 
-    Parameters
-    ----------
-    submit : array, shape (n,)
-        Submission times of all tenants [s], rising.
-    tenant, demand, duration : arrays, shape (n,)
-        The jobs in the order in which their users came up with them [number, GPU, s].
-    quota : array, shape (tenants,)
-        GPUs of each virtual cluster.
-
-    Returns
-    -------
-    array, shape (n,)
-        Index of the job that is submitted at each time.
+    `submit` are the rising submission times of all tenants [s]; `tenant` [number], `demand` [GPU] and `duration` [s]
+    are the jobs in the order in which their users came up with them; `quota`, shape (tenants,), is the GPUs of each
+    virtual cluster. The result is the index of the job that is submitted at each time.
     """
     time = submit // BIN
     left = np.bincount(time)  # submissions that nobody has taken yet

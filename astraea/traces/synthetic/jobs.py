@@ -38,16 +38,9 @@ def demand_matrix(
 ) -> IntArray:
     """Jobs of each tenant with each gang size: the totals per size are exact, the tenants' loads are met.
 
-    Parameters
-    ----------
-    counts, gpu_time : arrays, shape (sizes,)
-        Jobs of each size, and their mean GPU-time [GPU-s].
-    load : array, shape (tenants,)
-        GPU-time that each tenant asks for, in any unit.
-    taste : array, shape (tenants, sizes)
-        Relative inclination of a tenant to a size.
-    fits : bool array, shape (tenants, sizes)
-        Whether the tenant's quota holds the gang.
+    Of the sizes, shape (sizes,), `counts` is the number of jobs, `gpu_time` their mean GPU-time [GPU-s]; `load`, shape
+    (tenants,), is the GPU-time that each tenant asks for, in any unit. Of both, shape (tenants, sizes), `taste` is the
+    relative inclination of a tenant to a size, and `fits` tells whether its quota holds the gang.
     """
     target = load / load.sum() * (counts @ gpu_time)
     x = np.where(fits, taste, 0.0)

@@ -73,7 +73,7 @@ def test_simulate_writes_what_one_finds_by_hand(tiny: Path, capsys: pytest.Captu
 
 def test_the_same_command_writes_the_same_bytes_over_the_old(tiny: Path) -> None:
     out = tiny.parent / "out"
-    argv = command(tiny, *LEASE, "--out", str(out))
+    argv = command(tiny, "--out", str(out))
     assert main(argv) == 0
     before = {p.name: p.read_bytes() for p in out.iterdir()}
     (out / "jobs.csv").write_text("old")
@@ -111,16 +111,6 @@ def test_json_is_valid_also_where_a_figure_is_undefined(tiny: Path, capsys: pyte
     assert figures["excluded_jobs"] == {"asks for 0 GPUs": 1, "demand exceeds the cluster (1 GPUs)": 1}
     assert figures["set_aside_by_reader"] == 1
     assert err == ""
-
-
-def test_weights_and_folders_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("a", "b"):
-        (tmp_path / "jobs").mkdir(exist_ok=True)
-        (tmp_path / "jobs" / f"{name}.csv").write_text("job_id,num_gpu,submit_time,duration\n1,1,0,1\n")
-    (tmp_path / "shares.csv").write_text("name,share\na,3\nb,1\n")
-    argv = ["simulate", str(tmp_path / "jobs"), "--time-unit", "min", "--nodes", "4", "--gpus-per-node", "1", "--json"]
-    assert main([*argv, "--weights", str(tmp_path / "shares.csv")]) == 0
-    assert json.loads(capsys.readouterr().out)["average_jct"] == 60
 
 
 def test_sweep_makes_a_tidy_table(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,9 +32,7 @@ def tiny(tmp_path: Path) -> Path:
 
 def test_describe_prints_what_was_read(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["describe", str(tiny), "--time-unit", "s"]) == 0
-    out = capsys.readouterr().out
-    assert "tiny: 3 jobs of 1 tenants" in out
-    assert "asks for 0 GPUs" in out
+    assert "tiny: 3 jobs of 1 tenants" in capsys.readouterr().out
 
 
 def test_policies_lists_everything(capsys: pytest.CaptureFixture[str]) -> None:

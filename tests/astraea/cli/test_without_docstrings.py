@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
 
 import processes
 import pytest
@@ -23,19 +22,12 @@ for line in {COMMANDS!r}:
 """
 
 
-@cache
-def shown(*options: str) -> str:
-    """Return what the commands print, in one process."""
-    done = processes.run(sys.executable, *options, "-c", SHOW)
-    assert done.stderr == ""
-    return done.stdout
-
-
 @pytest.mark.exhaustive
 def test_help_and_policies_are_the_same() -> None:
-    assert "s, length of a lease" in shown("-OO")
-    assert "Download workloads, or list what can be downloaded." in shown("-OO")
-    assert shown("-OO") == shown()
+    bare, whole = (processes.run(sys.executable, *options, "-c", SHOW) for options in (["-OO"], []))
+    assert "s, length of a lease" in bare.stdout
+    assert "Download workloads, or list what can be downloaded." in bare.stdout
+    assert (bare.stdout, bare.stderr) == (whole.stdout, "")
 
 
 def test_what_has_no_source_has_no_docstring() -> None:

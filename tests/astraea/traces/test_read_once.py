@@ -10,21 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trace_samples import ASTRAEA, HELIOS, PHILLY, SACCT, SIZES, SWF
+from trace_samples import ASTRAEA, HELIOS, PHILLY, SACCT, SIZES, SSHARE, SWF
 
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace, recognise
 from astraea.traces.readers.table import read_start
 
 START = 1 << 16
-
-SSHARE = """\
-Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
-root|||1.0|0|1.0|
- vision||1|0.5|0|0.0|1.0
- speech||1|0.5|0|0.0|1.0
-"""
-
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
@@ -87,13 +79,18 @@ def test_a_log_is_read_once(known: str, tmp_path: Path, taken: Counter[str]) -> 
     assert taken["log"] == size  # nothing is recognised that was given
 
 
-def test_the_tree_of_accounts_is_read_once(tmp_path: Path, taken: Counter[str]) -> None:
+def test_what_stands_beside_a_log_is_read_once(tmp_path: Path, taken: Counter[str]) -> None:
     log, shares = tmp_path / "log", tmp_path / "shares"
     log.write_text(SACCT)
     shares.write_text(SSHARE)
     read_trace(log, "slurm", weights=shares)
     assert taken["log"] == len(SACCT)
     assert len(SSHARE) <= taken["shares"] <= len(SSHARE) + len(SSHARE.splitlines()[0]) + 3
+    taken.clear()
+    (tmp_path / "cluster_log.csv").write_text(HELIOS)
+    (tmp_path / "cluster_gpu_number.csv").write_text(SIZES)
+    read_trace(tmp_path)
+    assert taken == {"cluster_log.csv": len(HELIOS), "cluster_gpu_number.csv": len(SIZES)}
 
 
 def test_the_start_of_a_file(tmp_path: Path) -> None:
@@ -117,10 +114,3 @@ def test_the_start_of_a_file(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(InputError, match=says):
             read_start(path, ";")
-
-
-def test_helios_reads_each_file_once(tmp_path: Path, taken: Counter[str]) -> None:
-    (tmp_path / "cluster_log.csv").write_text(HELIOS)
-    (tmp_path / "cluster_gpu_number.csv").write_text(SIZES)
-    read_trace(tmp_path)
-    assert taken == {"cluster_log.csv": len(HELIOS), "cluster_gpu_number.csv": len(SIZES)}

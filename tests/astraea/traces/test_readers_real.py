@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea.traces.describe import burstiness, describe, describe_text
+from astraea.traces.describe import burstiness, describe_text
 from astraea.traces.readers import read_trace
 
 
@@ -23,7 +23,7 @@ def test_philly_vcs(shared: Path) -> None:
 
 
 def test_chronus(shared: Path) -> None:
-    trace = read_trace(shared / "data" / "philly-chronus" / "trace_job_Philly_SLO.csv")
+    trace = read_trace(shared / "data" / "philly-chronus")
     assert len(trace) == 30_940 - 205
     assert trace.excluded_jobs["reason"].tolist() == ["asks for 0 GPUs"] * 205
     assert trace.excluded_jobs["job_id"].iloc[0] == "188"
@@ -31,15 +31,13 @@ def test_chronus(shared: Path) -> None:
     assert trace.span == 20_151 * 60.0
     assert trace.duration.min() == 20 * 60.0
     assert (trace.deadline > trace.submit_time).all()
-
-
-def test_chronus_equals_the_reference_input(shared: Path) -> None:
-    """The reference input is the same trace in seconds, renumbered, without the jobs of 0 GPUs."""
-    chronus = read_trace(shared / "data" / "philly-chronus")
+    text = describe_text(trace)
+    assert "30735 jobs of 11 tenants in 14.0 days" in text
+    assert "set aside: 205 rows\n       205  asks for 0 GPUs\n" in text
+    # the reference input is the same trace in seconds, renumbered, without the jobs of 0 GPUs
     reference = read_trace(shared / "reference" / "chrSLO.input.csv.gz")
-    assert len(reference) == len(chronus)
     for column in ("submit_time", "demand", "duration", "tenant"):
-        ours, theirs = (sorted(zip(t.submit_time, getattr(t, column), strict=True)) for t in (chronus, reference))
+        ours, theirs = (sorted(zip(t.submit_time, getattr(t, column), strict=True)) for t in (trace, reference))
         assert ours == theirs, column
 
 
@@ -75,16 +73,6 @@ def test_gavel_current_form(shared: Path, name: str, jobs: int) -> None:
     assert np.isnan(trace.deadline).all()
 
 
-def test_share_file_needs_the_same_names(shared: Path) -> None:
-    path = shared / "data" / "philly-chronus" / "trace_job_Philly_SLO.csv"
-    weights = pd.read_csv(shared / "data" / "philly_shares.csv")
-    named = {f"vc_{n}": float(s) for n, s in zip(weights["name"], weights["share"], strict=True)}
-    trace = read_trace(path, weights=named)
-    assert len(trace.tenants) == 15
-    with pytest.raises(ValueError, match=r"SLO\.csv, line 2: tenant 'vc_\w+' has no weight; those are named: \w+, "):
-        read_trace(path, weights=shared / "data" / "philly_shares.csv")
-
-
 def test_burstiness_of_venus(shared: Path) -> None:
     """The real arrival process of Venus: Fano factor 39, autocorrelation 0.48 and 0.24."""
     bins = pd.read_csv(shared / "data" / "venus" / "cluster_throughput.csv", parse_dates=["time"]).set_index("time")
@@ -92,13 +80,3 @@ def test_burstiness_of_venus(shared: Path) -> None:
     assert found["fano"] == pytest.approx(39, abs=0.5)
     assert found["lag_1h"] == pytest.approx(0.48, abs=0.005)
     assert found["lag_24h"] == pytest.approx(0.24, abs=0.005)
-
-
-def test_description(shared: Path) -> None:
-    trace = read_trace(shared / "data" / "philly-chronus")
-    text = describe_text(trace)
-    assert "30735 jobs of 11 tenants in 14.0 days" in text
-    assert "set aside: 205 rows\n       205  asks for 0 GPUs\n" in text
-    table = describe(trace).set_index("statistic")["value"]
-    assert table["jobs running < 10 min"] == 0.0  # the trace has no job under 20 minutes
-    assert table["set aside: asks for 0 GPUs"] == 205

@@ -1,23 +1,55 @@
-"""Slurm's accounting: what each kind of row becomes, and that every row becomes something."""
+"""Slurm's accounting: what each kind of row becomes."""
 
 from __future__ import annotations
 
+import json
 import random
 import time
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from slurm_rows import HEAD, read, row
+from trace_samples import sacct_entry
 
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
-from astraea.traces.readers import slurm
+from astraea.traces.readers import read_trace, slurm
 from astraea.traces.readers.table import NO_GPU, NO_TIME
+from astraea.traces.trace import Trace
+
+HEAD = "JobID|Account|User|Partition|QOS|Submit|Eligible|Start|End|State|ElapsedRaw|TimelimitRaw|ReqTRES|AllocTRES"
+
+
+def at(second: float | None) -> str:
+    if second is None:
+        return "Unknown"
+    return (datetime(2026, 3, 1, 12) + timedelta(seconds=second)).isoformat()
+
+
+def row(
+    id: str, submit: float, start: float | None, end: float | None, gpus: str = "4", *, state: str = "COMPLETED",
+    account: str = "vision", eligible: float | None = None, limit: str = "60",
+) -> str:  # fmt: skip
+    """A row of a log as sacct prints it."""
+    elapsed = "0" if start is None or end is None else f"{end - start:.0f}"
+    tres = f"billing=1,cpu=8,gres/gpu={gpus},node=1" if "=" not in gpus else gpus
+    moments = "|".join(map(at, (submit, submit if eligible is None else eligible, start, end)))
+    given = tres if start is not None else ""
+    return f"{id}|{account}|ann|gpu|normal|{moments}|{state}|{elapsed}|{limit}|{tres}|{given}"
+
+
+def read(folder: Path, *rows: str, head: str = HEAD, tenant: str | None = None, weights: Path | None = None) -> Trace:
+    file = folder / "log.txt"
+    file.write_text("\n".join([head, *rows]) + "\n")
+    return read_trace(file, tenant=tenant, weights=weights)
 
 
 def test_a_job(tmp_path: Path) -> None:
-    trace = read(tmp_path, row("7", 10, 40, 100), row("6", 0, 0, 30, "2", account="speech", limit="UNLIMITED"))
+    rows = row("7", 10, 40, 100), row("6", 0, 0, 30, "2", account="speech", limit="UNLIMITED")
+    trace = read(tmp_path, *rows)
     assert trace.job_id.tolist() == ["6", "7"]
     assert trace.frame["tenant"].tolist() == ["speech", "vision"]
     assert trace.user.tolist() == ["ann", "ann"]
@@ -25,25 +57,20 @@ def test_a_job(tmp_path: Path) -> None:
     assert trace.submit_time.tolist() == [0, 10]
     assert trace.duration.tolist() == [30, 60]
     assert trace.queueing_delay.tolist() == [0, 30]
-    assert trace.time_limit.tolist()[1] == 3600 and np.isnan(trace.time_limit[0])
+    np.testing.assert_array_equal(trace.time_limit, [np.nan, 3600])
     assert trace.state.tolist() == ["completed", "completed"]
     assert trace.origin == pd.Timestamp("2026-03-01T12:00:00")
     assert trace.recorded is not None
     assert trace.recorded.to_dict("list") == {"job_id": ["6", "7"], "start": [0, 40], "end": [30, 100]}
 
-
-def test_columns_in_any_order_and_a_trailing_bar(tmp_path: Path) -> None:
-    rows = [row("1", 0, 1, 9), row("2", 3, 9, 20, account="speech")]
-    order = list(range(len(HEAD.split("|"))))
-    random.Random(1).shuffle(order)
+    order = random.Random(1).sample(range(14), 14)
 
     def shuffled(line: str) -> str:
         fields = line.split("|")
         return "|".join(fields[k] for k in order) + "|"
 
-    plain = read(tmp_path, *rows)
-    other = read(tmp_path, *map(shuffled, rows), head=shuffled(HEAD))
-    pd.testing.assert_frame_equal(plain.frame, other.frame)
+    other = read(tmp_path, *map(shuffled, rows), head=shuffled(HEAD))  # any order of columns, and a trailing bar
+    pd.testing.assert_frame_equal(trace.frame, other.frame)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +84,12 @@ def test_columns_in_any_order_and_a_trailing_bar(tmp_path: Path) -> None:
 )
 def test_typed_gpus(tmp_path: Path, tres: str, gpus: int) -> None:
     assert read(tmp_path, row("1", 0, 1, 9, tres)).demand.tolist() == [gpus]
+
+
+def test_limits_in_words(tmp_path: Path) -> None:
+    rows = [row(str(k), 0, 1, 9, limit=x) for k, x in enumerate(["1-02:03:04", "00:30:00", "Partition_Limit"])]
+    trace = read(tmp_path, *rows, head=HEAD.replace("TimelimitRaw", "Timelimit"))
+    np.testing.assert_array_equal(trace.time_limit, [86_400 + 2 * 3600 + 3 * 60 + 4, 1800, np.nan])
 
 
 def test_what_is_no_job_says_why(tmp_path: Path) -> None:
@@ -80,42 +113,40 @@ def test_what_is_no_job_says_why(tmp_path: Path) -> None:
     assert (waiting["tenant"], waiting["demand"], waiting["submit_time"]) == ("vision", 2, 2)
 
 
-def test_who_waits_for_another_job_is_submitted_when_it_may_start(tmp_path: Path) -> None:
-    trace = read(tmp_path, row("1", 0, 0, 50), row("2", 1, 60, 70, eligible=50))
-    assert trace.submit_time.tolist() == [0, 50]
-    assert trace.queueing_delay.tolist() == [0, 10]
+def test_when_a_job_came_and_how_long_it_ran(tmp_path: Path) -> None:
+    """Who waits for another job is submitted when it may start; who runs still has run until the log ends."""
+    running = row("3", 5, 20, None, state="RUNNING").replace("|0|60|", "|80|60|")
+    trace = read(tmp_path, row("1", 0, 0, 50), row("2", 1, 60, 70, eligible=50), running)
+    assert dict(zip(trace.job_id, trace.submit_time, strict=True)) == {"1": 0, "2": 50, "3": 5}
+    assert dict(zip(trace.job_id, trace.queueing_delay, strict=True)) == {"1": 0, "2": 10, "3": 15}
+    assert dict(zip(trace.job_id, trace.duration, strict=True)) == {"1": 50, "2": 10, "3": 80}
+    assert dict(zip(trace.job_id, trace.state, strict=True)) == {"1": "completed", "2": "completed", "3": "unknown"}
 
 
-def test_who_runs_still_has_run_until_the_log_ends(tmp_path: Path) -> None:
-    running = row("2", 5, 20, None, state="RUNNING").replace("|0|60|", "|80|60|")
-    trace = read(tmp_path, row("1", 0, 0, 50), running)
-    assert trace.duration.tolist() == [50, 80]
-    assert trace.state.tolist() == ["completed", "unknown"]
-
-
-def test_tasks_of_an_array_are_jobs(tmp_path: Path) -> None:
-    trace = read(tmp_path, row("9_1", 0, 0, 5), row("9_2", 0, 5, 9), row("9_10", 0, 9, 12))
-    assert trace.job_id.tolist() == ["9_1", "9_2", "9_10"]
-
-
-def test_components_are_one_gang(tmp_path: Path) -> None:
-    trace = read(tmp_path, row("3+0", 0, 2, 9, "cpu=1,node=1"), row("3+1", 0, 2, 9, "8"), row("3+1.0", 0, 2, 9))
-    assert (trace.job_id.tolist(), trace.demand.tolist()) == (["3"], [8])
+def test_tasks_components_and_numbers_that_come_again(tmp_path: Path) -> None:
+    """Tasks of an array are jobs, components are one gang, a number after the end of its job is a new job."""
+    trace = read(
+        tmp_path,
+        row("9_1", 0, 0, 5), row("9_2", 0, 5, 9), row("9_10", 0, 9, 12),
+        row("3+0", 1, 2, 9, "cpu=1,node=1"), row("3+1", 1, 2, 9, "8"), row("3+1.0", 1, 2, 9),
+        row("1", 2, 10, 30), row("1", 500, 510, 530),
+    )  # fmt: skip
+    assert trace.job_id.tolist() == ["9_1", "9_2", "9_10", "3", "1", "1 #2"]
+    assert trace.demand.tolist() == [4, 4, 4, 8, 4, 4]
     assert trace.excluded_jobs["reason"].tolist() == [slurm.PART, slurm.STEP]
 
 
 def test_runs_of_a_requeued_job_are_one(tmp_path: Path) -> None:
     trace = read(
         tmp_path,
-        row("1", 0, 10, 30, state="PREEMPTED"),
-        row("1", 30, 50, 60, state="NODE_FAIL"),
-        row("1", 60, 70, 170),
-    )
-    assert (trace.submit_time.tolist(), trace.duration.tolist()) == ([0], [100])
-    assert trace.queueing_delay.tolist() == [10]
+        row("1", 0, 10, 30, state="PREEMPTED"), row("1", 30, 50, 60, state="NODE_FAIL"), row("1", 60, 70, 170),
+        row("2", 80, 90, 110, state="REQUEUED"), row("2", 110, None, None, state="PENDING"),
+    )  # fmt: skip
+    assert (trace.submit_time.tolist(), trace.duration.tolist()) == ([0, 80], [100, 20])
+    assert trace.queueing_delay.tolist() == [10, 10]
     assert trace.recorded is not None
-    assert trace.recorded[["start", "end"]].to_numpy().tolist() == [[10, 30], [50, 60], [70, 170]]
-    assert trace.excluded_jobs["reason"].tolist() == [slurm.AGAIN, slurm.AGAIN]
+    assert trace.recorded[["start", "end"]].to_numpy().tolist() == [[10, 30], [50, 60], [70, 170], [90, 110]]
+    assert trace.excluded_jobs["reason"].tolist() == [slurm.AGAIN, slurm.AGAIN, slurm.WAITS]
 
 
 def test_many_requeued_jobs_are_read_quickly(tmp_path: Path) -> None:
@@ -127,26 +158,17 @@ def test_many_requeued_jobs_are_read_quickly(tmp_path: Path) -> None:
     assert (trace.duration == 11).all()
 
 
-def test_who_waits_again_has_run(tmp_path: Path) -> None:
-    trace = read(tmp_path, row("1", 0, 10, 30, state="REQUEUED"), row("1", 30, None, None, state="PENDING"))
-    assert trace.duration.tolist() == [20]
-    assert trace.excluded_jobs["reason"].tolist() == [slurm.WAITS]
-
-
-def test_a_number_that_comes_again_is_a_new_job(tmp_path: Path) -> None:
-    trace = read(tmp_path, row("1", 0, 10, 30), row("1", 500, 510, 530))
-    assert trace.job_id.tolist() == ["1", "1 #2"]
-
-
 def test_tenants_by_choice(tmp_path: Path) -> None:
     rows = row("1", 0, 1, 9), row("2", 0, 1, 9, account="")
-    assert read(tmp_path, *rows).tenants == (slurm.NOBODY, "vision")
-    assert read(tmp_path, *rows, tenant="user").tenants == ("ann",)
-    assert read(tmp_path, *rows, tenant="partition").tenants == ("gpu",)
-    assert read(tmp_path, *rows, tenant="qos").tenants == ("normal",)
+    for chosen, tenants in (
+        (None, (slurm.NOBODY, "vision")), ("user", ("ann",)), ("partition", ("gpu",)), ("qos", ("normal",)),
+    ):  # fmt: skip
+        assert read(tmp_path, *rows, tenant=chosen).tenants == tenants
 
 
-TREE = """Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
+def test_the_tree_of_accounts_gives_the_weights(tmp_path: Path) -> None:
+    shares = tmp_path / "sshare.txt"
+    shares.write_text("""Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
 root|||0.000000|1445|1.000000|
  root|root|1|0.200000|0|0.000000|1.000000
  lab||3|0.600000|149|0.103423|
@@ -154,36 +176,41 @@ root|||0.000000|1445|1.000000|
    vision|ann|1|1.000000|149|1.000000|0.500000
   speech||1|0.200000|57|0.039445|
  nlp||1|0.200000|1238|0.857132|
-"""
-
-
-def test_the_tree_of_accounts_gives_the_weights(tmp_path: Path) -> None:
-    shares = tmp_path / "sshare.txt"
-    shares.write_text(TREE)
+""")
     rows = row("1", 0, 1, 9), row("2", 0, 1, 9, account="speech")
     leaves = read(tmp_path, *rows, weights=shares)
     assert dict(zip(leaves.tenants, leaves.tenant_weight, strict=True)) == {"nlp": 0.2, "speech": 0.2, "vision": 0.4}
     tops = read(tmp_path, *rows, weights=shares, tenant="top-account")
     assert dict(zip(tops.tenants, tops.tenant_weight, strict=True)) == {"lab": 0.6, "nlp": 0.2}
     assert tops.frame["tenant"].tolist() == ["lab", "lab"]
+    with pytest.raises(InputError, match="sshare has the shares of accounts, and the tenant is the user"):
+        read(tmp_path, *rows, weights=shares, tenant="user")
+    with pytest.raises(InputError, match=r"line 2: Account must be one of lab, .*, got \"new\""):
+        read(tmp_path, row("1", 0, 1, 9, account="new"), weights=shares, tenant="top-account")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        (" lab||", "||", 'line 4: Account must be a name, got ""'),
-        (" nlp||", "nlp||", "line 8: Account must be indented at least as far as the first account below the root"),
-        ("root|||", "other|||", "line 2: NormShares must be a number above 0"),
-        (" nlp||", " lab||", 'line 8: Account must be unique, got "lab"'),
-    ],
-)
-def test_a_tree_that_cannot_be_read(tmp_path: Path, old: str, new: str, says: str) -> None:
-    shares = tmp_path / "sshare.txt"
-    shares.write_text(TREE.replace(old, new))
-    with pytest.raises(InputError, match=says):
-        read(tmp_path, row("1", 0, 1, 9), weights=shares)
+def test_json_of_newer_and_older_versions(tmp_path: Path) -> None:
+    jobs = [
+        sacct_entry(1, 110, 150),
+        sacct_entry(2, 0, 0, state={"current": "PENDING"}),
+        sacct_entry(4, 120, 130, array={"job_id": 3, "task_id": {"set": True, "infinite": False, "number": 0}}),
+        sacct_entry(5, 120, 160, het={"job_id": 5, "job_offset": 0}),
+        sacct_entry(6, 120, 160, het={"job_id": 5, "job_offset": 1}),
+    ]
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps({"meta": {}, "jobs": jobs}))
+    trace = read_trace(file)
+    assert trace.frame[["job_id", "demand", "duration", "time_limit"]].to_numpy().tolist() == [
+        ["1", 4, 40, 1800], ["3_0", 4, 10, 1800], ["5", 8, 40, 1800],
+    ]  # fmt: skip
+    assert trace.excluded_jobs["reason"].tolist() == [slurm.WAITS, slurm.PART]
 
 
-def test_top_accounts_need_the_tree(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="needs the tree of accounts"):
-        read(tmp_path, row("1", 0, 1, 9), tenant="top-account")
+def test_gpu_time_is_that_of_the_log(shared: Path) -> None:
+    log = shared / "reference" / "slurm" / "sacct.txt"
+    rows = pd.read_csv(log, sep="|", dtype=str).fillna("")
+    gpus = rows["AllocTRES"].str.extract(r"(?:^|,)gres/gpu=(\d+)")[0].fillna("0").astype(int)
+    used = gpus * rows["ElapsedRaw"].astype(int)
+    trace = read_trace(log, weights=log.with_name("sshare.txt"))
+    found = observed(trace, Cluster(4, 8)).jobs.groupby("tenant")["attained_service"].sum()
+    assert found.to_dict() == used.groupby(rows["Account"]).sum().to_dict()

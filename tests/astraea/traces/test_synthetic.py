@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -13,10 +15,14 @@ from places import ROOT
 from processes import run
 from synthetic_traces import synthetic
 
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.traces.synthetic import synthesize
-from astraea.traces.synthetic.jobs import deal, quantiles, session_lengths
+from astraea.traces.synthetic import compromises, synthesize
+from astraea.traces.synthetic.arrivals import HOURLY, look_before_submitting
 from astraea.traces.trace import Trace
+from papers.ye2022.characterize import PRODUCTION_NODES
+from papers.ye2022.generator import PUBLISHED, accepted, described
 
 SEEDS = range(3)
 BOTH = pytest.mark.parametrize("name", ["venus", "philly"])
@@ -25,6 +31,14 @@ GPUS = {"venus": 800, "philly": 1680}
 DAY = 86_400
 MARKS = np.array([600, 3600, 6 * 3600, DAY, 6 * DAY])
 TABLE_1 = {"venus": [67.3, 83.3, 90.6, 96.2, 99.6], "philly": [40.8, 71.6, 88.5, 94.1, 98.5]}
+GAVE_WAY = {
+    "venus": {
+        "1-GPU jobs waiting for more than half an hour [%]",
+        "queueing delay, gangs above 8 GPUs over others",
+    },
+    "philly": {"running time, mean [s]", "8 GPUs over 1 GPU, mean running time"},
+}
+"""Statistics that one seed may miss."""
 
 
 def below(values: Any, marks: Any) -> Any:
@@ -32,124 +46,75 @@ def below(values: Any, marks: Any) -> Any:
     return 100 * np.searchsorted(np.sort(values), marks) / len(values)
 
 
-def share_of_gpu_time(trace: Trace, which: Any) -> float:
-    return float(100 * trace.gpu_time[which].sum() / trace.gpu_time.sum())
+def quota(trace: Trace, gpus: float) -> Any:
+    """Part of some GPUs that the tenant of each job contributed."""
+    return (gpus * trace.tenant_weight / trace.tenant_weight.sum())[trace.tenant]
 
 
-def quota(trace: Trace) -> Any:
-    return GPUS[trace.name] * trace.tenant_weight / trace.tenant_weight.sum()
+@cache
+def measured(name: str, seed: int) -> dict[str, float]:
+    """Statistics of a trace, and of its queues in production."""
+    trace = synthetic(name, seed)
+    result = simulate(trace, Cluster(PRODUCTION_NODES[name]), "yarn-cs")
+    large = result.jobs.loc[result.jobs["demand"] > 8, "queueing_delay"].mean()
+    return {**described(trace, result), "queueing delay of gangs above 8 GPUs, mean [s]": large}
 
 
-def load(trace: Trace) -> float:
-    return float(trace.gpu_time.sum() / (GPUS[trace.name] * 14 * DAY))
+@BOTH
+@SEED
+def test_published_statistics(name: str, seed: int) -> None:
+    found, missed = measured(name, seed), set()
+    for row in PUBLISHED[name].itertuples():
+        low, high = accepted(row.published, row.within)
+        if not low <= found[row.statistic] <= high:
+            missed.add(row.statistic)
+    assert missed <= GAVE_WAY[name]
 
 
-def hourly(trace: Trace) -> Any:
-    """Submissions per hour over the eight weeks of history and window."""
-    assert trace.history is not None
-    times = np.concatenate([trace.history.submit_time, trace.submit_time + 42 * DAY])
-    return np.bincount((times // 3600).astype(int), minlength=56 * 24)
-
-
-def correlation(x: Any, lag: int) -> float:
-    return float(np.corrcoef(x[:-lag], x[lag:])[0, 1])
+@BOTH
+def test_what_gave_way_is_as_said(name: str) -> None:
+    """The means over the seeds that are evaluated."""
+    rows = compromises(name).set_index("statistic")
+    assert list(rows.columns) == ["published", "here", "why"] and (rows != "").all(axis=None)
+    means = pd.DataFrame([measured(name, seed) for seed in range(5 if name == "venus" else 3)]).mean()
+    for statistic, here in rows["here"].items():
+        assert float(here.split()[0].replace(",", "")) == pytest.approx(means[statistic], rel=0.1)
 
 
 @BOTH
 @SEED
 def test_size_clock_and_history(name: str, seed: int) -> None:
     trace = synthetic(name, seed)
-    assert len(trace) == {"venus": 11_304, "philly": 44_329}[name]
-    assert len(trace.tenants) == {"venus": 16, "philly": 15}[name]
-    assert len(np.unique(trace.tenant)) == len(trace.tenants)
     past = trace.history
     assert past is not None and past.history is None
-    assert past.tenants == trace.tenants
+    assert past.tenants == trace.tenants and len(np.unique(trace.tenant)) == len(trace.tenants)
     for part, days in ((trace, 14), (past, 42)):
         assert part.submit_time[0] >= 0 and (days - 1) * DAY < part.span < days * DAY
         assert np.all(part.submit_time % 1 == 0) and np.all(part.duration % 1 == 0) and part.duration.min() >= 1
         assert np.all(part.weight == 1) and np.all(np.isnan(part.queueing_delay))
+        assert below(part.duration, MARKS) == pytest.approx(TABLE_1[name], abs=2)
+        assert np.all(part.demand <= np.floor(quota(part, GPUS[name])))
+        if name == "venus":  # large gangs belong to large virtual clusters, also in production
+            assert np.all(part.demand <= 0.6 * quota(part, 1064))
     assert trace.origin is not None and past.origin is not None
     assert trace.origin - past.origin == pd.Timedelta(days=42)
     assert trace.origin.day_of_week == 0
+    if name == "venus":  # the days of Fig. 4
+        assert trace.origin <= pd.Timestamp("2020-06-15") <= trace.origin + pd.Timedelta(days=7)
     assert not set(trace.job_id) & set(past.job_id)
 
 
-def test_venus_has_the_days_of_figure_4() -> None:
-    origin = synthetic("venus", 0).origin
-    assert origin is not None
-    assert origin <= pd.Timestamp("2020-06-15") and origin + pd.Timedelta(days=14) >= pd.Timestamp("2020-06-22")
-
-
-@BOTH
 @SEED
-def test_every_gang_fits_its_tenants_quota(name: str, seed: int) -> None:
-    trace = synthetic(name, seed)
-    assert np.all(trace.demand <= np.floor(quota(trace))[trace.tenant])
-    assert trace.history is not None
-    assert np.all(trace.history.demand <= np.floor(quota(trace))[trace.history.tenant])
-
-
-@BOTH
-@SEED
-def test_table_1(name: str, seed: int) -> None:
-    trace = synthetic(name, seed)
-    assert below(trace.duration, MARKS) == pytest.approx(TABLE_1[name], abs=2)
-    assert trace.history is not None
-    assert below(trace.history.duration, MARKS) == pytest.approx(TABLE_1[name], abs=2)
-
-
-@SEED
-def test_venus_running_times_follow_the_logs_between_the_marks_of_table_1(seed: int) -> None:
-    duration = synthetic("venus", seed).duration
-    published = [9.6, 23.2, 37.6, 55.1, 72.9, 83.7, 89.6, 95.4, 98.9]
-    marks = np.array([16, 64, 128, 256, 1024, 4096, 16_384, 65_536, 262_144])
-    assert below(duration, marks) == pytest.approx(published, abs=2)
-    assert duration.mean() == pytest.approx(13_041, rel=0.05)
-    assert np.median(duration) == pytest.approx(204, rel=0.05)
-
-
-@SEED
-def test_venus_ends(seed: int) -> None:
+def test_ends_of_venus(seed: int) -> None:
+    """Large gangs are cancelled, not completed; failed jobs are short."""
     trace = synthetic("venus", seed)
-    for state, published in (("completed", 52.2), ("cancelled", 27.9), ("failed", 19.9)):
-        assert 100 * np.mean(trace.state == state) == pytest.approx(published, abs=2)
-    # large gangs are cancelled, not completed; failed jobs are short
     assert np.mean(trace.state[trace.demand >= 64] == "cancelled") > 0.6
-    assert share_of_gpu_time(trace, trace.state == "failed") < 16
-
-
-@SEED
-def test_venus_demands_of_figure_1(seed: int) -> None:
-    demand = synthetic("venus", seed).demand
-    assert 100 * np.mean(demand == 1) == pytest.approx(52.5, abs=2)
-    assert 100 * np.mean(demand == 8) == pytest.approx(22.6, abs=2)
-    assert 100 * np.mean(demand > 8) == pytest.approx(10.3, abs=2)
-    published = [51.8, 57.4, 64.8, 90.0, 94.1, 97.8, 98.7]
-    assert below(demand, np.array([1, 2, 4, 8, 16, 32, 64]) + 0.5) == pytest.approx(published, abs=2)
-    assert demand.mean() == pytest.approx(6.74, rel=0.05)
-
-
-@SEED
-def test_venus_gpu_time_of_figure_2(seed: int) -> None:
-    trace = synthetic("venus", seed)
-    assert share_of_gpu_time(trace, trace.demand == 1) == pytest.approx(4.7, abs=3)
-    assert share_of_gpu_time(trace, trace.demand >= 8) == pytest.approx(85.7, abs=3)
-    for most, published in ((8, 42.1), (16, 58.3), (32, 83.4)):
-        assert share_of_gpu_time(trace, trace.demand <= most) == pytest.approx(published, abs=3)
-
-
-@SEED
-def test_venus_single_gpu_jobs_of_figure_3(seed: int) -> None:
-    trace = synthetic("venus", seed)
-    one = trace.duration[trace.demand == 1]
-    assert 100 * np.mean(one < 3600) == pytest.approx(87.4, abs=2)
-    assert 100 * np.mean(one > DAY) == pytest.approx(2.2, abs=2)
+    assert trace.gpu_time[trace.state == "failed"].sum() < 0.16 * trace.gpu_time.sum()
 
 
 @BOTH
 @SEED
-def test_larger_gangs_run_longer_at_every_quantile(name: str, seed: int) -> None:
+def test_larger_gangs_run_longer_and_offer_the_load(name: str, seed: int) -> None:
     trace = synthetic(name, seed)
     marks = np.geomspace(2, 2e6, 200)
     classes = [(1, 1), (2, 7), (8, 8), (9, 1000)]
@@ -158,42 +123,21 @@ def test_larger_gangs_run_longer_at_every_quantile(name: str, seed: int) -> None
         assert np.all(larger <= smaller + 0.2)  # percentage points: two jobs of the smallest class
         assert np.max(smaller - larger) > 1
     assert np.max(curves[0] - curves[-1]) > 6
-
-
-@SEED
-def test_philly_demands(seed: int) -> None:
-    demand = synthetic("philly", seed).demand
-    for gpus, published in ((1, 68.7), (2, 3.0), (4, 13.4), (8, 12.6), (16, 1.7), (32, 0.6)):
-        assert 100 * np.mean(demand == gpus) == pytest.approx(published, abs=2)
-    assert demand.mean() == pytest.approx(2.755, rel=0.05)
-
-
-@SEED
-def test_offered_load_keeps_the_simulated_clusters_busy(seed: int) -> None:
-    assert 0.97 <= load(synthetic("venus", seed)) <= 1.1
-    philly = synthetic("philly", seed)
-    assert load(philly) == pytest.approx(0.94, rel=0.01)
-    assert philly.gpu_time.mean() / 3600 == pytest.approx(11.99, rel=0.01)
-
-
-@SEED
-def test_venus_arrivals_are_bursty(seed: int) -> None:
-    """Estimated on eight weeks; on eight weeks of the logs themselves the Fano factor lies between 22 and 46."""
-    counts = hourly(synthetic("venus", seed))
-    assert 30 <= counts.var() / counts.mean() <= 48
-    assert correlation(counts, 1) == pytest.approx(0.48, abs=0.1)
-    assert correlation(counts, 24) == pytest.approx(0.24, abs=0.1)
+    load = trace.gpu_time.sum() / (GPUS[name] * 14 * DAY)
+    assert 0.97 <= load <= 1.1 if name == "venus" else load == pytest.approx(0.94, rel=0.01)
 
 
 @BOTH
 @SEED
 def test_arrivals_have_a_daily_and_a_weekly_profile(name: str, seed: int) -> None:
-    counts = hourly(synthetic(name, seed)).reshape(8, 7, 24)
+    trace = synthetic(name, seed)
+    assert trace.history is not None
+    times = np.concatenate([trace.history.submit_time, trace.submit_time + 42 * DAY])
+    counts = np.bincount((times // 3600).astype(int), minlength=56 * 24).reshape(8, 7, 24)
     if name == "philly":  # its evaluated weeks are busier than those before
         counts = counts / counts.mean(axis=(1, 2), keepdims=True)
     by_hour, by_day = counts.mean(axis=(0, 1)), counts.mean(axis=(0, 2))
-    published = [26, 19, 17, 11, 8, 6, 5, 7, 11, 23, 37, 43, 34, 37, 45, 48, 50, 50, 37, 38, 39, 39, 33, 30]
-    assert np.corrcoef(by_hour, published)[0, 1] > 0.9
+    assert np.corrcoef(by_hour, HOURLY)[0, 1] > 0.9
     assert by_day[:5].mean() > 1.2 * by_day[5:].mean()
 
 
@@ -202,26 +146,13 @@ def test_arrivals_have_a_daily_and_a_weekly_profile(name: str, seed: int) -> Non
 def test_tenants_differ(name: str, seed: int) -> None:
     trace = synthetic(name, seed)
     jobs = np.bincount(trace.tenant)
-    per_gpu = jobs / quota(trace)
+    per_gpu = jobs / trace.tenant_weight
     assert per_gpu.max() > (10 if name == "venus" else 5) * per_gpu.min()
     single = np.bincount(trace.tenant, trace.demand == 1) / jobs
     assert single.min() < (0.12 if name == "venus" else 0.4)
     assert single.max() == 1
-    busy = np.bincount(trace.tenant, trace.gpu_time) / quota(trace)
+    busy = np.bincount(trace.tenant, trace.gpu_time) / trace.tenant_weight
     assert busy.max() > 2 * busy.min()
-
-
-@BOTH
-@SEED
-def test_a_few_users_hold_most_of_the_gpu_time(name: str, seed: int) -> None:
-    trace = synthetic(name, seed)
-    held = np.sort(pd.Series(trace.gpu_time).groupby(trace.user).sum().to_numpy())[::-1]
-    held = 100 * np.cumsum(held) / held.sum()
-    top = [held[round(len(held) * part) - 1] for part in (0.01, 0.05, 0.2)]
-    # a handful of gangs that run for days moves these from seed to seed: the first is the share of two to four people
-    assert top[0] == pytest.approx(32, abs=20)
-    assert top[1] == pytest.approx(60, abs=12)
-    assert top[2] == pytest.approx(88, abs=6)
 
 
 @BOTH
@@ -237,46 +168,45 @@ def test_users_repeat_themselves(name: str, seed: int) -> None:
     assert 0.25 < np.corrcoef(told[known], np.log(trace.duration[known]))[0, 1] < 0.8
 
 
-@BOTH
-def test_the_seed_decides_everything(name: str) -> None:
-    assert len({synthetic(name, seed).digest for seed in SEEDS}) == len(SEEDS)
-    assert synthesize(name).digest == synthetic(name, 0).digest
+LARGE_FIRST = [16, 16, 1, 1, 1, 1, 1, 1]
+EVERY_BIN = [600 * k for k in range(8)]
 
 
-def test_the_hash_seed_decides_nothing() -> None:
-    code = "from astraea.traces.synthetic import synthesize; print(synthesize('venus', 1).digest)"
+@pytest.mark.parametrize(
+    ("submit", "tenant", "demand", "duration", "order"),
+    [
+        # the second gang goes when the first has ended, and small jobs of its tenant take the time that it had
+        (EVERY_BIN, [0] * 8, LARGE_FIRST, [1900.0] * 2 + [60.0] * 6, [0, 2, 3, 4, 1, 5, 6, 7]),
+        # another tenant's gang takes no room
+        (EVERY_BIN, [0, 1, *[0] * 6], LARGE_FIRST, [1900.0] * 2 + [60.0] * 6, list(range(8))),
+        # where there is never room, the shortest wait is chosen
+        (EVERY_BIN[:3], [0, 0, 0], [16, 16, 1], [1700.0, 9000.0, 60.0], [2, 1, 0]),
+    ],
+)
+def test_users_who_look_first(
+    submit: list[int], tenant: list[int], demand: list[int], duration: list[float], order: list[int]
+) -> None:
+    """Of jobs of two tenants with 16 GPUs each."""
+    columns = np.array(submit), np.array(tenant), np.array(demand), np.array(duration)
+    assert look_before_submitting(*columns, np.array([16.0, 16.0])).tolist() == order
+
+
+def test_the_seed_decides_everything() -> None:
+    for name in ("venus", "philly"):
+        assert len({synthetic(name, seed).digest for seed in SEEDS}) == len(SEEDS)
+    code = "from astraea.traces.synthetic import synthesize; print(synthesize('venus').digest)"
     other = run(sys.executable, "-c", code, env={"PYTHONHASHSEED": "4711", "PYTHONPATH": str(ROOT)})
-    assert other.stdout.strip() == synthetic("venus", 1).digest
+    assert other.stdout.strip() == synthetic("venus", 0).digest  # and Python's seed of hashes nothing
 
 
-@pytest.mark.parametrize("name", ["Venus", "", "saturn"])
-def test_unknown_name(name: str) -> None:
+@pytest.mark.parametrize("ask", [synthesize, compromises])
+@pytest.mark.parametrize("name", ["Venus", ""])
+def test_unknown_name(ask: Callable[[str], Any], name: str) -> None:
     with pytest.raises(InputError, match=f"unknown name '{name}'; there are philly, venus"):
-        synthesize(name)
+        ask(name)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True, None])
 def test_bad_seed(seed: Any) -> None:
     with pytest.raises(InputError, match="whole number of at least 0, got"):
         synthesize("venus", seed)
-
-
-def test_quantiles_are_log_linear_between_knots() -> None:
-    time = quantiles(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), (1, 100, 10_000), (50.0,))
-    assert time.tolist() == [1, 10, 100, 1000, 10_000]
-
-
-def test_sessions_add_up() -> None:
-    for n in (1, 2, 17, 1000):
-        lengths = session_lengths(np.random.default_rng(n), n)
-        assert lengths.sum() == n and lengths.min() >= 1
-
-
-def test_deal_spreads_each_tenant_over_the_ranks() -> None:
-    tenant = np.repeat([0, 1], [10, 100])
-    score = np.arange(110.0)
-    order = deal(np.random.default_rng(0), tenant, score)
-    assert sorted(order) == list(range(110))
-    for t in (0, 1):  # among the tenant's own jobs the score decides
-        assert np.all(np.diff(score[order[tenant[order] == t]]) > 0)
-    assert np.sum(tenant[order[:55]] == 0) == 5
