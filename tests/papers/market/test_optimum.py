@@ -104,10 +104,10 @@ def test_nothing_is_better(data: st.DataObject) -> None:
 
 
 def test_what_was_not_known_or_no_time_leaves_a_bound() -> None:
-    m = market([3] * 5, [4] * 5, servers=3, reach=2.0)
-    best, _ = optimum(m, horizon=20)
+    m = market([3] * 8, [4] * 8, servers=3, reach=2.0)
+    best, _ = optimum(m, horizon=40)
     for options in ({"known": 1.01 * best}, {"time_limit": 1e-6}):
-        bound, plan = optimum(m, horizon=20, **options)
+        bound, plan = optimum(m, horizon=40, **options)
         assert plan is None
         assert bound >= best
 
