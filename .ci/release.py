@@ -39,7 +39,7 @@ def check(wheel: Path, sdist: Path, version: str, root: Path) -> list[str]:
         found.append(f"{wheel.name} says that it is version {about['Version']}, expected {version}")
     with tarfile.open(sdist) as opened_sdist:
         inside = {name.partition("/")[2] for name in opened_sdist.getnames()}
-    if missing := {*files, "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"} - inside:
+    if missing := {*files, "pyproject.toml", "README.md", "LICENSE", "LICENSE-text", "CHANGELOG.md"} - inside:
         found.append(f"{sdist.name} lacks {', '.join(sorted(missing))}")
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,13 @@ each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 each_of_both = pytest.mark.parametrize("path", BOTH, ids=lambda path: path.relative_to(FOLDER).as_posix())
 
 
+@cache
+def notebook(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
 def cells(path: Path, kind: str) -> list[Any]:
-    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == kind]
+    return [cell for cell in notebook(path).cells if cell.cell_type == kind]
 
 
 def prose(path: Path) -> str:
@@ -70,7 +76,7 @@ def test_it_is_short(path: Path) -> None:
 
 @each
 def test_it_begins_with_its_goals(path: Path) -> None:
-    first = nbformat.read(path, as_version=4).cells[0]
+    first = notebook(path).cells[0]
     assert first.cell_type == "markdown" and first.source.startswith(f"# {path.stem.split('_')[0]} · ")
     found = GOALS.search(first.source)
     assert found, "the block of goals is missing or has another form"
@@ -125,6 +131,6 @@ def test_it_was_run_from_top_to_bottom(path: Path) -> None:
 @each_of_both
 def test_sliders_leave_nothing_behind(path: Path) -> None:
     # the names of widgets are drawn at random, and without a kernel they show nothing
-    assert "widgets" not in nbformat.read(path, as_version=4).metadata
+    assert "widgets" not in notebook(path).metadata
     kinds = {kind for cell in cells(path, "code") for o in cell.outputs for kind in o.get("data", {})}
     assert not {kind for kind in kinds if "widget" in kind}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import email
+import importlib.util
 import json
 import os
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
+from types import ModuleType
 from typing import Final, NamedTuple
 
 import pytest
@@ -21,13 +22,6 @@ from pythons import python
 from tiny_trace import TINY, command
 
 import astraea
-
-BUILD = """
-import sys
-from hatchling import build
-print(build.build_wheel(sys.argv[1]))
-print(build.build_sdist(sys.argv[1]))
-"""
 
 SMALL = """
 import importlib.resources, json
@@ -51,31 +45,41 @@ class Built(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """What is built of the checkout."""
-    folder = tmp_path_factory.mktemp("built")
-    wheel, sdist = run(sys.executable, "-c", BUILD, folder, cwd=ROOT).stdout.split()
-    return Built(folder / wheel, folder / sdist)
+def release() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("release", ROOT / ".ci" / "release.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def test_a_wheel_has_every_file_and_is_typed(built: Built) -> None:
-    files = {p.relative_to(ROOT).as_posix() for p in (ROOT / "astraea").rglob("*") if p.is_file()}
-    files = {name for name in files if "__pycache__" not in name}
+@pytest.fixture(scope="module")
+def built(release: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """What a release builds of the checkout."""
+    return Built(*release.build(ROOT, tmp_path_factory.mktemp("built")))
+
+
+def test_what_is_built_passes_its_checks_and_is_typed(release: ModuleType, built: Built) -> None:
+    assert release.check(*built, astraea.__version__, ROOT) == []
+    (said,) = release.check(*built, "9.9", ROOT)
+    assert "expected 9.9" in said
     with zipfile.ZipFile(built.wheel) as wheel:
-        names = wheel.namelist()
-        (about,) = (email.message_from_bytes(wheel.read(name)) for name in names if name.endswith("/METADATA"))
-    assert {name for name in names if ".dist-info/" not in name} == files
-    assert "astraea/py.typed" in files
+        assert "astraea/py.typed" in wheel.namelist()
+        (name,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
+        about = email.message_from_bytes(wheel.read(name))
     assert "Typing :: Typed" in about.get_all("Classifier", [])
-    assert about["Version"] == astraea.__version__
+    # few packages are asked for by name
+    always = [line for line in about.get_all("Requires-Dist", []) if "extra ==" not in line]
+    assert 0 < len(always) <= 12
 
 
-def test_a_source_distribution_has_every_file_of_the_wheel(built: Built) -> None:
-    with tarfile.open(built.sdist) as sdist:
-        names = {name.partition("/")[2] for name in sdist.getnames()}
-    with zipfile.ZipFile(built.wheel) as wheel:
-        assert {name for name in wheel.namelist() if ".dist-info/" not in name} <= names
-    assert {"pyproject.toml", "README.md", "LICENSE", "LICENSE-text"} <= names
+def test_a_checkout_that_is_not_ready_is_refused(release: ModuleType, tmp_path: Path) -> None:
+    run("git", "init", "-q", tmp_path)
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0\n")
+    (tmp_path / "CITATION.cff").write_text("a: b\nversion: 0.2.0\n")
+    said = release.problems(tmp_path, "0.2.0")
+    assert said == ["files are changed or new; commit them first", "CHANGELOG.md has no section 0.2.0"]
+    assert "CITATION.cff names another version" in release.problems(tmp_path, "0.1.0")[1]
 
 
 def environment(tmp_path: Path, version: str, wanted: str) -> Path:
@@ -110,14 +114,6 @@ def test_an_audit_needs_its_extra_and_nothing_else(version: str, built: Built, t
     bin = environment(tmp_path, version, f"astraea[audit] @ {built.wheel.as_uri()}")
     run(bin / "astraea", "audit", "venus", "--nodes", "100", "--out", "page", cwd=tmp_path, env=alone(tmp_path))
     assert (tmp_path / "page" / "index.html").is_file()
-
-
-def test_few_packages_are_asked_for_by_name(built: Built) -> None:
-    with zipfile.ZipFile(built.wheel) as wheel:
-        (name,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
-        wanted = email.message_from_bytes(wheel.read(name)).get_all("Requires-Dist", [])
-    always = [line for line in wanted if "extra ==" not in line]
-    assert 0 < len(always) <= 12
 
 
 def alone(tmp_path: Path) -> dict[str, str]:

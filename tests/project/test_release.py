@@ -1,48 +1,20 @@
-"""A release is built and checked by one command, and what others need to carry the project on is there and agrees."""
+"""What others need to carry the project on is there and agrees."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 from places import ROOT
-from processes import run
 
 import astraea
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def release() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("release", ROOT / ".ci" / "release.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_what_is_built_passes_its_checks(release: ModuleType, tmp_path: Path) -> None:
-    wheel, sdist = release.build(ROOT, tmp_path)
-    assert release.check(wheel, sdist, astraea.__version__, ROOT) == []
-    (said,) = release.check(wheel, sdist, "9.9", ROOT)
-    assert "expected 9.9" in said
-
-
-def test_a_checkout_that_is_not_ready_is_refused(release: ModuleType, tmp_path: Path) -> None:
-    run("git", "init", "-q", tmp_path)
-    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0\n")
-    (tmp_path / "CITATION.cff").write_text("a: b\nversion: 0.2.0\n")
-    said = release.problems(tmp_path, "0.2.0")
-    assert said == ["files are changed or new; commit them first", "CHANGELOG.md has no section 0.2.0"]
-    assert "CITATION.cff names another version" in release.problems(tmp_path, "0.1.0")[1]
 
 
 def steps(path: Path) -> list[dict[str, Any]]:

@@ -69,10 +69,7 @@ def empty_cluster(market: Market) -> State:
 def dispatch(market: Market, name: str, choose: Callable[[State], Schedule | None]) -> Plan:
     """Start jobs whenever some arrived or completed, until `choose` finds none.
 
-    Raises
-    ------
-    PolicyError
-        Jobs wait in an empty cluster and `choose` starts none.
+    `PolicyError` if jobs wait in an empty cluster and it starts none.
     """
     jobs, state = market.jobs, empty_cluster(market)
     waiting = state.waiting
@@ -115,31 +112,16 @@ def first_that_fits(state: State, tenant: int, room: int, put: Callable[[int], S
 def gangs(market: Market) -> IntArray:
     """Workers that each job asks for: as many as chunks, or as one server's parameter servers can feed (3i)."""
     workers = market.workers
-    remote = np.minimum(reach(market, market.ps), workers.sum() - workers)
+    fed = np.searchsorted(market.ps_needed(int(workers.sum())), market.ps, side="right") - 1
+    remote = np.minimum(fed, workers.sum() - workers)
     most = np.where(market.ps > 0, workers + remote, 0).max()
     return np.asarray(np.minimum(market.jobs.chunks, most))
 
 
-def reach(market: Market, ps: IntArray) -> IntArray:
-    """Workers on other servers that so many parameter servers have the bandwidth for (3i)."""
-    needed = market.ps_needed(int(market.workers.sum()))
-    return np.asarray(np.where(ps > 0, np.searchsorted(needed, ps, side="right") - 1, 0), np.int64)
-
-
 def place(state: State, job: int, free: IntArray, order: IntArray, is_shared: bool = False) -> Schedule | None:
-    """Start a gang on free workers and parameter servers.
+    """Start a gang on the first host that can feed it, if there is one, with some `free` units, shape (2, S).
 
-    Parameters
-    ----------
-    free : array of int, shape (2, S)
-        Those that it may use.
-    order : array of int, shape (k,)
-        Servers in the order in which they are tried for the parameter servers and give workers.
-
-    Returns
-    -------
-    Schedule or None
-        On the first host that can feed the gang; workers are on other servers as far as `order` puts them there.
+    `order` has the servers in the order in which they are tried for the parameter servers and give workers.
     """
     if free[0].sum() < state.gang[job]:
         return None

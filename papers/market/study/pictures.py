@@ -27,12 +27,8 @@ def over_ours(frame: pd.DataFrame, column: str, keys: Sequence[str]) -> pd.DataF
 def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
     """Fig 4: revenue of the others over Astraea's, trial by trial, and that of all markets together.
 
-    Parameters
-    ----------
-    frame : DataFrame, columns value, trial, scheduler, revenue
-        Of one form of utility, with jobs or servers varied.
-    paper : mapping of str to float
-        Scheduler -> Astraea's total revenue over its, as published; drawn beside the total.
+    `frame` has columns value, trial, scheduler, revenue, of one form of utility, with jobs or servers varied; `paper`
+    is scheduler -> Astraea's total revenue over its, as published, drawn beside the total.
     """
     total = frame.groupby(["scheduler", "trial"], as_index=False)["revenue"].sum().assign(value="all")
     shown = over_ours(pd.concat([frame, total]).astype({"value": str}), "revenue", ["value", "trial"])

@@ -159,11 +159,8 @@ def _has_room(market: Market, others: tuple[Schedule, ...], moved: Schedule) -> 
 def counter_examples(first: int, last: int) -> pd.DataFrame:
     """Search the markets of seeds `first` to `last` - 1.
 
-    Returns
-    -------
-    DataFrame, columns property, is_own_priced, jobs, tenants, seed, counter_example
-        A row for each market and property that fails in it, by the paper's algorithm or without prices in the own
-        share.
+    A row for each market and property that fails in it, by the paper's algorithm or without prices in the own share;
+    columns property, is_own_priced, jobs, tenants, seed, counter_example.
     """
     rows = []
     for seed in range(first, last):

@@ -109,12 +109,7 @@ def ratios(market: Market) -> pd.DataFrame:
 
     The optimum may use every slot until the last job of those schedulers that share has ended. It is seconds of HiGHS
     for 15 jobs; where the time limit is over, the ratio is to a bound that no plan which ends by then exceeds, and is
-    thus too small.
-
-    Returns
-    -------
-    DataFrame, columns scheduler, ratio, is_exact
-        `is_exact` where the optimum was found, not only a bound of it.
+    thus too small, and not `is_exact`. Columns scheduler, ratio, is_exact.
     """
     plans = {name: planner(market, name)(market) for name in SCHEDULERS}
     sharing = [plan for name, plan in plans.items() if name != "batch-sche"]

@@ -7,24 +7,24 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from market_small import market, markets
+from market_small import markets
 
 from papers.market.constraints import violations
 from papers.market.model import Market
 from papers.market.policies.astraea.batches import astraea_market, division, rounds_needed
 from papers.market.policies.astraea.capacity import Round, Theta, empty_round, least, occupy, price, take
 from papers.market.policies.astraea.empty_cluster import demand, feasible_theta
-from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule
+from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule, spread
+from papers.market.study.example import THETA, small_market
 
 THETAS = st.sampled_from([None, (2.0, 2.0), (16.0, 16.0), (1000.0, 50.0)])
 
 
-@settings(max_examples=60, deadline=None)
-@given(markets(), THETAS, st.integers(1, 3))
-def test_every_plan(m: Market, theta: tuple[float, float] | None, rounds: int) -> None:
-    plan = astraea_market(m, theta=theta, rounds=rounds)
+@given(markets(), THETAS, st.integers(1, 3), st.booleans())
+def test_every_plan(m: Market, theta: tuple[float, float] | None, rounds: int, is_own_priced: bool) -> None:
+    plan = astraea_market(m, theta=theta, rounds=rounds, is_own_priced=is_own_priced)
     assert violations(m, plan) == []
     paid = np.zeros(len(m.worker_quota))
     for s in plan.schedules:
@@ -67,7 +67,6 @@ def naive_best(m: Market, r: Round, job: int, whose: int, ideal: np.ndarray) -> 
     return best
 
 
-@settings(max_examples=60, deadline=None)
 @given(markets(), st.data())
 def test_lemma_2_optimal_schedule(m: Market, data: st.DataObject) -> None:
     slots = data.draw(st.integers(1, 9))
@@ -85,6 +84,23 @@ def test_lemma_2_optimal_schedule(m: Market, data: st.DataObject) -> None:
         found = best_schedule(r, everyone, ideal, demand(m, job))
         expected = naive_best(m, r, job, everyone, ideal)
         assert (found.income if found.server != NOWHERE else 0.0) == pytest.approx(expected, abs=1e-6)
+
+
+@given(markets())
+def test_what_holds_of_pareto_efficiency(m: Market) -> None:
+    """No job that a round leaves out could be added at its last prices: prices only rise and resources only go."""
+    slots, everyone = 8, len(m.worker_quota)
+    r = empty_round(m, slots, THETA)
+    refused = []
+    for job in range(len(m.jobs)):
+        ask = (m.jobs.ideal(job, slots), demand(m, job))
+        a, b, workers, ps, server, is_central, _ = best_schedule(r, everyone, *ask)
+        if server == NOWHERE:
+            refused.append(ask)
+            continue
+        put = spread(r, a, b, workers, server, is_central)
+        occupy(r, a, b, everyone, put, np.eye(len(put), dtype=np.int64)[server] * ps)
+    assert all(best_schedule(r, everyone, *ask)[4] == NOWHERE for ask in refused)
 
 
 @given(st.data())
@@ -109,7 +125,7 @@ def test_several_types() -> None:
 
 
 def test_maximal_prices_keep_every_job_out() -> None:
-    m = market([{"chunks": 3, "height": 50.0}, {"epochs": 4}], [2, 2], [1, 1], [(4, 2)])
+    m = small_market("small", [2, 2], [1, 1], [(4, 2)], chunks=[3, 1], height=[50.0, 100.0], epochs=[1, 4])
     theta = feasible_theta(m)
     assert price(4, 4, theta.worker) == theta.worker - 1 == 23  # one worker for four slots, worth 100 - 8
     full = empty_round(m, 16, theta)
@@ -121,7 +137,7 @@ def test_maximal_prices_keep_every_job_out() -> None:
 
 
 def test_lambda_of_lemma_1() -> None:
-    m = market([{}, {"height": 51.0}], [1], [1], [(1, 1)])
+    m = small_market("small", [1], [1], [(1, 1)], chunks=[1, 1], height=[100.0, 51.0])
     theta = Theta(math.e, math.e)
     # sigma is 4, (98 + 49) / 49 = 3 and each round leaves at most 3/4
     demands = [demand(m, job) for job in range(2)]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from market_small import market, with_jobs
+from market_small import with_jobs
 
 from astraea.core.errors import InputError
 from papers.market.model import Market, checked
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.empty_cluster import feasible_theta
-from papers.market.study.example import worked_example
+from papers.market.study.example import small_market, worked_example
 
 M = worked_example()
 
@@ -39,15 +39,9 @@ def jobs(**changes: Any) -> Market:
             "job 'j11': it fits nowhere; a server must host a worker and a parameter server, "
             "or parameter servers with the bandwidth of a worker on another server",
         ),
-        (
-            jobs(slope=np.array([-1, -1, 2.0, -1])),
-            "slope must be below 0: a job that ends later is worth less, got 2",
-        ),
+        (jobs(slope=np.array([-1, -1, 2.0, -1])), "slope must be below 0: a job that ends later is worth less, got 2"),
         (jobs(height=np.array([1, 0, 2.0, 1])), "job 'j12': height must be above 0, got 0"),
-        (
-            jobs(tenant=np.array([0, 2, 0, 0])),
-            "job 'j12': tenant must be a whole number from 0 to 1, got 2",
-        ),
+        (jobs(tenant=np.array([0, 2, 0, 0])), "job 'j12': tenant must be a whole number from 0 to 1, got 2"),
         (jobs(chunks=np.array([0, 2, 1, 1])), "job 'j11': chunks must be a whole number of at least 1, got 0"),
         (jobs(train=np.array([1, 1, np.nan, 1])), "job 'j21': train must be a time above 0, got nan"),
         (jobs(epochs=np.ones(3)), "epochs must have 4 values, one a job, got shape (3,)"),
@@ -81,7 +75,7 @@ def test_no_setting(settings: dict[str, Any], said: str) -> None:
 def test_a_queue_that_few_rounds_never_end() -> None:
     """One worker, one job a round that is worth anything, and one round an interval."""
     n = 60
-    queue = market([{"epochs": 9, "height": 19.0} for _ in range(n)], [1], [1], [(1, 1)])
+    queue = small_market("small", [1], [1], [(1, 1)], chunks=[1] * n, epochs=9, height=19.0)
     with pytest.raises(InputError, match=r"'small': 1125899906842624 slots are too short for 1 rounds.*; \d+ jobs"):
         astraea_market(queue, theta=(16.0, 16.0), rounds=1)
     assert len(astraea_market(queue, theta=(16.0, 16.0), rounds=n).schedules) == n

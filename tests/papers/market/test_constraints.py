@@ -35,15 +35,9 @@ def test_nothing_to_say() -> None:
     [
         (but(end=8), "(3m), (3n) job 'j12': it must end after its start 8, got 8"),
         (but(start=2), "(3l) job 'j12': it starts at 2, before it arrives at 3"),
-        (
-            but(start=9),
-            "(3j), (3k) job 'j12': 3 workers, distributed, train 4.5 mini-batches",
-        ),
+        (but(start=9), "(3j), (3k) job 'j12': 3 workers, distributed, train 4.5 mini-batches"),
         (but(ps=[0, 0]), "(3g) job 'j12': it needs a parameter server, got 0"),
-        (
-            but(workers=[1, 2]),
-            "(3i) job 'j12', server 2: workers elsewhere need 2 Mbit/s, its 1",
-        ),
+        (but(workers=[1, 2]), "(3i) job 'j12', server 2: workers elsewhere need 2 Mbit/s, its 1"),
         (but(workers=[2, -1]), "(3o) job 'j12': workers must be whole numbers of at least 0, got [2, -1]"),
         (but(server=[2, 2]), "(3o) job 'j12': its servers must be different ones from 0 to 3, got [2, 2]"),
         (but(server=[2, 4]), "(3o) job 'j12': its servers must be different ones from 0 to 3, got [2, 4]"),

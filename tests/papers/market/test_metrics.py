@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from market_examples import market
+from market_small import market
 
 from astraea.core.errors import InputError
 from papers.market import metrics
@@ -27,21 +27,25 @@ def _plan() -> Plan:
     return Plan(m, schedules, income)
 
 
-def test_revenue_counts_from_arrival_and_nothing_for_jobs_that_never_run() -> None:
-    assert _plan().revenues.tolist() == [98.0, 98.0, 98.0, 0.0]
-    assert metrics.total_revenue(_plan()) == 294.0
-
-
-def test_ideal_revenue_counts_from_the_round_or_the_start() -> None:
+def test_what_a_plan_earned_and_for_whom() -> None:
+    plan = _plan()
+    assert plan.revenues.tolist() == [98.0, 98.0, 98.0, 0.0]  # from arrival; nothing for a job that never runs
+    assert metrics.total_revenue(plan) == 294.0
     # the second has the ideal revenue of its round; the others run for two slots and one
-    value = _plan().market.jobs.value
-    assert metrics.ideal_revenue(_plan()) == float(value(0, 2.0)) + 90.0 + float(value(2, 1.0))
+    assert metrics.ideal_revenue(plan) == 98.0 + 90.0 + 99.0
+    gains = metrics.gains(plan)
+    assert gains.to_dict() == {"tenant 1": 98.0 + 4.0, "tenant 2": 196.0 + 1.0 - 8.0, "tenant 3": 3.0}
+    assert gains.sum() == 294.0
+    assert metrics.shares(plan).tolist() == [0.5, 0.125, 0.375]
+    assert metrics.revenue_fairness(plan) == pytest.approx([102 / 294 / 0.5, 189 / 294 / 0.125, 3 / 294 / 0.375])
+    assert metrics.makespan(plan) == 5
+    assert metrics.utilization(plan, 9).tolist() == [0.5, 1.0, 0.5, 0.0, 0.5]
+    assert metrics.utilization(plan, 2).tolist() == [0.5, 1.0]
 
 
 def test_a_late_job_costs() -> None:
-    plan = _plan()
-    late = replace(plan.schedules[0], start=148, end=150)
-    assert replace(plan, schedules=(late,)).revenues[0] == -50.0
+    late = replace(_plan().schedules[0], start=148, end=150)
+    assert replace(_plan(), schedules=(late,)).revenues[0] == -50.0
 
 
 def test_convex_revenue() -> None:
@@ -51,31 +55,13 @@ def test_convex_revenue() -> None:
     assert plan.revenues.tolist() == [2500.0] * 3 + [0.0]
 
 
-def test_gains_add_up_to_the_revenue() -> None:
-    gains = metrics.gains(_plan())
-    assert gains.tolist() == [98.0 + 4.0, 196.0 + 1.0 - 8.0, 3.0]
-    assert gains.index.tolist() == ["tenant 1", "tenant 2", "tenant 3"]
-    assert gains.sum() == metrics.total_revenue(_plan())
-
-
-def test_revenue_fairness_is_part_over_share() -> None:
-    assert metrics.shares(_plan()).tolist() == [0.5, 0.125, 0.375]
-    assert metrics.revenue_fairness(_plan()) == pytest.approx([102 / 294 / 0.5, 189 / 294 / 0.125, 3 / 294 / 0.375])
-
-
 def test_no_revenue_fairness_without_revenue_or_share() -> None:
-    assert np.isnan(metrics.revenue_fairness(replace(_plan(), schedules=()))).all()
+    empty = replace(_plan(), schedules=())
+    assert np.isnan(metrics.revenue_fairness(empty)).all()
+    assert metrics.makespan(empty) == 0 and len(metrics.utilization(empty, 9)) == 0
     nothing = replace(_plan().market, worker_quota=np.array([2, 2, 0]), ps_quota=np.array([1, 1, 0]))
     alpha = metrics.revenue_fairness(replace(_plan(), market=nothing))
     assert np.isnan(alpha).tolist() == [False, False, True]
-
-
-def test_makespan_and_utilization() -> None:
-    assert metrics.makespan(_plan()) == 5
-    assert metrics.utilization(_plan(), 9).tolist() == [0.5, 1.0, 0.5, 0.0, 0.5]
-    assert metrics.utilization(_plan(), 2).tolist() == [0.5, 1.0]
-    empty = replace(_plan(), schedules=())
-    assert metrics.makespan(empty) == 0 and len(metrics.utilization(empty, 9)) == 0
 
 
 def test_performance_ratio() -> None:

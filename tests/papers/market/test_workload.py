@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,11 +9,7 @@ from synthetic_traces import synthetic
 
 from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
-from papers.market.constraints import violations
 from papers.market.model import SLOT
-from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.gandiva_fair import gandiva_fair
-from papers.market.policies.hived import hived
 from papers.market.workload import MIX, REAL, WHOLE, sample_market
 
 
@@ -135,17 +129,3 @@ def test_bad_numbers_are_refused(change: dict[str, object], sentence: str) -> No
     arguments = {"jobs": 2, "servers": 4, "tenants": 3, "seed": 0} | change
     with pytest.raises(InputError, match=f"^{sentence}$"):
         sample_market(_trace(), **arguments)  # type: ignore[arg-type]
-
-
-def test_markets_of_real_jobs(shared: Path) -> None:
-    table = pd.read_csv(shared / "reference" / "chrSLO.input.csv.gz")
-    table = table.rename(columns={"user": "tenant", "num_gpu": "demand"})
-    trace = Trace.from_frame(table[["job_id", "tenant", "demand", "submit_time", "duration"]], name="philly-reference")
-    market = sample_market(trace, jobs=300, servers=40, tenants=11, seed=0, chunks="requested")
-    assert set(market.jobs.job_id) <= set(trace.job_id)
-    demand = dict(zip(trace.job_id, trace.demand.tolist(), strict=True))
-    assert market.jobs.chunks.tolist() == [demand[j] for j in market.jobs.job_id]
-    for make in (lambda m: astraea_market(m, theta=(2.0, 2.0), rounds=1), gandiva_fair, hived):
-        plan = make(market)
-        assert len(plan.schedules) > 250
-        assert violations(market, plan) == []

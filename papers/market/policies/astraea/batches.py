@@ -148,17 +148,8 @@ def division(unused: IntArray, cost: FloatArray) -> FloatArray:
     alone, as in the paper's example. Nobody left anything where the denominator a(t) is 0, and then nothing may cost
     anything.
 
-    Parameters
-    ----------
-    unused : array of int, shape (types, slots, U)
-        q^u minus what the tenant's own-share jobs use, at least 0.
-    cost : array of float, shape (types, slots)
-        What the job pays for all its units of a type in a slot.
-
-    Returns
-    -------
-    array of float, shape (U,)
-        Adds up to all that is paid.
+    `unused`, shape (types, slots, U), is q^u minus what the tenant's own-share jobs use, at least 0; `cost`, shape
+    (types, slots), what the job pays for all its units of a type in a slot. The income, shape (U,), adds up to it all.
     """
     total = unused.sum(axis=2)
     if ((total == 0) & (cost > 0)).any():

@@ -45,12 +45,8 @@ def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
     for where the least it could cost leaves more than the best so far, and no start where not even a free schedule
     would.
 
-    Parameters
-    ----------
-    whose : int
-        Column of the quota that the job may use: its tenant's, or that of all.
-    ideal : array of float, shape (D + 1,)
-        f_j of each time since the beginning of the round.
+    `whose` is the column of the quota that the job may use, its tenant's or that of all; `ideal`, shape (D + 1,), f_j
+    of each time since the beginning of the round.
     """
     slots = ideal.shape[0] - 1
     margin = NEARLY * abs(ideal[1])
@@ -88,21 +84,13 @@ def max_ideal_revenue(
 ) -> list[tuple[Schedule, FloatArray]]:
     """Jobs that are admitted, in the order given: by arrival, then by name.
 
-    Parameters
-    ----------
-    jobs : iterable of (Demand, array of float, shape (D + 1,))
-        Jobs and their ideal revenue at each time since the beginning of the round.
-    is_shared : bool
-        Whether jobs may use what all tenants leave unused, instead of their tenant's own share. With a_w(t) = 0,
-        max{q - used, a_w(t)} of lines 4 and 8 is the own share; afterwards a_w(t) is never the smaller of the two.
-    is_priced : bool
-        Whether the choice among schedules goes by the posted prices, or by ideal revenue alone.
+    Each comes with its ideal revenue at each time since the beginning of the round, shape (D + 1,), and goes with its
+    schedule, in slots since then, and what workers and parameter servers cost in each of these at the posted prices,
+    shape (2, slots); what lies within the own share is free (§3.2).
 
-    Returns
-    -------
-    list of (Schedule, array of float, shape (2, slots))
-        Slots count from the beginning of the round. At the posted prices, workers and parameter servers cost so much in
-        each slot; what lies within the own share is free (§3.2).
+    With `is_shared` jobs may use what all tenants leave unused, instead of their tenant's own share. With a_w(t) = 0,
+    max{q - used, a_w(t)} of lines 4 and 8 is the own share; afterwards a_w(t) is never the smaller of the two. Without
+    `is_priced` the choice among schedules goes by ideal revenue alone, not by the posted prices.
     """
     asking = list(jobs)
     if not asking:
@@ -195,19 +183,10 @@ def min_cost_d(r: Round, a: int, b: int, workers: int, own_ps: int, needed: IntA
     """Server for the parameter servers under distributed placement, and how many (Algorithm 4, lines 7-15).
 
     Line 8 takes what parameter servers a server has left where that is fewer than (3i) needs, and line 10 would even
-    prefer it; here such a server does not qualify.
+    prefer it; here such a server does not qualify. The server is `NOWHERE` if there is none.
 
-    Parameters
-    ----------
-    own_ps : int
-        Parameter servers that the tenant may use in all these slots.
-    needed : array of int
-        Fewest parameter servers for 0, 1, ... workers on other servers.
-
-    Returns
-    -------
-    server, ps : int
-        `NOWHERE` if there is no such placement.
+    `own_ps` is how many the tenant may use in all these slots, `needed` the fewest for 0, 1, ... workers on other
+    servers.
     """
     free, free_ps = window(r.free[0], a, b), window(r.free[1], a, b)
     total = 0

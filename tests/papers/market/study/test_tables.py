@@ -15,7 +15,7 @@ from astraea.core.errors import InputError
 from astraea.experiments import keys
 from astraea.experiments.cache import fill
 from papers.market.constraints import violations
-from papers.market.metrics import gains, revenue_fairness, shares, total_revenue
+from papers.market.metrics import gains, shares, total_revenue
 from papers.market.model import SLOT
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.empty_cluster import feasible_theta
@@ -25,7 +25,7 @@ from papers.market.study.example import example_table, price_steps, worked_examp
 from papers.market.study.exhibits import exhibits_table, finished_early, paper_plan, two_jobs
 from papers.market.study.properties import PROPERTIES, planned, random_market, reported
 from papers.market.study.property_tables import properties_grid
-from papers.market.study.runs import LEMMA, SCHEDULERS, planner
+from papers.market.study.runs import LEMMA, SCHEDULERS
 from papers.market.study.settings import settings_table
 from papers.market.study.tables import MARKET_SCALES, market_grid, market_of, plans
 
@@ -78,10 +78,6 @@ def test_fairness() -> None:
     assert violations(market, plan) == []
     assert (market.ps_quota >= 1).all() and (market.worker_quota == 8 * market.ps_quota).all()
     assert mine * shares(plan) == pytest.approx(gains(plan) / total_revenue(plan))
-
-
-def test_nobody_gets_anything_where_every_job_is_late() -> None:
-    assert np.isnan(revenue_fairness(planner(USUAL, LEMMA)(USUAL))).all()
 
 
 def test_theta_at_100_percent_is_that_of_the_paper() -> None:
@@ -190,10 +186,6 @@ def test_properties_fail_and_are_counted() -> None:
             assert found == sum(fails(random_market(seed), is_own_priced) != "" for seed in range(SMALL.instances))
         assert 0 <= row.repaired < row.violations < row.instances == SMALL.instances  # type: ignore[operator]
         assert "tenant" in str(row.counter_example)
-    for seed in range(SMALL.instances):
-        market = random_market(seed)
-        for is_own_priced in (True, False):
-            assert violations(market, planned(market, is_own_priced)) == []
 
 
 def test_a_lie_about_demands_is_carried_out_as_reported() -> None:
@@ -227,10 +219,9 @@ def test_one_job_alone_has_nothing_to_complain_of() -> None:
         assert {name: fails(alone, True) for name, fails in PROPERTIES.items()} == dict.fromkeys(PROPERTIES, "")
 
 
-@pytest.mark.parametrize("function", [tables.revenue_table, tables.ratio_table])
-def test_a_scale_that_does_not_exist(function: Any) -> None:
+def test_a_scale_that_does_not_exist() -> None:
     with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'huge'"):
-        function(scale="huge")
+        tables.revenue_table(scale="huge")
 
 
 def test_the_notebooks_compute_nothing_beside_their_grids(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
