@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -50,14 +50,6 @@ _NEVER_ENDS: Final = ("", "UNLIMITED", "Partition_Limit", "INVALID", "Unknown", 
 _ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
 
 
-class _Identity(NamedTuple):
-    """What a `JobID` says: the job or task, its component if it is heterogeneous, and the step."""
-
-    job: str
-    part: str
-    step: str
-
-
 Weights = str | Path | Mapping[str, float] | None
 """Where tenant weights come from, as in `read_trace`."""
 
@@ -75,12 +67,11 @@ def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[st
     table.require((*REQUIRED, TENANTS[tenant]))
     if "AllocTRES" not in table.columns and "ReqTRES" not in table.columns:
         raise InputError(f"{table.path}, line 1: the columns AllocTRES and ReqTRES are missing, which tell the GPUs")
-    ids = _identities(table)
+    ids, parts, steps = _identities(table)
     states = _states(table)
     submit, eligible, start, end = (_times(table, c) for c in ("Submit", "Eligible", "Start", "End"))
     refuse(np.isnat(submit), table.columns["Submit"], "Submit", table.where, "a time")
     gpus = _gpus(table)
-    steps = np.array([i.step != "" for i in ids])
     waits = np.isin(states, WAITING) | (np.isin(states, REQUEUED) & np.isnat(start))
     started = ~np.isnat(start) & ~waits & ~steps
     start, end = np.where(started, start, np.datetime64("NaT")), np.where(started, end, np.datetime64("NaT"))
@@ -102,8 +93,8 @@ def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[st
     people = table.words("User") if "User" in table.columns else owner
     rows = pd.DataFrame(
         {
-            "job": np.array([i.job for i in ids], dtype=object),
-            "part": np.array([i.part for i in ids], dtype=object),
+            "job": ids,
+            "part": parts,
             "is_step": steps,
             "waits": waits & ~steps,
             "state": states,
@@ -133,12 +124,15 @@ def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict
     return tree.leaves, None
 
 
-def _identities(table: Table) -> list[_Identity]:
+def _identities(table: Table) -> tuple[TextArray, TextArray, BoolArray]:
+    """What each `JobID` says: the job or task, its component if it is heterogeneous, and whether it is a step."""
     values = table.text("JobID")
     found = [_ID.fullmatch(v) for v in values]
     bad = np.array([m is None for m in found])
     refuse(bad, values, "JobID", table.where, "a number, as 12, 12_3, 12+1 or 12.batch")
-    return [_Identity(m["job"] + (m["task"] or ""), m["part"] or "", m["step"] or "") for m in found if m]
+    jobs = np.array([m["job"] + (m["task"] or "") for m in found if m], dtype=object)
+    parts = np.array([m["part"] or "" for m in found if m], dtype=object)
+    return jobs, parts, np.array([m["step"] is not None for m in found if m])
 
 
 def _states(table: Table) -> TextArray:
