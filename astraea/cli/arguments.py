@@ -116,6 +116,7 @@ class Simulations:
             raise InputError(f"--policy {OBSERVED} is what the log says happened, which only simulate and audit show")
         rest = [Cluster(n, self.gpus_per_node) for n in self.nodes], self.policies, parameters
         grid([], *rest)  # before a large trace is read
+        say_if_compiling()
         read = functools.partial(named_trace, self.source, **self.reading)
         if self.source in SYNTHETIC:
             return [run for seed in self.seeds for run in grid([read(seed=seed)], *rest, [seed])]
@@ -123,6 +124,15 @@ class Simulations:
         if len(self.seeds) > 1 and not is_random:
             print("a recorded trace has no seed: only random placement differs between seeds", file=sys.stderr)
         return grid([read()], *rest, self.seeds)
+
+
+def say_if_compiling() -> None:
+    """Tell who waits for the compiler that he does so once: no machine code of the simulator is kept yet."""
+    from astraea.cluster.engine import loop
+
+    stats = getattr(loop.run, "stats", None)  # plain Python has none
+    if stats is not None and stats.cache_path and not any(Path(stats.cache_path).glob("*.nbi")):
+        print("the simulator is compiled before its first run, which takes up to half a minute, once", file=sys.stderr)
 
 
 def together(*options: Callable[[Handler], Handler]) -> Callable[[Handler], Handler]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from tiny_trace import TINY, command
 
+from astraea.cli.arguments import say_if_compiling
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine import loop
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
@@ -151,3 +154,14 @@ def test_lease_term_recommends(tiny: Path, capsys: pytest.CaptureFixture[str]) -
     # with one lease of 900 s A ends at 100 and B at 130: (100 + 125) / 2
     assert [line.split()[:2] for line in lines[1:3]] == [["60", "122.5"], ["900", "112.5"]]
     assert lines[-1].startswith("900 s is the shortest lease term whose average JCT")
+
+
+def test_who_waits_for_the_compiler_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(loop, "run", SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path))))
+    say_if_compiling()
+    assert "compiled before its first run" in capsys.readouterr().err
+    (tmp_path / "loop.run-38.py311.nbi").touch()
+    say_if_compiling()
+    assert capsys.readouterr().err == ""
