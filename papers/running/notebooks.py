@@ -98,13 +98,18 @@ def run(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
     import papermill  # takes a second
+    from papermill.engines import papermill_engines
+
+    from papers.running.engine import Engine
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
     output.parent.mkdir(parents=True, exist_ok=True)
     error = ""
+    papermill_engines.register("astraea", Engine)
     try:
         papermill.execute_notebook(
-            str(notebook), str(output), dict(parameters), kernel_name="python3", language="python", progress_bar=False,
+            str(notebook), str(output), dict(parameters), engine_name="astraea", kernel_name="python3",
+            language="python", progress_bar=False,
             resources={"metadata": {"path": str(notebook.parent)}},
         )  # fmt: skip
     except papermill.PapermillExecutionError as err:
