@@ -393,8 +393,3 @@ def simulate(
         return picks
 
     return s.run(decide)
-
-
-def starts(result: dict[str, Any]) -> list[tuple[int, int, bool]]:
-    """Return (time, job, renewed) of every grant."""
-    return [(int(g.time), g.job, g.renewed) for g in result["grants"]]

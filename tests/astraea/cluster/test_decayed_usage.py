@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
-from schedules import drawn, jobs, simulated
+from schedules import drawn, jobs, simulated, small_view
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.accounting import change_held, tenant_decayed
-from astraea.cluster.engine.state import View, new_state
+from astraea.cluster.engine.state import View
 from astraea.traces.trace import Trace
 
 
 def state(half_life: float) -> View:
     """A tenant that holds nothing yet."""
     trace = Trace.from_frame(pd.DataFrame(jobs("a0 1 0 10")))
-    nothing, decay = (np.zeros(1),) * 3, math.log(2) / half_life
-    made = new_state(
-        trace, Cluster(1, 8), parameters=np.zeros(2), estimate=nothing, memory=(0, 0), seed=0, keep_log=False,
-        decay=decay,
-    )  # fmt: skip
-    return made[0]
+    return small_view(trace, Cluster(1, 8), decay=math.log(2) / half_life)
 
 
 def test_usage_counts_half_after_each_half_life() -> None:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from schedules import jobs
+from schedules import jobs, small_view
 from slurm_naive import Job, Slurm
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.state import View, new_state
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policies.slurm_priority import FACTOR, USAGE, rank
 from astraea.cluster.settings import Settings
@@ -35,10 +34,7 @@ def ranked(usage: list[float], shares: list[float]) -> list[float]:
     names = [f"t{k}" for k in range(len(shares))]
     table = pd.DataFrame({"job_id": names, "tenant": names, "demand": 1, "submit_time": 0.0, "duration": 1.0})
     trace = Trace.from_frame(table, weights=dict(zip(names, shares, strict=True)))
-    nothing = (np.zeros(len(names)),) * 3
-    view: View = new_state(
-        trace, Cluster(1), parameters=np.zeros(1), estimate=nothing, memory=(1, 5), seed=0, keep_log=False
-    )[0]
+    view = small_view(trace, Cluster(1), memory=(1, 5))
     view.tenant_memory[USAGE] = usage
     rank(view)
     return [float(f) for f in view.tenant_memory[FACTOR]]
@@ -49,18 +45,13 @@ def test_ranks_are_those_that_sshare_shows() -> None:
     assert ranked([149, 57, 1238], [1, 1, 2]) == [0.5, 0.75, 0.25]
 
 
-def test_without_usage_accounts_share_the_first_rank_with_root() -> None:
-    assert ranked([0, 0, 0], [1, 5, 2]) == [1, 1, 1]
-    assert ranked([0, 10, 0], [1, 5, 2]) == [1, 0.25, 1]
-
-
 def test_accounts_are_ranked_by_shares_over_usage() -> None:
-    """Level fair share is shares over usage: 0.4 / 0.5 < 0.3 / 0.3 < 0.3 / 0.2; of equal ones the next rank is lost.
+    """Level fair share is shares over usage; of equal ones the next rank is lost, and root shares that of no usage.
 
     With five users, root among them, the ranks are 4, 3, 2 and 1 of 5.
     """
-    assert ranked([50, 30, 20], [4, 3, 3]) == [0.25, 0.5, 0.75]
     assert ranked([30, 30, 10, 20], [3, 3, 3, 1]) == [0.6, 0.6, 0.8, 0.2]
+    assert ranked([0, 10, 0], [1, 5, 2]) == [1, 0.25, 1]
 
 
 def test_ranks_stand_still_between_two_computations() -> None:
@@ -70,14 +61,6 @@ def test_ranks_stand_still_between_two_computations() -> None:
     late = jobs("a0 4 0 70", "a1 4 10 10", "b2 4 20 10")
     assert starts(late, [120] * 3) == {"a0": 0, "a1": 80, "b2": 70}
     assert starts(late, [120] * 3, calc_period=100) == {"a0": 0, "a1": 70, "b2": 80}
-
-
-@pytest.mark.parametrize("half_life, first", [(60, "b4"), (1e6, "a3")])
-def test_old_usage_fades(half_life: float, first: str) -> None:
-    """b used more, long ago; a less, just now."""
-    rows = jobs("b0 4 0 100", "a1 4 500 58", "c2 4 550 60", "a3 4 560 10", "b4 4 560 10")
-    begin = starts(rows, [120] * 5, half_life=half_life)
-    assert min(("a3", "b4"), key=lambda name: begin[name]) == first
 
 
 def test_more_shares_go_first() -> None:
@@ -136,15 +119,6 @@ def test_backfill_never_delays_a_reservation() -> None:
         assert begin[f"a{first}"] <= alone[f"a{first}"] + 60  # times are cut down to full minutes
 
 
-def test_a_large_gang_does_not_starve_under_conservative_backfill() -> None:
-    """Small jobs keep coming, and never are all GPUs free unless they are kept for the gang."""
-    small = [f"a{k + 1} 1 {20 * k} 90" for k in range(60)]
-    rows = jobs(*small, "a99 4 30 60")
-    limits = [120.0] * len(rows)
-    assert starts(rows, limits, backfill="conservative")["a99"] < 400
-    assert starts(rows, limits, backfill="none")["a99"] < 400
-
-
 def test_accounts_keep_to_their_limit_and_let_others_pass() -> None:
     """Half of 8 GPUs each: a has 4 and waits with a1 although 4 are free, and b2 behind it does not."""
     rows = jobs("a0 4 0 100", "a1 2 5 50", "b2 4 10 50")
@@ -172,7 +146,7 @@ def test_it_runs_in_rounds_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("backfill", ["conservative", "easy", "none"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_naive_twin_starts_every_job_at_the_same_second_on_the_same_nodes(backfill: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, nodes, gpus = 60, int(rng.integers(2, 7)), int(rng.choice([4, 8]))
