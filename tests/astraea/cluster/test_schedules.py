@@ -69,17 +69,6 @@ def test_tiresias_l_takes_gpus_of_higher_queues_at_once(immediate: str, picture:
     assert drawn(simulated(rows, 2, "tiresias-l", lease_term=30, threshold=60, immediate=immediate), 10) == picture
 
 
-def test_a_job_that_lost_its_gpus_takes_those_of_a_higher_queue_in_its_turn() -> None:
-    # at 100 a2 takes the GPU of a1, whose lease began as late as that of a0; nothing happens between 100 and 110
-    rows = jobs("a0 1 0 150", "a1 1 60 60", "a2 1 100 30")
-    options = {"lease_term": 30, "queues": 3, "threshold": 25, "growth": 3, "immediate": 1}
-    assert drawn(simulated(rows, 2, "tiresias-l", **options), 10) == [
-        "a0 S==r==r==r=..R==r==",
-        "a1       S==r.R==",
-        "a2           S==",
-    ]
-
-
 def shares(result: Result, start: float, end: float) -> list[float]:
     """Part of all GPU-time held in [start, end] by each job."""
     assert result.grants is not None

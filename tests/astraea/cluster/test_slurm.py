@@ -63,14 +63,6 @@ def test_ranks_stand_still_between_two_computations() -> None:
     assert starts(late, [120] * 3, calc_period=100) == {"a0": 0, "a1": 70, "b2": 80}
 
 
-def test_more_shares_go_first() -> None:
-    rows = jobs("a0 2 0 100", "b1 2 0 100", "a2 4 50 10", "b3 4 50 10")
-    one = starts(rows, [120] * 4, shares={"a": 2, "b": 1})
-    assert one["a2"] < one["b3"]
-    other = starts(rows, [120] * 4, shares={"a": 1, "b": 2})
-    assert other["b3"] < other["a2"]
-
-
 @pytest.mark.parametrize(
     "weights, order",
     [
@@ -93,30 +85,6 @@ def test_age_and_size_are_in_the_priority(weights: dict[str, Any], order: list[s
 def test_backfill_starts_what_ends_before_a_reservation(backfill: str, limit: float, a2: float) -> None:
     rows = jobs("a0 3 0 300", "a1 4 5 20", "a2 1 10 30")
     assert starts(rows, [300, 60, limit], backfill=backfill) == {"a0": 0, "a1": 300, "a2": a2}
-
-
-def test_easy_reserves_for_the_first_job_only() -> None:
-    """Two nodes of 4: a2 waits for the first, a3 for the second. a4 is in the way of a3 alone."""
-    rows = jobs("a0 4 0 100", "a1 3 0 300", "a2 4 5 300", "a3 4 6 30", "a4 1 10 900")
-    limits = [120.0, 300, 600, 60, 1200]
-    conservative = starts(rows, limits, nodes=2, backfill="conservative")
-    easy = starts(rows, limits, nodes=2, backfill="easy")
-    assert (conservative["a3"], easy["a4"]) == (300, 10)
-    assert conservative["a4"] > 300
-    assert easy["a3"] > conservative["a3"]
-
-
-def test_backfill_never_delays_a_reservation() -> None:
-    """With jobs that run to their limits, the first that waits starts no later than if all behind it were not there."""
-    rng = np.random.default_rng(1)
-    for _ in range(10):
-        n = 30
-        limits = [60.0 * int(m) for m in rng.integers(1, 10, n)]
-        rows = jobs(*(f"a{k} {rng.choice([1, 2, 4, 8])} {k} {limit}" for k, limit in enumerate(limits)))
-        begin = starts(rows, limits, nodes=2)
-        first = next(k for k in range(n) if begin[f"a{k}"] > k)
-        alone = starts(rows[: first + 1], limits[: first + 1], nodes=2)
-        assert begin[f"a{first}"] <= alone[f"a{first}"] + 60  # times are cut down to full minutes
 
 
 def test_accounts_keep_to_their_limit_and_let_others_pass() -> None:
