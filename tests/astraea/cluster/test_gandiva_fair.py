@@ -114,7 +114,7 @@ def backlogs(draw: st.DrawFn) -> tuple[list[dict[str, Any]], int, dict[str, floa
     return rows, gpus, weights
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(backlogs())
 def test_backlogged_tenants_get_gpu_time_in_proportion_to_tickets(
     instance: tuple[list[dict[str, Any]], int, dict[str, float]],

