@@ -78,17 +78,9 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
 
 
 def recorded_runs(trace: Trace) -> pd.DataFrame:
-    """When each job held its GPUs.
+    """When each job held its GPUs, in order of start: job_id, job (index into the trace), start and end [s].
 
-    Returns
-    -------
-    DataFrame, columns job_id, job (index into the trace), start, end [s]
-        In order of start.
-
-    Raises
-    ------
-    InputError
-        If the trace does not tell it of every job, or two runs of a job overlap.
+    `InputError` if the trace does not tell it of every job, or two runs of a job overlap.
     """
     if trace.recorded is not None:
         runs = trace.recorded.assign(job=pd.Index(trace.job_id).get_indexer(pd.Index(trace.recorded["job_id"])))

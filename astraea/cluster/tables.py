@@ -53,16 +53,8 @@ def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: in
     that first sees a job to the one that finds it ended; attained is demand x duration, and what the last round lasts
     beyond its end. Waits of less than a round do not count. Slowdown is JCT over duration, lost work included.
 
-    Parameters
-    ----------
-    trace : Trace
-        Of the same jobs.
-    left : array of float, shape (n,)
-        When each job gave its GPUs back, at a round or before it [s].
-    gpus : int
-        Of the cluster [GPU].
-    interval : float
-        Between rounds [s].
+    `trace` is of the same n jobs; `left`, shape (n,), is when each gave its GPUs back, at a round or before it [s];
+    `gpus` are those of the cluster; `interval` is between rounds [s].
     """
     first, last = (np.ceil(time / interval).astype(int) for time in (trace.submit_time, left))
     quota = whole(quotas(trace, gpus))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
-import pytest
 from own_policy import OWN
 from places import ROOT
 from processes import run
@@ -31,13 +31,6 @@ sys.meta_path.insert(0, Missing())
 SERVICE = "import astraea.checkpoint, astraea.live.coordinator, astraea.live.status, astraea.cli.live"
 
 
-def astraea_without(*arguments: str | Path, cwd: Path) -> tuple[int, str]:
-    """Run `astraea`; return its exit code and what it said."""
-    code = f"{WITHOUT}\nfrom astraea.cli.main import main\nsys.exit(main())"
-    done = run(sys.executable, "-c", code, *arguments, cwd=cwd, env={"PYTHONPATH": str(ROOT)}, check=False)
-    return done.returncode, done.stdout + done.stderr
-
-
 SWEEP = """
 import astraea
 runs = [astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), "fifo")]
@@ -45,39 +38,49 @@ assert len(astraea.run_grid(runs, cache="cache", progress=False)) == 1
 """
 
 
-@pytest.mark.parametrize("code", [OWN, SWEEP, SERVICE], ids=["a policy of one's own", "a sweep", "live and checkpoint"])
-def test_the_core_needs_no_extra(code: str, tmp_path: Path) -> None:
-    run(sys.executable, "-c", WITHOUT + code, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+def without(code: str, *arguments: str, folder: Path) -> str:
+    """Run code in a folder where a small trace is, with the core only; return what it printed."""
+    (folder / "jobs.csv").write_text(TINY)
+    return run(sys.executable, "-c", WITHOUT + code, *arguments, cwd=folder, env={"PYTHONPATH": str(ROOT)}).stdout
 
 
-def test_a_policy_of_the_package_runs_and_help_is_shown(tmp_path: Path) -> None:
-    (tmp_path / "jobs.csv").write_text(TINY)
+def test_the_core_needs_no_extra(tmp_path: Path) -> None:
     simulate, sweep = (command(Path("jobs.csv"), name=name) for name in ("simulate", "sweep"))
-    code = f"""{WITHOUT}
+    commands = f"""
 from astraea.cli.main import main
 for arguments in ({simulate}, {sweep}, ["data", "list"]):
     assert main(arguments) == 0
 main(["audit", "--help"])
 """
-    run(sys.executable, "-c", code, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+    without(OWN + SWEEP + SERVICE + commands, folder=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("extra", "arguments"),
-    [
-        ("audit", ("audit", "venus", "--nodes", "9", "--out", "page")),
-        ("learn", (*command(Path("jobs.csv")), "--policy", "allox", "--estimator", "noisy", "--estimate-error", "1")),
-        ("data", ("data", "fetch", "philly-vcs")),
-        ("dask", ("sweep", "venus", "--nodes", "9", "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9",
-                  "--cache", "cache")),
-    ],
-)  # fmt: skip
-def test_who_lacks_an_extra_is_told_which(extra: str, arguments: tuple[str, ...], tmp_path: Path) -> None:
-    (tmp_path / "jobs.csv").write_text(TINY)
-    code, said = astraea_without(*arguments, cwd=tmp_path)
-    assert code == 2 and "Traceback" not in said
-    last = said.splitlines()[-1]
-    assert last.startswith("astraea: ") and last.endswith(
-        f"is not installed; install it with: pip install 'astraea[{extra}]'"
-    )
+LACKING = {
+    "audit": ["audit", "venus", "--nodes", "9", "--out", "page"],
+    "learn": [*command(Path("jobs.csv")), "--policy", "allox", "--estimator", "noisy", "--estimate-error", "1"],
+    "data": ["data", "fetch", "philly-vcs"],
+    "dask": ["sweep", "venus", "--nodes", "9", "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9", "--cache", "c"],
+}
+"""A command that needs each extra."""
+
+TELL = """
+import contextlib, io, json
+from astraea.cli.main import main
+told = {}
+for extra, arguments in json.loads(sys.argv[1]).items():
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        told[extra] = main(arguments), said
+print(json.dumps({extra: (code, said.getvalue()) for extra, (code, said) in told.items()}))
+"""
+
+
+def test_who_lacks_an_extra_is_told_which(tmp_path: Path) -> None:
+    told = json.loads(without(TELL, json.dumps(LACKING), folder=tmp_path))
+    for extra, (code, said) in told.items():
+        last = said.splitlines()[-1]
+        expected = f"is not installed; install it with: pip install 'astraea[{extra}]'"
+        assert code == 2 and "Traceback" not in said
+        assert last.startswith("astraea: ") and last.endswith(expected)
+    assert len(told) == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["jobs.csv"]

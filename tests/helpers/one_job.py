@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
 import pandas as pd
+from schedules import small_view
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.leases import expect
-from astraea.cluster.engine.state import View, new_state
+from astraea.cluster.engine.state import View
 from astraea.cluster.policy import remaining_service
 from astraea.estimation.estimates import Estimates
 from astraea.traces.trace import Trace
@@ -21,10 +21,7 @@ def state_of_one_job() -> View:
     trace = Trace.from_frame(
         pd.DataFrame({"job_id": ["0"], "tenant": ["t"], "demand": [1], "submit_time": [0.0], "duration": [1.0]})
     )
-    nothing = (np.zeros(1),) * 3
-    return new_state(
-        trace, Cluster(1, 1), parameters=np.zeros(1), estimate=nothing, memory=(0, 0), seed=0, keep_log=False
-    )[0]
+    return small_view(trace, Cluster(1, 1))
 
 
 def left(e: Estimates, progress: float) -> tuple[float, float]:

@@ -152,7 +152,7 @@ def fill(s: Twin, queue: list[Job]) -> list[Job]:
 
 
 def tiresias_l(
-    s: Twin, thresholds: Sequence[float] = (18000,), promote: float = 0, immediate: bool = False
+    s: Twin, threshold: float = 18000, queues: int = 2, growth: float = 10, promote: float = 0, immediate: bool = False
 ) -> list[Job]:
     """Queues by attained service, FIFO inside a queue; a job that waits too long goes back to the first queue."""
     for job in s.candidates:
@@ -161,8 +161,10 @@ def tiresias_l(
         if promote and waits_again and s.now - job.waiting_since >= patience:
             s.promoted_at[job] = job.held
 
+    thresholds = [exact(threshold) * exact(growth) ** k for k in range(queues - 1)]
+
     def level(job: Job) -> int:
-        return sum(job.demand * (job.held - s.promoted_at[job]) >= exact(limit) for limit in thresholds)
+        return sum(job.demand * (job.held - s.promoted_at[job]) >= limit for limit in thresholds)
 
     picks: list[Job] = []
     free = s.free
@@ -393,8 +395,3 @@ def simulate(
         return picks
 
     return s.run(decide)
-
-
-def starts(result: dict[str, Any]) -> list[tuple[int, int, bool]]:
-    """Return (time, job, renewed) of every grant."""
-    return [(int(g.time), g.job, g.renewed) for g in result["grants"]]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.state import View, new_state
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
@@ -34,6 +35,14 @@ def simulated(
     result = simulate(trace, Cluster(1, gpus), get_policy(policy)(**parameters), settings=settings, keep_log=True)
     assert len(result.excluded_jobs) == 0
     return result
+
+
+def small_view(trace: Trace, cluster: Cluster, memory: tuple[int, int] = (0, 0), decay: float = 0.0) -> View:
+    """What policies see before anything has happened."""
+    nothing = (np.zeros(len(trace)),) * 3
+    return new_state(
+        trace, cluster, parameters=np.zeros(5), estimate=nothing, memory=memory, seed=0, keep_log=False, decay=decay
+    )[0]
 
 
 def drawn(result: Result, step: float) -> list[str]:

@@ -42,9 +42,7 @@ def change_something(s: View) -> bool:
 @inlined
 def are_valid(s: View, x: Private) -> bool:
     """Check what the policy chose: real candidates, each once, within the GPUs that are there."""
-    gpus = s.node_free.sum()
-    for k in range(s.clock[0].n_expired):
-        gpus += s.job[s.expired[k]].demand
+    gpus = placement.free_gpus(s)
     for k in range(s.clock[0].n_revoked):
         j = s.revoked[k]
         if not 0 <= j < len(s.job) or s.job[j].status != RUNNING:
@@ -124,7 +122,7 @@ def apply(s: View, x: Private) -> bool:
     for t in range(len(s.tenant)):
         s.tenant[t].granted = 0
         s.tenant[t].revoked = 0
-    s.clock[0].free = s.node_free.sum()
+    s.clock[0].free = placement.free_gpus(s)
     return True
 
 

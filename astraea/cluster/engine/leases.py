@@ -61,7 +61,6 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].progress = x.job[j].duration
     depart(s, x, j, end, time)
     placement.give_back(s, j)
-    s.clock[0].free += s.job[j].demand
 
 
 @inlined
@@ -94,7 +93,6 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
     s.job[j].status = EXPIRED
     put(s.expired, s.clock[0].n_expired, j)
     s.clock[0].n_expired += 1
-    s.clock[0].free += s.job[j].demand
 
 
 @inlined

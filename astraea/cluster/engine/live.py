@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from astraea.cluster.engine import accounting, decisions, leases, placement, queues
+from astraea.cluster.engine import accounting, decisions, leases, loop, placement, queues
 from astraea.cluster.engine.recorded import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import EVERY_ROUND, PENDING, RUNNING, I, Private, View
-from astraea.core.compilation import Borrowed, borrowed, inlined
+from astraea.core.compilation import borrowed, inlined
 
 HAPPENS: Final = np.dtype([("time", float), ("kind", int), ("job", int), ("lease_end", float)])
 """An event, with the end of the lease of a job that starts [s]; STOPS is the loss of its GPUs."""
@@ -38,13 +37,13 @@ def resume(view: View, private: Private) -> None:
             queues.start_to_run(s, x, j)
             hold(s, j)
             queues.push_event(x, j, s.job[j].lease_end)
+    s.clock[0].free = placement.free_gpus(s)
 
 
 @inlined
 def hold(s: View, j: int) -> None:
     """Job `j` has its gang, of the one pool."""
     placement.take(s, j, 0, s.job[j].demand)
-    s.clock[0].free -= s.job[j].demand
 
 
 @inlined
@@ -73,7 +72,6 @@ def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int
             adopt(s, x, j, time, events[e].lease_end)
         elif kind == STOPS and s.job[j].status == RUNNING:
             leases.revoke_lease(s, x, j, time)
-            s.clock[0].free += s.job[j].demand
         elif kind == ENDS and s.job[j].status == RUNNING:
             queues.remove_event(x, j)
             leases.complete(s, x, j, time)
@@ -119,7 +117,6 @@ def withhold(view: View, gpus: int) -> None:
     """So many GPUs are not there for leases, or are there again if it is less than 0."""
     s = borrowed(view)
     s.node_free[0] -= gpus
-    s.clock[0].free -= gpus
 
 
 @inlined
@@ -128,6 +125,7 @@ def choose(view: View, private: Private, aside: I, select: Any) -> bool:
     s, x = borrowed(view), borrowed(private)
     queues.dequeue(s, aside, len(aside))
     if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
+        s.clock[0].free = placement.free_gpus(s)
         select(s)
     good = decisions.are_valid(s, x)
     queues.enqueue(s, aside, len(aside))
@@ -163,14 +161,5 @@ def never_ends(view: View, private: Private, j: int) -> None:
 
 
 def compiled_for(select: Any, s: View, x: Private) -> tuple[Any, Any]:
-    """`choose` and a policy, compiled for each other; `choose` is compiled once for all policies."""
-    if numba.config.DISABLE_JIT:
-        return choose, select
-    select_signature = types.void(Borrowed(numba.typeof(s)))
-    aside = types.Array(types.int64, 1, "C")
-    signature = types.boolean(numba.typeof(s), numba.typeof(x), aside, types.FunctionType(select_signature))
-    if signature.args not in choose.overloads:
-        choose.compile(signature)
-        choose.disable_compile()
-    select.compile(select_signature)
-    return choose, select
+    """`choose` and a policy, compiled for each other."""
+    return loop.compiled_for(select, s, x, choose, types.boolean, (types.Array(types.int64, 1, "C"),))

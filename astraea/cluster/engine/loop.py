@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numba import types
 
-from astraea.cluster.engine import accounting, decisions, leases, queues
+from astraea.cluster.engine import accounting, decisions, leases, placement, queues
 from astraea.cluster.engine.list_removal_flaw import hold_back_neighbours
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View
 from astraea.core.compilation import Borrowed, borrowed, inlined
@@ -50,6 +50,7 @@ def run(view: View, private: Private, select: Any) -> int:
         advance(s, x, round_time)
         s.clock[0].lease_end = leases.end_of_leases(s, x)
         if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
+            s.clock[0].free = placement.free_gpus(s)
             select(s)
             if decisions.change_something(s) and not (decisions.are_valid(s, x) and decisions.apply(s, x)):
                 return BROKEN
@@ -151,15 +152,20 @@ def is_stuck(s: View, x: Private) -> bool:
     return not decisions.broken(x, decisions.STUCK, first_submitted)
 
 
-def compiled_for(select: Any, s: View, x: Private) -> tuple[Any, Any]:
-    """Loop and policy, compiled for each other and for such a state; the loop is compiled once for all policies."""
+def compiled_for(
+    select: Any, s: View, x: Private, entry: Any = run, returns: Any = types.int64, between: tuple[Any, ...] = ()
+) -> tuple[Any, Any]:
+    """An entry to the engine and a policy, compiled for each other and for such a state; the entry once for all.
+
+    `between` are the types of what the entry takes between the state and the policy.
+    """
     if numba.config.DISABLE_JIT:
-        return run, select
+        return entry, select
     view, private = numba.typeof(s), numba.typeof(x)
     select_signature = types.void(Borrowed(view))
-    run_signature = types.int64(view, private, types.FunctionType(select_signature))
-    if run_signature.args not in run.overloads:
-        run.compile(run_signature)
-        run.disable_compile()  # or it would be compiled again for the type of each policy's dispatcher
+    signature = returns(view, private, *between, types.FunctionType(select_signature))
+    if signature.args not in entry.overloads:
+        entry.compile(signature)
+        entry.disable_compile()  # or it would be compiled again for the type of each policy's dispatcher
     select.compile(select_signature)
-    return run, select
+    return entry, select

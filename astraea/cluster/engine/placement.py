@@ -71,6 +71,15 @@ def place(s: View, x: Private, j: int, gpus: int) -> int:
 
 
 @inlined
+def free_gpus(s: View) -> int:
+    """GPUs under no running lease: those that no job holds, and those of jobs that ask for renewal."""
+    gpus = s.node_free.sum()
+    for k in range(s.clock[0].n_expired):
+        gpus += s.job[s.expired[k]].demand
+    return gpus
+
+
+@inlined
 def fullest_that_fits(s: View, gpus: int, most: int) -> int:
     """Node with the fewest free GPUs that is still at least `gpus` and at most `most`; -1 if there is none."""
     best, best_free = -1, most + 1

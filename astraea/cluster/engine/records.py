@@ -19,7 +19,7 @@ CLOCK: Final = record(
     ("now", float),  # time of this round [s]
     ("interval", float),  # between rounds [s]
     ("lease_end", float),  # of leases that are granted at this round [s]; infinite if the policy does not preempt
-    ("free", int),  # GPUs that are not under a running lease and not granted in this round [GPU]
+    ("free", int),  # GPUs that are not under a running lease and not granted in this round; counted before each [GPU]
     ("gpus", int),  # GPUs of the cluster [GPU]
     ("active_jobs", float),  # submitted and not ended
     ("contention", float),  # integral of that number [job-s] ...

@@ -12,22 +12,22 @@ level; age, size and QOS, which Slurm may add to the fair-share factor, are left
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from astraea.cluster.engine.accounting import tenant_decayed
 from astraea.cluster.engine.state import View
+from astraea.cluster.policies import astraea_refinements
+from astraea.cluster.policies.astraea import select_job
 from astraea.cluster.policy import (
     NO_JOB,
     NO_TENANT,
     candidates,
     fits,
     grant,
-    is_open,
     level,
     policy,
-    rho_job,
     some_job_fits,
     unpack,
 )
@@ -45,6 +45,10 @@ class Parameters(NamedTuple):
     half_life: float = 604_800.0
 
 
+PLAIN: Final = astraea_refinements.Parameters()
+"""Algorithm 2 without refinements: new jobs first, then the least fairness."""
+
+
 @policy("decayed-usage", Parameters, at_least={"half_life": 1})
 def decayed_usage(s: View) -> None:
     """Least decayed usage per quota first (Slurm's fair share), jobs and leases of [Ye2022] Algorithms 1 and 2."""
@@ -54,7 +58,7 @@ def decayed_usage(s: View) -> None:
         t = select_tenant(s, p, is_closed)
         if t == NO_TENANT:
             break
-        j = select_job(s, t)
+        j = select_job(s, PLAIN, t)
         if j != NO_JOB and fits(s, j):
             grant(s, j)
         else:
@@ -71,16 +75,4 @@ def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
             usage_per_quota = level(usage / (s.tenant[t].quota * p.half_life))  # [half-lives]
             if usage_per_quota < least:
                 best, least = t, usage_per_quota
-    return best
-
-
-@inlined
-def select_job(s: View, t: int) -> int:
-    """Return the job of tenant `t` that Algorithm 2 selects: new jobs first, then the least fairness."""
-    best, least = NO_JOB, np.inf
-    for j in candidates(s, t):
-        if is_open(s, j):
-            rho = -np.inf if s.job[j].leases == 0 else -level(-rho_job(s, j))
-            if best == NO_JOB or rho < least:
-                best, least = j, rho
     return best

@@ -9,40 +9,24 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schedules import drawn, jobs
+from schedules import drawn, jobs, small_view
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.state import View, new_state
+from astraea.cluster.engine.state import View
 from astraea.cluster.policies.hived import hived
-from astraea.cluster.policies.hived_cells import (
-    NO_CELL,
-    Cells,
-    best_cell,
-    cell_size,
-    free_cell,
-    lay_out,
-    mark,
-    owned,
-    take_cells,
-)
+from astraea.cluster.policies.hived_cells import Cells, free_cell, lay_out, owned
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
 
 
-def state(cluster: Cluster, weights: list[float], demands: list[int]) -> tuple[View, Cells]:
-    """Nothing runs; tenants of these weights, and jobs of these demands, all of the first tenant but one of each."""
+def state(cluster: Cluster, weights: list[float]) -> tuple[View, Cells]:
+    """Nothing runs; tenants of these weights, with a job each."""
     names = [f"t{t:02}" for t in range(len(weights))]
-    rows = [(names[0], d) for d in demands] + [(name, 1) for name in names]
-    frame = pd.DataFrame(rows, columns=["tenant", "demand"]).assign(submit_time=0.0, duration=1.0)
-    trace = Trace.from_frame(
-        frame.assign(job_id=[f"{k:03}" for k in range(len(rows))]), weights=dict(zip(names, weights, strict=True))
-    )
-    nothing = (np.full(len(trace), np.nan),) * 3
-    view, _ = new_state(
-        trace, cluster, parameters=np.zeros(2), estimate=nothing, memory=hived.memory, seed=0, keep_log=False
-    )
+    frame = pd.DataFrame({"job_id": names, "tenant": names, "demand": 1, "submit_time": 0.0, "duration": 1.0})
+    trace = Trace.from_frame(frame, weights=dict(zip(names, weights, strict=True)))
+    view = small_view(trace, cluster, memory=hived.memory)
     return view, lay_out(view)
 
 
@@ -60,19 +44,13 @@ def free_cells(taken: str) -> list[int]:
     [
         ("........", [8]),
         ("x.......", [1, 2, 4]),  # one GPU splits the node to the bottom
-        ("xx......", [2, 4]),
         ("xxx.....", [1, 4]),
-        (".x......", [1, 2, 4]),
-        ("..xx....", [2, 4]),
         ("...x....", [2, 1, 4]),
         ("xx..xx..", [2, 2]),  # four are free, but no buddies: no cell of 4
         ("xxxx....", [4]),
-        ("xxxxxxx.", [1]),
         ("xxxxxxxx", []),
         ("......", [6]),  # a node of six is 4 + 2
         ("x.....", [1, 2, 2]),
-        ("....x.", [4, 1]),
-        (".......", [7]),
         ("......x", [4, 2]),
     ],
 )
@@ -80,15 +58,10 @@ def test_free_buddies(taken: str, sizes: list[int]) -> None:
     assert free_cells(taken) == sizes
 
 
-@pytest.mark.parametrize("per_node, sizes", [(8, [1, 2, 4, 4, 8, 8, 8, 8]), (6, [1, 2, 4, 4, 6, 6]), (1, [1])])
-def test_a_cell_is_the_next_power_of_two_or_the_node(per_node: int, sizes: list[int]) -> None:
-    assert [cell_size(gpus, per_node) for gpus in range(1, per_node + 1)] == sizes
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 17), st.lists(st.integers(1, 40), min_size=1, max_size=9))
 def test_cells_of_all_tenants_add_up_to_their_quotas_and_do_not_overlap(n: int, p: int, weights: list[float]) -> None:
-    view, cells = state(Cluster(n, p), weights, [])
+    view, cells = state(Cluster(n, p), weights)
     uses = np.zeros(n * p, int)
     for t in range(len(weights)):
         sizes = [owned(view, cells, t, level) for level in range(len(cells.first))]
@@ -102,33 +75,6 @@ def test_cells_of_all_tenants_add_up_to_their_quotas_and_do_not_overlap(n: int, 
                 assert size == 2**level
                 assert p & (p - 1) > 0 or first % size == 0  # powers of two are buddies of their node
     assert uses.max() <= 1
-
-
-def test_cells_split_from_the_smallest_that_fits_and_merge_again() -> None:
-    view, cells = state(Cluster(2, 8), [1], [3, 1, 2, 8, 9])
-    assert take_cells(view, cells, 0).tolist() == [0]  # 3 GPUs: a cell of 4 of the first node
-    assert take_cells(view, cells, 1).tolist() == [4]  # 1: its buddy is split in 1 + 1 + 2
-    assert take_cells(view, cells, 2).tolist() == [6]  # 2: that is smaller than any other that fits
-    assert take_cells(view, cells, 3).tolist() == [8]  # 8: the second node
-    assert cells.left.tolist() == [1]
-    assert take_cells(view, cells, 4).tolist() == []  # 9 GPUs do not fit ...
-    assert cells.taken.tolist() == [True] * 5 + [False] + [True] * 10  # ... and take nothing
-    assert best_cell(view, cells, 0, 2) == NO_CELL
-    mark(cells, 4, 1, False)
-    assert best_cell(view, cells, 0, 2) == 4  # merged
-    mark(cells, 0, 4, False)
-    assert best_cell(view, cells, 0, 4) == 0
-    assert best_cell(view, cells, 0, 8) == NO_CELL
-    mark(cells, 6, 2, False)
-    assert best_cell(view, cells, 0, 8) == 0
-
-
-def test_of_equal_cells_the_one_that_displaces_fewest() -> None:
-    view, cells = state(Cluster(3, 4), [1], [])
-    cells.idle[:] = [1, 3, 2]
-    assert [best_cell(view, cells, 0, gpus) for gpus in (1, 2, 3, 4)] == [0, 4, 4, 4]
-    mark(cells, 0, 1, True)
-    assert best_cell(view, cells, 0, 2) == 2  # the smaller cell first, though that node has but one idle
 
 
 def simulated(rows: list[dict[str, Any]], cluster: Cluster, weights: dict[str, float], lease_term: float) -> Result:

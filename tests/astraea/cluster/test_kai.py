@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from schedules import drawn, jobs, simulated
+from schedules import drawn, jobs, simulated, small_view
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.accounting import change_active, change_held
-from astraea.cluster.engine.state import View, new_state
+from astraea.cluster.engine.state import View
 from astraea.cluster.policies.kai import Parameters, fair_shares
 from astraea.traces.trace import Trace
 
@@ -22,13 +22,10 @@ def state(demands: list[int], weights: list[float]) -> View:
     """Tenants a, b, ... that ask for so many GPUs of eight."""
     rows = [f"{'abc'[t]}{k} 1 0 10" for t, demand in enumerate(demands) for k in range(demand)]
     trace = Trace.from_frame(pd.DataFrame(jobs(*rows)), weights=dict(zip("abc", weights, strict=False)))
-    made = new_state(
-        trace, Cluster(1, 8), parameters=np.zeros(5), estimate=(np.zeros(len(trace)),) * 3, memory=(0, 0), seed=0,
-        keep_log=False, decay=math.log(2) / HALF_LIFE,
-    )  # fmt: skip
+    view = small_view(trace, Cluster(1, 8), decay=math.log(2) / HALF_LIFE)
     for j in range(len(trace)):
-        change_active(made[0], j, 1, 0.0)
-    return made[0]
+        change_active(view, j, 1, 0.0)
+    return view
 
 
 @pytest.mark.parametrize(

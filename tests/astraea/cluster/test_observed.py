@@ -29,8 +29,7 @@ def as_log(trace: Trace, result: Result) -> Trace:
     return dataclasses.replace(trace, queueing_delay=wait)
 
 
-@pytest.mark.parametrize("make", [few, venus])
-@pytest.mark.parametrize("policy", ["fifo", "yarn-cs"])
+@pytest.mark.parametrize("make, policy", [(few, "fifo"), (venus, "yarn-cs")])
 def test_a_simulation_seen_as_a_log(make: Callable[[], Case], policy: str) -> None:
     w = make()
     trace = in_seconds(w.trace)
@@ -73,10 +72,6 @@ def test_two_runs_of_a_job_overlap() -> None:
 def test_more_gpus_than_there_are() -> None:
     with pytest.raises(InputError, match=r"^log: at 5 s 12 GPUs were in use, more than the cluster of 1 x 8 has; give"):
         observed(recorded("a1 4 0 0 10", "b1 8 0 5 9"), Cluster(1, 8))
-
-
-def test_gpus_given_back_are_there_for_the_next() -> None:
-    assert observed(recorded("a1 8 0 0 10", "b1 8 0 10 20"), Cluster(1, 8)).makespan == 20
 
 
 def test_a_log_without_starts() -> None:

@@ -7,32 +7,38 @@ import pandas as pd
 import pytest
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine import placement
-from astraea.cluster.engine.placement import PLACEMENTS
-from astraea.cluster.engine.state import Private, View, new_state
+from astraea.cluster.engine.state import View
+from astraea.cluster.policy import all_candidates, fits, grant, place_on, policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
 
 
-def state(free: list[int], kind: str, per_node: int = 4) -> tuple[View, Private]:
-    """Engine state in which the nodes have these free GPUs, with two jobs that hold nothing."""
-    jobs = pd.DataFrame({"job_id": [0, 1], "tenant": "t", "demand": 1, "submit_time": 0.0, "duration": 1.0})
-    s, x = new_state(
-        Trace.from_frame(jobs), Cluster(len(free), per_node), parameters=np.zeros(1), estimate=(np.zeros(2),) * 3,
-        memory=(0, 0), seed=0, keep_log=False, placement=PLACEMENTS.index(kind),
-    )  # fmt: skip
-    s.node_free[:] = free
-    return s, x
+@policy("pinned")
+def pinned(s: View) -> None:
+    """First in, first out; a job whose weight is above 1 stands on the node of that number, counted from 2."""
+    for j in all_candidates(s):
+        if fits(s, j):
+            grant(s, j)
+            if s.job[j].weight > 1:
+                place_on(s, j, int(s.job[j].weight) - 2, s.job[j].demand)
 
 
-def held(s: View, j: int) -> dict[int, int]:
-    """GPUs that job `j` holds, by node."""
-    out, piece = {}, int(s.job[j].first_piece)
-    while piece >= 0:
-        out[int(s.piece[piece].node)] = int(s.piece[piece].gpus)
-        piece = int(s.piece[piece].next)
-    return dict(sorted(out.items()))
+def placed(free: list[int], kind: str, gangs: list[int]) -> list[dict[int, int]]:
+    """GPUs of each gang by node, one after the other for a second each, where the nodes have these free GPUs."""
+    per_node, end = 4, 1000.0 + 10 * len(gangs)
+    held = [(0.0, per_node - gpus, end, node + 2) for node, gpus in enumerate(free) if gpus < per_node]
+    rows = held + [(10.0 * (k + 1), gpus, 1.0, 1) for k, gpus in enumerate(gangs)]
+    jobs = pd.DataFrame(rows, columns=["submit_time", "demand", "duration", "weight"])
+    trace = Trace.from_frame(jobs.assign(job_id=[f"{k:05}" for k in range(len(rows))], tenant="t"))
+    settings = Settings(placement=kind)
+    result = simulate(trace, Cluster(len(free), per_node), pinned, settings=settings, keep_log=True)
+    assert result.grants is not None and result.placements is not None
+    pieces = {g: dict(zip(x["node"], x["gpus"], strict=True)) for g, x in result.placements.groupby("grant")}
+    starts = zip(result.grants["start"], result.grants["nodes"], strict=True)
+    assert all(nodes == len(pieces[g]) for g, (_, nodes) in enumerate(starts))
+    order = np.argsort(result.grants["job_id"].to_numpy())[len(held) :]
+    return [pieces[g] if result.grants["start"][g] < end else {} for g in order]
 
 
 @pytest.mark.parametrize(
@@ -56,42 +62,12 @@ def held(s: View, j: int) -> dict[int, int]:
     ],
 )
 def test_where_a_gang_goes(kind: str, free: list[int], gpus: int, expected: dict[int, int]) -> None:
-    s, x = state(free, kind)
-    assert placement.place(s, x, 0, gpus) == len(expected)
-    assert held(s, 0) == expected
-    assert s.node_free.tolist() == [f - expected.get(node, 0) for node, f in enumerate(free)]
-    assert placement.count_nodes(s, 0) == len(expected)
-    placement.give_back(s, 0)
-    assert s.node_free.tolist() == free
-    assert held(s, 0) == {}
-
-
-@pytest.mark.parametrize("kind", PLACEMENTS)
-def test_gpus_are_neither_made_nor_lost(kind: str) -> None:
-    rng = np.random.default_rng(2)
-    s, x = state([4] * 6, kind)
-    for _ in range(300):
-        j = int(rng.integers(2))
-        if held(s, j):
-            placement.give_back(s, j)
-        else:
-            gpus = int(rng.integers(1, s.node_free.sum() + 1)) if s.node_free.sum() else 0
-            if gpus and placement.place(s, x, j, gpus):
-                assert sum(held(s, j).values()) == gpus
-        in_use = [held(s, 0).get(n, 0) + held(s, 1).get(n, 0) for n in range(6)]
-        assert (s.node_free + in_use).tolist() == [4] * 6
-        assert (s.node_free >= 0).all()
+    assert placed(free, kind, [gpus]) == [expected]
 
 
 def test_random_placement_takes_every_free_gpu_equally_often() -> None:
     free, draws = [4, 1, 0, 3], 4000
-    counts = np.zeros(4)
-    s, x = state(free, "random")
-    for seed in range(draws):
-        x.engine[0].random = seed
-        placement.place(s, x, 0, 1)
-        counts[next(iter(held(s, 0)))] += 1
-        placement.give_back(s, 0)
+    counts = np.bincount([node for gang in placed(free, "random", [1] * draws) for node in gang], minlength=4)
     expected = np.array(free) * draws / 8
     chi_square = ((counts - expected)[expected > 0] ** 2 / expected[expected > 0]).sum()
     assert counts[2] == 0
@@ -112,10 +88,6 @@ def test_random_placement_depends_on_the_seed_and_on_nothing_else() -> None:
     assert scattered(3) != scattered(4)
 
 
-def test_consecutive_random_draws_differ() -> None:
-    assert len({node for node, _ in scattered(0)}) == 20
-
-
 @pytest.mark.parametrize("sensitivity, seconds", [(1.0, 600.0), (0.75, 800.0), (0.5, 1200.0)])
 def test_a_spread_gang_runs_at_its_sensitivity(sensitivity: float, seconds: float) -> None:
     jobs = pd.DataFrame(
@@ -130,30 +102,3 @@ def test_a_spread_gang_runs_at_its_sensitivity(sensitivity: float, seconds: floa
     assert (near["end_time"] - near["first_start_time"]).tolist() == [600, 600]
     assert (far["end_time"] - far["first_start_time"]).tolist() == [seconds, seconds]
     assert (far["slowdown"] == 1).all()
-
-
-def test_a_sensitive_gang_regains_its_speed_when_it_is_placed_again() -> None:
-    # two nodes of two GPUs; job 0 and job 1 hold one GPU of each node, so that job 2 must spread until they have ended
-    jobs = pd.DataFrame(
-        {"job_id": range(4), "tenant": "t", "demand": [1, 2, 1, 2], "submit_time": [0, 0, 0, 400.0],
-         "duration": [100.0, 1000.0, 100.0, 200.0], "sensitivity": 0.5}
-    )  # fmt: skip
-    settings = Settings(placement="spread", checkpoint_overhead=0, restart_overhead=0)
-    result = simulate(Trace.from_frame(jobs), Cluster(2, 2), "fifo", settings=settings, keep_log=True)
-    assert result.grants is not None
-    assert result.grants["nodes"].tolist() == [1, 2, 1, 2]
-    assert result.jobs["end_time"].tolist() == [100, 2000, 100, 800]
-
-
-def test_strict_placement_waits_for_a_whole_node() -> None:
-    # job 0 and job 1 leave one free GPU on each node; job 2 wants two on one
-    jobs = pd.DataFrame(
-        {"job_id": range(4), "tenant": "t", "demand": [3, 3, 2, 1], "submit_time": [0, 0, 0, 5.0],
-         "duration": [100.0, 60.0, 50.0, 50.0]}
-    )  # fmt: skip
-    strict, near = (
-        simulate(Trace.from_frame(jobs), Cluster(2, 4), "tiresias-l", settings=Settings(placement=p)).jobs
-        for p in ("strict", "consolidated")
-    )
-    assert strict["first_start_time"].tolist() == [0, 0, 60, 60]
-    assert near["first_start_time"].tolist() == [0, 0, 0, 50]

@@ -43,93 +43,72 @@ def test_a_policy_from_a_notebook_cell_plugs_in() -> None:
     assert result.policy == "mine"
 
 
-class How(NamedTuple):
-    """Parameters of the broken policy.
+GRANT, REVOKE, PLACE = 1, 2, 100  # to the last, 10 times the node and the GPUs are added
+NOBODY = 99  # stands for index -1, as parameters are not negative
 
-    rule : which rule to break
+
+class Deeds(NamedTuple):
+    """Parameters of the broken policy: what it does at 30 s, and for which job; then what it does next.
+
+    first : one of the deeds above, or nothing
+    first_job : index of the job
+    second : as `first`
+    second_job : index of the job
     """
 
-    rule: float = 0.0
+    first: float = 0.0
+    first_job: float = 0.0
+    second: float = 0.0
+    second_job: float = 0.0
 
 
-@policy("broken", How)
+@policy("broken", Deeds)
 def broken(s: View) -> None:
-    """First in, first out, until 30 s; then it breaks a rule."""
-    rule = int(s.parameters[0])
-    if s.clock[0].now < 30 or rule == 0:
+    """First in, first out, until 30 s; then it does as it is told, if it is told anything."""
+    if s.clock[0].now < 30 or s.parameters[0] == 0:
         for j in all_candidates(s):
             if fits(s, j):
                 grant(s, j)
         return
-    job = all_candidates(s)[0]
-    if rule == 1:
-        grant(s, job)
-        grant(s, job)
-    elif rule == 2:
-        for j in all_candidates(s):
-            grant(s, j)
-    elif rule == 3:
-        grant(s, 0)  # has ended
-    elif rule == 4:
-        grant(s, 1)  # runs
-    elif rule == 5:
-        grant(s, len(s.job) - 1)  # has not come
-    elif rule == 6:
-        grant(s, -1)
-    elif rule == 7:
-        grant(s, len(s.job))
-    elif rule == 8:
-        revoke(s, job)  # waits
-    elif rule == 9:
-        revoke(s, 1)
-        revoke(s, 1)
-    elif rule == 10:
-        revoke(s, -1)
-    elif rule == 11:
-        revoke(s, 1)
-        grant(s, 1)
-    elif rule == 12:
-        for _ in range(100):
+    for k in range(0, 4, 2):
+        deed, job = int(s.parameters[k]), int(s.parameters[k + 1])
+        if job == NOBODY:
+            job = -1
+        if deed == GRANT:
             grant(s, job)
-    elif rule >= 14:
-        grant(s, job)
-        if rule == 14:
-            place_on(s, job, 1, 2)  # there is one node
-        elif rule == 15:
-            place_on(s, job, 0, 1)  # half of the gang
-        elif rule == 16:
-            place_on(s, job, 0, 4)  # one of these is in use
-        elif rule == 17:
-            place_on(s, job, 0, 2)
-            place_on(s, job + 1, 0, 1)  # was not granted
+        elif deed == REVOKE:
+            revoke(s, job)
+        elif deed >= PLACE:
+            place_on(s, job, (deed - PLACE) // 10, (deed - PLACE) % 10)
 
 
-BROKEN = {
-    1: "granted job '2' twice in one round",
-    2: "granted job '3' more GPUs than are free",
-    3: "granted job '0', which neither waits nor asks for renewal",
-    4: "granted job '1', which neither waits nor asks for renewal",
-    5: "granted job '4', which neither waits nor asks for renewal",
-    6: "granted index -1, which is not a job",
-    7: "granted index 5, which is not a job",
-    8: "revoked job '2', which is not under a running lease or was revoked already",
-    9: "revoked job '1', which is not under a running lease or was revoked already",
-    10: "revoked index -1, which is not under a running lease or was revoked already",
-    11: "granted job '1', which neither waits nor asks for renewal",
-    12: "granted job '2'",
-    14: "chose nodes for job '2' that do not have its gang free",
-    15: "chose nodes for job '2' that do not have its gang free",
-    16: "chose nodes for job '2' that do not have its gang free",
-    17: "chose nodes for job '3' that do not have its gang free",
-}
+# at 30 s job 0 has ended, job 1 runs, jobs 2 and 3 wait, job 4 has not come
+BROKEN = [
+    ((GRANT, 2, GRANT, 2), "granted job '2' twice in one round"),
+    ((GRANT, 2, GRANT, 3), "granted job '3' more GPUs than are free"),
+    ((GRANT, 0), "granted job '0', which neither waits nor asks for renewal"),
+    ((GRANT, 1), "granted job '1', which neither waits nor asks for renewal"),
+    ((GRANT, 4), "granted job '4', which neither waits nor asks for renewal"),
+    ((GRANT, NOBODY), "granted index -1, which is not a job"),
+    ((GRANT, 5), "granted index 5, which is not a job"),
+    ((REVOKE, 2), "revoked job '2', which is not under a running lease or was revoked already"),
+    ((REVOKE, 1, REVOKE, 1), "revoked job '1', which is not under a running lease or was revoked already"),
+    ((REVOKE, NOBODY), "revoked index -1, which is not under a running lease or was revoked already"),
+    ((REVOKE, 1, GRANT, 1), "granted job '1', which neither waits nor asks for renewal"),
+    ((GRANT, 2, PLACE + 12, 2), "chose nodes for job '2' that do not have its gang free"),  # there is one node
+    ((GRANT, 2, PLACE + 1, 2), "chose nodes for job '2' that do not have its gang free"),  # half of the gang
+    ((GRANT, 2, PLACE + 4, 2), "chose nodes for job '2' that do not have its gang free"),  # one is in use
+    ((GRANT, 2, PLACE + 1, 3), "chose nodes for job '3' that do not have its gang free"),  # was not granted
+]
+
 # 4 GPUs: job 0 ends at 10 s, job 1 holds one GPU, jobs 2 and 3 come at 25 s, job 4 in an hour
 BREAKABLE = (("a", 1, 0, 10), ("a", 1, 0, 500), ("a", 2, 25, 10), ("a", 3, 25, 10), ("a", 1, 3600, 10))
 
 
-@pytest.mark.parametrize("rule", BROKEN)
-def test_a_broken_policy_is_named_with_job_and_time(rule: int) -> None:
-    with pytest.raises(PolicyError, match=rf"^policy broken, at 30 s: {BROKEN[rule]}") as raised:
-        simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken(rule=rule))
+@pytest.mark.parametrize("deeds, message", BROKEN)
+def test_a_broken_policy_is_named_with_job_and_time(deeds: tuple[float, ...], message: str) -> None:
+    with pytest.raises(PolicyError, match=rf"^policy broken, at 30 s: {message}") as raised:
+        simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken(**Deeds(*deeds)._asdict()))
     assert "\n" not in str(raised.value)
 
 
@@ -197,7 +176,6 @@ def test_a_policy_may_choose_the_nodes() -> None:
 
 
 def test_a_policy_that_grants_nothing_for_ever_is_noticed() -> None:
-    with pytest.raises(
-        PolicyError, match=r"policy broken, at .* s: leaves job '2' and 2 more waiting in an idle cluster"
-    ):
-        simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken(rule=13))
+    expected = r"policy broken, at .* s: leaves job '2' and 2 more waiting in an idle cluster"
+    with pytest.raises(PolicyError, match=expected):
+        simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken(first=99))

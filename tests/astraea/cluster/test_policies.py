@@ -1,155 +1,235 @@
-"""Every scheduler under contract."""
+"""What every scheduler must keep to, whatever it decides."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+import json
+import os
+import sys
+from functools import cache
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import processes
 import pytest
-from contract import PolicyContract, contracts, digests_elsewhere, run  # noqa: F401
-from workloads import audit, key
+import workloads
+from workloads import Audit, audit, key
 
+import astraea
 from astraea.cluster.policies import POLICIES
+from astraea.cluster.policy import Policy
+from astraea.traces.trace import Trace
+
+VARIANTS: list[tuple[str, dict[str, float]]] = [
+    *((name, {}) for name in POLICIES if name not in ("decayed-usage", "kai", "slurm")),
+    ("decayed-usage", {"half_life": 3000}),
+    ("kai", {"half_life": 3000}),
+    ("slurm", {"half_life": 3000, "interval": 10}),
+    ("tiresias-l", {"queues": 3, "threshold": 2000, "growth": 4, "promote": 1}),
+    ("tiresias-l", {"queues": 3, "threshold": 2000, "growth": 4, "immediate": 1}),
+    (
+        "astraea",
+        {"tenant_window": 7200, "idle_guard": 0.2, "starvation": 3600, "early_lease": 300, "renewal_bonus": 0.1,
+         "deadline_bonus": 0.3},
+    ),
+    ("astraea-released", {"job_order": 2, "delay_threshold": 500}),
+    ("kai", {"deserved": 0, "half_life": 3000, "k_value": 2}),
+    (
+        "slurm",
+        {"half_life": 3000, "interval": 5, "backfill": 1, "limit": 1.5, "weight_jobsize": 50_000, "favor_small": 1},
+    ),
+    ("gandiva-fair", {"others_fill": 1}),
+    ("gandiva-fair", {"others_fill": 1, "quanta": 1}),
+    ("themis", {"f": 0}),
+    ("themis", {"isolated": 1}),
+]  # fmt: skip
+"""Every policy, then some again with other parameters."""
+
+SHORT = [name + "".join(f",{option}={value:g}" for option, value in options.items()) for name, options in VARIANTS]
 
 
-class TestFifo(PolicyContract):
-    name = "fifo"
+def revokes(policy: Policy) -> bool:
+    """Whether it may take GPUs inside a lease."""
+    options = policy.parameters.get("immediate", 0) or policy.parameters.get("early_lease", 0)
+    return policy.name in ("astraea-released", "hived", "kai") or options > 0
 
 
-class TestYarnCs(PolicyContract):
-    name = "yarn-cs"
+@cache
+def digests_elsewhere(name: str, **environment: str) -> dict[str, str]:
+    """Digests of all of these on a workload, from another process in which every warning is an error."""
+    paths = [str(Path(astraea.__file__).parents[1]), str(Path(workloads.__file__).parent)]
+    done = processes.run(
+        sys.executable, "-W", "error", workloads.__file__, name, json.dumps(VARIANTS),
+        env={"PYTHONPATH": os.pathsep.join(paths), **environment},
+    )  # fmt: skip
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
 
 
-class TestTiresiasL(PolicyContract):
-    name = "tiresias-l"
+def cases() -> list[object]:
+    """`make test` runs each policy on two workloads, its variants on the first one; the rest is exhaustive."""
+    out: list[object] = []
+    for k, (variant, short) in enumerate(zip(VARIANTS, SHORT, strict=True)):
+        for name in ("crowd", "venus", "random", "strict"):
+            is_rare = name in ("random", "strict") or (name == "venus" and k >= len(POLICIES))
+            marks = [pytest.mark.exhaustive] if is_rare else []
+            out.append(pytest.param((name, *variant), id=f"{short}-{name}", marks=marks))
+    return out
 
 
-class TestTiresiasLPromoting(PolicyContract):
-    name = "tiresias-l"
-    parameters: ClassVar[Mapping[str, float]] = {"queues": 3, "threshold": 2000, "growth": 4, "promote": 1}
+@pytest.fixture(params=cases())
+def run(request: pytest.FixtureRequest) -> Audit:
+    """A policy's run on a workload, computed once for all tests."""
+    name, policy, parameters = request.param
+    return audit(name, policy, tuple(parameters.items()))
 
 
-class TestTiresiasLImmediate(PolicyContract):
-    name = "tiresias-l"
-    revokes = True
-    parameters: ClassVar[Mapping[str, float]] = {"queues": 3, "threshold": 2000, "growth": 4, "immediate": 1}
+def test_no_node_ever_gives_more_gpus_than_it_has(run: Audit) -> None:
+    p = run.pieces
+    time, change = np.concatenate([p["start"], p["end"]]), np.concatenate([p["gpus"], -p["gpus"]])
+    node = np.concatenate([p["node"], p["node"]])
+    order = np.lexsort((change, time, node))  # at one moment, GPUs are given back before they are given out
+    held = pd.Series(change[order]).groupby(node[order]).cumsum()
+    assert held.between(0, run.workload.cluster.gpus_per_node).all()
+    assert p["node"].between(0, run.workload.cluster.nodes - 1).all()
 
 
-class TestFinishTimeFairness(PolicyContract):
-    name = "finish-time-fairness"
+def test_gangs_are_whole_and_stay_where_they_are(run: Audit) -> None:
+    placed = run.placements.groupby("grant")["gpus"].agg(["sum", "size", "min"])
+    new = run.grants[run.grants["kind"] != "renewal"]
+    assert (placed["min"] > 0).all()
+    assert not run.placements.duplicated(["grant", "node"]).any()
+    assert placed["sum"].to_dict() == new["demand"].to_dict()
+    assert (run.grants["nodes"].to_numpy() == placed["size"].loc[run.holder.tolist()]).all()
 
 
-class TestMaxMin(PolicyContract):
-    name = "max-min"
+def test_leases_start_at_rounds_and_last_no_longer_than_the_term(run: Audit) -> None:
+    rounds = run.grants["start"] / run.policy.parameters.get("interval", run.workload.settings.interval)
+    assert (rounds == rounds.round()).all()
+    assert (run.grants["end"] > run.grants["start"]).all()
+    assert (run.grants["end"] - run.grants["start"] <= run.policy.lease_term).all()
+    assert run.grants["start"].is_monotonic_increasing
 
 
-class TestAstraea(PolicyContract):
-    name = "astraea"
+def test_kinds_of_leases_follow_from_their_times(run: Audit) -> None:
+    by_job = run.grants.groupby("job_id")
+    previous = by_job["end"].shift()
+    gap = run.grants["start"] - previous
+    assert not (gap < 0).any()
+    assert ((run.grants["kind"] == "start") == previous.isna()).all()
+    assert (gap[run.grants["kind"] == "renewal"] == 0).all()
+    jobs = run.jobs.set_index("job_id")
+    assert jobs["leases"].to_dict() == by_job.size().to_dict()
+    assert jobs["first_start_time"].to_dict() == by_job["start"].first().to_dict()
+    assert jobs["end_time"].to_dict() == by_job["end"].last().to_dict()
+    restarts = (run.grants["kind"] == "restart").groupby(run.grants["job_id"]).sum()
+    assert jobs["preemptions"].to_dict() == restarts.to_dict()
 
 
-class TestAstraeaWithEveryOption(PolicyContract):
-    name = "astraea"
-    revokes = True
-    parameters: ClassVar[Mapping[str, float]] = {
-        "tenant_window": 7200, "idle_guard": 0.2, "starvation": 3600, "early_lease": 300, "renewal_bonus": 0.1,
-        "deadline_bonus": 0.3,
-    }  # fmt: skip
+def test_no_job_is_lost(run: Audit) -> None:
+    trace, jobs, aside = run.workload.trace, run.jobs, run.result.excluded_jobs
+    assert sorted([*jobs["job_id"], *aside["job_id"]]) == sorted(trace.job_id)
+    kept = trace.frame[~trace.frame["job_id"].isin(aside["job_id"])].reset_index(drop=True)
+    columns = ["job_id", "tenant", "demand", "submit_time", "duration", "user"]
+    pd.testing.assert_frame_equal(jobs[columns], kept[columns])
+    assert (jobs["first_start_time"] >= jobs["submit_time"]).all()
+    assert jobs.notna().all().all()
+    largest = run.policy.largest(run.policy.parameters)
+    parts = largest * run.result.gpus * trace.tenant_weight / trace.tenant_weight.sum()
+    parts = np.floor(np.minimum(parts, run.result.gpus))
+    quota = dict(zip(trace.tenants, parts, strict=True))
+    assert (jobs["demand"] <= jobs["tenant"].map(quota)).all()
+    assert (aside["demand"] > aside["tenant"].map(quota).astype(float)).all()
 
 
-class TestAstraeaReleased(PolicyContract):
-    name = "astraea-released"
-    revokes = True
+def test_gpu_time_is_conserved(run: Audit) -> None:
+    held = run.grants["demand"] * (run.grants["end"] - run.grants["start"])
+    of_job = held.groupby(run.grants["job_id"]).sum().loc[run.jobs["job_id"]]
+    np.testing.assert_allclose(run.jobs["attained_service"], of_job, rtol=1e-12)
+    g, tenants = run.grants, np.array(run.workload.trace.tenants)
+    hours = run.result.timeline["time"].to_numpy().reshape(-1, len(tenants))[:, :1]
+    whose = (g["tenant"].to_numpy()[:, None] == tenants).astype(float)
+    demand, start, end = (g[c].to_numpy(dtype=float) for c in ("demand", "start", "end"))
+    until = demand * (np.clip(hours, start, end) - start) @ whose
+    holds = demand * ((start < hours) & (hours <= end)) @ whose
+    whose = (run.jobs["tenant"].to_numpy()[:, None] == tenants).astype(float)
+    came, left = (run.jobs[c].to_numpy() for c in ("submit_time", "end_time"))
+    wants = run.jobs["demand"].to_numpy() * ((came < hours) & (hours <= left)) @ whose
+    timeline = run.result.timeline
+    np.testing.assert_allclose(timeline["attained_service"], until.ravel(), rtol=1e-11)
+    assert (timeline["held"] == holds.ravel()).all()
+    assert (timeline["held"] + timeline["waiting"] == wants.ravel()).all()
 
 
-class TestAstraeaReleasedByFinishTime(PolicyContract):
-    name = "astraea-released"
-    revokes = True
-    parameters: ClassVar[Mapping[str, float]] = {"job_order": 2, "delay_threshold": 500}
+def test_every_second_is_accounted_for(run: Audit) -> None:
+    jobs, settings = run.jobs, run.workload.settings
+    executed = jobs["attained_service"] / jobs["demand"]
+    np.testing.assert_allclose(jobs["jct"], jobs["end_time"] - jobs["submit_time"])
+    np.testing.assert_allclose(jobs["jct"], jobs["queueing_delay"] + executed)
+    np.testing.assert_allclose(jobs["slowdown"], jobs["jct"] / executed)
+    np.testing.assert_allclose(jobs["rho_job"], jobs["attained_service"] / jobs["fair_service"])
+    trace = run.workload.trace.frame.set_index("job_id").loc[jobs["job_id"]]
+    least = (jobs["duration"] + jobs["overhead"]).to_numpy()
+    most = (jobs["duration"] / trace["sensitivity"].to_numpy() + jobs["overhead"]).to_numpy()
+    assert (executed >= least * (1 - 1e-12)).all()
+    assert (executed <= most * (1 + 1e-12)).all()
+    if not revokes(run.policy):
+        restarts = jobs["preemptions"]
+        checkpoints = restarts if run.policy.synchronous(run.policy.parameters) else jobs["leases"] - 1
+        charged = checkpoints * settings.checkpoint_overhead + restarts * settings.restart_overhead
+        np.testing.assert_allclose(jobs["overhead"], charged)
 
 
-class TestDecayedUsage(PolicyContract):
-    name = "decayed-usage"
-    parameters: ClassVar[Mapping[str, float]] = {"half_life": 3000}
+def test_without_leases_nothing_is_preempted(run: Audit) -> None:
+    if np.isfinite(run.policy.lease_term):
+        assert run.jobs["leases"].max() > 1
+    else:
+        assert (run.jobs["leases"] == 1).all()
+        assert (run.jobs[["preemptions", "overhead"]] == 0).all().all()
 
 
-class TestKai(PolicyContract):
-    name = "kai"
-    revokes = True
-    parameters: ClassVar[Mapping[str, float]] = {"half_life": 3000}
+def test_skipped_rounds_change_nothing(run: Audit) -> None:
+    assert Audit(run.workload, run.policy, skip_rounds=False).digest == run.digest
 
 
-class TestKaiWithoutQuota(PolicyContract):
-    name = "kai"
-    revokes = True
-    parameters: ClassVar[Mapping[str, float]] = {"deserved": 0, "half_life": 3000, "k_value": 2}
+def test_row_order_and_names_change_nothing(run: Audit) -> None:
+    trace, rng = run.workload.trace, np.random.default_rng(3)
+    names = {t: f"tenant-{i:02d}" for i, t in enumerate(trace.tenants)}
+    weights = {names[t]: 2 * w for t, w in zip(trace.tenants, trace.tenant_weight, strict=True)}
+    jobs = trace.frame.iloc[rng.permutation(len(trace))].replace({"tenant": names})
+    other = Audit(run.workload._replace(trace=Trace.from_frame(jobs, weights=weights)), run.policy)
+    for ours, theirs in ((other.jobs, run.jobs), (other.grants, run.grants)):
+        pd.testing.assert_frame_equal(ours.drop(columns="tenant"), theirs.drop(columns="tenant"), check_exact=True)
+    pd.testing.assert_frame_equal(other.placements, run.placements)
 
 
-class TestSlurm(PolicyContract):
-    name = "slurm"
-    parameters: ClassVar[Mapping[str, float]] = {"half_life": 3000, "interval": 10}
+def test_the_future_is_out_of_reach(run: Audit) -> None:
+    """Durations of jobs that have not ended by a moment, and jobs that come later, decide nothing before it."""
+    clock = 0.5 * run.workload.trace.span
+    known = run.workload.trace.submit_time <= clock
+    jobs = run.workload.trace.frame[known]
+    unended = ~jobs["job_id"].isin(run.jobs.loc[run.jobs["end_time"] <= clock, "job_id"])
+    if not run.policy.needs_estimates:
+        longer = np.random.default_rng(5).uniform(1, 30, len(jobs))
+        jobs = jobs.assign(duration=jobs["duration"] * np.where(unended, longer, 1))
+    weights = dict(zip(run.workload.trace.tenants, run.workload.trace.tenant_weight, strict=True))
+    other = Audit(run.workload._replace(trace=Trace.from_frame(jobs, weights=weights)), run.policy)
+    assert unended.sum() > 3
+    ours, theirs = (a.grants[a.grants["start"] <= clock].drop(columns="end") for a in (other, run))
+    pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
+    assert len(ours) > 3
+    ours, theirs = (a.placements[a.placements["grant"] < len(ours)] for a in (other, run))
+    pd.testing.assert_frame_equal(ours, theirs)
 
 
-class TestSlurmWithLimitsAndSizes(PolicyContract):
-    name = "slurm"
-    parameters: ClassVar[Mapping[str, float]] = {
-        "half_life": 3000, "interval": 5, "backfill": 1, "limit": 1.5, "weight_jobsize": 50_000, "favor_small": 1,
-    }  # fmt: skip
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=SHORT)
+def test_another_process_gives_the_same_bytes(name: str, parameters: dict[str, float]) -> None:
+    here = audit("crowd", name, tuple(parameters.items())).digest
+    assert digests_elsewhere("crowd", PYTHONHASHSEED="12345")[key(name, parameters)] == here
 
 
-class TestHived(PolicyContract):
-    name = "hived"
-    revokes = True
-
-
-class TestAllox(PolicyContract):
-    name = "allox"
-
-
-class TestAlloxUnderLeases(PolicyContract):
-    name = "allox-under-leases"
-
-
-class TestGandivaFair(PolicyContract):
-    name = "gandiva-fair"
-
-
-class TestGandivaFairWhereOthersFill(PolicyContract):
-    name = "gandiva-fair"
-    parameters: ClassVar[Mapping[str, float]] = {"others_fill": 1}
-
-
-class TestGandivaFairInCommonQuanta(PolicyContract):
-    name = "gandiva-fair"
-    parameters: ClassVar[Mapping[str, float]] = {"others_fill": 1, "quanta": 1}
-
-
-class TestThemis(PolicyContract):
-    name = "themis"
-
-
-class TestThemisWhereAllBid(PolicyContract):
-    name = "themis"
-    parameters: ClassVar[Mapping[str, float]] = {"f": 0}
-
-
-class TestThemisTimesN(PolicyContract):
-    name = "themis"
-    parameters: ClassVar[Mapping[str, float]] = {"isolated": 1}
-
-
-@pytest.mark.parametrize("one", contracts(), ids=lambda c: c.__name__)
-class TestElsewhere:
-    """One process runs all contracts, for whichever worker has this class."""
-
-    def test_another_process_gives_the_same_bytes(self, one: type[PolicyContract]) -> None:
-        here = audit("crowd", one.name, tuple(one.parameters.items())).digest
-        assert digests_elsewhere("crowd", PYTHONHASHSEED="12345")[key(one.name, one.parameters)] == here
-
-    @pytest.mark.exhaustive
-    def test_plain_python_gives_the_same_bytes(self, one: type[PolicyContract]) -> None:
-        here = audit("few", one.name, tuple(one.parameters.items())).digest
-        assert digests_elsewhere("few", NUMBA_DISABLE_JIT="1")[key(one.name, one.parameters)] == here
-
-
-def test_every_policy_is_under_contract() -> None:
-    assert {c.name for c in contracts()} == set(POLICIES)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS, ids=SHORT)
+def test_plain_python_gives_the_same_bytes(name: str, parameters: dict[str, float]) -> None:
+    here = audit("few", name, tuple(parameters.items())).digest
+    assert digests_elsewhere("few", NUMBA_DISABLE_JIT="1")[key(name, parameters)] == here

@@ -69,17 +69,6 @@ def test_tiresias_l_takes_gpus_of_higher_queues_at_once(immediate: str, picture:
     assert drawn(simulated(rows, 2, "tiresias-l", lease_term=30, threshold=60, immediate=immediate), 10) == picture
 
 
-def test_a_job_that_lost_its_gpus_takes_those_of_a_higher_queue_in_its_turn() -> None:
-    # at 100 a2 takes the GPU of a1, whose lease began as late as that of a0; nothing happens between 100 and 110
-    rows = jobs("a0 1 0 150", "a1 1 60 60", "a2 1 100 30")
-    options = {"lease_term": 30, "queues": 3, "threshold": 25, "growth": 3, "immediate": 1}
-    assert drawn(simulated(rows, 2, "tiresias-l", **options), 10) == [
-        "a0 S==r==r==r=..R==r==",
-        "a1       S==r.R==",
-        "a2           S==",
-    ]
-
-
 def shares(result: Result, start: float, end: float) -> list[float]:
     """Part of all GPU-time held in [start, end] by each job."""
     assert result.grants is not None
@@ -127,6 +116,42 @@ def test_six_gpus_under_max_min_are_thirds_at_any_moment() -> None:
     for clock in range(0, 3600, 600):
         now = result.grants[(result.grants["start"] <= clock) & (result.grants["end"] > clock)]
         assert now["tenant"].value_counts().to_dict() == {"x": 2, "y": 2, "z": 2}
+
+
+@pytest.mark.parametrize(
+    ("policy", "gpus", "rows", "starts"),
+    [
+        # two of four GPUs for each tenant in one round
+        ("max-min", 4, [*["a 1 0 30"] * 3, *["b 1 0 30"] * 3], [0, 0, 30, 0, 0, 30]),
+        # both new, N = 2: 100 / (100 * 2) for both: the first that came, and the second does not fit beside it
+        ("finish-time-fairness", 2, ["a 2 0 100", "a 1 0 100"], [0, 100]),
+        # at 100 N = (80 * 2 + 10 * 3) / 90 of the second, (90 + 50) / (50 * N) = 1.326; of the third, N = 3 and
+        # (10 + 100) / (100 * 3) = 0.367
+        ("finish-time-fairness", 4, ["a 4 0 100", "a 4 10 50", "a 1 90 100"], [0, 100, 150]),
+        # at 10 b is first and leaves two GPUs: the gang of three waits, and the small job behind it too
+        ("astraea", 6, ["a 2 0 60", "a 3 5 10", "a 1 6 10", "b 2 7 10"], [0, 20, 20, 10]),
+    ],
+)
+def test_who_starts_when(policy: str, gpus: int, rows: list[str], starts: list[float]) -> None:
+    named = [f"{row[0]}{k}{row[1:]}" for k, row in enumerate(rows)]
+    assert simulated(jobs(*named), gpus, policy).jobs["first_start_time"].tolist() == starts
+
+
+@pytest.mark.parametrize(
+    ("newcomer", "start", "preemptions"),
+    [
+        ("a3 1 121 10", 130, [0, 0, 1, 0]),  # one GPU is that of a2, 10 s into its second lease
+        ("a3 2 121 10", 130, [0, 1, 1, 0]),  # two are those of a2 and a1, 20 s into it
+        ("a3 1 25 10", 100, None),  # nobody loses a first lease
+    ],
+)
+def test_a_new_job_takes_the_gpus_of_the_youngest_leases(
+    newcomer: str, start: float, preemptions: list[int] | None
+) -> None:
+    rows = jobs("a0 1 0 300", "a1 1 10 300", "a2 1 20 300", newcomer)
+    found = simulated(rows, 3, "astraea", lease_term=100, early_lease=30).jobs.set_index("job_id")
+    assert found.loc["a3", "first_start_time"] == start
+    assert preemptions is None or found["preemptions"].sort_index().tolist() == preemptions
 
 
 def test_max_min_counts_what_runs_and_closes_behind_a_gang() -> None:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from schedules import jobs
+from schedules import jobs, small_view
 from slurm_naive import Job, Slurm
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.state import View, new_state
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policies.slurm_priority import FACTOR, USAGE, rank
 from astraea.cluster.settings import Settings
@@ -35,10 +34,7 @@ def ranked(usage: list[float], shares: list[float]) -> list[float]:
     names = [f"t{k}" for k in range(len(shares))]
     table = pd.DataFrame({"job_id": names, "tenant": names, "demand": 1, "submit_time": 0.0, "duration": 1.0})
     trace = Trace.from_frame(table, weights=dict(zip(names, shares, strict=True)))
-    nothing = (np.zeros(len(names)),) * 3
-    view: View = new_state(
-        trace, Cluster(1), parameters=np.zeros(1), estimate=nothing, memory=(1, 5), seed=0, keep_log=False
-    )[0]
+    view = small_view(trace, Cluster(1), memory=(1, 5))
     view.tenant_memory[USAGE] = usage
     rank(view)
     return [float(f) for f in view.tenant_memory[FACTOR]]
@@ -49,18 +45,13 @@ def test_ranks_are_those_that_sshare_shows() -> None:
     assert ranked([149, 57, 1238], [1, 1, 2]) == [0.5, 0.75, 0.25]
 
 
-def test_without_usage_accounts_share_the_first_rank_with_root() -> None:
-    assert ranked([0, 0, 0], [1, 5, 2]) == [1, 1, 1]
-    assert ranked([0, 10, 0], [1, 5, 2]) == [1, 0.25, 1]
-
-
 def test_accounts_are_ranked_by_shares_over_usage() -> None:
-    """Level fair share is shares over usage: 0.4 / 0.5 < 0.3 / 0.3 < 0.3 / 0.2; of equal ones the next rank is lost.
+    """Level fair share is shares over usage; of equal ones the next rank is lost, and root shares that of no usage.
 
     With five users, root among them, the ranks are 4, 3, 2 and 1 of 5.
     """
-    assert ranked([50, 30, 20], [4, 3, 3]) == [0.25, 0.5, 0.75]
     assert ranked([30, 30, 10, 20], [3, 3, 3, 1]) == [0.6, 0.6, 0.8, 0.2]
+    assert ranked([0, 10, 0], [1, 5, 2]) == [1, 0.25, 1]
 
 
 def test_ranks_stand_still_between_two_computations() -> None:
@@ -70,22 +61,6 @@ def test_ranks_stand_still_between_two_computations() -> None:
     late = jobs("a0 4 0 70", "a1 4 10 10", "b2 4 20 10")
     assert starts(late, [120] * 3) == {"a0": 0, "a1": 80, "b2": 70}
     assert starts(late, [120] * 3, calc_period=100) == {"a0": 0, "a1": 70, "b2": 80}
-
-
-@pytest.mark.parametrize("half_life, first", [(60, "b4"), (1e6, "a3")])
-def test_old_usage_fades(half_life: float, first: str) -> None:
-    """b used more, long ago; a less, just now."""
-    rows = jobs("b0 4 0 100", "a1 4 500 58", "c2 4 550 60", "a3 4 560 10", "b4 4 560 10")
-    begin = starts(rows, [120] * 5, half_life=half_life)
-    assert min(("a3", "b4"), key=lambda name: begin[name]) == first
-
-
-def test_more_shares_go_first() -> None:
-    rows = jobs("a0 2 0 100", "b1 2 0 100", "a2 4 50 10", "b3 4 50 10")
-    one = starts(rows, [120] * 4, shares={"a": 2, "b": 1})
-    assert one["a2"] < one["b3"]
-    other = starts(rows, [120] * 4, shares={"a": 1, "b": 2})
-    assert other["b3"] < other["a2"]
 
 
 @pytest.mark.parametrize(
@@ -110,39 +85,6 @@ def test_age_and_size_are_in_the_priority(weights: dict[str, Any], order: list[s
 def test_backfill_starts_what_ends_before_a_reservation(backfill: str, limit: float, a2: float) -> None:
     rows = jobs("a0 3 0 300", "a1 4 5 20", "a2 1 10 30")
     assert starts(rows, [300, 60, limit], backfill=backfill) == {"a0": 0, "a1": 300, "a2": a2}
-
-
-def test_easy_reserves_for_the_first_job_only() -> None:
-    """Two nodes of 4: a2 waits for the first, a3 for the second. a4 is in the way of a3 alone."""
-    rows = jobs("a0 4 0 100", "a1 3 0 300", "a2 4 5 300", "a3 4 6 30", "a4 1 10 900")
-    limits = [120.0, 300, 600, 60, 1200]
-    conservative = starts(rows, limits, nodes=2, backfill="conservative")
-    easy = starts(rows, limits, nodes=2, backfill="easy")
-    assert (conservative["a3"], easy["a4"]) == (300, 10)
-    assert conservative["a4"] > 300
-    assert easy["a3"] > conservative["a3"]
-
-
-def test_backfill_never_delays_a_reservation() -> None:
-    """With jobs that run to their limits, the first that waits starts no later than if all behind it were not there."""
-    rng = np.random.default_rng(1)
-    for _ in range(10):
-        n = 30
-        limits = [60.0 * int(m) for m in rng.integers(1, 10, n)]
-        rows = jobs(*(f"a{k} {rng.choice([1, 2, 4, 8])} {k} {limit}" for k, limit in enumerate(limits)))
-        begin = starts(rows, limits, nodes=2)
-        first = next(k for k in range(n) if begin[f"a{k}"] > k)
-        alone = starts(rows[: first + 1], limits[: first + 1], nodes=2)
-        assert begin[f"a{first}"] <= alone[f"a{first}"] + 60  # times are cut down to full minutes
-
-
-def test_a_large_gang_does_not_starve_under_conservative_backfill() -> None:
-    """Small jobs keep coming, and never are all GPUs free unless they are kept for the gang."""
-    small = [f"a{k + 1} 1 {20 * k} 90" for k in range(60)]
-    rows = jobs(*small, "a99 4 30 60")
-    limits = [120.0] * len(rows)
-    assert starts(rows, limits, backfill="conservative")["a99"] < 400
-    assert starts(rows, limits, backfill="none")["a99"] < 400
 
 
 def test_accounts_keep_to_their_limit_and_let_others_pass() -> None:
@@ -172,7 +114,7 @@ def test_it_runs_in_rounds_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("backfill", ["conservative", "easy", "none"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_naive_twin_starts_every_job_at_the_same_second_on_the_same_nodes(backfill: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, nodes, gpus = 60, int(rng.integers(2, 7)), int(rng.choice([4, 8]))

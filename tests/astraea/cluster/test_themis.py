@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from schedules import drawn, jobs, simulated
-from workloads import audit, workload
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
@@ -54,7 +53,7 @@ def by_hand(bids: Bids, without: int = -1) -> tuple[F, tuple[int, ...]]:
     return best
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_winners_and_payments_are_those_of_all_subsets(seed: int) -> None:
     bids = random_bids(seed)
     kept = auction(*bids)
@@ -68,11 +67,9 @@ def test_winners_and_payments_are_those_of_all_subsets(seed: int) -> None:
         assert kept[i] <= 1
 
 
-def worth(bids: Bids, kept: F, i: int, withheld: float) -> float:
-    """What the auction is worth to bidder `i` by its true values, if what is withheld is worth so much."""
-    if kept[i] == 0:
-        return float(bids.nothing[i])
-    return float(kept[i] * bids.gang[i] + (1 - kept[i]) * withheld)
+def worth(bids: Bids, kept: F, i: int) -> float:
+    """What the auction is worth to bidder `i` by its true values; what is withheld is worth nothing."""
+    return float(kept[i] * bids.gang[i] if kept[i] > 0 else bids.nothing[i])
 
 
 def lies(bids: Bids, i: int, rng: np.random.Generator) -> list[Bids]:
@@ -87,54 +84,13 @@ def lies(bids: Bids, i: int, rng: np.random.Generator) -> list[Bids]:
     return out
 
 
-def best_gains(seed: int, *, pay: bool, waiting: bool) -> tuple[float, float]:
-    """Largest relative gain by a lie, of those that win by the truth and of those that lose by it.
-
-    `pay` is False for winners that keep their whole gang; `waiting` is what happens to what is withheld: it is worth
-    as much as losing, or nothing.
-    """
-    bids, rng, gains = random_bids(seed, most=6), np.random.default_rng(seed), {True: -np.inf, False: -np.inf}
-
-    def part(b: Bids) -> F:
-        kept: F = auction(*b)
-        return kept if pay else (kept > 0).astype(float)
-
-    truth = part(bids)
-    for i in range(len(bids.demand)):
-        withheld = bids.nothing[i] if waiting else 0.0
-        honest = worth(bids, truth, i, withheld)
-        best = max(worth(bids, part(lie), i, withheld) for lie in lies(bids, i, rng))
-        gains[bool(truth[i] > 0)] = max(gains[bool(truth[i] > 0)], best / honest - 1)
-    return gains[True], gains[False]
-
-
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_a_bidder_gains_nothing_by_misreporting(seed: int) -> None:
-    assert max(best_gains(seed, pay=True, waiting=False)) <= 1e-9
-
-
-def test_it_is_the_payment_that_keeps_bidders_honest() -> None:
-    assert max(max(best_gains(seed, pay=False, waiting=False)) for seed in range(10)) > 0.5
-
-
-def test_where_a_blank_is_as_good_as_losing_only_losers_could_gain() -> None:
-    """The limit that the module's docstring states."""
-    winners, losers = zip(*(best_gains(seed, pay=True, waiting=True) for seed in range(12)), strict=True)
-    assert max(winners) <= 1e-9
-    assert max(losers) > 0.01
-
-
-def test_bidders_that_were_given_what_is_withheld_would_shade_their_bids() -> None:
-    """Why losing bidders get no leftovers: of two bids for one GPU, the loser would have it when the winner has not."""
-    true = Bids(np.array([1, 1]), np.array([4.0, 3.0]), np.array([1.0, 1.0]), 1)
-    shaded = true._replace(gang=np.array([2.9, 3.0]))
-    assert auction(*true)[0] == pytest.approx(1 / 3)
-    assert 1 - auction(*shaded)[1] == pytest.approx(1 - 1 / 2.9)  # more likely, and that without a payment
-
-
-def test_nobody_pays_where_all_fit() -> None:
-    bids = random_bids(1)
-    assert (auction(*bids._replace(free=int(bids.demand.sum()))) == 1).all()
+    bids, rng = random_bids(seed, most=6), np.random.default_rng(seed)
+    truth = auction(*bids)
+    for i in range(len(bids.demand)):
+        best = max(worth(bids, auction(*lie), i) for lie in lies(bids, i, rng))
+        assert best <= worth(bids, truth, i) * (1 + 1e-9)
 
 
 def test_an_auction_without_a_gang_that_fits_gives_nothing() -> None:
@@ -249,24 +205,3 @@ def test_a_scattered_job_that_asks_for_renewal_keeps_its_nodes() -> None:
     assert result.grants is not None
     at = result.grants[result.grants["start"] == 50]
     assert list(zip(at["job_id"], at["kind"], at["nodes"], strict=True)) == [("a4", "renewal", 2)]
-
-
-def test_no_gpu_is_idle_that_a_waiting_gang_could_use_where_nobody_pays() -> None:
-    run = audit("crowd", "themis", (("f", 1.0),))
-    starts, ends = run.grants["start"].to_numpy(), np.ceil(run.grants["end"].to_numpy() / 10) * 10
-    demand, waiting = run.jobs["demand"].to_numpy(), 0
-    for now in np.unique(np.concatenate([starts, ends])):
-        holds = (starts <= now) & (now < ends)
-        free = run.workload.cluster.gpus - run.grants["demand"].to_numpy()[holds].sum()
-        active = (run.jobs["submit_time"] <= now) & (run.jobs["end_time"] > now)
-        waits = demand[active & ~run.jobs["job_id"].isin(run.grants["job_id"][holds])]
-        assert (waits > free).all()
-        waiting += len(waits)
-    assert waiting > 1000
-
-
-@pytest.mark.parametrize("f", [0, 0.8, 1])
-def test_all_start_at_once_where_all_fit(f: float) -> None:
-    w = workload("few")
-    result = simulate(w.trace, Cluster(40, 4), get_policy("themis")(f=f))
-    assert (result.jobs["queueing_delay"] < w.settings.interval).all()

@@ -9,7 +9,6 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy import stats
-from workloads import audit
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
@@ -63,32 +62,3 @@ def test_fifo_waits_as_theory_says(
     half_width = stats.t.ppf(0.995, batches - 1) * means.std(ddof=1) / math.sqrt(batches)
     assert half_width < 0.1 * expected, "too wide an interval to tell anything"
     assert abs(means.mean() - expected) < half_width
-
-
-@pytest.mark.parametrize("name", ["tiresias-l", "finish-time-fairness"])
-def test_no_gang_waits_beside_gpus_that_would_hold_it(name: str) -> None:
-    """Policies that pass over what does not fit conserve work: after every round, no pending gang fits."""
-    a = audit("crowd", name, ())
-    interval = a.workload.settings.interval
-    moments = np.concatenate([a.jobs["submit_time"], a.jobs["end_time"], a.grants["end"]])
-    checked = 0
-    for now in np.unique(np.ceil(moments / interval) * interval):
-        running = (a.grants["start"] <= now) & (a.grants["end"] > now)
-        free = a.result.gpus - a.grants.loc[running, "demand"].sum()
-        here = a.jobs[(a.jobs["submit_time"] <= now) & (a.jobs["end_time"] > now)]
-        waiting = here[~here["job_id"].isin(a.grants.loc[running, "job_id"])]
-        assert (waiting["demand"] > free).all(), f"at {now:g} s"
-        checked += len(waiting) > 0
-    assert checked > 100
-
-
-def test_fifo_never_overtakes_and_never_idles_before_its_head() -> None:
-    a = audit("crowd", "fifo", ())
-    assert a.jobs["first_start_time"].is_monotonic_increasing
-    interval = a.workload.settings.interval
-    for now in np.unique(np.ceil(np.concatenate([a.jobs["submit_time"], a.jobs["end_time"]]) / interval) * interval):
-        free = (
-            a.result.gpus - a.jobs.loc[(a.jobs["first_start_time"] <= now) & (a.jobs["end_time"] > now), "demand"].sum()
-        )
-        waiting = a.jobs.loc[(a.jobs["submit_time"] <= now) & (a.jobs["first_start_time"] > now), "demand"]
-        assert len(waiting) == 0 or waiting.iloc[0] > free
