@@ -44,58 +44,28 @@ INTERVAL: Final = 1.0
 
 
 class Audit(NamedTuple):
-    """What was found.
-
-    Attributes
-    ----------
-    trace, cluster
-        What was audited.
-    end : float
-        When the last job ended [s].
-    utilization : float
-        Part of the GPU-time that was in use until the last submission; NaN if that was the first.
-    quota : dict of str to float
-        Share of each tenant [GPU].
-    jobs : dict of str to int
-        Jobs of each tenant that ran.
-    replay : str
-        The cluster's own scheduler.
-    calibration : Calibration
-        How far its replay is from the log.
-    left_out : int
-        Jobs of the log that schedulers with quotas could never run, and which are in no comparison.
-    period : str
-        What a period of `owed` is called.
-    owed, causes, overview, by_tenant, by_size, gains, over_time : DataFrame
-        As of `scenarios`, and `causes.causes` (the longest waits).
-    lease_terms : DataFrame
-        What `recommended_term` reads.
-    lease_term : str
-        Which lease term suits the cluster, in a sentence.
-    settings : Settings
-        Of the simulations.
-    """
+    """What was found; tables without a comment are those of `scenarios`."""
 
     trace: Trace
     cluster: Cluster
-    end: float
-    utilization: float
-    quota: dict[str, float]
-    jobs: dict[str, int]
-    replay: str
-    calibration: Calibration
-    left_out: int
-    period: str
+    end: float  #: when the last job ended [s]
+    utilization: float  #: part of the GPU-time in use until the last submission; NaN if that was the first
+    quota: dict[str, float]  #: share of each tenant [GPU]
+    jobs: dict[str, int]  #: jobs of each tenant that ran
+    replay: str  #: the cluster's own scheduler
+    calibration: Calibration  #: how far its replay is from the log
+    left_out: int  #: jobs that schedulers with quotas could never run, and which are in no comparison
+    period: str  #: what a period of `owed` is called
     owed: pd.DataFrame
-    causes: pd.DataFrame
+    causes: pd.DataFrame  #: of `causes.causes`, the longest waits
     overview: pd.DataFrame
     by_tenant: pd.DataFrame
     by_size: pd.DataFrame
     gains: pd.DataFrame
     over_time: pd.DataFrame
-    lease_terms: pd.DataFrame
-    lease_term: str
-    settings: Settings
+    lease_terms: pd.DataFrame  #: what `recommended_term` reads
+    lease_term: str  #: which lease term suits the cluster, in a sentence
+    settings: Settings  #: of the simulations
 
 
 def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = WHAT_IF) -> Audit:
@@ -171,13 +141,7 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
 
 
 def with_those_who_wait(trace: Trace) -> Trace:
-    """The trace with the tenants, too, whose jobs all wait still, if the shares are equal.
-
-    Raises
-    ------
-    InputError
-        If they are not, so that nobody knows theirs.
-    """
+    """The trace with the tenants, too, whose jobs all wait still; `InputError` unless all shares are equal."""
     aside = recorded.still_waiting(trace)
     lacking = sorted(set(aside["tenant"]) - set(trace.tenants))
     if not lacking:
@@ -225,7 +189,10 @@ def _lease_terms(trace: Trace, cluster: Cluster, settings: Settings) -> tuple[pd
 def anonymous(trace: Trace) -> Trace:
     """The same log with letters for tenants, and numbers for users and jobs, in their order: always the same names."""
     owners = set(trace.tenants) | set(recorded.still_waiting(trace)["tenant"])
-    letters = _names(len(owners), string.ascii_uppercase, "T")
+    digits = len(str(len(owners)))
+    letters = [f"T{k:0{digits}d}" for k in range(1, len(owners) + 1)]
+    if len(owners) <= len(string.ascii_uppercase):
+        letters = list(string.ascii_uppercase[: len(owners)])
     past = () if trace.history is None else trace.history.user
     people = sorted({*trace.user, *past})
     return _renamed(
@@ -256,11 +223,3 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
         user=np.array([people[user] for user in trace.user], dtype=object),
         **changes,
     )
-
-
-def _names(number: int, letters: str, prefix: str) -> list[str]:
-    """As many names as are needed, in alphabetical order."""
-    if number <= len(letters):
-        return list(letters[:number])
-    digits = len(str(number))
-    return [f"{prefix}{k:0{digits}d}" for k in range(1, number + 1)]

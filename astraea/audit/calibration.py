@@ -16,22 +16,12 @@ NOTICED: Final = 2.0
 
 
 class Calibration(NamedTuple):
-    """Recorded and replayed starts compared.
+    """Recorded and replayed starts compared."""
 
-    Attributes
-    ----------
-    waited : int
-        Jobs that waited in the log.
-    in_order : float
-        Part of the pairs of them that start in the recorded order, in [0, 1]; NaN for fewer than two.
-    recorded, replayed : float
-        Average wait of all jobs [s].
-    """
-
-    waited: int
-    in_order: float
-    recorded: float
-    replayed: float
+    waited: int  #: jobs that waited in the log
+    in_order: float  #: part of the pairs of them that start in the recorded order, in [0, 1]; NaN for fewer than two
+    recorded: float  #: average wait of all jobs [s]
+    replayed: float  #: the same in the replay [s]
 
     @property
     def error(self) -> float:

@@ -28,6 +28,7 @@ import pandas as pd
 from astraea.audit.recorded import Log, Waits
 from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.core.text import counted
 from astraea.core.units import duration_text
 from astraea.traces.trace import Trace
 
@@ -147,7 +148,7 @@ def _sentence(
         )
     if cause is Cause.QUEUE:
         return f"{head}: for {long}, jobs that came before it held too many GPUs{_holders(log, w)}"
-    later = f"{_many(len(started), 'job')} that came later{_largest(log, started)}"
+    later = f"{counted(len(started), 'job')} that came later{_largest(log, started)}"
     if cause is Cause.BACKFILL:
         return f"{head}: for {long}, it would have had room but for {later}"
     tenant, first = trace.tenants[int(w.tenant)], int(poorly[np.argmax(log.gpus[poorly])])
@@ -160,12 +161,8 @@ def _sentence(
     return f"{head}: for {long}, its GPUs went to {later}; when {trace.job_id[j]} started, {used}"
 
 
-def _many(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
 def _gpus(number: int) -> str:
-    return _many(number, "GPU")
+    return counted(number, "GPU")
 
 
 def _were(number: int) -> str:
@@ -179,7 +176,7 @@ def _holders(log: Log, w: Waits) -> str:
     order = [t for t in np.argsort(-held, kind="stable") if held[t] > 0][:NAMED]
     names = ", ".join(f"{held[t]} by {trace.tenants[t]}" for t in order)
     ahead = _before(log, w)
-    queue = f"{_many(len(ahead), 'job')} with {_gpus(int(trace.demand[ahead].sum()))} {_is(len(ahead))} ahead of it"
+    queue = f"{counted(len(ahead), 'job')} with {_gpus(int(trace.demand[ahead].sum()))} {_is(len(ahead))} ahead of it"
     queue = queue if len(ahead) else "no job was ahead of it"
     return f" ({names} when it came), and {queue} in the queue" if names else f", and {queue} in the queue"
 
@@ -205,7 +202,7 @@ def _ahead(log: Log, w: Waits) -> str:
     name = f"{log.trace.job_id[j]} of {owner} ({_gpus(demand)})"
     if len(ahead) == 1:
         return f" behind a job that had come before, {name}"
-    return f" behind {_many(len(ahead), 'job')} that had come before, the largest {name}"
+    return f" behind {counted(len(ahead), 'job')} that had come before, the largest {name}"
 
 
 def _largest(log: Log, started: IntArray) -> str:

@@ -13,10 +13,11 @@ import pandas as pd
 from astraea.audit import pictures
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
-from astraea.audit.parts import Part, bullets, figure_of, label_of, many, paragraph, readable, section, table_of
+from astraea.audit.parts import Part, bullets, figure_of, label_of, paragraph, readable, section, table_of
 from astraea.audit.scenarios import FEW
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import provenance
+from astraea.core.text import counted
 from astraea.core.units import duration_text
 
 SHOWN: Final = 10
@@ -43,12 +44,7 @@ LIMITS: Final = (
 def write(found: Audit, shares: str, folder: Path) -> None:
     """Write ``index.html``, a CSV file for each table, and ``audit.json`` into an existing folder.
 
-    Parameters
-    ----------
-    found : Audit
-    shares : str
-        Where the shares come from, in a sentence.
-    folder : path
+    `shares` says where the shares come from, in a sentence.
     """
     tables = {
         "waits": found.causes, "owed": found.owed, "overview": found.overview, "waits_by_tenant": found.by_tenant,
@@ -86,9 +82,9 @@ def subtitle(found: Audit) -> str:
     """What was audited."""
     trace, cluster = found.trace, found.cluster
     when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
-    size = f"{many(cluster.nodes, 'node')} of {many(cluster.gpus_per_node, 'GPU')}"
-    people = many(len(trace.tenants), "tenant")
-    return f"{many(len(trace), 'job')} of {people} on {size}, {duration_text(found.end)}{when}"
+    size = f"{counted(cluster.nodes, 'node')} of {counted(cluster.gpus_per_node, 'GPU')}"
+    people = counted(len(trace.tenants), "tenant")
+    return f"{counted(len(trace), 'job')} of {people} on {size}, {duration_text(found.end)}{when}"
 
 
 def short(found: Audit, shares: str) -> list[str]:
@@ -99,13 +95,13 @@ def short(found: Audit, shares: str) -> list[str]:
         share = 100 * weight.iloc[0] / weight.sum()
         lines.append(
             f"The largest cause of waiting is “{weight.index[0]}”, with {share:.0f} % of the time of the "
-            f"{many(len(found.causes), 'wait')} that {'was' if len(found.causes) == 1 else 'were'} explained (the "
+            f"{counted(len(found.causes), 'wait')} that {'was' if len(found.causes) == 1 else 'were'} explained (the "
             "longest of each tenant)."
         )
     lines += [found.calibration.sentence, change(found)]
     few = int(found.overview["jobs"].min())
     if few < FEW:
-        lines.append(f"With {many(few, 'job')}, the means say little: look at the intervals before you act.")
+        lines.append(f"With {counted(few, 'job')}, the means say little: look at the intervals before you act.")
     return lines
 
 
@@ -252,7 +248,7 @@ def _what_if(found: Audit) -> list[Part]:
         f"{100 * SHARING_LOSS:g} % of its part of its tenant's share."
     )
     out = (
-        f" {many(found.left_out, 'job')} asked for more GPUs than the whole share of the tenant, which schedulers "
+        f" {counted(found.left_out, 'job')} asked for more GPUs than the whole share of the tenant, which schedulers "
         "with quotas can never run. They are in no row and no simulation here, but in the log the others ran, and "
         "waited, beside them: compare with the replay."
         if found.left_out else ""

@@ -57,11 +57,6 @@ def cells_of(column: pd.Series[Any]) -> list[str]:
     return ["–" if math.isnan(value) else f"{value:,.{places}f}" for value in values]
 
 
-def many(number: int, word: str) -> str:
-    """A number of things."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
 def label_of(scheduler: str) -> str:
     """A scheduler's name without mathematics."""
     return re.sub(r"\$_\{\\mathrm\{(\w+)\}\}\$", r" \1", charts.look(scheduler).label)

@@ -15,30 +15,15 @@ from astraea.traces.trace import Trace
 
 
 class Waits(NamedTuple):
-    """Who waited, of the jobs that ran and of those that wait still.
-
-    Attributes
-    ----------
-    job_id : array of str, shape (w,)
-    tenant : int array, shape (w,)
-        Index into the trace's tenants.
-    demand : int array, shape (w,)
-        [GPU]
-    since, until : float array, shape (w,)
-        Submission, and first start, or the end of the log [s].
-    later : int array, shape (w,)
-        Index in the trace of the first job that came later.
-    still : bool array, shape (w,)
-        Whether it waits still.
-    """
+    """Who waited, of the jobs that ran and of those that wait still; all arrays have shape (w,)."""
 
     job_id: np.ndarray
-    tenant: IntArray
-    demand: IntArray
-    since: FloatArray
-    until: FloatArray
-    later: IntArray
-    still: BoolArray
+    tenant: IntArray  #: index into the trace's tenants
+    demand: IntArray  #: [GPU]
+    since: FloatArray  #: submission [s]
+    until: FloatArray  #: first start, or the end of the log [s]
+    later: IntArray  #: index in the trace of the first job that came later
+    still: BoolArray  #: whether it waits still
 
     def take(self, rows: IntArray) -> Waits:
         """Keep these."""

@@ -39,11 +39,7 @@ def size_of(demand: pd.Series) -> pd.Series:
 def overview_row(name: str, result: Result) -> dict[str, object]:
     """What is shown of a scheduler; `result` is with its grants.
 
-    Returns
-    -------
-    dict
-        scheduler, jobs, average_wait, median_wait, longest_wait, average_jct [s], sharing_loss (part of the jobs),
-        utilization (part of the GPU-time that was in use until the last submission).
+    Times are in s; sharing_loss is a part of the jobs, utilization of the GPU-time until the last submission.
     """
     waits = wait(result)
     return {
@@ -61,13 +57,10 @@ def overview_row(name: str, result: Result) -> dict[str, object]:
 def gains(was: Result, own: Result, others: Mapping[str, Result]) -> pd.DataFrame:
     """How many jobs each scheduler would spare a sharing loss, over the replay of the cluster's own.
 
-    As in `metrics.sharing_loss`, a job that is owed nothing under one of the two schedulers does not count.
-
-    Returns
-    -------
-    DataFrame, columns scheduler, gain, low, high, over_log (parts of those jobs), more_waiting [s], leases
-        Intervals are 95 %, of the mean of the differences of the same jobs; `over_log` is the gain over the log as it
-        was, and `leases` whether jobs were interrupted.
+    As in `metrics.sharing_loss`, a job that is owed nothing under one of the two schedulers does not count. The columns
+    are scheduler, gain, low, high, over_log (parts of those jobs), more_waiting [s], leases. Intervals are 95 %, of the
+    mean of the differences of the same jobs; `over_log` is the gain over the log as it was, and `leases` whether jobs
+    were interrupted.
     """
     rows = []
     before = has_sharing_loss(own)
@@ -92,18 +85,10 @@ def use(result: Result, until: float) -> float:
 
 
 def waits_by(results: Mapping[str, Result], by: str) -> pd.DataFrame:
-    """Average wait of each class of jobs under each scheduler, with 95 % intervals.
+    """Average wait of each class of jobs, by "tenant" or "size", under each scheduler, with 95 % intervals.
 
-    Parameters
-    ----------
-    results : mapping of str to Result
-    by : {"tenant", "size"}
-
-    Returns
-    -------
-    DataFrame, columns `by`, scheduler, jobs, mean, low, high [s]
-        Intervals are bootstrap percentiles over jobs, drawn from a fixed seed. Jobs that come together wait together,
-        so the truth is wider.
+    The columns are `by`, scheduler, jobs, mean, low, high [s]. Intervals are bootstrap percentiles over jobs, drawn
+    from a fixed seed. Jobs that come together wait together, so the truth is wider.
     """
     rows = []
     for name, result in results.items():

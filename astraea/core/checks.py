@@ -23,17 +23,8 @@ def is_whole(value: object) -> TypeGuard[int]:
 def whole_number(value: object, name: str, least: int = 0, most: float = inf, expected: str = "") -> int:
     """Return a whole number from `least` to `most`.
 
-    Parameters
-    ----------
-    value, name
-        What was given, and what it is called.
-    expected : str, optional
-        What to say in the sentence, where the limits alone do not say it well.
-
-    Raises
-    ------
-    InputError
-        ``NAME must be a whole number of at least 1, got 2.5``, or ``from 1 to 9`` where there is a `most`.
+    `InputError`: ``NAME must be a whole number of at least 1, got 2.5``, or ``from 1 to 9`` where there is a `most`, or
+    what is `expected`, where the limits alone do not say it well.
     """
     if is_whole(value) and least <= value <= most:
         return int(value)
@@ -46,15 +37,7 @@ def number(
 ) -> float:  # fmt: skip
     """Return a finite number from `least` to `most` that is also above `above` and below `below`.
 
-    Parameters
-    ----------
-    value, name, expected
-        As in `whole_number`.
-
-    Raises
-    ------
-    InputError
-        ``NAME must be a number of at least 0, got nan``.
+    `InputError` as of `whole_number`: ``NAME must be a number of at least 0, got nan``.
     """
     try:
         given = float(value) if is_number(value) else nan

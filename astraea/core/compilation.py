@@ -71,13 +71,7 @@ def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
     """`numba.njit`, plain Python under NUMBA_DISABLE_JIT=1.
 
     The machine code of a function of the project is kept on disk; a function from elsewhere, such as a policy in a
-    notebook, is compiled anew by each process.
-
-    Parameters
-    ----------
-    function : function
-    inline : bool
-        Whether it is compiled into its callers by force.
+    notebook, is compiled anew by each process. With `inline` it is compiled into its callers by force.
     """
     options = {"error_model": "numpy", "forceinline": inline}
     found, home = source.of_file(Path(function.__code__.co_filename)), _home()

@@ -10,13 +10,7 @@ from astraea.core.errors import InputError
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Import the libraries of an extra, such as ``audit``, in the ``with`` block.
-
-    Raises
-    ------
-    InputError
-        If one is not installed; names it and the extra.
-    """
+    """Import the libraries of an extra, such as ``audit``, in the ``with`` block; `InputError` names what lacks."""
     try:
         yield
     except ModuleNotFoundError as err:

@@ -67,19 +67,9 @@ _FIELD: Final = type(vars(source.Source)["digest"])
 
 
 def fingerprint(value: Any, name: str = "the value") -> str:
-    """Return the SHA-256 of what a value is made of.
+    """Return the SHA-256 of what a value is made of: plain values, containers, arrays, tables, functions, classes.
 
-    Parameters
-    ----------
-    value : object
-        Plain values, containers, arrays, tables, dataclasses of them, functions and classes.
-    name : str
-        What it is called in a message.
-
-    Raises
-    ------
-    InputError
-        If it contains something whose content cannot be known, such as an open file; says where.
+    `InputError` if it contains something whose content cannot be known, such as an open file; says where, by `name`.
     """
     return _Walk().of(value, name)
 

@@ -16,20 +16,9 @@ PAUSE: Final = 30.0
 def progress(doing: str, unit: str, total: int | None = None, over: Iterable[Any] | None = None, **more: Any) -> Any:
     """Show on the standard error stream how far some work is, and return a `tqdm`.
 
-    In a terminal and in a notebook that is a bar; in a log, complete lines.
-
-    Parameters
-    ----------
-    doing : str
-        What is done, such as ``simulating``.
-    unit : str
-        What is counted, in the plural.
-    total : int, optional
-        How many there are, if known and not told by `over`.
-    over : iterable, optional
-        What to go through, if not `update` tells how far it is.
-    **more
-        Arguments of `tqdm`.
+    In a terminal and in a notebook that is a bar; in a log, complete lines. `doing` is such as ``simulating``, `unit`
+    what is counted, in the plural, and `total` how many there are, if that is known and not told by `over`, which is
+    what to go through, if not `update` tells how far it is. `more` are arguments of `tqdm`.
     """
     is_notebook = tqdm is not tqdm_asyncio
     if not (is_notebook or sys.stderr.isatty()):

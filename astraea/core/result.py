@@ -80,14 +80,8 @@ version = cache(metadata.version)  # which reads files
 def provenance(inputs: Mapping[str, Any], *packages: str, source: str = "") -> dict[str, Any]:
     """Everything that one needs to get the same bytes again: what was simulated, then by which software.
 
-    Parameters
-    ----------
-    inputs : mapping
-        Workload, machines, policy, parameters, by name.
-    *packages : str
-        Those whose versions could decide a result.
-    source : str
-        Digest of the code that decides it, where it is known.
+    `inputs` are workload, machines, policy and parameters by name, `packages` those whose versions could decide a
+    result, and `source` is the digest of the code that decides it, where it is known.
     """
     return {
         **inputs,

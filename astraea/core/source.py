@@ -57,17 +57,9 @@ class _Seen(NamedTuple):
 
 @cache
 def of_module(name: str) -> Source:
-    """Return the source that a module of the project computes with.
+    """Return the source that a module, such as ``astraea.core.random``, computes with.
 
-    Parameters
-    ----------
-    name : str
-        Such as ``astraea.core.random``.
-
-    Raises
-    ------
-    RuntimeError
-        If its imports form a circle.
+    `RuntimeError` if its imports form a circle.
     """
     path = _file(name)
     if path is None:

@@ -20,12 +20,8 @@ def current(function: Any) -> Any:
     """Return a compiled function that reads its globals as they are now; numba reads them once, when it compiles.
 
     A function of a user is compiled again, with the functions of users that it calls, if anything that they read has
-    changed since; any other is returned as it is.
-
-    Raises
-    ------
-    InputError
-        If it reads something whose content cannot be known, or calls what cannot be compiled again; names it.
+    changed since; any other is returned as it is. `InputError` names what it reads whose content cannot be known, or
+    calls and cannot be compiled again.
     """
     if not _is_compiled_by_user(function):
         return function

@@ -87,13 +87,7 @@ class Constant:
 
 
 class GradientBoosting:
-    """Quantiles of log running time by scikit-learn's histogram gradient boosting.
-
-    Attributes
-    ----------
-    features : tuple of str
-        Names of what it sees of a job.
-    """
+    """Quantiles of log running time by scikit-learn's histogram gradient boosting; `features` names what it sees."""
 
     def __init__(self, trace: Trace) -> None:
         self._past = past = Past(trace, "gradient-boosting")

@@ -30,23 +30,11 @@ _GOLDEN: Final = (5**0.5 - 1) / 2
 class Past:
     """The jobs of a trace's history that had ended by its second 0, and what could be known of them at any moment.
 
-    Attributes
-    ----------
-    jobs : DataFrame, columns tenant, user, demand, submit_time, end, seen_from
-        In the history's order, on the history's clock [s]; `seen_from` is the moment before its submission from which
-        a job is looked at to learn from it.
-    log_duration : array
-        Of these jobs [ln s].
-    start : float
-        Second 0 of the trace on the history's clock; where the sources tell no dates, the last submission of the
-        history, which is before it.
-    origin : Timestamp or None
-        Date of the history's second 0.
-
-    Raises
-    ------
-    InputError
-        If the trace has no history, or none of its jobs had ended by second 0.
+    `jobs` has the columns tenant, user, demand, submit_time, end, seen_from, in the history's order, on its clock [s];
+    `seen_from` is the moment before its submission from which a job is looked at to learn from it. `log_duration` is
+    theirs [ln s], `start` second 0 of the trace on the history's clock (where the sources tell no dates, the last
+    submission of the history, which is before it), and `origin` the date of the history's second 0, or None.
+    `InputError` if the trace has no history, or none of its jobs had ended by second 0.
     """
 
     def __init__(self, trace: Trace, estimator: str) -> None:
@@ -92,11 +80,8 @@ class Past:
     def look(self, jobs: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
         """What was known, when each of `jobs` is seen, of the last jobs that had ended and agree with it in `keys`.
 
-        Returns
-        -------
-        DataFrame, columns count, median, low, high, last, previous, completed
-            NaN where there was none. `count` of all; median, 10 % and 90 % quantile [ln s] and share that completed of
-            the last `LAST`; running time of the last and the one before [ln s].
+        The columns are count (of all), median, low, high (10 % and 90 % quantile [ln s]) and completed (share) of the
+        last `LAST`, last and previous (running times of the last and the one before [ln s]); NaN where there was none.
         """
         seen = jobs[[*keys, "seen_from"]].reset_index(drop=True).rename_axis("row").reset_index()
         found = pd.merge_asof(

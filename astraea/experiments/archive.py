@@ -59,10 +59,7 @@ def pack(value: Value, key: str = "") -> bytes:
 def unpack(data: bytes, key: str | None = None) -> Value:
     """Restore what `pack` packed.
 
-    Raises
-    ------
-    InputError
-        If the archive is damaged, not one of ours, or the result of something else than `key`.
+    `InputError` if the archive is damaged, not one of ours, or the result of something else than `key`.
     """
     if hashlib.sha256(data[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
         raise InputError("the content does not match its checksum")

@@ -67,21 +67,9 @@ def measured(
 ) -> list[T]:
     """Measure the result of every run, from the cache or computed now; only one result at a time is in memory.
 
-    Parameters
-    ----------
-    runs : sequence of Work
-        Equal ones are computed once.
-    measure : function of a result
-    cache : path, optional
-        Folder of the cache, `CACHE` if not given.
-    progress : bool
-        Show the progress if there is something to compute.
-
-    Raises
-    ------
-    InputError, PolicyError
-        If a run failed; names the first that did. The others have been finished and kept, unless the code was changed
-        meanwhile, which ends the grid.
+    Equal runs are computed once. The folder `cache` is `CACHE` if not given, and with `progress` it is shown how far
+    what there is to compute is. `InputError` or `PolicyError` names the first run that failed; the others have been
+    finished and kept, unless the code was changed meanwhile, which ends the grid.
     """
     folder = CACHE if cache is None else Path(cache)
     keys = [run.key for run in runs]

@@ -32,14 +32,7 @@ def kept_summary(value: Value) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Runs, and what distinguishes them: what every study asks for.
-
-    Attributes
-    ----------
-    runs : sequence of Work
-    index : DataFrame
-        A row per run.
-    """
+    """Runs, and what distinguishes them, a row of `index` per run: what every study asks for."""
 
     runs: Sequence[Work]
     index: pd.DataFrame
@@ -56,17 +49,10 @@ class Grid:
     def table(self, measure: Callable[[Any], Mapping[str, Any] | pd.DataFrame] = kept_summary) -> pd.DataFrame:
         """Make one table of all runs; what is cached is not computed again.
 
-        Parameters
-        ----------
-        measure : function of a result
-            Gives the columns of one row, or a table: its rows then stand beside the run's row of the index. The default
-            also takes results of which only the summary was kept.
-
-        Returns
-        -------
-        DataFrame
-            The columns of the index; those of `measure` that neither the index nor the first run has already;
-            parameters that only later runs have.
+        `measure` gives the columns of one row of a result, or a table: its rows then stand beside the run's row of the
+        index. The default also takes results of which only the summary was kept. The columns are those of the index,
+        those of `measure` that neither the index nor the first run has already, and parameters that only later runs
+        have.
         """
         found = measured(self.runs, measure, progress=False)
         known = {*self.index, *(name for run in self.runs[:1] for name in run.columns)}

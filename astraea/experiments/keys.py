@@ -42,17 +42,8 @@ class Named(NamedTuple):
 def code(function: Callable[..., Any], policy: Policy | None = None) -> str:
     """Return the digest of the code that gives a result in this process, and of the versions that it runs on.
 
-    Parameters
-    ----------
-    function : function
-        Computes the result.
-    policy : Policy, optional
-        One of its arguments.
-
-    Raises
-    ------
-    InputError
-        If a policy from outside the package reads something whose content cannot be known.
+    `function` computes the result, and `policy` is one of its arguments. `InputError` if a policy from outside the
+    package reads something whose content cannot be known.
     """
     reach = reached(function, policy)
     versions = {library: version(library) for library in COMPUTING if library in reach.libraries}

@@ -81,17 +81,8 @@ def parallel_stream(
 ) -> Generator[T]:
     """Results of `function(*call)` for all calls, each as soon as it is there, or in the order of the calls.
 
-    Closing the generator, or an exception such as Ctrl-C, ends the workers.
-
-    Parameters
-    ----------
-    common : iterable
-        Large arguments that many calls share; Dask ships them once.
-
-    Raises
-    ------
-    InputError
-        If the Dask cluster cannot be used, or a worker was killed.
+    Closing the generator, or an exception such as Ctrl-C, ends the workers. `common` are large arguments that many
+    calls share; Dask ships them once. `InputError` if the Dask cluster cannot be used, or a worker was killed.
     """
     with _configured(len(calls), common, "generator" if ordered else "generator_unordered") as parallel:
         results = parallel(joblib.delayed(function)(*call) for call in calls)

@@ -89,10 +89,7 @@ class Run:
 
     @property
     def call(self) -> tuple[Any, ...]:
-        """Function that gives its result, and the arguments.
-
-        One of the package's policies is named instead of sent, so that a worker finds it compiled on its disk.
-        """
+        """Function that gives its result, and the arguments, one of the package's policies by name (`Named`)."""
         return simulated, self.trace, self.cluster, keys.sendable(self.policy), self.seed, self.settings
 
     @property
@@ -127,28 +124,16 @@ class Run:
 class Call:
     """A function of the package and its arguments: a simulation of another system, or what else takes long.
 
-    Attributes
-    ----------
-    function : function at the top of a module of the package
-        Gives a `Result` or a table; nothing else decides it than its arguments and the code that its module can reach.
-    arguments : tuple
-        Of plain values, arrays and dataclasses of them, as `fingerprint` takes them.
-    columns : mapping
-        What distinguishes it, as a row of a table.
-    large : tuple
-        Those of the arguments that are large and that other calls share; equal to nothing but themselves.
-    expected : float
-        Time that it is likely to take on one core [s].
-    kept : mapping of str to column names, or "summary", optional
-        As in `Run`.
+    The function stands at the top of a module and gives a `Result` or a table; nothing else decides it than its
+    arguments, as `fingerprint` takes them, and the code that its module can reach.
     """
 
     function: Callable[..., Value]
     arguments: tuple[Any, ...]
-    columns: dict[str, Any]
-    large: tuple[Any, ...] = ()
-    expected: float = 1.0
-    kept: Kept | None = None
+    columns: dict[str, Any]  #: what distinguishes it, as a row of a table
+    large: tuple[Any, ...] = ()  #: those of the arguments that are large and shared; equal to nothing but themselves
+    expected: float = 1.0  #: time that it is likely to take on one core [s]
+    kept: Kept | None = None  #: as in `Run`
     learns: ClassVar[bool] = False
     shared: ClassVar[Hashable] = None
 

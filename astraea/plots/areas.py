@@ -60,12 +60,8 @@ def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu") -> Ax
 def gpu_rows(grants: pd.DataFrame, gpus: int) -> pd.DataFrame:
     """Blocks of neighbouring GPUs that each lease may have held; which they were is not part of a result.
 
-    Renewed jobs keep their GPUs; the others get the lowest free ones, in one block if there is one.
-
-    Returns
-    -------
-    DataFrame, columns job_id, demand, start, end [s], first_gpu, gpus
-        One row per block, in order of time.
+    Renewed jobs keep their GPUs; the others get the lowest free ones, in one block if there is one. The table has one
+    row per block, in order of time: job_id, demand, start, end [s], first_gpu, gpus.
     """
     free_at = np.zeros(gpus)
     held: dict[str, Any] = {}

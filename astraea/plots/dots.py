@@ -123,18 +123,10 @@ def dot_plot(
 ) -> None:
     """Draw each class of `by` as a row, in the order of the table, and each of `columns` in a panel of its own.
 
-    Small dots are the rows of the table (seeds), the large one is their mean.
-
-    Parameters
-    ----------
-    columns : mapping of str to (str, float)
-        Column -> its heading, and the factor to its unit.
-    groups : mapping of str to str
-        Class -> its group, which has a colour and stands in the legend; an empty one does not.
-    reference : str, optional
-        Class whose mean is drawn as a line through the whole panel; without it the line is at 0.
-    log : sequence of str
-        Columns with a logarithmic axis, unless a value is 0.
+    Small dots are the rows of the table (seeds), the large one is their mean. `columns` gives each column its heading
+    and the factor to its unit; `groups` gives each class its group, which has a colour and stands in the legend, unless
+    it is empty. The mean of the class `reference` is a line through the whole panel; without it the line is at 0. The
+    columns in `log` have a logarithmic axis, unless a value is 0.
     """
     names = list(dict.fromkeys(frame[by]))
     kinds = list(dict.fromkeys(groups.values()))

@@ -19,14 +19,9 @@ _TICKS: Final = (0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 10, 30, 100, 1000)
 
 
 def forest(frame: pd.DataFrame, ratio: str, by: str, mark: str, ax: Axes) -> Axes:
-    """Draw ours over the published value: a row for each value of `by`, in the order of the table.
+    """Draw ours over the published value, a `ratio` above 0: a row for each value of `by`, in the order of the table.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        `ratio` is above 0.
-    mark : str
-        Column whose values have a mark and a colour each; an empty one is black and not named.
+    Each value of the column `mark` has a mark and a colour; an empty one is black and not named.
     """
     rows = list(dict.fromkeys(frame[by]))
     kinds = sorted(set(frame[mark]) - {""})

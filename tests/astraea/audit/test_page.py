@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from places import ROOT
 from recorded_logs import recorded
-from shell import clean, refused, write_files
+from shell import GOOD, clean, refused
 from slurm_logs import HEAD, in_seconds, played, sacct
 from workloads import few
 
@@ -100,6 +100,9 @@ def test_everything_is_there(made: Path) -> None:
     assert set(TABLES) < set(told)
     assert set(told["owed"][0]) == {"period", "tenant", "got", "owed", "rho"}
     assert told["set_aside"] == {"waits still": 1}
+    waits = pd.read_csv(made / "named" / "waits.csv").set_index("job_id")
+    assert waits.loc[7700099, "still"]
+    assert waits.loc[7700099, "why"].startswith("7700099 of zulu & $sons$ (3 GPUs) has waited")
 
 
 def test_the_page_is_whole_and_needs_no_network(made: Path) -> None:
@@ -114,6 +117,7 @@ def test_the_page_is_whole_and_needs_no_network(made: Path) -> None:
     assert "@import" not in text and "http-equiv" not in text and "url(" not in text
     assert len(page.values("alt")) == 4
     assert all(len(words) > 20 for words in page.values("alt"))
+    assert "<script" not in text and "tango&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
 def test_the_page_says_nothing_by_chance(made: Path) -> None:
@@ -124,12 +128,6 @@ def test_the_page_says_nothing_by_chance(made: Path) -> None:
     for title in ("The cluster", "Who got what they were owed", "Who waited, and why", "What if", "Which lease term",
                   "What to change first", "What this cannot know"):  # fmt: skip
         assert title in words
-
-
-def test_names_are_escaped(made: Path) -> None:
-    text = (made / "named" / "index.html").read_text()
-    assert "<script" not in text
-    assert "tango&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
 def test_nobody_is_named_and_no_number_moves(made: Path) -> None:
@@ -152,23 +150,14 @@ def test_a_history_is_nameless_too() -> None:
     assert found.history is not None
     assert found.history.frame[["tenant", "user"]].to_numpy().tolist() == [["A", "user 1"], ["B", "user 2"]]
     assert found.user.tolist() == ["user 1"]
-
-
-def test_more_tenants_than_letters() -> None:
     rows = [{"job_id": k, "tenant": f"x{k:03}", "demand": 1, "submit_time": 0, "duration": 1} for k in range(27)]
-    assert anonymous(Trace.from_frame(pd.DataFrame(rows))).tenants[:2] == ("T01", "T02")
+    assert anonymous(Trace.from_frame(pd.DataFrame(rows))).tenants[:2] == ("T01", "T02")  # more than letters
 
 
 def test_the_same_log_gives_the_same_files(made: Path, tmp_path: Path) -> None:
     assert main(["audit", str(made / "mycluster.txt"), *RUN, "--out", str(tmp_path / "again")]) == 0
     for file in (made / "named").iterdir():
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
-
-
-def test_who_waits_still_is_told(made: Path) -> None:
-    waits = pd.read_csv(made / "named" / "waits.csv").set_index("job_id")
-    assert waits.loc[7700099, "still"]
-    assert waits.loc[7700099, "why"].startswith("7700099 of zulu & $sons$ (3 GPUs) has waited")
 
 
 def test_a_tenant_whose_jobs_all_wait_is_owed_something() -> None:
@@ -182,9 +171,6 @@ def test_a_tenant_whose_jobs_all_wait_is_owed_something() -> None:
     assert lines[0].startswith("b got 0 % of the GPU-time that it was owed, the least of all tenants")
     assert lines[1] == "The largest gap: in minute 1, b was owed 0.056 GPU-hours and got 0."
     assert lines[-1] == "With 1 job, the means say little: look at the intervals before you act."
-
-
-def test_who_has_no_share_is_asked_for_it() -> None:
     with pytest.raises(InputError, match="tenant 'c' has a job that waits still, and no share"):
         with_those_who_wait(recorded("a1 8 0 0 100", "b1 4 0 0 9", "c1 4 10", weights={"a": 1, "b": 2}))
 
@@ -197,27 +183,22 @@ def test_a_cluster_where_nobody_waits(tmp_path: Path) -> None:
     assert not re.search(r"\bnan\b", " ".join(Page((tmp_path / "index.html").read_text()).words))
 
 
-def test_one_job(tmp_path: Path) -> None:
-    found = audit(recorded("a1 1 0 0 50"), Cluster(1, 4), get_policy("fifo"))
-    write(found, "The shares are equal.", tmp_path)
+    one = audit(recorded("a1 1 0 0 50"), Cluster(1, 4), get_policy("fifo"))
+    assert short(one, "")[0] == "a got 100 % of the GPU-time that it was owed."
+    write(one, "The shares are equal.", tmp_path)
     assert "All jobs were submitted at once." in (tmp_path / "index.html").read_text()
-    assert short(found, "")[0] == "a got 100 % of the GPU-time that it was owed."
 
 
-def test_a_replay_that_is_far_from_the_log_is_no_ground_for_a_choice() -> None:
-    found = audit(recorded("a1 4 0 0 10", "b1 4 0 90 100", "b2 4 0 95 99"), Cluster(1, 8), get_policy("fifo"))
-    assert change(found).startswith("Before you choose a scheduler by this page, mend the replay")
+def test_what_to_change_first_rests_on_a_near_replay_and_on_other_schedulers() -> None:
+    far = audit(recorded("a1 4 0 0 10", "b1 4 0 90 100", "b2 4 0 95 99"), Cluster(1, 8), get_policy("fifo"))
+    assert change(far).startswith("Before you choose a scheduler by this page, mend the replay")
+    own = audit(recorded("a1 2 0 0 10", "a2 2 0 10 20", "b1 2 0 0 20"), Cluster(1, 4), get_policy("fifo"), ["fifo"])
+    assert own.overview["scheduler"].tolist() == ["as it was", "fifo"]
+    assert change(own).startswith("Nothing stands out")
 
 
-def test_one_scheduler_is_not_its_own_alternative() -> None:
-    found = audit(recorded("a1 2 0 0 10", "a2 2 0 10 20", "b1 2 0 0 20"), Cluster(1, 4), get_policy("fifo"), ["fifo"])
-    assert found.overview["scheduler"].tolist() == ["as it was", "fifo"]
-    assert change(found).startswith("Nothing stands out")
-
-
-@pytest.mark.parametrize(
-    ("values", "cells"),
-    [
+def test_cells_of_a_column() -> None:
+    for values, cells in (
         ([1234.5, 0.4, np.nan], ["1,234", "0", "–"]),
         ([12.34, 0.5], ["12.3", "0.5"]),
         ([1.234, 0.5], ["1.23", "0.50"]),
@@ -226,10 +207,8 @@ def test_one_scheduler_is_not_its_own_alternative() -> None:
         ([8.0, 16.0], ["8", "16"]),
         ([0.0, 0.0], ["0", "0"]),
         ([1000, 2], ["1,000", "2"]),
-    ],
-)
-def test_cells_of_a_column(values: list[float], cells: list[str]) -> None:
-    assert cells_of(pd.Series(values)) == cells
+    ):
+        assert cells_of(pd.Series(values)) == cells
 
 
 WAITING = waits_still("1", "vision")
@@ -239,6 +218,7 @@ BAD: dict[str, tuple[str, list[str], str]] = {
     "too few nodes": (log_text(), ["--nodes", "1"], "more than the cluster of 1 x 4 has; give the nodes"),
     "no job that ran": (HEAD + "\n" + WAITING, [], "none of the 1 rows is a job that can be simulated"),
     "a parameter that is none": (log_text(), ["--param", "speed=9"], "unknown parameter 'speed'"),
+    "no starts": (GOOD, ["--time-unit", "s"], "not tell when job '1' started"),
     "a bad row": (log_text().replace("gpu|normal|2026", "gpu|normal|soon", 1), [], "line 2: Submit must be a time"),
 }
 
@@ -251,15 +231,6 @@ def test_what_cannot_be_audited(
     monkeypatch.chdir(tmp_path)
     Path("log.txt").write_text(text)
     refused(["audit", "log.txt", *RUN, *more, "--out", "out"], capsys, says)
-    clean(tmp_path)
-
-
-def test_a_log_without_starts_cannot_be_audited(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_files(tmp_path)
-    refused(["audit", "good.csv", "--time-unit", "s", *RUN, "--out", "out"], capsys, "not tell when job '1' started")
     clean(tmp_path)
 
 
@@ -279,7 +250,3 @@ def test_the_example_is_the_log_of_a_real_slurm_with_its_shares() -> None:
     trace = read_trace(example / "sacct.txt", weights=example / "sshare.txt")
     assert trace.tenants == ("nlp", "speech", "vision")
     np.testing.assert_allclose(trace.tenant_weight / trace.tenant_weight.sum(), [1 / 6, 2 / 6, 3 / 6], atol=1e-6)
-
-
-def test_the_template_is_in_the_package() -> None:
-    assert (ROOT / "astraea" / "audit" / "page.html.jinja").is_file()

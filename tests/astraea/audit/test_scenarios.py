@@ -61,26 +61,17 @@ def test_the_timeline_agrees_with_what_was_held() -> None:
     step = 0.03
     assert table["held"].sum() * step == pytest.approx(4 * 10 + 8 * 20 + 8 * 20)
     assert table["wanted"].sum() * step == pytest.approx(8 * 5)
-
-
-def test_use_until_the_last_submission() -> None:
-    trace = recorded("a1 4 0 0 10", "b1 8 0 0 20", "a2 1 5 10 30")
     assert scenarios.use(observed(trace, CLUSTER), 5.0) == 12 / 16
     assert np.isnan(scenarios.use(observed(trace, CLUSTER), 0.0))
 
 
-@pytest.mark.parametrize(
-    ("end", "name", "count"),
-    [(30.0, "minute", 1), (150.0, "minute", 3), (14400.0, "hour", 4), (5.5 * 86400.0, "day", 6), (3e6, "week", 5)],
-)
-def test_periods(end: float, name: str, count: int) -> None:
-    bounds, called = scenarios.periods(end)
-    assert (called, len(bounds) - 1) == (name, count)
-    assert (bounds[0], bounds[-1]) == (0, end)
-    assert (np.diff(bounds) > 0).all()
-
-
-def test_sizes_of_gangs() -> None:
+def test_periods_and_sizes_of_gangs() -> None:
+    for end, name, count in (
+        (30.0, "minute", 1), (150.0, "minute", 3), (14400.0, "hour", 4), (5.5 * 86400.0, "day", 6), (3e6, "week", 5),
+    ):  # fmt: skip
+        bounds, called = scenarios.periods(end)
+        assert (called, len(bounds) - 1, bounds[0], bounds[-1]) == (name, count, 0, end)
+        assert (np.diff(bounds) > 0).all()
     assert scenarios.size_of(pd.Series([1, 2, 3, 4, 8, 127, 128, 999])).tolist() == [
         "1", "2-3", "2-3", "4-7", "8-15", "64-127", "128+", "128+",
     ]  # fmt: skip
@@ -137,10 +128,8 @@ def test_pairs_in_order_one_by_one(drawn: list[tuple[int, int]]) -> None:
 
 
 def test_many_pairs_are_counted_exactly() -> None:
-    n = 100_000
-    assert in_order(np.arange(n), np.arange(n)) == 1
-    assert in_order(np.arange(n), -np.arange(n)) == 0
-    assert in_order(np.arange(n), np.zeros(n)) == 0.5
+    many = np.arange(100_000)
+    assert [in_order(many, other) for other in (many, -many, 0 * many)] == [1, 0, 0.5]
 
 
 def test_calibration_compares_the_jobs_that_both_have() -> None:
@@ -155,8 +144,5 @@ def test_calibration_compares_the_jobs_that_both_have() -> None:
     slower = found._replace(replayed=15.0, waited=1)
     assert slower.sentence.endswith("gives 50 % more waiting than the log shows (15 s against 10 s on average).")
     assert "gives 3.5 times as much waiting as the log shows" in slower._replace(replayed=35.0).sentence
-
-
-def test_nobody_waited() -> None:
     log = observed(recorded("a1 8 0 0 10"), CLUSTER)
     assert calibration(log, log).sentence.startswith("Nobody waited in the log")

@@ -39,11 +39,6 @@ def hours(attained: dict[str, list[float]], fair: dict[str, list[float]]) -> dic
     }
 
 
-def test_average_jct() -> None:
-    r = result({"jct": [10.0, 20, 60]})
-    assert metrics.average_jct(r) == 30
-
-
 def test_sharing_loss_is_strictly_below_its_threshold() -> None:
     r = result({"rho_job": [0.95, np.nextafter(0.95, 0), 1.2, np.nan, 0.0]})
     assert metrics.sharing_loss(r) == 2 / 4  # what is owed nothing is not a case
@@ -75,20 +70,11 @@ def test_tenant_sharing_loss_forgives_rounding_and_no_more() -> None:
         assert metrics.tenant_sharing_loss(r, window=3600) == expected
 
 
-@pytest.mark.parametrize(
-    "values", [{"window": 1800}, {"window": 5000}, {"step": 0}, {"step": -3600}, {"window": np.nan}]
-)
-def test_windows_are_whole_hours(values: dict[str, float]) -> None:
+def test_windows_are_whole_hours() -> None:
     r = result(timeline=hours({"a": [0, 1]}, {"a": [0, 1]}))
-    with pytest.raises(InputError, match=f"{next(iter(values))} must be a whole number of hours"):
-        metrics.tenant_windows(r, **values)
-
-
-def test_a_result_ends_with_its_last_job() -> None:
-    r = result({"end_time": [50.0, 80.0]})
-    assert r.makespan == 80
-    assert r.gpus == 10
-    assert r.policy == "by hand"
+    for name, value in (("window", 1800), ("window", 5000), ("step", 0), ("step", -3600), ("window", np.nan)):
+        with pytest.raises(InputError, match=f"{name} must be a whole number of hours"):
+            metrics.tenant_windows(r, **{name: value})
 
 
 def test_metrics_of_a_run_that_one_can_follow() -> None:

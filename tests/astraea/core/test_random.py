@@ -30,12 +30,9 @@ def test_lots_depend_on_item_and_time_alone() -> None:
         assert (many < part).mean(axis=1) == pytest.approx(part, abs=0.2)  # every round
 
 
-@pytest.mark.parametrize(
-    "candidates, f, expected",
-    [(10, 0, 10), (10, 0.8, 2), (11, 0.8, 3), (10, 1, 1), (1, 0.8, 1), (10, 0.7, 3), (100, 0.29, 71), (5, 0.8, 1)],
-)
-def test_the_worst_part_of_the_candidates_bids(candidates: int, f: float, expected: int) -> None:
-    assert number_of_bidders(candidates, f) == expected
+def test_the_worst_part_of_the_candidates_bids() -> None:
+    bidders = {(10, 0.0): 10, (10, 0.8): 2, (11, 0.8): 3, (10, 1.0): 1, (1, 0.8): 1, (10, 0.7): 3, (100, 0.29): 71}
+    assert {case: number_of_bidders(*case) for case in bidders} == bidders
 
 
 def test_every_name_has_a_stream_of_its_own() -> None:

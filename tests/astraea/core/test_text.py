@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
 from astraea.core.text import counted, escaped, printable
 from astraea.core.units import duration_text, unit_for
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0 s"), (59.6, "59.6 s"), (90, "1.5 min"), (-90, "-1.5 min"), (3600, "1 h"), (100_000, "1.16 d")],
-)
-def test_a_time_is_written_in_the_largest_unit_that_it_fills(seconds: float, text: str) -> None:
-    assert duration_text(seconds) == text
+def test_a_time_is_written_in_the_largest_unit_that_it_fills() -> None:
+    texts = {0: "0 s", 59.6: "59.6 s", 90: "1.5 min", -90: "-1.5 min", 3600: "1 h", 100_000: "1.16 d"}
+    assert {seconds: duration_text(seconds) for seconds in texts} == texts
 
 
-@pytest.mark.parametrize(("longest", "unit"), [(0, "s"), (119, "s"), (120, "min"), (7200, "h"), (1e9, "d")])
-def test_several_times_share_the_largest_unit_that_the_longest_fills_twice(longest: float, unit: str) -> None:
-    assert unit_for(longest) == unit
+def test_several_times_share_the_largest_unit_that_the_longest_fills_twice() -> None:
+    units = {0: "s", 119: "s", 120: "min", 7200: "h", 1e9: "d"}
+    assert {longest: unit_for(longest) for longest in units} == units
 
 
 def test_a_value_is_one_line_of_a_message() -> None:

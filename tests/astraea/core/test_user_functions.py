@@ -48,20 +48,17 @@ def cell() -> dict[str, Any]:
 def test_what_a_function_reads_is_read_again_when_it_has_changed(cell: dict[str, Any]) -> None:
     outer = cell["outer"]
     assert outer(3.0) == current(outer)(3.0) == 6.0
+    assert cell["inner"](1.0) == 2.0  # compiled by itself, too
+    assert current(cell["factorial"])(3) == 6.0
     assert current(outer) is current(outer)  # compiled once
     cell["LIMITS"][:] = 2.0, 0.0
     assert outer(3.0) == 6.0  # numba has frozen it
     assert current(outer)(3.0) == 7.0
     cell["FACTOR"] = 5.0
     assert current(outer)(3.0) == 11.0
+    assert current(cell["factorial"])(3) == 30.0
     cell["LIMITS"] = np.array([0.0, 1.0])
     assert current(outer)(3.0) == 6.0
-
-
-def test_recursion(cell: dict[str, Any]) -> None:
-    assert current(cell["factorial"])(3) == 6.0
-    cell["FACTOR"] = 2.0
-    assert current(cell["factorial"])(3) == 12.0
 
 
 def test_a_cell_of_a_closure() -> None:
@@ -82,11 +79,6 @@ def test_a_cell_of_a_closure() -> None:
     assert current(below)(1.0) == 6.0
 
 
-def test_options_stay(cell: dict[str, Any]) -> None:
-    fast = numba.njit(fastmath=True, error_model="numpy")(cell["inner"].py_func)
-    assert current(fast).targetoptions == fast.targetoptions
-
-
 def test_helpers_in_tuples_and_modules_and_defaults() -> None:
     class Helpers(NamedTuple):
         first: Any
@@ -103,14 +95,10 @@ def test_helpers_in_tuples_and_modules_and_defaults() -> None:
     assert scope["settings"].below.inner is scope["inner"]
 
 
-def test_a_helper_that_was_compiled_before(cell: dict[str, Any]) -> None:
-    assert cell["inner"](1.0) == 2.0
-    cell["FACTOR"] = 5.0
-    assert current(cell["outer"])(1.0) == 8.0
-
-
-def test_signatures_stay(cell: dict[str, Any]) -> None:
+def test_options_and_signatures_stay(cell: dict[str, Any]) -> None:
     cell["inner"] = numba.njit("int64(float64)", locals={"x": numba.float32})(cell["inner"].py_func)
+    fast = numba.njit(fastmath=True, error_model="numpy")(cell["inner"].py_func)
+    assert current(fast).targetoptions == fast.targetoptions
     made = current(cell["inner"])
     assert made.nopython_signatures == cell["inner"].nopython_signatures and made.locals == cell["inner"].locals
     assert current(cell["outer"])(1.5) == cell["outer"](1.5) == 4.0
@@ -142,9 +130,6 @@ def leaves():
             current(more["calls_kept"])
         with pytest.raises(InputError, match=r"^leaves: plain: inner cannot be compiled again"):
             current(more["leaves"])
-
-
-def test_what_cannot_be_known_is_refused(cell: dict[str, Any]) -> None:
     cell["FACTOR"] = numba.vectorize(["float64(float64)"])(lambda x: x)
     with pytest.raises(InputError, match=r"^outer: inner: FACTOR is a DUFunc, whose content cannot be known"):
         current(cell["outer"])

@@ -1,4 +1,4 @@
-"""Errors of estimates by hand, and what is left of a job: the same as policies compute."""
+"""What an estimate is, errors of estimates by hand, and what is left of a job: the same as policies compute."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_job import left
 
+from astraea.core.errors import InputError
 from astraea.estimation.accuracy import (
     accuracy,
+    calibration,
     error_by_age,
     error_table,
     joint_density,
@@ -31,6 +33,38 @@ def four() -> Trace:
 def around(medians: list[float], factor: float = 3.0) -> Estimates:
     m = np.array(medians, dtype=float)
     return Estimates.through(m / factor, m, m * factor)
+
+
+def test_an_estimate_goes_through_its_quantiles() -> None:
+    e = Estimates.through([30], [100], [2000])
+    assert [float(e.quantile(p)[0]) for p in (0.1, 0.5, 0.9)] == pytest.approx([30, 100, 2000])
+    # by hand: the odds of 0.75 are 3, and the spread above is ln(2000 / 100) / ln 9
+    assert e.quantile(0.75)[0] == pytest.approx(100 * 3 ** (np.log(20) / np.log(9)))
+    assert Estimates.through([5], [5], [5]).quantile(0.99).tolist() == [5]
+    for p in (0, 1, -0.5, np.nan):
+        with pytest.raises(InputError, match="at a probability above 0 and below 1, got"):
+            e.quantile(p)
+
+
+def test_accuracy_by_hand() -> None:
+    e = around([100] * 4, 2.0)
+    table = accuracy({"it": e}, np.array([100.0, 200.0, 400.0, 25.0])).set_index("measure")["value"]
+    assert table["median APE"] == pytest.approx((50 + 75) / 2)
+    assert table["mean APE"] == pytest.approx((0 + 50 + 75 + 300) / 4)
+    assert table["log-MAE"] == pytest.approx(np.log(2) * (0 + 1 + 2 + 2) / 4)
+    assert table["band"] == pytest.approx(np.log(4))
+    assert (table["below"], table["above"]) == (25, 25)
+    assert table["coverage"] == 50
+    with pytest.raises(InputError, match="estimates of it: 4 jobs, but 3 durations"):
+        accuracy({"it": e}, np.ones(3))
+
+
+def test_calibration_of_the_truth_is_a_diagonal() -> None:
+    one = Estimates.through([30], [100], [2000])
+    draws = np.array([one.quantile(p)[0] for p in (np.arange(1900) + 0.5) / 1900])
+    everybody = Estimates(*(np.full(1900, part[0]) for part in (one.median, one.spread_below, one.spread_above)))
+    table = calibration({"it": everybody}, draws)
+    np.testing.assert_allclose(table["share"], table["probability"], atol=1e-9)
 
 
 def test_error_table_by_hand() -> None:
@@ -83,7 +117,18 @@ def test_survival_goes_through_the_quantiles() -> None:
 def test_what_is_left_is_what_policies_compute(below: float, above: float, had: float) -> None:
     e = Estimates(np.array([100.0]), np.array([below]), np.array([above]))
     (mine,) = median_remaining(e, 100 * had)
-    assert mine == pytest.approx(left(e, 100 * had)[1], rel=1e-3, abs=1e-3)
+    total, rest = left(e, 100 * had)
+    assert mine == pytest.approx(rest, rel=1e-3, abs=1e-3)
+    assert total > 100 * had and rest > 0  # who outlives an estimate always has something left
+    assert total <= left(e, 200 * had)[0] * (1 + 1e-9)
+    assert left(e, 0)[0] == 100
+
+
+@pytest.mark.parametrize("had", [1, 100, 600])
+def test_what_is_left_is_the_median_of_those_that_got_so_far(had: float) -> None:
+    e = Estimates.through([30], [100], [2000])
+    draws = np.concatenate([e.quantile(p) for p in (np.arange(20_000) + 0.5) / 20_000])
+    assert left(e, had)[0] == pytest.approx(np.median(draws[draws > had]), rel=0.01)
 
 
 def test_a_job_without_spread() -> None:

@@ -34,32 +34,31 @@ def test_the_oracle_is_right_and_sure() -> None:
     trace = busy()
     for e in (estimate(trace), estimate(trace, "noisy", 0.0)):
         assert (e.median == trace.duration).all()
-        assert (e.spread_below == 0).all()
-        assert (e.spread_above == 0).all()
+        assert not e.spread_below.any() and not e.spread_above.any()
 
 
-@pytest.mark.parametrize("error", [0.05, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("error", [0.05, 2.0])
 def test_noise_has_the_error_rate_and_the_spread_that_it_states(error: float) -> None:
     rng = np.random.default_rng(1)
     assert np.abs(np.exp(sigma_of(error) * rng.standard_normal(400_000)) - 1).mean() == pytest.approx(error, rel=0.02)
     trace = synthetic("philly")
-    table = accuracy({"it": estimate(trace, "noisy", error)}, trace.duration).set_index("measure")["value"]
+    noisy, again, other = (estimate(trace, "noisy", error, seed) for seed in (0, 0, 1))
+    assert (noisy.median == again.median).all() and not (noisy.median == other.median).any()
+    table = accuracy({"it": noisy}, trace.duration).set_index("measure")["value"]
     assert table["mean APE"] == pytest.approx(100 * error, rel=0.05)
     assert table["coverage"] == pytest.approx(80, abs=1)
-
-
-def test_noise_is_seeded() -> None:
-    trace = busy()
-    a, b, c = (estimate(trace, "noisy", 0.5, seed).median for seed in (0, 0, 1))
-    assert (a == b).all()
-    assert not (a == c).any()
 
 
 # -- what policies see -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", LEARNED)
-@pytest.mark.parametrize("policy", NEEDY)
+@pytest.mark.parametrize(
+    ("policy", "estimator"),
+    [
+        pytest.param(policy, estimator, marks=[] if estimator == "history" else pytest.mark.exhaustive)
+        for policy in NEEDY for estimator in LEARNED
+    ],
+)  # fmt: skip
 def test_policies_cannot_reach_durations_of_jobs_that_have_not_ended(policy: str, estimator: str) -> None:
     trace, cluster, settings = busy(), Cluster(2, 4), Settings(estimator=estimator)
     before = simulate(trace, cluster, policy, settings=settings, keep_log=True)
@@ -71,10 +70,6 @@ def test_policies_cannot_reach_durations_of_jobs_that_have_not_ended(policy: str
             trace, duration=np.where(ended, trace.duration, trace.duration * rng.uniform(1, 9, len(trace)))
         )
         after = simulate(changed, cluster, policy, settings=settings, keep_log=True)
-        assert before.grants is not None
-        assert after.grants is not None
-        assert before.placements is not None
-        assert after.placements is not None
         ours, theirs = (r.grants[r.grants["start"] <= moment].drop(columns="end") for r in (before, after))
         assert len(ours) > 50
         pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
@@ -89,8 +84,6 @@ def test_the_oracle_does_reach_them() -> None:
     ended = before.jobs["end_time"].to_numpy() <= moment
     longer = np.where(ended, trace.duration, trace.duration * rng.uniform(1, 9, len(trace)))
     after = simulate(replace(trace, duration=longer), Cluster(2, 4), "finish-time-fairness", keep_log=True)
-    assert before.grants is not None
-    assert after.grants is not None
     ours, theirs = (r.grants[r.grants["start"] <= moment].drop(columns="end").reset_index() for r in (before, after))
     assert not ours.equals(theirs)
 
@@ -109,6 +102,10 @@ def test_the_rows_of_jobs_that_are_set_aside_are_left_out() -> None:
 
 
 def test_estimates_are_learned_once_for_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimators, "_fitted", {})
+    for seed in range(10):
+        estimate(busy(60, seed), "history")
+    assert len(estimators._fitted) == 8  # and no more
     trace = busy(seed=11)
     settings = Settings(estimator="history")
     simulate(trace, Cluster(2, 4), "finish-time-fairness", settings=settings)
@@ -117,14 +114,7 @@ def test_estimates_are_learned_once_for_a_grid(monkeypatch: pytest.MonkeyPatch) 
     simulate(busy(seed=11), Cluster(3, 4), "finish-time-fairness", settings=settings)
 
 
-def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimators, "_fitted", {})
-    for seed in range(12):
-        estimate(busy(60, seed), "history")
-    assert len(estimators._fitted) == 8
-
-
-def test_what_decides_estimates_is_in_the_key_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_decides_estimates_is_in_the_key_of_a_run_and_in_its_provenance() -> None:
     trace = busy()
     policy, settings = get_policy("finish-time-fairness"), Settings(estimator="history")
     base = Run(trace, Cluster(2, 4), policy, settings=settings)
@@ -141,16 +131,10 @@ def test_what_decides_estimates_is_in_the_key_of_a_run(monkeypatch: pytest.Monke
     assert len(keys) == 6
     needless = replace(base, policy=get_policy("fifo"))
     assert needless.key == replace(needless, trace=replace(trace, history=other_states)).key
-
-
-def test_provenance_tells_where_estimates_come_from() -> None:
-    trace = busy()
-    about = simulate(trace, Cluster(2, 4), "finish-time-fairness", settings=Settings(estimator="history")).provenance
-    assert about["estimator"] == "history"
-    assert about["estimate_error"] == 0
-    assert about.items() >= identity(trace, "history").items()
+    about = simulate(trace, base.cluster, policy, settings=settings).provenance
+    assert about.items() >= {"estimator": "history", "estimate_error": 0, **identity(trace, "history")}.items()
     assert "scikit-learn" in identity(trace, "gradient-boosting")
-    assert "learned_from_sha256" not in simulate(trace, Cluster(2, 4), "fifo").provenance
+    assert "learned_from_sha256" not in simulate(trace, base.cluster, "fifo").provenance
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
@@ -162,10 +146,7 @@ def test_provenance_tells_where_estimates_come_from() -> None:
         ("psychic", 0, "estimator must be one of oracle, noisy, history, gradient-boosting, constant, got 'psychic'"),
         ("noisy", -0.1, r"estimate_error must be a number from 0 to 10 \(1 is 100 %\), got -0.1"),
         ("noisy", 50, "estimate_error must be a number from 0 to 10"),
-        ("noisy", np.nan, "estimate_error must be a number from 0 to 10"),
-        ("noisy", "much", "estimate_error must be a number .* got 'much'"),
-        ("noisy", True, "estimate_error must be a number .* got True"),
-        *((n, 0.5, f"is for the estimator noisy only and must be 0 with {n}, got 0.5") for n in ("oracle", *LEARNED)),
+        ("history", 0.5, "is for the estimator noisy only and must be 0 with history, got 0.5"),
     ],
 )
 def test_bad_settings_are_refused(name: str, error: Any, sentence: str) -> None:
@@ -190,18 +171,11 @@ def test_what_cannot_learn_says_so(name: str) -> None:
     simulate(replace(trace, history=None), Cluster(2, 4), "fifo", settings=Settings(estimator=name))
 
 
-# -- on the command line -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def venus(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A name under which the small trace with a history is found."""
+def test_the_command_line_takes_an_estimator(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(named, "synthesize", lambda name, seed: busy())
-    return "venus"
-
-
-def test_the_command_line_takes_an_estimator(venus: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run = ["simulate", venus, "--policy", "finish-time-fairness", "--nodes", "2", "--gpus-per-node", "4", "--json"]
+    run = ["simulate", "venus", "--policy", "finish-time-fairness", "--nodes", "2", "--gpus-per-node", "4", "--json"]
     said = []
     for options in (
         [],

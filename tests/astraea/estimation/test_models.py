@@ -26,12 +26,8 @@ from astraea.traces.readers import read_trace
 
 def test_history_asks_the_nearest_jobs_first() -> None:
     past = [
-        ("a", "x", 1, 0, 10),
-        ("a", "x", 1, 1, 40),
-        ("a", "y", 2, 2, 300),
-        ("b", "z", 4, 3, 80),
-        ("b", "z", 1, 4, 6),
-    ]
+        ("a", "x", 1, 0, 10), ("a", "x", 1, 1, 40), ("a", "y", 2, 2, 300), ("b", "z", 4, 3, 80), ("b", "z", 1, 4, 6),
+    ]  # fmt: skip
     present = [
         ("a", "x", 1, 1000, 7),  # the user's with this demand: the median of 10 and 40 is 20, by logarithms
         ("a", "x", 2, 1000, 7),  # the tenant's with this demand
@@ -115,28 +111,21 @@ def test_history_is_seen_from_before_its_submission() -> None:
 
 
 @pytest.mark.parametrize("name", LEARNED)
-def test_how_long_the_trace_will_last_is_not_known(name: str) -> None:
-    trace = busy()
-    first = trace.head(20)
-    whole, short = (LEARNED[name](t).predict(first) for t in (trace, first))
-    np.testing.assert_array_equal(whole.median, short.median)
-    np.testing.assert_array_equal(whole.spread_above, short.spread_above)
-
-
-@pytest.mark.parametrize("name", LEARNED)
-def test_durations_of_the_window_and_jobs_that_had_not_ended_are_out_of_reach(name: str) -> None:
+def test_the_window_and_jobs_that_had_not_ended_are_out_of_reach(name: str) -> None:
     trace = busy()
     usual = LEARNED[name](trace).predict(trace)
-    other = replace(trace, duration=trace.duration[::-1], state=np.full(len(trace), "failed", dtype=object))
+    first = trace.head(20)  # how long the trace will last is not known either
+    assert (LEARNED[name](first).predict(first).quantile(0.9) == usual.quantile(0.9)[:20]).all()
     history = trace.history
     assert history is not None
     unended = history.submit_time + history.duration >= 3 * DAY
     assert 0 < unended.sum() < 30
     longer = replace(history, duration=np.where(unended, 5 * history.duration + 7, history.duration))
-    for changed in (other, replace(other, history=longer)):
-        again = LEARNED[name](changed).predict(changed)
-        for p in (0.1, 0.5, 0.9):
-            assert (again.quantile(p) == usual.quantile(p)).all()
+    states = np.full(len(trace), "failed", dtype=object)
+    changed = replace(trace, duration=trace.duration[::-1], state=states, history=longer)
+    again = LEARNED[name](changed).predict(changed)
+    for p in (0.1, 0.5, 0.9):
+        assert (again.quantile(p) == usual.quantile(p)).all()
 
 
 def test_the_constant_is_the_history() -> None:
@@ -153,9 +142,6 @@ def test_habits_are_learned(name: str) -> None:
     table = accuracy({"it": estimate(trace, name)}, trace.duration).set_index("measure")["value"]
     assert table["log-MAE"] < 0.3  # durations spread over e^1.2 around their median, and e^0.24 within a habit
     assert 65 < table["coverage"] < 92
-    e = estimate(trace, name)
-    assert (e.spread_below > 0).all()
-    assert (e.spread_above > 0).all()
 
 
 @pytest.mark.parametrize("name", LEARNED)
@@ -164,14 +150,13 @@ def test_unseen_tenants_and_users_are_estimated_too(name: str) -> None:
     strange = replace(trace, tenants=("s0", "s1"), user=np.full(len(trace), "stranger", dtype=object))
     e = estimate(strange, name)
     assert np.isfinite(e.median).all()
-    assert (e.median > 0).all()
     assert trace.history is not None
     middle = np.quantile(trace.history.duration, [0.1, 0.9])
     assert middle[0] < np.median(e.median) < middle[1]
 
 
 @pytest.mark.parametrize("name", LEARNED)
-@pytest.mark.parametrize("n", [1, 2, 3, 60])
+@pytest.mark.parametrize("n", [1, 60])
 def test_a_short_history_is_enough(name: str, n: int) -> None:
     past = [("a", f"u{i % 3}", 1 + i % 2, i, 5 + i % 7) for i in range(n)]
     e = estimate(of(past, [("a", "u0", 1, 1000, 7), ("b", "v", 8, 1001, 7)]), name)

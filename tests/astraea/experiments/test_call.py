@@ -85,37 +85,33 @@ def test_rows_stand_beside_the_index() -> None:
     assert list(table) == ["seed", "x"]
 
 
-def test_only_what_is_kept_comes_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.exhaustive)])
+def test_only_what_is_kept_comes_back(jobs: int, tmp_path: Path) -> None:
     kept = {"jobs": ("job_id", "jct"), "timeline": ("time",)}
-    policy = get_policy("fifo")
-    whole, part = Run(tiny(), FOUR, policy), Run(tiny(), FOUR, policy, kept=kept)
-    assert whole.key != part.key
-    full, less = run_grid([whole, part], cache=tmp_path, progress=False)
+    whole = Run(tiny(), FOUR, get_policy("fifo"))
+    with computing(jobs=jobs):  # a worker gets what is kept with the run
+        full, less = run_grid([whole, replace(whole, kept=kept)], cache=tmp_path, progress=False)
     pd.testing.assert_frame_equal(less.jobs, full.jobs[["job_id", "jct"]], check_exact=True)
     pd.testing.assert_frame_equal(less.timeline, full.timeline[["time"]], check_exact=True)
     assert less.excluded_jobs.empty and not full.excluded_jobs.empty
     assert less.provenance == full.provenance
-    with computing(jobs=2):  # a worker gets what is kept with the run
-        again = run_grid([replace(part, seed=1), replace(part, seed=2)], cache=tmp_path, progress=False)
-    assert [list(result.jobs) for result in again] == [["job_id", "jct"]] * 2
-
-
-def test_grants_are_kept_only_by_name() -> None:
-    result = simulate(tiny(), FOUR, "fifo", keep_log=True)
-    assert reduced(result, None) is result
-    left = reduced(result, {"jobs": ("jct",), "grants": ("start",)})
-    assert left.grants is not None and list(left.grants) == ["start"] and left.placements is None
-    back = unpack(pack(left))
-    np.testing.assert_array_equal(back.grants["start"], result.grants["start"])
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.1])
-def test_columns_come_back_to_the_last_bit(fraction: float) -> None:
+def test_results_come_back_to_the_last_bit(fraction: float) -> None:
     frame = tiny().frame.assign(duration=lambda jobs: jobs["duration"] + fraction)
-    result = simulate(Trace.from_frame(frame, name="tiny"), FOUR, get_policy("astraea")(lease_term=60))
-    same(unpack(pack(result)), result)
-    less = unpack(pack(reduced(result, {"jobs": ("jct", "slowdown")})))
-    pd.testing.assert_frame_equal(less.jobs, result.jobs[["jct", "slowdown"]], check_exact=True)
+    result = simulate(Trace.from_frame(frame, name="tiny"), FOUR, get_policy("astraea")(lease_term=60), keep_log=True)
+    assert len(result.excluded_jobs)
+    back = unpack(pack(result))
+    same(back, result)
+    assert back.seconds == result.seconds
+    assert reduced(result, None) is result
+    left = unpack(pack(reduced(result, {"jobs": ("jct", "slowdown"), "grants": ("start",)})))
+    assert left.grants is not None and list(left.grants) == ["start"] and left.placements is None
+    pd.testing.assert_frame_equal(left.jobs, result.jobs[["jct", "slowdown"]], check_exact=True)
+    assert unpack(pack(reduced(result, {"jobs": ("jct",)}))).grants is None
+    alone = unpack(pack(reduced(result, "summary")))
+    pd.testing.assert_frame_equal(alone, pd.DataFrame([summary(result)]), check_exact=True)
 
 
 def test_words_that_are_missing_and_types_come_back() -> None:
@@ -123,13 +119,6 @@ def test_words_that_are_missing_and_types_come_back() -> None:
     mixed = table.assign(any=pd.Series([1.5, "x"], dtype=object), met=pd.array([True, None], dtype="boolean"))
     pd.testing.assert_frame_equal(unpack(pack(mixed)), mixed, check_exact=True)
     assert unpack(pack(table.iloc[:0])).dtypes.equals(table.dtypes)
-
-
-def test_the_summary_alone() -> None:
-    result = simulate(tiny(), FOUR, "fifo")
-    kept = unpack(pack(reduced(result, "summary")))
-    assert isinstance(kept, pd.DataFrame)
-    pd.testing.assert_frame_equal(kept, pd.DataFrame([summary(result)]), check_exact=True)
 
 
 def test_filling_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,11 +138,8 @@ def test_the_same_code_is_compiled_by_one_process() -> None:
         "compiling policies": ["astraea 0"],
         "simulating": ["fifo 1", "again"],
     }
-
-
-def test_what_uses_all_of_a_simulator_waits_until_that_is_compiled() -> None:
-    both = Call(drawn, ("venus", 0, 8), {})
-    runs: dict[str, Run | Call] = {"both": both, "fifo": Run(tiny(), FOUR, get_policy("fifo"))}
+    # what uses all of a simulator waits until that is compiled
+    runs = {"both": Call(drawn, ("venus", 0, 8), {}), "fifo": Run(tiny(), FOUR, get_policy("fifo"))}
     assert stages(runs) == {"compiling simulators": ["fifo"], "compiling policies": ["both"], "simulating": []}
 
 

@@ -68,13 +68,6 @@ def test_workers_of_another_version_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_scheduler_there(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
-    sentence = r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"
-    with there("tcp://127.0.0.1:9"), pytest.raises(InputError, match=sentence):
-        run_grid(runs, cache=tmp_path, progress=False)
-
-
 def test_a_scheduler_without_workers(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wait = Client.wait_for_workers
     monkeypatch.setattr(Client, "wait_for_workers", lambda client, n, timeout: wait(client, n, timeout=1))
@@ -83,7 +76,11 @@ def test_a_scheduler_without_workers(runs: list[Run], tmp_path: Path, monkeypatc
             run_grid(runs, cache=tmp_path, progress=False)
 
 
-def test_dask_is_an_extra(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scheduler_or_no_dask_there(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
+    sentence = r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"
+    with there("tcp://127.0.0.1:9"), pytest.raises(InputError, match=sentence):
+        run_grid(runs, cache=tmp_path, progress=False)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with there("tcp://127.0.0.1:9"), pytest.raises(InputError, match=r"pip install 'astraea\[dask\]'"):
         run_grid(runs, cache=tmp_path, progress=False)

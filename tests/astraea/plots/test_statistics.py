@@ -10,7 +10,12 @@ from astraea.plots import charts
 from astraea.plots.statistics import compared
 
 
-def test_ecdf_of_few_and_undefined_values() -> None:
+def test_ecdf_points_are_exact() -> None:
+    values = np.random.default_rng(1).lognormal(0, 0.5, 400)
+    points = charts.ecdf(pd.DataFrame({"s": "a", "x": values}), "x", "s", at=[0.95], points=50)
+    assert list(points) == ["s", "x", "share"] and len(points) <= 51
+    assert points["share"].to_numpy() == pytest.approx([(values <= x).mean() for x in points["x"]])
+    assert 0.95 in points["x"].to_numpy() and points["share"].iloc[-1] == 1
     frame = pd.DataFrame({"scheduler": ["a", "a", "a", "b"], "x": [2.0, 1.0, np.nan, np.nan]})
     assert charts.ecdf(frame, "x", "scheduler").to_numpy().tolist() == [["a", 1.0, 0.5], ["a", 2.0, 1.0]]
     assert list(charts.ecdf(frame.iloc[3:], "x", "scheduler")) == ["scheduler", "x", "share"]
