@@ -34,7 +34,7 @@ def a_program(seed):
     return random.uniform(0, 1, size), rows, limits, upper
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([highs.DUAL, highs.PRIMAL]))
 def test_optima_and_prices_are_those_of_another_solver(seed, strategy):
     objective, rows, limits, upper = a_program(seed)
