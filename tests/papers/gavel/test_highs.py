@@ -114,10 +114,10 @@ def test_columns_are_the_matrix():
     columns, x, price = dense(matrix), random.random(6), random.random(4)
     np.testing.assert_allclose(columns.times(x), matrix @ x)
     np.testing.assert_allclose(columns.worth(price), price @ matrix)
-    which = np.array([4, 0, 4])
-    np.testing.assert_array_equal(
-        columns.some(which).beside(columns).sparse().toarray(), np.hstack([matrix[:, which], matrix])
-    )
+    np.testing.assert_array_equal(columns.beside(columns).sparse().toarray(), np.hstack([matrix, matrix]))
+    below = columns.and_one(1, np.array([0.0, 2.0])).over(np.arange(7.0))
+    last = np.array([[0.0], [0.0], [2.0], [0.0], [6.0]])
+    np.testing.assert_array_equal(below.sparse().toarray(), np.hstack([np.vstack([matrix, np.arange(6.0)]), last]))
     of = highs.Columns.of(np.tile(np.arange(4), (6, 1)), matrix.T, 4)
     np.testing.assert_array_equal(of.sparse().toarray(), matrix)
 
