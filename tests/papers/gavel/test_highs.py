@@ -82,7 +82,7 @@ def test_the_interior_point_method_takes_over_where_simplex_gives_up(monkeypatch
     assert not maximize(objective, rows, limits).is_optimal
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_a_basis_from_before_changes_no_optimum(seed):
     """Programs of one shape after each other, and some with more variables."""

@@ -42,20 +42,15 @@ def test_las_example_of_the_paper():
     ("throughput", "expected"),
     [
         ([[3, 1, 1], [3, 2, 1], [3, 2, 1]], [1.765, 2.118, 2.118]),
-        ([[3, 1.1, 1], [3, 2, 1], [3, 2, 1]], [1.789, 2.105, 2.105]),
         ([[3, 2, 0.9], [3, 2, 1.1], [3, 2, 1.1]], [1.988, 2.055, 2.055]),
-        ([[2.5, 2, 1], [3, 2, 1], [3, 2, 1]], [1.886, 2.057, 2.057]),
     ],
 )
 def test_las_of_the_released_code(throughput, expected):
     problem = moment(throughput, [1, 1, 1])
-    allocation = answer("las-het", problem)
-    np.testing.assert_allclose(rates(problem, allocation), expected, atol=5e-4)
-    if expected[0] == 1.765:
-        assert allocation.objective == pytest.approx(1.0588, abs=1e-4)
+    np.testing.assert_allclose(rates(problem, answer("las-het", problem)), expected, atol=5e-4)
 
 
-def test_las_and_finish_time_fairness_of_the_released_code():
+def test_objectives_of_the_released_code():
     problem = moment([[2, 1, 0.5], [3, 2, 1]], [1, 2, 3], steps=[300, 500])
     assert answer("las-het", problem).objective == pytest.approx(1.5484, abs=1e-4)
     assert answer("ftf-het", problem).objective == pytest.approx(0.6458, abs=1e-4)
