@@ -9,26 +9,16 @@ import numpy as np
 from papers.gavel.policies.cost import promised
 from papers.gavel.problem import Allocation, Problem
 from papers.gavel.programs.program import Program
+from papers.gavel.study import policies
 
 
 def moment(throughput, workers, scale_factor=None, steps=None, **columns) -> Problem:
-    """A problem of n jobs just arrived, of equal weight, in one entity unless told."""
-    throughput = np.asarray(throughput, np.float64)
-    n, types = throughput.shape
-    given = {
-        "weight": np.ones(n),
-        "elapsed": np.zeros(n),
-        "isolated_elapsed": np.zeros(n),
-        "slo": np.full(n, np.inf),
-        "entity": np.zeros(n, np.int64),
-        "entity_weight": np.ones(1),
-        "cost": np.ones(types),
-        "job": np.arange(n),
-        "types": tuple(f"type {j}" for j in range(types)),
-    } | {k: v if isinstance(v, tuple) else np.asarray(v) for k, v in columns.items()}
-    gangs = np.ones(n, np.int64) if scale_factor is None else np.asarray(scale_factor)
-    left = np.full(n, 1000.0) if steps is None else np.asarray(steps, np.float64)
-    return Problem(throughput=throughput, scale_factor=gangs, workers=np.asarray(workers), steps=left, **given)
+    """A problem of n jobs just arrived, of equal weight and 1,000 steps, in one entity unless told."""
+    given = {name: v if isinstance(v, tuple) else np.asarray(v) for name, v in columns.items()}
+    if scale_factor is not None:
+        given["scale_factor"] = np.asarray(scale_factor)
+    left = np.full(len(throughput), 1000.0) if steps is None else np.asarray(steps, np.float64)
+    return policies.moment(throughput, workers, steps=left, **given)
 
 
 def with_pairs(problem: Problem, random: np.random.Generator) -> Problem:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from papers.gavel.policies import POLICIES
 
 SEEDS = st.integers(0, 2**32 - 1)
-FEW = settings(max_examples=12, deadline=None)
+FEW = settings(max_examples=8, deadline=None)
 
 
 def a_moment(seed, jobs=5, shared=False, like=0, **columns):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -22,8 +23,8 @@ def test_every_run_agrees(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column, by", [("lease_expiry_cnt", 1), ("preempt_cnt", 1), ("fairness", 0.001)])
-def test_other_differences_count_too(tmp_path: Path, column: str, by: float) -> None:
-    path = write_runs(tmp_path, ("tiresias",)) / f"w_n{NODES}_tiresias.csv.gz"
+def test_other_differences_count_too(tmp_path: Path, good: Path, column: str, by: float) -> None:
+    path = shutil.copytree(good, tmp_path, dirs_exist_ok=True) / OUTPUT
     table = pd.read_csv(path)
     table[column] = table[column].astype(float)
     table.loc[3, column] += by
@@ -32,50 +33,53 @@ def test_other_differences_count_too(tmp_path: Path, column: str, by: float) -> 
     assert not agrees(summarize(compare(reference)))
 
 
-def damage(folder: Path, how: str) -> None:
-    """Do to a good folder what the parameter says."""
-    output = folder / f"w_n{NODES}_tiresias.csv.gz"
-    if how == "no input":
-        (folder / "w.input.csv.gz").unlink()
-    elif how == "no output":
-        output.unlink()
-    elif how == "unknown run":
-        output.rename(folder / f"w_n{NODES}_slurm.csv.gz")
-    elif how == "cut":
-        output.write_bytes(output.read_bytes()[:-200])
-    elif how == "no gzip":
-        output.write_text("job_id\n")
-    elif how == "no column":
-        pd.read_csv(output).drop(columns="end_time").to_csv(output, index=False)
-    elif how == "short":
-        pd.read_csv(output).head(30).to_csv(output, index=False)
-    elif how == "more":
-        with gzip.open(output, "at") as file:
-            file.write("99,0,1,1,1,0,0\n")
-    elif how == "twice":
-        table = pd.read_csv(output)
-        pd.concat([table, table.head(1)]).to_csv(output, index=False)
-    elif how == "hole":
-        pd.read_csv(output).assign(end_time=lambda t: t["end_time"].where(t["job_id"] != 5)).to_csv(output, index=False)
+OUTPUT = f"w_n{NODES}_tiresias.csv.gz"
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_runs(tmp_path_factory.mktemp("good"), ("tiresias",))
+
+
+def changed(path: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    change(pd.read_csv(path)).to_csv(path, index=False)
 
 
 @pytest.mark.parametrize(
-    "how, sentence",
+    "damage, sentence",
     [
-        ("no input", "w.input.csv.gz: missing, it is the input of w_n2_tiresias.csv.gz"),
-        ("no output", "holds no reference result WORKLOAD_nNODES_RUN.csv.gz"),
-        ("unknown run", "unknown run 'slurm'; known are astraea-repaired, astraea, tiresias"),
-        ("cut", "w_n2_tiresias.csv.gz: expected a whole table with job_id"),
-        ("no gzip", "w_n2_tiresias.csv.gz: expected a whole table with job_id"),
-        ("no column", "w_n2_tiresias.csv.gz: expected a whole table with job_id"),
-        ("short", "30 jobs where w.input.csv.gz gives 40; the first that differs is '30'"),
-        ("more", "41 jobs where w.input.csv.gz gives 40; the first that differs is '99'"),
-        ("twice", "job '0' stands there twice"),
-        ("hole", "job '5' lacks a figure"),
+        (lambda path: path.with_name("w.input.csv.gz").unlink(), f"missing, it is the input of {OUTPUT}"),
+        (lambda path: path.unlink(), "holds no reference result WORKLOAD_nNODES_RUN.csv.gz"),
+        (
+            lambda path: path.rename(path.with_name(f"w_n{NODES}_slurm.csv.gz")),
+            "unknown run 'slurm'; known are astraea-repaired, astraea, tiresias",
+        ),
+        (lambda path: path.write_bytes(path.read_bytes()[:-200]), f"{OUTPUT}: expected a whole table with job_id"),
+        (lambda path: path.write_text("job_id\n"), f"{OUTPUT}: expected a whole table with job_id"),
+        (
+            lambda path: changed(path, lambda t: t.drop(columns="end_time")),
+            f"{OUTPUT}: expected a whole table with job_id",
+        ),
+        (
+            lambda path: changed(path, lambda t: t.head(30)),
+            "30 jobs where w.input.csv.gz gives 40; the first that differs is '30'",
+        ),
+        (
+            lambda path: changed(path, lambda t: pd.concat([t, t.head(1).assign(job_id=99)])),
+            "41 jobs where w.input.csv.gz gives 40; the first that differs is '99'",
+        ),
+        (lambda path: changed(path, lambda t: pd.concat([t, t.head(1)])), "job '0' stands there twice"),
+        (
+            lambda path: changed(path, lambda t: t.assign(end_time=t["end_time"].where(t["job_id"] != 5))),
+            "job '5' lacks a figure",
+        ),
     ],
 )
-def test_bad_reference_files_get_a_sentence(tmp_path: Path, how: str, sentence: str) -> None:
-    damage(write_runs(tmp_path, ("tiresias",)), how)
+def test_bad_reference_files_get_a_sentence(
+    tmp_path: Path, good: Path, damage: Callable[[Path], object], sentence: str
+) -> None:
+    shutil.copytree(good, tmp_path, dirs_exist_ok=True)
+    damage(tmp_path / OUTPUT)
     with pytest.raises(InputError) as error:
         verify(tmp_path)
     assert sentence in str(error.value)

@@ -25,13 +25,7 @@ class Matching:
         self.running: dict[int, int] = {}  # job of the workload -> type
 
     def __call__(self, problem: Problem) -> Allocation:
-        """Start the jobs that stand first in their queues beside those that run.
-
-        Raises
-        ------
-        InputError
-            If a job asks for more than one GPU.
-        """
+        """Start the jobs that stand first in their queues beside those that run; `InputError` for a gang."""
         gangs = np.flatnonzero(problem.scale_factor != 1)
         if len(gangs):
             job, gang = problem.job[gangs[0]], problem.scale_factor[gangs[0]]
@@ -56,12 +50,7 @@ class Matching:
 def starting(time: FloatArray, free: IntArray) -> IntArray:
     """Type on which each waiting job starts now, -1 if it stands behind another or has no GPU to wait for.
 
-    Parameters
-    ----------
-    time : array of float, shape (n, J)
-        Processing times [s]; inf where a job cannot run.
-    free : array of int, shape (J,)
-        GPUs without a job [GPU].
+    `time` are processing times, inf where a job cannot run, (n, J) [s]; `free` are GPUs without a job, (J,) [GPU].
     """
     start = np.full(len(time), -1, np.int64)
     # a second queue of a type is never two positions longer than another, which bounds the positions worth offering

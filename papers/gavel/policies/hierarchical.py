@@ -28,14 +28,8 @@ def job_weights(
 ) -> FloatArray:
     """w_m^job: each entity's weight, divided among its jobs that are not bottlenecked.
 
-    Parameters
-    ----------
-    inside : tuple of str
-        "fairness" or "fifo" for each entity, or one for all.
-    stuck : array of bool, shape (n,)
-        Which jobs are bottlenecked; their weights are 0.
-    jobs : array of float, shape (n,), optional
-        How many jobs each row stands for.
+    `inside` is "fairness" or "fifo" for each entity, or one for all. Of each row, (n,): `stuck` says whether it is
+    bottlenecked, and so has the weight 0, and `jobs` how many jobs it stands for.
     """
     claim = np.where(stuck, 0.0, problem.weight)
     is_fifo = np.broadcast_to(np.array(inside) == "fifo", problem.entity_weight.shape)[problem.entity]

@@ -58,12 +58,8 @@ class Account:
 class LongTerm:
     """Allocations of one simulation, and the accounts of all jobs ever seen.
 
-    Parameters
-    ----------
-    grant : callable
-        Time fractions from the problem, the throughputs where jobs can run (n, J), and the targets [GPU] (n,).
-    is_aware : bool
-        Whether GPU-time is counted at each job's mean speed; otherwise as held.
+    `grant` gives time fractions from the problem, throughputs where jobs can run (n, J), and targets (n,) [GPU].
+    GPU-time is counted at each job's mean speed where `is_aware`; otherwise as held.
     """
 
     def __init__(self, grant: Callable[[Problem, FloatArray, FloatArray], FloatArray], is_aware: bool) -> None:
@@ -73,13 +69,7 @@ class LongTerm:
         self.ended: dict[int, float] = {}  # GPU-time attained by jobs that have ended, by entity [GPU-s]
 
     def __call__(self, problem: Problem) -> Allocation:
-        """Bring the accounts up to now, then both phases, then the types.
-
-        Raises
-        ------
-        InputError
-            If a job can run on no type.
-        """
+        """Bring the accounts up to now, then both phases, then the types; `InputError` if a job can run on no type."""
         # the agnostic twin reads from the steps that jobs did how long they ran
         throughput = np.where(problem.workers >= problem.scale_factor[:, None], problem.seen, 0.0)
         for m in np.flatnonzero(~throughput.any(axis=1)).tolist():
@@ -137,12 +127,8 @@ class LongTerm:
 def fill(attained: FloatArray, due: FloatArray, most: FloatArray, total: float) -> FloatArray:
     """Give `total` so that the least (attained + given) / due is as large as can be, then the next, and so on.
 
-    Parameters
-    ----------
-    attained, due, most : array of float, shape (n,)
-        Of each: what it has, what it is compared with (above 0), and the most that it can be given.
-    total : float
-        What there is to give; the sum of `most` is given if that is less.
+    Of each, (n,): `attained` is what it has, `due` what that is compared with (above 0), `most` the most that it can be
+    given. The sum of `most` is given if that is less than `total`.
     """
 
     def given(level: FloatArray | float) -> FloatArray:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.compilation import compiled
 from astraea.core.errors import InputError
 from papers.gavel.problem import Problem
 
 
 def check(problem: Problem, policy: str) -> None:
     """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
-    together = problem.together.ravel()
-    if _is_sound(problem.throughput, together, problem.weight, problem.steps, problem.scale_factor, problem.workers):
-        return
     for what, values in (("throughput", problem.throughput), ("pair throughput", problem.together)):
         if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):  # nor NaN, which is neither
             raise InputError(f"{policy}: every {what} must be 0 or more steps/s, and one of them is not")
@@ -29,25 +24,3 @@ def check(problem: Problem, policy: str) -> None:
             f"{policy}: job {problem.job[job]} with a gang of {problem.scale_factor[job]} GPUs can run on none of the "
             f"accelerator types {', '.join(problem.types)}: its throughput is 0 there or the GPUs are too few"
         )
-
-
-@compiled
-def _is_sound(
-    throughput: FloatArray, together: FloatArray, weight: FloatArray, steps: FloatArray, gpus: IntArray,
-    workers: IntArray,
-) -> bool:  # fmt: skip
-    """Whether `check` has nothing to say."""
-    for speed in together:
-        if not 0.0 <= speed < np.inf:
-            return False
-    for m in range(throughput.shape[0]):
-        if not (0.0 < weight[m] < np.inf and 0.0 < steps[m] < np.inf):
-            return False
-        runs = False
-        for k in range(throughput.shape[1]):
-            if not 0.0 <= throughput[m, k] < np.inf:
-                return False
-            runs = runs or (throughput[m, k] > 0.0 and gpus[m] <= workers[k])
-        if not runs:
-            return False
-    return True

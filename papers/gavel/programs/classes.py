@@ -10,9 +10,6 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from papers.gavel.problem import Problem
 
-FEW: Final = 10_000
-"""Numbers below this are counted instead of sorted."""
-
 
 class Classes(NamedTuple):
     """n jobs in C classes."""
@@ -23,12 +20,9 @@ class Classes(NamedTuple):
 
     @classmethod
     def alike(cls, problem: Problem, columns: tuple[str, ...], *, agnostic: bool) -> Classes:
-        """Jobs with the same speeds and gangs, and the same values in some columns of the problem.
+        """Jobs with the same speeds and gangs, and the same values in some columns of the problem; in their order.
 
-        Parameters
-        ----------
-        agnostic : bool
-            Whether of speeds only matters on which types a job can run.
+        Where types are not told apart (`agnostic`), of speeds only matters on which types a job can run.
         """
         keys = [getattr(problem, column) for column in columns]
         if agnostic:
@@ -36,48 +30,14 @@ class Classes(NamedTuple):
             keys += [problem.scale_factor, runs]
         else:
             keys.append(problem.kind)
-        code = np.zeros(len(problem.job), np.int64)
+        order = np.lexsort(keys[::-1])
+        begins = np.zeros(len(order), np.bool_)
+        begins[0] = True
         for key in keys:
-            if key.dtype != np.int64 and (key == key[0]).all():
-                continue
-            high = -1 if key.dtype != np.int64 else _refine(code, key)
-            if high < 0:
-                high = _refine(code, np.unique(key, return_inverse=True)[1])
-            if high >= FEW:
-                _, code = np.unique(code, return_inverse=True)
-        return cls(*_numbered(code, np.bincount(code)))
-
-
-@compiled
-def _refine(code: IntArray, key: IntArray) -> int:
-    """Tell apart by `key` what has one code; returns the largest code, or -1 if a key is none to count with."""
-    size = high = 0
-    for value in key:
-        size = max(size, value + 1)
-        if value < 0 or value >= max(FEW, key.shape[0]):
-            return -1
-    for m in range(code.shape[0]):
-        code[m] = code[m] * size + key[m]
-        high = max(high, code[m])
-    return high
-
-
-@compiled
-def _numbered(code: IntArray, count: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """`Classes` of codes, in their order; `count` is how many jobs have each, and is overwritten."""
-    classes = 0
-    for c in range(count.shape[0]):
-        classes += count[c] > 0
-    of, first, jobs = np.empty(code.shape[0], np.int64), np.empty(classes, np.int64), np.empty(classes)
-    classes = 0
-    for c in range(count.shape[0]):
-        if count[c] > 0:
-            jobs[classes], count[c] = count[c], classes
-            classes += 1
-    for m in range(code.shape[0] - 1, -1, -1):
-        of[m] = count[code[m]]
-        first[of[m]] = m
-    return of, first, jobs
+            begins[1:] |= np.diff(key[order]) != 0
+        of = np.empty(len(order), np.int64)
+        of[order] = np.cumsum(begins) - 1
+        return cls(of, order[begins], np.bincount(of).astype(np.float64))
 
 
 def own_class(problem: Problem) -> Classes:
@@ -106,20 +66,9 @@ def class_pairs(
     """Pairs and types with more to gain than from taking turns.
 
     If the two relative throughputs add up to 1 or less, the jobs have as much from taking turns on the same GPUs, so
-    that no optimum is lost.
-
-    Parameters
-    ----------
-    problem : Problem
-        One job of each class.
-    alone : array of float, shape (C, J)
-        Throughputs of each class, 0 where it cannot run [steps/s].
-    jobs : array of float, shape (C,)
-        How many jobs there are of each class.
-    names : array of int, shape (C,)
-        By which classes are known from one program to the next.
-    known : array of int
-        Names of pairs, as `pair_names` has them, that are looked for.
+    that no optimum is lost. `problem` has one job of each class; of each, `alone` are the throughputs, 0 where it
+    cannot run [steps/s], (C, J), `jobs` how many there are, and `names` by what it is known from one program to the
+    next. Pairs are looked for whose names, as `pair_names` has them, are `known`.
     """
     if len(problem.together) == 0:
         return NO_PAIRS

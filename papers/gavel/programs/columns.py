@@ -52,8 +52,7 @@ class Columns(NamedTuple):
 
     def and_one(self, row: int, values: FloatArray) -> Columns:
         """These columns, and one with values from some row on; zeros are left out."""
-        (count, columns), parts = self.shape, _and_one(self.indptr, self.indices, self.data, row, values)
-        return Columns((count, columns + 1), *parts)
+        return self.beside(Columns.of(row + np.arange(values.size)[None], values[None], self.shape[0]))
 
     def over(self, values: FloatArray) -> Columns:
         """These columns, with a further row below."""
@@ -63,14 +62,6 @@ class Columns(NamedTuple):
         indices, data = np.insert(self.indices, last, count), np.insert(self.data, last, values)
         return Columns((count + 1, columns), ends, indices, data)
 
-    def some(self, which: IntArray) -> Columns:
-        """Some of the columns."""
-        lengths = np.diff(self.indptr)[which]
-        ends = np.cumsum(lengths)
-        entries = np.repeat(self.indptr[which] - (ends - lengths), lengths) + np.arange(lengths.sum())
-        start = np.concatenate([[0], ends]).astype(np.int32)
-        return Columns((self.shape[0], len(which)), start, self.indices[entries], self.data[entries])
-
     def times(self, x: FloatArray) -> FloatArray:
         """The matrix times `x`, shape (rows,)."""
         return np.asarray(times(self.shape[0], self.indptr, self.indices, self.data, x))
@@ -78,25 +69,6 @@ class Columns(NamedTuple):
     def worth(self, price: FloatArray) -> FloatArray:
         """`price` times the matrix, shape (columns,)."""
         return np.asarray(worth(self.indptr, self.indices, self.data, price))
-
-
-@compiled
-def _and_one(
-    indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray, row: int, values: FloatArray
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:
-    columns, end = indptr.shape[0], data.shape[0]
-    ends = np.empty(columns + 1, np.int32)
-    where, what = np.empty(end + values.shape[0], np.int32), np.empty(end + values.shape[0])
-    for column in range(columns):
-        ends[column] = indptr[column]
-    for entry in range(end):
-        where[entry], what[entry] = indices[entry], data[entry]
-    for i in range(values.shape[0]):
-        if values[i] != 0.0:
-            where[end], what[end] = row + i, values[i]
-            end += 1
-    ends[columns] = end
-    return ends, where[:end], what[:end]
 
 
 @compiled

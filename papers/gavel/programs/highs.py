@@ -68,14 +68,10 @@ class Solver:
     answers are believed only with a proof: an x within all limits, and prices that are worth no more (weak duality).
     Without one, the program is solved from nothing.
 
-    Attributes
-    ----------
-    pairs : array of int
-        Names of the pairs that had time in the last solution, with which the next program begins.
     """
 
     def __init__(self) -> None:
-        self.pairs: IntArray = np.zeros(0, np.int64)
+        self.pairs: IntArray = np.zeros(0, np.int64)  # names of those that had time in the last solution
         self._highs = highspy.Highs()
         for name, value in OPTIONS.items():
             self._highs.setOptionValue(name, value)
@@ -87,18 +83,12 @@ class Solver:
     ) -> Solution:  # fmt: skip
         """Maximize ``objective @ x`` subject to ``rows @ x <= limits`` and ``0 <= x <= upper``.
 
-        Parameters
-        ----------
-        objective : array of float, shape (variables,)
-        rows : matrix by columns, shape (rows, variables)
-        limits : array of float, shape (rows,)
-            inf for a row without a limit.
-        upper : array of float, shape (variables,), optional
-        strategy : int
-            `DUAL` is faster for the least of many shares, `PRIMAL` for a sum, where variables far outnumber rows, and
-            from another program's basis.
+        Shapes are (variables,), (rows, variables), (rows,) and (variables,); a row without a limit has inf. The
+        strategy `DUAL` is faster for the least of many shares, `PRIMAL` for a sum, where variables far outnumber rows,
+        and from another program's basis.
         """
-        if not _are_numbers(objective, rows.data, limits):  # HiGHS would not stop
+        finite = np.isfinite(objective).all() and np.isfinite(rows.data).all()
+        if not finite or np.isnan(limits).any():  # HiGHS would not stop
             return Solution(False, "a coefficient is no number", *np.zeros((2, 0)))
         highs, (count, size), basis, known = self._highs, rows.shape, None, rows.shape[1]
         if self._basis is not None and self._basis[0][0] == count and self._basis[0][1] <= size:
@@ -143,18 +133,6 @@ class Solver:
         found = self._highs.getSolution()
         x, price = np.array(found.col_value), np.array(found.row_dual)
         return Solution(True, "Optimal", np.maximum(x, 0.0, out=x), np.maximum(price, 0.0, out=price))
-
-
-@compiled
-def _are_numbers(objective: FloatArray, data: FloatArray, limits: FloatArray) -> bool:
-    for values in (objective, data):
-        for value in values:
-            if not np.isfinite(value):
-                return False
-    for limit in limits:
-        if np.isnan(limit):
-            return False
-    return True
 
 
 def is_proven(found: Solution, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray) -> bool:

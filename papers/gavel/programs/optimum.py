@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.compilation import compiled
 
 SLACK: Final = 1e-9
 """By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
@@ -31,24 +30,14 @@ class Optimum(NamedTuple):
     price: FloatArray  # (C,) dual value of each class's row, at least 0, with ``price @ need == 1``
 
 
-@compiled
 def variables_of(throughput: FloatArray, gpus: IntArray, workers: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
     """Speeds where the gang fits, else 0, (C, J); class and type of each that is not 0."""
-    (n, types), v = throughput.shape, 0
-    alone, owner, at = np.zeros((n, types)), np.empty(n * types, np.int64), np.empty(n * types, np.int64)
-    for m in range(n):
-        for k in range(types):
-            if gpus[m] <= workers[k] and throughput[m, k] != 0.0:
-                alone[m, k], owner[v], at[v] = throughput[m, k], m, k
-                v += 1
-    return alone, owner[:v], at[:v]
+    alone = np.where(gpus[:, None] <= workers, throughput, 0.0)
+    owner, at = np.nonzero(alone)
+    return alone, owner, at
 
 
-@compiled
 def excess(used: FloatArray, limits: FloatArray) -> float:
     """By what factor the limits are exceeded, at least 1."""
-    most = 1.0
-    for row in range(limits.shape[0]):
-        if limits[row] > 0.0:
-            most = max(most, used[row] / limits[row])
-    return most
+    limited = limits > 0
+    return float((used[: limits.size][limited] / limits[limited]).max(initial=1.0))

@@ -17,14 +17,9 @@ def policy(
 ) -> Allocator:
     """A policy without memory that solves programs; without jobs it answers without.
 
-    Parameters
-    ----------
-    allocate : callable
-        Gives the allocation of one moment.
-    alike : tuple of str, optional
-        What of a `Problem` jobs must have in common, besides their speeds, to be interchangeable; without it, none are.
-    **declared
-        Of `Allocator`; one that does not know speeds gets a program that does not tell types apart.
+    `allocate` gives the allocation of one moment. `alike` says what of a `Problem` jobs must have in common, besides
+    their speeds, to be interchangeable; without it, none are. What is `declared` is of `Allocator`; a policy that does
+    not know speeds gets a program that does not tell types apart.
     """
 
     def make() -> Callable[[Problem], Allocation]:

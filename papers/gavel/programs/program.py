@@ -29,17 +29,9 @@ from papers.gavel.programs.optimum import GAIN, SLACK, STEP, WORTH, Optimum, exc
 class Program:
     """Variables and constraints (1)-(3) of a problem, to which a policy adds its objective.
 
-    Parameters
-    ----------
-    problem : Problem
-        With at least one job.
-    policy : str
-        Its name, for messages.
-    agnostic : bool
-        Whether types are not told apart: a job then runs everywhere as fast as on the first type, and its time is
-        divided over the types on which it can run in proportion to their GPUs.
-    classes : Classes, optional
-        Which jobs are interchangeable; none unless given.
+    The problem has at least one job, and `policy` is a name for messages. If types are not told apart (`agnostic`), a
+    job runs everywhere as fast as on the first type, and its time is divided over the types on which it can run in
+    proportion to their GPUs. `classes` says which jobs are interchangeable; none are unless it is given.
 
     Attributes
     ----------
@@ -65,6 +57,7 @@ class Program:
         self.problem = problem = problem if classes is None else problem.some(classes.first)
         self.jobs = jobs = self.classes.jobs
         n = len(problem.throughput)
+        at: IntArray | None
         alone, owner, at = variables_of(problem.throughput, problem.scale_factor, problem.workers)
         if agnostic:  # a variable for each class, whose time is divided over types
             alone = blind(alone)
@@ -147,17 +140,9 @@ class Program:
         return np.append(own, worth[a] * mine + worth[b] * theirs)
 
     def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
-        """The x that maximizes ``objective @ x``, with throughput(m, X) at least `floor` where it is above 0.
+        """The x that maximizes ``objective @ x``, both (variables,), or `PolicyError` if there is no optimum.
 
-        Parameters
-        ----------
-        objective : array of float, shape (variables,)
-        floor : array of float, shape (C,), optional
-
-        Raises
-        ------
-        PolicyError
-            If there is no optimum.
+        throughput(m, X) is at least `floor`, (C,), where that is above 0.
         """
         n = len(self.jobs)
         held = np.full(n, np.inf) if floor is None else np.where(floor > 0, -floor / self.fastest, np.inf)
@@ -169,12 +154,8 @@ class Program:
         """Maximize the least of (throughput(m, X) - floor_m) / need_m over the jobs with a need above 0.
 
         Jobs without a need get at least their floor. The program is: maximize c, subject to
-        throughput(m, X) >= c need_m + floor_m for every m.
-
-        Parameters
-        ----------
-        need, floor : array of float, shape (C,)
-            Not negative [steps/s, or any unit of the job's own].
+        throughput(m, X) >= c need_m + floor_m for every m. Both have the shape (C,) and are not negative [steps/s, or
+        any unit of the job's own].
         """
         n = need.size
         wanted = need / self.fastest
@@ -191,12 +172,7 @@ class Program:
         """Whether a job can have no more than `floor`, all others having theirs.
 
         Maximize the sum of g_m, with throughput(m, X) >= floor_m + g_m and 0 <= g_m <= `STEP`; throughputs are relative
-        to each job's fastest.
-
-        Parameters
-        ----------
-        floor : array of float, shape (C,)
-            Throughput of each job [steps/s].
+        to each job's fastest; `floor` has the shape (C,) [steps/s].
         """
         n = floor.size
         gains = Columns.of(self.limits.size + np.arange(n)[:, None], np.ones((n, 1)), self.rows.shape[0])
@@ -217,12 +193,8 @@ class Program:
         """Of all allocations with throughput(m, X) >= floor_m, one with the largest sum of relative throughputs.
 
         Programs that maximize a minimum leave open what the other jobs get, and a solver may leave GPUs idle; this
-        choice is Pareto efficient. A job's throughput is taken relative to its fastest type.
-
-        Parameters
-        ----------
-        floor : array of float, shape (C,)
-            Throughputs that an earlier program reached [steps/s].
+        choice is Pareto efficient. A job's throughput is taken relative to its fastest type; `floor`, (C,), is what an
+        earlier program reached [steps/s].
         """
         return self.maximize(self.total(1 / self.fastest), floor * (1 - SLACK))
 
@@ -233,12 +205,7 @@ class Program:
 
         Each y is at most `most`. Where there are pairs, many more than can be in any solution, only those are handed to
         HiGHS that were used a moment ago, or pay at the prices of the GPUs and throughputs found so far, until no other
-        pair does: that is an optimum of all.
-
-        Returns
-        -------
-        tuple
-            x; y; dual values of the rows.
+        pair does: that is an optimum of all. Gives x, y, and the dual values of the rows.
         """
         alone, size = len(self._owner), rows.shape[1]
         limits = np.concatenate([self.limits, held])
@@ -278,13 +245,7 @@ class Program:
     def optimum(
         self, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray | None, strategy: int
     ) -> highs.Solution:
-        """Maximize ``objective @ x`` with ``rows @ x <= limits`` and ``0 <= x <= upper``.
-
-        Raises
-        ------
-        PolicyError
-            If there is no optimum.
-        """
+        """Maximize ``objective @ x`` with ``rows @ x <= limits``, ``0 <= x <= upper``; `PolicyError` if none can be."""
         found = self.solver.maximize(objective, rows, limits, upper, strategy=strategy)
         if not found.is_optimal:
             what = f"the linear program of {len(self.whole.job)} jobs"

@@ -28,20 +28,10 @@ from papers.gavel.programs.program import Program
 def water_fill(
     program: Program, unit: FloatArray, weigh: Callable[[BoolArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Fill until every job is bottlenecked.
+    """Fill until every job is bottlenecked: variables of the program, shares of the jobs, optimum of the first step.
 
-    Parameters
-    ----------
-    program : Program
-    unit : array of float, shape (n,)
-        Throughput of each job that is a share of 1 [steps/s].
-    weigh : callable
-        Weights of all jobs, given which are bottlenecked; those of the bottlenecked are 0, and not all others are.
-
-    Returns
-    -------
-    tuple
-        Variables of the program; shares of the jobs, (n,); optimum of the first step.
+    `unit` is the throughput of each job that is a share of 1 [steps/s], (n,). `weigh` gives the weights of all jobs,
+    told which are bottlenecked; those of the bottlenecked are 0, and not all others are.
     """
     stuck = np.zeros(unit.size, dtype=bool)
     level = np.zeros(unit.size)

@@ -161,17 +161,8 @@ def complete(rows: FloatArray, row: FloatArray) -> FloatArray:
     principal components are the factors of the columns, and what remains is a ridge regression of the known entries
     on them, each weight as uncertain as it varies among the known rows, each entry as `NOISE`.
 
-    Parameters
-    ----------
-    rows : array of float, shape (R, c)
-        Known rows.
-    row : array of float, shape (c,)
-        NaN where unknown.
-
-    Returns
-    -------
-    array of float, shape (c,)
-        Between 0 and 1 where it was unknown; known entries as they were.
+    `rows` are known, (R, c); `row` is NaN where unknown, (c,). Its unknown entries become numbers between 0 and 1, the
+    known ones stay as they were.
     """
     known = ~np.isnan(row)
     mean = rows.mean(axis=0)

