@@ -57,7 +57,7 @@ class Arbiter:
         unit = int(np.gcd.reduce([*gangs, *self.free]))
         self.sizes = tuple(sorted({unit, *gangs}))
         self._active_until, self._app_seconds, self._share_seconds = 0.0, 0.0, 0.0
-        self._at_arrival: dict[int, tuple[float, float]] = {}
+        self._shares_at_arrival: dict[int, float] = {}
 
     @property
     def free(self) -> list[int]:
@@ -83,7 +83,7 @@ class Arbiter:
     def arrive(self, agent: Agent) -> None:
         """An app comes."""
         self._count()
-        self._at_arrival[agent.index] = (self._app_seconds, self._share_seconds)
+        self._shares_at_arrival[agent.index] = self._share_seconds
         agent.book[SEEN], agent.book[LIE] = self._app_seconds, self.lies.get(agent.index, 1.0)
         self.agents.append(agent)
 
@@ -99,17 +99,10 @@ class Arbiter:
             self._share_seconds += self.gpus / len(self.agents) * (self.now - self._active_until)
         self._active_until = self.now
 
-    def contention(self, agent: Agent) -> float:
-        """N: average number of active apps in the app's life so far."""
-        if self.now > self._active_until:
-            self._count()
-        lived = self.now - agent.app.arrival
-        return (self._app_seconds - self._at_arrival[agent.index][0]) / lived if lived > 0 else float(len(self.agents))
-
     def owed(self, agent: Agent) -> float:
         """GPU-time of 1/N of the cluster in the app's life so far [GPU-s] ([Ye2022] Eq. 16 with equal quotas)."""
         self._count()
-        return self._share_seconds - self._at_arrival[agent.index][1]
+        return self._share_seconds - self._shares_at_arrival[agent.index]
 
     def take_back(self, agent: Agent, lots: list[Lot]) -> None:
         """The GPUs of lots are on offer."""
@@ -136,11 +129,8 @@ class Arbiter:
 
     def room(self) -> IntArray:
         """Lots of each size that fit on machines, shape (sizes,)."""
-        return np.array([self.gangs_of(size) for size in self.sizes], np.int64)
-
-    def gangs_of(self, size: int) -> int:
-        """How many of a size fit on machines."""
-        return sum([count * (free // size) for free, count in enumerate(self._having)])
+        free = np.arange(len(self._having))
+        return np.array([self._having @ (free // size) for size in self.sizes], np.int64)
 
     def hole(self, gang: int) -> int:
         """Free GPUs of the machine with least of them on which a gang fits; 0 if there is none."""

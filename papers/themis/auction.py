@@ -69,16 +69,8 @@ def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
     their product in x* times value[row] / value[0] is at least that best one, hence the lower bound. If k times as much
     is worth k times as much to everybody, at least 1 / e is kept: a result of [Cole2013], for divisible goods.
 
-    Parameters
-    ----------
-    bids : sequence of Bid
-    room : array of int, shape (K,)
-        Lots of each size that fit on the free GPUs, in ascending order of size.
-
-    Raises
-    ------
-    InputError
-        A shape is wrong, room is negative, a value is not a finite number above 0, or a row's use is not possible.
+    `room` is how many lots of each size fit on the free GPUs, shape (K,), in ascending order of size. `InputError` says
+    if a shape is wrong, room is negative, a value is not a finite number above 0, or a row's use is not possible.
     """
     sizes = len(room) if room.ndim == 1 else 0
     if not sizes or room.dtype.kind not in "iu" or (room < 0).any():
@@ -147,7 +139,7 @@ def _solve(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) ->
         if k > 0:
             step[k] = step[k - 1] * size[k - 1]
         last += left[k] * step[k]
-    use, gain = _chosen(use, gain, order)
+    use, gain = use[order], gain[order]
     after = np.zeros((n + 1, last + 1), np.int64)  # best sum of the bidders from i on with at most so much room
     for i in range(n - 1, -1, -1):
         a, b = first[i], first[i + 1]
@@ -207,17 +199,6 @@ def _serious(use: IntArray, gain: IntArray, start: IntArray, room: IntArray) -> 
                 count += 1
         first[i + 1] = count
     return order[:count], first
-
-
-@compiled
-def _chosen(use: IntArray, gain: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    """Uses and gains of some rows."""
-    uses, gains = np.empty((len(order), use.shape[1]), np.int64), np.empty(len(order), np.int64)
-    for i in range(len(order)):
-        gains[i] = gain[order[i]]
-        for k in range(use.shape[1]):
-            uses[i, k] = use[order[i], k]
-    return uses, gains
 
 
 @compiled

@@ -18,7 +18,7 @@ HEAD: Final = 11
 JOBS, RUNGS, NOW_AT, LENGTH, FACTOR, EPOCH, ARRIVAL, GANG, SLOWDOWN, SEEN, LIE = range(HEAD)
 """Jobs; rungs; the rung that it is in; epochs until the best job converges, as far as one can tell; by which all work
 to come is wrong; time of an epoch [s]; arrival [s]; GPUs of a gang; how much slower one is that is spread; seconds of
-all apps before it came (`Arbiter.contention`); factor on every rho that it reports."""
+all apps before it came; factor on every rho that it reports."""
 
 PLAN: Final = 3
 COUNT, END, DONE = range(PLAN)
@@ -127,7 +127,10 @@ def finish(phases: FloatArray, local: int, spread: int, slowdown: float) -> floa
 
 @compiled
 def share(book: FloatArray, now: float, seconds: float, active: int, gpus: int) -> float:
-    """Gangs of an app for which 1/N of the GPUs has room; `seconds` of all apps so far, `active` apps now."""
+    """Gangs of an app for which 1/N of the GPUs has room; `seconds` of all apps so far, `active` apps now.
+
+    N is the average number of active apps in the app's life so far.
+    """
     lived = now - book[ARRIVAL]
     contention = (seconds - book[SEEN]) / lived if lived > 0 else float(active)
     gangs: float = gpus / contention / book[GANG]

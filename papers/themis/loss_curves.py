@@ -36,27 +36,11 @@ _LEAST: Final = 0.01
 def learning_curve(
     floor: float, span: float, power: float, noise: float, tuner: Tuner, rng: np.random.Generator
 ) -> FloatArray:
-    """Observed losses of a job, one an epoch until it has converged or `tuner.longest` is reached.
+    """Observed losses of a job, one an epoch until it has converged or `tuner.longest` is reached; all are above 0.
 
-    Parameters
-    ----------
-    floor, span, power : float
-        Loss after endless training, above 0; what the job can lose from epoch 1 on, at least 0; how steeply, above 0.
-    noise : float
-        Standard deviation of an observed loss, as part of the true one.
-    tuner : Tuner
-    rng : numpy.random.Generator
-        One draw an epoch is taken from it.
-
-    Returns
-    -------
-    array of float
-        All positive and finite.
-
-    Raises
-    ------
-    InputError
-        A number is out of range.
+    `floor` is the loss after endless training, above 0; `span` what the job can lose from epoch 1 on, at least 0;
+    `power` how steeply, above 0; `noise` the standard deviation of an observed loss, as part of the true one. One draw
+    an epoch is taken from `rng`. A number out of range raises `InputError`.
     """
     for name, value in (("floor", floor), ("power", power)):
         number(value, f"learning curve: {name}", above=0)
@@ -73,16 +57,8 @@ def estimated_length(losses: FloatArray, tuner: Tuner) -> float:
     The curve is fitted by least squares. Span and floor follow from the power, so only the power is searched: on a grid
     that gets finer twice, because noisy losses can have more than one local best.
 
-    Parameters
-    ----------
-    losses : array of float
-        After epochs 1, 2, ..., m.
-    tuner : Tuner
-
-    Returns
-    -------
-    float
-        From m + 1 to `tuner.longest`; `tuner.longest` where there are fewer than 3 losses, or they do not fall.
+    Of losses after epochs 1, 2, ..., m it is from m + 1 to `tuner.longest`, and `tuner.longest` where there are fewer
+    than 3 losses, or they do not fall.
     """
     return _estimate(np.asarray(losses, np.float64).tobytes(), tuner)
 

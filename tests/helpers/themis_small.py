@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,7 +13,8 @@ from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
 from papers.themis.agent import Agent
 from papers.themis.apps import App, AppTrace, Tuner
-from papers.themis.arbiter import AppPolicy, Arbiter, all_it_wants
+from papers.themis.arbiter import Arbiter
+from papers.themis.policies import get_policy
 
 ONE_RUNG: Final = Tuner(first=10, eta=2, tolerance=5e-4, longest=10)
 """All jobs have had all their epochs at the end of the first rung: what follows takes no time."""
@@ -63,6 +64,12 @@ def gangs(arbiter: Arbiter) -> list[int]:
     return [len(agent.lots) for agent in arbiter.agents]
 
 
+def decided(arbiter: Arbiter, policy: str, **parameters: Any) -> list[int]:
+    """Gangs that each app holds once the policy has decided."""
+    get_policy(policy, **parameters).decide(arbiter)
+    return gangs(arbiter)
+
+
 def leases(result: Result) -> list[tuple[str, float, float, bool]]:
     """(app, begin, end, on one machine) of all leases, sorted."""
     assert result.grants is not None
@@ -79,19 +86,3 @@ def tables(result: Result) -> str:
     assert result.grants is not None
     frames: list[pd.DataFrame] = [result.jobs, result.timeline, result.grants]
     return "\n".join(frame.to_csv(float_format="%.17g") for frame in frames)
-
-
-def first_come() -> AppPolicy:
-    """A policy of one's own: whoever came first takes all that it wants."""
-    return AppPolicy("first-come", lambda arbiter: all_it_wants(arbiter, arbiter.agents))
-
-
-def watched(policy: AppPolicy, look: Callable[[Arbiter], None]) -> AppPolicy:
-    """The same policy; `look` is called before and after each of its decisions."""
-
-    def decide(arbiter: Arbiter) -> None:
-        look(arbiter)
-        policy.decide(arbiter)
-        look(arbiter)
-
-    return AppPolicy(policy.name, decide, policy.parameters)

@@ -50,20 +50,26 @@ F: Final = 0.8
 """Part of the apps that want GPUs and do not bid, unless it is given ([Mahajan2020])."""
 
 
-def themis(arbiter: Arbiter, f: float = F) -> None:
-    """One round: probe, filter, auction, leftovers. The worst part 1 - `f` bids, at least one app: 0 all, 1 one."""
+def themis(
+    arbiter: Arbiter, f: float = F, *, losers_too: bool = False,
+    make_bids: Callable[[Arbiter, list[Agent]], Bids] | None = None,
+) -> None:  # fmt: skip
+    """One round: probe, filter, auction, leftovers. The worst part 1 - `f` bids, at least one app: 0 all, 1 one.
+
+    Two rules can be changed: whether leftovers are for losers of the auction too, and what agents bid, `bids` if not
+    given.
+    """
     wanting = worst_first(arbiter)
     n = number_of_bidders(len(wanting), f)
-    hold_auction(arbiter, wanting[:n])
-    give_leftovers(arbiter, wanting[n:])
+    agents = sorted(wanting[:n], key=lambda agent: agent.index)  # so that ties do not hang on what is reported
+    hold_auction(arbiter, agents, (make_bids or bids)(arbiter, agents))
+    left = wanting if losers_too else wanting[n:]
+    all_it_wants(arbiter, left, "local")  # what is on one machine first
+    all_it_wants(arbiter, left)
 
 
-def hold_auction(
-    arbiter: Arbiter, offered: list[Agent], make_bids: Callable[[Arbiter, list[Agent]], Bids] | None = None
-) -> None:
-    """Offer everything to these agents, take their bids, and give each winner the part of its prize that it keeps."""
-    agents = sorted(offered, key=lambda agent: agent.index)  # so that ties do not hang on what is reported
-    made = (make_bids or bids)(arbiter, agents)
+def hold_auction(arbiter: Arbiter, agents: list[Agent], made: Bids) -> None:
+    """Give each winner among these agents the part of its prize that it keeps."""
     outcome = auction_of_joined(made.use, made.value, made.start, made.room)
     rows = made.rows[made.start[:-1] + outcome.row]
     won = zip(agents, rows, outcome.kept.tolist(), outcome.row.tolist(), strict=True)
@@ -74,12 +80,6 @@ def hold_auction(
     for agent, _, spread in prizes:
         for _ in range(spread):
             arbiter.give(agent, "spread")
-
-
-def give_leftovers(arbiter: Arbiter, agents: list[Agent]) -> None:
-    """Give what is left to these, in their order: what is on one machine first, then the rest."""
-    all_it_wants(arbiter, agents, "local")
-    all_it_wants(arbiter, agents)
 
 
 def bids(arbiter: Arbiter, agents: list[Agent]) -> Bids:

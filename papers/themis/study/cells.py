@@ -18,28 +18,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.core.random import number_of_bidders
 from astraea.core.result import Result
 from papers.themis.agent import Agent
 from papers.themis.apps import AppTrace
-from papers.themis.arbiter import AppPolicy, Arbiter, worst_first
+from papers.themis.arbiter import AppPolicy, Arbiter
 from papers.themis.policies import get_policy
-from papers.themis.policies.themis import Bids, bids, give_leftovers, hold_auction
+from papers.themis.policies.themis import Bids, bids, themis
 from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
 
 LATER: Final = 10.0
-
-
-def changed(
-    arbiter: Arbiter, f: float = 0.8, *, losers_too: bool = False,
-    make_bids: Callable[[Arbiter, list[Agent]], Bids] = bids,
-) -> None:  # fmt: skip
-    """Themis, with a rule changed."""
-    wanting = worst_first(arbiter)
-    n = number_of_bidders(len(wanting), f)
-    hold_auction(arbiter, wanting[:n], make_bids)
-    give_leftovers(arbiter, wanting if losers_too else wanting[n:])
 
 
 def bids_in_need(arbiter: Arbiter, agents: list[Agent]) -> Bids:
@@ -52,8 +40,8 @@ def bids_in_need(arbiter: Arbiter, agents: list[Agent]) -> Bids:
 
 
 VARIANTS: Final[dict[str, Callable[..., None]]] = {
-    "leftovers for losers too": partial(changed, losers_too=True),
-    "nothing is worth little": partial(changed, make_bids=bids_in_need),
+    "leftovers for losers too": partial(themis, losers_too=True),
+    "nothing is worth little": partial(themis, make_bids=bids_in_need),
 }
 """Besides Themis as it is."""
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astraea.core.errors import InputError
-from papers.themis.apps import MODELS, App, AppTrace, Phase, Tuner, course, rungs, survivors
+from papers.themis.apps import App, AppTrace, Phase, Tuner, course, rungs, survivors
 
 LOSSES = (np.array([3.0, 2.0, 1.5]), np.array([4.0, 1.0]))
 GOOD = App("a", 5.0, "vgg16", 2, 60.0, LOSSES)
@@ -33,125 +33,74 @@ def test_a_good_workload_is_taken() -> None:
     assert workload(app([1.0] * 120, [1.0])).name == "small"
 
 
-def test_slowdown_is_the_models() -> None:
-    """VGG16 suffers most from being spread, Inception-v3 not at all."""
-    slower = [replace(GOOD, model=model).slowdown for model in MODELS]
-    assert slower == sorted(slower, reverse=True)
-    assert slower[0] == 2.0 and slower[-1] == 1.0
-
-
 TUNER = "a tuner needs first >= 1, eta >= 2, longest >= first and tolerance > 0, got Tuner"
 
 
 @pytest.mark.parametrize(
     "bad, said",
     [
-        ({"loss": ()}, "it needs at least one job, got none"),
-        ({"model": "gpt"}, "model must be one of vgg16, resnet50, inception-v3, got 'gpt'"),
-        ({"arrival": -1.0}, "arrival must be a time from 0 [s], got -1.0"),
-        ({"arrival": np.nan}, "arrival must be a time from 0 [s], got nan"),
-        ({"arrival": np.inf}, "arrival must be a time from 0 [s], got inf"),
-        ({"epoch": 0.0}, "epoch must be a time above 0 [s], got 0.0"),
-        ({"epoch": np.inf}, "epoch must be a time above 0 [s], got inf"),
-        ({"gang": 9}, "gang must be from 1 to the 8 GPUs of the largest machine, got 9"),
-        ({"gang": 0}, "gang must be from 1 to the 8 GPUs of the largest machine, got 0"),
-        ({"tuner": Tuner(first=0)}, f"{TUNER}(first=0, eta=2, tolerance=0.0005, longest=120)"),
-        ({"tuner": Tuner(eta=1)}, f"{TUNER}(first=4, eta=1, tolerance=0.0005, longest=120)"),
-        ({"tuner": Tuner(longest=3)}, f"{TUNER}(first=4, eta=2, tolerance=0.0005, longest=3)"),
-        ({"tuner": Tuner(tolerance=0.0)}, f"{TUNER}(first=4, eta=2, tolerance=0.0, longest=120)"),
-        ({"tuner": Tuner(tolerance=np.nan)}, f"{TUNER}(first=4, eta=2, tolerance=nan, longest=120)"),
+        ({"loss": ()}, ": it needs at least one job, got none"),
+        ({"loss": (LOSSES[0], np.ones(0))}, ", job 1: it must have from 1 to 120 epochs, got 0"),
+        ({"loss": (LOSSES[0], np.ones(121))}, ", job 1: it must have from 1 to 120 epochs, got 121"),
+        ({"tuner": Tuner(longest=4), "loss": (np.ones(5),)}, ", job 0: it must have from 1 to 4 epochs, got 5"),
+        ({"loss": (np.array([2.0, np.nan, np.inf]),)}, ", job 0, epoch 2: the loss must be finite, got nan"),
+        ({"model": "gpt"}, ": model must be one of vgg16, resnet50, inception-v3, got 'gpt'"),
+        ({"arrival": -1.0}, ": arrival must be a time from 0 [s], got -1.0"),
+        ({"arrival": np.inf}, ": arrival must be a time from 0 [s], got inf"),
+        ({"epoch": 0.0}, ": epoch must be a time above 0 [s], got 0.0"),
+        ({"gang": 9}, ": gang must be from 1 to the 8 GPUs of the largest machine, got 9"),
+        ({"tuner": Tuner(first=0)}, f": {TUNER}(first=0, eta=2, tolerance=0.0005, longest=120)"),
+        ({"tuner": Tuner(eta=1)}, f": {TUNER}(first=4, eta=1, tolerance=0.0005, longest=120)"),
+        ({"tuner": Tuner(longest=3)}, f": {TUNER}(first=4, eta=2, tolerance=0.0005, longest=3)"),
+        ({"tuner": Tuner(tolerance=np.nan)}, f": {TUNER}(first=4, eta=2, tolerance=nan, longest=120)"),
     ],
 )
 def test_no_app(bad: dict[str, Any], said: str) -> None:
-    """One number out of range, in the second of two apps: the sentence names that app and the value."""
+    """One number out of range, in the second of two apps: the sentence names that app, the job, and the value.
+
+    Jobs are counted from 0, epochs from 1.
+    """
     with pytest.raises(InputError) as err:
         workload(GOOD, replace(GOOD, name="b", **bad))
-    assert str(err.value) == f"app 'b': {said}"
+    assert str(err.value) == f"app 'b'{said}"
 
 
 @pytest.mark.parametrize(
-    "loss, said",
+    "apps, machines, said",
     [
-        ([], "job 1: it must have from 1 to 120 epochs, got 0"),
-        ([1.0] * 121, "job 1: it must have from 1 to 120 epochs, got 121"),
-        ([2.0, 1.0, np.nan, np.inf], "job 1, epoch 3: the loss must be finite, got nan"),
-        ([2.0, -np.inf], "job 1, epoch 2: the loss must be finite, got -inf"),
+        ([], (8, 2), "small: a workload needs at least one app"),
+        ([GOOD, GOOD], (8, 2), "small: two apps have the same name"),
+        ([GOOD, replace(GOOD, name="b", arrival=4.0)], (8,), "app 'b': apps must come in order of arrival, got 4 s"),
+        ([replace(GOOD, gang=4), replace(GOOD, name="b", gang=6)], (8,),
+         "small: every gang must divide the next larger one, got 4 and 6"),
+        ([replace(GOOD, name=f"{g}", gang=g) for g in (3, 1, 2)], (8,),
+         "small: every gang must divide the next larger one, got 2 and 3"),
+        ([GOOD], (4, 0), "small: every machine needs at least one GPU, got [4, 0]"),
+        ([GOOD], (), "small: every machine needs at least one GPU, got []"),
+        ([GOOD], (4.0, 2.5), "small: machines must be whole numbers of GPUs, got [4.0, 2.5]"),
+        ([GOOD], ((4, 4),), "small: machines must be whole numbers of GPUs, got [[4, 4]]"),
+    ],
+)  # fmt: skip
+def test_no_workload(apps: list[App], machines: tuple[Any, ...], said: str) -> None:
+    """What is wrong with all of it together is said in one sentence."""
+    with pytest.raises(InputError) as err:
+        AppTrace("small", tuple(apps), np.array(machines or [], None if machines else np.int64))
+    assert str(err.value) == said
+
+
+@pytest.mark.parametrize(
+    "jobs, tuner, expected",
+    [
+        (1, Tuner(), [(1, 120)]),
+        (2, Tuner(), [(2, 4), (1, 120)]),
+        (23, Tuner(), [(23, 4), (12, 8), (6, 16), (3, 32), (2, 64), (1, 120)]),
+        (64, Tuner(), [(64, 4), (32, 8), (16, 16), (8, 32), (4, 64), (2, 120), (1, 120)]),
+        (10, Tuner(first=5, eta=3, longest=20), [(10, 5), (4, 15), (2, 20), (1, 20)]),
     ],
 )
-def test_no_job(loss: list[float], said: str) -> None:
-    """The sentence names the app, the job, counted from 0, and the epoch, counted from 1."""
-    with pytest.raises(InputError) as err:
-        workload(app([2.0, 1.0], loss, [1.0]))
-    assert str(err.value) == f"app 'a', {said}"
-
-
-def test_as_many_epochs_as_the_apps_own_tuner_allows() -> None:
-    """The limit of epochs is that of the app's tuner, not the default one."""
-    with pytest.raises(InputError, match=r"^app 'a', job 0: it must have from 1 to 5 epochs, got 6$"):
-        workload(app([1.0] * 6, tuner=Tuner(longest=5)))
-
-
-@pytest.mark.parametrize(
-    "gangs, pair",
-    [((2, 3), "2 and 3"), ((3, 1, 2), "2 and 3"), ((4, 6), "4 and 6")],
-)
-def test_no_gang_beside_one_that_it_does_not_divide(gangs: tuple[int, ...], pair: str) -> None:
-    """Gangs of 2 and 3 cannot be packed into each other; the order of the apps does not matter."""
-    with pytest.raises(InputError, match=f"^small: every gang must divide the next larger one, got {pair}$"):
-        workload(*(replace(GOOD, name=f"{i}", gang=g) for i, g in enumerate(gangs)))
-
-
-@pytest.mark.parametrize("machines", [(), (4, 0), (4, -2, 4)])
-def test_no_machine_without_gpus(machines: tuple[int, ...]) -> None:
-    """Every machine has a GPU, and there is a machine."""
-    with pytest.raises(InputError) as err:
-        workload(GOOD, machines=machines)
-    assert str(err.value) == f"small: every machine needs at least one GPU, got {list(machines)}"
-
-
-@pytest.mark.parametrize("machines", [np.array([4.0, 2.5]), np.array([np.nan]), np.array([[4, 4]])])
-def test_no_machine_of_a_fraction(machines: np.ndarray) -> None:
-    """GPUs are whole, and machines are a list of them."""
-    with pytest.raises(InputError, match=r"^small: machines must be whole numbers of GPUs, got \["):
-        AppTrace("small", (GOOD,), machines)
-
-
-def test_no_workload_without_apps() -> None:
-    """An empty workload is refused."""
-    with pytest.raises(InputError, match=r"^small: a workload needs at least one app$"):
-        workload()
-
-
-def test_no_two_apps_of_one_name() -> None:
-    """Names tell apps apart."""
-    with pytest.raises(InputError, match=r"^small: two apps have the same name$"):
-        workload(GOOD, replace(GOOD, name="b"), GOOD)
-
-
-def test_no_app_before_one_that_arrived_later() -> None:
-    """The sentence names the first app that comes too late in the list."""
-    with pytest.raises(InputError, match=r"^app 'b': apps must come in order of arrival, got 4 s$"):
-        workload(GOOD, replace(GOOD, name="b", arrival=4.0), replace(GOOD, name="c", arrival=3.0))
-
-
-@pytest.mark.parametrize(
-    "jobs, expected",
-    [
-        (1, [(1, 120)]),
-        (2, [(2, 4), (1, 120)]),
-        (8, [(8, 4), (4, 8), (2, 16), (1, 120)]),
-        (23, [(23, 4), (12, 8), (6, 16), (3, 32), (2, 64), (1, 120)]),
-        (64, [(64, 4), (32, 8), (16, 16), (8, 32), (4, 64), (2, 120), (1, 120)]),
-    ],
-)
-def test_rungs(jobs: int, expected: list[tuple[int, int]]) -> None:
-    """Half the jobs, rounded up, go on twice as far, never beyond the longest; the last one as long as it needs."""
-    assert rungs(jobs, Tuner()) == expected
-
-
-def test_rungs_of_thirds() -> None:
-    """A third of the jobs, rounded up, goes on three times as far: 5, 15, and 20 instead of 45 epochs."""
-    assert rungs(10, Tuner(first=5, eta=3, longest=20)) == [(10, 5), (4, 15), (2, 20), (1, 20)]
+def test_rungs(jobs: int, tuner: Tuner, expected: list[tuple[int, int]]) -> None:
+    """One of eta jobs, rounded up, goes on eta times as far, never beyond the longest; the last as long as it needs."""
+    assert rungs(jobs, tuner) == expected
 
 
 def test_survivors_by_hand() -> None:
@@ -170,23 +119,12 @@ def test_course_by_hand() -> None:
     """Four jobs of 1, 7, 3 and 5 epochs of 10 s in rungs that end after 2 and 4 epochs.
 
     The first rung is 1 + 2 + 2 + 2 epochs. Jobs 0 and 1 go on; job 0 has converged, so the second rung is the 2 epochs
-    of job 1, whose other 3 are the last rung.
+    of job 1, whose other 3 are the last rung. A rung of jobs that have all converged is there and needs no work.
     """
-    four = app(
-        [0.5],
-        [0.7, 0.4, 0.35, 0.3, 0.3, 0.3, 0.3],
-        [1.0, 0.9, 0.1],
-        [0.9, 0.8, 0.2, 0.2, 0.2],
-        epoch=10.0,
-        tuner=Tuner(first=2, longest=10),
-    )
+    losses = [0.5], [0.7, 0.4, 0.35, 0.3, 0.3, 0.3, 0.3], [1.0, 0.9, 0.1], [0.9, 0.8, 0.2, 0.2, 0.2]
+    four = app(*losses, epoch=10.0, tuner=Tuner(first=2, longest=10))
     assert course(four) == [Phase(4, 70.0), Phase(2, 20.0), Phase(1, 30.0)]
-
-
-def test_course_with_nothing_left_to_do() -> None:
-    """A rung of jobs that have all converged is there and needs no work; one job is one rung."""
     assert course(app([1.0, 0.5], [2.0], epoch=10.0)) == [Phase(2, 30.0), Phase(1, 0.0)]
-    assert course(app([1.0, 0.5, 0.4], epoch=10.0)) == [Phase(1, 30.0)]
 
 
 def halving_epoch_by_epoch(losses: list[list[float]], tuner: Tuner) -> list[tuple[int, int]]:

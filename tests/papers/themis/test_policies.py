@@ -7,106 +7,46 @@ from typing import Any
 
 import numpy as np
 import pytest
-from themis_decisions import decided
-from themis_small import app, arbiter_of, ends, given, tables, workload
+from themis_small import app, arbiter_of, decided, ends, given, tables, workload
 
 from astraea.core.errors import InputError
-from astraea.core.result import GRANT_COLUMNS, Result
-from papers.themis.apps import AppTrace, Tuner
+from astraea.core.result import Result
+from papers.themis.apps import AppTrace
 from papers.themis.arbiter import AppPolicy, Arbiter, best_first
 from papers.themis.policies import POLICIES, get_policy
 from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
 
 
-def two_waiting(*machines: int, jobs: tuple[int, int] = (4, 4), **changes: Any) -> Arbiter:
-    """Two apps of jobs of 600 s, come at 0 and at 600 s; nothing has run at 1200 s, when all GPUs are on offer.
-
-    N is 1.5 for a and 2 for b.
-    """
-    both = [app("a", [10] * jobs[0]), app("b", [10] * jobs[1], arrival=600.0)]
-    arbiter = arbiter_of(workload(both, *machines), **changes)
-    arbiter.now = 1200.0
-    return arbiter
-
-
-# Tiresias
-
-
-@pytest.mark.parametrize(
-    "attained, expected",
-    [([300.0, 100.0, 200.0], [0, 3, 1]), ([0.0, 0.0, 0.0], [3, 1, 0]), ([9.0, 9.0, 1.0], [1, 0, 3])],
-)
-def test_tiresias(attained: list[float], expected: list[int]) -> None:
-    """All that it wants to the app with the least GPU-time; equals in order of arrival. 4 GPUs, each app wants 3."""
-    arbiter = arbiter_of(workload([app(name, [5] * 3) for name in "abc"], 4))
-    for agent, gpu_time in zip(arbiter.agents, attained, strict=True):
-        agent.returned = gpu_time
-    assert decided(arbiter, "tiresias") == expected
-
-
-def test_tiresias_counts_what_runs() -> None:
-    """GPU-time of leases that go on counts: a has had 2 GPUs for 50 s, b 1 for 60 s, and one more is on offer."""
-    arbiter = arbiter_of(workload([app("a", [9] * 3, gang=2), app("b", [9] * 3, gang=1)], 4))
-    arbiter.give(arbiter.agents[0])
-    arbiter.give(arbiter.agents[1])
-    arbiter.now = 50.0
-    arbiter.agents[1].returned = 10.0
-    assert decided(arbiter, "tiresias") == [1, 2]
-
-
-# Optimus
-
-
 def test_optimus_prefers_what_scales() -> None:
     """4 GPUs on one machine, 2 on each of two others.
 
-    Throughput gained for each GPU: a, VGG16 on 4 GPUs, 4**-0.15 = 0.81; b, ResNet50 on 4, 4**-0.05 = 0.93, spread 0.75;
-    c, VGG16 on 2, 2**-0.15 = 0.90. So b goes first; then the large machine is taken and c is better than b, and nobody
-    else's gang fits.
+    Throughput gained for each GPU: a, VGG16 on 4 GPUs, 4**-0.15 = 0.81, spread 0.41; b, ResNet50 on 4, 4**-0.05 = 0.93,
+    spread 0.75; c, VGG16 on 2, 2**-0.15 = 0.90. So b goes first; then the large machine is taken and c is better than
+    b, and nobody else's gang fits. Without c, b has both.
     """
-    apps = [
-        app("a", [5], gang=4),
-        app("b", [5] * 2, gang=4, model="resnet50"),
-        app("c", [5], gang=2),
-    ]
+    apps = [app("a", [5], gang=4), app("b", [5] * 2, gang=4, model="resnet50"), app("c", [5], gang=2)]
     arbiter = arbiter_of(workload(apps, 4, 2, 2))
     assert decided(arbiter, "optimus") == [0, 1, 1]
     assert given(arbiter) == [("b", ((0, 4),), 0), ("c", ((1, 2),), 0)]
-
-
-def test_optimus_spreads_what_does_not_mind() -> None:
-    """The same without c: ResNet50 spread, 0.75, is better than VGG16 spread, 0.41."""
-    apps = [app("a", [5], gang=4), app("b", [5] * 2, gang=4, model="resnet50")]
-    arbiter = arbiter_of(workload(apps, 4, 2, 2))
-    assert decided(arbiter, "optimus") == [0, 2]
-    assert given(arbiter) == [("b", ((0, 4),), 0), ("b", ((1, 2), (2, 2)), 1)]
-
-
-# Gandiva
+    assert decided(arbiter_of(workload(apps[:2], 4, 2, 2)), "optimus") == [0, 2]
 
 
 def test_gandiva_leaves_the_smallest_hole() -> None:
-    """On one machine of 4, b leaves no hole. With a machine of 2 neither does, so the earlier is first."""
-    apps = [app("a", [5], gang=2), app("b", [5], gang=4)]
-    assert decided(arbiter_of(workload(apps, 4)), "gandiva-packing") == [0, 1]
-    arbiter = arbiter_of(workload(apps, 4, 2))
+    """On one machine of 4, b leaves no hole. With a machine of 2 neither does, so the earlier is first.
+
+    Where only two machines of 2 are free, ResNet50 is slower by 1.25, VGG16 by 2; a gang of 2 goes before both.
+    """
+    apps = [app("a", [5], gang=2), app("b", [5], gang=4), app("c", [5], gang=4, model="resnet50")]
+    assert decided(arbiter_of(workload(apps[:2], 4)), "gandiva-packing") == [0, 1]
+    arbiter = arbiter_of(workload(apps[:2], 4, 2))
     assert decided(arbiter, "gandiva-packing") == [1, 1]
     assert given(arbiter) == [("a", ((1, 2),), 0), ("b", ((0, 4),), 0)]
+    for some, expected in ((apps[1:], [0, 1]), ([*apps[1:], apps[0]], [0, 0, 1])):
+        arbiter = arbiter_of(workload(some, 4, 2, 2))
+        arbiter.free = [0, 2, 2]
+        assert decided(arbiter, "gandiva-packing") == expected
 
-
-def test_gandiva_prefers_what_is_slowed_down_less() -> None:
-    """Only two machines of 2 are free: ResNet50 is slower by 1.25, VGG16 by 2. A gang of 2 goes before both."""
-    apps = [app("a", [5], gang=4), app("b", [5], gang=4, model="resnet50")]
-    arbiter = arbiter_of(workload(apps, 4, 2, 2))
-    arbiter.free = [0, 2, 2]
-    assert decided(arbiter, "gandiva-packing") == [0, 1]
-    arbiter = arbiter_of(workload([*apps, app("c", [5], gang=2)], 4, 2, 2))
-    arbiter.free = [0, 2, 2]
-    assert decided(arbiter, "gandiva-packing") == [0, 0, 1]
-
-
-# SLAQ
 
 STEEP = {"a": [9, 5, 4, 3, 1, 1], "b": [9, 7, 6, 2, 1, 1]}
 """Of 4 epochs the later two lowered the loss by 2 and by 5."""
@@ -128,36 +68,18 @@ def test_slaq(gang_of_b: int, epochs: int, expected: list[int]) -> None:
     assert decided(arbiter, "slaq") == expected
 
 
-# the strawman
+@pytest.mark.parametrize("lies, expected", [({}, [4, 0]), ({1: 2.0}, [0, 4])])
+def test_strawman(lies: dict[int, float], expected: list[int]) -> None:
+    """Jobs of 600 s of two apps that came at 0 and at 600 s; nothing has run at 1200 s. A lie is believed.
 
-
-def test_strawman() -> None:
-    """T_isolated of a is 2400 GPU-s on 4 / 1.5 GPUs, 900 s: rho = (1200 + 900) / 900; of b (600 + 1200) / 1200."""
-    arbiter = two_waiting(4)
-    assert arbiter.rhos(arbiter.agents) == pytest.approx([7 / 3, 3 / 2])
-    assert decided(arbiter, "strawman") == [4, 0]
-
-
-def test_strawman_believes_lies() -> None:
-    """Twice 3 / 2 is above 7 / 3."""
-    assert decided(two_waiting(4, lies={1: 2.0}), "strawman") == [0, 4]
-
-
-# ASTRAEA
-
-
-def test_astraea() -> None:
-    """a is owed 4 * 600 + 2 * 600 = 3600 GPU-s and has had 2700, b is owed 1200 and has had none; leases of 900 s.
-
-    a: (2700 + 900 g) / (3600 + 2 * 900) = 1/2, 2/3, ...; b: 900 g / (1200 + 1800) = 0, 3/10, 6/10, 9/10. In turn
-    b, b, a, b.
+    N is 1.5 for a and 2 for b. T_isolated of a is 2400 GPU-s on 4 / 1.5 GPUs, 900 s: rho = (1200 + 900) / 900, of b
+    (600 + 1200) / 1200. Twice 3 / 2 is above 7 / 3.
     """
-    arbiter = two_waiting(4)
-    arbiter.agents[0].returned = 2700.0
-    assert decided(arbiter, "astraea") == [1, 3]
-    arbiter = two_waiting(4)
-    arbiter.agents[0].returned = 6000.0  # 6000 / 5400 is above 9 / 10
-    assert decided(arbiter, "astraea") == [0, 4]
+    both = [app("a", [10] * 4), app("b", [10] * 4, arrival=600.0)]
+    arbiter = arbiter_of(workload(both, 4), lies=lies)
+    arbiter.now = 1200.0
+    assert arbiter.rhos(arbiter.agents) == pytest.approx([7 / 3, 3 / 2 * lies.get(1, 1.0)])
+    assert decided(arbiter, "strawman") == expected
 
 
 def test_astraea_with_a_lease_that_does_not_end() -> None:
@@ -212,9 +134,6 @@ def test_a_policy_of_ones_own() -> None:
     assert result.grants["start"].value_counts().loc[[0.0, 60.0, 120.0]].tolist() == [2, 2, 2]
 
 
-# lies
-
-
 @cache
 def crowded() -> AppTrace:
     return sample_workload(8, 2.0, 6, np.array([4, 4, 2, 2]))
@@ -225,13 +144,12 @@ def outcome(policy: str, factor: float = 1.0, **parameters: float) -> Result:
     return simulate(crowded(), get_policy(policy, **parameters), lies={"app-3": factor})
 
 
-@pytest.mark.parametrize("factor", [0.5, 3.0, 1000.0])
-def test_with_everybody_bidding_a_factor_changes_nothing(factor: float) -> None:
+def test_with_everybody_bidding_a_factor_changes_nothing() -> None:
     """Only how much more a bidder's rows are worth than nothing matters with f = 0: the same tables, byte by byte."""
-    assert tables(outcome("themis", factor, f=0.0)) == tables(outcome("themis", f=0.0))
+    assert tables(outcome("themis", 1000.0, f=0.0)) == tables(outcome("themis", f=0.0))
 
 
-@pytest.mark.parametrize("policy, parameters", [("strawman", {}), ("themis", {"f": 0.8}), ("themis", {"f": 1.0})])
+@pytest.mark.parametrize("policy, parameters", [("strawman", {}), ("themis", {"f": 0.8})])
 def test_elsewhere_a_factor_matters(policy: str, parameters: dict[str, float]) -> None:
     """Who reports a larger rho gets into the auction more often, or gets GPUs at once; it ends earlier."""
     truth, lie = outcome(policy, **parameters), outcome(policy, 3.0, **parameters)
@@ -243,14 +161,3 @@ def test_elsewhere_a_factor_matters(policy: str, parameters: dict[str, float]) -
 def test_who_asks_for_no_rho_cannot_be_lied_to(policy: str) -> None:
     """The same tables, byte by byte."""
     assert tables(outcome(policy, 3.0)) == tables(outcome(policy))
-
-
-def test_the_jobs_of_a_rung_are_what_an_app_can_use() -> None:
-    """A tuner that keeps one of 4 jobs: whatever the policy, the app wants 4 gangs, then 1."""
-    losses = [[4, 4], [3, 3], [2, 2], [1, 1]]
-    w = workload([app("a", losses, tuner=Tuner(1, 4, 5e-4, 2))], 8)
-    for policy in POLICIES:
-        grants = simulate(w, get_policy(policy)).grants
-        assert grants is not None
-        assert set(GRANT_COLUMNS) <= set(grants)
-        assert list(grants["end"]) == [60.0, 60.0, 60.0, 120.0], policy

@@ -10,8 +10,6 @@ from papers.themis.apps import Tuner
 from papers.themis.policies import POLICIES, get_policy
 from papers.themis.simulate import simulate
 
-# by hand
-
 
 def test_two_apps_by_hand() -> None:
     """Shares, contention and fairness of two apps one after the other.
@@ -68,27 +66,6 @@ def test_one_app_alone_by_hand(policy: str) -> None:
     assert result.jobs["duration"][0] == 570.0
     assert result.jobs["attained_service"][0] == 2 * (300 + 600)
     assert result.jobs["contention"][0] == 1.0
-
-
-def test_survivors_stay_where_they_are() -> None:
-    """Two jobs reach the end of their rung at once: the better one stays, though the other's lot is the first."""
-    w = workload([app("a", [[3, 3], [2, 1, 1, 1]], gang=2, tuner=HALVING)], 4)
-    result = simulate(w, get_policy("tiresias"))
-    assert leases(result) == [("a", 0.0, 120.0, True), ("a", 0.0, 240.0, True)]
-    assert result.jobs["overhead"][0] == 0.0
-
-
-def test_overhead_that_a_lease_cuts_short_is_not_counted() -> None:
-    """Only the time that was lost counts.
-
-    One GPU, epochs of 72.5 s, leases of 300 s. Jobs 0 and 1 have two epochs each until 290 s. Then job 0 takes over;
-    its restart would take until 310 s, but the lease ends at 300 s, and it goes on after a checkpoint.
-    """
-    w = workload([app("a", [[2, 1, 1], [3, 3]], epoch=72.5, tuner=HALVING)], 1)
-    jobs = simulate(w, get_policy("tiresias"), lease_term=300.0).jobs
-    assert jobs["leases"][0] == 2
-    assert jobs["work"][0] == 5 * 72.5
-    assert jobs["overhead"][0] == jobs["attained_service"][0] - jobs["work"][0]
 
 
 def test_a_preempted_job_by_hand() -> None:
