@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from listed_jobs import listed
+from matplotlib import pyplot as plt
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
@@ -151,7 +152,9 @@ def test_two_tenants_change_places() -> None:
     assert sentence(found, trace) == (
         "a and b change places between day 1 and day 2: one is below 50% while the other is above 90%, on both days."
     )
-    texts = [text.get_text() for text in picture(found, trace).axes[0].texts]
+    fig = picture(found, trace)
+    texts = [text.get_text() for text in fig.axes[0].texts]
+    plt.close(fig)
     assert texts == ["day 1\nA: 0 %\nB: 100 %", "day 2\nA: 100 %\nB: 0 %"]
     rows = table(found)
     assert list(rows) == ["tenant", "day", "utilization", "time", "hourly_utilization"]
@@ -163,4 +166,6 @@ def test_without_a_swap_the_extremes_are_shown() -> None:
     trace, found = two(("a", 0.0, 3.0), ("b", 0.0, 0.5), ("a", 3.0, 0.1))
     assert found.swap is None and found.tenants == ("b", "a")
     assert sentence(found, trace).startswith("No two tenants change places")
-    assert not picture(found, trace).axes[0].texts
+    fig = picture(found, trace)
+    assert not fig.axes[0].texts
+    plt.close(fig)
