@@ -25,7 +25,7 @@ def trace(**weights: float) -> Trace:
     """Four jobs in 100 s that ask for 1,600 GPU-s, 16 GPUs, one of them a gang of 8."""
     tenants = [*weights] * 4
     rows = [("a", 1, 0.0, 100.0), ("b", 1, 10.0, 50.0), ("c", 8, 20.0, 175.0), ("d", 1, 100.0, 50.0)]
-    jobs = ((job_id, tenants[k], *row) for k, (job_id, *row) in enumerate(rows))
+    jobs = ((name, tenants[k], demand, at, lasts) for k, (name, demand, at, lasts) in enumerate(rows))
     return listed(*jobs, name="four", weights=weights)
 
 
