@@ -71,31 +71,12 @@ def make_figures(
     shown: bool = False,
     root: Path = ROOT,
 ) -> int:
-    """Run the notebooks, write the figures and their gallery, and say where they are.
+    """Run the notebooks, write the figures and their gallery, say where they are, and return 1 if a notebook failed.
 
-    Parameters
-    ----------
-    trace : str, optional
-        As in `evaluation.load_workload`; the two synthetic traces if not given.
-    scale : {"small", "paper", "full"}
-        Figures of the two synthetic traces at scales `paper` and `full` go to ``figures/``, all others to ``build/``.
-    only : str, optional
-        Name of one notebook, or how it begins.
-    shown : bool
-        Whether the evaluation's figures of a named trace go into the gallery in ``figures/``, beside those of the
-        synthetic traces.
-    root : path
-        The checkout.
-
-    Returns
-    -------
-    int
-        0, or 1 if a notebook failed.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be used.
+    `trace` is one of `evaluation.load_workload`, or the two synthetic ones if not given. Figures of these at the scales
+    `paper` and `full` go to ``figures/`` of the checkout `root`, all others to ``build/``. `only` is the name of one
+    notebook, or how it begins. With `shown`, the evaluation's figures of a named trace go into the gallery in
+    ``figures/`` too. `InputError` if an argument cannot be used.
     """
     one_of(scale, SCALES, "scale")
     began = time.perf_counter()

@@ -36,26 +36,13 @@ class Check:
 
 @dataclass(frozen=True)
 class Claim:
-    """One major claim.
+    """One major claim."""
 
-    Attributes
-    ----------
-    claim, where : str
-        What a paper says, in a sentence, and where.
-    experiment : str
-        A function of `smallest_experiments`.
-    notebook : str
-        Shows the same, at length.
-    minutes : float
-        What the experiment takes on one core of an environment in which nothing is compiled yet [min].
-    checks : sequence of Check
-    """
-
-    claim: str
-    where: str
-    experiment: str
-    notebook: str
-    minutes: float
+    claim: str  # what a paper says, in a sentence
+    where: str  # in the paper
+    experiment: str  # a function of `smallest_experiments`
+    notebook: str  # shows the same, at length
+    minutes: float  # what it takes on one core of an environment in which nothing is compiled yet [min]
     checks: tuple[Check, ...]
 
 
@@ -79,13 +66,7 @@ def major_claims() -> Mapping[str, Claim]:
 
 
 def reproduce(name: str) -> Reproduced:
-    """Run the experiment of a claim and judge its statements.
-
-    Raises
-    ------
-    InputError
-        If there is no such claim.
-    """
+    """Run the experiment of a claim and judge its statements; `InputError` if there is no such claim."""
     claim = major_claims()[one_of(name, tuple(major_claims()), "claim")]
     begun = time.perf_counter()
     with TemporaryDirectory(prefix="astraea-") as folder:

@@ -144,12 +144,7 @@ def characterization_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def beside_published(trace: str, found: Iterable[dict[str, float]]) -> pd.DataFrame:
-    """Every published statistic of a synthetic trace with those of its seeds.
-
-    Parameters
-    ----------
-    found : iterable of dict
-        Statistics of each seed, by name.
+    """Every published statistic of a synthetic trace with those of its seeds; `found` has those of each, by name.
 
     Returns
     -------

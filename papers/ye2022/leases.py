@@ -65,13 +65,10 @@ def lease_example() -> LeaseExample:
 
 
 def lease_parts(result: Result, settings: Settings) -> pd.DataFrame:
-    """Split every lease of a simulation with a log into what the job did in it (Fig 8).
+    """Split every lease of a simulation with a log into what the job did in it (Fig 8), a row per stretch.
 
-    Returns
-    -------
-    DataFrame, columns job_id, demand [GPU], lease, start, end [s], part, then
-        One row per stretch: `part` is one of `PARTS`, `lease` counts those of the job from 1, and `then` tells in the
-        last row of each lease how it ended: one of `AT_THE_END`.
+    Columns job_id, demand [GPU], lease, start, end [s], part, then: `part` is one of `PARTS`, `lease` counts those of
+    the job from 1, and `then` tells in the last row of each lease how it ended: one of `AT_THE_END`.
     """
     assert result.grants is not None
     rows = []
@@ -84,8 +81,9 @@ def lease_parts(result: Result, settings: Settings) -> pd.DataFrame:
             trains = lease.start + (settings.restart_overhead if lease.kind == "restart" else 0.0)
             saves = lease.end - (0.0 if is_last else settings.checkpoint_overhead)
             edges = {"restart": (lease.start, trains), "training": (trains, saves), "checkpoint": (saves, lease.end)}
-            stretches = [(part, edge) for part, edge in edges.items() if edge[1] > edge[0]]
-            for part, (start, end) in stretches:
+            for part, (start, end) in edges.items():
+                if end <= start:
+                    continue
                 then = ends.get(after, after) if end == lease.end else ""
                 rows.append((name, lease.demand, number, start, end, part, then))
     return pd.DataFrame(rows, columns=["job_id", "demand", "lease", "start", "end", "part", "then"])

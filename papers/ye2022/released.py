@@ -132,18 +132,13 @@ def study_figures(result: Result) -> dict[str, Any]:
 
 
 def job_figures(result: Result) -> pd.DataFrame:
-    """One row per job: columns tenant, slowdown, loses, held.
-
-    `loses` if it has sharing loss (rho_job below 0.95), `held` are the GPUs that its tenant held at the last full hour
-    before its submission [GPU].
-    """
-    jobs = result.jobs
-    loses = jobs["rho_job"] < SHARING_LOSS
-    return jobs[["tenant", "slowdown"]].assign(loses=loses, held=held_at_submission(result))
+    """One row per job: columns tenant, slowdown, loses (rho_job below 0.95), and held as in `held_at_submission`."""
+    loses = result.jobs["rho_job"] < SHARING_LOSS
+    return result.jobs[["tenant", "slowdown"]].assign(loses=loses, held=held_at_submission(result))
 
 
 def held_at_submission(result: Result) -> np.ndarray:
-    """GPUs that the tenant of each job held at the last full hour before the job's submission [GPU]."""
+    """GPUs that the tenant of each job held at the last full hour before its submission [GPU], shape (n,)."""
     names = pd.Index(result.timeline["tenant"].unique())
     hourly = result.timeline["held"].to_numpy().reshape(-1, len(names))
     hour = (result.jobs["submit_time"].to_numpy() // HOUR).astype(int)

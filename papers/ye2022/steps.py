@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -58,14 +57,12 @@ STEPS: Final = (
 
 def steps_grid(trace: str, scale: str = "paper") -> Grid:
     """Every step on the first seed; columns step, scheduler, seed, nodes."""
-    return Grid.of(_runs(trace, scale))
-
-
-def _runs(trace: str, scale: str) -> Iterator[tuple[Run, Row]]:
+    rows: list[tuple[Run, Row]] = []
     recorded, cluster = load_workload(trace, scale)
     for step in STEPS:
         jobs = recorded.in_rounds(INTERVAL) if step.in_rounds else recorded
         for s in able(step.schedulers, jobs) if step.learned else step.schedulers:
             estimator = "gradient-boosting" if step.learned and s.made.needs_estimates else "oracle"
             run = Run(jobs, cluster, s.made, settings=replace(step.settings, estimator=estimator), kept=READ)
-            yield run, {"step": step.name, "scheduler": s.name, "seed": 0, "nodes": cluster.nodes}
+            rows.append((run, {"step": step.name, "scheduler": s.name, "seed": 0, "nodes": cluster.nodes}))
+    return Grid.of(rows)

@@ -17,13 +17,7 @@ COMPILED: Final = numba.njit(error_model="numpy")
 
 
 def on_slurms_nodes(policy: Policy) -> Policy:
-    """The same policy, with `select/cons_tres` to say which nodes its grants go to, in order of selection.
-
-    Parameters
-    ----------
-    policy : Policy
-        One that chooses no nodes itself.
-    """
+    """A policy that chooses no nodes, with `select/cons_tres` to say where its grants go, in order of selection."""
     select_jobs = policy.select
 
     @COMPILED

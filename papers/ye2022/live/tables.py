@@ -51,57 +51,28 @@ TIME_LIMIT: Final = 120.0
 
 
 class Delays(NamedTuple):
-    """What takes time on a cluster, on average over the runs of one repetition [s].
+    """What takes time on a cluster, on average over the runs of one repetition [s]."""
 
-    Attributes
-    ----------
-    first : float
-        From the grant of a job's first lease to its first second of work.
-    again : float
-        From the grant of a later lease, after a stop, to work.
-    unsaved : float
-        What a stopped job did in its lease after its last save, which is lost.
-    """
-
-    first: float
-    again: float = 0.0
-    unsaved: float = 0.0
+    first: float  # from the grant of a job's first lease to its first second of work
+    again: float = 0.0  # from the grant of a later lease, after a stop, to work
+    unsaved: float = 0.0  # what a stopped job did in its lease after its last save, which is lost
 
 
 NONE: Final = Delays(0.0)
 
 
 class Repetition(NamedTuple):
-    """One repetition on one system.
+    """One repetition on one system."""
 
-    Attributes
-    ----------
-    system : str
-        ``astraea`` or ``slurm``.
-    seed : int
-    runs : DataFrame
-        One row per run of a job, as in the file.
-    booted : float
-        When that Slurm began to compute usage [s], before 0.
-    clock : float
-        Seconds past a full minute at second 0.
-    """
-
-    system: str
+    system: str  # ``astraea`` or ``slurm``
     seed: int
-    runs: pd.DataFrame
-    booted: float
-    clock: float
+    runs: pd.DataFrame  # one row per run of a job, as in the file
+    booted: float  # when that Slurm began to compute usage [s], before 0
+    clock: float  # seconds past a full minute at second 0
 
 
 def read(folder: Path) -> list[Repetition]:
-    """Read the repetitions of a folder, in order of system and seed.
-
-    Raises
-    ------
-    InputError
-        If there are none.
-    """
+    """Read the repetitions of a folder, in order of system and seed; `InputError` if there are none."""
     path = folder / "repetitions.csv"
     if not path.is_file():
         raise InputError(f"{folder}: there is no file repetitions.csv with the repetitions that were measured")
@@ -139,11 +110,7 @@ def starts(repetition: Repetition) -> pd.Series:
 def trace_of(repetition: Repetition, more: pd.Series | float = 0.0) -> Trace:
     """The jobs as they were submitted, with their runs as recorded.
 
-    Parameters
-    ----------
-    repetition : Repetition
-    more : Series or float
-        Added to the service of each [s], by job or of all, as in the simulation a granted job works at once.
+    `more` is added to the service of each [s], by job or of all, as in the simulation a granted job works at once.
     """
     runs = repetition.runs
     jobs = runs.drop_duplicates("job").set_index("job")
@@ -168,16 +135,9 @@ def simulated(
 ) -> Result:  # fmt: skip
     """The same jobs in the simulation.
 
-    Parameters
-    ----------
-    repetition : Repetition
-    lasts : Delays, optional
-        The same for all jobs. If not given, first starts take what they took for each, the rest what it took on
-        average.
-    policy : Policy, optional
-        Instead of the coordinator's, with the nodes that Slurm takes; of no use for plain Slurm.
-    first : Series, optional
-        What the first start of each job takes, by job [s].
+    `lasts` is the same for all jobs, and `first` is what the first start of each takes, by job [s]. Without both, first
+    starts take what they took for each, and the rest what it took on average. `policy` stands instead of the
+    coordinator's with the nodes that Slurm takes; it is of no use for plain Slurm.
     """
     if first is None and lasts is None:
         first = starts(repetition)
@@ -191,8 +151,7 @@ def simulated(
     settings = Settings(
         interval=INTERVAL, checkpoint_overhead=0, restart_overhead=lasts.again + lasts.unsaved, placement="strict"
     )
-    chosen = policy or SIMULATED
-    return simulate(trace, CLUSTER, chosen, settings=settings, keep_log=True)
+    return simulate(trace, CLUSTER, policy or SIMULATED, settings=settings, keep_log=True)
 
 
 def worked(repetition: Repetition, simulation: Result) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from listed_jobs import listed
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
@@ -32,32 +33,15 @@ HOUR = 3600.0
 
 def steady(days: int = 4) -> Trace:
     """Two tenants that together always ask for 16 GPUs, in jobs of one hour."""
-    rows = [(f"{t}{h:03}-{k}", t, 1, h * HOUR, HOUR) for h in range(24 * days) for t in ("a", "b") for k in range(8)]
-    jobs = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "submit_time", "duration"])
-    return Trace.from_frame(jobs, name="steady", weights={"a": 3.0, "b": 1.0})
+    jobs = [(f"{t}{h:03}-{k}", t, 1, h * HOUR, HOUR) for h in range(24 * days) for t in ("a", "b") for k in range(8)]
+    return listed(*jobs, name="steady", weights={"a": 3.0, "b": 1.0})
 
 
-def test_the_newcomer_has_an_average_weight_and_no_job() -> None:
-    trace, name = with_newcomer(steady(), Cluster(2, 8))
-    assert name == "newcomer" and len(trace.tenants) == 3
-    assert dict(zip(trace.tenants, trace.tenant_weight, strict=True)) == {"a": 3.0, "b": 1.0, "newcomer": 2.0}
-    assert trace.frame["tenant"].tolist() == steady().frame["tenant"].tolist()
-    again, other = with_newcomer(trace, Cluster(2, 8))
-    assert other == "newcomer+" and other in again.tenants
-
-
-def test_its_quota_is_a_gpu_at_least() -> None:
-    jobs = pd.DataFrame({"job_id": range(4), "tenant": list("abcd"), "demand": 1, "submit_time": 0.0, "duration": 9.0})
-    cluster = Cluster(1, 3)
-    trace, name = with_newcomer(Trace.from_frame(jobs, name="t"), cluster)
-    burst = with_burst(trace, cluster, name, 0.0)
-    assert quotas(burst, 3)[burst.tenants.index(name)] == pytest.approx(1)
-    assert len(burst) == 4 + SIZE
-
-
-def test_the_burst_asks_for_several_times_the_quota_at_once() -> None:
+def test_a_newcomer_of_average_weight_asks_for_several_times_its_quota_at_once() -> None:
     cluster = Cluster(3, 8)
     idle, name = with_newcomer(steady(), cluster)  # quotas 12, 4 and 8
+    assert dict(zip(idle.tenants, idle.tenant_weight, strict=True)) == {"a": 3.0, "b": 1.0, "newcomer": 2.0}
+    assert idle.frame["tenant"].tolist() == steady().frame["tenant"].tolist()
     trace = with_burst(idle, cluster, name, 30 * HOUR)
     own = trace.frame[trace.frame["tenant"] == name]
     assert own["demand"].tolist() == [4] * (SIZE * 8 // 4)
@@ -66,27 +50,33 @@ def test_the_burst_asks_for_several_times_the_quota_at_once() -> None:
     pd.testing.assert_frame_equal(others, idle.frame)
     assert trace.tenant_weight.tolist() == idle.tenant_weight.tolist()
     assert split_off_impossible(trace, cluster)[1]["tenant"].ne(name).all()
+    again, other = with_newcomer(idle, cluster)
+    assert other == "newcomer+" and other in again.tenants
+
+
+def test_its_quota_is_a_gpu_at_least() -> None:
+    cluster = Cluster(1, 3)
+    trace, name = with_newcomer(listed(*((t, t, 1, 0.0, 9.0) for t in "abcd")), cluster)
+    burst = with_burst(trace, cluster, name, 0.0)
+    assert quotas(burst, 3)[burst.tenants.index(name)] == pytest.approx(1)
+    assert len(burst) == 4 + SIZE
 
 
 def test_it_comes_when_most_is_going_on() -> None:
     # 4 days: hours 48 to 72; the jobs of hour 60 take three hours, those of 61 come on top
-    rows = [(f"j{h}", "a", 1, h * HOUR, (3 if h == 60 else 1) * HOUR) for h in range(97)]
-    jobs = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "submit_time", "duration"])
-    assert burst_start(Trace.from_frame(jobs, name="t")) == 61 * HOUR
-    assert burst_start(Trace.from_frame(jobs.head(2), name="t")) == 0
-    short = Trace.from_frame(jobs.head(1), name="t")
-    assert burst_start(short) == 0
+    trace = listed(*((f"j{h}", "a", 1, h * HOUR, (3 if h == 60 else 1) * HOUR) for h in range(97)))
+    assert burst_start(trace) == 61 * HOUR
+    assert burst_start(trace.head(2)) == burst_start(trace.head(1)) == 0
 
 
-def runs(scheduler: str, parameters: dict[str, float] | None = None) -> pd.DataFrame:
+def runs(scheduler: str, **parameters: float) -> pd.DataFrame:
     """Without and with a burst after three days, on 24 GPUs of which the newcomer's quota is 8."""
     cluster, start = Cluster(3, 8), 72 * HOUR
     idle, name = with_newcomer(steady(8), cluster)
     rows = []
     for run, trace in (("before", idle), ("after", with_burst(idle, cluster, name, start))):
         row = {"scheduler": scheduler, "seed": 0, "tenant": name, "run": run, "start": start}
-        policy = get_policy(scheduler)(**(parameters or {}))
-        rows.append({**row, **burst_figures(simulate(trace, cluster, policy))})
+        rows.append({**row, **burst_figures(simulate(trace, cluster, get_policy(scheduler)(**parameters)))})
     return pd.DataFrame(rows)
 
 
@@ -98,7 +88,7 @@ def test_a_static_quota_takes_nothing_from_anyone() -> None:
 
 
 def test_a_long_memory_serves_the_burst_first() -> None:
-    plain, windowed = runs("astraea"), runs("astraea", {"tenant_window": 24 * HOUR})
+    plain, windowed = runs("astraea"), runs("astraea", tenant_window=24 * HOUR)
     curves = burst_curves(plain).set_index("time")
     # three days of 8 GPUs are owed: all 24 GPUs go to the burst for the first half of its 768 GPU-hours
     assert curves["done"].loc[0] == 0
@@ -118,8 +108,6 @@ def test_the_grid_pairs_a_burst_with_none() -> None:
     grid = burst_grid("venus", "small")
     assert len(grid.runs) == 2 * 2 * len(SCHEDULERS)
     assert {run.key for run in grid.runs} <= {run.key for run in one_tenant_grid("venus", "small").runs}
-    windowed = [run for run, name in zip(grid.runs, grid.index["scheduler"], strict=True) if name == "window-24h"]
-    assert {run.policy.parameters["tenant_window"] for run in windowed} == {24 * HOUR}
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
         assert (row.tenant in np.array(run.trace.tenants)[run.trace.tenant]) == (row.run == "after")
         assert float(row.start) % HOUR == 0  # type: ignore[arg-type]

@@ -1,10 +1,12 @@
-"""Statistics of a workload and of its waiting, on tables small enough to check by hand."""
+"""Statistics of a workload and of its waiting, on tables small enough to check by hand, and what Fig 4 shows of it."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
+from listed_jobs import listed
+from matplotlib import pyplot as plt
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
@@ -12,9 +14,11 @@ from astraea.core.errors import InputError
 from astraea.core.units import DAY, HOUR
 from astraea.traces.trace import Trace
 from papers.ye2022.characterize import (
+    SMALL_TIME,
     Swap,
     class_label,
     demand_class,
+    described_workload,
     pending,
     pending_distributions,
     pending_table,
@@ -24,19 +28,15 @@ from papers.ye2022.characterize import (
     tenant_utilization,
     widest_swap,
 )
+from papers.ye2022.evaluation import load_workload
+from papers.ye2022.unbalanced import Unbalanced, day_name, picture, sentence, table, unbalanced
 
 
-def make(**columns: object) -> Trace:
-    n = max(len(v) for v in columns.values() if isinstance(v, list))
+def make(**columns: list[object]) -> Trace:
+    """Jobs of one tenant with these columns."""
+    n = max(len(values) for values in columns.values())
     base = {"job_id": [str(i) for i in range(n)], "tenant": "t", "demand": 1, "submit_time": 0.0, "duration": 100.0}
-    weights = {"t": 1.0, "u": 3.0} if "tenant" in columns else None
-    return Trace.from_frame(pd.DataFrame({**base, **columns}), weights=weights)
-
-
-def use(**by_tenant: list[float]) -> pd.DataFrame:
-    days = len(next(iter(by_tenant.values())))
-    rows = [(d * DAY, name, by_tenant[name][d]) for d in range(days) for name in by_tenant]
-    return pd.DataFrame(rows, columns=["time", "tenant", "utilization"])
+    return Trace.from_frame(pd.DataFrame({**base, **columns}))
 
 
 def test_classes_have_the_limits_that_their_names_say() -> None:
@@ -53,8 +53,16 @@ def test_the_production_cluster_keeps_the_ratio_of_the_evaluation() -> None:
     assert production_cluster("some/log.csv", Cluster(50, 4)) == Cluster(50, 4)
 
 
+def test_what_notebook_01_describes() -> None:
+    whole, _ = load_workload("venus")
+    small, cluster = described_workload("venus", "small")
+    assert cluster == Cluster(133) and described_workload("venus")[0] is whole
+    assert len(small) == (whole.submit_time < SMALL_TIME).sum()
+    assert SMALL_TIME - HOUR < small.submit_time.max() < SMALL_TIME
+
+
 def test_shares_by_state_add_up() -> None:
-    states = ["completed", "failed", "failed", "completed"]
+    states: list[object] = ["completed", "failed", "failed", "completed"]
     trace = make(demand=[1, 1, 8, 16], duration=[100.0, 300.0, 50.0, 50.0], state=states)
     jobs = shares_by_state(trace, service=False).set_index(["demand", "state"])["share"]
     service = shares_by_state(trace, service=True).set_index(["demand", "state"])["share"]
@@ -65,72 +73,99 @@ def test_shares_by_state_add_up() -> None:
 
 
 def test_running_times_have_points_at_the_limits() -> None:
-    trace = make(demand=[1, 1, 1, 16], duration=[10.0, 3600.0, 90_000.0, 10.0])
-    table = running_time_distributions(trace)
-    running = table.dropna(subset=["running_time"]).set_index(["demand", "running_time"])["share"]
-    assert running["1", 3600.0] == pytest.approx(2 / 3)
-    assert running["1", 86_400.0] == pytest.approx(2 / 3)
+    found = running_time_distributions(make(demand=[1, 1, 1, 16], duration=[10.0, 3600.0, 90_000.0, 10.0]))
+    running = found.dropna(subset=["running_time"]).set_index(["demand", "running_time"])["share"]
+    assert running["1", 3600.0] == running["1", 86_400.0] == pytest.approx(2 / 3)
     assert running[">8", 600.0] == 1
-    service = table.dropna(subset=["service_time"])
+    service = found.dropna(subset=["service_time"])
     assert service.loc[service["demand"] == ">8", "service_time"].tolist() == [160.0]
-    assert list(dict.fromkeys(table["demand"])) == ["1", ">8"]
+    assert list(dict.fromkeys(found["demand"])) == ["1", ">8"]
 
 
 def test_recorded_waiting_goes_before_the_simulated() -> None:
-    told = make(demand=[1, 4], queueing_delay=[50.0, np.nan])
+    told, untold = make(demand=[1, 4], queueing_delay=[50.0, np.nan]), make(demand=[8, 8])
     jobs, source = pending(told, simulate(told, Cluster(1), "fifo"))
     assert source == "recorded"
     assert jobs[["pending_time", "slowdown"]].to_numpy().tolist() == [[50.0, 1.5]]
-    untold = make(demand=[8, 8])
     jobs, source = pending(untold, simulate(untold, Cluster(1), "fifo"))
     assert source == "simulated"
-    assert jobs["pending_time"].tolist() == [0, 100]  # the second starts when the first ends
-    assert jobs["slowdown"].tolist() == [1, 2]
+    assert jobs[["pending_time", "slowdown"]].to_numpy().tolist() == [[0, 1], [100, 2]]  # one after the other
 
 
 def test_who_waits_long() -> None:
     waited = [1800.0, 1801.0, 0.0, 7200.0]
     jobs = pd.DataFrame({"demand": [1, 1, 2, 8], "pending_time": waited, "slowdown": [5.0, 6.0, 1.0, 2.0]})
-    jobs["demand_class"] = demand_class(jobs["demand"])
-    table = pending_table(jobs).set_index("demand")
-    assert table["jobs"].to_dict() == {"1": 2, "<4": 3, ">=4": 1}
-    assert table["pending_over_30min"].tolist() == pytest.approx([1 / 2, 1 / 3, 1])
-    assert table["slowdown_over_5"].tolist() == pytest.approx([1 / 2, 1 / 3, 0])
-    assert table.loc["<4", "average_pending_time"] == pytest.approx(1200.333, abs=1e-3)
+    found = pending_table(jobs).set_index("demand")
+    assert found["jobs"].to_dict() == {"1": 2, "<4": 3, ">=4": 1}
+    assert found["pending_over_30min"].tolist() == pytest.approx([1 / 2, 1 / 3, 1])
+    assert found["slowdown_over_5"].tolist() == pytest.approx([1 / 2, 1 / 3, 0])
+    assert found.loc["<4", "average_pending_time"] == pytest.approx(1200.333, abs=1e-3)
     points = pending_distributions(jobs)
-    at = points[(points["demand"] == "1") & (points["pending_time"] == 1800)]
-    assert at["share"].tolist() == [0.5]
+    assert points[(points["demand"] == "1") & (points["pending_time"] == 1800)]["share"].tolist() == [0.5]
     assert points[(points["demand"] == "8") & (points["slowdown"] == 5)]["share"].tolist() == [1]
 
 
 def test_utilization_is_relative_to_the_tenant_s_own_gpus() -> None:
     # 8 GPUs, quotas 2 and 6; t holds 2 GPUs for 1.5 h, u holds 3 from second 3600 to 7200; submissions end at 3 h
-    trace = make(
-        tenant=["t", "u", "u"], demand=[2, 3, 1], submit_time=[0.0, 3600.0, 10_800.0], duration=[5400.0, 3600.0, 60.0]
-    )
-    table = tenant_utilization(trace, simulate(trace, Cluster(1), "yarn-cs"))
-    wide = table.pivot_table(index="time", columns="tenant", values="utilization")
+    jobs = [("0", "t", 2, 0.0, 5400.0), ("1", "u", 3, 3600.0, 3600.0), ("2", "u", 1, 10_800.0, 60.0)]
+    trace = listed(*jobs, weights={"t": 1.0, "u": 3.0})
+    result = simulate(trace, Cluster(1), "yarn-cs")
+    wide = tenant_utilization(trace, result).pivot_table(index="time", columns="tenant", values="utilization")
     assert wide.index.tolist() == [0, HOUR, 2 * HOUR]
-    assert wide["t"].tolist() == [1, 0.5, 0]
-    assert wide["u"].tolist() == [0, 0.5, 0]
+    assert wide["t"].tolist() == [1, 0.5, 0] and wide["u"].tolist() == [0, 0.5, 0]
     with pytest.raises(InputError, match="whole number of hours in seconds, at least 3600, got 5000"):
-        tenant_utilization(trace, simulate(trace, Cluster(1), "yarn-cs"), step=5000)
+        tenant_utilization(trace, result, step=5000)
 
 
-def test_the_widest_swap() -> None:
-    daily = use(a=[0.95, 0.1, 0.5, 0.99], b=[0.0, 0.95, 0.6, 0.2], c=[0.5, 0.5, 0.5, 0.5])
-    swap = widest_swap(daily)  # day 0 does not count
-    assert swap == Swap("a", "b", 1, 3, pytest.approx(0.79), is_full=True)
+NEARLY = {"a": [0, 0.0, 0.88], "b": [0, 0.88, 0.0]}
 
 
-def test_a_full_swap_goes_before_a_wider_one() -> None:
-    daily = use(a=[0, 0.0, 0.88], b=[0, 0.88, 0.0], c=[0, 0.45, 0.95], d=[0, 0.95, 0.45])
-    swap = widest_swap(daily)
-    assert swap is not None and swap[:2] == ("c", "d") and swap.is_full
-    found = widest_swap(use(a=[0, 0.0, 0.88], b=[0, 0.88, 0.0]))
-    assert found is not None and found.gap == pytest.approx(0.88) and not found.is_full
+@pytest.mark.parametrize(
+    ("use", "swap"),
+    [
+        # day 0 does not count
+        ({"a": [0.95, 0.1, 0.5, 0.99], "b": [0.0, 0.95, 0.6, 0.2], "c": [0.5] * 4}, Swap("a", "b", 1, 3, 0.79, True)),
+        (NEARLY, Swap("a", "b", 1, 2, 0.88, is_full=False)),
+        # a full one goes before a wider one
+        ({**NEARLY, "c": [0, 0.45, 0.95], "d": [0, 0.95, 0.45]}, Swap("c", "d", 1, 2, 0.5, is_full=True)),
+        ({"a": [0, 0.1, 0.2, 0.3], "b": [0, 0.5, 0.6, 0.7]}, None),
+        ({"a": [1, 0], "b": [0, 1]}, None),
+    ],
+)
+def test_the_widest_swap(use: dict[str, list[float]], swap: Swap | None) -> None:
+    rows = [(d * DAY, name, share) for name, shares in use.items() for d, share in enumerate(shares)]
+    found = widest_swap(pd.DataFrame(rows, columns=["time", "tenant", "utilization"]))
+    assert (found and found._replace(gap=round(found.gap, 6))) == swap
 
 
-def test_no_swap() -> None:
-    assert widest_swap(use(a=[0, 0.1, 0.2, 0.3], b=[0, 0.5, 0.6, 0.7])) is None
-    assert widest_swap(use(a=[1, 0], b=[0, 1])) is None
+def two(*jobs: tuple[str, float, float], origin: pd.Timestamp | None = None) -> tuple[Trace, Unbalanced]:
+    """Jobs on the 8 GPUs that each of two tenants owns: tenant, submission, running time [d]."""
+    rows = [(str(k), tenant, 8, submit * DAY, length * DAY) for k, (tenant, submit, length) in enumerate(jobs)]
+    trace = listed(*rows, name="two", weights={"a": 1.0, "b": 1.0}, origin=origin)
+    return trace, unbalanced(trace, simulate(trace, Cluster(nodes=2), "yarn-cs"))
+
+
+def test_two_tenants_change_places() -> None:
+    jobs = [("a", 0.0, 0.5), ("b", 1.0, 1.0), ("a", 2.0, 1.0), ("a", 3.0, 0.5), ("b", 3.0, 0.1), ("a", 4.0, 0.1)]
+    trace, found = two(*jobs)
+    assert found.tenants == ("a", "b") and found.swap is not None and found.swap[2:] == (1, 2, 1.0, True)
+    assert sentence(found, trace) == (
+        "a and b change places between day 1 and day 2: one is below 50% while the other is above 90%, on both days."
+    )
+    fig = picture(found, trace)
+    texts = [text.get_text() for text in fig.axes[0].texts]
+    plt.close(fig)
+    assert texts == ["day 1\nA: 0 %\nB: 100 %", "day 2\nA: 100 %\nB: 0 %"]
+    rows = table(found)
+    assert list(rows) == ["tenant", "day", "utilization", "time", "hourly_utilization"]
+    assert rows["utilization"].notna().sum() == 2 * 4 and rows["hourly_utilization"].notna().sum() == 2 * 4 * 24
+    assert day_name(two(*jobs, origin=pd.Timestamp("2020-06-08"))[0], 2) == "June 10, day 2"
+
+
+def test_without_a_swap_the_extremes_are_shown() -> None:
+    trace, found = two(("a", 0.0, 3.0), ("b", 0.0, 0.5), ("a", 3.0, 0.1))
+    assert found.swap is None and found.tenants == ("b", "a")
+    assert sentence(found, trace).startswith("No two tenants change places")
+    fig = picture(found, trace)
+    assert not fig.axes[0].texts
+    plt.close(fig)

@@ -22,27 +22,15 @@ from papers.ye2022.estimates import (
     places,
     remaining_table,
 )
+from papers.ye2022.evaluation import main_grid
 
 
 def written(folder: Path, n: int, duration: float = 60.0) -> str:
     """Write a log of `n` jobs, one every 100 s, without a history."""
-    rng = np.random.default_rng(1)
-    jobs = pd.DataFrame(
-        {
-            "job_id": range(n),
-            "tenant": [f"t{k % 3}" for k in range(n)],
-            "demand": 1 + np.arange(n) % 2,
-            "submit_time": 100.0 * np.arange(n),
-            "duration": duration * rng.lognormal(0, 1, n),
-        }
-    )
-    return write_csv(Trace.from_frame(jobs), folder / "mine.csv")
-
-
-def test_a_trace_with_a_history_stays_as_it_is() -> None:
-    work = estimate_workload("venus", "small", 1)
-    assert work.trace.history is not None and work.notes == ()
-    assert work.learned == tuple(LEARNED)
+    k = np.arange(n)
+    jobs = {"job_id": k, "tenant": [f"t{i % 3}" for i in k], "demand": 1 + k % 2, "submit_time": 100.0 * k}
+    jobs["duration"] = duration * np.random.default_rng(1).lognormal(0, 1, n)
+    return write_csv(Trace.from_frame(pd.DataFrame(jobs)), folder / f"mine{n}.csv")
 
 
 def test_a_log_without_a_history_is_cut(tmp_path: Path) -> None:
@@ -56,8 +44,7 @@ def test_a_log_without_a_history_is_cut(tmp_path: Path) -> None:
     assert "the last two thirds of its 1.042 days are simulated, and the 300 jobs before them" in note
     assert estimate_workload(path, "small").cluster.nodes == 1
     # a longer one: the small scale keeps the whole history and takes the first jobs of the window
-    (tmp_path / "long").mkdir()
-    small = estimate_workload(written(tmp_path / "long", 3001), "small")
+    small = estimate_workload(written(tmp_path, 3001), "small")
     assert len(small.trace) == 1500
     assert small.trace.history is not None and len(small.trace.history) == 1000
 
@@ -68,7 +55,7 @@ def test_a_short_history_is_a_sentence(tmp_path: Path, n: int, duration: float, 
     work = estimate_workload(path)
     assert work.learned == ()
     assert work.notes[-1].startswith("The learned estimators are left out: they need at least 200 jobs that had ended")
-    assert work.notes[-1].endswith(f"by second 0 of mine, and its history has {ended}.")
+    assert work.notes[-1].endswith(f"by second 0 of mine{n}, and its history has {ended}.")
     sources = estimate_grid(path).index["source"]
     assert sources.nunique() == 2 + len(RATES) and "history" not in set(sources)
 
@@ -81,55 +68,37 @@ def test_unknown_traces_and_scales_are_refused() -> None:
 
 
 def test_every_run_of_the_grid_is_what_its_row_says() -> None:
-    grid = estimate_grid("venus", "small")
-    index = grid.index
-    assert index.groupby(["scheduler", "seed"]).size().to_dict() == {
+    grid, main = estimate_grid("venus", "small"), main_grid("venus", "small")
+    assert grid.index.groupby(["scheduler", "seed"]).size().to_dict() == {
         (name, seed): 1 if name == "astraea" else 1 + len(RATES) + len(LEARNED)
         for name in ("astraea", *ESTIMATING)
         for seed in (0, 1)
     }
     assert len({run.key for run in grid.runs}) == len(grid.runs)
-    for run, row in zip(grid.runs, index.itertuples(), strict=True):
-        settings = run.settings
-        assert run.policy.name == row.scheduler
-        known = estimate_workload("venus", "small", row.seed).trace
-        assert run.trace.digest == known.in_rounds(10.0).digest
+    shared = {run.key for run in main.runs}  # learned runs are those of the evaluation
+    for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
+        work = estimate_workload("venus", "small", row.seed)
+        assert work.trace.history is not None and work.notes == () and work.learned == tuple(LEARNED)
+        assert run.policy.name == row.scheduler and run.trace.digest == work.trace.in_rounds(10.0).digest
+        assert (run.key in shared) == (row.source in ("nothing", "gradient-boosting"))
+        error = 0 if row.source in (*LEARNED, "nothing") else float(row.source.removesuffix(" %")) / 100
         if row.source == "nothing":
             assert row.scheduler == "astraea" and not run.policy.needs_estimates
-        elif row.source in LEARNED:
-            assert (settings.estimator, run.seed) == (row.source, 0)
-        elif row.source == "0 %":
-            assert (settings.estimator, run.seed) == ("oracle", 0)
+        elif error:
+            assert (run.settings.estimator, run.seed, run.settings.estimate_error) == ("noisy", row.seed, error)
         else:
-            assert settings.estimator == "noisy" and run.seed == row.seed
-            assert settings.estimate_error == float(row.source.removesuffix(" %")) / 100
-
-
-def test_learned_runs_are_those_of_the_evaluation() -> None:
-    from papers.ye2022.evaluation import main_grid
-
-    known = {run.key for run in main_grid("venus", "small").runs}
-    grid = estimate_grid("venus", "small")
-    shared = grid.index["source"].isin(["nothing", "gradient-boosting"])
-    assert [run.key in known for run in grid.runs] == shared.tolist()
+            assert (run.settings.estimator, run.seed) == (row.source.replace("0 %", "oracle"), 0)
 
 
 def test_costs_by_hand() -> None:
-    rows = [
-        ("astraea", 0, "nothing", 90.0, 0.3),
-        ("allox", 0, "0 %", 100.0, 0.2),
-        ("allox", 1, "0 %", 200.0, 0.1),
-        ("allox", 1, "50 %", 230.0, 0.4),
-        ("allox", 0, "50 %", 110.0, 0.15),
-        ("themis", 1, "history", 60.0, 0.5),
-        ("themis", 1, "0 %", 50.0, 0.5),
-    ]
+    rows = [("astraea", 0, "nothing", 90.0, 0.3), ("allox", 0, "0 %", 100.0, 0.2), ("allox", 1, "0 %", 200.0, 0.1),
+            ("allox", 1, "50 %", 230.0, 0.4), ("allox", 0, "50 %", 110.0, 0.15), ("themis", 1, "history", 60.0, 0.5),
+            ("themis", 1, "0 %", 50.0, 0.5)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["scheduler", "seed", "source", "average_jct", "sharing_loss"])
     found = costs(table)
     assert found["scheduler"].tolist() == ["allox"] * 4 + ["themis"] * 2
     assert found["jct_ratio"].tolist() == pytest.approx([1, 1, 1.15, 1.1, 1.2, 1])
     assert found["loss_change"].tolist() == pytest.approx([0, 0, 0.3, -0.05, 0, 0])
-    assert list(table) == ["scheduler", "seed", "source", "average_jct", "sharing_loss"]
 
 
 def test_what_is_left_by_hand() -> None:

@@ -7,36 +7,45 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from listed_jobs import listed
 from trace_samples import write_csv
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.errors import InputError
 from astraea.experiments.grid import Grid
 from astraea.traces.describe import offered_load, served_load
-from astraea.traces.named import workload_path
 from astraea.traces.trace import Trace
 from papers import scales
 from papers.ye2022 import evaluation
-from papers.ye2022.readings import COMPARED, READINGS
+from papers.ye2022.readings import COMPARED, MEASURED, PAPERS, READINGS
+from papers.ye2022.steps import SHOWN, STEPS, steps_grid
 
 
 def trace(**weights: float) -> Trace:
     """Four jobs in 100 s that ask for 1,600 GPU-s, 16 GPUs, one of them a gang of 8."""
-    jobs = pd.DataFrame(
-        {"job_id": list("abcd"), "tenant": [*weights] * 2 if len(weights) == 2 else [*weights] * 4,
-         "demand": [1, 1, 8, 1], "submit_time": [0.0, 10.0, 20.0, 100.0], "duration": [100.0, 50.0, 175.0, 50.0]}
-    )  # fmt: skip
-    return Trace.from_frame(jobs, name="four", weights=weights)
+    tenants = [*weights] * 4
+    rows = [("a", 1, 0.0, 100.0), ("b", 1, 10.0, 50.0), ("c", 8, 20.0, 175.0), ("d", 1, 100.0, 50.0)]
+    jobs = ((name, tenants[k], demand, at, lasts) for k, (name, demand, at, lasts) in enumerate(rows))
+    return listed(*jobs, name="four", weights=weights)
 
 
-def test_known_workloads() -> None:
-    for name, jobs, nodes in (("venus", 11_304, 100), ("philly", 44_329, 210)):
-        whole, cluster = evaluation.load_workload(name, "paper", 1)
-        assert (len(whole), cluster) == (jobs, Cluster(nodes, 8))
-        small, cluster = evaluation.load_workload(name, "small", 1)
-        assert small.job_id.tolist() == whole.job_id[: len(small)].tolist()
-        assert 1_500 <= len(small) < len(whole) / 3
-        assert cluster == evaluation.load_workload(name, "small", 0)[1]
+@pytest.mark.parametrize(("name", "jobs", "nodes"), [("venus", 11_304, 100), ("philly", 44_329, 210)])
+def test_known_workloads(name: str, jobs: int, nodes: int) -> None:
+    whole, cluster = evaluation.load_workload(name, "paper")
+    assert (len(whole), cluster) == (jobs, Cluster(nodes, 8))
+    small, cluster = evaluation.load_workload(name, "small")
+    assert small.job_id.tolist() == whole.job_id[: len(small)].tolist()
+    assert 1_500 <= len(small) < len(whole) / 3
+    # jobs must wait at the scale that everybody looks at first, on the same cluster for every seed
+    assert 1.2 < served_load(small) / cluster.gpus <= evaluation.SMALL_LOAD
+    assert cluster == evaluation.load_workload(name, "small", 1)[1]
+
+
+def test_large_traces_have_one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [evaluation.few_seeds("venus", scale, 3, 1) for scale in ("small", "paper", "full")]
+    assert found == [(0, 1), (0, 1, 2), (0, 1, 2, 3, 4)]
+    monkeypatch.setattr(evaluation, "LARGE", 11_000)
+    assert evaluation.few_seeds("venus", "paper", 3, 1) == (0,)
 
 
 def test_nodes_of_an_unknown_trace() -> None:
@@ -46,10 +55,10 @@ def test_nodes_of_an_unknown_trace() -> None:
 
 
 def test_grids() -> None:
-    main = evaluation.main_grid("venus", "paper")
-    for reading, listed in COMPARED.items():
+    main = evaluation.main_grid("venus", "small")
+    for reading, schedulers in COMPARED.items():
         mine = main.index[main.index["reading"] == reading]
-        assert mine.groupby("seed")["scheduler"].agg(list).tolist() == [[s.name for s in listed]] * 5
+        assert mine.groupby("seed")["scheduler"].agg(list).tolist() == [[s.name for s in schedulers]] * 2
     for run, reading in zip(main.runs, main.index["reading"], strict=True):  # in rounds, or the program counts them
         assert (run.trace.submit_time % 10).any() == run.settings.whole_rounds == (reading == READINGS[0])
     leases = evaluation.lease_grid("venus", "paper")
@@ -58,9 +67,9 @@ def test_grids() -> None:
     assert [run.policy.lease_term for run in leases.runs] == leases.index["lease_term"].tolist()
     large = evaluation.lease_grid("philly", "paper").index
     assert large["lease_term"].min() == 300
-    sizes = evaluation.size_grid("philly", "small")
+    sizes = evaluation.size_grid("venus", "small")
     assert len({run.trace.digest for run in sizes.runs}) == 2 * 2  # the same jobs at every size, in each reading
-    whole = evaluation.load_workload("philly", "small")[1].nodes
+    whole = evaluation.load_workload("venus", "small")[1].nodes
     assert sizes.index["nodes"].tolist() == [-(-whole * p // 100) for p in sizes.index["nodes_percent"]]
 
 
@@ -79,36 +88,27 @@ def test_loads_are_those_that_are_named() -> None:
     assert sorted(set(grid.index["load"])) == list(evaluation.LOADS["small"])
     for run, load in zip(grid.runs, grid.index["load"], strict=True):
         assert offered_load(run.trace) / run.cluster.gpus == pytest.approx(load, rel=1e-3)
+    jobs, cluster = evaluation.load_workload("venus", "small", 1, 3.0)
+    assert offered_load(jobs) / cluster.gpus == pytest.approx(3.0)
 
 
 GRIDS = (evaluation.main_grid, evaluation.accounting_grid, evaluation.size_grid)
 
 
 @pytest.mark.parametrize("grid", [*GRIDS, evaluation.load_grid])
-def test_another_lease_term_changes_the_schedulers_that_have_leases(grid: Callable[..., Grid]) -> None:
-    usual, same, longer = (grid("venus", "small", **given) for given in ({}, {"lease_term": 900}, {"lease_term": 1800}))
-    assert [run.key for run in usual.runs] == [run.key for run in same.runs]
+def test_another_lease_term_or_load_changes_what_it_should(grid: Callable[..., Grid]) -> None:
+    usual, longer = grid("venus", "small"), grid("venus", "small", lease_term=1800)
     pd.testing.assert_frame_equal(usual.index, longer.index)
     for before, after in zip(usual.runs, longer.runs, strict=True):
         leases = "lease_term" in before.policy.parameters
         assert (before.key != after.key) == leases
-        assert not leases or after.policy.lease_term == 1800
-
-
-@pytest.mark.parametrize("grid", GRIDS)
-def test_another_load_changes_when_jobs_come(grid: Callable[..., Grid]) -> None:
-    usual, fuller = grid("venus", "small"), grid("venus", "small", load=3.0)
-    pd.testing.assert_frame_equal(usual.index, fuller.index)
-    assert not {run.key for run in usual.runs} & {run.key for run in fuller.runs}
-    jobs, cluster = evaluation.load_workload("venus", "small", 1, 3.0)
-    assert offered_load(jobs) / cluster.gpus == pytest.approx(3.0)
-
-
-def test_a_lease_term_or_load_that_cannot_be_is_a_sentence() -> None:
-    for grid in (*GRIDS, evaluation.load_grid):
-        with pytest.raises(InputError, match=r"lease_term must be a number of at least 0, got 'long'$"):
-            grid("venus", "small", lease_term="long")
-    for grid in GRIDS:
+        assert not leases or (before.policy.lease_term, after.policy.lease_term) == (900, 1800)
+    with pytest.raises(InputError, match=r"lease_term must be a number of at least 0, got 'long'$"):
+        grid("venus", "small", lease_term="long")
+    if grid is not evaluation.load_grid:
+        fuller = grid("venus", "small", load=3.0)
+        pd.testing.assert_frame_equal(usual.index, fuller.index)
+        assert not {run.key for run in usual.runs} & {run.key for run in fuller.runs}
         with pytest.raises(InputError, match=r"^the load must be a number of at least 0, got -1$"):
             grid("venus", "small", load=-1)
 
@@ -124,10 +124,8 @@ def test_accounting_differs_in_submissions_only() -> None:
 
 def test_real_trace_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "data" / "raw" / "helios" / "Earth").mkdir(parents=True)
-    assert workload_path("helios-earth") == tmp_path / "data" / "raw" / "helios" / "Earth"
     folder = tmp_path / "data" / "raw" / "philly-two-weeks"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     columns = "job_id,num_gpu,submit_time,iterations,model_name,duration,interval,user,expect_time"
     (folder / "philly_two_weeks.csv").write_text(f"{columns}\n0,1,0,1,m,10,0,a,-1\n1,8,5,1,m,10,0,b,-1\n")
     (folder / "share-production.csv").write_text("name,share\na,3\nb,1\n")
@@ -157,6 +155,16 @@ def test_nodes_of_the_small_scale() -> None:
     assert served_load(four) == pytest.approx(7.9)
     assert evaluation.crowded_nodes(four) == 1
     assert served_load(four.head(1)) == 0 and evaluation.crowded_nodes(four.head(1)) == 1
-    for name in ("venus", "philly"):  # jobs must wait at the scale that everybody looks at first
-        small, cluster = evaluation.load_workload(name, "small")
-        assert 1.2 < served_load(small) / cluster.gpus <= evaluation.SMALL_LOAD
+
+
+def test_steps_lead_from_one_reading_to_the_other() -> None:
+    """The third is the reading `PAPERS`, the last `MEASURED`; every step has all four schedulers."""
+    grid, main = steps_grid("venus", "small"), evaluation.main_grid("venus", "small")
+    first = main.index[(main.index["seed"] == 0) & main.index["scheduler"].isin(SHOWN)]
+    for step, reading in ((STEPS[2], PAPERS), (STEPS[-1], MEASURED)):
+        found = grid.index.index[grid.index["step"] == step.name]
+        mine = first.index[first["reading"] == reading]
+        assert {grid.runs[k].key for k in found} == {main.runs[k].key for k in mine}
+    for run, name in zip(grid.runs, grid.index["step"], strict=True):
+        assert (run.trace.submit_time % 10).any() == (name in (STEPS[0].name, STEPS[-1].name))
+    assert set(grid.index.groupby("step")["scheduler"].agg(frozenset)) == {frozenset(SHOWN)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
@@ -10,9 +9,8 @@ from matplotlib import pyplot as plt
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.result import Result
-from astraea.core.units import MINUTE
+from astraea.core.units import HOUR, MINUTE
 from astraea.plots.style import panels
-from astraea.traces.trace import Trace
 from papers.ye2022.examples import (
     NO_OVERHEADS,
     SIX_GPUS,
@@ -25,101 +23,64 @@ from papers.ye2022.examples import (
     window_shares,
 )
 
-HOUR = 60 * MINUTE
+
+def run(mechanism: str) -> tuple[Result, pd.DataFrame]:
+    """The example under a mechanism, and its leases."""
+    trace = divided(six_gpu_trace()) if mechanism == "max-min" else six_gpu_trace()
+    result = simulate(trace, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)
+    assert result.grants is not None
+    return result, rejoined(result.grants) if mechanism == "max-min" else result.grants
 
 
-def run(mechanism: str, trace: Trace | None = None) -> Result:
-    jobs = six_gpu_trace() if trace is None else trace
-    jobs = divided(jobs) if mechanism == "max-min" else jobs
-    return simulate(jobs, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)
-
-
-def shares(mechanism: str, minutes: float, until: float) -> dict[str, set[float]]:
-    grants = run(mechanism).grants
-    assert grants is not None
-    leases = rejoined(grants) if mechanism == "max-min" else grants
-    table = window_shares(leases, SIX_GPUS.gpus, minutes * MINUTE, until)
-    return {str(name): set(part["share"].round(12)) for name, part in table.groupby("job_id")}
-
-
-def test_max_min_gives_thirds_at_every_moment_while_all_have_work() -> None:
-    third = {round(1 / 3, 12)}
-    assert shares("max-min", 10, 40 * MINUTE) == {"Job1": third, "Job2": third, "Job3": third}
-
-
-def test_finish_time_fairness_alternates() -> None:
-    # minutes   0      10      20      30 ...       80
-    # GPUs 1-3  | Job1 | Job2 | Job1 | Job2 | ...
-    # GPUs 4-6  | Job1 | Job3 | Job1 | Job3 | ...
-    grants = run("finish-time-fairness").grants
-    assert grants is not None
-    turns = grants.sort_values(["start", "job_id"]).groupby("start")["job_id"].agg(list).to_list()
-    assert turns == [["Job1"], ["Job2", "Job3"]] * 4
-    assert shares("finish-time-fairness", 20, 80 * MINUTE) == {"Job1": {0.5}, "Job2": {0.25}, "Job3": {0.25}}
-
-
-def test_astraea_gives_thirds_in_any_half_hour_while_all_have_work() -> None:
-    # one round for Job1, two for Job2 with Job3
-    third = {round(1 / 3, 12)}
-    assert shares("astraea", 30, HOUR) == {"Job1": third, "Job2": third, "Job3": third}
-    assert run("astraea").jobs["rho_job"].to_list() == [1.0, 1.0, 1.0]
-
-
-def test_a_larger_gang_gains_under_finish_time_fairness_only() -> None:
-    honest, greedy = six_gpu_trace((6, 3, 3)), six_gpu_trace((6, 6, 3))
-    got = {}
-    for name in ("finish-time-fairness", "astraea"):
-        for asked, trace in (("honest", honest), ("greedy", greedy)):
-            grants = run(name, trace).grants
-            assert grants is not None
-            table = window_shares(grants, 6, HOUR, HOUR)
-            got[name, asked] = float(table.loc[table["job_id"] == "Job2", "share"].iloc[0])
-    assert got["finish-time-fairness", "honest"] == 0.25
-    assert got["finish-time-fairness", "greedy"] == pytest.approx(1 / 3)
-    assert got["astraea", "greedy"] <= got["astraea", "honest"] == pytest.approx(1 / 3)
+@pytest.mark.parametrize(
+    ("mechanism", "minutes", "until", "shares"),
+    [
+        # at every moment
+        ("max-min", 10, 40 * MINUTE, (1 / 3, 1 / 3, 1 / 3)),
+        # minutes   0      10      20      30 ...       80
+        # GPUs 1-3  | Job1 | Job2 | Job1 | Job2 | ...
+        # GPUs 4-6  | Job1 | Job3 | Job1 | Job3 | ...
+        ("finish-time-fairness", 20, 80 * MINUTE, (1 / 2, 1 / 4, 1 / 4)),
+        # one round for Job1, two for Job2 with Job3: in any half hour while all have work
+        ("astraea", 30, HOUR, (1 / 3, 1 / 3, 1 / 3)),
+    ],
+)
+def test_shares_in_any_window(mechanism: str, minutes: float, until: float, shares: tuple[float, ...]) -> None:
+    result, grants = run(mechanism)
+    table = window_shares(grants, SIX_GPUS.gpus, minutes * MINUTE, until)
+    found = {str(name): set(part["share"].round(12)) for name, part in table.groupby("job_id")}
+    assert found == {f"Job{k}": {round(share, 12)} for k, share in enumerate(shares, 1)}
+    if mechanism == "astraea":
+        assert result.jobs["rho_job"].to_list() == [1.0, 1.0, 1.0]
+    if mechanism == "finish-time-fairness":
+        turns = grants.sort_values(["start", "job_id"]).groupby("start")["job_id"].agg(list).to_list()
+        assert turns == [["Job1"], ["Job2", "Job3"]] * 4
 
 
 def test_dividing_keeps_the_work() -> None:
-    trace = six_gpu_trace((2, 1), minutes=5)
-    tasks = divided(trace)
+    tasks = divided(six_gpu_trace((2, 1), minutes=5))
     assert tasks.frame[["job_id", "tenant", "demand", "duration"]].to_numpy().tolist() == [
-        ["Job1.1", "Job1", 1, 300.0],
-        ["Job1.2", "Job1", 1, 300.0],
-        ["Job2.1", "Job2", 1, 300.0],
-    ]
-    assert tasks.gpu_time.sum() == trace.gpu_time.sum()
+        ["Job1.1", "Job1", 1, 300.0], ["Job1.2", "Job1", 1, 300.0], ["Job2.1", "Job2", 1, 300.0],
+    ]  # fmt: skip
 
 
 def test_rejoining_adds_the_tasks_of_a_round() -> None:
-    tasks = pd.DataFrame(
-        {
-            "job_id": ["A.1", "A.2", "B.1", "A.1", "A.2", "B.1", "B.2"],
-            "tenant": ["A", "A", "B", "A", "A", "B", "B"],
-            "demand": 1,
-            "start": [0.0, 0, 0, 600, 600, 600, 600],
-            "end": [600.0, 600, 600, 1200, 1200, 1200, 1200],
-            "kind": "start",
-        }
-    )
+    ran = {0.0: ["A.1", "A.2", "B.1"], 600.0: ["A.1", "A.2", "B.1", "B.2"]}
+    rows = [(task, task[0], 1, start, start + 600, "start") for start, tasks in ran.items() for task in tasks]
+    tasks = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "start", "end", "kind"])
     whole = rejoined(tasks)[["job_id", "start", "demand", "kind"]].to_numpy().tolist()
     assert whole == [["A", 0, 2, "start"], ["B", 0, 1, "start"], ["A", 600, 2, "renewal"], ["B", 600, 2, "start"]]
 
 
 def test_shares_count_the_part_of_a_lease_inside_the_window() -> None:
     grants = pd.DataFrame({"job_id": ["A", "B"], "demand": [2, 1], "start": [0.0, 600.0], "end": [1200.0, 2400.0]})
-    table = window_shares(grants, gpus=4, window=1200, until=1800)
-    assert table.to_numpy().tolist() == [
-        [0, 1200, "A", 0.5],
-        [0, 1200, "B", 0.125],
-        [600, 1800, "A", 0.25],
-        [600, 1800, "B", 0.25],
-    ]
-    assert np.isclose(window_shares(grants, gpus=4, window=2400, until=2400)["share"].sum(), (2400 + 1800) / 9600)
-
-
-def test_a_window_longer_than_the_time_is_refused() -> None:
+    assert window_shares(grants, gpus=4, window=1200, until=1800).to_numpy().tolist() == [
+        [0, 1200, "A", 0.5], [0, 1200, "B", 0.125], [600, 1800, "A", 0.25], [600, 1800, "B", 0.25],
+    ]  # fmt: skip
+    whole = window_shares(grants, gpus=4, window=2400, until=2400)
+    assert whole["share"].sum() == pytest.approx((2400 + 1800) / 9600)
     with pytest.raises(InputError, match="at most 900 s long, got 1200 s"):
-        window_shares(pd.DataFrame({"job_id": []}), gpus=4, window=1200, until=900)
+        window_shares(grants, gpus=4, window=1200, until=900)
 
 
 def test_asking_for_more_pays_under_finish_time_fairness_only() -> None:

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from listed_jobs import listed
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.traces.synthetic import SYNTHETIC, compromises
-from astraea.traces.trace import Trace
 from papers.ye2022.generator import PUBLISHED, accepted, beside_published, described, further_grid
-
-
-def small() -> Trace:
-    frame = pd.DataFrame(
-        {"job_id": ["a", "b", "c"], "tenant": "t", "demand": [1, 8, 1], "submit_time": [0.0, 0.0, 10.0],
-         "duration": [100.0, 50.0, 100.0]}
-    )  # fmt: skip
-    return Trace.from_frame(frame)
 
 
 @pytest.mark.parametrize(
@@ -30,19 +21,8 @@ def test_how_near_is_near_enough(within: str, low: float, high: float) -> None:
 
 
 def test_every_published_statistic_is_measured() -> None:
-    trace = small()
-    known = set(described(trace, simulate(trace, Cluster(1), "yarn-cs")))
-    for name in SYNTHETIC:
-        listed = PUBLISHED[name]
-        assert set(listed["statistic"]) <= known
-        assert listed["statistic"].is_unique
-        if "why" in listed:
-            assert set(listed["why"].dropna()) <= set(compromises(name)["statistic"])
-
-
-def test_statistics_by_hand() -> None:
-    trace = small()
     # the node is busy with `a` until second 100, with `b` until 150
+    trace = listed(("a", "t", 1, 0.0, 100.0), ("b", "t", 8, 0.0, 50.0), ("c", "t", 1, 10.0, 100.0))
     found = described(trace, simulate(trace, Cluster(1), "yarn-cs"))
     assert found["demand, mean [GPU]"] == pytest.approx(10 / 3)
     assert found["GPU-time of jobs of 8 GPUs and more [%]"] == pytest.approx(100 * 400 / 600)
@@ -51,6 +31,11 @@ def test_statistics_by_hand() -> None:
     assert found["queueing delay, mean [s]"] == pytest.approx((0 + 100 + 140) / 3)
     assert found["busy GPUs, mean"] == pytest.approx(600 / 86_400)
     assert found["jobs with slowdown above 5 [%]"] == 0
+    for name in SYNTHETIC:
+        published = PUBLISHED[name]
+        assert set(published["statistic"]) <= set(found) and published["statistic"].is_unique
+        if "why" in published:
+            assert set(published["why"].dropna()) <= set(compromises(name)["statistic"])
 
 
 def test_table() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from listed_jobs import listed
 from matplotlib import pyplot as plt
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary
-from astraea.traces.trace import Trace
 from papers.ye2022 import lease_term
 from papers.ye2022.lease_term import OVERHEADS, SWEPT_TERMS, recommendations, sensitivity_grid
 
@@ -20,14 +20,9 @@ def test_each_case_has_its_own_recommendation() -> None:
     assert recommendations(frame, "what")["recommended"].to_dict() == {"p": 300.0, "q": 900.0}
 
 
-def two_jobs() -> Trace:
-    rows = [("first", "a", 8, 0.0, 3600.0), ("second", "a", 1, 72_000.0, 60.0)]
-    columns = ["job_id", "tenant", "demand", "submit_time", "duration"]
-    return Trace.from_frame(pd.DataFrame(rows, columns=columns), name="two")
-
-
 def test_the_sweep_changes_one_thing_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    grid = sensitivity_grid(two_jobs(), Cluster(2))
+    trace = listed(("first", "a", 8, 0.0, 3600.0), ("second", "a", 1, 72_000.0, 60.0))
+    grid = sensitivity_grid(trace, Cluster(2))
     assert len(grid.runs) == len(grid.index) == len(SWEPT_TERMS) * 6
     assert ((grid.index["overheads"] == 1) | (grid.index["load"] == 1)).all()
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
@@ -35,11 +30,10 @@ def test_the_sweep_changes_one_thing_at_a_time(monkeypatch: pytest.MonkeyPatch) 
         assert run.settings.restart_overhead == 20 * row.overheads
         assert run.trace.submit_time[-1] == pytest.approx(72_000 / row.load)
     assert set(grid.index["overheads"]) == {1.0, *OVERHEADS}
-    monkeypatch.setattr("papers.ye2022.lease_term.LARGE", 2)
-    monkeypatch.setattr("papers.ye2022.lease_term.SWEPT_JOBS", 1)
-    assert {len(run.trace) for run in sensitivity_grid(two_jobs(), Cluster(2)).runs} == {2}
-    monkeypatch.setattr("papers.ye2022.lease_term.LARGE", 1)
-    assert {len(run.trace) for run in sensitivity_grid(two_jobs(), Cluster(2)).runs} == {1}
+    monkeypatch.setattr(lease_term, "SWEPT_JOBS", 1)
+    for large, jobs in ((2, 2), (1, 1)):
+        monkeypatch.setattr(lease_term, "LARGE", large)
+        assert {len(run.trace) for run in sensitivity_grid(trace, Cluster(2)).runs} == {jobs}
 
 
 def test_a_handful_is_simulated_under_each_lease_term() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from listed_jobs import listed
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
@@ -38,9 +39,15 @@ from papers.ye2022.released import (
 
 def two_tenants() -> Trace:
     """Tenant a has two jobs, b one that comes after an hour; both have the same weight."""
-    rows = [("1", "a", 2, 0.0, 7200.0), ("2", "a", 1, 3605.0, 61.0), ("3", "b", 2, 3661.0, 1800.0)]
-    jobs = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "submit_time", "duration"])
-    return Trace.from_frame(jobs, name="two", weights={"a": 1.0, "b": 1.0})
+    jobs = [("1", "a", 2, 0.0, 7200.0), ("2", "a", 1, 3605.0, 61.0), ("3", "b", 2, 3661.0, 1800.0)]
+    return listed(*jobs, name="two", weights={"a": 1.0, "b": 1.0})
+
+
+def leases(result: Result) -> list[tuple[str, float, float]]:
+    """Job, beginning and end of every lease [min]."""
+    assert result.grants is not None
+    times = result.grants[["start", "end"]] / 60
+    return list(zip(result.grants["job_id"], times["start"], times["end"], strict=True))
 
 
 def test_grid_has_every_variant_once_for_each_seed() -> None:
@@ -58,10 +65,9 @@ def test_grid_has_every_variant_once_for_each_seed() -> None:
 
 def test_four_jobs_part_where_a_new_one_may_take_a_young_lease() -> None:
     """C comes two minutes after A's lease began and takes its GPUs; D finds one free; A pays for both."""
-    found = {text: leases(result) for text, result in parting().items()}
     minutes = {
-        text: {job: [(start, end) for name, start, end in rows if name == job] for job in "ABCD"}
-        for text, rows in found.items()
+        text: {job: [(start, end) for name, start, end in leases(result) if name == job] for job in "ABCD"}
+        for text, result in parting().items()
     }
     assert minutes["the paper's text"] == {
         "A": [(0, 15), (15, 30), (35, 50)], "B": [(0, 15), (15, 30), (35, 50)], "C": [(30, 35)], "D": [(30, 35)],
@@ -85,44 +91,24 @@ def test_the_walk_is_compared_within_each_seed() -> None:
     assert change.to_dict() == {"in rounds": pytest.approx(-0.1), "whole minutes": pytest.approx(0.1)}
 
 
-def test_groups_are_shown_in_percent() -> None:
-    columns = ["variant", "by", "band", "jobs", "excess", "slowdown", "loses"]
-    among = pd.DataFrame(
-        [("a", "held", "below 20 %", 0.25, 0.5, 1.234, 0.1), ("b", "load", "x", 1, 1, 1, 1)], columns=columns
-    )
-    shown = grouped(among, "held", ["a", "b"])
-    assert list(shown.index) == [("a", "below 20 %")]
-    assert list(shown.columns) == ["jobs [%]", "excess [%]", "slowdown", "with sharing loss [%]"]
-    assert shown.iloc[0].tolist() == [25.0, 50.0, 1.23, 10.0]
+def test_the_example_mended_and_with_the_neighbour_skipped() -> None:
+    """The new job, there at 15.5 min, waits until all leases end again at 30 min; or it takes over from B.
 
-
-def leases(result: Result) -> list[tuple[str, float, float]]:
-    assert result.grants is not None
-    times = result.grants[["start", "end"]] / 60
-    return list(zip(result.grants["job_id"], times["start"], times["end"], strict=True))
-
-
-def test_example_mended() -> None:
-    """The new job, there at 15.5 min, waits until all leases end again at 30 min."""
-    assert leases(example(False)) == [
+    B stands behind A: its lease ends at 16 min, when the new job is there; C stands behind A at 30 min.
+    """
+    mended, skipped = example(False), example(True)
+    assert leases(mended) == [
         ("A", 0, 15), ("B", 0, 15), ("C", 0, 15),
         ("A", 15, 30), ("B", 15, 30), ("C", 15, 30),
         ("new", 30, 40), ("A", 30, 45), ("B", 30, 45), ("C", 40, 55),
     ]  # fmt: skip
-
-
-def test_example_with_the_neighbour_skipped() -> None:
-    """B stands behind A: its lease ends at 16 min, when the new job is there; C stands behind A at 30 min."""
-    assert leases(example(True)) == [
+    assert leases(skipped) == [
         ("A", 0, 15), ("B", 0, 16), ("C", 0, 15),
         ("A", 15, 30), ("C", 15, 31), ("new", 16, 26),
         ("B", 26, 41), ("A", 30, 45), ("C", 31, 46), ("B", 41, 55),
     ]  # fmt: skip
-
-
-def test_leases_that_end_together() -> None:
-    assert lease_ends_together(example(False)) == pytest.approx((3 * 3 + 3 * 3 + 2 * 2 + 1) / 9)
-    assert lease_ends_together(example(True)) == pytest.approx((2 * 2 + 5 * 1 + 1) / 8)
+    assert lease_ends_together(mended) == pytest.approx((3 * 3 + 3 * 3 + 2 * 2 + 1) / 9)
+    assert lease_ends_together(skipped) == pytest.approx((2 * 2 + 5 * 1 + 1) / 8)
 
 
 def test_whole_minutes_and_staggered() -> None:
@@ -151,19 +137,20 @@ def test_what_tenants_hold_and_ask_for() -> None:
 
 def test_job_groups_by_hand() -> None:
     rows = {
-        "variant": ["x"] * 4 + ["y"] * 4,
-        "seed": 0,
-        "tenant": ["a", "a", "b", "b"] * 2,
-        "slowdown": [1.0, 2.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-        "loses": [False, True, True, False] + [False] * 4,
-        "held": [0, 2, 1, 9] * 2,
-    }
+        "variant": ["x"] * 4 + ["y"] * 4, "seed": 0, "tenant": ["a", "a", "b", "b"] * 2, "held": [0, 2, 1, 9] * 2,
+        "slowdown": [1.0, 2.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0], "loses": [False, True, True, False] + [False] * 4,
+    }  # fmt: skip
     loads = pd.DataFrame({"seed": 0, "tenant": ["a", "b"], "quota": [2.0, 10.0], "load": [1.5, 0.5]})
-    found = {tuple(row[:3]): row[3:] for row in job_groups(pd.DataFrame(rows), loads).to_numpy().tolist()}
+    among = job_groups(pd.DataFrame(rows), loads)
+    found = {tuple(row[:3]): row[3:] for row in among.to_numpy().tolist()}
     assert found["x", "held", "below 20 %"] == pytest.approx([0.5, 0.75, 2.5, 0.5])
     assert found["x", "held", "100 % and more"] == pytest.approx([0.25, 0.25, 2.0, 1.0])
     assert found["x", "load", "below 100 %"] == pytest.approx([0.5, 0.75, 2.5, 0.5])
     assert all(row[1] == 0 for (variant, *_), row in found.items() if variant == "y")  # nobody waits
+    shown = grouped(among, "load", ["x"])
+    assert list(shown.columns) == ["jobs [%]", "excess [%]", "slowdown", "with sharing loss [%]"]
+    assert shown.loc[("x", "below 100 %")].tolist() == [50.0, 75.0, 2.5, 50.0]
+    assert set(shown.index.get_level_values("variant")) == {"x"}
 
 
 def test_changes_are_within_seeds() -> None:

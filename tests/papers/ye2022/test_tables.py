@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
+from listed_jobs import listed
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
-from astraea.experiments.grid import Grid
-from astraea.experiments.run import Run
-from astraea.traces.trace import Trace
 from papers.ye2022.tables import (
     across,
     busy_utilization,
@@ -31,81 +27,46 @@ from papers.ye2022.tables import (
 HOUR = 3600.0
 
 
-def two_jobs() -> Trace:
-    """Two gangs of 8 GPUs run for two hours; another comes after one, which two nodes cannot hold before they end."""
-    rows = [
-        ("long", "a", 8, 0.0, 2 * HOUR),
-        ("other", "b", 8, 0.0, 2 * HOUR),
-        ("last", "b", 8, HOUR, 60.0),
-    ]
-    columns = ["job_id", "tenant", "demand", "submit_time", "duration"]
-    return Trace.from_frame(pd.DataFrame(rows, columns=columns), name="two")
-
-
-def one_tenant(*jobs: tuple[int, float, float]) -> Result:
-    """FIFO on one node of 8 GPUs; jobs are (demand, submit_time, duration)."""
-    frame = pd.DataFrame(jobs, columns=["demand", "submit_time", "duration"])
-    frame = frame.assign(job_id=[f"j{k}" for k in range(len(frame))], tenant="a")
-    return simulate(Trace.from_frame(frame, name="t"), Cluster(1), "fifo")
+def fifo(*jobs: tuple[int, float, float], nodes: int = 1, policy: str = "fifo") -> Result:
+    """Jobs of one tenant, (demand, submit_time, duration), on nodes of 8 GPUs."""
+    return simulate(listed(*((f"j{k}", "a", *job) for k, job in enumerate(jobs))), Cluster(nodes), policy)
 
 
 def test_a_job_that_waits_for_the_first_round_has_a_loss() -> None:
     # j0 8 GPUs 0..3600; j1 waits for it from 1805 (1795 s); j2 comes at 9005, runs at 9010 for 20 s: 20/25 < 0.95
-    result = one_tenant((8, 0.0, HOUR), (8, 1805.0, 600.0), (8, 9005.0, 20.0))
-    got = fairness_figures(result)
+    result = fifo((8, 0.0, HOUR), (8, 1805.0, 600.0), (8, 9005.0, 20.0))
     assert result.jobs["rho_job"][2] == pytest.approx(20 / 25)
-    assert got["sharing_loss"] == pytest.approx(2 / 3)
+    assert fairness_figures(result)["sharing_loss"] == pytest.approx(2 / 3)
 
 
 def test_a_tenant_that_waits_for_rounds_only_is_below_1_and_not_below_99() -> None:
     # a window of 24 h with 12 h of service that was 5 s late
-    result = one_tenant((8, 5.0, 12 * HOUR), (8, 30 * HOUR, HOUR))
-    got = fairness_figures(result)
+    got = fairness_figures(fifo((8, 5.0, 12 * HOUR), (8, 30 * HOUR, HOUR)))
     assert got["tenant_sharing_loss"] > 0
-    assert got["tenant_below_99"] == 0
-    assert got["tenant_below_95"] == 0
+    assert got["tenant_below_99"] == got["tenant_below_95"] == 0
 
 
 def test_busy_utilization_ends_with_the_submissions() -> None:
     # 8 GPUs until 2 h, then 1 GPU until 14 h; the last submission at 4 h
-    result = one_tenant((8, 0.0, 2 * HOUR), (1, 2 * HOUR, 12 * HOUR), (1, 4 * HOUR, 10.0))
+    result = fifo((8, 0.0, 2 * HOUR), (1, 2 * HOUR, 12 * HOUR), (1, 4 * HOUR, 10.0))
     assert busy_utilization(result) == pytest.approx((8 * 2 + 1 * 2) / (8 * 4))
     assert efficiency_figures(result)["utilization"] == pytest.approx((8 * 2 + 1 * 12) / (8 * 14), rel=0.01)
+    assert math.isnan(busy_utilization(fifo((1, 0.0, 60.0), (1, 5.0, 60.0))))  # no full hour
 
 
 def test_the_average_slowdown_is_split_by_size() -> None:
-    columns = {"job_id": ["a", "b", "c"], "tenant": "t", "demand": [16, 16, 8], "submit_time": 0.0, "duration": 100.0}
-    frame = pd.DataFrame(columns)
-    got = efficiency_figures(simulate(Trace.from_frame(frame, name="t"), Cluster(2), "fifo"))
+    got = efficiency_figures(fifo((16, 0.0, 100.0), (16, 0.0, 100.0), (8, 0.0, 100.0), nodes=2))
     assert got["slowdown_more_nodes"] == pytest.approx((1 + 2) / 2)  # one after the other
     assert got["slowdown_one_node"] == pytest.approx(3)  # behind both
-    alone = efficiency_figures(one_tenant((8, 0.0, 60.0)))
-    assert alone["slowdown_one_node"] == 1
-    assert np.isnan(alone["slowdown_more_nodes"])
-
-
-def test_busy_utilization_without_a_full_hour_is_undefined() -> None:
-    assert np.isnan(busy_utilization(one_tenant((1, 0.0, 60.0), (1, 5.0, 60.0))))
+    alone = efficiency_figures(fifo((8, 0.0, 60.0)))
+    assert alone["slowdown_one_node"] == 1 and math.isnan(alone["slowdown_more_nodes"])
 
 
 def test_the_timeline_sums_over_tenants() -> None:
-    result = simulate(two_jobs(), Cluster(2), "fifo")
+    result = simulate(listed(("1", "a", 8, 0.0, 2 * HOUR), ("2", "b", 4, 0.0, 2 * HOUR)), Cluster(2), "fifo")
     hourly = cluster_timeline(result)
     assert hourly["time"].is_unique
-    at = result.timeline[result.timeline["time"] == HOUR]
-    assert hourly.loc[hourly["time"] == HOUR, "held"].item() == at["held"].sum()
-
-
-def test_the_grid_joins_what_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
-    runs = [Run(two_jobs(), Cluster(2), "fifo"), Run(two_jobs(), Cluster(4), "fifo")]
-    grid = Grid(runs, pd.DataFrame({"scheduler": "fifo", "seed": 0, "nodes": [2, 4]}))
-    table = grid.table()
-    assert list(table)[:3] == ["scheduler", "seed", "nodes"]
-    assert table["average_jct"].iloc[0] > table["average_jct"].iloc[1]
-    spread = grid.table(lambda result: result.jobs[["slowdown"]])
-    assert spread["nodes"].tolist() == [2] * 3 + [4] * 3
-    assert (spread["slowdown"] >= 1).all()
+    assert hourly.loc[hourly["time"] == HOUR, "held"].item() == 12
 
 
 def test_means_are_written_with_their_interval() -> None:
@@ -140,37 +101,22 @@ def test_relative_values_are_taken_within_a_seed() -> None:
     assert relative_to(frame, "term", "y", 1.0)["relative"].tolist() == [1.0, 0.5, 1.0, 2.0]
 
 
-def jobs_of(*jobs: tuple[int, float, float]) -> Trace:
-    """Jobs of one tenant: (demand, submit_time, duration)."""
-    frame = pd.DataFrame(jobs, columns=["demand", "submit_time", "duration"])
-    return Trace.from_frame(frame.assign(job_id=[f"j{k}" for k in range(len(frame))], tenant="a"), name="t")
-
-
 def test_the_longest_wait_and_whose_it_is() -> None:
     # one node: 8 GPUs 0..1000; then the gang of 8 (900 s of waiting) before the small job (700 + 500)
-    got = longest_waits(simulate(jobs_of((8, 0.0, 1000.0), (8, 100.0, 500.0), (1, 300.0, 50.0)), Cluster(1), "fifo"))
-    assert got == {
-        "first_wait": 1200.0,
-        "first_wait_large": 900.0,
-        "total_wait": 1200.0,
-        "total_wait_large": 900.0,
+    assert longest_waits(fifo((8, 0.0, 1000.0), (8, 100.0, 500.0), (1, 300.0, 50.0))) == {
+        "first_wait": 1200.0, "first_wait_large": 900.0, "total_wait": 1200.0, "total_wait_large": 900.0,
         "longest_waiting_demand": 1.0,
-    }
+    }  # fmt: skip
+    small = longest_waits(fifo((1, 0.0, 60.0)))  # no large gang
+    assert small["first_wait"] == 0
+    assert math.isnan(small["first_wait_large"]) and math.isnan(small["total_wait_large"])
 
 
 def test_waits_between_leases_count_in_the_total_only() -> None:
     # two gangs of 8 share a node by leases of 900 s: each starts within the first two leases, then they take turns
-    got = longest_waits(simulate(jobs_of((8, 0.0, 3600.0), (8, 0.0, 3600.0)), Cluster(1), "astraea"))
+    got = longest_waits(fifo((8, 0.0, 3600.0), (8, 0.0, 3600.0), policy="astraea"))
     assert got["first_wait"] <= 900.0 + 10
-    assert got["total_wait"] > 3 * 900.0
-    assert got["total_wait_large"] == got["total_wait"]
-
-
-def test_without_a_large_gang_its_wait_is_undefined() -> None:
-    got = longest_waits(simulate(jobs_of((1, 0.0, 60.0)), Cluster(1), "fifo"))
-    assert got["first_wait"] == 0
-    assert math.isnan(got["first_wait_large"])
-    assert math.isnan(got["total_wait_large"])
+    assert got["total_wait"] == got["total_wait_large"] > 3 * 900.0
 
 
 def test_readings_side_by_side_in_the_order_of_the_figures() -> None:
