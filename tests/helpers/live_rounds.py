@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from live_cluster import EPOCH, job, no_history
+from live_cluster import EPOCH, NODES, job, no_history
 
 from astraea.cluster.policies import get_policy
 from astraea.live.answers import Job, Node, Run
@@ -15,7 +15,6 @@ from astraea.live.rounds import RoundResult, Rounds, Snapshot
 from astraea.live.slurm import Slurm
 from astraea.live.state import State
 
-NODES = [Node("n1", 8, True), Node("n2", 8, True)]
 CONFIG = Config(
     "gpu", Path("unused"), get_policy("astraea")(lease_term=100), weights={"a": 1.0, "b": 1.0}, history=1.0
 )  # fmt: skip
