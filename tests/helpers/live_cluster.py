@@ -1,20 +1,26 @@
-"""A Slurm without delays, for the coordinator's rounds: it starts at once what is released, and jobs lose no work."""
+"""A Slurm of two nodes without delays, for the rounds of the coordinator, and the states that it writes of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import closing
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from astraea.live.answers import Job, Node, Run
-from astraea.live.config import Config
+from astraea.live.config import Config, read_config
+from astraea.live.ledger import Ledger
 from astraea.live.rounds import HOLD, RELEASE, Action, Rounds, Snapshot
 from astraea.live.state import Lease, State
 from astraea.traces.trace import Trace
 
 EPOCH = 1_000_000_000.0
+NODES = [Node("n1", 8, True), Node("n2", 8, True)]
+GPUS = 16  #: of both nodes
+LIVE = 'partition = "gpu"\nstate = "leases.sqlite"\ninterval = 10\nhistory = 0\nparameters = {lease_term = 60}\n'
+LIVE += "weights = {vision = 2, speech = 1, nlp = 1}\n"
 
 
 class Clock:
@@ -55,77 +61,95 @@ class Granted(NamedTuple):
     is_renewal: bool
 
 
-@dataclass
-class _Job:
-    shown: Job
-    left: float
-    began: float = 0.0
+def a_job(id: str, account: str, demand: int, submit: float = 0.0, **more: object) -> Job:
+    """A job that waits, held, for GPUs of one node; `submit` is counted from `EPOCH`."""
+    given = {"submit": EPOCH + submit, "eligible": EPOCH + submit, "user": f"{account}-user", "reason": "JobHeldUser"}
+    return job(id, account=account, demand=demand, per_node=demand, **(given | more))
 
 
-class LiveCluster:
-    """Jobs of a trace on `nodes` x `per_node` GPUs; gangs may be spread, so that every grant has a place."""
+class SmallSlurm:
+    """Jobs on two nodes, to which is done at once what a round asks for; a gang for one node goes to the first."""
 
-    def __init__(self, trace: Trace, nodes: int, per_node: int) -> None:
+    def __init__(self, *jobs: Job, seconds: dict[str, float] | None = None) -> None:
+        self.jobs = {job.id: job for job in jobs}
+        self.left = seconds or {}  #: how long jobs still run [s]; one that is not there runs on
         self.now = EPOCH
-        self.nodes = [Node(f"n{k}", per_node, True) for k in range(nodes)]
-        self.all = [
-            _Job(
-                job(
-                    str(trace.job_id[j]), account=trace.tenants[trace.tenant[j]], user=str(trace.user[j]),
-                    submit=EPOCH + float(trace.submit_time[j]), demand=int(trace.demand[j]),
-                ),
-                float(trace.duration[j]),
-            )
-            for j in range(len(trace))
-        ]  # fmt: skip
 
     @property
     def is_done(self) -> bool:
-        return all(one.shown.state == "COMPLETED" for one in self.all)
+        return all(one.state == "COMPLETED" for one in self.jobs.values())
 
     def show(self, now: float) -> Snapshot:
         """What Slurm shows at a moment; ends are exact."""
         self.now = now
-        for one in self.all:
-            if one.shown.state == "RUNNING" and one.began + one.left <= now:
-                one.shown = one.shown._replace(state="COMPLETED", end=one.began + one.left, on_nodes={})
-        return Snapshot(now, [one.shown for one in self.all if one.shown.submit <= now], self.nodes)
+        for id, left in self.left.items():
+            one = self.jobs[id]
+            if one.state == "RUNNING" and one.start + left <= now:
+                self.jobs[id] = one._replace(state="COMPLETED", end=one.start + left, on_nodes={})
+        return Snapshot(now, [one for one in self.jobs.values() if one.submit <= now], NODES)
 
-    def do(self, action: Action, saved: float) -> None:
-        """What `scontrol` would do; a job that is stopped has what it had done at its last save."""
-        one = next(one for one in self.all if one.shown.id == action.job.id)
+    def do(self, action: Action, saved: float = EPOCH) -> None:
+        """Do what `scontrol` would; a job that is stopped has what it had done at its last save."""
+        one = self.jobs[action.job.id]
         if action.what == RELEASE:
-            one.began = self.now
-            one.shown = one.shown._replace(state="RUNNING", held=False, start=self.now)
+            done = one._replace(state="RUNNING", held=False, start=self.now, on_nodes=self._place(one))
         elif action.what == HOLD:
-            one.shown = one.shown._replace(held=True)
+            done = one._replace(held=True)
         else:
-            one.left -= saved - one.began
-            one.shown = one.shown._replace(state="PENDING", held=True, restarts=one.shown.restarts + 1)
+            if one.id in self.left:
+                self.left[one.id] -= saved - one.start
+            done = one._replace(state="PENDING", held=True, on_nodes={}, restarts=one.restarts + 1, start=0.0)
+        self.jobs[one.id] = done
+
+    def _place(self, one: Job) -> dict[str, int]:
+        if not one.per_node:
+            return {}  # it may be spread, so that it has a place
+        used = {n.name: sum(j.on_nodes.get(n.name, 0) for j in self.jobs.values()) for n in NODES}
+        return {next(n.name for n in NODES if used[n.name] + one.demand <= n.gpus): one.demand}
+
+
+def play(folder: Path, slurm: SmallSlurm, rounds: int, text: str = LIVE) -> Config:
+    """Have so many rounds from `EPOCH` on, and write ``live.toml`` and the state as the coordinator would."""
+    (folder / "live.toml").write_text(text)
+    config = read_config(folder / "live.toml")
+    with closing(Ledger(config.state)) as ledger:
+        live = Rounds(config, GPUS, EPOCH, None, no_history)
+        for k in range(rounds):
+            result = live.play(slurm.show(EPOCH + k * config.interval))
+            ledger.write(result.state, result.over)
+            for action in result.actions:
+                slurm.do(action)
+    return config
 
 
 def played(
-    trace: Trace, config: Config, nodes: int, per_node: int, *,
-    again: Callable[[State, list[Lease]], State] | None = None,
+    trace: Trace, config: Config, again: Callable[[State, list[Lease]], State] | None = None
 ) -> list[Granted]:
     """Every lease of a trace that the rounds grant; `again` may replace the state after a round, as a restart does."""
-    cluster = LiveCluster(trace, nodes, per_node)
-    state = State(EPOCH, Rounds(config, nodes * per_node, EPOCH, None, no_history).state().accounts, {})
-    rounds = Rounds(config, nodes * per_node, EPOCH, state, no_history)
+    jobs = [
+        job(
+            str(trace.job_id[j]), account=trace.tenants[trace.tenant[j]], user=str(trace.user[j]),
+            submit=EPOCH + float(trace.submit_time[j]), demand=int(trace.demand[j]),
+        )
+        for j in range(len(trace))
+    ]  # fmt: skip
+    slurm = SmallSlurm(*jobs, seconds={one.id: float(trace.duration[j]) for j, one in enumerate(jobs)})
+    state = State(EPOCH, Rounds(config, GPUS, EPOCH, None, no_history).state().accounts, {})
+    rounds = Rounds(config, GPUS, EPOCH, state, no_history)
     leases: list[Lease] = []
     number = 0
-    while not cluster.is_done and number < 20_000:
-        result = rounds.play(cluster.show(EPOCH + number * config.interval))
+    while not slurm.is_done and number < 20_000:
+        result = rounds.play(slurm.show(EPOCH + number * config.interval))
         leases += result.over
         revoked = {lease.job: lease.granted for lease in result.over if lease.outcome == "revoked"}
         for action in result.actions:
-            cluster.do(action, revoked.get(action.job.id, cluster.now))
+            slurm.do(action, revoked.get(action.job.id, slurm.now))
         if again is not None:
             new = again(result.state, list(result.over))
             if new is not result.state:
-                rounds = Rounds(config, nodes * per_node, cluster.now, new, no_history)
+                rounds = Rounds(config, GPUS, slurm.now, new, no_history)
         number += 1
-    assert cluster.is_done
+    assert slurm.is_done
     leases += rounds.leases.values()
     return sorted(Granted(lease.granted - EPOCH, lease.job, bool(lease.is_renewal)) for lease in leases)
 

@@ -1,19 +1,20 @@
-"""Rounds of two nodes and two tenants, and what is done in them."""
+"""Rounds of two nodes and two tenants, what is done in them, and a Slurm that shows what a test tells it to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from live_cluster import EPOCH, job, no_history
+from live_cluster import EPOCH, NODES, job, no_history
 
 from astraea.cluster.policies import get_policy
-from astraea.live.answers import Job, Node
+from astraea.live.answers import Job, Node, Run
 from astraea.live.config import Config
 from astraea.live.rounds import RoundResult, Rounds, Snapshot
+from astraea.live.slurm import Slurm
 from astraea.live.state import State
 
-NODES = [Node("n1", 8, True), Node("n2", 8, True)]
 CONFIG = Config(
     "gpu", Path("unused"), get_policy("astraea")(lease_term=100), weights={"a": 1.0, "b": 1.0}, history=1.0
 )  # fmt: skip
@@ -37,3 +38,37 @@ def actions(result: RoundResult) -> list[tuple[str, str]]:
 def running(id: str, start: float, demand: int = 8, **fields: Any) -> Job:
     given = {"state": "RUNNING", "held": False, "start": EPOCH + start, "on_nodes": {"n1": demand}}
     return job(id, demand=demand, reason="None", **(given | fields))
+
+
+class ToldSlurm(Slurm):
+    """A Slurm that shows one step after the other, then what it showed last; an exception among them is raised."""
+
+    def __init__(self, *steps: list[Job] | Exception, nodes: list[Node] = NODES) -> None:
+        super().__init__("gpu")
+        self.steps: Iterator[list[Job] | Exception] = iter(steps)
+        self.shown: list[Job] | Exception = []
+        self.past: list[Run] | Exception = []
+        self.here, self.booted = nodes, 0.0
+        self.done: list[tuple[str, str]] = []  #: commands that start, stop or warn a job, and the job
+
+    def nodes(self) -> list[Node]:
+        return self.here
+
+    def jobs(self) -> list[Job]:
+        self.shown = next(self.steps, self.shown)
+        if isinstance(self.shown, Exception):
+            raise self.shown
+        return self.shown
+
+    def runs(self, since: float) -> list[Run]:
+        if isinstance(self.past, Exception):
+            raise self.past
+        return self.past
+
+    def boot(self) -> float:
+        return self.booted
+
+    def _run(self, *command: str, **environment: str) -> str:
+        if command[:2] != ("scontrol", "update"):
+            self.done.append((command[1], command[-1]))
+        return ""

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Final, NamedTuple
 
 import pytest
-from live_states import LIVE
+from live_cluster import LIVE
 from own_policy import OWN
 from places import ROOT
 from pretended_slurm import pretend, queue_entry

@@ -13,7 +13,7 @@ import pytest
 from checkpoint_jobs import STEPS, Stopped, process, read_until, saved
 from processes import wait_until
 
-from astraea.checkpoint import Saves, checkpointed
+from astraea.checkpoint import checkpointed
 
 
 def test_the_signal_saves_and_the_handler_of_before_comes_back(tmp_path: Path) -> None:
@@ -78,18 +78,6 @@ def test_the_last_store_stores_the_step_too_when_it_ends(tmp_path: Path) -> None
 
 def count_threads() -> int:
     return sum(thread.name == "astraea last store" for thread in threading.enumerate())
-
-
-def test_the_last_store_has_the_state_as_it_was_after_the_step(tmp_path: Path) -> None:
-    state = {"value": 0}
-    saves = Saves(state, 1000, tmp_path, last_store=True)
-    saves.step()
-    state["value"] = 1
-    saves.step()
-    state["value"] = 77  # in the middle of a step
-    saves._store_snapshot()
-    with checkpointed(state, folder=tmp_path):
-        assert state["value"] == 1
 
 
 def test_another_thread(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

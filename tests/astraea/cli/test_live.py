@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from live_states import LIVE, SmallSlurm, a_job, play
+from live_cluster import LIVE, SmallSlurm, a_job, play
 from places import ROOT
 from pretended_slurm import pretend, queue_entry
 from processes import ASTRAEA, started, wait_until

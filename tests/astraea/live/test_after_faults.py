@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from live_cluster import EPOCH, Clock, job, no_history
-from live_rounds import running
+from live_rounds import ToldSlurm, running
 
 from astraea.cluster.engine.state import RUNNING
 from astraea.cluster.policies import get_policy
@@ -20,7 +20,6 @@ from astraea.live.config import Config
 from astraea.live.coordinator import LATE_ENDS, Coordinator
 from astraea.live.ledger import Ledger, all_leases
 from astraea.live.rounds import Rounds, Snapshot
-from astraea.live.slurm import Slurm
 from astraea.live.state import State
 
 NODES = [Node("n1", 8, True)]
@@ -28,39 +27,8 @@ POLICY = get_policy("astraea")(lease_term=100)
 WEIGHTS = {"a": 1.0, "b": 1.0}
 
 
-class FakeSlurm(Slurm):
-    """A Slurm that shows what it is told to, and writes down what it is asked for."""
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__("gpu")
-        self.clock, self.shown, self.done, self.booted = clock, list[Job](), list[tuple[str, str]](), 0.0
-        self.fails, self.seconds = "", 0.0
-
-    def nodes(self) -> list[Node]:
-        return NODES
-
-    def jobs(self) -> list[Job]:
-        if self.fails == "squeue":
-            raise SlurmError("squeue did not answer")
-        return self.shown
-
-    def runs(self, since: float) -> list[Run]:
-        if self.fails == "sacct":
-            raise SlurmError("sacct did not answer")
-        return []
-
-    def boot(self) -> float:
-        return self.booted
-
-    def _run(self, *command: str, **environment: str) -> str:
-        self.clock.steady += self.seconds
-        if command[:2] != ("scontrol", "update"):
-            self.done.append((command[1], command[-1]))
-        return ""
-
-
-def coordinator(tmp_path: Path, clock: Clock) -> tuple[Coordinator, FakeSlurm, Ledger]:
-    slurm = FakeSlurm(clock)
+def coordinator(tmp_path: Path) -> tuple[Coordinator, ToldSlurm, Ledger]:
+    slurm = ToldSlurm(nodes=NODES)
     config = Config("gpu", tmp_path / "state.sqlite", POLICY, weights={"a": 1.0}, history=0, patience=20)
     return Coordinator(config, slurm), slurm, Ledger(config.state)
 
@@ -104,7 +72,7 @@ def test_a_clock_that_was_set_back_waits() -> None:
 
 
 def test_what_was_not_written_is_not_forgotten(tmp_path: Path, clock: Clock) -> None:
-    one, slurm, ledger = coordinator(tmp_path, clock)
+    one, slurm, ledger = coordinator(tmp_path)
     with closing(ledger):
         slurm.shown = [job("1", demand=8)]
         one.round(ledger)
@@ -115,10 +83,10 @@ def test_what_was_not_written_is_not_forgotten(tmp_path: Path, clock: Clock) -> 
         one.round(ledger)  # 1 loses its lease, 2 gets one
         assert slurm.done[-2:] == [("requeuehold", "1"), ("release", "2")]
         clock.now += 10
-        slurm.fails = "sacct"
+        slurm.past = SlurmError("sacct did not answer")
         slurm.shown = [job("2", demand=8, held=False)]  # 1 is gone, so sacct is asked
         one.round(ledger)
-        slurm.fails, ledger.write = "", write  # type: ignore[method-assign]
+        slurm.past, ledger.write = [], write  # type: ignore[method-assign]
         slurm.shown = [job("1", demand=8, restarts=1), running("2", 101)]
         one.round(ledger)
         assert set(one.rounds.leases if one.rounds else ()) == {"2"}
@@ -132,12 +100,12 @@ def full(state: State, over: object = ()) -> None:
 
 
 def test_a_round_without_an_answer_changes_nothing(tmp_path: Path, clock: Clock) -> None:
-    one, slurm, ledger = coordinator(tmp_path, clock)
+    one, slurm, ledger = coordinator(tmp_path)
     with closing(ledger):
         slurm.shown = [job("1", demand=8)]
         one.round(ledger)
         leases = dict(one.rounds.leases) if one.rounds else {}
-        slurm.fails = "squeue"
+        slurm.shown = SlurmError("squeue did not answer")
         clock.now += 200
         one.round(ledger)
         assert one.rounds
@@ -146,7 +114,7 @@ def test_a_round_without_an_answer_changes_nothing(tmp_path: Path, clock: Clock)
 
 
 def test_a_damaged_file_is_named(tmp_path: Path, clock: Clock) -> None:
-    one, slurm, ledger = coordinator(tmp_path, clock)
+    one, slurm, ledger = coordinator(tmp_path)
     with closing(ledger):
         slurm.shown = [job(str(k)) for k in range(1, 60)]
         one.round(ledger)
@@ -159,7 +127,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, clock: Clock) -> None:
 def test_nobody_is_stopped_while_ends_may_be_unknown(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one, slurm, ledger = coordinator(tmp_path, clock)
+    one, slurm, ledger = coordinator(tmp_path)
     with closing(ledger), caplog.at_level(logging.INFO, "astraea.live"):
         slurm.shown = [job("1", demand=8)]
         one.round(ledger)
@@ -175,15 +143,24 @@ def test_nobody_is_stopped_while_ends_may_be_unknown(
         assert slurm.done[2:] == [("requeuehold", "1")]
 
 
-def test_what_a_slow_slurm_does_not_come_to_is_mended(tmp_path: Path, clock: Clock) -> None:
-    one, slurm, ledger = coordinator(tmp_path, clock)
+def test_what_a_slow_slurm_does_not_come_to_is_mended(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, slurm, ledger = coordinator(tmp_path)
+    run = slurm._run
+
+    def slow(*command: str, **environment: str) -> str:
+        clock.steady += 15
+        return run(*command, **environment)
+
+    waits = [job(str(k), demand=1) for k in range(1, 4)]
     with closing(ledger):
-        slurm.shown = [job(str(k), demand=1) for k in range(1, 4)]
-        slurm.seconds = 15.0
-        one.round(ledger)
+        slurm.shown = waits
+        with monkeypatch.context() as during:
+            during.setattr(slurm, "_run", slow)
+            one.round(ledger)
         assert slurm.done == [("release", "1")]
-        slurm.seconds = 0.0
-        slurm.shown[0] = running("1", 0, 1)
+        slurm.shown = [running("1", 0, 1), *waits[1:]]
         clock.now += 10
         one.round(ledger)
         assert slurm.done[1:] == [("release", "2"), ("release", "3")]

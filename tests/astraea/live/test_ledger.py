@@ -1,30 +1,42 @@
-"""The coordinator's memory in a file."""
+"""The coordinator's memory in a file: what is kept, its layout, its mode, and ids of jobs that come again."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from live_cluster import EPOCH, job, no_history
+from live_cluster import EPOCH, job
+from live_rounds import CONFIG, play, rounds
 
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
-from astraea.live.answers import Node
-from astraea.live.config import Config
+from astraea.live import layout
 from astraea.live.ledger import Ledger, all_leases, lock, open_to_read, read_state
-from astraea.live.rounds import Rounds, Snapshot
+from astraea.live.rounds import Rounds
 from astraea.live.state import AccountsState, State
 
-NODES = [Node("n1", 8, True)]
+ANYONE = replace(CONFIG, policy=get_policy("astraea-released")(lease_term=100), weights={})
 
 
-def rounds(path: Path, policy: str = "astraea-released") -> Rounds:
-    config = Config("gpu", path, get_policy(policy)(lease_term=100), history=1.0)
-    return Rounds(config, 8, EPOCH, None, no_history)
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the state is to be."""
+    return tmp_path / "state.sqlite"
+
+
+@pytest.fixture
+def umask() -> Iterator[Callable[[int], int]]:
+    """Set the umask of this process for a while."""
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
 
 
 def in_order(b: AccountsState) -> AccountsState:
@@ -58,15 +70,14 @@ def same(a: AccountsState, b: AccountsState) -> bool:
     return True
 
 
-def test_what_is_written_is_read_to_the_last_bit(tmp_path: Path) -> None:
-    path = tmp_path / "state.sqlite"
-    r = rounds(path)
+def test_what_is_written_is_read_to_the_last_bit(path: Path) -> None:
+    r = rounds(ANYONE)
     with closing(Ledger(path)) as ledger:
         assert ledger.read() is None
-        jobs = [job(str(k), demand=3, account=f"t{k % 2}", submit=EPOCH + k / 3) for k in range(5)]
+        jobs = [job(str(k), demand=6, account=f"t{k % 2}", submit=EPOCH + k / 3) for k in range(5)]
         for second in (10, 20, 110, 4000, 8000):
             shown = [j._replace(state="RUNNING", held=False, start=EPOCH + 11) if j.id in r.leases else j for j in jobs]
-            result = r.play(Snapshot(EPOCH + second, shown, NODES))
+            result = play(r, second, *shown)
             ledger.write(result.state, result.over)
             with closing(Ledger(path)) as other:
                 found = other.read()
@@ -81,18 +92,17 @@ def test_what_is_written_is_read_to_the_last_bit(tmp_path: Path) -> None:
     assert len({(lease.job, lease.number) for lease in leases}) == len(leases)
 
 
-def test_a_round_that_cannot_be_written_is_written_with_the_next(tmp_path: Path) -> None:
-    path = tmp_path / "state.sqlite"
-    r = rounds(path)
+def test_a_round_that_cannot_be_written_is_written_with_the_next(path: Path) -> None:
+    r = rounds(ANYONE)
     with closing(Ledger(path)) as ledger, closing(sqlite3.connect(path, isolation_level=None)) as other:
-        first = r.play(Snapshot(EPOCH, [job("1")], NODES)).state
+        first = play(r, 0, job("1")).state
         ledger.write(first)
-        second = r.play(Snapshot(EPOCH + 10, [job("1"), job("2")], NODES)).state
+        second = play(r, 10, job("1"), job("2")).state
         ledger._db.execute("pragma max_page_count = 1")  # the disk is full
         with pytest.raises(sqlite3.OperationalError, match="full"):
             for k in range(3000):
                 ledger.write(State(k, second.accounts, {}), [])
-                second = r.play(Snapshot(EPOCH + 10 + k, [job(str(i)) for i in range(1, k + 3)], NODES)).state
+                second = play(r, 10 + k, *(job(str(i)) for i in range(1, k + 3))).state
         found = read_state(other)
         assert found is not None
         assert len(found.accounts.admitted) < len(second.accounts.admitted)
@@ -103,14 +113,13 @@ def test_a_round_that_cannot_be_written_is_written_with_the_next(tmp_path: Path)
         assert same(found.accounts, second.accounts)
 
 
-def test_jobs_that_are_done_leave_the_accounts_and_not_the_history(tmp_path: Path) -> None:
-    path = tmp_path / "state.sqlite"
-    r = rounds(path)
+def test_jobs_that_are_done_leave_the_accounts_and_not_the_history(path: Path) -> None:
+    r = rounds(ANYONE)
     with closing(Ledger(path)) as ledger:
-        result = r.play(Snapshot(EPOCH, [job("1")], NODES))
+        result = play(r, 0, job("1"))
         ledger.write(result.state, result.over)
         done = job("1", state="COMPLETED", start=EPOCH + 1, end=EPOCH + 5)
-        result = r.play(Snapshot(EPOCH + 10, [done], NODES))
+        result = play(r, 10, done)
         ledger.write(result.state, result.over)
     with closing(open_to_read(path)) as db:
         assert db.execute("select count(*) from job").fetchone() == (0,)
@@ -118,8 +127,7 @@ def test_jobs_that_are_done_leave_the_accounts_and_not_the_history(tmp_path: Pat
     assert (lease.outcome, lease.over) == ("ended", EPOCH + 5)
 
 
-def test_a_file_that_is_no_state(tmp_path: Path) -> None:
-    path = tmp_path / "state.sqlite"
+def test_a_file_that_is_no_state(path: Path) -> None:
     path.write_text("no database" * 100)
     with pytest.raises(InputError, match="cannot be used as the state"):
         Ledger(path)
@@ -132,17 +140,91 @@ def test_one_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [{}, {"a": 1.0, "b": 1.0}])
-def test_a_tenant_that_is_gone_leaves_no_hours(tmp_path: Path, before: dict[str, float]) -> None:
-    path = tmp_path / "state.sqlite"
-    config = Config("gpu", path, get_policy("astraea")(lease_term=100), history=1.0, weights=before)
+def test_a_tenant_that_is_gone_leaves_no_hours(path: Path, before: dict[str, float]) -> None:
+    config = replace(CONFIG, weights=before)
     with closing(Ledger(path)) as ledger:
-        one = Rounds(config, 8, EPOCH, None, no_history)  # of nobody, or of a and b
-        ledger.write(one.play(Snapshot(EPOCH, [], NODES)).state)
-        after = replace(config, weights={"a": 1.0} if before else {})
-        other = Rounds(after, 8, EPOCH + 10, ledger.read(), no_history)
-        ledger.write(other.play(Snapshot(EPOCH + 10, [job("1")], NODES)).state)
+        one = rounds(config)  # of nobody, or of a and b
+        ledger.write(play(one, 0).state)
+        other = rounds(replace(config, weights={"a": 1.0} if before else {}), ledger.read())
+        ledger.write(play(other, 10, job("1")).state)
         state = ledger.read()
     assert state is not None
     assert state.accounts.tenants == ("a",)
     with closing(open_to_read(path)) as db:
         assert {tenant for (tenant,) in db.execute("select tenant from hour")} == {"a"}
+
+
+def waiting(jobs: int = 1) -> Rounds:
+    """Rounds in which so many jobs were released."""
+    r = rounds(ANYONE)
+    play(r, 0, *(job(str(k)) for k in range(1, jobs + 1)))
+    return r
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+def test_the_state_is_for_its_owner_alone(tmp_path: Path, umask: Callable[[int], int]) -> None:
+    umask(0)
+    path = tmp_path / "new" / "state.sqlite"
+    with lock(path), closing(Ledger(path)) as ledger:
+        ledger.write(waiting().state())
+        found = modes(path.parent)
+    assert set(found) >= {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm", "state.sqlite.lock"}
+    assert set(found.values()) == {0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_the_mode_that_its_owner_gave_it_is_kept(path: Path, umask: Callable[[int], int]) -> None:
+    umask(0o077)
+    Ledger(path).close()
+    path.chmod(0o640)
+    with closing(Ledger(path)) as ledger:
+        ledger.write(waiting().state())
+        assert set(modes(path.parent).values()) == {0o640}
+
+
+@pytest.mark.parametrize(
+    "columns", [(*layout.COLUMNS["job"], "new"), tuple(reversed(layout.COLUMNS["job"]))], ids=["names", "order"]
+)
+def test_a_state_of_other_columns_is_refused_and_left_as_it_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...]
+) -> None:
+    Ledger(path).close()
+    written = path.read_bytes()
+    before = layout.version()
+    assert 1 < before < 2**31
+    monkeypatch.setitem(layout.COLUMNS, "job", columns)
+    for use in (Ledger, open_to_read):
+        with pytest.raises(
+            InputError, match=rf"state\.sqlite: the state has the layout {before}, expected \d+; go back"
+        ):
+            use(path)
+    assert path.read_bytes() == written
+
+
+def test_history_is_kept_when_ids_come_again(path: Path) -> None:
+    r = rounds(ANYONE)
+    with closing(Ledger(path)) as ledger:
+        for start in (0, 1000):  # Slurm has used all ids in between
+            one = job("1", submit=EPOCH + start)
+            runs = one._replace(state="RUNNING", held=False, start=EPOCH + start + 1)
+            for second, shown in ((0, [one]), (10, [runs]), (20, [])):
+                result = play(r, start + second, *shown)
+                ledger.write(result.state, result.over)
+        found = all_leases(ledger._db)
+    assert [(x.job, x.number, x.granted - EPOCH, x.outcome) for x in found] == [
+        ("1", 1, 0, "ended"), ("1", 1, 1000, "ended"),
+    ]  # fmt: skip
+    assert len({lease.serial for lease in found}) == 2
+
+
+def test_serial_numbers_go_on_after_a_restart(path: Path) -> None:
+    with closing(Ledger(path)) as ledger:
+        ledger.write(waiting(3).state())
+    with closing(Ledger(path)) as ledger:
+        state = ledger.read()
+    assert state is not None and state.serial == 3
+    result = play(rounds(ANYONE, state), 10, *(job(str(k)) for k in range(1, 5)))
+    assert sorted(lease.serial for lease in result.state.leases.values()) == [1, 2, 3, 4]

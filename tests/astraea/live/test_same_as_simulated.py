@@ -68,7 +68,7 @@ def test_the_same_leases(tmp_path: Path, policy: str) -> None:
     assert wanted.grants is not None
     if policy not in ("fifo", "yarn-cs"):
         assert wanted.grants["kind"].eq("renewal").sum() > 10
-    assert played(trace, config(tmp_path, policy), 2, 8) == simulated_leases(wanted.grants)
+    assert played(trace, config(tmp_path, policy)) == simulated_leases(wanted.grants)
 
 
 @pytest.mark.parametrize("policy", [pytest.param("astraea-released", marks=pytest.mark.exhaustive), "gandiva-fair"])
@@ -90,4 +90,4 @@ def test_the_same_leases_although_it_begins_anew_from_its_file_again_and_again(t
         return found
 
     assert wanted.grants is not None
-    assert played(trace, settings, 2, 8, again=again) == simulated_leases(wanted.grants)
+    assert played(trace, settings, again) == simulated_leases(wanted.grants)

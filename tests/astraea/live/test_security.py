@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_cluster import job
-from live_states import LIVE
+from live_cluster import LIVE, job
 from pretended_slurm import NODES, pretend, queue_entry
 
 from astraea.live.answers import Job, Node, SlurmError, jobs_of, nodes_of, runs_of

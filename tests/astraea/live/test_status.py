@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-from live_states import LIVE, T0, SmallSlurm, a_job, play
+from live_cluster import EPOCH, LIVE, SmallSlurm, a_job, play
 
 from astraea.core.errors import InputError
 from astraea.live.config import Config, read_config
@@ -26,8 +26,8 @@ def three(tmp_path: Path) -> Config:
 
 
 def test_tenants_are_as_one_finds_by_hand(three: Config) -> None:
-    found = status(three, T0 + 75)
-    assert (found.time, found.age, found.is_late, found.gpus, found.since) == (T0 + 70, 5, False, 16, T0)
+    found = status(three, EPOCH + 75)
+    assert (found.time, found.age, found.is_late, found.gpus, found.since) == (EPOCH + 70, 5, False, 16, EPOCH)
     rows = {row.tenant: row for row in found.tenants}
     assert [(n, r.weight, r.quota, r.held, r.waiting, r.waiting_jobs) for n, r in rows.items()] == [
         ("nlp", 1, 4, 4, 0, 0), ("speech", 1, 4, 8, 0, 0), ("vision", 2, 8, 4, 8, 1),
@@ -41,20 +41,20 @@ def test_tenants_are_as_one_finds_by_hand(three: Config) -> None:
 
 
 def test_who_is_next_to_go_stands_first(three: Config) -> None:
-    assert [tuple(lease) for lease in status(three, T0 + 75).leases] == [
+    assert [tuple(lease) for lease in status(three, EPOCH + 75).leases] == [
         ("2", "speech", 4, 2, 45), ("4", "vision", 4, 1, 45), ("3", "nlp", 4, 2, 55), ("5", "speech", 4, 1, math.inf),
     ]  # fmt: skip
 
 
 def test_waiting_jobs_since_they_lost_their_lease(three: Config) -> None:
-    ((job, tenant, gpus, rho, waited),) = status(three, T0 + 75).waiting
+    ((job, tenant, gpus, rho, waited),) = status(three, EPOCH + 75).waiting
     assert (job, tenant, gpus, waited) == ("1", "vision", 8, 10)
     # 8 GPUs for 60 s, of 8 for 30 s and, beside job 4 of the same weight, of its half of the quota for 40 s
     assert rho == pytest.approx(8 * 60 / (8 * 30 + 4 * 40))
 
 
 def test_the_text_has_units_and_warns_when_no_round_came(three: Config) -> None:
-    text = as_text(status(three, T0 + 75))
+    text = as_text(status(three, EPOCH + 75))
     assert "16 of 16 GPUs under leases" in text and "policy astraea: lease_term 60," in text and "WARNING" not in text
     header = next(line for line in text.splitlines() if line.startswith("tenant")).split("  ")
     assert [name.strip() for name in header if name] == [
@@ -64,15 +64,15 @@ def test_the_text_has_units_and_warns_when_no_round_came(three: Config) -> None:
     assert ["vision", "2", "8", "4", "8", "1", "0.14", "0.16", "0.93"] in [line.split() for line in text.splitlines()]
     assert "4 leases, the next to end first" in text and "1 waiting job, by submission" in text
     assert "\n5    speech     4      1     to its end\n" in text
-    assert status(three, T0 + 100).is_late is False  # three rounds
-    late = as_text(status(three, T0 + 101))
+    assert status(three, EPOCH + 100).is_late is False  # three rounds
+    late = as_text(status(three, EPOCH + 101))
     assert "WARNING: no round for 31 s; is the coordinator running?" in late
 
 
 def test_long_lists_are_cut_in_the_text_only(tmp_path: Path) -> None:
     jobs = [a_job(str(k), "vision", 1, k / 10) for k in range(1, 21)]
     config = play(tmp_path, SmallSlurm(*jobs), 2, LIVE.replace("lease_term = 60", "lease_term = 600"))
-    found = status(config, T0 + 10)
+    found = status(config, EPOCH + 10)
     assert len(found.leases) == 16 and [job.job for job in found.waiting] == ["17", "18", "19", "20"]
     assert "16 leases, the next to end first (the first 5)" in as_text(found, 5)
     more = found._replace(waiting=found.waiting * 3)
@@ -85,21 +85,21 @@ def test_long_lists_are_cut_in_the_text_only(tmp_path: Path) -> None:
 def test_names_cannot_write_into_the_terminal(tmp_path: Path) -> None:
     text = LIVE.partition("weights")[0]
     config = play(tmp_path, SmallSlurm(a_job("1", "evil\x1b[31m\nname", 4)), 2, text)
-    found = status(config, T0 + 10)
+    found = status(config, EPOCH + 10)
     shown = as_text(found)
     assert "\x1b" not in shown and r"evil\x1b[31m\nname" in shown
     assert as_records(found)["tenants"][0]["tenant"] == "evil\x1b[31m\nname"
 
 
 def test_json_has_nothing_that_json_has_not(three: Config) -> None:
-    read = json.loads(json.dumps(as_records(status(three, T0 + 75)), allow_nan=False))
+    read = json.loads(json.dumps(as_records(status(three, EPOCH + 75)), allow_nan=False))
     assert read["leases"][3] == {"job": "5", "tenant": "speech", "gpus": 4, "lease": 1, "left": None}
     assert read["partition"] == "gpu" and read["parameters"]["lease_term"] == 60
 
 
 def test_looking_writes_nothing(three: Config) -> None:
     before = {path.name: path.read_bytes() for path in three.state.parent.iterdir()}
-    status(three, T0 + 75)
+    status(three, EPOCH + 75)
     after = {path.name: path.read_bytes() for path in three.state.parent.iterdir() if path.stat().st_size}
     assert {name: after[name] for name in before} == before
 

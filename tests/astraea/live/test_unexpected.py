@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from live_cluster import EPOCH, Clock, job
-from live_rounds import NODES, running
+from live_rounds import ToldSlurm, running
 
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.live import coordinator as module
-from astraea.live.answers import Job, Node, Run
 from astraea.live.config import Config
 from astraea.live.coordinator import Coordinator, OneLine
 from astraea.live.ledger import Ledger, all_leases, open_to_read, read_state
@@ -27,35 +25,6 @@ POLICY = get_policy("astraea")(lease_term=100)
 WEIGHTS = {"a": 1.0, "b": 1.0}
 
 
-class Steps(Slurm):
-    """A Slurm that shows one list of jobs after the other; an exception among them is raised."""
-
-    def __init__(self, *steps: list[Job] | Exception) -> None:
-        super().__init__("gpu")
-        self.steps: Iterator[list[Job] | Exception] = iter(steps)
-        self.done: list[tuple[str, str]] = []
-
-    def nodes(self) -> list[Node]:
-        return NODES
-
-    def jobs(self) -> list[Job]:
-        step = next(self.steps)
-        if isinstance(step, Exception):
-            raise step
-        return step
-
-    def runs(self, since: float) -> list[Run]:
-        return []
-
-    def boot(self) -> float:
-        return 0.0
-
-    def _run(self, *command: str, **environment: str) -> str:
-        if command[:2] != ("scontrol", "update"):
-            self.done.append((command[1], command[-1]))
-        return ""
-
-
 def coordinator(path: Path, slurm: Slurm) -> Coordinator:
     return Coordinator(Config("gpu", path / "state.sqlite", POLICY, weights=WEIGHTS, history=0), slurm)
 
@@ -64,7 +33,7 @@ def test_an_error_costs_one_round_and_the_next_does_the_right_thing(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = [job("1", demand=8), job("2", account="b", demand=8)]
-    slurm = Steps(waits, RuntimeError("a bug"), waits, waits)
+    slurm = ToldSlurm(waits, RuntimeError("a bug"), waits, waits)
     one = coordinator(tmp_path, slurm)
     with closing(Ledger(one.config.state)) as ledger, caplog.at_level(logging.INFO, "astraea.live"):
         one.round(ledger)
@@ -93,7 +62,7 @@ def test_an_error_costs_one_round_and_the_next_does_the_right_thing(
 def test_leases_that_a_failed_round_gave_are_given_once(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slurm = Steps([], [job("1", demand=8)], [job("1", demand=8)])
+    slurm = ToldSlurm([], [job("1", demand=8)], [job("1", demand=8)])
     one = coordinator(tmp_path, slurm)
     with closing(Ledger(one.config.state)) as ledger:
         one.round(ledger)
@@ -110,7 +79,7 @@ def test_jobs_are_warned_after_a_failed_round_too(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     saves = job("1", demand=8, saves=True)
-    slurm = Steps([saves], [running("1", 0, saves=True)], RuntimeError("a bug"))
+    slurm = ToldSlurm([saves], [running("1", 0, saves=True)], RuntimeError("a bug"))
     one = coordinator(tmp_path, slurm)
     monkeypatch.setattr(one.stopping, "wait", lambda seconds: setattr(clock, "now", clock.now + seconds))
     with closing(Ledger(one.config.state)) as ledger:
@@ -136,7 +105,7 @@ def test_a_clock_that_is_set_back_meanwhile_delays_no_round(
     jobs = [job("1", demand=4, saves=True), job("2", account="b", demand=4, saves=True)]
     first = running("1", 0, demand=4, saves=True)
     shown = [first, running("2", 0, demand=4, account="b", on_nodes={"n2": 4}, saves=True)]
-    one = coordinator(tmp_path, Steps(jobs, shown))
+    one = coordinator(tmp_path, ToldSlurm(jobs, shown))
     waits: list[float] = []
 
     def wait(seconds: float) -> bool:
@@ -160,7 +129,7 @@ def test_a_short_job_on_a_slurm_whose_clock_is_ahead(tmp_path: Path, clock: Cloc
     at = EPOCH + 10
     short = job("1", state="COMPLETED", held=False, demand=2, submit=at, eligible=at, start=at + 1, end=at + 2)
     waits = job("2", account="b", demand=8)
-    slurm = Steps([], *[[short, waits]] * 3, [waits])
+    slurm = ToldSlurm([], *[[short, waits]] * 3, [waits])
     one = coordinator(tmp_path, slurm)
     with closing(Ledger(one.config.state)) as ledger:
         for _ in range(5):
@@ -174,7 +143,7 @@ def test_a_short_job_on_a_slurm_whose_clock_is_ahead(tmp_path: Path, clock: Cloc
 @pytest.mark.parametrize("name", ["(nobody)", " a", "", " "])
 def test_an_account_with_an_odd_name_costs_no_round(tmp_path: Path, clock: Clock, name: str) -> None:
     config = Config("gpu", tmp_path / "state", POLICY, history=0)
-    one = Coordinator(config, Steps(*[[job("1", account=name, demand=2), job("2", account="a", demand=2)]] * 3))
+    one = Coordinator(config, ToldSlurm(*[[job("1", account=name, demand=2), job("2", account="a", demand=2)]] * 3))
     with closing(Ledger(config.state)) as ledger:
         for _ in range(2):
             one.round(ledger)
@@ -188,7 +157,7 @@ def test_an_account_with_an_odd_name_costs_no_round(tmp_path: Path, clock: Clock
 def test_an_action_that_fails_keeps_no_other_back(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slurm = Steps([job("1", demand=8), job("2", account="b", demand=8)])
+    slurm = ToldSlurm([job("1", demand=8), job("2", account="b", demand=8)])
     release = slurm.release
     monkeypatch.setattr(slurm, "release", lambda job, rank: 1 / 0 if job.id == "1" else release(job, rank))
     one = coordinator(tmp_path, slurm)
@@ -200,14 +169,14 @@ def test_an_action_that_fails_keeps_no_other_back(
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_who_wants_the_end_gets_it(tmp_path: Path, error: type[BaseException]) -> None:
-    one = coordinator(tmp_path, Steps([]))
+    one = coordinator(tmp_path, ToldSlurm([]))
     one._look = lambda: (_ for _ in ()).throw(error)  # type: ignore[method-assign]
     with closing(Ledger(one.config.state)) as ledger, pytest.raises(error):
         one.round(ledger)
 
 
 def test_a_state_that_cannot_be_read_ends_the_service_at_its_start(tmp_path: Path) -> None:
-    one = coordinator(tmp_path, Steps())
+    one = coordinator(tmp_path, ToldSlurm())
     Ledger(one.config.state).close()
     with closing(sqlite3.connect(one.config.state)) as db:
         db.execute("insert into clock (id, epoch) values (0, 'x')")
@@ -223,7 +192,7 @@ def test_leases_are_kept_until_there_is_room(
 ) -> None:
     monkeypatch.setattr(module, "MOST_UNWRITTEN", 3)
     shown = [[running("1", 0)] for _ in range(6)]
-    one = coordinator(tmp_path, Steps([job("1", demand=8)], *shown))
+    one = coordinator(tmp_path, ToldSlurm([job("1", demand=8)], *shown))
     with closing(Ledger(one.config.state)) as ledger:
         one.round(ledger)
         write = ledger.write
