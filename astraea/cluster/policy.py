@@ -77,13 +77,7 @@ class Policy:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __call__(self, **parameters: float | str) -> Policy:
-        """The same policy with other parameters.
-
-        Raises
-        ------
-        InputError
-            For a parameter that the policy does not have, or a value that is no number.
-        """
+        """The same policy with other parameters; `InputError` for one that it lacks, or a value out of its bounds."""
         for key, value in parameters.items():
             if key not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
@@ -256,10 +250,7 @@ def spare_checkpoints(s: View, j: int) -> None:
 
 @inlined
 def place_on(s: View, j: int, node: int, gpus: int) -> None:
-    """Put so many GPUs of job `j`, which was granted last and does not hold any, on a node.
-
-    Without a choice the engine places the gang.
-    """
+    """Put GPUs of job `j`, granted last and without any yet, on a node; the engine places a gang without choices."""
     if s.clock[0].n_choices < len(s.choices):
         choice = s.choices[s.clock[0].n_choices]
         choice.job, choice.node, choice.gpus = j, node, gpus

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -72,25 +71,6 @@ echo "done $count $EPOCHREALTIME" >> $file.log
 """
 
 
-def why_not() -> str:
-    """Why no Slurm can be started here; empty if one can."""
-    if absent := local_slurm.missing():
-        return f"no Slurm is installed here: {', '.join(absent)} missing"
-    return "" if os.geteuid() == 0 else "nobody but root may start a Slurm of its own"
-
-
-def free_ports() -> int:
-    """The first of a hundred ports that nobody uses; another hundred in every process of the tests."""
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    for first in range(20_000 + 100 * worker, 32_000, 1000):
-        with suppress(OSError):
-            for port in (*range(first, first + 3), *range(first + 11, first + 11 + NODES)):
-                with socket.socket() as s:
-                    s.bind(("127.0.0.1", port))
-            return first
-    raise AssertionError("no free ports")
-
-
 class Asked(NamedTuple):
     """A job of a test."""
 
@@ -111,7 +91,7 @@ class RealSlurm:
         local_slurm.add_options(p)
         shares = ",".join(f"{name}={share:g}" for name, share in SHARES.items())
         words = f"--nodes {NODES} --gpus {GPUS} --shares {shares} --hold --kill-wait 2 --cred-expire 5"
-        self.options = p.parse_args([*words.split(), "--ports", str(free_ports())])
+        self.options = p.parse_args([*words.split(), "--ports", str(local_slurm.free_ports(NODES))])
 
     def start(self) -> None:
         """Start it."""

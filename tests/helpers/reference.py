@@ -1,118 +1,21 @@
 """The naive twin of the simulator: the oracle that the fast engine is compared with.
 
 It is `astraea.textbook` with what the textbook leaves out: the other policies, refinements of ASTRAEA, placements,
-placement sensitivity and leases that end together. It shares no code with the engine, on purpose.
+placement sensitivity and leases that end together. It shares no code with the engine, on purpose. Each policy returns
+the jobs of this round's grants, in order.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
+
+from reference_state import JobSpec, Twin
 
 from astraea import textbook
-from astraea.textbook import HOUR, Exact, Job, Nodes, exact, key, ratio
-from astraea.textbook import Grant as Grant
-
-
-class JobSpec(NamedTuple):
-    """What a job asks for; its place in the list is its index, in order of `(submit, job_id)`."""
-
-    tenant: int
-    demand: int
-    submit: float | Fraction
-    duration: float | Fraction
-    weight: float | Fraction = 1
-    sensitivity: float | Fraction = 1
-    deadline: float | Fraction | None = None
-
-
-@dataclass
-class Stride:
-    """What Gandiva_fair remembers of a tenant."""
-
-    raised: Exact = 0  # by how much its pass was raised
-    left_waiting: bool = False
-    # virtual time, GPU-seconds attained and tickets of its jobs when these last changed
-    virtual: Exact = 0
-    attained_then: Exact = 0
-    tickets: Exact = 0
-
-
-class Twin(textbook.Simulation):
-    """The state of the textbook, with what other policies need; they write `revoked` and what they remember."""
-
-    def __init__(self, jobs: Sequence[JobSpec], *args: Any, placement: str, synchronous: bool, **options: Any) -> None:
-        super().__init__([textbook.JobSpec(*job[:5]) for job in jobs], *args, **options)
-        self.specs = jobs
-        self.placement = placement
-        self.synchronous = synchronous  # leases end together; only jobs that lose their GPUs pay for a checkpoint
-        self.revoked: list[Job] = []  # running jobs that the policy takes GPUs from in this round
-        self.promoted_at: dict[Job, Exact] = defaultdict(int)  # `held` at the last promotion (Tiresias)
-        self.first_pass: dict[Job, Exact] = {}  # when the job came (Gandiva_fair)
-        self.strides = [Stride() for _ in self.tenants]
-
-    def deadline(self, job: Job) -> Exact | float:
-        """Return the deadline of a job; one that is not finite is none."""
-        deadline = self.specs[job.index].deadline
-        return -math.inf if deadline is None or not math.isfinite(deadline) else exact(deadline)
-
-    def running_gpus(self, tenant: int) -> int:
-        """GPUs of a tenant under running leases, without those revoked in this round."""
-        running = [job for job in self.jobs if job.status == "running" and job not in self.revoked]
-        return sum(job.demand for job in running if job.tenant == tenant)
-
-    def contention_since(self, begin: Exact) -> Exact:
-        """Integral of the number of active jobs from then until now."""
-        lives = [(job.submit, job.end_time if job.end_time is not None else self.now) for job in self.jobs
-                 if job.active or job.status == "ended"]  # fmt: skip
-        return sum(max(0, end - max(submit, begin)) for submit, end in lives)
-
-    def speed(self, job: Job) -> Exact:
-        """Slower on more nodes than the gang needs, if the job is sensitive."""
-        fewest = -(-job.demand // self.gpus_per_node)
-        return exact(self.specs[job.index].sensitivity) if len(job.nodes) > fewest else 1
-
-    def end_of_lease(self) -> Exact:
-        """Synchronous leases end at multiples of their term."""
-        assert self.lease is not None
-        return super().end_of_lease() - (self.now % self.lease if self.synchronous else 0)
-
-    def save(self, job: Job) -> None:
-        """Synchronous leases: nobody pays before it is known who loses its GPUs."""
-        if not self.synchronous:
-            super().save(job)
-
-    def preempt(self, job: Job) -> None:
-        """A revoked job loses what it did in this lease."""
-        if job.status == "running":
-            job.overhead += self.now - job.lease_start - job.cold
-        elif self.synchronous:
-            super().save(job)
-        super().preempt(job)
-
-    def place(self, demand: int) -> Nodes | None:
-        """Choose nodes by the placement of this simulation."""
-        return place(self.free_on, self.gpus_per_node, demand, self.placement)
-
-
-def place(free_on: Sequence[int], gpus_per_node: int, demand: int, placement: str) -> Nodes | None:
-    """Choose nodes for a gang; None if it has to wait (only "strict", as the free GPUs are known to suffice)."""
-    if placement == "spread":
-        taken = [0] * len(free_on)
-        for _ in range(demand):
-            taken[max(range(len(taken)), key=lambda node: (free_on[node] - taken[node], -node))] += 1
-        return tuple((node, gpus) for node, gpus in enumerate(taken) if gpus)
-    nodes = textbook.place(free_on, gpus_per_node, demand)
-    whole, rest = divmod(demand, gpus_per_node)
-    is_tight = len(nodes) == whole + (rest > 0) and sum(gpus == gpus_per_node for _, gpus in nodes) == whole
-    return nodes if is_tight or placement != "strict" else None
-
-
-# -- policies: each returns the jobs of this round's grants, in order ----------------------------------------------
+from astraea.textbook import HOUR, Exact, Job, exact, key, ratio
 
 
 def fifo(s: Twin) -> list[Job]:

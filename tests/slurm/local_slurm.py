@@ -16,6 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd", "mariadb", "mariadb-install-db", "sbatch", "sacct")
@@ -96,6 +97,18 @@ def until(what: str, seconds: float, *command: str, gives: str = "") -> None:
             return
         time.sleep(0.5)
     raise SystemExit(f"{what} did not start within {seconds:g} s")
+
+
+def free_ports(nodes: int) -> int:
+    """The first of a hundred ports that nobody uses; another hundred in every process of the tests."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    for first in range(20_000 + 100 * worker, 32_000, 1000):
+        with suppress(OSError):
+            for port in (*range(first, first + 3), *range(first + 11, first + 11 + nodes)):
+                with socket.socket() as s:
+                    s.bind(("127.0.0.1", port))
+            return first
+    raise AssertionError("no free ports")
 
 
 def missing() -> list[str]:

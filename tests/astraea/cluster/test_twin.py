@@ -10,12 +10,14 @@ import pytest
 import reference
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from reference_state import JobSpec
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
+from astraea.textbook import Grant
 from astraea.traces.trace import Trace
 
 WORKLOADS = 8
@@ -41,7 +43,7 @@ VARIANTS: list[tuple[str, dict[str, float]]] = [
 
 quarter_seconds = st.integers(1, 12_000).map(lambda q: q / 4)
 job = st.builds(
-    reference.JobSpec,
+    JobSpec,
     tenant=st.integers(0, 2),
     demand=st.sampled_from([1, 1, 1, 2, 2, 3, 4, 5, 8]),
     submit=st.one_of(st.integers(0, 1500).map(float), st.integers(0, 100).map(lambda k: k * 10.0)),
@@ -125,7 +127,7 @@ def run_engine(case: dict[str, Any], name: str, parameters: dict[str, float]) ->
     return simulate(trace, Cluster(case["nodes"], case["gpus_per_node"]), policy, settings=chosen, keep_log=True)
 
 
-def grants_of(result: Result) -> list[reference.Grant]:
+def grants_of(result: Result) -> list[Grant]:
     """The engine's log in the twin's form; a renewal stays on the nodes of the grant before it."""
     assert result.grants is not None
     assert result.placements is not None
@@ -137,7 +139,7 @@ def grants_of(result: Result) -> list[reference.Grant]:
     out = []
     for line, g in enumerate(result.grants.itertuples()):
         nodes[g.job_id] = pieces.get(line, nodes.get(g.job_id))
-        out.append(reference.Grant(g.start, int(g.job_id), g.kind == "renewal", nodes[g.job_id]))
+        out.append(Grant(g.start, int(g.job_id), g.kind == "renewal", nodes[g.job_id]))
     return out
 
 

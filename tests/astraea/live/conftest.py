@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from live_cluster import Clock
-from live_slurm import RealSlurm, Site, why_not
+from live_slurm import RealSlurm, Site, local_slurm
 
 
 @pytest.fixture
@@ -25,8 +25,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture(scope="session")
 def real_slurm() -> Iterator[RealSlurm]:
     """A Slurm of this process of the tests."""
-    if why := why_not():
-        pytest.skip(why)
+    if absent := local_slurm.missing():
+        pytest.skip(f"no Slurm is installed here: {', '.join(absent)} missing")
+    if os.geteuid() != 0:
+        pytest.skip("nobody but root may start a Slurm of its own")
     at = Path(tempfile.mkdtemp(prefix="slurm-"))
     before = os.environ.get("SLURM_CONF")
     slurm = RealSlurm(at)

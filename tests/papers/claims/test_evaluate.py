@@ -1,0 +1,129 @@
+"""How statements are read and evaluated: their rules, their traces, their readings, their notes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from places import ROOT
+
+from astraea.core.errors import InputError
+from papers.claims import evaluate
+from papers.claims.evaluate import STATEMENTS, read_statements
+from papers.claims.published import published, published_of
+from papers.gallery.verdicts import side_by_side
+from papers.judging import Verdict
+from papers.ye2022.readings import MEASURED, PAPERS
+from papers.ye2022.rules import SEVEN
+
+HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
+
+
+
+def test_every_statement_has_a_rule() -> None:
+    table = evaluate.read_claims()
+    assert len(table) == 114 and table["id"].is_unique
+    assert set(STATEMENTS) == set(table["id"])
+    assert set(table["relation"]) >= {"=", "ordering", "monotone", "shape", "exists", "<="}
+
+
+def test_published_values_are_those_of_the_trace() -> None:
+    losses = published_of("ye.f10", "helios-venus")
+    assert {name: losses[name] for name in ("astraea", "themis")} == pytest.approx({"astraea": 0.071, "themis": 0.197})
+    assert published_of("ye.f11", "venus")["gandiva-fair"] == pytest.approx(0.08)
+    assert published_of("ye.f9", "venus")["jct"] == 1200
+    assert published_of("ye.f10", "philly") == {}
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ('table = "fig01"', "there is no rule ''; there are: absolutely_fair, "),
+        ('rule = "lowestt", table = "fig13"', "there is no rule 'lowestt'; there are: absolutely_fair, "),
+        ('rule = "lowest", column = "x"', "the table is missing"),
+        ('rule = "lowest", table = "fig13"', "rule lowest: missing a required argument: 'column'; it takes: column"),
+        ('rule = "lowest", table = "fig13", colum = "x"', "rule lowest: missing a required argument: 'column';"),
+        ('rule = "lowest", table = "fig13", column = "x", a = 1', "rule lowest: got an unexpected keyword argument"),
+        ('rule = "some_slow", table = "fig13", best = 1', "rule some_slow: got an unexpected keyword argument 'best'"),
+    ],
+)
+def test_what_a_statement_lacks_is_said(tmp_path: Path, entry: str, says: str) -> None:
+    path = tmp_path / "claims.toml"
+    path.write_text(f'"ye.f13" = {{ {entry} }}\n')
+    with pytest.raises(InputError) as err:
+        read_statements(path)
+    assert str(err.value).startswith(f"{tmp_path.name}/claims.toml, ye.f13: {says}")
+
+
+def test_published_values_are_read_by_statement() -> None:
+    assert published("wang.f9") == 1.56
+    for id in ("wang.f6", "none"):
+        with pytest.raises(InputError, match="no statement with a published value"):
+            published(id)
+
+
+def test_missing_column_is_named(tmp_path: Path) -> None:
+    pd.DataFrame({"limit": [600], "part": [0.5]}).to_csv(tmp_path / "table1_venus.csv", index=False)
+    with pytest.raises(InputError, match=r"table1_venus\.csv: column 'share' is missing; found limit, part"):
+        evaluate.evaluate(tmp_path)
+
+
+def test_notes_stand_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "claims.csv").write_bytes((ROOT / "data" / "claims.csv").read_bytes())
+    (data / "claim_notes.csv").write_text("id,trace,reading,note\nye.f13,venus,,because\n")
+    monkeypatch.setattr(evaluate, "ROOT", tmp_path)
+    table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index(["id", "trace"])["note"]
+    assert table["ye.f13", "venus"] == "because"
+    assert table["ye.f13", "philly"] == "fig13_philly.csv is not there"
+    (tmp_path / "wang-properties_random.csv").write_text("property,instances,violations\nPareto efficiency,9,0\n")
+    (data / "claim_notes.csv").write_text("id,trace,reading,note\nwang.prop.pareto,random instances,,so far\n")
+    table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index("id")
+    assert table.loc["wang.prop.pareto", ["verdict", "note"]].tolist() == [HOLDS, "so far"]
+    (data / "claim_notes.csv").write_text("id,trace,reading,note\nye.f99,venus,,because\n")
+    with pytest.raises(InputError, match="there is no statement 'ye"):
+        evaluate.with_reasons(evaluate.evaluate(tmp_path))
+
+
+def test_counts(tmp_path: Path) -> None:
+    assert evaluate.counts(evaluate.evaluate(tmp_path)) == []
+    pd.DataFrame({"scheduler": ["astraea", "yarn-cs"], "seed": 0, "sharing_loss": [0.07, 0.7]}).to_csv(
+        tmp_path / "table10_venus.csv", index=False
+    )
+    (sentence,) = evaluate.counts(evaluate.evaluate(tmp_path))
+    # without the 22 that the synthetic traces are made to satisfy
+    assert sentence.startswith("ASTRAEA: 35 checks of 30 statements, 3 hold") and sentence.endswith(" not yet.")
+
+
+def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
+    rows = [(MEASURED, "astraea", 0.07), (MEASURED, "tiresias-l", 0.1), (MEASURED, "themis", 0.197),
+            (MEASURED, "yarn-cs", 0.736)]  # fmt: skip
+    rows += [(PAPERS, name, 0.2) for name in SEVEN if name != "themis"] + [(PAPERS, "themis", 0.1)]
+    frame = pd.DataFrame(rows, columns=["reading", "scheduler", "sharing_loss"]).assign(seed=0)
+    frame.to_csv(tmp_path / "table10_venus.csv", index=False)
+    lacking = frame[frame["scheduler"] != "yarn-cs"].rename(columns={"sharing_loss": "tenant_sharing_loss"})
+    lacking.to_csv(tmp_path / "table11_venus.csv", index=False)
+    found = evaluate.evaluate(tmp_path).set_index(["id", "trace", "reading"])
+    verdicts, measured = found["verdict"], found["measured"]
+    assert verdicts["ye.f10.astraea", "venus", MEASURED] == HOLDS
+    assert verdicts["ye.f10.astraea", "venus", PAPERS] == OTHERWISE
+    # of the seven the authors' program has four, which are all there
+    assert verdicts["ye.f10.best", "venus", MEASURED] == HOLDS
+    assert measured["ye.f10.best", "venus", MEASURED].endswith("(4 of 4 there)")
+    assert verdicts["ye.f10.best", "venus", PAPERS] == OTHERWISE
+    # a scheduler that one reading does not have is judged in the other; one that none has is not judged
+    assert [reading for _, _, reading in found.loc[["ye.f11.allox"]].index] == [PAPERS]
+    assert verdicts["ye.f11.yarn-cs", "venus", ""] == NOT_YET
+    shown = side_by_side(found.reset_index()).set_index(["trace", "statement"])
+    row = shown.loc["venus", "ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss)"]
+    assert row[MEASURED] == "✓ holds: 7 %" and row[PAPERS].startswith("✗ does not hold: 20 %")
+
+
+def test_a_value_about_a_trace_is_checked_on_that_trace(tmp_path: Path) -> None:
+    table = pd.DataFrame({"limit": [600], "seed": [0], "share": [0.408]})
+    for trace in ("philly", "philly-vcs"):
+        table.to_csv(tmp_path / f"table1_{trace}.csv", index=False)
+    found = evaluate.evaluate(tmp_path)
+    assert found.loc[found["id"] == "ye.t1.philly.10min", "trace"].tolist() == ["philly"]
