@@ -67,12 +67,9 @@ class Statement(NamedTuple):
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
-    """Statements of one paper, by identifier.
+    """Statements of one paper, by identifier, from its `claims.toml`.
 
-    Raises
-    ------
-    InputError
-        If a statement names a rule that does not exist, or does not give a rule what it takes.
+    `InputError` if a statement has no table, names a rule that does not exist, or does not give a rule what it takes.
     """
     entries = tomllib.loads(path.read_text(encoding="utf-8"))
     return {id: _statement(f"{path.parent.name}/{path.name}, {id}", **entry) for id, entry in entries.items()}
@@ -112,24 +109,11 @@ def read_claims() -> pd.DataFrame:
 
 
 def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
-    """Measure the statements on the tables behind the figures.
+    """Measure the statements on the tables behind the figures, the files ``<id>_<trace>.csv`` of a folder.
 
-    Parameters
-    ----------
-    folder : path
-        With the files ``<id>_<trace>.csv``.
-    about : str
-        Regular expression that identifiers begin with; every statement if not given.
-
-    Returns
-    -------
-    DataFrame, columns `COLUMNS`, all text
-        One row per statement and trace that it was checked on, in the order of `claims.csv`.
-
-    Raises
-    ------
-    InputError
-        If a table lacks a column that it must have.
+    `about` is a regular expression that identifiers begin with. The columns are `COLUMNS`, all text; a row stands for a
+    statement, a trace and a reading that it was checked on, in the order of `claims.csv`. `InputError` if a table lacks
+    a column that it must have.
     """
     claims = read_claims()
     chosen = claims[claims["id"].str.match(about)]
@@ -173,12 +157,7 @@ def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
     """Add to the table of `evaluate` what is known of why a statement does not hold, or of where it ends to hold.
 
     The notes, the rows of `data/claim_notes.csv`, were found at the evaluation's size, so they belong into its gallery
-    and not beside the small outputs of the notebooks.
-
-    Raises
-    ------
-    InputError
-        If a note is about a statement that does not exist.
+    and not beside the small outputs of the notebooks. `InputError` if a note is about a statement that does not exist.
     """
     found = _read("data/claim_notes.csv")
     unknown = sorted(set(found["id"]) - set(read_claims()["id"]))

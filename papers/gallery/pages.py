@@ -48,19 +48,10 @@ _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib"
 
 
 def write_gallery(folder: Path, command: str, scale: str) -> Path:
-    """Write the pages into a folder of figures: the same files give the same pages.
+    """Write the pages into a folder of figures, and give the path of the first page, ``README.md``.
 
-    Parameters
-    ----------
-    folder : path
-        Where ``<id>_<trace>.png`` and ``.csv`` are.
-    command, scale : str
-        What made them.
-
-    Returns
-    -------
-    Path
-        The first page, ``README.md``.
+    The folder has the files ``<id>_<trace>.png`` and ``.csv``, which `command` made at a scale. The same files give the
+    same pages.
     """
     claims = evaluate(folder)
     forest = published.beside_published(claims, folder)

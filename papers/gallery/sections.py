@@ -58,17 +58,7 @@ def shown(made: Made, entry: Entry, *, real: bool) -> Shown:
 
 
 def section(made: Made, figure: Shown, *, real: bool) -> list[str]:
-    """One figure, line by line.
-
-    Parameters
-    ----------
-    made : Made
-        The folder.
-    figure : Shown
-        What is there of it.
-    real : bool
-        Whether this is the page of real workloads.
-    """
+    """One figure, line by line; `real` on the page of real workloads."""
     entry, pictures, tables, claims = figure
     lines = [f'<a id="{entry.id}"></a>', "", f"## {entry.title}", ""]
     lines += [*([_said(entry), ""] if entry.text else []), *_found(made, figure)]

@@ -66,10 +66,7 @@ def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 def finding(claims: pd.DataFrame) -> str:
     """What came of the statements on a figure, in a line: the first with a value in the paper, and how many hold.
 
-    Parameters
-    ----------
-    claims : DataFrame
-        Rows of `evaluate` in their order.
+    `claims` are rows of `evaluate` in their order.
     """
     there = claims[claims["verdict"] != Verdict.NOT_YET]
     if there.empty:

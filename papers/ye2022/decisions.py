@@ -65,15 +65,8 @@ def two_tenants_turns() -> tuple[Turns, pd.DataFrame]:
 def turns(trace: Trace, cluster: Cluster, grants: pd.DataFrame, lease_term: float) -> Turns:
     """Replay AllocateJob and SelectJob ([Ye2022] Algorithms 1 and 2, without refinements) at the rounds of a log.
 
-    Parameters
-    ----------
-    trace : Trace
-        The jobs; none may lose time to checkpoints or restarts.
-    cluster : Cluster
-    grants : DataFrame
-        `Result.grants` of a simulation. Of it, only what lies before a round is used to compute the picks of the round.
-    lease_term : float
-        Of that simulation [s].
+    `grants` are those of a `Result` under this lease term [s], in which no job loses time to checkpoints or restarts.
+    Of them, only what lies before a round is used to compute the picks of the round.
     """
     considered: list[dict[str, Any]] = []
     picks: list[dict[str, Any]] = []
@@ -84,7 +77,7 @@ def turns(trace: Trace, cluster: Cluster, grants: pd.DataFrame, lease_term: floa
 
 def _play(trace: Trace, gpus: int, grants: pd.DataFrame, lease_term: float, now: float,
           considered: list[dict[str, Any]], picks: list[dict[str, Any]]) -> None:  # fmt: skip
-    """One round."""
+    """Add the turns of the round at `now` [s], rows of `Turns`, to both lists."""
     past = grants[grants["start"] < now]
     held = past[past["end"] > now]
     is_active = (trace.submit_time <= now) & (_left(trace, past, now) > 0)
