@@ -54,7 +54,7 @@ class Scheduler(NamedTuple):
 
     @property
     def made(self) -> Policy:
-        """The policy."""
+        """The policy with these parameters."""
         return get_policy(self.policy)(**self.parameters)
 
 
@@ -79,7 +79,7 @@ COMPARED: Final[Mapping[str, tuple[Scheduler, ...]]] = {
 """Schedulers of each reading, in the order of the figures; the seven of §6.1.5 as far as there are, and FIFO."""
 
 SCHEDULERS: Final = tuple(scheduler.name for scheduler in COMPARED[PAPERS])
-"""All names."""
+"""Names of all that are compared; `MEASURED` has no others."""
 
 MEMORIES: Final = (
     ALGORITHM,
