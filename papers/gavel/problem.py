@@ -37,7 +37,7 @@ class Problem:
     weight: FloatArray  # (n,) priority weight w_m, above 0
     steps: FloatArray  # (n,) remaining ones
     elapsed: FloatArray  # (n,) time since arrival [s]
-    isolated_elapsed: FloatArray  # (n,) time of the steps done so far on 1/n of the cluster [s], t_isolated of §4.2
+    isolated_elapsed: FloatArray  # (n,) time that the steps done would have taken on 1/n of all [s], t_isolated of §4.2
     slo: FloatArray  # (n,) time left to the deadline [s]; inf if there is none
     entity: IntArray  # (n,) index of the entity of each job
     entity_weight: FloatArray  # (entities,)
