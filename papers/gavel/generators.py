@@ -55,28 +55,12 @@ def continuous(
     jobs: int, rate_per_hour: float, throughputs: Throughputs, *,
     multiple: bool, seed: int, priorities: bool = False,
 ) -> Workload:  # fmt: skip
-    """Jobs that arrive as a Poisson process, the first at time 0.
+    """Jobs that arrive as a Poisson process, the first at time 0, `rate_per_hour` of them on average [1/h].
 
-    Parameters
-    ----------
-    jobs : int
-        How many.
-    rate_per_hour : float
-        Mean number of arrivals [1/h].
-    throughputs : Throughputs
-        Job types to draw from, each equally likely among those that were measured on the job's gang; steps are the
-        duration times the throughput on V100s.
-    multiple : bool
-        Gangs of 1 to 8 GPUs (continuous-multiple) or one GPU each (continuous-single).
-    seed : int
-        At least 0.
-    priorities : bool
-        A fifth of the jobs has weight 5 (Fig 20).
-
-    Raises
-    ------
-    InputError
-        The number of jobs, the rate or the seed is out of range.
+    Gangs have 1 to 8 GPUs if `multiple` (continuous-multiple), else one (continuous-single). Job types are equally
+    likely among those that were measured on the job's gang; steps are the duration times the throughput on V100s. With
+    `priorities` a fifth of the jobs has weight 5 (Fig 20). `InputError` if the number of jobs, the rate or the seed
+    (at least 0) is out of range.
     """
     draws = streams(seed, STREAMS)
     jobs = whole_number(jobs, "the number of jobs", 1)
@@ -109,11 +93,7 @@ def cost(rate_per_hour: float, throughputs: Throughputs, *, seed: int, jobs: int
     """Workload of the cost policies (§7.3): ResNet-50 and A3C jobs of 0.5 to 8 days on one V100, each with a deadline.
 
     The paper gives neither the batch size of ResNet-50 (here 64) nor the arrivals (here Poisson).
-
-    Raises
-    ------
-    InputError
-        As `continuous`; or `throughputs` does not know the two job types.
+    `InputError` as of `continuous`, or if `throughputs` does not know the two job types.
     """
     draws = streams(seed, STREAMS)
     jobs = whole_number(jobs, "the number of jobs", 1)
@@ -129,11 +109,7 @@ def hierarchical(throughputs: Throughputs, *, seed: int) -> Workload:
 
     The first six jobs belong to entity 0, the next six to entity 1, the last six to entity 2. Job types are drawn from
     all. Each job takes 1,000 timesteps alone on a V100, so that none ends while the figure looks.
-
-    Raises
-    ------
-    InputError
-        The seed is out of range.
+    `InputError` if the seed is out of range.
     """
     jobs = 18
     kinds = _pick(_types(throughputs, 1), streams(seed, STREAMS)["type"].random(jobs))

@@ -26,12 +26,10 @@ NOTHING: Final = 1e-7
 
 
 class Speeds:
-    """Speeds of the jobs of a workload on a cluster [steps/s].
+    """Speeds of the n jobs of a workload on a cluster [steps/s], 0 on types that have too few workers.
 
-    Attributes
-    ----------
-    alone, apart : array of float, shape (n, J)
-        On as few servers as the gang can have, and on more; 0 on types that have too few workers.
+    `alone` and `apart`, (n, J), are those on as few servers as the gang can have, and on more. `InputError` if a job
+    can run on no type.
     """
 
     def __init__(self, workload: Workload, throughputs: Throughputs, workers: IntArray, server_gpus: int) -> None:
@@ -86,12 +84,7 @@ class Speeds:
 class PolicyCaller:
     """A policy in one simulation.
 
-    Attributes
-    ----------
-    prices : array of float, shape (J,)
-        Of one GPU of each type [$/h]; NaN where it is not known.
-    solves : int
-        How often it was asked.
+    `prices`, (J,), are of one GPU of each type [$/h], NaN where it is not known; `solves` is how often it was asked.
     """
 
     def __init__(self, policy: Allocator, workload: Workload, speeds: Speeds, believed: Speeds, margin: float) -> None:
@@ -110,10 +103,7 @@ class PolicyCaller:
     def solve(self, s: State, initial: float) -> State:
         """Ask for the allocation of the active jobs; time received counts anew, from `initial` on [s].
 
-        Raises
-        ------
-        PolicyError
-            If the answer has another shape, or fractions that are no numbers, negative or above 1.
+        `PolicyError` if the answer has another shape, or fractions that are no numbers, negative or above 1.
         """
         reset_received_time(s, initial)
         clock = s.clock.view(CLOCK, np.ndarray)[0]
@@ -199,7 +189,7 @@ def shown_workers(types: tuple[str, ...], workers: IntArray) -> str:
 
 
 def checked_workers(workers: Sequence[int], types: tuple[str, ...]) -> IntArray:
-    """Workers of each type, or a sentence."""
+    """Workers of each type, (J,); `InputError` if they are not whole numbers, one for each type, with one above 0."""
     counts = list(workers)
     if len(counts) != len(types):
         raise InputError(f"workers must be {len(types)} numbers, of {', '.join(types)}; got {counts!r}")

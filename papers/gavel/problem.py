@@ -26,60 +26,29 @@ type, and leaving those out makes it several times smaller."""
 class Problem:
     """The runnable jobs of one moment, n of them in order of arrival, on J accelerator types.
 
-    Attributes
-    ----------
-    throughput : array of float, shape (n, J)
-        Of each job alone on its whole gang [steps/s], as the policy is told; 0 where it cannot run.
-    scale_factor : array of int, shape (n,)
-        GPUs of the gang [GPU].
-    workers : array of int, shape (J,)
-        GPUs of each type [GPU].
-    weight : array of float, shape (n,)
-        Priority weight w_m, above 0.
-    steps : array of float, shape (n,)
-        Remaining steps.
-    elapsed : array of float, shape (n,)
-        Time since arrival [s].
-    isolated_elapsed : array of float, shape (n,)
-        Time that the steps done so far would have taken on 1/n of the cluster [s], t_isolated of §4.2.
-    slo : array of float, shape (n,)
-        Time left to the deadline [s]; inf if there is none.
-    entity : array of int, shape (n,)
-        Index of the entity of each job.
-    entity_weight : array of float, shape (entities,)
-    cost : array of float, shape (J,)
-        Price of one GPU of each type [$/h]; NaN if it is not known.
-    job : array of int, shape (n,)
-        Which job of the workload each is, for policies that remember jobs from one moment to the next.
-    kind : array of int, shape (n,)
-        Jobs of one kind have the same speeds, alone and beside others, and gangs of one size; each is its own kind
-        unless told.
-    together : array of float, shape (K, K, 2, J)
-        Of the first and of the second of two kinds of jobs when they share their GPUs [steps/s]; 0 where they may not.
-        Two kinds in the other order have the same speeds. Empty where no jobs may share.
-    types : tuple of str
-        Names of the accelerator types.
-    seen : array of float, shape (n, J)
-        Of each job alone, as it was seen to run [steps/s]: what the steps done so far tell of the past. Other than
-        `throughput` for a policy that knows no speeds.
+    Jobs of one kind have the same speeds, alone and beside others, and gangs of one size; each job is its own kind
+    unless told. `seen` tells of the past, of what the steps done so far took: it is other than `throughput` for a
+    policy that knows no speeds.
     """
 
-    throughput: FloatArray
-    scale_factor: IntArray
-    workers: IntArray
-    weight: FloatArray
-    steps: FloatArray
-    elapsed: FloatArray
-    isolated_elapsed: FloatArray
-    slo: FloatArray
-    entity: IntArray
-    entity_weight: FloatArray
-    cost: FloatArray
-    job: IntArray
-    kind: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    throughput: FloatArray  # (n, J) of each job alone on its whole gang, as the policy is told [steps/s]; 0: cannot run
+    scale_factor: IntArray  # (n,) GPUs of the gang [GPU]
+    workers: IntArray  # (J,) GPUs of each type [GPU]
+    weight: FloatArray  # (n,) priority weight w_m, above 0
+    steps: FloatArray  # (n,) remaining ones
+    elapsed: FloatArray  # (n,) time since arrival [s]
+    isolated_elapsed: FloatArray  # (n,) time that the steps done would have taken on 1/n of all [s], t_isolated of §4.2
+    slo: FloatArray  # (n,) time left to the deadline [s]; inf if there is none
+    entity: IntArray  # (n,) index of the entity of each job
+    entity_weight: FloatArray  # (entities,)
+    cost: FloatArray  # (J,) price of one GPU of each type [$/h]; NaN if it is not known
+    job: IntArray  # (n,) which job of the workload each is, for policies that remember jobs between moments
+    kind: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # (n,)
+    # (K, K, 2, J) of the first and of the second of two kinds of jobs when they share their GPUs [steps/s], the same in
+    # the other order; 0 where they may not share, empty where no jobs may
     together: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 2, 0)))
-    types: tuple[str, ...] = ("v100", "p100", "k80")
-    seen: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    types: tuple[str, ...] = ("v100", "p100", "k80")  # names of the accelerator types
+    seen: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (n, J) of each job alone, as it ran [steps/s]
 
     def __post_init__(self) -> None:
         if self.seen.shape != self.throughput.shape:
@@ -124,42 +93,20 @@ COLUMNS: Final = tuple(column.name for column in fields(Problem))
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """Fractions of time X, between 0 and 1.
+    """Fractions of time X, between 0 and 1."""
 
-    Attributes
-    ----------
-    alone : array of float, shape (n, J)
-    paired : array of float, shape (P, J)
-    objective : float
-        Value of the policy's program, NaN if it has none.
-    pairs : array of int, shape (P, 2), optional
-        Whose times `paired` are, first < second; the problem's pairs if not given.
-    """
-
-    alone: FloatArray
-    paired: FloatArray
-    objective: float = float("nan")
-    pairs: IntArray | None = None
+    alone: FloatArray  # (n, J)
+    paired: FloatArray  # (P, J)
+    objective: float = float("nan")  # value of the policy's program, NaN if it has none
+    pairs: IntArray | None = None  # (P, 2) whose times `paired` are, first < second; the problem's pairs if None
 
 
 def equal_split(scale_factor: IntArray, workers: IntArray, jobs: float | FloatArray | None = None) -> FloatArray:
     """X^isolated: time fractions when each job or pair owns the same part of each type ([Narayanan2020] §4.1).
 
-    A gang of s GPUs that owns workers / n GPUs of a type can use them for workers / (n s) of the time.
-
-    Parameters
-    ----------
-    scale_factor : array of int, shape (n,)
-        GPUs of each gang [GPU].
-    workers : array of int, shape (J,)
-        GPUs of each type [GPU].
-    jobs : float, or array of float, shape (n,)
-        Number that the cluster is divided among, n unless given.
-
-    Returns
-    -------
-    array of float, shape (n, J)
-        Rows that would exceed 1 are scaled down to 1, so that the mix of types stays that of the cluster.
+    A gang of s GPUs, `scale_factor` (n,), that owns workers / n GPUs of a type can use them for workers / (n s) of the
+    time; `workers`, (J,), are the GPUs of each type. The cluster is divided among n, or `jobs`, one number or (n,).
+    Rows of the result, (n, J), that would exceed 1 are scaled down to 1, so that the mix of types stays the cluster's.
     """
     among = max(len(scale_factor), 1) if jobs is None else jobs
     share = workers / (among * scale_factor)[:, None]
@@ -170,29 +117,18 @@ def equal_split(scale_factor: IntArray, workers: IntArray, jobs: float | FloatAr
 class Allocator:
     """A policy: its name, how it decides, and what it declares of itself.
 
-    Attributes
-    ----------
-    name : str
-    make : callable
-        ``make()`` gives a function `allocate(problem) -> Allocation` for one simulation: what a policy remembers from
-        one moment to the next lives in that function's closure or object, never in the module.
-    space_sharing : bool
-        Whether it is offered pairs.
-    knows_speeds : bool
-        Whether it is told how fast a job is on which type. Otherwise `throughput` is the same on all types where a job
-        can run, and GPUs that it leaves over are given away in turn, not to the fastest.
-    leaves_idle : bool
-        Whether its 0 means "do not run there", even where GPUs would idle.
-    least_gain : float
-        Pairs are offered from this sum of relative speeds on (see `PAYS`); 0 for all that can run.
+    ``make()`` gives a function `allocate(problem) -> Allocation` for one simulation: what a policy remembers from one
+    moment to the next lives in that function's closure or object, never in the module. To a policy that does not know
+    speeds, `throughput` is the same on all types where a job can run, and GPUs that it leaves over are given away in
+    turn, not to the fastest.
     """
 
     name: str
     make: Callable[[], Callable[[Problem], Allocation]]
-    space_sharing: bool = False
-    knows_speeds: bool = True
-    leaves_idle: bool = False
-    least_gain: float = PAYS
+    space_sharing: bool = False  # whether it is offered pairs
+    knows_speeds: bool = True  # whether it is told how fast a job is on which type
+    leaves_idle: bool = False  # whether its 0 means "do not run there", even where GPUs would idle
+    least_gain: float = PAYS  # pairs are offered from this sum of relative speeds on; 0 for all that can run
 
     @property
     def expected(self) -> float:

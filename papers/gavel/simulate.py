@@ -26,27 +26,17 @@ from papers.gavel.workload import Workload
 class Options:
     """What is simulated besides workload, cluster and policy.
 
-    Attributes
-    ----------
-    round_length : float
-        [s] ([Narayanan2020] §7.1).
-    solve_interval : float
-        The program is solved again when jobs came or went and so much time has passed [s], or when nothing can run.
-    preemption_overhead : float
-        Without progress, for a job that ran before and now starts on other workers [s]: loading and saving a
-        checkpoint takes less than 5 s ([Narayanan2020] §7.5).
-    server_gpus : int
-        GPUs of a server [GPU]. Above 1, a gang that is spread over more servers than it needs runs at its
-        unconsolidated speed.
-    until : int or None
-        End when the first so many jobs have ended; the result is about them. None: all.
+    The program is solved again when jobs came or went and `solve_interval` has passed, or when nothing can run. A job
+    that ran before and now starts on other workers makes no progress for `preemption_overhead`: loading and saving a
+    checkpoint takes less than 5 s ([Narayanan2020] §7.5). Where servers have more than one GPU, a gang that is spread
+    over more servers than it needs runs at its unconsolidated speed.
     """
 
-    round_length: float = 360.0
-    solve_interval: float = 1920.0
-    preemption_overhead: float = 5.0
-    server_gpus: int = 1
-    until: int | None = None
+    round_length: float = 360.0  # [s] ([Narayanan2020] §7.1)
+    solve_interval: float = 1920.0  # [s]
+    preemption_overhead: float = 5.0  # [s]
+    server_gpus: int = 1  # GPUs of a server [GPU]
+    until: int | None = None  # end when the first so many jobs have ended; the result is about them; None: all
 
     def __post_init__(self) -> None:
         upto = "0 and up to 1e9 s"
@@ -70,33 +60,11 @@ def simulate(
 ) -> Result:  # fmt: skip
     """Run a workload on a cluster of several accelerator types under a policy, in rounds.
 
-    Parameters
-    ----------
-    workload : Workload
-    throughputs : Throughputs
-    workers : sequence of int
-        GPUs of each of `throughputs.types`.
-    policy : Allocator
-    options : Options, optional
-    mechanism : Mechanism
-        How time is shared out in rounds.
-    believed : Throughputs, optional
-        What the policy is told of speeds, such as estimates of pairs; the truth if not given. A pair that turns out
-        unable to share is not run.
-    **changes
-        Options by name, instead of those in `options`.
-
-    Returns
-    -------
-    Result
-        Jobs: `record.job_table`.
-
-    Raises
-    ------
-    InputError
-        If an option is out of range, or a job can run on no type.
-    PolicyError
-        If the policy's answer cannot be used, or leaves jobs waiting in an idle cluster for ever.
+    `workers` are the GPUs of each of `throughputs.types`; `changes` are options by name, instead of those in `options`.
+    The policy is told the speeds `believed`, such as estimates of pairs, or the truth if they are not given; a pair
+    that turns out unable to share is not run. The jobs of the result are those of `record.job_table`.
+    `InputError` if an option is out of range, or a job can run on no type; `PolicyError` if the policy's answer cannot
+    be used, or leaves jobs waiting in an idle cluster for ever.
     """
     options = replace(options or Options(), **changes)
     target = len(workload) if options.until is None else options.until

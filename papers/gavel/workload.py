@@ -34,47 +34,20 @@ _COLUMNS: Final = ("job_id", "job_type", *_RULES, "entity")
 class Workload:
     """n jobs in order of arrival, checked when it is made.
 
-    Attributes
-    ----------
-    name : str
-        What the workload is called in results and figures.
-    job_id : tuple of str
-        Unique.
-    job_type : tuple of str
-        As `Throughputs.job_types` names them.
-    scale_factor : array of int, shape (n,)
-        GPUs of the gang [GPU].
-    total_steps : array, shape (n,)
-        Steps to train.
-    arrival_time : array, shape (n,)
-        Never decreasing [s].
-    weight : array, shape (n,)
-        Priority weight w_m, above 0.
-    slo : array, shape (n,)
-        Latest end, counted from the arrival [s]; inf if there is none.
-    entity : array of int, shape (n,)
-        Index into `entity_weight`.
-    entity_weight : array, shape (entities,)
-        Weight w_s of each entity (§4.3), above 0.
-    excluded_jobs : DataFrame, columns job_id, reason
-        What a reader found and could not use as a job.
-
-    Raises
-    ------
-    InputError
-        Names the first job that breaks a rule, its value and what is expected.
+    `InputError` names the first job that breaks a rule, its value and what is expected.
     """
 
-    name: str
-    job_id: tuple[str, ...]
-    job_type: tuple[str, ...]
-    scale_factor: IntArray
-    total_steps: FloatArray
-    arrival_time: FloatArray
-    weight: FloatArray
-    slo: FloatArray
-    entity: IntArray
-    entity_weight: FloatArray
+    name: str  # what the workload is called in results and figures
+    job_id: tuple[str, ...]  # unique
+    job_type: tuple[str, ...]  # as `Throughputs.job_types` names them
+    scale_factor: IntArray  # (n,) GPUs of the gang [GPU]
+    total_steps: FloatArray  # (n,) to train
+    arrival_time: FloatArray  # (n,) never decreasing [s]
+    weight: FloatArray  # (n,) priority weight w_m, above 0
+    slo: FloatArray  # (n,) latest end, counted from the arrival [s]; inf if there is none
+    entity: IntArray  # (n,) index into `entity_weight`
+    entity_weight: FloatArray  # (entities,) weight w_s of each (§4.3), above 0
+    # columns job_id and reason: what a reader found and could not use as a job
     excluded_jobs: pd.DataFrame = field(default_factory=no_excluded_jobs)
 
     def __post_init__(self) -> None:
@@ -121,7 +94,7 @@ class Workload:
         return len(self.job_id)
 
     def first(self, jobs: int) -> Workload:
-        """Keep the first `jobs` jobs."""
+        """Keep so many jobs, the earliest."""
         kept = {c: getattr(self, c)[:jobs] for c in _COLUMNS}
         return replace(self, **kept)
 

@@ -262,15 +262,10 @@ def end_lost(s: State) -> None:
 class Mechanism:
     """How time is shared out: what `simulate` is handed besides the policy.
 
-    Attributes
-    ----------
-    name : str
-    start : callable
-        ``start(state, rules)`` gives the function that runs one simulation: ``run(state, rules)`` goes on until it
-        needs something, and says what (`DONE`, `SOLVE`, `LOG_FULL`, `STUCK`). What it remembers lives there.
-    tells_early_deadlines : bool
-        Whether policies are told of deadlines by a round and the time between two solves earlier: a program meets them
-        to the second, rounds meet its shares on average.
+    ``start(state, rules)`` gives the function that runs one simulation: ``run(state, rules)`` goes on until it needs
+    something, and says what (`DONE`, `SOLVE`, `LOG_FULL`, `STUCK`). What it remembers lives there. With
+    `tells_early_deadlines` policies are told of deadlines by a round and the time between two solves earlier: a program
+    meets them to the second, rounds meet its shares on average.
     """
 
     name: str

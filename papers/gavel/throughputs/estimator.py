@@ -45,21 +45,9 @@ class Match(NamedTuple):
 class Estimator:
     """Estimated throughputs of pairs of jobs on one GPU; alone, jobs are measured as they run (§3.3).
 
-    Parameters
-    ----------
-    measured : Throughputs
-        Where measurements come from.
-    references : sequence of str, optional
-        Job types measured beforehand; all by default.
-    fraction : float
-        Part of the measurements beside reference jobs that are made for a new job, above 0 and at most 1.
-    seed : int
-        Which of them are made, together with the job type.
-
-    Raises
-    ------
-    InputError
-        If the fraction is not in (0, 1], a reference is unknown or named twice, or pairs were never measured.
+    A new job is measured beside the `references`, job types measured beforehand, all by default: a `fraction` of these
+    measurements is made, above 0 and at most 1, and `seed` and the job type decide which. `InputError` if the fraction
+    is not in this range, a reference is unknown or named twice, or pairs of them were never measured.
     """
 
     def __init__(
@@ -84,10 +72,7 @@ class Estimator:
     def match(self, job_type: str) -> Match:
         """Profile a job as if it were new, complete its fingerprint, and find the nearest reference job.
 
-        Raises
-        ------
-        InputError
-            If the job type is unknown, or was never measured beside some reference job.
+        `InputError` if the job type is unknown, or was never measured beside some reference job.
         """
         row = self._kept([job_type], self.references).ravel()
         random = np.random.default_rng([self.seed, self.job_types.index(job_type)])
@@ -123,12 +108,9 @@ class Estimator:
     def accuracy(self) -> pd.DataFrame:
         """How far the estimated pairs of each job type are from the measured ones.
 
-        Returns
-        -------
-        DataFrame
-            A row per job type: `job_type`, `is_reference`, whether it was measured beforehand, the `reference` that
-            stands for it, the `distance` of their fingerprints, and `error`, the mean absolute difference of
-            normalized throughputs over all partners and types.
+        The table has a row per job type: `job_type`, `is_reference`, whether it was measured beforehand, the
+        `reference` that stands for it, the `distance` of their fingerprints, and `error`, the mean absolute difference
+        of normalized throughputs over all partners and types.
         """
         error = np.abs(self.kept() - self._kept(self.job_types, self.job_types)).mean(axis=(1, 2))
         found = [self.match(t) for t in self.job_types]

@@ -22,31 +22,14 @@ from papers.gavel.throughputs import measurements, speeds
 @read_only
 @dataclass(frozen=True, eq=False)
 class Throughputs:
-    """Steps/s of K configurations (a job type on a gang of some size) on J accelerator types.
+    """Steps/s of K configurations (a job type on a gang of some size) on J accelerator types."""
 
-    Attributes
-    ----------
-    name : str
-        Where the numbers come from, for messages.
-    configurations : tuple of (str, int)
-        Job type and scale factor of each configuration.
-    solo : array, shape (2, K, J)
-        Each configuration alone, on a consolidated (0) and on an unconsolidated gang (1) [steps/s]; 0 where it cannot
-        run or was not measured.
-    shared : array, shape (2, K, K, 2, J)
-        The first and the second of two configurations on the same GPUs [steps/s]; 0 where they cannot share.
-    measured : array of bool, shape (2, K, K)
-        Whether a pair was tried at all, on any type.
-    types : tuple of str
-        Names of the accelerator types.
-    """
-
-    name: str
-    configurations: tuple[tuple[str, int], ...]
-    solo: FloatArray
-    shared: FloatArray
-    measured: BoolArray
-    types: tuple[str, ...] = speeds.TYPES
+    name: str  # where the numbers come from, for messages
+    configurations: tuple[tuple[str, int], ...]  # job type and scale factor of each
+    solo: FloatArray  # (2, K, J) alone, on a consolidated (0) and an unconsolidated gang (1); 0: cannot run, unmeasured
+    shared: FloatArray  # (2, K, K, 2, J) the first and the second of two on the same GPUs; 0 where they cannot share
+    measured: BoolArray  # (2, K, K) whether a pair was tried at all, on any type
+    types: tuple[str, ...] = speeds.TYPES  # names of the accelerator types
 
     @classmethod
     def read(cls, path: str | Path) -> Throughputs:
@@ -101,7 +84,7 @@ class Throughputs:
 
     @cached_property
     def job_types(self) -> tuple[str, ...]:
-        """Names of the job types."""
+        """Each job type once, in the order of the configurations."""
         return tuple(dict.fromkeys(kind for kind, _ in self.configurations))
 
     @cached_property
@@ -111,10 +94,7 @@ class Throughputs:
     def kind(self, job_type: str, scale_factor: int) -> int:
         """Return the number of a configuration, an index into `solo` and `shared`.
 
-        Raises
-        ------
-        InputError
-            The job type is unknown, or was never measured on that many GPUs.
+        `InputError` if the job type is unknown, or was never measured on that many GPUs.
         """
         k = self._number.get((job_type, scale_factor))
         if k is not None:
@@ -132,17 +112,9 @@ class Throughputs:
         return self.types.index(one_of(accelerator, self.types, f"{self.name}: accelerator"))
 
     def alone(self, job_type: str, scale_factor: int, *, consolidated: bool = True) -> FloatArray:
-        """Steps/s of a job without a neighbour.
+        """Steps/s of a job without a neighbour, shape (J,); 0 where it cannot run.
 
-        Returns
-        -------
-        array, shape (J,)
-            0 where it cannot run.
-
-        Raises
-        ------
-        InputError
-            The configuration is unknown, or was measured on consolidated gangs only.
+        `InputError` if the configuration is unknown, or an unconsolidated one was measured on consolidated gangs only.
         """
         k = self.kind(job_type, scale_factor)
         if not consolidated and self.solo[0, k].any() and not self.solo[1, k].any():
@@ -153,20 +125,8 @@ class Throughputs:
     def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
         """Steps/s of two jobs on the same GPUs of consolidated gangs, for P pairs of configurations.
 
-        Parameters
-        ----------
-        first, second : array of int, shape (P,)
-            Their numbers (`kind`).
-
-        Returns
-        -------
-        array, shape (P, 2, J)
-            Of the first and of the second; 0 where they cannot share, as gangs of different sizes never can.
-
-        Raises
-        ------
-        InputError
-            Two were never measured together.
+        `first` and `second` are their numbers (`kind`), (P,); the speeds have the shape (P, 2, J), and are 0 where two
+        cannot share, as gangs of different sizes never can. `InputError` if two were never measured together.
         """
         size = np.array([s for _, s in self.configurations])
         unknown = np.flatnonzero((size[first] == size[second]) & ~self.measured[0, first, second])
