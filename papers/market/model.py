@@ -35,38 +35,24 @@ NEARLY: Final = 1e-9
 @read_only
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """n training jobs with synchronous data parallelism.
+    """n training jobs with synchronous data parallelism; every array has shape (n,).
 
-    Attributes
-    ----------
-    job_id : tuple of str, shape (n,)
-    tenant : array of int, shape (n,)
-    arrival : array of int, shape (n,)
-        r_j, the time from which the job may run [slot].
-    epochs, chunks, batches : array of int, shape (n,)
-        E_j; D_j, also the most workers it can use; M_j, mini-batches in one chunk.
-    train, update : array of float, shape (n,)
-        m_j and G_j, time of one mini-batch on a worker, and of one update of the parameters [slot].
-    size : array of float, shape (n,)
-        epsilon_j, size of the gradients, which is also that of the parameters [Mbit].
-    utility : {"linear", "convex"}
-        f_j(t) = slope t + height, or (height / t) ** -slope, of the time t from arrival to completion [slot].
-    slope, height : array of float, shape (n,)
-        k_j < 0 and g_j > 0; or -kappa_j < 0 and e_j > 0.
+    The time t [slot] from arrival to completion is worth f_j(t) = slope t + height (linear utility) or
+    (height / t) ** -slope (convex utility).
     """
 
     job_id: tuple[str, ...]
     tenant: IntArray
-    arrival: IntArray
-    epochs: IntArray
-    chunks: IntArray
-    batches: IntArray
-    train: FloatArray
-    update: FloatArray
-    size: FloatArray
+    arrival: IntArray  # r_j, the time from which the job may run [slot]
+    epochs: IntArray  # E_j
+    chunks: IntArray  # D_j, also the most workers that the job can use
+    batches: IntArray  # M_j, mini-batches in one chunk
+    train: FloatArray  # m_j, time of one mini-batch on a worker [slot]
+    update: FloatArray  # G_j, time of one update of the parameters [slot]
+    size: FloatArray  # epsilon_j, size of the gradients, which is also that of the parameters [Mbit]
     utility: Utility
-    slope: FloatArray
-    height: FloatArray
+    slope: FloatArray  # k_j, or -kappa_j; below 0
+    height: FloatArray  # g_j, or e_j; above 0
 
     def __len__(self) -> int:
         return len(self.job_id)
@@ -91,31 +77,17 @@ class Jobs:
 @read_only
 @dataclass(frozen=True, eq=False)
 class Market:
-    """A coalition of U tenants on S servers, and its jobs.
-
-    Attributes
-    ----------
-    name : str
-    jobs : Jobs
-    workers, ps : array of int, shape (S,)
-        C_sw and C_sp, workers (GPUs) and parameter servers that each server can host.
-    worker_bandwidth, ps_bandwidth : float
-        b_w and b_p [Mbit/s].
-    worker_quota, ps_quota : array of int, shape (U,)
-        q_w and q_p, what each tenant brought in; they add up to all workers and parameter servers.
-    tenants : tuple of str, shape (U,)
-        Their names; ``tenant 1`` and so on if not given.
-    """
+    """A coalition of U tenants on S servers, and its jobs."""
 
     name: str
     jobs: Jobs
-    workers: IntArray
-    ps: IntArray
-    worker_bandwidth: float
-    ps_bandwidth: float
-    worker_quota: IntArray
-    ps_quota: IntArray
-    tenants: tuple[str, ...] = ()
+    workers: IntArray  # C_sw, workers (GPUs) that each server can host, shape (S,)
+    ps: IntArray  # C_sp, parameter servers that each server can host, shape (S,)
+    worker_bandwidth: float  # b_w [Mbit/s]
+    ps_bandwidth: float  # b_p [Mbit/s]
+    worker_quota: IntArray  # q_w, workers that each tenant brought in, shape (U,); they add up to all workers
+    ps_quota: IntArray  # q_p, the same of parameter servers
+    tenants: tuple[str, ...] = ()  # names, length U; ``tenant 1`` and so on if not given
 
     def __post_init__(self) -> None:
         numbered = tuple(f"tenant {u + 1}" for u in range(len(self.worker_quota)))
@@ -221,29 +193,18 @@ def checked(market: Market) -> Market:
 class Schedule:
     """One job's workers and parameter servers, from its start to its completion without a break.
 
-    Attributes
-    ----------
-    job : int
-    start, end : int
-        t- and t+: slots start + 1 to end are used; `end` is the completion time [slot].
-    server, workers, ps : array of int, shape (k,)
-        Servers that it uses, and y and z on each.
-    cost : float
-        c_jw + c_jp, what is paid for all slots together; 0 within the own share.
-    is_shared : bool
-        Whether it runs on unused resources of all tenants (J_2) and pays for them.
-    ideal : float
-        Ideal revenue, f_j of the time since the beginning of its round (Definition 1); NaN where there are no rounds.
+    It uses slots start + 1 to end, on k servers.
     """
 
     job: int
-    start: int
-    end: int
-    server: IntArray
-    workers: IntArray
-    ps: IntArray
-    cost: float = 0.0
-    is_shared: bool = False
+    start: int  # t- [slot]
+    end: int  # t+, the completion time [slot]
+    server: IntArray  # servers that it uses, shape (k,)
+    workers: IntArray  # y on each of them, shape (k,)
+    ps: IntArray  # z on each of them, shape (k,)
+    cost: float = 0.0  # c_jw + c_jp, what is paid for all slots together; 0 within the own share
+    is_shared: bool = False  # whether it runs on unused resources of all tenants (J_2) and pays for them
+    # f_j of the time since the beginning of its round (Definition 1); NaN where there are no rounds
     ideal: float = float("nan")
 
 
@@ -252,13 +213,8 @@ class Schedule:
 class Plan:
     """Schedules of the jobs that run, in the order in which they were admitted, and who earns from whom.
 
-    Attributes
-    ----------
-    market : Market
-    schedules : tuple of Schedule
-        At most one of each job; jobs without one never run.
-    income : array of float, shape (U, U)
-        ``income[u, v]`` is what tenant u earns from jobs of tenant v (Eq. 2, all slots); a tenant may pay itself.
+    A job has at most one schedule, and one without a schedule never runs. ``income[u, v]`` is what tenant u earns from
+    jobs of tenant v (Eq. 2, all slots), shape (U, U); a tenant may pay itself.
     """
 
     market: Market

@@ -47,32 +47,13 @@ class Choice(NamedTuple):
 
 
 def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: float = 0.0) -> tuple[float, Plan | None]:
-    """Find the plan with the largest total revenue, with all arrivals known.
+    """Find the plan with the largest total revenue up to slot `horizon`, with all arrivals known, and a bound on it.
 
-    Parameters
-    ----------
-    market : Market
-    horizon : int
-        T, the last slot that may be used [slot].
-    time_limit : float
-        Of all programs together [s]. When it is over, the bound stands but no plan is given.
-    known : float
-        What some plan that ends by the horizon earns. It makes programs smaller: a choice stays out by which a job
-        falls further below the best that it could earn than all jobs together may, to earn as much as that plan.
-
-    Returns
-    -------
-    bound : float
-        No plan that ends by the horizon earns more.
-    plan : Plan or None
-        Earns the bound, so it is optimal; None if none was found that does.
-
-    Raises
-    ------
-    InputError
-        The horizon or the time limit is not above 0.
-    PolicyError
-        HiGHS failed.
+    No plan that ends by the horizon (T) earns more than the bound; the plan earns it, or is None if none was found that
+    does. `time_limit` [s] is that of all programs together: when it is over, the bound stands but no plan is given.
+    `known` is what some plan that ends by the horizon earns, and makes programs smaller: a choice stays out by which a
+    job falls further below the best that it could earn than all jobs together may, to earn as much as that plan.
+    A horizon or a time limit that is not above 0 raises `InputError`, and a failure of HiGHS `PolicyError`.
     """
     whole_number(horizon, "the horizon", 1, expected="at least 1 slot")
     number(time_limit, "the time limit", above=0, expected="above 0 s")

@@ -58,11 +58,9 @@ class Lot:
 
 
 class Agent:
-    """A running app.
+    """A running app, at place `index` of the workload.
 
-    index : place in the workload
-    error : estimates of what is left are wrong by up to this part, either way
-    seed : of the errors
+    Its estimates of what is left are wrong by up to the part `error`, either way; `seed` is that of the errors.
     """
 
     def __init__(self, index: int, app: App, error: float, seed: int) -> None:

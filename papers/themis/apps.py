@@ -97,13 +97,7 @@ class App:
 @read_only
 @dataclass(frozen=True, eq=False)
 class AppTrace:
-    """Apps in order of arrival, and the machines.
-
-    Raises
-    ------
-    InputError
-        If anything is out of range.
-    """
+    """Apps in order of arrival, and the machines; `InputError` if anything is out of range."""
 
     name: str
     apps: tuple[App, ...]

@@ -39,10 +39,9 @@ Pieces = tuple[tuple[int, int], ...]
 class Arbiter:
     """The state of the cluster at one round.
 
-    now, lease_term : [s]
-    agents : of the active apps, in order of arrival
-    free : GPUs on offer on each machine; a new list, if it is changed from outside
-    sizes : of lots, ascending: a unit of which everything is a multiple, and the gangs
+    `now` and `lease_term` are in seconds, and `agents` are those of the active apps, in order of arrival. `free` has
+    the GPUs on offer on each machine; who changes it from outside sets a new list. `sizes` are those of lots,
+    ascending: a unit of which everything is a multiple, and the gangs.
     """
 
     def __init__(self, workload: AppTrace, lease_term: float, lies: Mapping[int, float]) -> None:

@@ -35,25 +35,17 @@ RESOLUTION: Final = 2.0**40
 
 
 class Bid(NamedTuple):
-    """What an app answers to an offer.
+    """What an app answers to an offer; row 0 takes nothing."""
 
-    use : lots of each size that a row takes, shape (rows, K); smaller ones include what larger ones use up; row 0 is 0
-    value : 1 / rho with that row, above 0, shape (rows,)
-    """
-
-    use: IntArray
-    value: FloatArray
+    use: IntArray  # lots of each size that a row takes, shape (rows, K); smaller ones include what larger ones use up
+    value: FloatArray  # 1 / rho with that row, above 0, shape (rows,)
 
 
 class Outcome(NamedTuple):
-    """What the auction gives.
+    """What the auction gives."""
 
-    row : that each bidder wins, 0 nothing, shape (n,)
-    kept : the part c of its prize that each keeps, 1 for losers and for winners in nobody's way, shape (n,)
-    """
-
-    row: IntArray
-    kept: FloatArray
+    row: IntArray  # row that each bidder wins, shape (n,); 0 is nothing
+    kept: FloatArray  # part c of its prize that each keeps, 1 for losers and for winners in nobody's way, shape (n,)
 
 
 def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:

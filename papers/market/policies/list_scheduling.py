@@ -19,36 +19,17 @@ from papers.market.model import Market, Plan, Schedule
 
 @dataclass
 class State:
-    """What a scheduler sees; resources are workers, then parameter servers, and those of running jobs are not free.
-
-    Attributes
-    ----------
-    market : Market
-    gang : list of int, length n
-        Workers that each job asks for.
-    waiting : list of list of int, length U
-        Jobs of each tenant that arrived and wait, first come first.
-    quota : array of int, shape (2, U)
-    free : array of int, shape (2, S)
-    used : array of int, shape (2, 2, U)
-        In use by jobs of each tenant; in row 1 of each resource by those that were started as shared.
-    needed : array of int
-        Fewest parameter servers on one server for 0, 1, ... workers on others (3i).
-    slots : list of list of int, shape (n, 2)
-        Time of each gang, distributed and centralized [slot].
-    now : int
-        [slot].
-    """
+    """What a scheduler sees; resources are workers, then parameter servers, and those of running jobs are not free."""
 
     market: Market
-    gang: list[int]
-    waiting: list[list[int]]
-    quota: IntArray
-    free: IntArray
-    used: IntArray
-    needed: IntArray
-    slots: list[list[int]]
-    now: int = 0
+    gang: list[int]  # workers that each job asks for, length n
+    waiting: list[list[int]]  # jobs of each tenant that arrived and wait, first come first, length U
+    quota: IntArray  # shape (2, U)
+    free: IntArray  # shape (2, S)
+    used: IntArray  # by jobs of each tenant, shape (2, 2, U); row 1 of each resource: by those started as shared
+    needed: IntArray  # fewest parameter servers on one server for 0, 1, ... workers on others (3i)
+    slots: list[list[int]]  # time of each gang, distributed and centralized, shape (n, 2) [slot]
+    now: int = 0  # [slot]
 
     def hold(self, s: Schedule, sign: int) -> None:
         """Take (1) or give back (-1) what a job uses."""

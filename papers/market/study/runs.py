@@ -66,15 +66,12 @@ def planner(market: Market, scheduler: str, percent: int = 0) -> Callable[[Marke
 def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFrame:
     """Everything that a table reads of one plan; parameters as of `planner`.
 
-    Returns
-    -------
-    DataFrame
-        What there is once, in the first row: revenue, ideal_revenue, floored_revenue (no job's less than 0),
-        revenue_per_job (of all jobs, also those that never run), makespan [s], shared (jobs that run outside their
-        tenant's share), and seconds_per_job [s], which depends on the machine. Then a row for each tenant: tenant,
-        alpha; for each admitted job, in order of admission: job_id, ideal revenue and resource cost; for each hour
-        until the makespan, but at most `HOURS`, and none of `LEMMA`: hour, utilization. NaN where a row has no such
-        figure.
+    The first row has what there is once: revenue, ideal_revenue, floored_revenue (no job's less than 0),
+    revenue_per_job (of all jobs, also those that never run), makespan [s], shared (jobs that run outside their tenant's
+    share), and seconds_per_job [s], which depends on the machine. Then comes a row for each tenant (tenant, alpha), for
+    each admitted job in order of admission (job_id, its ideal revenue as ideal, its resource cost as cost), and for
+    each hour until the makespan, but at most `HOURS`, and none of `LEMMA` (hour, utilization). A figure that a row has
+    not is NaN.
     """
     _warm()
     make = planner(market, scheduler, percent)

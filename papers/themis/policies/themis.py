@@ -31,19 +31,13 @@ from papers.themis.foresight import answers
 
 
 class Bids(NamedTuple):
-    """What agents bid.
+    """What agents bid; `use` and `value` are those of `auction.Bid`, one bid behind the other."""
 
-    rows : gangs on one machine each and spread ones of every row, shape (rows, 2)
-    use, value : as of an `auction.Bid`, one bid behind the other
-    start : where the rows of each begin, and their number
-    room : lots of each size that fit on machines
-    """
-
-    rows: IntArray
+    rows: IntArray  # gangs on one machine each and spread ones of every row, shape (rows, 2)
     use: IntArray
     value: FloatArray
-    start: IntArray
-    room: IntArray
+    start: IntArray  # where the rows of each begin, and their number
+    room: IntArray  # lots of each size that fit on machines
 
 
 F: Final = 0.8

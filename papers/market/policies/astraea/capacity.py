@@ -30,22 +30,14 @@ def price(used: IntArray | int, total: int, theta: float) -> FloatArray:
 class Round(NamedTuple):
     """One round of D slots, of which nothing outlasts the end; of workers first, then of parameter servers.
 
-    Attributes
-    ----------
-    free : two Tables
-        C_sw - h_sw(t) and C_sp - h_sp(t), free on each server.
-    own : two Tables
-        Columns 0 to U - 1: what own-share jobs leave of each quota; column U: a_w(t) and a_p(t), unused by all.
-    sums : array of float, shape (2, D + 1)
-        Sums of eta_w and eta_p over the first t slots.
-    prices : two arrays of float
-        Price at each number of units in use (Eq. 8).
+    Columns 0 to U - 1 of `own` are what own-share jobs leave of each tenant's quota; column U is what is unused by all,
+    a_w(t) and a_p(t).
     """
 
-    free: tuple[Table, Table]
+    free: tuple[Table, Table]  # C_sw - h_sw(t) and C_sp - h_sp(t), free on each server
     own: tuple[Table, Table]
-    sums: FloatArray
-    prices: tuple[FloatArray, FloatArray]
+    sums: FloatArray  # sums of eta_w and eta_p over the first t slots, shape (2, D + 1)
+    prices: tuple[FloatArray, FloatArray]  # price at each number of units in use (Eq. 8)
 
     @property
     def everyone(self) -> int:

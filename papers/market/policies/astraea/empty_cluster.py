@@ -18,31 +18,19 @@ NEVER: Final = 2**40
 
 
 class Demand(NamedTuple):
-    """What Algorithm 3 has to know of a job.
+    """What Algorithm 3 has to know of a job; arrays have an entry for 0, 1, ..., D_j workers, shape (D_j + 1,).
 
-    Attributes
-    ----------
-    job, tenant : int
-    distributed, central : array of int, shape (D_j + 1,)
-        Slots with 0, 1, ..., D_j workers; `NEVER` where not even the empty cluster can place so many, and for 0.
-    shortest : int
-        Least of them.
-    revenue : float
-        Greatest revenue: f_j of the shortest time.
-    needed : array of int, shape (D_j + 1,)
-        Fewest parameter servers for 0, 1, ..., D_j workers on other servers.
-    fewest : array of int, shape (D_j + 1,)
-        Fewest parameter servers with 0, 1, ..., D_j workers, distributed, on any server of this cluster.
+    Times in slots are `NEVER` for 0 workers, and where not even the empty cluster can place so many.
     """
 
     job: int
     tenant: int
-    distributed: IntArray
-    central: IntArray
-    shortest: int
-    revenue: float
-    needed: IntArray
-    fewest: IntArray
+    distributed: IntArray  # time with distributed placement [slot]
+    central: IntArray  # time with centralized placement [slot]
+    shortest: int  # least of both [slot]
+    revenue: float  # greatest revenue: f_j of the shortest time
+    needed: IntArray  # fewest parameter servers for so many workers on other servers
+    fewest: IntArray  # fewest parameter servers with so many workers, distributed, on any server of this cluster
 
 
 def demand(market: Market, job: int) -> Demand:
