@@ -10,7 +10,7 @@ from astraea.core.errors import InputError
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Import the libraries of an extra, such as ``audit``, in the ``with`` block; `InputError` names what lacks."""
+    """Import the libraries of an extra, such as ``audit``, in the ``with`` block; `InputError` names a missing one."""
     try:
         yield
     except ModuleNotFoundError as err:

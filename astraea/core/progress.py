@@ -16,9 +16,9 @@ PAUSE: Final = 30.0
 def progress(doing: str, unit: str, total: int | None = None, over: Iterable[Any] | None = None, **more: Any) -> Any:
     """Show on the standard error stream how far some work is, and return a `tqdm`.
 
-    In a terminal and in a notebook that is a bar; in a log, complete lines. `doing` is such as ``simulating``, `unit`
-    what is counted, in the plural, and `total` how many there are, if that is known and not told by `over`, which is
-    what to go through, if not `update` tells how far it is. `more` are arguments of `tqdm`.
+    In a terminal and in a notebook that is a bar; in a log, complete lines. `doing` is a word such
+    as ``simulating``. `unit` is what is counted, in the plural. `over` is what to go through; without it the caller
+    calls `update`. `total` is needed if `over` has no length. `more` are arguments of `tqdm`.
     """
     is_notebook = tqdm is not tqdm_asyncio
     if not (is_notebook or sys.stderr.isatty()):
