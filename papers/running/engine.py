@@ -1,8 +1,8 @@
 """How papermill runs a notebook here: as always, but a kernel is sent nothing while its reply is awaited.
 
-nbclient sends what an output widget shows back to the kernel, over the socket on which the reply comes. ZeroMQ reports a
-message on a socket only once, and a send can consume that report. The reply is then never read, and papermill waits for
-ever. A run with a slider hung like that on a busy machine.
+nbclient sends what an output widget shows back to the kernel, over the socket on which the reply comes. ZeroMQ reports
+a message on a socket only once, and a send can consume that report. The reply is then never read, and papermill waits
+for ever. A run with a slider hung like that on a busy machine.
 """
 
 from __future__ import annotations
