@@ -21,14 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
-from astraea.core.errors import InputError
 
 RESOLUTION: Final = 2.0**40
 """Gains are whole multiples of 1 / RESOLUTION, so that their sums are exact in any order."""
@@ -38,7 +36,7 @@ class Bid(NamedTuple):
     """What an app answers to an offer; row 0 takes nothing."""
 
     use: IntArray  # lots of each size that a row takes, shape (rows, K); smaller ones include what larger ones use up
-    value: FloatArray  # 1 / rho with that row, above 0, shape (rows,)
+    value: FloatArray  # 1 / rho with that row, finite and above 0, shape (rows,)
 
 
 class Outcome(NamedTuple):
@@ -49,6 +47,11 @@ class Outcome(NamedTuple):
 
 
 def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
+    """Hold an auction of some bids; `room` is how many lots of each size fit, shape (K,), in ascending order of size."""
+    return auction_of_joined(*joined(bids), room)
+
+
+def auction_of_joined(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) -> Outcome:
     """Give every bidder a row such that all fit and the product of values is largest, and the part of it that it keeps.
 
     Exact, by a dynamic program over the room that may be in use: it takes prod(room + 1) steps for each row, and that
@@ -61,32 +64,8 @@ def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
     their product in x* times value[row] / value[0] is at least that best one, hence the lower bound. If k times as much
     is worth k times as much to everybody, at least 1 / e is kept: a result of [Cole2013], for divisible goods.
 
-    `room` is how many lots of each size fit on the free GPUs, shape (K,), in ascending order of size. `InputError` says
-    if a shape is wrong, room is negative, a value is not a finite number above 0, or a row's use is not possible.
+    `start` is where each bidder's rows begin, of bids one behind the other (`joined`).
     """
-    sizes = len(room) if room.ndim == 1 else 0
-    if not sizes or room.dtype.kind not in "iu" or (room < 0).any():
-        raise InputError(f"the room must be whole numbers of at least 0, one for each size, got {room.tolist()}")
-    for i, b in enumerate(bids):
-        rows = len(b.value) if b.value.ndim == 1 else 0
-        if not rows or b.use.shape != (rows, sizes) or b.use.dtype.kind not in "iu" or b.value.dtype.kind not in "fiu":
-            raise InputError(
-                f"bidder {i}: use must be whole numbers of shape (rows, {sizes}) and value numbers of shape (rows,), "
-                f"with at least one row, got {b.use.dtype} {b.use.shape} and {b.value.dtype} {b.value.shape}"
-            )
-    if not bids:
-        return Outcome(np.zeros(0, np.int64), np.ones(0))
-    use, value, start = joined(bids)
-    _refuse(~((value > 0) & (value < np.inf)), value, start, "value must be a finite number above 0")
-    _refuse(use < 0, use, start, "use must be at least 0")
-    _refuse(use[:, 1:] > use[:, :-1], use, start, "use of a smaller size must include the larger ones")
-    nothing = use[start[:-1]]
-    _refuse(nothing != 0, nothing, np.arange(len(start)), "use must be 0 in the first row")
-    return Outcome(*_solve(use, value, start, np.array(room, np.int64)))
-
-
-def auction_of_joined(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) -> Outcome:
-    """Hold an `auction` of `joined` bids, without a look at whether they are as they should be."""
     return Outcome(*_solve(use, value, start, room))
 
 
@@ -97,17 +76,8 @@ def joined(bids: Sequence[Bid]) -> tuple[IntArray, FloatArray, IntArray]:
     return use, np.concatenate([b.value for b in bids], dtype=np.float64), start
 
 
-def _refuse(bad: npt.NDArray[np.bool_], what: npt.NDArray[Any], start: IntArray, expected: str) -> None:
-    """Raise for the first row with anything bad; `start` is where each bidder's rows begin."""
-    if bad.any():
-        row = int(np.argwhere(bad)[0, 0])
-        bidder = int(np.searchsorted(start, row, side="right")) - 1
-        raise InputError(f"bidder {bidder}, row {row - start[bidder]}: {expected}, got {what[row].tolist()}")
-
-
 @compiled
 def _solve(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) -> tuple[IntArray, FloatArray]:
-    """Rows and parts; `start` is where each bidder's rows begin."""
     gain = _gains(value, start)
     order, first = _serious(use, gain, start, room)
     n = len(start) - 1

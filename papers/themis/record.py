@@ -61,7 +61,7 @@ def app_table(
     is `jct` over the time with 1/N of the cluster, N the average number of active apps in its life (`contention`).
     """
     names, arrival = [app.name for app in w.apps], np.array([app.arrival for app in w.apps])
-    courses = _courses(w)
+    courses = [(np.array(course(app)), w.gpus / app.gang) for app in w.apps]  # phases, and gangs that have room
     crowd = contention(arrival, end, float(end.max()))
     jct = end - arrival
     duration = np.array([isolated(phases, gangs) for phases, gangs in courses])
@@ -99,12 +99,6 @@ def app_table(
             "finish_time_fairness": jct / alone,
         }
     )
-
-
-@lru_cache(maxsize=16)
-def _courses(w: AppTrace) -> list[tuple[FloatArray, float]]:
-    """Of each app its phases, and the gangs for which the cluster has room."""
-    return [(np.array(course(app)), w.gpus / app.gang) for app in w.apps]
 
 
 def _owed(gpus: int, asked: Stepped, active: Stepped) -> Stepped:

@@ -9,8 +9,7 @@ from typing import Any, Final
 from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
 from papers.themis.arbiter import AppPolicy
-from papers.themis.policies.astraea import astraea
-from papers.themis.policies.baselines import gandiva, optimus, slaq, strawman, tiresias
+from papers.themis.policies.baselines import astraea, gandiva, optimus, slaq, strawman, tiresias
 from papers.themis.policies.themis import F, themis
 
 POLICIES: Final[dict[str, Callable[..., None]]] = {

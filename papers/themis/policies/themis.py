@@ -56,14 +56,7 @@ def themis(
     wanting = worst_first(arbiter)
     n = number_of_bidders(len(wanting), f)
     agents = sorted(wanting[:n], key=lambda agent: agent.index)  # so that ties do not hang on what is reported
-    hold_auction(arbiter, agents, (make_bids or bids)(arbiter, agents))
-    left = wanting if losers_too else wanting[n:]
-    all_it_wants(arbiter, left, "local")  # what is on one machine first
-    all_it_wants(arbiter, left)
-
-
-def hold_auction(arbiter: Arbiter, agents: list[Agent], made: Bids) -> None:
-    """Give each winner among these agents the part of its prize that it keeps."""
+    made = (make_bids or bids)(arbiter, agents)
     outcome = auction_of_joined(made.use, made.value, made.start, made.room)
     rows = made.rows[made.start[:-1] + outcome.row]
     won = zip(agents, rows, outcome.kept.tolist(), outcome.row.tolist(), strict=True)
@@ -74,6 +67,9 @@ def hold_auction(arbiter: Arbiter, agents: list[Agent], made: Bids) -> None:
     for agent, _, spread in prizes:
         for _ in range(spread):
             arbiter.give(agent, "spread")
+    left = wanting if losers_too else wanting[n:]
+    all_it_wants(arbiter, left, "local")  # what is on one machine first
+    all_it_wants(arbiter, left)
 
 
 def bids(arbiter: Arbiter, agents: list[Agent]) -> Bids:

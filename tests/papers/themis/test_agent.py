@@ -163,12 +163,6 @@ def test_errors_are_bounded() -> None:
     assert len(np.unique(by_time[:, 0])) == 40, "of each seed another"
 
 
-def contentions(arbiter: Arbiter) -> list[float]:
-    """N of every active app, from what 1/N of the GPUs has room for; gangs are of one GPU."""
-    rooms = [foresight.share(agent.book, *arbiter.situation()) for agent in arbiter.agents]
-    return [round(arbiter.gpus / room, 9) for room in rooms]
-
-
 def test_rho_by_hand() -> None:
     """4 jobs of 600 s of two apps come at 0 and at 600 s, on 4 GPUs; at 1200 s nothing has run.
 
@@ -180,7 +174,8 @@ def test_rho_by_hand() -> None:
         arbiter = arbiter_of(w, lease_term=term, lies={1: 3.0})
         arbiter.now = 1200.0
         a, b = arbiter.agents
-        assert contentions(arbiter) == [1.5, 2.0]
+        rooms = [foresight.share(agent.book, *arbiter.situation()) for agent in arbiter.agents]  # of 1/N of the GPUs
+        assert rooms == pytest.approx([4 / 1.5, 4 / 2.0])
         assert (arbiter.owed(a), arbiter.owed(b)) == (600 * 4 + 600 * 2, 600 * 2)
         assert arbiter.rhos([a]) == pytest.approx((1200 + 900) / 900)
         assert arbiter.rhos([b]) == pytest.approx(3 * (600 + 1200) / 1200)
@@ -205,20 +200,3 @@ def test_rho_with_counts_what_it_holds() -> None:
     found = arbiter.rhos_with(agent, np.array([(0, 0), (1, 0), (0, 1)]))
     # the spread job is within its first epoch: 9.5 are left
     assert found == pytest.approx((60 + left / np.array([1.5, 2.5, 2.0])) / alone_for)
-
-
-def test_contention_is_an_average_over_a_life() -> None:
-    """a is alone for 100 s, with b for 100 s, with b and c for 100 s, and with c for 100 s."""
-    arbiter = arbiter_of(
-        workload([app(name, [5], arrival=at) for name, at in (("a", 0.0), ("b", 100.0), ("c", 200.0))], 6)
-    )
-    a, b, c = arbiter.agents
-    arbiter.now = 200.0
-    assert contentions(arbiter)[2] == 3.0, "just come"
-    arbiter.now = 300.0
-    assert contentions(arbiter) == [2.0, 2.5, 3.0]
-    arbiter.leave(b)
-    arbiter.now = 400.0
-    assert contentions(arbiter) == [2.0, 2.5]
-    assert arbiter.owed(a) == pytest.approx(100 * (6 + 3 + 2 + 3))
-    assert arbiter.owed(c) == pytest.approx(100 * (2 + 3))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astraea.core.errors import InputError
-from papers.themis.apps import App, AppTrace, Phase, Tuner, course, rungs, survivors
+from papers.themis.apps import App, AppTrace, Phase, Tuner, course, rungs
 
 LOSSES = (np.array([3.0, 2.0, 1.5]), np.array([4.0, 1.0]))
 GOOD = App("a", 5.0, "vgg16", 2, 60.0, LOSSES)
@@ -23,14 +23,6 @@ def workload(*apps: App, machines: tuple[int, ...] = (8, 2)) -> AppTrace:
 
 def app(*losses: list[float], **changes: Any) -> App:
     return replace(GOOD, loss=tuple(np.array(one) for one in losses), **changes)
-
-
-def test_a_good_workload_is_taken() -> None:
-    """Equal arrivals, gangs of 1, 2 and 4, a gang as large as a machine, and as many epochs as allowed are all fine."""
-    chain = [replace(GOOD, name=f"app of {g}", gang=g) for g in (4, 1, 2)]
-    assert workload(*chain).gpus == 10
-    assert workload(replace(GOOD, gang=8, arrival=0.0)).apps[0].gang == 8
-    assert workload(app([1.0] * 120, [1.0])).name == "small"
 
 
 TUNER = "a tuner needs first >= 1, eta >= 2, longest >= first and tolerance > 0, got Tuner"
@@ -101,18 +93,6 @@ def test_no_workload(apps: list[App], machines: tuple[Any, ...], said: str) -> N
 def test_rungs(jobs: int, tuner: Tuner, expected: list[tuple[int, int]]) -> None:
     """One of eta jobs, rounded up, goes on eta times as far, never beyond the longest; the last as long as it needs."""
     assert rungs(jobs, tuner) == expected
-
-
-def test_survivors_by_hand() -> None:
-    """The lower half by the loss after so many epochs; the earlier of equals; a job that has ended by its last loss."""
-    four = app([3.0, 1.0, 0.9], [2.0, 2.0], [5.0, 1.0, 0.1], [9.0, 0.5])
-    assert survivors(four, [0, 1, 2, 3], 1) == [0, 1]
-    assert survivors(four, [0, 1, 2, 3], 2) == [0, 3]  # 0.5, and 1.0 twice
-    assert survivors(four, [0, 1, 2, 3], 3) == [2, 3]  # 0.1 and 0.5, which came at the second epoch
-    assert survivors(four, [1, 2, 3], 1) == [1, 2]  # two of three
-    assert survivors(four, [0, 1], 1) == [1]
-    assert survivors(replace(four, tuner=Tuner(eta=3)), [0, 1, 2], 1) == [1]
-    assert survivors(app([1.0], [1.0], [1.0], [1.0]), [3, 2, 1], 4) == [1, 2]
 
 
 def test_course_by_hand() -> None:

@@ -6,49 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from themis_small import app, arbiter_of, gangs, given, next_round, workload
+from themis_small import app, arbiter_of, gangs, next_round, workload
 
 from papers.themis.foresight import taken_by
-
-
-def test_best_fit() -> None:
-    """The machine on which a gang leaves least free; then the next."""
-    arbiter = arbiter_of(workload([app("a", [5] * 4, gang=2)], 4, 2, 3))
-    agent = arbiter.agents[0]
-    while arbiter.give(agent, "local"):
-        pass
-    assert [pieces for _, pieces, _ in given(arbiter)] == [((1, 2),), ((2, 2),), ((0, 2),), ((0, 2),)]
-    assert arbiter.free == [0, 0, 1]
-    assert not arbiter.give(agent), "no room"
-
-
-def test_smallest_holes() -> None:
-    """A gang that is spread takes what is left of the machines with least free."""
-    arbiter = arbiter_of(workload([app("a", [5] * 2, gang=4)], 4, 3, 1, 2))
-    agent = arbiter.agents[0]
-    arbiter.free = [0, 3, 1, 2]
-    assert not arbiter.give(agent, "local")
-    assert arbiter.give(agent)
-    assert agent.lots[0].pieces == ((2, 1), (3, 2), (1, 1))
-    assert not agent.lots[0].is_local
-    assert arbiter.free == [0, 2, 0, 0]
-
-
-def test_renewal_comes_first() -> None:
-    """A gang goes on where it was after 5 s, with its own job, though another is further behind and fits better."""
-    arbiter = arbiter_of(workload([app("a", [10] * 3, gang=2), app("b", [2], gang=2)], 4, 2), lease_term=60.0)
-    a, b = arbiter.agents
-    assert arbiter.give(b) and arbiter.give(a)
-    assert given(arbiter) == [("a", ((0, 2),), 0), ("b", ((1, 2),), 0)]
-    next_round(arbiter, 60.0)
-    assert arbiter.give(a)
-    assert given(arbiter) == [("a", ((0, 2),), 0)]
-    assert (a.lots[0].ready, a.lots[0].until, a.overhead) == (65.0, 120.0, 5.0)
-    assert arbiter.give(a)
-    assert given(arbiter)[1] == ("a", ((0, 2),), 1), "not where b was as long as there is another place"
-    assert arbiter.give(a)
-    assert given(arbiter)[2] == ("a", ((1, 2),), 2)
-    assert not arbiter.give(a), "no job waits"
 
 
 @pytest.mark.parametrize("model, moves", [("vgg16", True), ("resnet50", True), ("inception-v3", False)])

@@ -53,14 +53,6 @@ def test_noise_is_a_part_of_the_loss() -> None:
         assert np.isfinite(curve).all() and (curve > 0).all()
 
 
-def test_a_curve_takes_one_draw_an_epoch() -> None:
-    """What the stream gives afterwards depends on the length of the curve only."""
-    one, other = rng(7), rng(7)
-    curve = learning_curve(0.5, 1.0, 1.0, 0.01, Tuner(), one)
-    other.standard_normal(len(curve))
-    assert one.random() == other.random()
-
-
 @pytest.mark.parametrize(
     "place, value, said",
     [

@@ -94,17 +94,3 @@ def test_no_sharing_incentive_without_a_rule_for_it(seed: int, policy: str) -> N
     w = many_short_jobs(seed)
     fairness = simulate(w, get_policy(policy), lease_term=60.0).jobs["finish_time_fairness"]
     assert (fairness > 1.2 + granularity(w, 60.0)).any()
-
-
-def test_sharing_incentive_with_overheads() -> None:
-    """What checkpoints and restarts cost, of all apps together, is all that comes on top.
-
-    Epochs are so short that it does not matter that an agent takes the last one, once it is begun, for a whole one.
-    """
-    w = many_short_jobs(0, epochs=60, epoch=6.0)
-    jobs = simulate(w, get_policy("themis", f=1.0), lease_term=600.0).jobs
-    assert (jobs["overhead"] > 0).all()
-    assert (jobs["overhead"] < 0.05 * jobs["work"]).all()
-    allowed = granularity(w, 600.0, lost=jobs["overhead"].sum())
-    assert (jobs["finish_time_fairness"] <= 1 + allowed).all()
-    assert (simulate(w, get_policy("optimus"), lease_term=600.0).jobs["finish_time_fairness"] > 1 + allowed).any()
