@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 
 def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
-    """Hold an auction of some bids; `room` is how many lots of each size fit, shape (K,), in ascending order of size."""
+    """Hold an auction of some bids; `room` is how many lots of each size fit, the smallest first, shape (K,)."""
     return auction_of_joined(*joined(bids), room)
 
 

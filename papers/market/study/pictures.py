@@ -14,7 +14,44 @@ from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.dodged import dodged
 from astraea.plots.style import REFERENCE, look, mark_line, ordered, style
-from papers.market.study.example_pictures import OURS, factor_text
+
+OURS: Final = "astraea-market"
+
+
+def factor_text(revenue: float) -> str:
+    """Thousands, with a minus sign."""
+    return f"{revenue / 1000:,.0f}".replace("-", "−")
+
+
+def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
+    """Fig 1: utilization of two tenants over time [s]; columns tenant, time, utilization."""
+    called = {name: f"Tenant {letter} ({str(name)[:8]})" for name, letter in zip(tenants, "AB", strict=True)}
+    fig, ax = charts.panels(width=7.0, height=2.3)
+    lines = hourly.assign(tenant=hourly["tenant"].map(called)).sort_values(["tenant", "time"])
+    charts.timeseries(lines, "utilization", by="tenant", ax=ax)
+    ax.set_ylim(0, 1.02)
+    charts.legend(fig)
+    return fig
+
+
+def prices(steps: pd.DataFrame) -> Figure:
+    """Eq. 8, and what it asks of jobs that come one after another: a table of `example.price_steps`."""
+    fig, axes = charts.panels(columns=2, width=4.2, height=2.8)
+    used = np.linspace(0, 1, 101)
+    for theta, color in ((2.0, "#56B4E9"), (6.0, "#0072B2"), (16.0, "#00395A")):
+        axes[0].plot(100 * used, theta**used - 1, color=color, label=f"maximal price {theta - 1:g}")
+    axes[0].set_xlabel("Workers in use [%]")
+    axes[0].set_ylabel("Price of a worker for a slot")
+    axes[0].legend(frameon=False, fontsize=8)
+    charts.title(axes[0], "(a) Eq. 8")
+    at = range(len(steps))
+    axes[1].step(at, steps["worker_price"], where="post", color="#D55E00", label="a worker")
+    axes[1].step(at, steps["ps_price"], where="post", color="#0072B2", linestyle="--", label="a PS")
+    axes[1].set_xlabel("Jobs asked so far")
+    axes[1].set_ylabel("Price")
+    axes[1].legend(frameon=False, fontsize=8)
+    charts.title(axes[1], "(b) a queue of jobs is asked one by one")
+    return fig
 
 
 def over_ours(frame: pd.DataFrame, column: str, keys: Sequence[str]) -> pd.DataFrame:
@@ -155,14 +192,9 @@ TIMES: Final = {1e-5: "0.01 ms", 1e-4: "0.1 ms", 1e-3: "1 ms", 1e-2: "10 ms", 0.
 
 
 def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
-    """Figs 9 and 10: time to plan all jobs, and one, over the number of jobs or servers.
+    """Figs 9 and 10: time to plan all jobs, and one, over the number of jobs or servers, which alone is `varied`.
 
-    Parameters
-    ----------
-    table : DataFrame, columns jobs, servers, trial, seconds_per_job [s]
-        With only `varied` varied.
-    bound : float
-        What the paper takes for one job at most [s].
+    `bound` is what the paper takes for one job at most [s].
     """
     fig, axes = charts.panels(columns=2, width=3.5, height=2.5)
     times = table.assign(scheduler=OURS, seconds=table["seconds_per_job"] * table["jobs"])
@@ -223,15 +255,7 @@ def admission(table: pd.DataFrame) -> Figure:
 
 
 def utilization(used: pd.DataFrame, usual: str, paper: Mapping[str, float]) -> Figure:
-    """Fig 13: workers in use in every hour, and makespans below the curves of the `usual` setting.
-
-    Parameters
-    ----------
-    used : DataFrame
-        As of `tables.utilization_table`.
-    paper : mapping of str to float
-        Scheduler -> Astraea's makespan over its, as published.
-    """
+    """Fig 13: workers in use in every hour, and makespans below the curves of the `usual` setting (`makespans`)."""
     fig, axes = charts.panels(columns=2, width=3.5, height=3.2)
     for ax, (setting, part) in zip(axes, used.groupby("setting", sort=False), strict=True):
         for scheduler in ordered(part["scheduler"]):

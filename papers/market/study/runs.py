@@ -16,22 +16,14 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from papers.market.metrics import (
-    ideal_revenue,
-    makespan,
-    performance_ratio,
-    revenue_fairness,
-    total_revenue,
-    utilization,
-)
+from papers.market.metrics import ideal_revenue, makespan, revenue_fairness, total_revenue, utilization
 from papers.market.model import SLOT, Market, Plan
 from papers.market.optimum import optimum
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.capacity import Theta
 from papers.market.policies.astraea.empty_cluster import feasible_theta
 from papers.market.policies.batch_sche import batch_sche
-from papers.market.policies.gandiva_fair import gandiva_fair
-from papers.market.policies.hived import hived
+from papers.market.policies.fair import gandiva_fair, hived
 from papers.market.study.example import worked_example
 
 THETA: Final = Theta(2.0, 2.0)
@@ -112,5 +104,5 @@ def ratios(market: Market) -> pd.DataFrame:
     sharing = [plan for name, plan in plans.items() if name != "batch-sche"]
     horizon, known = max(map(makespan, sharing)), max(map(total_revenue, sharing))
     bound, plan = optimum(market, horizon=horizon, time_limit=TIME_LIMIT, known=known)
-    ratio = [performance_ratio(theirs, bound) for theirs in plans.values()]
+    ratio = [total_revenue(theirs) / bound for theirs in plans.values()]
     return pd.DataFrame({"scheduler": list(plans), "ratio": ratio, "is_exact": plan is not None})

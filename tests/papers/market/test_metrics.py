@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from market_small import market
 
-from astraea.core.errors import InputError
 from papers.market import metrics
 from papers.market.model import Plan, Schedule
 
@@ -36,7 +35,6 @@ def test_what_a_plan_earned_and_for_whom() -> None:
     gains = metrics.gains(plan)
     assert gains.to_dict() == {"tenant 1": 98.0 + 4.0, "tenant 2": 196.0 + 1.0 - 8.0, "tenant 3": 3.0}
     assert gains.sum() == 294.0
-    assert metrics.shares(plan).tolist() == [0.5, 0.125, 0.375]
     assert metrics.revenue_fairness(plan) == pytest.approx([102 / 294 / 0.5, 189 / 294 / 0.125, 3 / 294 / 0.375])
     assert metrics.makespan(plan) == 5
     assert metrics.utilization(plan, 9).tolist() == [0.5, 1.0, 0.5, 0.0, 0.5]
@@ -62,9 +60,3 @@ def test_no_revenue_fairness_without_revenue_or_share() -> None:
     nothing = replace(_plan().market, worker_quota=np.array([2, 2, 0]), ps_quota=np.array([1, 1, 0]))
     alpha = metrics.revenue_fairness(replace(_plan(), market=nothing))
     assert np.isnan(alpha).tolist() == [False, False, True]
-
-
-def test_performance_ratio() -> None:
-    assert metrics.performance_ratio(_plan(), 588.0) == 0.5
-    with pytest.raises(InputError, match=r"^a performance ratio needs an optimum above 0, got 0$"):
-        metrics.performance_ratio(_plan(), 0.0)

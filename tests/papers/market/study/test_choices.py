@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from papers.market.study import choices
-from papers.market.study.readings import fig4_readings, last_use, table2
+from papers.market.study.settings import fig4_readings, last_use, table2
 from papers.market.study.tables import TABLE2, USUAL
 
 

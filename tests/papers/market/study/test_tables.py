@@ -15,16 +15,22 @@ from astraea.core.errors import InputError
 from astraea.experiments import keys
 from astraea.experiments.cache import fill
 from papers.market.constraints import violations
-from papers.market.metrics import gains, shares, total_revenue
+from papers.market.metrics import revenue_fairness, total_revenue
 from papers.market.model import SLOT
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.empty_cluster import feasible_theta
-from papers.market.policies.hived import hived
-from papers.market.study import property_tables, tables
+from papers.market.policies.fair import hived
+from papers.market.study import tables
 from papers.market.study.example import example_table, price_steps, worked_example
-from papers.market.study.exhibits import exhibits_table, finished_early, paper_plan, two_jobs
+from papers.market.study.exhibits import (
+    exhibits_table,
+    finished_early,
+    paper_plan,
+    properties_grid,
+    properties_table,
+    two_jobs,
+)
 from papers.market.study.properties import PROPERTIES, planned, random_market, reported
-from papers.market.study.property_tables import properties_grid
 from papers.market.study.runs import LEMMA, SCHEDULERS
 from papers.market.study.settings import settings_table
 from papers.market.study.tables import MARKET_SCALES, market_grid, market_of, plans
@@ -77,7 +83,7 @@ def test_fairness() -> None:
     mine = table[(table["scheduler"] == "hived") & (table["trial"] == 1)]["alpha"].to_numpy()
     assert violations(market, plan) == []
     assert (market.ps_quota >= 1).all() and (market.worker_quota == 8 * market.ps_quota).all()
-    assert mine * shares(plan) == pytest.approx(gains(plan) / total_revenue(plan))
+    assert mine.tolist() == revenue_fairness(plan).tolist()
 
 
 def test_theta_at_100_percent_is_that_of_the_paper() -> None:
@@ -178,7 +184,7 @@ def test_price_steps() -> None:
 
 
 def test_properties_fail_and_are_counted() -> None:
-    table = property_tables.properties_table(**HERE)
+    table = properties_table(**HERE)
     assert table["property"].tolist() == list(PROPERTIES)
     for row in table.itertuples():
         fails = PROPERTIES[str(row.property)]
@@ -231,7 +237,7 @@ def test_the_notebooks_compute_nothing_beside_their_grids(cache: Path, monkeypat
     assert len(settings_table(**HERE)) > 0
     for table in ("revenue", "ratio", "fairness", "time", "theta", "admission", "utilization", "tenants"):
         assert len(getattr(tables, f"{table}_table")(**HERE)) > 0
-    assert len(property_tables.properties_table(**HERE)) > 0
+    assert len(properties_table(**HERE)) > 0
     assert {path.name for path in cache.iterdir()} == entries
 
 
