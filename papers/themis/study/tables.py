@@ -93,7 +93,7 @@ def cell_of(size: ThemisScale, **point: Any) -> ThemisRun:
 
 def run_of(cell: ThemisRun) -> Call:
     """Run of a cell, under one key whichever tables read it; of the one at the usual point the leases are kept too."""
-    kept = {"jobs": (*APP_COLUMNS, "attained_service", "work", "end_time")}
+    kept: dict[str, tuple[str, ...]] = {"jobs": (*APP_COLUMNS, "attained_service", "work", "end_time")}
     if cell == ThemisRun(cell.apps, cell.machines):
         kept["grants"] = ("job_id", "demand", "start", "end", "is_local")
     columns = {name: value for name, value in cell._asdict().items() if name != "machines"}
