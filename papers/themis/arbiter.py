@@ -128,8 +128,7 @@ class Arbiter:
 
     def room(self) -> IntArray:
         """Lots of each size that fit on machines, shape (sizes,)."""
-        free = np.arange(len(self._having))
-        return np.array([self._having @ (free // size) for size in self.sizes], np.int64)
+        return np.array([sum([n * (free // size) for free, n in enumerate(self._having)]) for size in self.sizes])
 
     def hole(self, gang: int) -> int:
         """Free GPUs of the machine with least of them on which a gang fits; 0 if there is none."""

@@ -47,11 +47,6 @@ class Outcome(NamedTuple):
 
 
 def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
-    """Hold an auction of some bids; `room` is how many lots of each size fit, the smallest first, shape (K,)."""
-    return auction_of_joined(*joined(bids), room)
-
-
-def auction_of_joined(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) -> Outcome:
     """Give every bidder a row such that all fit and the product of values is largest, and the part of it that it keeps.
 
     Exact, by a dynamic program over the room that may be in use: it takes prod(room + 1) steps for each row, and that
@@ -64,20 +59,16 @@ def auction_of_joined(use: IntArray, value: FloatArray, start: IntArray, room: I
     their product in x* times value[row] / value[0] is at least that best one, hence the lower bound. If k times as much
     is worth k times as much to everybody, at least 1 / e is kept: a result of [Cole2013], for divisible goods.
 
-    `start` is where each bidder's rows begin, of bids one behind the other (`joined`).
+    There is at least one bid. `room` is how many lots of each size fit on free GPUs, the smallest first, shape (K,).
     """
-    return Outcome(*_solve(use, value, start, room))
-
-
-def joined(bids: Sequence[Bid]) -> tuple[IntArray, FloatArray, IntArray]:
-    """Uses and values of at least one bid, one behind the other, and where the rows of each begin."""
     start = np.array([0, *accumulate(len(b.value) for b in bids)])
     use = np.ascontiguousarray(np.concatenate([b.use for b in bids]), np.int64)
-    return use, np.concatenate([b.value for b in bids], dtype=np.float64), start
+    return Outcome(*_solve(use, np.concatenate([b.value for b in bids], dtype=np.float64), start, room))
 
 
 @compiled
 def _solve(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) -> tuple[IntArray, FloatArray]:
+    """Rows and parts of bids one behind the other; `start` is where the rows of each begin."""
     gain = _gains(value, start)
     order, first = _serious(use, gain, start, room)
     n = len(start) - 1

@@ -15,8 +15,8 @@ from astraea.core.arrays import FloatArray, IntArray
 from papers.themis.agent import Agent
 from papers.themis.apps import DEFAULT_TUNER, MODELS, App, AppTrace
 from papers.themis.arbiter import Arbiter
-from papers.themis.auction import Bid, auction, auction_of_joined, joined
-from papers.themis.policies.themis import bids, partial_prize
+from papers.themis.auction import Bid, auction
+from papers.themis.policies.themis import bid, partial_prize
 
 PROPERTIES: Final = (
     # no other rows that fit have a larger product of values; all combinations are tried
@@ -84,10 +84,8 @@ def gains(case: Case, seed: int) -> tuple[float, float]:
 
 def of_the_first(case: Case, values: Iterable[FloatArray]) -> Iterator[tuple[int, float]]:
     """What the first bidder wins, and the part of it that it keeps, with each of these values in its bid."""
-    use, value, start = joined(case.bids)
     for reported in values:
-        value[: len(reported)] = reported
-        out = auction_of_joined(use, value, start, case.room)
+        out = auction([case.bids[0]._replace(value=reported), *case.bids[1:]], case.room)
         yield int(out.row[0]), float(out.kept[0])
 
 
@@ -122,12 +120,6 @@ def random_offer(seed: int) -> tuple[Arbiter, list[Agent]]:
         apps.append(App(f"app-{i}", float(arrival), str(rng.choice(list(MODELS))), gang, epoch, loss, tuner))
     machines = np.append(4, rng.choice([2, 4], rng.integers(1, 4)))
     return offer(apps, machines, 3600.0)
-
-
-def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
-    """Bid of an agent as Themis takes it, and the gangs on one machine each and spread ones of its rows."""
-    made = bids(arbiter, [agent])
-    return Bid(made.use, made.value), made.rows
 
 
 def gain_in_gangs(seed: int) -> float:

@@ -18,30 +18,31 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from astraea.core.arrays import IntArray
 from astraea.core.result import Result
 from papers.themis.agent import Agent
 from papers.themis.apps import AppTrace
 from papers.themis.arbiter import AppPolicy, Arbiter
+from papers.themis.auction import Bid
 from papers.themis.policies import get_policy
-from papers.themis.policies.themis import Bids, bids, themis
+from papers.themis.policies.themis import bid, themis
 from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
 
 LATER: Final = 10.0
 
 
-def bids_in_need(arbiter: Arbiter, agents: list[Agent]) -> Bids:
-    """The bids of apps to which nothing is worth little, if they have nothing."""
-    made = bids(arbiter, agents)
-    for agent, nothing in zip(agents, made.start[:-1], strict=True):
-        if not agent.lots:
-            made.value[nothing] = 1 / (1 / made.value[nothing] + LATER)
-    return made
+def bid_in_need(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
+    """The bid of an app to which nothing is worth little, if it has nothing."""
+    made, rows = bid(arbiter, agent)
+    if not agent.lots:
+        made.value[0] = 1 / (1 / made.value[0] + LATER)
+    return made, rows
 
 
 VARIANTS: Final[dict[str, Callable[..., None]]] = {
     "leftovers for losers too": partial(themis, losers_too=True),
-    "nothing is worth little": partial(themis, make_bids=bids_in_need),
+    "nothing is worth little": partial(themis, make_bid=bid_in_need),
 }
 """Besides Themis as it is."""
 

@@ -20,11 +20,11 @@ from astraea.experiments.grid import run_grid
 from papers.themis.apps import Tuner
 from papers.themis.metrics import rho_summary
 from papers.themis.policies import POLICIES, get_policy
-from papers.themis.policies.themis import bids, themis
+from papers.themis.policies.themis import bid, themis
 from papers.themis.simulate import simulate
 from papers.themis.study import tables
 from papers.themis.study.auctions import PROPERTIES, random_offer
-from papers.themis.study.cells import LATER, VARIANTS, bids_in_need, simulated
+from papers.themis.study.cells import LATER, VARIANTS, bid_in_need, simulated
 from papers.themis.study.tables import app_table, cell_of, lies_table, properties_table, run_of, sweep_table
 from papers.themis.workload import sample_workload
 
@@ -154,11 +154,11 @@ def test_only_who_has_nothing_is_in_need() -> None:
     """Then nothing is 10 T_isolated later, and all else as it is; whoever holds a gang bids as ever."""
     arbiter, agents = random_offer(3)
     for agent in agents:
-        plain, needy = bids(arbiter, [agent]), bids_in_need(arbiter, [agent])
+        (plain, _), (needy, _) = bid(arbiter, agent), bid_in_need(arbiter, agent)
         assert 1 / needy.value[0] == pytest.approx(1 / plain.value[0] + LATER)
         assert (needy.value[1:] == plain.value[1:]).all() and (needy.use == plain.use).all()
     assert arbiter.give(agents[0])
-    assert (bids(arbiter, agents[:1]).value == bids_in_need(arbiter, agents[:1]).value).all()
+    assert (bid(arbiter, agents[0])[0].value == bid_in_need(arbiter, agents[0])[0].value).all()
 
 
 def test_losers_get_what_is_left() -> None:
