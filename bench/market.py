@@ -7,8 +7,7 @@ from gavel_programs import RUNS, seconds
 from astraea.traces.synthetic import synthesize
 from papers.market.model import Market
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import Theta, empty_round
-from papers.market.policies.astraea.empty_cluster import demand
+from papers.market.policies.astraea.capacity import Theta, demand, empty_round
 from papers.market.policies.astraea.max_revenue import best_schedule, max_ideal_revenue
 from papers.market.workload import sample_market
 

@@ -24,12 +24,7 @@ def ideal_revenue(plan: Plan) -> float:
 
 
 def gains(plan: Plan) -> pd.Series[float]:
-    """g_u by the names of the U tenants: `gains_in_order`."""
-    return pd.Series(gains_in_order(plan), index=pd.Index(plan.market.tenants, name="tenant"), name="gain")
-
-
-def gains_in_order(plan: Plan) -> FloatArray:
-    """g_u: utility of the tenant's jobs less what they pay, and its income, shape (U,).
+    """g_u by the names of the U tenants: utility of the tenant's jobs less what they pay, and its income.
 
     §5.1 counts income from other tenants only, but all that a tenant pays. What it pays to itself is no loss, so here
     it is income too; only then is the sum of all gains the total revenue, as §3.2 has it.
@@ -38,7 +33,7 @@ def gains_in_order(plan: Plan) -> FloatArray:
     out = np.bincount(tenant, plan.revenues, len(plan.market.worker_quota)) + plan.income.sum(axis=1)
     for s in plan.schedules:
         out[tenant[s.job]] -= s.cost
-    return np.asarray(out)
+    return pd.Series(out, index=pd.Index(plan.market.tenants, name="tenant"), name="gain")
 
 
 def revenue_fairness(plan: Plan) -> FloatArray:
@@ -50,7 +45,7 @@ def revenue_fairness(plan: Plan) -> FloatArray:
     m, total = plan.market, total_revenue(plan)
     share = (m.worker_quota / m.worker_quota.sum() + m.ps_quota / m.ps_quota.sum()) / 2
     out = np.full(len(share), np.nan)
-    return np.divide(gains_in_order(plan) / total, share, out=out, where=share > 0) if total > 0 else out
+    return np.divide(gains(plan).to_numpy() / total, share, out=out, where=share > 0) if total > 0 else out
 
 
 def makespan(plan: Plan) -> int:

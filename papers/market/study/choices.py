@@ -22,7 +22,6 @@ from astraea.plots.style import REFERENCE, look, mark_line
 from papers.market.metrics import revenue_fairness, total_revenue, utilization
 from papers.market.model import Market, Plan
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import Theta
 from papers.market.study.pictures import OURS, factor_text
 from papers.market.study.runs import LEMMA, planner
 from papers.market.study.tables import market_of
@@ -41,18 +40,9 @@ AS_WRITTEN: Final = 0
 """In the place of lambda: that of Lemma 1, with the theta of §4.4."""
 
 
-class Point(NamedTuple):
-    """A theta and a lambda."""
-
-    theta: float
-    rounds: int
-
-
-EXAMPLE: Final = Point(16.0, 2)
-"""Of the paper's worked example."""
-
-HERE: Final = Point(2.0, 1)
-"""Of the figures (`runs.THETA`, `runs.ROUNDS`)."""
+EXAMPLE: Final = (16.0, 2)
+HERE: Final = (2.0, 1)
+"""theta and lambda of the paper's worked example, and of the figures (`runs.THETA`, `runs.ROUNDS`)."""
 
 
 class Choice(NamedTuple):
@@ -71,7 +61,7 @@ def market(trace: str = "philly", scale: str = "paper", trial: int = 0) -> Marke
 
 def choose(of: Market, theta: float, rounds: int, hours: int = 1000) -> Choice:
     """Plan a market with one theta for workers and parameter servers, and one lambda; use is noted for `hours`."""
-    plan = astraea_market(of, theta=Theta(theta, theta), rounds=rounds)
+    plan = astraea_market(of, theta=(theta, theta), rounds=rounds)
     return Choice(total_revenue(plan), revenue_fairness(plan), len(plan.schedules), utilization(plan, hours))
 
 
@@ -82,18 +72,16 @@ def table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     revenue is not above 0.
     """
     rows = []
-
-    def add(scheduler: str, theta: float, rounds: float, trial: int, plan: Plan) -> None:
-        rows.append((scheduler, theta, rounds, trial, total_revenue(plan), float(np.var(revenue_fairness(plan)))))
-
     for trial in range(TRIALS):
         mine = market(trace, scale, trial)
-        for price, rounds in product(PRICES, TRIED_ROUNDS):
-            theta = 1.0 + price
-            plan = astraea_market(mine, theta=Theta(theta, theta), rounds=rounds)
-            add(OURS, theta, rounds, trial, plan)
-        add(LEMMA, np.nan, AS_WRITTEN, trial, planner(mine, LEMMA)(mine))
-        add("gandiva-fair", np.nan, np.nan, trial, planner(mine, "gandiva-fair")(mine))
+        plans: list[tuple[str, float, float, Plan]] = [
+            (OURS, 1 + price, rounds, astraea_market(mine, theta=(1 + price, 1 + price), rounds=rounds))
+            for price, rounds in product(PRICES, TRIED_ROUNDS)
+        ]
+        plans.append((LEMMA, np.nan, AS_WRITTEN, planner(mine, LEMMA)(mine)))
+        plans.append(("gandiva-fair", np.nan, np.nan, planner(mine, "gandiva-fair")(mine)))
+        for *point, plan in plans:
+            rows.append((*point, trial, total_revenue(plan), float(np.var(revenue_fairness(plan)))))
     return pd.DataFrame(rows, columns=["scheduler", "theta", "rounds", "trial", "revenue", "variance"])
 
 
@@ -116,10 +104,10 @@ def picture(found: pd.DataFrame) -> Figure:
             ax.plot(means.index, means, marker=marker, markersize=4, color=color, label=f"λ = {rounds:g}")
         ax.axhline(factor * others[column].mean(), **REFERENCE | {"color": look("gandiva-fair").color},
                    label=look("gandiva-fair").label)  # fmt: skip
-        for choice, name, marker in ((EXAMPLE, "paper's example", "D"), (HERE, "chosen here", "*")):
-            mine = ours[(ours["theta"] == choice.theta) & (ours["rounds"] == choice.rounds)]
+        for (theta, rounds), name, marker in ((EXAMPLE, "paper's example", "D"), (HERE, "chosen here", "*")):
+            mine = ours[(ours["theta"] == theta) & (ours["rounds"] == rounds)]
             mark: dict[str, Any] = PUBLISHED | {"marker": marker, "markersize": 9 if marker == "D" else 13}
-            ax.plot(choice.theta - 1, factor * mine[column].mean(), **mark | {"label": name})
+            ax.plot(theta - 1, factor * mine[column].mean(), **mark | {"label": name})
         ax.set_xscale("log")
         ax.set_xticks(PRICES, [f"{price:g}" for price in PRICES])
         ax.minorticks_off()

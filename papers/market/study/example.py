@@ -10,8 +10,7 @@ import pandas as pd
 
 from papers.market.model import SLOT, Jobs, Market
 from papers.market.policies.astraea.batches import astraea_market, division
-from papers.market.policies.astraea.capacity import Theta, empty_round, occupy, price
-from papers.market.policies.astraea.empty_cluster import demand
+from papers.market.policies.astraea.capacity import Theta, demand, empty_round, occupy, price
 from papers.market.policies.astraea.max_revenue import best_schedule, cost, max_ideal_revenue, min_cost_d, spread
 
 THETA: Final = Theta(16.0, 16.0)
@@ -54,12 +53,9 @@ def worked_example() -> Market:
 
 
 def example_table() -> pd.DataFrame:
-    """Every number of the worked example.
+    """Every number of the worked example; columns quantity, paper, value.
 
-    Returns
-    -------
-    DataFrame, columns quantity, paper, value
-        `paper` is NaN for the interval of j22, of which the paper only says that it is not the second.
+    `paper` is NaN for the interval of j22, of which the paper only says that it is not the second.
     """
     market = worked_example()
     d = demand(market, J11)
@@ -98,12 +94,7 @@ def price_steps() -> pd.DataFrame:
     """Jobs come one after another and pay the posted prices (Eq. 8); who is worth less is refused.
 
     Four servers of two workers and two parameter servers, theta 16; every job wants one worker and one parameter server
-    for one slot.
-
-    Returns
-    -------
-    DataFrame, columns job, workers_in_use, ps_in_use, worker_price, ps_price, cost, ideal, admitted
-        One row per job: what is in use and the prices when it comes, what it would pay, what it is worth.
+    for one slot. A row has what is in use and the prices when the job comes, what it would pay, and what it is worth.
     """
     market = small_market(
         "prices", [2] * 4, [2] * 4, [(8, 8)], chunks=np.ones(len(WORTH), np.int64), height=np.array(WORTH) + 2.0

@@ -27,11 +27,10 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from papers.market.constraints import violations
-from papers.market.metrics import gains_in_order
+from papers.market.metrics import gains
 from papers.market.model import Market, Plan, Schedule
-from papers.market.policies.astraea.batches import astraea_of_checked, schedule_batch
-from papers.market.policies.astraea.capacity import Theta
-from papers.market.policies.astraea.empty_cluster import demand
+from papers.market.policies.astraea.batches import astraea_market, schedule_batch
+from papers.market.policies.astraea.capacity import Theta, demand
 from papers.market.policies.batch_sche import batch_sche
 from papers.market.study.example import small_market
 
@@ -56,8 +55,8 @@ def random_market(seed: int) -> Market:
 
 
 def planned(market: Market, is_own_priced: bool = True) -> Plan:
-    """Astraea's plan of a small market, which is known to be one."""
-    return astraea_of_checked(market, THETA, 1, is_own_priced)
+    """Astraea's plan of a small market."""
+    return astraea_market(market, theta=THETA, rounds=1, is_own_priced=is_own_priced)
 
 
 def interval_gains(market: Market, is_own_priced: bool = True) -> tuple[FloatArray, FloatArray]:
@@ -92,12 +91,12 @@ def reported(market: Market, job: int, **columns: int) -> Market:
 def lie_that_pays(market: Market, is_own_priced: bool = True) -> str:
     """A false report that pays, in words; empty if none was found."""
     jobs = market.jobs
-    honest = gains_in_order(planned(market, is_own_priced))
+    honest = gains(planned(market, is_own_priced)).to_numpy()
     for job in range(len(jobs)):
         u, batches = int(jobs.tenant[job]), int(jobs.chunks[job] * jobs.batches[job])
         for chunks in (d for d in range(1, int(jobs.chunks[job])) if batches % d == 0):
             lied = planned(reported(market, job, chunks=chunks, batches=batches // chunks), is_own_priced)
-            got = gains_in_order(replace(lied, market=market))[u]
+            got = gains(replace(lied, market=market)).to_numpy()[u]
             if got > honest[u] + MARGIN:
                 return (
                     f"tenant {u + 1} gains {got:.4g} instead of {honest[u]:.4g} when it reports {jobs.job_id[job]} "

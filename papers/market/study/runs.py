@@ -20,8 +20,7 @@ from papers.market.metrics import ideal_revenue, makespan, revenue_fairness, tot
 from papers.market.model import SLOT, Market, Plan
 from papers.market.optimum import optimum
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import Theta
-from papers.market.policies.astraea.empty_cluster import feasible_theta
+from papers.market.policies.astraea.capacity import Theta, feasible_theta
 from papers.market.policies.batch_sche import batch_sche
 from papers.market.policies.fair import gandiva_fair, hived
 from papers.market.study.example import worked_example

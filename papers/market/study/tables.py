@@ -168,11 +168,7 @@ def market_of(
 def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 4: total revenue over the number of jobs and of servers, with both forms of utility.
 
-    Returns
-    -------
-    DataFrame, columns varied (jobs, servers), value, utility, scheduler, trial, revenue, ideal_revenue,
-    floored_revenue, revenue_per_job, makespan [s], shared, seconds_per_job [s]
-        As of `runs.plan_numbers`.
+    Columns varied (jobs, servers), value, utility, scheduler, trial, and what `runs.plan_numbers` has once.
     """
     found = plans(trace, scale, "Fig 4").table(_once).astype({"shared": np.int64})
     parts = [
@@ -186,13 +182,7 @@ def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def ratio_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Figs 5 and 6: performance ratio of the four schedulers on small markets.
-
-    Returns
-    -------
-    DataFrame, columns jobs, servers, scheduler, trial, ratio, is_exact
-        As of `runs.ratios`.
-    """
+    """Figs 5 and 6: `runs.ratios` on small markets; columns jobs, servers, scheduler, trial, ratio, is_exact."""
     found = optima(trace, scale).table(lambda table: table)
     return found[["jobs", "servers", "scheduler", "trial", "ratio", "is_exact"]]
 
@@ -208,14 +198,10 @@ def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Fig 11: revenue with maximal prices that are wrong by some percent.
+    """Fig 11: revenue with maximal prices that are wrong; columns load, percent [%], trial, revenue.
 
     The actual value is that of §4.4 (`feasible_theta`) with lambda 1, and the percentage is that of the price
     theta - 1. Moderate and high load are the fewest and the most jobs of Fig 4.
-
-    Returns
-    -------
-    DataFrame, columns load (moderate, high), percent [%], trial, revenue
     """
     jobs = at_scale(MARKET_SCALES, scale).jobs
     found = plans(trace, scale, "Fig 11").table(_once)
@@ -224,21 +210,16 @@ def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def admission_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Fig 12: ideal revenue and cost of every admitted job, and of Astraea as written too, where prices are felt.
-
-    Columns scheduler, trial, job_id, ideal, cost.
-    """
+    """Fig 12: ideal revenue and cost of every admitted job, of Astraea as written too, where prices are felt."""
     return _each(trace, scale, "Fig 12", "job_id", "ideal", "cost")
 
 
 def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 13: part of all workers that jobs hold, in every hour until the schedulers that share are done.
 
-    Returns
-    -------
-    DataFrame, columns setting (`USUAL`, `DRAWN`), scheduler, trial, hour, utilization
-        0 after a scheduler's makespan. What is left after the last of those that share has ended with D_j as requested
-        is left out: most of what BatchSche has, and, with D_j drawn, of what the others have.
+    Columns setting (`USUAL`, `DRAWN`), scheduler, trial, hour, utilization, 0 after a scheduler's makespan. What is
+    left after the last of those that share has ended with D_j as requested is left out: most of what BatchSche has,
+    and, with D_j drawn, of what the others have.
     """
     found = plans(trace, scale, "Fig 13").table(lambda numbers: numbers[["hour", "utilization"]].dropna())
     sharing = (found["scheduler"] != "batch-sche") & (found["setting"] == USUAL)
@@ -249,12 +230,9 @@ def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFra
 
 
 def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Table 2: Astraea with more and fewer tenants.
+    """Table 2: Astraea with more and fewer tenants; columns tenants, trial, revenue_per_job, variance.
 
-    Returns
-    -------
-    DataFrame, columns tenants, trial, revenue_per_job, variance
-        Variance of revenue fairness over tenants, NaN where there is none (`fairness_table`).
+    Variance of revenue fairness over tenants, NaN where there is none (`fairness_table`).
     """
     found = plans(trace, scale, "Table 2").table(
         lambda numbers: _once(numbers) | {"variance": numbers.loc[numbers["tenant"].notna(), "alpha"].var(ddof=0)}
@@ -263,11 +241,10 @@ def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def _each(trace: str, scale: str, figure: str, item: str, *quantities: str) -> pd.DataFrame:
-    """Quantities that the plans have of every item; columns scheduler, trial, `item`, and these."""
+    """Columns scheduler, trial, `item`, and quantities that the plans have of every item."""
     found = plans(trace, scale, figure).table(lambda numbers: numbers[[item, *quantities]].dropna(subset=item))
     return found[["scheduler", "trial", item, *quantities]]
 
 
 def _once(numbers: pd.DataFrame) -> dict[Any, Any]:
-    """What a plan has once, as a row."""
     return numbers.iloc[0].dropna().to_dict()

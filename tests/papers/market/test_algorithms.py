@@ -14,8 +14,17 @@ from market_small import markets
 from papers.market.constraints import violations
 from papers.market.model import Market
 from papers.market.policies.astraea.batches import astraea_market, division, rounds_needed
-from papers.market.policies.astraea.capacity import Round, Theta, empty_round, least, occupy, price, take
-from papers.market.policies.astraea.empty_cluster import demand, feasible_theta
+from papers.market.policies.astraea.capacity import (
+    Round,
+    Theta,
+    demand,
+    empty_round,
+    feasible_theta,
+    least,
+    occupy,
+    price,
+    take,
+)
 from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule, spread
 from papers.market.study.example import THETA, small_market
 

@@ -12,7 +12,7 @@ from market_small import with_jobs
 from astraea.core.errors import InputError
 from papers.market.model import Market, checked
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.empty_cluster import feasible_theta
+from papers.market.policies.astraea.capacity import feasible_theta
 from papers.market.study.example import small_market, worked_example
 
 M = worked_example()

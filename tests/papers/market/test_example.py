@@ -6,8 +6,7 @@ import numpy as np
 from market_small import spans
 
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import Round, empty_round, occupy, price
-from papers.market.policies.astraea.empty_cluster import demand
+from papers.market.policies.astraea.capacity import Round, demand, empty_round, occupy, price
 from papers.market.policies.astraea.max_revenue import best_schedule, cost, min_cost_d, spread
 from papers.market.study.example import EXAMPLE_ROUNDS, J11, J12, J21, J22, SLOTS, THETA, worked_example
 

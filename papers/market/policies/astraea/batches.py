@@ -17,8 +17,7 @@ from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import rank
 from papers.market.model import NEARLY, Market, Plan, Schedule, checked
-from papers.market.policies.astraea.capacity import Theta, empty_round
-from papers.market.policies.astraea.empty_cluster import Demand, checked_theta, demand, feasible_theta
+from papers.market.policies.astraea.capacity import Demand, Theta, checked_theta, demand, empty_round, feasible_theta
 from papers.market.policies.astraea.max_revenue import max_ideal_revenue
 
 FAR: Final = 2**50
@@ -71,14 +70,7 @@ def astraea_market(
         linear utility a round of any length has room for those jobs only that are worth something in its first slots,
         so that with few rounds a long queue doubles the interval for every few jobs.
     """
-    return astraea_of_checked(checked(market), theta, rounds, is_own_priced)
-
-
-def astraea_of_checked(
-    market: Market, theta: tuple[float, float] | None, rounds: int | None, is_own_priced: bool
-) -> Plan:
-    """The same without a look at whether the market is one."""
-    jobs = market.jobs
+    jobs = checked(market).jobs
     theta = feasible_theta(market) if theta is None else checked_theta(theta)
     demands = [demand(market, job) for job in range(len(jobs))]
     lam = whole_number(rounds_needed(demands, theta) if rounds is None else rounds, "rounds: lambda", 1)

@@ -18,7 +18,7 @@ from papers.market.constraints import violations
 from papers.market.metrics import revenue_fairness, total_revenue
 from papers.market.model import SLOT
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.empty_cluster import feasible_theta
+from papers.market.policies.astraea.capacity import feasible_theta
 from papers.market.policies.fair import hived
 from papers.market.study import tables
 from papers.market.study.example import example_table, price_steps, worked_example
