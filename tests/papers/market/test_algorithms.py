@@ -23,10 +23,9 @@ from papers.market.policies.astraea.capacity import (
     least,
     occupy,
     price,
-    take,
 )
-from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule, spread
-from papers.market.study.example import THETA, small_market
+from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule
+from papers.market.study.example import small_market
 
 THETAS = st.sampled_from([None, (2.0, 2.0), (16.0, 16.0), (1000.0, 50.0)])
 
@@ -93,36 +92,6 @@ def test_lemma_2_optimal_schedule(m: Market, data: st.DataObject) -> None:
         found = best_schedule(r, everyone, ideal, demand(m, job))
         expected = naive_best(m, r, job, everyone, ideal)
         assert (found.income if found.server != NOWHERE else 0.0) == pytest.approx(expected, abs=1e-6)
-
-
-@given(markets())
-def test_what_holds_of_pareto_efficiency(m: Market) -> None:
-    """No job that a round leaves out could be added at its last prices: prices only rise and resources only go."""
-    slots, everyone = 8, len(m.worker_quota)
-    r = empty_round(m, slots, THETA)
-    refused = []
-    for job in range(len(m.jobs)):
-        ask = (m.jobs.ideal(job, slots), demand(m, job))
-        a, b, workers, ps, server, is_central, _ = best_schedule(r, everyone, *ask)
-        if server == NOWHERE:
-            refused.append(ask)
-            continue
-        put = spread(r, a, b, workers, server, is_central)
-        occupy(r, a, b, everyone, put, np.eye(len(put), dtype=np.int64)[server] * ps)
-    assert all(best_schedule(r, everyone, *ask)[4] == NOWHERE for ask in refused)
-
-
-@given(st.data())
-def test_least_of_a_window(data: st.DataObject) -> None:
-    slots = data.draw(st.integers(1, 20))
-    table = np.full((slots.bit_length(), slots, 1), 9, np.int32)
-    plain = np.full(slots, 9)
-    for _ in range(4):
-        a = data.draw(st.integers(0, slots - 1))
-        b = data.draw(st.integers(a + 1, slots))
-        assert least(table, a, b, 0) == plain[a:b].min()
-        take(table, a, b, 0, 2)
-        plain[a:b] -= 2
 
 
 def test_several_types() -> None:

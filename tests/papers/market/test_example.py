@@ -6,7 +6,7 @@ import numpy as np
 from market_small import spans
 
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import Round, demand, empty_round, occupy, price
+from papers.market.policies.astraea.capacity import Round, demand, empty_round, occupy
 from papers.market.policies.astraea.max_revenue import best_schedule, cost, min_cost_d, spread
 from papers.market.study.example import EXAMPLE_ROUNDS, J11, J12, J21, J22, SLOTS, THETA, worked_example
 
@@ -25,12 +25,6 @@ def put(r: Round, a: int, b: int, tenant: int, workers: list[int], ps: list[int]
 
 def chosen(r: Round, job: int, whose: int) -> tuple[object, ...]:
     return best_schedule(r, whose, M.jobs.ideal(job, SLOTS), demand(M, job))
-
-
-def test_processing_capacity_and_highest_price() -> None:
-    assert M.speed.tolist() == [[0.5, 1.0]] * 4
-    assert M.duration(J11, np.array([1, 2])).tolist() == [[8, 4], [4, 2]]  # 8 slots do not fit into (8, 12]
-    assert price(8, 8, 16.0) == 15
 
 
 def test_first_jobs_distributed() -> None:

@@ -9,7 +9,6 @@ from synthetic_traces import synthetic
 
 from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
-from papers.market.model import SLOT
 from papers.market.workload import MIX, REAL, WHOLE, sample_market
 
 
@@ -101,14 +100,6 @@ def test_servers_are_those_of_the_trace_if_mixed() -> None:
     assert np.count_nonzero(workers == 8) == int(large * 550) and set(workers.tolist()) == {8, few}
     assert abs(workers.sum() - 2490) < 10
     assert np.count_nonzero(workers[:100] == 8) == 42 and np.count_nonzero(workers[100:150] == 8) == 21
-
-
-def test_jobs_take_about_two_days_on_as_many_workers_as_chunks() -> None:
-    market = sample_market(synthetic("philly"), jobs=2000, seed=0)
-    j = market.jobs
-    hours = j.epochs * j.batches * (j.train + j.update)
-    assert 40 < np.median(hours) < 55
-    assert REAL["update"][1] * SLOT == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(

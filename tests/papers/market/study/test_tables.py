@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea.core.errors import InputError
 from astraea.experiments import keys
 from astraea.experiments.cache import fill
 from papers.market.constraints import violations
@@ -21,7 +20,7 @@ from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.capacity import feasible_theta
 from papers.market.policies.fair import hived
 from papers.market.study import tables
-from papers.market.study.example import example_table, price_steps, worked_example
+from papers.market.study.example import price_steps, worked_example
 from papers.market.study.exhibits import (
     exhibits_table,
     finished_early,
@@ -164,13 +163,6 @@ def test_ratios_are_at_most_1() -> None:
     assert (table["ratio"] <= 1 + 1e-6).all() and (table["ratio"] > 0).all()
 
 
-def test_worked_example() -> None:
-    table = example_table().dropna()
-    assert table["value"].tolist() == table["paper"].tolist()
-    both = table[table["quantity"].str.startswith("income of u2")]["value"].tolist()
-    assert both == [8, 6]
-
-
 def test_price_steps() -> None:
     table = price_steps()
     assert table["workers_in_use"].tolist() == table["admitted"].cumsum().shift(fill_value=0).tolist()
@@ -214,20 +206,6 @@ def test_exhibits() -> None:
     ]  # fmt: skip
     longer = finished_early(planned(reported(two_jobs(), 1, epochs=4)), two_jobs())
     assert violations(two_jobs(), longer) == []
-
-
-def test_one_job_alone_has_nothing_to_complain_of() -> None:
-    for seed in range(10):
-        market = random_market(seed)
-        values = {f.name: getattr(market.jobs, f.name) for f in dataclasses.fields(market.jobs)}
-        one = {k: v[:1] for k, v in values.items() if isinstance(v, np.ndarray)} | {"job_id": ("j1",)}
-        alone = dataclasses.replace(market, jobs=dataclasses.replace(market.jobs, **one))
-        assert {name: fails(alone, True) for name, fails in PROPERTIES.items()} == dict.fromkeys(PROPERTIES, "")
-
-
-def test_a_scale_that_does_not_exist() -> None:
-    with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'huge'"):
-        tables.revenue_table(scale="huge")
 
 
 def test_the_notebooks_compute_nothing_beside_their_grids(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
