@@ -57,9 +57,7 @@ def test_noise_is_a_part_of_the_loss() -> None:
     "place, value, said",
     [
         (0, 0.0, "floor must be a number above 0, got 0.0"),
-        (0, np.inf, "floor must be a number above 0, got inf"),
         (1, -0.5, "span must be a number of at least 0, got -0.5"),
-        (2, np.nan, "power must be a number above 0, got nan"),
         (3, -0.01, "noise must be a number of at least 0, got -0.01"),
     ],
 )
@@ -84,12 +82,6 @@ def test_estimates_of_any_losses(losses: FloatArray, longest: int, factor: float
     assert estimate == round(estimate)
     assert estimated_length(losses, tuner._replace(tolerance=factor * tuner.tolerance)) <= estimate
     assert estimated_length(2 * losses, tuner._replace(tolerance=2 * tuner.tolerance)) == estimate
-
-
-def test_the_least_estimate_is_one_more_epoch() -> None:
-    """A job whose losses say that it has long converged is still asked for, so it has another epoch."""
-    curve = 1.0 + 0.001 / np.arange(1.0, 31.0)
-    assert [estimated_length(curve, Tuner(longest=n)) for n in (120, 31, 30)] == [31.0, 31.0, 30.0]
 
 
 @pytest.mark.parametrize(

@@ -99,32 +99,17 @@ def test_what_an_app_depends_on() -> None:
     assert [app.arrival for app in sample_workload(1, 10.0, seed=6).apps] == [0.0], "there is no span of time to scale"
 
 
-def test_names() -> None:
-    """The name tells what was asked for; apps are numbered."""
-    assert MANY.name == "apps-400-contention-1-seed-1"
-    workload = sample_workload(3, 2.5, 7)
-    assert workload.name == "apps-3-contention-2.5-seed-7"
-    assert [app.name for app in workload.apps] == ["app-0", "app-1", "app-2"]
-
-
 @pytest.mark.parametrize(
     "bad, said",
     [
         ({"apps": 0}, "the number of apps must be a whole number of at least 1, got 0"),
-        ({"apps": 2.0}, "the number of apps must be a whole number of at least 1, got 2.0"),
         ({"contention": 0}, "the contention must be a number above 0, got 0"),
-        ({"contention": np.inf}, "the contention must be a number above 0, got inf"),
-        ({"contention": "1"}, "the contention must be a number above 0, got '1'"),
         ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
-        ({"seed": False}, "the seed must be a whole number of at least 0, got False"),
-        ({"machines": [1]}, "app 'app-0': gang must be from 1 to the 1 GPUs of the largest machine, got 2"),
-        ({"machines": []}, "apps-2-contention-1-seed-0: every machine needs at least one GPU, got []"),
+        ({"machines": np.array([1])}, "app 'app-0': gang must be from 1 to the 1 GPUs of the largest machine, got 2"),
     ],
 )
 def test_bad_input_is_refused(bad: dict[str, Any], said: str) -> None:
     """The sentence names what is wrong, the value, and what is expected."""
-    if "machines" in bad:
-        bad = {"machines": np.array(bad["machines"], np.int64)}
     with pytest.raises(InputError) as err:
         sample_workload(**{"apps": 2, **bad})
     assert str(err.value) == said
