@@ -63,9 +63,8 @@ def estimated_length(losses: FloatArray, tuner: Tuner) -> float:
     return _estimate(np.asarray(losses, np.float64).tobytes(), tuner)
 
 
-@lru_cache(maxsize=2**15)
+@lru_cache(maxsize=2**15)  # one curve is looked at in many simulations
 def _estimate(seen_losses: bytes, tuner: Tuner) -> float:
-    """The same, kept: one curve is looked at in many simulations."""
     losses = np.frombuffer(seen_losses)
     seen = len(losses)
     if seen < 3 or seen >= tuner.longest:
@@ -82,7 +81,6 @@ def _estimate(seen_losses: bytes, tuner: Tuner) -> float:
 
 
 def _length(span: float, power: float, tuner: Tuner) -> int:
-    """Epochs until such a job has converged."""
     epoch = np.arange(1.0, tuner.longest + 1)
     has_converged = span * (epoch**-power - (epoch + 1) ** -power) < tuner.tolerance
     return int(has_converged.argmax()) + 1 if has_converged.any() else tuner.longest

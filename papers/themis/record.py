@@ -33,7 +33,10 @@ def result(w: AppTrace, agents: list[Agent], policy: str, parameters: dict[str, 
     asked = [Stepped(*np.array(agent.asked).T) for agent in agents]  # 0 from the end of the app on
     arrival, end = (np.array([curve.time[k] for curve in asked]) for k in (0, -1))
     active = Stepped.between(arrival, end, np.ones(len(agents)))
-    owed = [_owed(w.gpus, curve, active) for curve in asked]
+    owed = []  # what an app can use, or 1/N of the cluster if that is less [GPU]
+    for curve in asked:
+        time = np.unique(np.concatenate([curve.time, active.time]))
+        owed.append(Stepped(time, np.minimum(curve.at(time), w.gpus / np.maximum(active.at(time), 1.0))))
     names = np.array([app.name for app in w.apps], dtype=object)
     inputs = {
         "trace": w.name, "trace_sha256": workload_digest(w), "nodes": w.gpus, "gpus_per_node": 1,
@@ -99,12 +102,6 @@ def app_table(
             "finish_time_fairness": jct / alone,
         }
     )
-
-
-def _owed(gpus: int, asked: Stepped, active: Stepped) -> Stepped:
-    """GPUs that an app is owed: what it can use, or 1/N of the cluster if that is less."""
-    time = np.unique(np.concatenate([asked.time, active.time]))
-    return Stepped(time, np.minimum(asked.at(time), gpus / np.maximum(active.at(time), 1.0)))
 
 
 def _busy(agent: Agent) -> float:

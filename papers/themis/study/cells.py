@@ -1,14 +1,4 @@
-"""One simulation of the evaluation of Themis; apart from what is kept of it, so that edits of that compute only it.
-
-What its results hang on are two rules of which the notes on [Mahajan2020] say nothing. `VARIANTS` change one each:
-
-leftovers for losers too
-    What winners may not keep, and what nobody won, goes to all apps that want GPUs, the worst off first. As it is, who
-    loses in the auction gets none of it.
-nothing is worth little
-    An app that holds nothing and wins nothing expects to finish `LATER` times T_isolated later. As it is, it counts on
-    one gang a lease later.
-"""
+"""One simulation of the evaluation of Themis; apart from what is kept of it, so that edits of that compute only it."""
 
 from __future__ import annotations
 
@@ -30,6 +20,7 @@ from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
 
 LATER: Final = 10.0
+"""How many times T_isolated later an app expects to finish that holds nothing and wins nothing, as a variant."""
 
 
 def bid_in_need(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
@@ -41,10 +32,12 @@ def bid_in_need(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
 
 
 VARIANTS: Final[dict[str, Callable[..., None]]] = {
+    # what winners may not keep, and what nobody won, goes to all; as it is, who loses in the auction gets none of it
     "leftovers for losers too": partial(themis, losers_too=True),
+    # as it is, an app that holds and wins nothing counts on one gang a lease later
     "nothing is worth little": partial(themis, make_bid=bid_in_need),
 }
-"""Besides Themis as it is."""
+"""Themis with one of two other rules, of which the notes on [Mahajan2020] say nothing and on which results hang."""
 
 
 class ThemisRun(NamedTuple):

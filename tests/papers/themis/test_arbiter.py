@@ -68,5 +68,5 @@ def test_what_fits_can_be_counted(sizes: tuple[int, ...], machines: tuple[int, .
             for agent, s in zip(arbiter.agents, spread, strict=True):
                 assert all(arbiter.give(agent, "spread") for _ in range(s)), (local, spread)
             assert gangs(arbiter) == [n + s for n, s in zip(local, spread, strict=True)]
-            assert arbiter.offered() == sum(machines) - needed
+            assert arbiter.offered == sum(machines) - needed
     assert any(fits_at_all) and not all(fits_at_all)

@@ -195,7 +195,7 @@ def test_everybody_bids_and_pays() -> None:
     """
     arbiter = arbiter_of(workload([app("a", [10] * 4), app("b", [10] * 4)], 4))
     assert decided(arbiter, "themis", f=0.0) == [1, 1]
-    assert arbiter.offered() == 2
+    assert arbiter.offered == 2
     assert decided(arbiter_of(workload([app("a", [10] * 4), app("b", [10] * 4)], 8)), "themis", f=0.0) == [4, 4]
 
 

@@ -95,7 +95,7 @@ def test_gpus_are_neither_made_nor_lost(policy: str, seed: int, term: float) -> 
                     held[machine] += gpus
         assert min(arbiter.free) >= 0
         assert np.array_equal(held + arbiter.free, sizes)
-        seen.append(arbiter.offered())
+        seen.append(arbiter.offered)
 
     def decide(arbiter: Arbiter) -> None:
         look(arbiter)

@@ -29,7 +29,7 @@ def test_a_seed_is_an_auction_in_any_chunk() -> None:
 def test_brute_force_notices_what_is_not_best(monkeypatch: pytest.MonkeyPatch) -> None:
     """An auction that gives nothing to anybody is found out wherever something could be won."""
     cases = [random_case(seed) for seed in range(60)]
-    best = [bool(auction(case.bids, case.room).row.any()) for case in cases]
+    best = [bool(auction(*case).row.any()) for case in cases]
     nothing = lambda bids, _: Outcome(np.zeros(len(bids), np.int64), np.ones(len(bids)))  # noqa: E731
     monkeypatch.setattr(auctions, "auction", nothing)
     assert [is_maximal(case) for case in cases] == [not won for won in best] and 0 < sum(best) < len(best)
