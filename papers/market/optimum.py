@@ -15,7 +15,6 @@ import numpy as np
 import scipy  # imports its optimize when it is used
 from scipy import sparse
 
-from astraea.core.checks import number, whole_number
 from astraea.core.errors import PolicyError
 from papers.market.model import NEARLY, Market, Plan, Schedule, checked
 
@@ -53,10 +52,8 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: fl
     does. `time_limit` [s] is that of all programs together: when it is over, the bound stands but no plan is given.
     `known` is what some plan that ends by the horizon earns, and makes programs smaller: a choice stays out by which a
     job falls further below the best that it could earn than all jobs together may, to earn as much as that plan.
-    A horizon or a time limit that is not above 0 raises `InputError`, and a failure of HiGHS `PolicyError`.
+    A failure of HiGHS raises `PolicyError`.
     """
-    whole_number(horizon, "the horizon", 1, expected="at least 1 slot")
-    number(time_limit, "the time limit", above=0, expected="above 0 s")
     until = time.perf_counter() + time_limit
     choices = [c for job in range(len(checked(market).jobs)) for c in choices_of(market, job, horizon)]
     unpaid = np.zeros((len(market.worker_quota),) * 2)

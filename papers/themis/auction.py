@@ -180,9 +180,8 @@ def _add_bid(best: IntArray, better: IntArray, use: IntArray, gain: IntArray, st
                 _raise(better[begin + use[r, 0] : end], best[begin + use[r, 0] - shift : end - shift], plus)
 
 
-@compiled
+@compiled  # apart, as the compiler then takes several numbers at a time
 def _raise(new: IntArray, old: IntArray, plus: int) -> None:
-    """Take the larger one of each number and another one with something added."""
     for j in range(len(new)):
         new[j] = max(new[j], old[j] + plus)
 

@@ -1,12 +1,8 @@
 """Loss curves, and what the losses seen so far tell about the rest ([Mahajan2020] §4.3).
 
 A job's true loss after epoch k = 1, 2, ... is floor + span * k**(-power). The job has converged after the first epoch
-at which one more would lower the true loss by less than the tuner's tolerance. What is observed has noise on it.
-
-An agent that bids needs the time that a job still takes, so it fits the same family of curves to the losses seen so
-far. It is given the right family; how well it foresees depends on the noise and on the number of epochs.
-
-The family of curves is this project's choice.
+at which one more would lower the true loss by less than the tuner's tolerance. What is observed has noise on it. An
+agent that bids fits the same family of curves, this project's choice, to the losses seen so far.
 """
 
 from __future__ import annotations
@@ -55,10 +51,8 @@ def estimated_length(losses: FloatArray, tuner: Tuner) -> float:
     """Epochs after which a job that is still training will have converged, as far as its losses tell.
 
     The curve is fitted by least squares. Span and floor follow from the power, so only the power is searched: on a grid
-    that gets finer twice, because noisy losses can have more than one local best.
-
-    Of losses after epochs 1, 2, ..., m it is from m + 1 to `tuner.longest`, and `tuner.longest` where there are fewer
-    than 3 losses, or they do not fall.
+    that gets finer twice, because noisy losses can have more than one local best. Of losses after epochs 1, 2, ..., m
+    it is from m + 1 to `tuner.longest`, which it is where there are fewer than 3 losses, or they do not fall.
     """
     return _estimate(np.asarray(losses, np.float64).tobytes(), tuner)
 

@@ -125,8 +125,8 @@ def picture(found: pd.DataFrame) -> Figure:
     return fig
 
 
-def one_choice(made: Choice) -> Figure:
-    """What one theta and one lambda make of a market: when workers are in use, and each tenant's fairness."""
+def one_choice_png(made: Choice) -> bytes:
+    """When workers are in use, and each tenant's fairness: a PNG, for a slider that shows it again with each move."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.2)
     fig.set_layout_engine(None)  # a fixed layout is drawn twice as fast, and a slider waits for it
     fig.subplots_adjust(left=0.08, right=0.99, bottom=0.22, top=0.88, wspace=0.22)
@@ -139,12 +139,7 @@ def one_choice(made: Choice) -> Figure:
     axes[1].set(xlabel="Tenant", ylabel="Revenue fairness α")
     axes[1].set_xticks(tenants[::2])
     charts.title(axes[1], f"variance {np.var(made.alpha):.3g}" if np.isfinite(made.alpha).all() else "no revenue")
-    return fig
-
-
-def one_choice_png(made: Choice) -> bytes:
-    """`one_choice` as a PNG, for a slider that shows it again with each move; the figure is closed."""
-    fig, file = one_choice(made), BytesIO()
+    file = BytesIO()
     fig.savefig(file, format="png", dpi=90)
     plt.close(fig)
     return file.getvalue()

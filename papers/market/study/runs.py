@@ -57,12 +57,9 @@ def planner(market: Market, scheduler: str, percent: int = 0) -> Callable[[Marke
 def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFrame:
     """Everything that a table reads of one plan; parameters as of `planner`.
 
-    The first row has what there is once: revenue, ideal_revenue, floored_revenue (no job's less than 0),
-    revenue_per_job (of all jobs, also those that never run), makespan [s], shared (jobs that run outside their tenant's
-    share), and seconds_per_job [s], which depends on the machine. Then comes a row for each tenant (tenant, alpha), for
-    each admitted job in order of admission (job_id, its ideal revenue as ideal, its resource cost as cost), and for
-    each hour until the makespan, but at most `HOURS`, and none of `LEMMA` (hour, utilization). A figure that a row has
-    not is NaN.
+    The first row has what there is once; floored_revenue counts no job's as less than 0, revenue_per_job also jobs that
+    never run, and shared are those that run outside their tenant's share. Then comes a row for each tenant, each
+    admitted job in order of admission, and each hour until the makespan, but at most `HOURS`, and none of `LEMMA`.
     """
     _warm()
     make = planner(market, scheduler, percent)
@@ -86,18 +83,16 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
     return pd.concat(parts, ignore_index=True)
 
 
-@cache
+@cache  # so that the first plan of a process is not measured with the loading of compiled functions
 def _warm() -> None:
-    """Load the compiled functions, so that the first plan of a process is not measured with them."""
     astraea_market(worked_example(), theta=THETA, rounds=ROUNDS)
 
 
 def ratios(market: Market) -> pd.DataFrame:
     """What each of `SCHEDULERS` earns of what an offline optimum earns (Figs 5 and 6).
 
-    The optimum may use every slot until the last job of those schedulers that share has ended. It is seconds of HiGHS
-    for 15 jobs; where the time limit is over, the ratio is to a bound that no plan which ends by then exceeds, and is
-    thus too small, and not `is_exact`. Columns scheduler, ratio, is_exact.
+    The optimum may use every slot until the last job of those schedulers that share has ended. Where the time limit is
+    over, the ratio is to a bound, and thus too small, and not `is_exact`. Columns scheduler, ratio, is_exact.
     """
     plans = {name: planner(market, name)(market) for name in SCHEDULERS}
     sharing = [plan for name, plan in plans.items() if name != "batch-sche"]

@@ -3,9 +3,6 @@
 Every market is drawn from one trace with D_j as requested (`market.workload`), by default 600 jobs of 14 tenants on 100
 servers; a trial is a seed, which decides the stretch of the trace and all that is drawn. `paper` has the paper's 5
 trials, `full` 20 and more random markets, `small` 2 of some tens of jobs.
-
-Every table takes the name of a trace (as `traces.named.named_trace`) and a scale ("small", "paper", "full").
-`InputError` if there is no such trace or scale, or the trace has too few jobs or tenants.
 """
 
 from __future__ import annotations
@@ -113,7 +110,7 @@ def points(size: MarketScale) -> dict[str, list[Point]]:
 
 
 def _who(setting: str) -> tuple[str, ...]:
-    """Schedulers that are shown in a setting: drawn chunks are too much for private clusters, for billions of hours."""
+    """Drawn chunks are too much for private clusters, for billions of hours."""
     return SCHEDULERS[:3] if SETTINGS[setting].get("chunks") == "drawn" else SCHEDULERS
 
 

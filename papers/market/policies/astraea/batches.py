@@ -137,8 +137,7 @@ def division(unused: IntArray, cost: FloatArray) -> FloatArray:
 
     One formula for both: with one type of worker and one of parameter server there are two types of resource (Eq. 2);
     with several, a job pays for its own types and nothing for the others (Eq. 11). c in Eq. 2 is the cost of slot t
-    alone, as in the paper's example. Nobody left anything where the denominator a(t) is 0, and then nothing may cost
-    anything.
+    alone, as in the paper's example.
 
     `unused`, shape (types, slots, U), is q^u minus what the tenant's own-share jobs use, at least 0; `cost`, shape
     (types, slots), what the job pays for all its units of a type in a slot. The income, shape (U,), adds up to it all.

@@ -45,10 +45,7 @@ class Demand(NamedTuple):
 
 
 def demand(market: Market, job: int) -> Demand:
-    """Durations and parameter servers for each number of workers.
-
-    Distributed, a server keeps all parameter servers and as many workers as it can but one, as in Algorithm 4.
-    """
+    """Distributed, a server keeps all parameter servers and as many workers as it can but one, as in Algorithm 4."""
     jobs, most = market.jobs, int(market.jobs.chunks[job])
     fits, needed, fewest = _room(market, most)
     slots = np.full((2, most + 1), NEVER)
@@ -76,9 +73,8 @@ def feasible_theta(market: Market, factor: float = 1.0) -> Theta:
     """Maximal prices at which no job would run, times `factor` (Fig 11).
 
     §4.4 asks for theta_w - 1 >= f_j / (worker slots of j) and theta_p - 1 >= f_j / (parameter-server slots of j), and
-    both at least 1. The bound is taken over every placement that the empty cluster allows, at the greatest revenue
-    there is, which is that of a start with the round, and with one parameter server. `factor` scales theta - 1, the
-    price itself, so that an underestimate is still a price.
+    both at least 1. The bound is over every placement that the empty cluster allows, with one parameter server, at the
+    greatest revenue there is, that of a start with the round. `factor` scales theta - 1, the price itself.
     """
     number(factor, "factor:", above=0, expected="above 0")
     worker = ps = 1.0
@@ -94,7 +90,7 @@ def feasible_theta(market: Market, factor: float = 1.0) -> Theta:
 
 
 def checked_theta(theta: tuple[float, float]) -> Theta:
-    """Both above 1, or `InputError`."""
+    """`InputError` unless both are above 1."""
     if len(theta) != 2:
         raise InputError(f"theta must be two numbers, theta_w and theta_p, got {theta!r}")
     for name, value in zip(("theta_w", "theta_p"), theta, strict=True):
@@ -185,10 +181,7 @@ def take(table: Table, a: int, b: int, column: int, amount: int) -> None:
 
 @compiled
 def occupy(r: Round, a: int, b: int, tenant: int, workers: IntArray, ps: IntArray) -> None:
-    """Give slots a + 1, ..., b of `workers` and `ps` on each server to a job, and post the new prices.
-
-    `tenant` is whose quota it uses, the last column, which is always charged, if it is all tenants'.
-    """
+    """Give `workers` and `ps` on each server in slots a + 1, ..., b to a job of a tenant, or of all; post prices."""
     everyone = r.own[0].shape[2] - 1
     for k, units in enumerate((workers, ps)):
         amount = 0

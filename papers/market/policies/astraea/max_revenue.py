@@ -3,8 +3,7 @@
 A schedule has the cheapest placement for its start and number of workers (Algorithms 4 and 5). Given both, the price of
 the workers is settled; what is left to choose is the fewest parameter servers and where all of it stands. Where the
 pseudo-code leaves a choice it is made here: of servers that serve equally well the one with fewest free workers, as
-line 16 of Algorithm 4 does to keep whole servers free, then the first. (The paper's worked example has j21 on s2 where
-s1 is free again, and in a second variant on s3 and s4 against line 16; no number depends on it.)
+line 16 of Algorithm 4 does to keep whole servers free, then the first; no number of the worked example depends on it.
 """
 
 from __future__ import annotations
@@ -40,8 +39,7 @@ def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
 
     Among equals the earliest start, then the fewest workers, then centralized placement. Two incomes are equal if they
     differ by less than 1e-9 of the revenue after one slot, so that rounding decides nothing. A placement is only looked
-    for where the least it could cost leaves more than the best so far, and no start where not even a free schedule
-    would.
+    for where the least it could cost leaves more than the best so far.
 
     `whose` is the column of the quota that the job may use, its tenant's or that of all; `ideal`, shape (D + 1,), f_j
     of each time since the beginning of the round.
@@ -123,10 +121,7 @@ def min_cost_d(r: Round, a: int, b: int, workers: int, own_ps: int, needed: IntA
     """Server for the parameter servers under distributed placement, and how many (Algorithm 4, lines 7-15).
 
     Line 8 takes what parameter servers a server has left where that is fewer than (3i) needs, and line 10 would even
-    prefer it; here such a server does not qualify. The server is `NOWHERE` if there is none.
-
-    `own_ps` is how many the tenant may use in all these slots, `needed` the fewest for 0, 1, ... workers on other
-    servers.
+    prefer it; here such a server does not qualify. The tenant may use `own_ps` in all these slots.
     """
     free, free_ps = window(r.free[0], a, b), window(r.free[1], a, b)
     total = 0
