@@ -13,8 +13,8 @@ Free GPUs are counted in room. For gang sizes s_0 < s_1 < ..., each a multiple o
 floor(free / s_k) over machines. A lot of s_k GPUs on one machine uses up 1 of room[k] and s_k / s_i of room[i] for
 every i < k, whichever machine it is. So lots can be placed exactly if they use no more than the room of every size.
 
-Departures. Rows of a bid are whole gangs on identical machines, not numbers of single GPUs on each machine. An app that
-wins nothing is worth something, so that the product has a maximum although not everybody can win.
+Departures. Rows of a bid are whole gangs on identical machines, not single GPUs on each. An app that wins nothing is
+worth something, so that the product has a maximum although not everybody can win.
 """
 
 from __future__ import annotations

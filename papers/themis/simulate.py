@@ -37,8 +37,6 @@ def simulate(
 
     Parameters
     ----------
-    workload : AppTrace
-    policy : AppPolicy
     lease_term : float
         At least one round [s]; ``inf`` for one-shot auctions: apps keep what they win as long as their jobs need it.
     error : float
@@ -51,13 +49,10 @@ def simulate(
     Returns
     -------
     Result
-        One row per app in `jobs`: `record.app_table`; one per lease in `grants`: job_id (the app), demand, start, end,
-        is_local, whether it was on one machine.
+        `record.app_table` in `jobs`; a row per lease in `grants`: job_id (the app), demand, start, end, is_local.
 
     Raises
     ------
-    InputError
-        If a parameter is out of range.
     PolicyError
         If the policy leaves apps waiting for ever.
     """

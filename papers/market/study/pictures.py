@@ -40,17 +40,15 @@ def prices(steps: pd.DataFrame) -> Figure:
     used = np.linspace(0, 1, 101)
     for theta, color in ((2.0, "#56B4E9"), (6.0, "#0072B2"), (16.0, "#00395A")):
         axes[0].plot(100 * used, theta**used - 1, color=color, label=f"maximal price {theta - 1:g}")
-    axes[0].set_xlabel("Workers in use [%]")
-    axes[0].set_ylabel("Price of a worker for a slot")
-    axes[0].legend(frameon=False, fontsize=8)
+    axes[0].set(xlabel="Workers in use [%]", ylabel="Price of a worker for a slot")
     charts.title(axes[0], "(a) Eq. 8")
     at = range(len(steps))
     axes[1].step(at, steps["worker_price"], where="post", color="#D55E00", label="a worker")
     axes[1].step(at, steps["ps_price"], where="post", color="#0072B2", linestyle="--", label="a PS")
-    axes[1].set_xlabel("Jobs asked so far")
-    axes[1].set_ylabel("Price")
-    axes[1].legend(frameon=False, fontsize=8)
+    axes[1].set(xlabel="Jobs asked so far", ylabel="Price")
     charts.title(axes[1], "(b) a queue of jobs is asked one by one")
+    for ax in axes:
+        ax.legend(frameon=False, fontsize=8)
     return fig
 
 
@@ -116,8 +114,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
     shown = table[table["scheduler"] != "astraea-market-lemma"]
     for ax, ((utility, varied), part) in zip(axes, shown.groupby(["utility", "varied"], sort=False), strict=True):
         relative_revenue(part, ax, published[str(varied)] if utility == "linear" else {})
-        ax.set_xlabel(str(varied).capitalize())
-        ax.set_ylabel("Revenue over Astraea's")
+        ax.set(xlabel=str(varied).capitalize(), ylabel="Revenue over Astraea's")
         charts.title(ax, f"{utility} revenue, {varied} varied")
     charts.legend(fig)
     return fig
@@ -231,8 +228,7 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         ax.plot(means.index, means, "o-", color=color, linewidth=2.4)
         ax.axhline(0, color="#222222", linewidth=0.8)
         ax.set_xticks(means.index)
-        ax.set_xlabel("Maximal price, % of the estimate")
-        ax.set_ylabel("Revenue, change in thousands")
+        ax.set(xlabel="Maximal price, % of the estimate", ylabel="Revenue, change in thousands")
         charts.title(ax, f"{load} load: {factor_text(float(base[load].mean()))} thousand at 100 %")
     return fig
 
