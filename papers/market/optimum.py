@@ -1,9 +1,8 @@
 """Offline optimum of problem (3) for small instances, by HiGHS ([Wang2023] §5.2, Figs 5 and 6).
 
-A program over (start, workers, kind of placement) of every job is solved first; it knows how many workers and parameter
-servers all servers have together, which no schedule can exceed, so its value bounds the optimum. A second one looks for
-servers for what was chosen. If there are some, the bound is the optimum; if not, that choice is excluded and the first
-program is solved again.
+A program over (start, workers, kind of placement) of every job knows only how many workers and parameter servers all
+servers have together, so its value bounds the optimum. A second one looks for servers for what was chosen. If there are
+some, the bound is the optimum; if not, that choice is excluded and the first program is solved again.
 """
 
 from __future__ import annotations
@@ -89,9 +88,8 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: fl
 def choices_of(market: Market, job: int, horizon: int) -> list[Choice]:
     """Every start with every useful number of workers, as far as it is worth something at completion.
 
-    With each go the fewest parameter servers that any one server could feed the gang with (3i).
-    (3k) needs no other numbers of workers than the least for each duration: a gang that gives up a worker on another
-    server still satisfies (3i).
+    With each go the fewest parameter servers that any one server could feed the gang with (3i). (3k) needs no other
+    numbers of workers than the least for each duration.
     """
     most = int(min(market.jobs.chunks[job], market.workers.sum()))
     size = np.arange(1, most + 1)

@@ -53,10 +53,7 @@ def _size(book: FloatArray) -> int:
 
 @compiled
 def looks_best(book: FloatArray, loss: FloatArray, now: float) -> tuple[int, int, float]:
-    """The job of this rung with the lowest loss seen, and its whole epochs; until when no job has had one more [s].
-
-    `loss` has a row per job. Without any whole epoch the job is -1.
-    """
+    """The job of this rung with the lowest loss seen, -1 without any, its whole epochs, and when a job has one more."""
     jobs = table_of(book)
     best, whole, until, lowest = -1, 0, np.inf, np.inf
     for j in range(jobs.shape[1]):
@@ -127,10 +124,7 @@ def finish(phases: FloatArray, local: int, spread: int, slowdown: float) -> floa
 
 @compiled
 def share(book: FloatArray, now: float, seconds: float, active: int, gpus: int) -> float:
-    """Gangs of an app for which 1/N of the GPUs has room; `seconds` of all apps so far, `active` apps now.
-
-    N is the average number of active apps in the app's life so far.
-    """
+    """Gangs of an app for which 1/N of the GPUs has room, N the average number of active apps in its life so far."""
     lived = now - book[ARRIVAL]
     contention = (seconds - book[SEEN]) / lived if lived > 0 else float(active)
     gangs: float = gpus / contention / book[GANG]

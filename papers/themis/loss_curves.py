@@ -82,16 +82,10 @@ def _length(span: float, power: float, tuner: Tuner) -> int:
 
 def _fit(losses: FloatArray, powers: FloatArray) -> tuple[float, float]:
     """Span, at least 0, and power of the curve with the least squares among those of the given powers."""
-    shape, size = _shapes(len(losses), powers.tobytes())
+    shape = np.arange(1.0, len(losses) + 1) ** -powers[:, None]
+    shape -= np.add.reduce(shape, axis=1, keepdims=True) / len(losses)
+    size = np.add.reduce(shape * shape, axis=1)
     # the first loss is taken off, which no span depends on, so that losses all alike give a span of exactly 0
     falls = np.maximum(np.add.reduce(shape * (losses - losses[0]), axis=1), 0.0)
     best = int((falls * falls / size).argmax())  # by so much the line lowers the sum of squares
     return float(falls[best] / size[best]), float(powers[best])
-
-
-@lru_cache(maxsize=1024)
-def _shapes(epochs: int, powers: bytes) -> tuple[FloatArray, FloatArray]:
-    """Curves of these powers less their means, and their sums of squares; kept, as fits begin with the same powers."""
-    shape = np.arange(1.0, epochs + 1) ** -np.frombuffer(powers)[:, None]
-    shape -= np.add.reduce(shape, axis=1, keepdims=True) / epochs
-    return shape, np.add.reduce(shape * shape, axis=1)

@@ -1,8 +1,7 @@
 """What happened to apps in a simulation: the tables of a `Result`.
 
-One row per app stands for a job: its tenant is the app itself, its demand the GPUs that its first rung asks for. What
-an app is owed is an equal share of the cluster among the active apps, at most its demand ([Ye2022] Eqs. 4, 9 with equal
-weights); `rho_job` is its long-term GPU-time fairness, `finish_time_fairness` that of [Mahajan2020].
+A row per app stands for a job: its tenant is the app itself, its demand the GPUs that its first rung asks for. It is
+owed an equal share of the cluster among the active apps, at most its demand ([Ye2022] Eqs. 4, 9 with equal weights).
 """
 
 from __future__ import annotations
@@ -61,7 +60,8 @@ def app_table(
     GPU [s]; `overhead` the time that its gangs spent on checkpoints and restarts together [s]; `placement` the
     placement score, what is left of the speed of its gangs where they were, 1 if each was on one machine always;
     `work` what it needs on gangs on one machine [GPU-s]; `exploration` the number of its jobs. `finish_time_fairness`
-    is `jct` over the time with 1/N of the cluster, N the average number of active apps in its life (`contention`).
+    is `jct` over the time with 1/N of the cluster, N the average number of active apps in its life (`contention`),
+    `rho_job` the long-term GPU-time fairness of [Ye2022].
     """
     names, arrival = [app.name for app in w.apps], np.array([app.arrival for app in w.apps])
     courses = [(np.array(course(app)), w.gpus / app.gang) for app in w.apps]  # phases, and gangs that have room

@@ -20,11 +20,11 @@ from papers.market.constraints import violations
 from papers.market.metrics import gains
 from papers.market.model import Market, Plan, Schedule
 from papers.market.policies.astraea.batches import astraea_market, schedule_batch
-from papers.market.policies.astraea.capacity import Theta, demand
+from papers.market.policies.astraea.capacity import demand
 from papers.market.policies.batch_sche import batch_sche
 from papers.market.study.example import small_market
 
-THETA: Final = Theta(16.0, 16.0)
+THETA: Final = (16.0, 16.0)
 ARRIVAL: Final = 3
 TAU: Final = 4
 """The second interval is (4, 8], one round of as many slots."""

@@ -20,12 +20,12 @@ from papers.market.metrics import ideal_revenue, makespan, revenue_fairness, tot
 from papers.market.model import SLOT, Market, Plan
 from papers.market.optimum import optimum
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import Theta, feasible_theta
+from papers.market.policies.astraea.capacity import feasible_theta
 from papers.market.policies.batch_sche import batch_sche
 from papers.market.policies.fair import gandiva_fair, hived
 from papers.market.study.example import worked_example
 
-THETA: Final = Theta(2.0, 2.0)
+THETA: Final = (2.0, 2.0)
 ROUNDS: Final = 1
 
 SCHEDULERS: Final = ("astraea-market", "gandiva-fair", "hived", "batch-sche")

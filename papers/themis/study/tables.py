@@ -184,8 +184,8 @@ def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
 def lies_grid(scale: str = "paper") -> Grid:
     """One app after the other multiplies every rho that it reports, under the strawman and under Themis.
 
-    The liars are spread evenly over the order of arrival in one workload of the usual point; all others tell the truth.
-    The first run of each mechanism, with a factor of 1, is the one without a lie.
+    The liars are spread evenly over the order of arrival in one workload of the usual point. The first run of each
+    mechanism, with a factor of 1, is the one without a lie.
     """
     size = at_scale(THEMIS_SCALES, scale)
     liars = [int(i) for i in (np.arange(size.liars) + 0.5) * size.lying_apps / size.liars]

@@ -16,7 +16,6 @@ from papers.market.model import Market
 from papers.market.policies.astraea.batches import astraea_market, division, rounds_needed
 from papers.market.policies.astraea.capacity import (
     Round,
-    Theta,
     demand,
     empty_round,
     feasible_theta,
@@ -78,7 +77,7 @@ def naive_best(m: Market, r: Round, job: int, whose: int, ideal: np.ndarray) -> 
 @given(markets(), st.data())
 def test_lemma_2_optimal_schedule(m: Market, data: st.DataObject) -> None:
     slots = data.draw(st.integers(1, 9))
-    r = empty_round(m, slots, Theta(16.0, 4.0))
+    r = empty_round(m, slots, (16.0, 4.0))
     everyone = len(m.worker_quota)
     for _ in range(data.draw(st.integers(0, 3))):
         a = data.draw(st.integers(0, slots - 1))
@@ -105,22 +104,22 @@ def test_several_types() -> None:
 def test_maximal_prices_keep_every_job_out() -> None:
     m = small_market("small", [2, 2], [1, 1], [(4, 2)], chunks=[3, 1], height=[50.0, 100.0], epochs=[1, 4])
     theta = feasible_theta(m)
-    assert price(4, 4, theta.worker) == theta.worker - 1 == 23  # one worker for four slots, worth 100 - 8
+    assert price(4, 4, theta[0]) == theta[0] - 1 == 23  # one worker for four slots, worth 100 - 8
     full = empty_round(m, 16, theta)
-    full.sums[0][:] = np.arange(17) * (theta.worker - 1)
-    full.sums[1][:] = np.arange(17) * (theta.ps - 1)
+    full.sums[0][:] = np.arange(17) * (theta[0] - 1)
+    full.sums[1][:] = np.arange(17) * (theta[1] - 1)
     for job in range(2):
         assert best_schedule(full, 1, m.jobs.ideal(job, 16), demand(m, job)).server == NOWHERE
-    assert feasible_theta(m, 0.8).worker - 1 == pytest.approx(0.8 * (theta.worker - 1))
+    assert feasible_theta(m, 0.8)[0] - 1 == pytest.approx(0.8 * (theta[0] - 1))
 
 
 def test_lambda_of_lemma_1() -> None:
     m = small_market("small", [1], [1], [(1, 1)], chunks=[1, 1], height=[100.0, 51.0])
-    theta = Theta(math.e, math.e)
+    theta = (math.e, math.e)
     # sigma is 4, (98 + 49) / 49 = 3 and each round leaves at most 3/4
     demands = [demand(m, job) for job in range(2)]
     assert rounds_needed(demands, theta) == math.ceil(math.log(3) / math.log(4 / 3)) + 1 == 5
-    assert rounds_needed(demands, Theta(1.1, 1.1)) == 1
+    assert rounds_needed(demands, (1.1, 1.1)) == 1
 
 
 EXAMPLE = worked_example()

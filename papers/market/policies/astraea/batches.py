@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.checks import whole_number
+from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import rank
 from papers.market.model import NEARLY, Market, Plan, Schedule, checked
-from papers.market.policies.astraea.capacity import Demand, Theta, checked_theta, demand, empty_round, feasible_theta
+from papers.market.policies.astraea.capacity import Demand, Theta, demand, empty_round, feasible_theta
 from papers.market.policies.astraea.max_revenue import max_ideal_revenue
 
 FAR: Final = 2**50
@@ -71,7 +71,11 @@ def astraea_market(
         so that with few rounds a long queue doubles the interval for every few jobs.
     """
     jobs = checked(market).jobs
-    theta = feasible_theta(market) if theta is None else checked_theta(theta)
+    theta = feasible_theta(market) if theta is None else theta
+    if len(theta) != 2:
+        raise InputError(f"theta must be two numbers, theta_w and theta_p, got {theta!r}")
+    for name, value in zip(("theta_w", "theta_p"), theta, strict=True):
+        number(value, f"{name}:", above=1, expected="above 1, so that what is in use has a price")
     demands = [demand(market, job) for job in range(len(jobs))]
     lam = whole_number(rounds_needed(demands, theta) if rounds is None else rounds, "rounds: lambda", 1)
     order = np.lexsort((rank(np.array(jobs.job_id, dtype=object)), jobs.arrival))

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.checks import number
 from astraea.core.compilation import compiled
-from astraea.core.errors import InputError
 from papers.market.model import Market
 
 NEVER: Final = 2**40
@@ -21,11 +20,8 @@ Table = npt.NDArray[np.int32]
 """Least value in slots t + 1, ..., t + 2**k of a column, shape (levels, slots, columns)."""
 
 
-class Theta(NamedTuple):
-    """Bases of the price functions: theta - 1 is the price of a unit when all of them are in use."""
-
-    worker: float
-    ps: float
+Theta = tuple[float, float]
+"""Bases of the prices of workers and of parameter servers: theta - 1 is that of a unit when all of them are in use."""
 
 
 class Demand(NamedTuple):
@@ -86,16 +82,7 @@ def feasible_theta(market: Market, factor: float = 1.0) -> Theta:
             revenue = market.jobs.value(job, slots.astype(np.float64))
             worker = max(worker, float((revenue / (workers * slots)).max(initial=0.0)))
             ps = max(ps, float((revenue / slots).max(initial=0.0)))
-    return Theta(1.0 + factor * worker, 1.0 + factor * ps)
-
-
-def checked_theta(theta: tuple[float, float]) -> Theta:
-    """`InputError` unless both are above 1."""
-    if len(theta) != 2:
-        raise InputError(f"theta must be two numbers, theta_w and theta_p, got {theta!r}")
-    for name, value in zip(("theta_w", "theta_p"), theta, strict=True):
-        number(value, f"{name}:", above=1, expected="above 1, so that what is in use has a price")
-    return Theta(*theta)
+    return 1.0 + factor * worker, 1.0 + factor * ps
 
 
 def price(used: IntArray | int, total: int, theta: float) -> FloatArray:
@@ -137,7 +124,7 @@ def empty_round(market: Market, slots: int, theta: Theta) -> Round:
         free=(table(market.workers), table(market.ps)),
         own=(table(np.append(market.worker_quota, all_w)), table(np.append(market.ps_quota, all_p))),
         sums=np.zeros((2, slots + 1)),
-        prices=(price(np.arange(all_w + 1), all_w, theta.worker), price(np.arange(all_p + 1), all_p, theta.ps)),
+        prices=(price(np.arange(all_w + 1), all_w, theta[0]), price(np.arange(all_p + 1), all_p, theta[1])),
     )
 
 
