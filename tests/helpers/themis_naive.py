@@ -85,7 +85,7 @@ class State:
 
 
 class Naive:
-    """One run; `policy` is one of first-come, tiresias, astraea."""
+    """One run; `policy` is tiresias or astraea."""
 
     def __init__(self, workload: AppTrace, policy: str, lease_term: float) -> None:
         self.policy, self.term = policy, lease_term
@@ -181,14 +181,9 @@ class Naive:
             for lot in state.just_had:
                 self.take_back(state, lot)
         if sum(self.free) and any(state.waiting() for state in self.there):
-            {"first-come": self.first_come, "tiresias": self.tiresias, "astraea": self.astraea}[self.policy]()
+            {"tiresias": self.tiresias, "astraea": self.astraea}[self.policy]()
         for state in self.there:
             state.just_had = []
-
-    def first_come(self) -> None:
-        for state in self.there:
-            while self.give(state):
-                pass
 
     def tiresias(self) -> None:
         for _, _, state in sorted((s.held, k, s) for k, s in enumerate(self.there)):  # no two have the same k

