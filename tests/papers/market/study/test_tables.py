@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -166,13 +164,11 @@ def test_ratios_are_at_most_1() -> None:
 def test_price_steps() -> None:
     table = price_steps()
     assert table["workers_in_use"].tolist() == table["admitted"].cumsum().shift(fill_value=0).tolist()
-    assert table["worker_price"].tolist() == pytest.approx(16 ** (table["workers_in_use"] / 8) - 1)
     assert table["cost"].tolist() == (table["worker_price"] + table["ps_price"]).tolist()
     room = table["workers_in_use"] < 8
     assert table["admitted"].tolist() == ((table["ideal"] > table["cost"]) & room).tolist()
     # somebody is refused although a worker is free, and who comes later is worth it
     assert (~table["admitted"] & room).any() and not table["admitted"].is_monotonic_decreasing
-    assert not room.iloc[-1] and table["ideal"].iloc[-1] > table["cost"].iloc[-1]
 
 
 def test_properties_fail_and_are_counted() -> None:
@@ -184,15 +180,6 @@ def test_properties_fail_and_are_counted() -> None:
             assert found == sum(fails(random_market(seed), is_own_priced) != "" for seed in range(SMALL.instances))
         assert 0 <= row.repaired < row.violations < row.instances == SMALL.instances  # type: ignore[operator]
         assert "tenant" in str(row.counter_example)
-
-
-def test_a_lie_about_demands_is_carried_out_as_reported() -> None:
-    """It is as much work, on no more workers than the job has chunks, so the plan is feasible for the true job."""
-    for seed in range(SMALL.instances):
-        market = random_market(seed)
-        for job in np.flatnonzero(market.jobs.chunks > 1):
-            said = reported(market, job, chunks=1, batches=int(market.jobs.chunks[job] * market.jobs.batches[job]))
-            assert violations(market, dataclasses.replace(planned(said), market=market)) == []
 
 
 def test_exhibits() -> None:
