@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray
-from astraea.core.checks import number
 from papers.themis.apps import Tuner
 
 _SLOWEST: Final = 0.05
@@ -36,12 +35,8 @@ def learning_curve(
 
     `floor` is the loss after endless training, above 0; `span` what the job can lose from epoch 1 on, at least 0;
     `power` how steeply, above 0; `noise` the standard deviation of an observed loss, as part of the true one. One draw
-    an epoch is taken from `rng`. A number out of range raises `InputError`.
+    an epoch is taken from `rng`.
     """
-    for name, value in (("floor", floor), ("power", power)):
-        number(value, f"learning curve: {name}", above=0)
-    for name, value in (("span", span), ("noise", noise)):
-        number(value, f"learning curve: {name}", least=0)
     epochs = _length(span, power, tuner)
     true = floor + span * np.arange(1.0, epochs + 1) ** -power
     return np.asarray(true * np.maximum(1 + noise * rng.standard_normal(epochs), _LEAST))

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astraea.core.arrays import FloatArray
-from astraea.core.errors import InputError
 from papers.themis.apps import Tuner
 from papers.themis.loss_curves import estimated_length, learning_curve
 
@@ -51,23 +50,6 @@ def test_noise_is_a_part_of_the_loss() -> None:
         curve = learning_curve(0.5, 1.0, 1.0, noise, Tuner(), rng(3))
         assert len(curve) == 45  # 1 / (44 * 45) = 0.000505, 1 / (45 * 46) = 0.000483
         assert np.isfinite(curve).all() and (curve > 0).all()
-
-
-@pytest.mark.parametrize(
-    "place, value, said",
-    [
-        (0, 0.0, "floor must be a number above 0, got 0.0"),
-        (1, -0.5, "span must be a number of at least 0, got -0.5"),
-        (3, -0.01, "noise must be a number of at least 0, got -0.01"),
-    ],
-)
-def test_no_curve(place: int, value: float, said: str) -> None:
-    """One number out of range is named with its value."""
-    numbers = [0.5, 1.0, 1.0, 0.01]
-    numbers[place] = value
-    with pytest.raises(InputError) as err:
-        learning_curve(*numbers, Tuner(), rng())  # type: ignore[call-arg, arg-type]
-    assert str(err.value) == f"learning curve: {said}"
 
 
 @given(losses=LOSSES, longest=st.integers(60, 150), factor=st.floats(1.0, 100.0))
@@ -120,15 +102,3 @@ def test_the_fit_is_the_best_one(noise: float) -> None:
         estimate = estimated_length(curve[:seen], Tuner())
         assert estimate == pytest.approx(plain_estimate(curve[:seen], Tuner()), abs=1)
         assert noise or estimate == pytest.approx(len(curve), abs=1)
-
-
-def test_more_epochs_tell_more() -> None:
-    """Under 1 % of noise the median error is about 12 % after 4 epochs and shrinks; on average it is not one-sided."""
-    curves = [curve for curve in drawn(400, 0.01) if len(curve) > 32]
-    errors = [
-        np.log([estimated_length(curve[:seen], Tuner()) / len(curve) for curve in curves]) for seen in (4, 8, 16, 32)
-    ]
-    typical = [float(np.median(np.abs(error))) for error in errors]
-    assert typical == sorted(typical, reverse=True)
-    assert typical[0] < 0.18 and typical[1] < 0.08 and typical[3] < 0.035
-    assert max(abs(float(np.median(error))) for error in errors) < 0.05

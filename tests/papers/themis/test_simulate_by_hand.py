@@ -137,4 +137,3 @@ def test_a_policy_may_wait() -> None:
     jobs = simulate(TINY, AppPolicy("late", late)).jobs
     assert asked == [ROUND * k for k in range(601)]
     assert list(jobs["end_time"]) == [601 * ROUND] * 2
-    assert list(jobs["queueing_delay"]) == [600 * ROUND] * 2
