@@ -72,16 +72,13 @@ def test_losses_are_written_where_they_have_no_place() -> None:
     assert papers == [[], [pytest.approx(1 / 1.35)]]
 
 
-def test_makespans_are_last_hours_of_use() -> None:
+def test_makespans_are_last_hours_of_use_and_published_ones_stand_in_our_row() -> None:
     used = pd.DataFrame({"scheduler": "hived", "trial": [0, 0, 1, 1], "hour": [1, 9, 1, 9],
                          "utilization": [0.5, 0.2, 0.5, 0.0]})  # fmt: skip
     _, ax = charts.panels()
     makespans(used, ax, {})
     assert [list(line.get_xdata()) for line in ax.get_lines()] == [[9, 1], [5.0]]
     assert [text.get_text() for text in ax.texts] == ["5 h"]
-
-
-def test_published_makespans_stand_in_our_row() -> None:
     used = pd.DataFrame({"scheduler": ["hived", "astraea-market"], "trial": 0, "hour": [10, 20], "utilization": 0.5})
     _, ax = charts.panels()
     makespans(used, ax, {"hived": 0.67})
