@@ -58,8 +58,6 @@ def _is_sound(market: Market, s: Schedule, out: list[str]) -> bool:
         out.append(f"(3m), (3n) {where}: it must end after its start {s.start}, got {s.end}")
     if s.start < 0:
         out.append(f"(3o) {where}: its start must be at least 0, got {s.start}")
-    if not len(s.server) == len(s.workers) == len(s.ps):
-        out.append(f"(3o) {where}: as many workers and parameter servers as servers must be given")
     if len(np.unique(s.server)) < len(s.server) or ((s.server < 0) | (s.server >= servers)).any():
         out.append(f"(3o) {where}: its servers must be different ones from 0 to {servers - 1}, got {s.server.tolist()}")
     for unit, values in (("workers", s.workers), ("parameter servers", s.ps)):

@@ -15,7 +15,6 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.compilation import compiled
-from astraea.core.errors import PolicyError
 from papers.market.model import Market, Plan, Schedule, checked
 
 
@@ -52,7 +51,7 @@ def gandiva_fair(market: Market) -> Plan:
     preempted, so neither is here, and fairness is as coarse as jobs are long. Its trading between GPU generations needs
     several.
     """
-    return _dispatch(checked(market), "gandiva-fair", _least_held)
+    return _dispatch(checked(market), _least_held)
 
 
 def _least_held(state: State) -> Schedule | None:
@@ -84,7 +83,7 @@ def hived(market: Market) -> Plan:
         gang <= alone.quota[0, tenant] and _fewest_servers(alone, job, alone.free, alone.quota[1, tenant]) is not None
         for job, (gang, tenant) in enumerate(zip(alone.gang, market.jobs.tenant, strict=True))
     ]
-    return _dispatch(market, "hived", partial(_guaranteed_first, fits))
+    return _dispatch(market, partial(_guaranteed_first, fits))
 
 
 def _guaranteed_first(fits: list[bool], state: State) -> Schedule | None:
@@ -138,11 +137,8 @@ def gangs(market: Market) -> IntArray:
     return np.asarray(np.minimum(market.jobs.chunks, most))
 
 
-def _dispatch(market: Market, name: str, choose: Callable[[State], Schedule | None]) -> Plan:
-    """Start jobs whenever some arrived or completed, until `choose` finds none.
-
-    `PolicyError` if jobs wait in an empty cluster and it starts none.
-    """
+def _dispatch(market: Market, choose: Callable[[State], Schedule | None]) -> Plan:
+    """Start jobs whenever some arrived or completed, until `choose` finds none; in an empty cluster it finds one."""
     jobs, state = market.jobs, _empty_cluster(market)
     waiting = state.waiting
     coming = sorted(range(len(jobs)), key=lambda i: (jobs.arrival[i], i), reverse=True)
@@ -161,9 +157,6 @@ def _dispatch(market: Market, name: str, choose: Callable[[State], Schedule | No
             state.hold(schedule, 1)
             running.append(schedule)
             done.append(schedule)
-        if not running and any(waiting):
-            job = next(queue[0] for queue in waiting if queue)
-            raise PolicyError(f"{name}: at time {now}, job {jobs.job_id[job]!r} waits and nothing runs")
     return Plan(market, tuple(done), np.zeros((len(waiting), len(waiting))))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -61,7 +61,7 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
     never run, and shared are those that run outside their tenant's share. Then comes a row for each tenant, each
     admitted job in order of admission, and each hour until the makespan, but at most `HOURS`, and none of `LEMMA`.
     """
-    _warm()
+    astraea_market(worked_example(), theta=THETA, rounds=ROUNDS)  # loads compiled functions, which are not measured
     make = planner(market, scheduler, percent)
     began = time.perf_counter()
     plan = make(market)
@@ -81,11 +81,6 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
         pd.DataFrame({"hour": range(1, len(used) + 1), "utilization": used}),
     ]
     return pd.concat(parts, ignore_index=True)
-
-
-@cache  # so that the first plan of a process is not measured with the loading of compiled functions
-def _warm() -> None:
-    astraea_market(worked_example(), theta=THETA, rounds=ROUNDS)
 
 
 def ratios(market: Market) -> pd.DataFrame:

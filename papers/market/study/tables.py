@@ -53,7 +53,6 @@ MARKET_SCALES: Final = {
     "full": _PAPER._replace(trials=20, instances=5000),
 }
 
-
 TABLE2: Final = {5: (599.64, 0.7053), 8: (571.55, 0.78126), 11: (611.28, 0.7979), 14: (581.06, 0.7388)}
 """Table 2 as printed: number of tenants -> revenue per job, variance of revenue fairness."""
 
