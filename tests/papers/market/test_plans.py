@@ -29,11 +29,6 @@ def but(**changes: Any) -> Schedule:
     return dataclasses.replace(GOOD, **{k: np.array(v) if isinstance(v, list) else v for k, v in changes.items()})
 
 
-def test_nothing_to_say() -> None:
-    assert of(GOOD) == []
-    assert of() == []
-
-
 @pytest.mark.parametrize(
     "schedule, said",
     [
@@ -56,7 +51,8 @@ def test_one_broken(schedule: Schedule, said: str) -> None:
     assert any(said in line for line in of(schedule))
 
 
-def test_twice() -> None:
+def test_none_broken_or_one_schedule_too_many() -> None:
+    assert of() == of(GOOD) == []
     assert "(5c) job 'j12': it must have one schedule at most, got another" in of(GOOD, but(start=12, end=16))
 
 

@@ -181,13 +181,6 @@ def test_everybody_bids_and_pays() -> None:
     assert decided(arbiter_of(workload([app("a", [10] * 4), app("b", [10] * 4)], 8)), "themis", f=0.0) == [4, 4]
 
 
-def test_what_is_withheld_is_for_those_who_did_not_bid() -> None:
-    """f = 0.5: of four equal apps the earlier two bid as above, the others share what they may not keep."""
-    arbiter = arbiter_of(workload([app(name, [10] * 4) for name in "abcd"], 4))
-    a, b, c, d = decided(arbiter, "themis", f=0.5)
-    assert 0 < a + b < 4 and c == 4 - a - b and d == 0
-
-
 def test_parts_of_gangs_are_drawn() -> None:
     """0.3 of 2 gangs is one gang in 6 of 10 rounds, never two; what is on one machine is kept first."""
     arbiter = arbiter_of(workload([app("a", [1])], 1))

@@ -134,20 +134,15 @@ def test_a_curve_by_hand() -> None:
 
 
 def test_noise_is_a_part_of_the_loss() -> None:
-    """Observed over true loss has mean 1 and the given standard deviation, early and late; all losses are above 0.
-
-    Convergence is a matter of the true loss.
-    """
+    """Observed over true loss has mean 1 and the given standard deviation, early and late; all losses are above 0."""
     tuner = Tuner(tolerance=1e-9)
     true = learning_curve(0.5, 4.0, 1.0, 0.0, tuner, rng())
     ratio = np.array([learning_curve(0.5, 4.0, 1.0, 0.02, tuner, rng(seed)) for seed in range(300)]) / true
     for part in (ratio[:, :20], ratio[:, -20:]):
         assert part.mean() == pytest.approx(1.0, abs=0.001)
         assert part.std() == pytest.approx(0.02, rel=0.05)
-    for noise in (0.0, 0.01, 2.0):  # noise of twice the loss would make every third one negative
-        curve = learning_curve(0.5, 1.0, 1.0, noise, Tuner(), rng(3))
-        assert len(curve) == 45  # 1 / (44 * 45) = 0.000505, 1 / (45 * 46) = 0.000483
-        assert np.isfinite(curve).all() and (curve > 0).all()
+    curve = learning_curve(0.5, 1.0, 1.0, 2.0, Tuner(), rng(3))  # twice the loss would make every third one negative
+    assert len(curve) == 45 and (curve > 0).all()  # 1 / (44 * 45) = 0.000505, 1 / (45 * 46) = 0.000483
 
 
 @given(losses=LOSSES, longest=st.integers(60, 150), factor=st.floats(1.0, 100.0))

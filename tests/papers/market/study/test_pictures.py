@@ -8,7 +8,7 @@ import pytest
 
 from astraea.plots import charts
 from papers.market.study import choices
-from papers.market.study.pictures import makespans, over_ours, relative_revenue, running_time
+from papers.market.study.pictures import makespans, relative_revenue, running_time
 from papers.market.study.settings import fig4_readings, last_use, table2
 from papers.market.study.tables import TABLE2, USUAL
 
@@ -56,11 +56,6 @@ REVENUE = pd.DataFrame(
      for name, value in (("astraea-market", 100.0), ("hived", 80.0), ("batch-sche", -150.0))],
     columns=["value", "trial", "scheduler", "revenue"],
 )  # fmt: skip
-
-
-def test_others_over_ours_in_the_same_market() -> None:
-    found = over_ours(REVENUE, "revenue", ["value", "trial"])
-    assert found.groupby("scheduler")["relative"].unique().map(list).to_dict() == {"hived": [0.8], "batch-sche": [-1.5]}
 
 
 def test_losses_are_written_where_they_have_no_place() -> None:
