@@ -173,6 +173,17 @@ def test_rho_by_hand() -> None:
         assert arbiter.rhos_with(a, np.array([(0, 4)])) == pytest.approx((1200 + 1200) / 900), "VGG16 is half as fast"
 
 
+def test_contention_is_an_average_over_a_life() -> None:
+    """a is alone for 100 s, with b for 100 s, and alone again for 100 s."""
+    arbiter = arbiter_of(workload([app("a", [5]), app("b", [5], arrival=100.0)], 6))
+    a, b = arbiter.agents
+    arbiter.now = 200.0
+    arbiter.leave(b)
+    arbiter.now = 300.0
+    assert foresight.share(a.book, *arbiter.situation()) == pytest.approx(6 / (4 / 3))
+    assert arbiter.owed(a) == pytest.approx(100 * (6 + 3 + 6))
+
+
 def test_rho_with_counts_what_it_holds() -> None:
     """At 60 s one of two gangs is local, one spread: as fast as 1.5; with one more, 2.5 or 2."""
     one = app("a", [10] * 4, gang=2)
