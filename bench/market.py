@@ -7,8 +7,7 @@ from gavel_programs import RUNS, seconds
 from astraea.traces.synthetic import synthesize
 from papers.market.model import Market
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import Theta, empty_round
-from papers.market.policies.astraea.empty_cluster import demand
+from papers.market.policies.astraea.capacity import demand, empty_round
 from papers.market.policies.astraea.max_revenue import best_schedule, max_ideal_revenue
 from papers.market.workload import sample_market
 
@@ -25,7 +24,7 @@ def market(jobs: int) -> Market:
 def schedule_line(jobs: int, runs: int) -> str:
     """Time to find a schedule among all starts and numbers of workers, after half of the jobs have one; the slowest."""
     m = market(jobs)
-    r = empty_round(m, SLOTS, Theta(1.2, 1.2))
+    r = empty_round(m, SLOTS, (1.2, 1.2))
     asking = [(demand(m, j), m.jobs.ideal(j, SLOTS)) for j in range(len(m.jobs))]
     max_ideal_revenue(r, asking[::2], is_shared=True)
     taken = []

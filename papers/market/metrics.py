@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
-from astraea.core.errors import InputError
 from papers.market.model import Plan
 
 
@@ -25,12 +24,7 @@ def ideal_revenue(plan: Plan) -> float:
 
 
 def gains(plan: Plan) -> pd.Series[float]:
-    """g_u by the names of the U tenants: `gains_in_order`."""
-    return pd.Series(gains_in_order(plan), index=pd.Index(plan.market.tenants, name="tenant"), name="gain")
-
-
-def gains_in_order(plan: Plan) -> FloatArray:
-    """g_u: utility of the tenant's jobs less what they pay, and its income, shape (U,).
+    """g_u by the names of the U tenants: utility of the tenant's jobs less what they pay, and its income.
 
     §5.1 counts income from other tenants only, but all that a tenant pays. What it pays to itself is no loss, so here
     it is income too; only then is the sum of all gains the total revenue, as §3.2 has it.
@@ -39,30 +33,19 @@ def gains_in_order(plan: Plan) -> FloatArray:
     out = np.bincount(tenant, plan.revenues, len(plan.market.worker_quota)) + plan.income.sum(axis=1)
     for s in plan.schedules:
         out[tenant[s.job]] -= s.cost
-    return np.asarray(out)
-
-
-def shares(plan: Plan) -> FloatArray:
-    """What each tenant brought in: the mean of its parts of the workers and of the parameter servers, shape (U,)."""
-    m = plan.market
-    return np.asarray((m.worker_quota / m.worker_quota.sum() + m.ps_quota / m.ps_quota.sum()) / 2)
+    return pd.Series(out, index=pd.Index(plan.market.tenants, name="tenant"), name="gain")
 
 
 def revenue_fairness(plan: Plan) -> FloatArray:
     """alpha_u: the tenant's part of the total revenue over its share, shape (U,); above 1, it gains from sharing.
 
-    NaN for a tenant that brought in nothing, and for all where the total revenue is not above 0.
+    The share is the mean of its parts of the workers and of the parameter servers. NaN for a tenant that brought in
+    nothing, and for all where the total revenue is not above 0.
     """
-    total, share = total_revenue(plan), shares(plan)
+    m, total = plan.market, total_revenue(plan)
+    share = (m.worker_quota / m.worker_quota.sum() + m.ps_quota / m.ps_quota.sum()) / 2
     out = np.full(len(share), np.nan)
-    return np.divide(gains_in_order(plan) / total, share, out=out, where=share > 0) if total > 0 else out
-
-
-def performance_ratio(plan: Plan, optimum: float) -> float:
-    """Total revenue over that of the offline optimum, or over a bound of it; `InputError` if that is not above 0."""
-    if not optimum > 0:
-        raise InputError(f"a performance ratio needs an optimum above 0, got {optimum:g}")
-    return total_revenue(plan) / optimum
+    return np.divide(gains(plan).to_numpy() / total, share, out=out, where=share > 0) if total > 0 else out
 
 
 def makespan(plan: Plan) -> int:

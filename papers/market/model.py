@@ -7,7 +7,7 @@ occupies slots a + 1 to a + d and completes at time a + d.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -120,23 +120,15 @@ class Market:
 
     def ps_needed(self, most: int) -> IntArray:
         """Fewest parameter servers on one server that serve 0, 1, ..., `most` workers on other servers (3i)."""
-        return _ps_needed(self.worker_bandwidth, self.ps_bandwidth, most)
+        exact = np.arange(most + 1) * self.worker_bandwidth / self.ps_bandwidth
+        return np.asarray(np.maximum(np.ceil(exact * (1 - NEARLY)), 1), np.int64)
 
     @property
     def has_room(self) -> bool:
-        """Whether one worker fits beside a parameter server, or one that serves it from elsewhere.
-
-        More workers never need less.
-        """
+        """Whether one worker fits beside a parameter server, or one that serves it from elsewhere; more need more."""
         elsewhere = self.workers.sum() > self.workers
         beside = (self.workers > 0) & (self.ps > 0)
         return bool((beside | (elsewhere & (self.ps >= self.ps_needed(1)[1]))).any())
-
-
-@lru_cache(maxsize=1024)
-def _ps_needed(worker_bandwidth: float, ps_bandwidth: float, most: int) -> IntArray:
-    exact = np.arange(most + 1) * worker_bandwidth / ps_bandwidth
-    return np.asarray(np.maximum(np.ceil(exact * (1 - NEARLY)), 1), np.int64)
 
 
 def checked(market: Market) -> Market:

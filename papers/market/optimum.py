@@ -1,9 +1,8 @@
 """Offline optimum of problem (3) for small instances, by HiGHS ([Wang2023] §5.2, Figs 5 and 6).
 
-A program over (start, workers, kind of placement) of every job is solved first; it knows how many workers and parameter
-servers all servers have together, which no schedule can exceed, so its value bounds the optimum. A second one looks for
-servers for what was chosen. If there are some, the bound is the optimum; if not, that choice is excluded and the first
-program is solved again.
+A program over (start, workers, kind of placement) of every job knows only how many workers and parameter servers all
+servers have together, so its value bounds the optimum. A second one looks for servers for what was chosen. If there are
+some, the bound is the optimum; if not, that choice is excluded and the first program is solved again.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import numpy as np
 import scipy  # imports its optimize when it is used
 from scipy import sparse
 
-from astraea.core.checks import number, whole_number
 from astraea.core.errors import PolicyError
 from papers.market.model import NEARLY, Market, Plan, Schedule, checked
 
@@ -53,10 +51,8 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: fl
     does. `time_limit` [s] is that of all programs together: when it is over, the bound stands but no plan is given.
     `known` is what some plan that ends by the horizon earns, and makes programs smaller: a choice stays out by which a
     job falls further below the best that it could earn than all jobs together may, to earn as much as that plan.
-    A horizon or a time limit that is not above 0 raises `InputError`, and a failure of HiGHS `PolicyError`.
+    A failure of HiGHS raises `PolicyError`.
     """
-    whole_number(horizon, "the horizon", 1, expected="at least 1 slot")
-    number(time_limit, "the time limit", above=0, expected="above 0 s")
     until = time.perf_counter() + time_limit
     choices = [c for job in range(len(checked(market).jobs)) for c in choices_of(market, job, horizon)]
     unpaid = np.zeros((len(market.worker_quota),) * 2)
@@ -92,9 +88,8 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: fl
 def choices_of(market: Market, job: int, horizon: int) -> list[Choice]:
     """Every start with every useful number of workers, as far as it is worth something at completion.
 
-    With each go the fewest parameter servers that any one server could feed the gang with (3i).
-    (3k) needs no other numbers of workers than the least for each duration: a gang that gives up a worker on another
-    server still satisfies (3i).
+    With each go the fewest parameter servers that any one server could feed the gang with (3i). (3k) needs no other
+    numbers of workers than the least for each duration.
     """
     most = int(min(market.jobs.chunks[job], market.workers.sum()))
     size = np.arange(1, most + 1)

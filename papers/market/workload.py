@@ -78,10 +78,8 @@ def sample_market(
 
     Parameters
     ----------
-    trace : Trace
     jobs, servers, tenants : int
         How many; each server has `GPUS_PER_NODE` workers and one parameter server. At least as many servers as tenants.
-    utility : {"linear", "convex"}
     chunks : {"drawn", "requested"}
         D_j is drawn from its printed range, or is the number of GPUs of the trace's job.
     mixed : bool

@@ -11,7 +11,7 @@ from astraea.experiments.grid import Grid
 from papers.gavel.study.physical import table3_grid
 from papers.gavel.study.runs import beyond_grid, evaluation_grid, rounds_grids
 from papers.gavel.study.tenants import tenants_grid
-from papers.market.study.property_tables import properties_grid
+from papers.market.study.exhibits import properties_grid
 from papers.market.study.tables import market_grid
 from papers.themis.study.tables import themis_grid
 from papers.ye2022.burst import burst_grid, memory_grid

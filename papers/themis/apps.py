@@ -77,12 +77,16 @@ class App:
 
     @cached_property
     def stages(self) -> list[tuple[list[int], list[int]]]:
-        """Of every rung its jobs, which nobody knows before, and the epochs that each job may have had at the end."""
+        """Of every rung its jobs, which nobody knows before, and the epochs that each job may have had at the end.
+
+        Those of the lowest last loss go on, the earlier job of equals.
+        """
         jobs, out = list(range(len(self.loss))), []
-        for count, epochs in rungs(len(jobs), self.tuner):
-            out.append((jobs, [min(epochs, len(loss)) for loss in self.loss]))
-            if count > 1:
-                jobs = survivors(self, jobs, epochs)
+        for _, epochs in rungs(len(jobs), self.tuner):
+            had = [min(epochs, len(loss)) for loss in self.loss]
+            last = [float(loss[n - 1]) for loss, n in zip(self.loss, had, strict=True)]
+            out.append((jobs, had))
+            jobs = sorted(sorted(jobs, key=last.__getitem__)[: -(-len(jobs) // self.tuner.eta)])
         return out
 
     @cached_property
@@ -163,13 +167,6 @@ def rungs(jobs: int, tuner: Tuner) -> list[tuple[int, int]]:
         out.append((jobs, min(epochs, tuner.longest)))
         jobs, epochs = -(-jobs // tuner.eta), epochs * tuner.eta
     return [*out, (1, tuner.longest)]
-
-
-def survivors(app: App, jobs: list[int], epochs: int) -> list[int]:
-    """Jobs of a rung that go on, by their losses after so many epochs; the earlier job of equals."""
-    last = {j: float(app.loss[j][min(epochs, len(app.loss[j])) - 1]) for j in jobs}
-    kept = sorted(jobs, key=lambda j: (last[j], j))[: -(-len(jobs) // app.tuner.eta)]
-    return sorted(kept)
 
 
 def course(app: App) -> list[Phase]:

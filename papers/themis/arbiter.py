@@ -40,8 +40,8 @@ class Arbiter:
     """The state of the cluster at one round.
 
     `now` and `lease_term` are in seconds, and `agents` are those of the active apps, in order of arrival. `free` has
-    the GPUs on offer on each machine; who changes it from outside sets a new list. `sizes` are those of lots,
-    ascending: a unit of which everything is a multiple, and the gangs.
+    the GPUs on offer on each machine, `offered` those of all; who changes `free` from outside sets a new list. `sizes`
+    are those of lots, ascending: a unit of which everything is a multiple, and the gangs.
     """
 
     def __init__(self, workload: AppTrace, lease_term: float, lies: Mapping[int, float]) -> None:
@@ -65,7 +65,7 @@ class Arbiter:
 
     @free.setter
     def free(self, free: list[int]) -> None:
-        self._free, self._offered = free, sum(free)
+        self._free, self.offered = free, sum(free)
         # of machines with 0, 1, ... GPUs on offer, how many there are
         self._having = [free.count(gpus) for gpus in range(self.largest + 1)]
 
@@ -77,7 +77,7 @@ class Arbiter:
             free += sign * gpus
             self._having[free] += 1
             self._free[machine] = free
-            self._offered += sign * gpus
+            self.offered += sign * gpus
 
     def arrive(self, agent: Agent) -> None:
         """An app comes."""
@@ -122,14 +122,9 @@ class Arbiter:
         self.taken_back = {}
         self.wished = [0] * len(self.free)
 
-    def offered(self) -> int:
-        """GPUs."""
-        return self._offered
-
     def room(self) -> IntArray:
         """Lots of each size that fit on machines, shape (sizes,)."""
-        free = np.arange(len(self._having))
-        return np.array([self._having @ (free // size) for size in self.sizes], np.int64)
+        return np.array([sum([n * (free // size) for free, n in enumerate(self._having)]) for size in self.sizes])
 
     def hole(self, gang: int) -> int:
         """Free GPUs of the machine with least of them on which a gang fits; 0 if there is none."""
@@ -144,21 +139,14 @@ class Arbiter:
 
     def in_need(self) -> list[Agent]:
         """Those of them for whose gang there are GPUs on offer."""
-        offered = self.offered()
-        if not offered:
-            return []
-        return [agent for agent in self.wanting() if agent.app.gang <= offered]
+        return [agent for agent in self.wanting() if agent.app.gang <= self.offered]
 
     def rhos(self, agents: list[Agent]) -> FloatArray:
         """Finish-time fairness that agents report: if they have 1/N of the cluster from now on."""
         return np.asarray(foresight.rhos(*self.books(agents), *self.situation()))
 
     def rhos_with(self, agent: Agent, more: IntArray) -> FloatArray:
-        """Finish-time fairness that an agent reports of so many more gangs, as if it kept them to the end.
-
-        `more` is shape (rows, 2): gangs on one machine each, and spread ones. An app without any waits for a lease, or
-        at most for T_isolated, and then has one gang.
-        """
+        """The same of so many more gangs on one machine each and spread ones, shape (rows, 2), kept to the end."""
         books, _ = self.books([agent])
         return np.asarray(foresight.rhos_with(books, *self.situation(), self.lease_term, more))
 
@@ -183,7 +171,7 @@ class Arbiter:
         being spread stays where it was in any case.
         """
         gang = agent.app.gang
-        if self._offered < gang or len(agent.todo) <= len(agent.lots):
+        if self.offered < gang or len(agent.todo) <= len(agent.lots):
             return False
         is_same = agent.app.slowdown == 1  # wherever it is
         if where == "local" and not is_same and not self.hole(gang):
@@ -255,17 +243,14 @@ def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") ->
     for agent in agents:
         while arbiter.give(agent, where):
             pass
-        if not arbiter.offered():
+        if not arbiter.offered:
             break
 
 
 def worst_first(arbiter: Arbiter) -> list[Agent]:
     """Agents of apps that want GPUs, by the rho that they report; all are asked, as agents learn when they are."""
-    for agent in arbiter.agents:
-        if agent.same_until <= arbiter.now:
-            agent.learn(arbiter.now)
-    wanting = arbiter.wanting()
-    return [wanting[i] for i in (-arbiter.rhos(wanting)).argsort(kind="stable").tolist()]
+    order = (-arbiter.rhos(arbiter.agents)).argsort(kind="stable").tolist()
+    return [arbiter.agents[i] for i in order if arbiter.agents[i].wants()]
 
 
 def best_first(arbiter: Arbiter, key: Callable[[Agent], object]) -> None:
@@ -273,5 +258,4 @@ def best_first(arbiter: Arbiter, key: Callable[[Agent], object]) -> None:
     agents = arbiter.in_need()
     while agents:
         arbiter.give(min(agents, key=key))  # type: ignore[arg-type]
-        offered = arbiter.offered()
-        agents = [agent for agent in agents if agent.app.gang <= offered and agent.wants()]
+        agents = [agent for agent in agents if agent.app.gang <= arbiter.offered and agent.wants()]

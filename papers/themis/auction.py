@@ -13,22 +13,20 @@ Free GPUs are counted in room. For gang sizes s_0 < s_1 < ..., each a multiple o
 floor(free / s_k) over machines. A lot of s_k GPUs on one machine uses up 1 of room[k] and s_k / s_i of room[i] for
 every i < k, whichever machine it is. So lots can be placed exactly if they use no more than the room of every size.
 
-Departures. Rows of a bid are whole gangs on identical machines, not numbers of single GPUs on each machine. An app that
-wins nothing is worth something, so that the product has a maximum although not everybody can win.
+Departures. Rows of a bid are whole gangs on identical machines, not single GPUs on each. An app that wins nothing is
+worth something, so that the product has a maximum although not everybody can win.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
-from astraea.core.errors import InputError
 
 RESOLUTION: Final = 2.0**40
 """Gains are whole multiples of 1 / RESOLUTION, so that their sums are exact in any order."""
@@ -38,7 +36,7 @@ class Bid(NamedTuple):
     """What an app answers to an offer; row 0 takes nothing."""
 
     use: IntArray  # lots of each size that a row takes, shape (rows, K); smaller ones include what larger ones use up
-    value: FloatArray  # 1 / rho with that row, above 0, shape (rows,)
+    value: FloatArray  # 1 / rho with that row, finite and above 0, shape (rows,)
 
 
 class Outcome(NamedTuple):
@@ -61,53 +59,16 @@ def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
     their product in x* times value[row] / value[0] is at least that best one, hence the lower bound. If k times as much
     is worth k times as much to everybody, at least 1 / e is kept: a result of [Cole2013], for divisible goods.
 
-    `room` is how many lots of each size fit on the free GPUs, shape (K,), in ascending order of size. `InputError` says
-    if a shape is wrong, room is negative, a value is not a finite number above 0, or a row's use is not possible.
+    There is at least one bid. `room` is how many lots of each size fit on free GPUs, the smallest first, shape (K,).
     """
-    sizes = len(room) if room.ndim == 1 else 0
-    if not sizes or room.dtype.kind not in "iu" or (room < 0).any():
-        raise InputError(f"the room must be whole numbers of at least 0, one for each size, got {room.tolist()}")
-    for i, b in enumerate(bids):
-        rows = len(b.value) if b.value.ndim == 1 else 0
-        if not rows or b.use.shape != (rows, sizes) or b.use.dtype.kind not in "iu" or b.value.dtype.kind not in "fiu":
-            raise InputError(
-                f"bidder {i}: use must be whole numbers of shape (rows, {sizes}) and value numbers of shape (rows,), "
-                f"with at least one row, got {b.use.dtype} {b.use.shape} and {b.value.dtype} {b.value.shape}"
-            )
-    if not bids:
-        return Outcome(np.zeros(0, np.int64), np.ones(0))
-    use, value, start = joined(bids)
-    _refuse(~((value > 0) & (value < np.inf)), value, start, "value must be a finite number above 0")
-    _refuse(use < 0, use, start, "use must be at least 0")
-    _refuse(use[:, 1:] > use[:, :-1], use, start, "use of a smaller size must include the larger ones")
-    nothing = use[start[:-1]]
-    _refuse(nothing != 0, nothing, np.arange(len(start)), "use must be 0 in the first row")
-    return Outcome(*_solve(use, value, start, np.array(room, np.int64)))
-
-
-def auction_of_joined(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) -> Outcome:
-    """Hold an `auction` of `joined` bids, without a look at whether they are as they should be."""
-    return Outcome(*_solve(use, value, start, room))
-
-
-def joined(bids: Sequence[Bid]) -> tuple[IntArray, FloatArray, IntArray]:
-    """Uses and values of at least one bid, one behind the other, and where the rows of each begin."""
     start = np.array([0, *accumulate(len(b.value) for b in bids)])
     use = np.ascontiguousarray(np.concatenate([b.use for b in bids]), np.int64)
-    return use, np.concatenate([b.value for b in bids], dtype=np.float64), start
-
-
-def _refuse(bad: npt.NDArray[np.bool_], what: npt.NDArray[Any], start: IntArray, expected: str) -> None:
-    """Raise for the first row with anything bad; `start` is where each bidder's rows begin."""
-    if bad.any():
-        row = int(np.argwhere(bad)[0, 0])
-        bidder = int(np.searchsorted(start, row, side="right")) - 1
-        raise InputError(f"bidder {bidder}, row {row - start[bidder]}: {expected}, got {what[row].tolist()}")
+    return Outcome(*_solve(use, np.concatenate([b.value for b in bids], dtype=np.float64), start, room))
 
 
 @compiled
 def _solve(use: IntArray, value: FloatArray, start: IntArray, room: IntArray) -> tuple[IntArray, FloatArray]:
-    """Rows and parts; `start` is where each bidder's rows begin."""
+    """Rows and parts of bids one behind the other; `start` is where the rows of each begin."""
     gain = _gains(value, start)
     order, first = _serious(use, gain, start, room)
     n = len(start) - 1
@@ -219,9 +180,8 @@ def _add_bid(best: IntArray, better: IntArray, use: IntArray, gain: IntArray, st
                 _raise(better[begin + use[r, 0] : end], best[begin + use[r, 0] - shift : end - shift], plus)
 
 
-@compiled
+@compiled  # apart, as the compiler then takes several numbers at a time
 def _raise(new: IntArray, old: IntArray, plus: int) -> None:
-    """Take the larger one of each number and another one with something added."""
     for j in range(len(new)):
         new[j] = max(new[j], old[j] + plus)
 

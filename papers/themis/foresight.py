@@ -53,10 +53,7 @@ def _size(book: FloatArray) -> int:
 
 @compiled
 def looks_best(book: FloatArray, loss: FloatArray, now: float) -> tuple[int, int, float]:
-    """The job of this rung with the lowest loss seen, and its whole epochs; until when no job has had one more [s].
-
-    `loss` has a row per job. Without any whole epoch the job is -1.
-    """
+    """The job of this rung with the lowest loss seen, -1 without any, its whole epochs, and when a job has one more."""
     jobs = table_of(book)
     best, whole, until, lowest = -1, 0, np.inf, np.inf
     for j in range(jobs.shape[1]):
@@ -127,10 +124,7 @@ def finish(phases: FloatArray, local: int, spread: int, slowdown: float) -> floa
 
 @compiled
 def share(book: FloatArray, now: float, seconds: float, active: int, gpus: int) -> float:
-    """Gangs of an app for which 1/N of the GPUs has room; `seconds` of all apps so far, `active` apps now.
-
-    N is the average number of active apps in the app's life so far.
-    """
+    """Gangs of an app for which 1/N of the GPUs has room, N the average number of active apps in its life so far."""
     lived = now - book[ARRIVAL]
     contention = (seconds - book[SEEN]) / lived if lived > 0 else float(active)
     gangs: float = gpus / contention / book[GANG]
@@ -173,47 +167,3 @@ def rhos_with(
         lasts = min(lease, alone) + isolated(left, 1.0) if is_nothing else finish(left, local, spread, book[SLOWDOWN])
         out[i] = (now - book[ARRIVAL] + lasts) / alone * book[LIE]
     return out
-
-
-@compiled
-def answers(
-    books: FloatArray, count: int, now: float, seconds: float, active: int, gpus: int, lease: float,
-    sizes: IntArray, room: IntArray, most: IntArray,
-) -> tuple[IntArray, IntArray, FloatArray, IntArray]:  # fmt: skip
-    """What agents bid for up to `most` gangs each: numbers of gangs (rows, 2), uses, values, and where each begins."""
-    start, near, far = np.zeros(count + 1, np.int64), np.zeros_like(most), np.zeros_like(most)
-    at = 0
-    for i in range(count):
-        gang = int(books[at + GANG])
-        for k in range(len(sizes)):
-            if sizes[k] == gang:
-                near[i] = min(most[i], room[k])
-        far[i] = most[i] if gang > sizes[0] else 0  # the smallest lots are never spread
-        start[i + 1] = start[i]
-        for n in range(near[i] + 1):
-            start[i + 1] += min(far[i], most[i] - n) + 1
-        at += _size(books[at:])
-    rows, use = np.zeros((start[-1], 2), np.int64), np.zeros((start[-1], len(sizes)), np.int64)
-    value = np.empty(start[-1])
-    at = 0
-    for i in range(count):
-        book = books[at : at + _size(books[at:])]
-        at += len(book)
-        r = start[i]
-        for n in range(near[i] + 1):
-            for s in range(min(far[i], most[i] - n) + 1):
-                rows[r, 0], rows[r, 1] = n, s
-                for k in range(len(sizes)):
-                    gang = int(book[GANG])
-                    use[r, k] = n * taken_by(sizes, k, gang, True) + s * taken_by(sizes, k, gang, False)
-                r += 1
-        found = rhos_with(book, now, seconds, active, gpus, lease, rows[start[i] : r])
-        for r in range(start[i], start[i + 1]):
-            value[r] = 1 / found[r - start[i]]
-    return rows, use, value, start
-
-
-@compiled
-def taken_by(sizes: IntArray, k: int, gang: int, local: bool) -> int:
-    """Lots of size k that a gang takes up; a spread gang is made of the smallest ones."""
-    return gang // sizes[k] if sizes[k] <= gang and (local or k == 0) else 0

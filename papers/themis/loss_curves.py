@@ -1,12 +1,8 @@
 """Loss curves, and what the losses seen so far tell about the rest ([Mahajan2020] §4.3).
 
 A job's true loss after epoch k = 1, 2, ... is floor + span * k**(-power). The job has converged after the first epoch
-at which one more would lower the true loss by less than the tuner's tolerance. What is observed has noise on it.
-
-An agent that bids needs the time that a job still takes, so it fits the same family of curves to the losses seen so
-far. It is given the right family; how well it foresees depends on the noise and on the number of epochs.
-
-The family of curves is this project's choice.
+at which one more would lower the true loss by less than the tuner's tolerance. What is observed has noise on it. An
+agent that bids fits the same family of curves, this project's choice, to the losses seen so far.
 """
 
 from __future__ import annotations
@@ -17,7 +13,6 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray
-from astraea.core.checks import number
 from papers.themis.apps import Tuner
 
 _SLOWEST: Final = 0.05
@@ -40,12 +35,8 @@ def learning_curve(
 
     `floor` is the loss after endless training, above 0; `span` what the job can lose from epoch 1 on, at least 0;
     `power` how steeply, above 0; `noise` the standard deviation of an observed loss, as part of the true one. One draw
-    an epoch is taken from `rng`. A number out of range raises `InputError`.
+    an epoch is taken from `rng`.
     """
-    for name, value in (("floor", floor), ("power", power)):
-        number(value, f"learning curve: {name}", above=0)
-    for name, value in (("span", span), ("noise", noise)):
-        number(value, f"learning curve: {name}", least=0)
     epochs = _length(span, power, tuner)
     true = floor + span * np.arange(1.0, epochs + 1) ** -power
     return np.asarray(true * np.maximum(1 + noise * rng.standard_normal(epochs), _LEAST))
@@ -55,17 +46,14 @@ def estimated_length(losses: FloatArray, tuner: Tuner) -> float:
     """Epochs after which a job that is still training will have converged, as far as its losses tell.
 
     The curve is fitted by least squares. Span and floor follow from the power, so only the power is searched: on a grid
-    that gets finer twice, because noisy losses can have more than one local best.
-
-    Of losses after epochs 1, 2, ..., m it is from m + 1 to `tuner.longest`, and `tuner.longest` where there are fewer
-    than 3 losses, or they do not fall.
+    that gets finer twice, because noisy losses can have more than one local best. Of losses after epochs 1, 2, ..., m
+    it is from m + 1 to `tuner.longest`, which it is where there are fewer than 3 losses, or they do not fall.
     """
     return _estimate(np.asarray(losses, np.float64).tobytes(), tuner)
 
 
-@lru_cache(maxsize=2**15)
+@lru_cache(maxsize=2**15)  # one curve is looked at in many simulations
 def _estimate(seen_losses: bytes, tuner: Tuner) -> float:
-    """The same, kept: one curve is looked at in many simulations."""
     losses = np.frombuffer(seen_losses)
     seen = len(losses)
     if seen < 3 or seen >= tuner.longest:
@@ -82,7 +70,6 @@ def _estimate(seen_losses: bytes, tuner: Tuner) -> float:
 
 
 def _length(span: float, power: float, tuner: Tuner) -> int:
-    """Epochs until such a job has converged."""
     epoch = np.arange(1.0, tuner.longest + 1)
     has_converged = span * (epoch**-power - (epoch + 1) ** -power) < tuner.tolerance
     return int(has_converged.argmax()) + 1 if has_converged.any() else tuner.longest
@@ -90,16 +77,10 @@ def _length(span: float, power: float, tuner: Tuner) -> int:
 
 def _fit(losses: FloatArray, powers: FloatArray) -> tuple[float, float]:
     """Span, at least 0, and power of the curve with the least squares among those of the given powers."""
-    shape, size = _shapes(len(losses), powers.tobytes())
+    shape = np.arange(1.0, len(losses) + 1) ** -powers[:, None]
+    shape -= np.add.reduce(shape, axis=1, keepdims=True) / len(losses)
+    size = np.add.reduce(shape * shape, axis=1)
     # the first loss is taken off, which no span depends on, so that losses all alike give a span of exactly 0
     falls = np.maximum(np.add.reduce(shape * (losses - losses[0]), axis=1), 0.0)
     best = int((falls * falls / size).argmax())  # by so much the line lowers the sum of squares
     return float(falls[best] / size[best]), float(powers[best])
-
-
-@lru_cache(maxsize=1024)
-def _shapes(epochs: int, powers: bytes) -> tuple[FloatArray, FloatArray]:
-    """Curves of these powers less their means, and their sums of squares; kept, as fits begin with the same powers."""
-    shape = np.arange(1.0, epochs + 1) ** -np.frombuffer(powers)[:, None]
-    shape -= np.add.reduce(shape, axis=1, keepdims=True) / epochs
-    return shape, np.add.reduce(shape * shape, axis=1)

@@ -1,8 +1,7 @@
 """What happened to apps in a simulation: the tables of a `Result`.
 
-One row per app stands for a job: its tenant is the app itself, its demand the GPUs that its first rung asks for. What
-an app is owed is an equal share of the cluster among the active apps, at most its demand ([Ye2022] Eqs. 4, 9 with equal
-weights); `rho_job` is its long-term GPU-time fairness, `finish_time_fairness` that of [Mahajan2020].
+A row per app stands for a job: its tenant is the app itself, its demand the GPUs that its first rung asks for. It is
+owed an equal share of the cluster among the active apps, at most its demand ([Ye2022] Eqs. 4, 9 with equal weights).
 """
 
 from __future__ import annotations
@@ -33,7 +32,10 @@ def result(w: AppTrace, agents: list[Agent], policy: str, parameters: dict[str, 
     asked = [Stepped(*np.array(agent.asked).T) for agent in agents]  # 0 from the end of the app on
     arrival, end = (np.array([curve.time[k] for curve in asked]) for k in (0, -1))
     active = Stepped.between(arrival, end, np.ones(len(agents)))
-    owed = [_owed(w.gpus, curve, active) for curve in asked]
+    owed = []  # what an app can use, or 1/N of the cluster if that is less [GPU]
+    for curve in asked:
+        time = np.unique(np.concatenate([curve.time, active.time]))
+        owed.append(Stepped(time, np.minimum(curve.at(time), w.gpus / np.maximum(active.at(time), 1.0))))
     names = np.array([app.name for app in w.apps], dtype=object)
     inputs = {
         "trace": w.name, "trace_sha256": workload_digest(w), "nodes": w.gpus, "gpus_per_node": 1,
@@ -58,10 +60,11 @@ def app_table(
     GPU [s]; `overhead` the time that its gangs spent on checkpoints and restarts together [s]; `placement` the
     placement score, what is left of the speed of its gangs where they were, 1 if each was on one machine always;
     `work` what it needs on gangs on one machine [GPU-s]; `exploration` the number of its jobs. `finish_time_fairness`
-    is `jct` over the time with 1/N of the cluster, N the average number of active apps in its life (`contention`).
+    is `jct` over the time with 1/N of the cluster, N the average number of active apps in its life (`contention`),
+    `rho_job` the long-term GPU-time fairness of [Ye2022].
     """
     names, arrival = [app.name for app in w.apps], np.array([app.arrival for app in w.apps])
-    courses = _courses(w)
+    courses = [(np.array(course(app)), w.gpus / app.gang) for app in w.apps]  # phases, and gangs that have room
     crowd = contention(arrival, end, float(end.max()))
     jct = end - arrival
     duration = np.array([isolated(phases, gangs) for phases, gangs in courses])
@@ -99,18 +102,6 @@ def app_table(
             "finish_time_fairness": jct / alone,
         }
     )
-
-
-@lru_cache(maxsize=16)
-def _courses(w: AppTrace) -> list[tuple[FloatArray, float]]:
-    """Of each app its phases, and the gangs for which the cluster has room."""
-    return [(np.array(course(app)), w.gpus / app.gang) for app in w.apps]
-
-
-def _owed(gpus: int, asked: Stepped, active: Stepped) -> Stepped:
-    """GPUs that an app is owed: what it can use, or 1/N of the cluster if that is less."""
-    time = np.unique(np.concatenate([asked.time, active.time]))
-    return Stepped(time, np.minimum(asked.at(time), gpus / np.maximum(active.at(time), 1.0)))
 
 
 def _busy(agent: Agent) -> float:

@@ -37,8 +37,6 @@ def simulate(
 
     Parameters
     ----------
-    workload : AppTrace
-    policy : AppPolicy
     lease_term : float
         At least one round [s]; ``inf`` for one-shot auctions: apps keep what they win as long as their jobs need it.
     error : float
@@ -51,13 +49,10 @@ def simulate(
     Returns
     -------
     Result
-        One row per app in `jobs`: `record.app_table`; one per lease in `grants`: job_id (the app), demand, start, end,
-        is_local, whether it was on one machine.
+        `record.app_table` in `jobs`; a row per lease in `grants`: job_id (the app), demand, start, end, is_local.
 
     Raises
     ------
-    InputError
-        If a parameter is out of range.
     PolicyError
         If the policy leaves apps waiting for ever.
     """
@@ -94,8 +89,9 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: AppPolicy) -> None:
                 arbiter.arrive(to_come.pop())
             look_at = min(look_at, ROUND * math.ceil(now / ROUND))
         else:
-            if ends <= now:
-                _end_leases(arbiter)
+            for agent in arbiter.agents if ends <= now else ():
+                if ended := [lot for lot in agent.lots if lot.until <= now]:
+                    arbiter.end_leases(agent, ended)
             _hold_round(arbiter, policy)
             is_waiting = bool(arbiter.in_need())
             look_at = now + ROUND if is_waiting else np.inf
@@ -118,16 +114,9 @@ def _finish_jobs(arbiter: Arbiter) -> None:
                 arbiter.leave(agent)
 
 
-def _end_leases(arbiter: Arbiter) -> None:
-    """What leases held that end now is on offer."""
-    for agent in arbiter.agents:
-        if agent.lots and agent.lots[0].until <= arbiter.now:  # first given
-            arbiter.end_leases(agent, [lot for lot in agent.lots if lot.until <= arbiter.now])
-
-
 def _hold_round(arbiter: Arbiter, policy: AppPolicy) -> None:
     """The policy gives what is on offer."""
-    if arbiter.offered() and arbiter.wanting():
+    if arbiter.offered and arbiter.wanting():
         policy.decide(arbiter)
     if arbiter.taken_back:
         for agent in arbiter.agents:

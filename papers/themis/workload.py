@@ -50,12 +50,7 @@ def sample_workload(
         GPU-time of all apps, each gang on one machine, over the GPU-time of the cluster from the first to the last
         arrival. It holds exactly, and changes nothing but the arrivals. One app arrives at 0 whatever it is.
     machines : array of int, optional
-        GPUs of each machine; `MACHINES` unless given.
-
-    Raises
-    ------
-    InputError
-        A number is out of range, or no machine can hold a gang.
+        GPUs of each; `MACHINES` unless given. `InputError` if none can hold a gang.
     """
     apps, seed = whole_number(apps, "the number of apps", 1), whole_number(seed, "the seed")
     number(contention, "the contention", above=0)

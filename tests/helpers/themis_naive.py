@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
 
 from papers.themis.apps import App, AppTrace
 
@@ -31,10 +30,8 @@ STEP = 0.25
 MINUTE = 60
 
 
-class Outcome(NamedTuple):
-    leases: list[tuple[str, float, float, bool]]  # app, begin, end, on one machine; sorted
-    ends: list[float]
-    overhead: list[float]  # of all jobs of each app [s]
+Leases = list[tuple[str, float, float, bool]]
+"""App, begin, end, whether on one machine."""
 
 
 @dataclass
@@ -85,7 +82,7 @@ class State:
 
 
 class Naive:
-    """One run; `policy` is one of first-come, tiresias, astraea."""
+    """One run; `policy` is tiresias or astraea."""
 
     def __init__(self, workload: AppTrace, policy: str, lease_term: float) -> None:
         self.policy, self.term = policy, lease_term
@@ -98,10 +95,11 @@ class Naive:
         ]
         self.all = list(self.to_come)
         self.there: list[State] = []
-        self.leases: list[tuple[str, float, float, bool]] = []
+        self.leases: Leases = []
         self.now = 0.0
 
-    def run(self) -> Outcome:
+    def run(self) -> tuple[Leases, list[float], list[float]]:
+        """All leases, sorted; of each app its end and its overhead [s]."""
         while self.to_come or self.there:
             for state in list(self.there):
                 self.end_jobs(state)
@@ -116,7 +114,7 @@ class Naive:
                 for lot in state.lots:
                     self.step(state, lot)
             self.now += STEP
-        return Outcome(sorted(self.leases), [s.end for s in self.all], [s.overhead for s in self.all])
+        return sorted(self.leases), [s.end for s in self.all], [s.overhead for s in self.all]
 
     def step(self, state: State, lot: Lot) -> None:
         state.held += state.app.gang * STEP
@@ -181,14 +179,9 @@ class Naive:
             for lot in state.just_had:
                 self.take_back(state, lot)
         if sum(self.free) and any(state.waiting() for state in self.there):
-            {"first-come": self.first_come, "tiresias": self.tiresias, "astraea": self.astraea}[self.policy]()
+            {"tiresias": self.tiresias, "astraea": self.astraea}[self.policy]()
         for state in self.there:
             state.just_had = []
-
-    def first_come(self) -> None:
-        for state in self.there:
-            while self.give(state):
-                pass
 
     def tiresias(self) -> None:
         for _, _, state in sorted((s.held, k, s) for k, s in enumerate(self.there)):  # no two have the same k

@@ -59,15 +59,10 @@ def given(arbiter: Arbiter) -> list[tuple[str, tuple[tuple[int, int], ...], int]
     return [(agent.app.name, lot.pieces, lot.job) for agent in arbiter.agents for lot in agent.lots]
 
 
-def gangs(arbiter: Arbiter) -> list[int]:
-    """Gangs that each app holds."""
-    return [len(agent.lots) for agent in arbiter.agents]
-
-
 def decided(arbiter: Arbiter, policy: str, **parameters: Any) -> list[int]:
     """Gangs that each app holds once the policy has decided."""
     get_policy(policy, **parameters).decide(arbiter)
-    return gangs(arbiter)
+    return [len(agent.lots) for agent in arbiter.agents]
 
 
 def leases(result: Result) -> list[tuple[str, float, float, bool]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from papers.market.model import Market, Plan, Schedule, checked
-from papers.market.policies.astraea.batches import astraea_of_checked
+from papers.market.policies.astraea.batches import astraea_market
 
 
 def batch_sche(
@@ -49,7 +49,7 @@ def batch_sche(
         )
         if len(jobs) == 0 or not alone.has_room:
             continue
-        for s in astraea_of_checked(alone, theta, rounds, is_own_priced).schedules:
+        for s in astraea_market(alone, theta=theta, rounds=rounds, is_own_priced=is_own_priced).schedules:
             # what a tenant alone would pay, it would pay to itself
             schedules.append(replace(s, job=int(jobs[s.job]), server=servers[s.server], cost=0.0, is_shared=False))
     schedules.sort(key=lambda s: s.start)

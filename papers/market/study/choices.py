@@ -6,17 +6,23 @@ proven; the paper's own example has neither. One market of `JOBS` jobs is enough
 
 from __future__ import annotations
 
+from io import BytesIO
 from itertools import product
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from astraea.core.arrays import FloatArray
+from astraea.plots import charts
+from astraea.plots.charts import PUBLISHED
+from astraea.plots.style import REFERENCE, look, mark_line
 from papers.market.metrics import revenue_fairness, total_revenue, utilization
 from papers.market.model import Market, Plan
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import Theta
+from papers.market.study.pictures import OURS, factor_text
 from papers.market.study.runs import LEMMA, planner
 from papers.market.study.tables import market_of
 
@@ -34,18 +40,9 @@ AS_WRITTEN: Final = 0
 """In the place of lambda: that of Lemma 1, with the theta of §4.4."""
 
 
-class Point(NamedTuple):
-    """A theta and a lambda."""
-
-    theta: float
-    rounds: int
-
-
-EXAMPLE: Final = Point(16.0, 2)
-"""Of the paper's worked example."""
-
-HERE: Final = Point(2.0, 1)
-"""Of the figures (`runs.THETA`, `runs.ROUNDS`)."""
+EXAMPLE: Final = (16.0, 2)
+HERE: Final = (2.0, 1)
+"""theta and lambda of the paper's worked example, and of the figures (`runs.THETA`, `runs.ROUNDS`)."""
 
 
 class Choice(NamedTuple):
@@ -64,29 +61,85 @@ def market(trace: str = "philly", scale: str = "paper", trial: int = 0) -> Marke
 
 def choose(of: Market, theta: float, rounds: int, hours: int = 1000) -> Choice:
     """Plan a market with one theta for workers and parameter servers, and one lambda; use is noted for `hours`."""
-    plan = astraea_market(of, theta=Theta(theta, theta), rounds=rounds)
+    plan = astraea_market(of, theta=(theta, theta), rounds=rounds)
     return Choice(total_revenue(plan), revenue_fairness(plan), len(plan.schedules), utilization(plan, hours))
 
 
 def table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Every theta with every lambda, the algorithm as written, and Gandiva_fair, which has neither.
 
-    Returns
-    -------
-    DataFrame, columns scheduler, theta, rounds, trial, revenue, variance
-        `variance` of revenue fairness over tenants, NaN where total revenue is not above 0.
+    Columns scheduler, theta, rounds, trial, revenue, variance: of revenue fairness over tenants, NaN where total
+    revenue is not above 0.
     """
     rows = []
-
-    def add(scheduler: str, theta: float, rounds: float, trial: int, plan: Plan) -> None:
-        rows.append((scheduler, theta, rounds, trial, total_revenue(plan), float(np.var(revenue_fairness(plan)))))
-
     for trial in range(TRIALS):
         mine = market(trace, scale, trial)
-        for price, rounds in product(PRICES, TRIED_ROUNDS):
-            theta = 1.0 + price
-            plan = astraea_market(mine, theta=Theta(theta, theta), rounds=rounds)
-            add("astraea-market", theta, rounds, trial, plan)
-        add(LEMMA, np.nan, AS_WRITTEN, trial, planner(mine, LEMMA)(mine))
-        add("gandiva-fair", np.nan, np.nan, trial, planner(mine, "gandiva-fair")(mine))
+        plans: list[tuple[str, float, float, Plan]] = [
+            (OURS, 1 + price, rounds, astraea_market(mine, theta=(1 + price, 1 + price), rounds=rounds))
+            for price, rounds in product(PRICES, TRIED_ROUNDS)
+        ]
+        plans.append((LEMMA, np.nan, AS_WRITTEN, planner(mine, LEMMA)(mine)))
+        plans.append(("gandiva-fair", np.nan, np.nan, planner(mine, "gandiva-fair")(mine)))
+        for *point, plan in plans:
+            rows.append((*point, trial, total_revenue(plan), float(np.var(revenue_fairness(plan)))))
     return pd.DataFrame(rows, columns=["scheduler", "theta", "rounds", "trial", "revenue", "variance"])
+
+
+LAMBDAS: Final = (("#332288", "o"), ("#0072B2", "s"), ("#56B4E9", "^"), ("#E69F00", "v"))
+"""How the values of lambda are drawn, the smallest first."""
+
+
+def picture(found: pd.DataFrame) -> Figure:
+    """Revenue and its fairness by theta and lambda, with the places of three choices; a table of `table`."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=3.0)
+    others = found[found["scheduler"] == "gandiva-fair"]
+    ours = found[found["scheduler"] == OURS].assign(price=lambda rows: rows["theta"] - 1)
+    for ax, column, text in (
+        (axes[0], "revenue", "Revenue [thousands]"),
+        (axes[1], "variance", "Variance of revenue fairness"),
+    ):
+        factor = 1e-3 if column == "revenue" else 1.0
+        for (rounds, part), (color, marker) in zip(ours.groupby("rounds"), LAMBDAS, strict=True):
+            means = factor * part.groupby("price")[column].mean()
+            ax.plot(means.index, means, marker=marker, markersize=4, color=color, label=f"λ = {rounds:g}")
+        ax.axhline(factor * others[column].mean(), **REFERENCE | {"color": look("gandiva-fair").color},
+                   label=look("gandiva-fair").label)  # fmt: skip
+        for (theta, rounds), name, marker in ((EXAMPLE, "paper's example", "D"), (HERE, "chosen here", "*")):
+            mine = ours[(ours["theta"] == theta) & (ours["rounds"] == rounds)]
+            mark: dict[str, Any] = PUBLISHED | {"marker": marker, "markersize": 9 if marker == "D" else 13}
+            ax.plot(theta - 1, factor * mine[column].mean(), **mark | {"label": name})
+        ax.set_xscale("log")
+        ax.set_xticks(PRICES, [f"{price:g}" for price in PRICES])
+        ax.minorticks_off()
+        ax.set_xlabel("Maximal price, θ − 1")
+        charts.title(ax, text)
+    written = found[found["rounds"] == AS_WRITTEN]
+    charts.footnote(fig, f"As written, with the λ of Lemma 1 and the θ of §4.4: revenue "
+                    f"{factor_text(written['revenue'].mean())} thousand, of which no fairness is defined.")  # fmt: skip
+    axes[1].set_yscale("log")
+    low, high = axes[1].get_ylim()
+    marks = [m for m in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000) if low <= m <= high]
+    axes[1].set_yticks(marks, [f"{m:g}" for m in marks])
+    axes[1].minorticks_off()
+    charts.legend(fig)
+    return fig
+
+
+def one_choice_png(made: Choice) -> bytes:
+    """When workers are in use, and each tenant's fairness: a PNG, for a slider that shows it again with each move."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.2)
+    fig.set_layout_engine(None)  # a fixed layout is drawn twice as fast, and a slider waits for it
+    fig.subplots_adjust(left=0.08, right=0.99, bottom=0.22, top=0.88, wspace=0.22)
+    color, tenants = look(OURS).color, range(len(made.alpha))
+    axes[0].step(range(1, len(made.used) + 1), 100 * made.used, where="post", color=color, linewidth=1.2)
+    axes[0].set(xlabel="Hour", ylabel="Workers in use [%]", ylim=(0, 60))
+    charts.title(axes[0], f"revenue {factor_text(made.revenue)} thousand, {made.admitted} jobs")
+    axes[1].bar(tenants, made.alpha, color=color)
+    mark_line(axes[1], 1, "", vertical=False)
+    axes[1].set(xlabel="Tenant", ylabel="Revenue fairness α")
+    axes[1].set_xticks(tenants[::2])
+    charts.title(axes[1], f"variance {np.var(made.alpha):.3g}" if np.isfinite(made.alpha).all() else "no revenue")
+    file = BytesIO()
+    fig.savefig(file, format="png", dpi=90)
+    plt.close(fig)
+    return file.getvalue()

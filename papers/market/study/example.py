@@ -10,11 +10,10 @@ import pandas as pd
 
 from papers.market.model import SLOT, Jobs, Market
 from papers.market.policies.astraea.batches import astraea_market, division
-from papers.market.policies.astraea.capacity import Theta, empty_round, occupy, price
-from papers.market.policies.astraea.empty_cluster import demand
+from papers.market.policies.astraea.capacity import demand, empty_round, occupy, price
 from papers.market.policies.astraea.max_revenue import best_schedule, cost, max_ideal_revenue, min_cost_d, spread
 
-THETA: Final = Theta(16.0, 16.0)
+THETA: Final = (16.0, 16.0)
 EXAMPLE_ROUNDS: Final = 2
 """lambda."""
 
@@ -54,12 +53,9 @@ def worked_example() -> Market:
 
 
 def example_table() -> pd.DataFrame:
-    """Every number of the worked example.
+    """Every number of the worked example; columns quantity, paper, value.
 
-    Returns
-    -------
-    DataFrame, columns quantity, paper, value
-        `paper` is NaN for the interval of j22, of which the paper only says that it is not the second.
+    `paper` is NaN for the interval of j22, of which the paper only says that it is not the second.
     """
     market = worked_example()
     d = demand(market, J11)
@@ -76,9 +72,9 @@ def example_table() -> pd.DataFrame:
     late = next(s for s in astraea_market(market, theta=THETA, rounds=EXAMPLE_ROUNDS).schedules if s.job == J22)
     occupy(distributed, 0, 4, 0, put, ps * np.eye(4, dtype=np.int64)[server])
     rows = [
-        ("price of a worker, 2 of 8 in use", 1.0, price(2, 8, THETA.worker)),
-        ("price of a parameter server, 1 of 4 in use", 1.0, price(1, 4, THETA.ps)),
-        ("price of a worker, none in use", 0.0, price(0, 8, THETA.worker)),
+        ("price of a worker, 2 of 8 in use", 1.0, price(2, 8, THETA[0])),
+        ("price of a parameter server, 1 of 4 in use", 1.0, price(1, 4, THETA[1])),
+        ("price of a worker, none in use", 0.0, price(0, 8, THETA[0])),
         ("slots of j11, 2 workers, distributed", 4.0, d.distributed[2]),
         ("slots of j11, 2 workers, centralized", 2.0, d.central[2]),
         ("ideal revenue of j11, distributed", 92.0, market.jobs.value(J11, float(d.distributed[2]))),
@@ -98,12 +94,7 @@ def price_steps() -> pd.DataFrame:
     """Jobs come one after another and pay the posted prices (Eq. 8); who is worth less is refused.
 
     Four servers of two workers and two parameter servers, theta 16; every job wants one worker and one parameter server
-    for one slot.
-
-    Returns
-    -------
-    DataFrame, columns job, workers_in_use, ps_in_use, worker_price, ps_price, cost, ideal, admitted
-        One row per job: what is in use and the prices when it comes, what it would pay, what it is worth.
+    for one slot. A row has what is in use and the prices when the job comes, what it would pay, and what it is worth.
     """
     market = small_market(
         "prices", [2] * 4, [2] * 4, [(8, 8)], chunks=np.ones(len(WORTH), np.int64), height=np.array(WORTH) + 2.0
@@ -115,7 +106,7 @@ def price_steps() -> pd.DataFrame:
         ideal = market.jobs.ideal(job, 1)
         paid = float(cost(r, 0, 1, 1, 1))
         admitted = bool(max_ideal_revenue(r, [(demand(market, job), ideal)], is_shared=True))
-        prices = float(price(workers, 8, THETA.worker)), float(price(ps, 8, THETA.ps))
+        prices = float(price(workers, 8, THETA[0])), float(price(ps, 8, THETA[1]))
         rows.append((name, workers, ps, *prices, paid, float(ideal[1]), admitted))
     columns = ["job", "workers_in_use", "ps_in_use", "worker_price", "ps_price", "cost", "ideal", "admitted"]
     return pd.DataFrame(rows, columns=columns)

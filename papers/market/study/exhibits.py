@@ -1,4 +1,4 @@
-"""What [Wang2023] states as theorems, against markets so small that each step can be followed by hand."""
+"""What [Wang2023] states as theorems: markets so small that each step can be followed by hand, and random ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from astraea.experiments.grid import Grid
 from papers.market.metrics import gains
 from papers.market.model import Market, Plan, Schedule
 from papers.market.study.example import J11, J12, J21, small_market, worked_example
-from papers.market.study.properties import interval_gains, planned, reported
+from papers.market.study.properties import PROPERTIES, counter_examples, interval_gains, planned, reported
+from papers.market.study.tables import MARKET_SCALES
+from papers.scales import at_scale, searches
+from papers.ye2022.characterize import production_grid
 
 
 def paper_plan(market: Market, start: int = 10) -> Plan:
@@ -57,11 +61,8 @@ def finished_early(plan: Plan, market: Market) -> Plan:
 def exhibits_table() -> pd.DataFrame:
     """What is claimed against what happens, a tenant's gain each time.
 
-    Returns
-    -------
-    DataFrame, columns theorem, what, gain, other, gain_other
-        `gain` by the algorithm, or alone for sharing incentive; what is otherwise in `other`, and the gain then. For
-        Pareto efficiency ideal revenue, as the paper's numbers are.
+    Columns theorem, what, gain (by the algorithm, or alone for sharing incentive), other (what is otherwise),
+    gain_other. For Pareto efficiency ideal revenue, as the paper's numbers are.
     """
     example = worked_example()
     printed, better = paper_plan(example), paper_plan(example, start=8)
@@ -84,3 +85,29 @@ def exhibits_table() -> pd.DataFrame:
         ("sharing incentive", f"{what}, alone", alone[0], "together, without prices in the own share", repaired[0]),
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["theorem", "what", "gain", "other", "gain_other"])
+
+
+def property_searches(scale: str) -> Grid:
+    """The search for counter-examples among random markets; columns first, last."""
+    return searches(counter_examples, at_scale(MARKET_SCALES, scale).instances)
+
+
+def properties_grid(trace: str = "philly", scale: str = "paper") -> Grid:
+    """Two tenants whose days are unlike, of the synthetic Philly if no trace is named, and random small markets."""
+    return production_grid(trace or "philly", scale) + property_searches(scale)
+
+
+def properties_table(scale: str = "paper") -> pd.DataFrame:
+    """Try every property of §4.5 on the same random markets.
+
+    Columns property, instances, violations, repaired (fails without prices in the own share), counter_example: the
+    first with fewest jobs and tenants, in words.
+    """
+    instances = at_scale(MARKET_SCALES, scale).instances
+    found = property_searches(scale).table(lambda table: table).sort_values(["jobs", "tenants", "seed"])
+    rows = []
+    for name in PROPERTIES:
+        mine = found[found["property"] == name]
+        words = [*mine.loc[mine["is_own_priced"], "counter_example"]]
+        rows.append((name, instances, len(words), len(mine) - len(words), words[0] if words else ""))
+    return pd.DataFrame(rows, columns=["property", "instances", "violations", "repaired", "counter_example"])

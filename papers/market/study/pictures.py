@@ -14,7 +14,42 @@ from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.dodged import dodged
 from astraea.plots.style import REFERENCE, look, mark_line, ordered, style
-from papers.market.study.example_pictures import OURS, factor_text
+
+OURS: Final = "astraea-market"
+
+
+def factor_text(revenue: float) -> str:
+    """Thousands, with a minus sign."""
+    return f"{revenue / 1000:,.0f}".replace("-", "−")
+
+
+def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
+    """Fig 1: utilization of two tenants over time [s]; columns tenant, time, utilization."""
+    called = {name: f"Tenant {letter} ({str(name)[:8]})" for name, letter in zip(tenants, "AB", strict=True)}
+    fig, ax = charts.panels(width=7.0, height=2.3)
+    lines = hourly.assign(tenant=hourly["tenant"].map(called)).sort_values(["tenant", "time"])
+    charts.timeseries(lines, "utilization", by="tenant", ax=ax)
+    ax.set_ylim(0, 1.02)
+    charts.legend(fig)
+    return fig
+
+
+def prices(steps: pd.DataFrame) -> Figure:
+    """Eq. 8, and what it asks of jobs that come one after another: a table of `example.price_steps`."""
+    fig, axes = charts.panels(columns=2, width=4.2, height=2.8)
+    used = np.linspace(0, 1, 101)
+    for theta, color in ((2.0, "#56B4E9"), (6.0, "#0072B2"), (16.0, "#00395A")):
+        axes[0].plot(100 * used, theta**used - 1, color=color, label=f"maximal price {theta - 1:g}")
+    axes[0].set(xlabel="Workers in use [%]", ylabel="Price of a worker for a slot")
+    charts.title(axes[0], "(a) Eq. 8")
+    at = range(len(steps))
+    axes[1].step(at, steps["worker_price"], where="post", color="#D55E00", label="a worker")
+    axes[1].step(at, steps["ps_price"], where="post", color="#0072B2", linestyle="--", label="a PS")
+    axes[1].set(xlabel="Jobs asked so far", ylabel="Price")
+    charts.title(axes[1], "(b) a queue of jobs is asked one by one")
+    for ax in axes:
+        ax.legend(frameon=False, fontsize=8)
+    return fig
 
 
 def over_ours(frame: pd.DataFrame, column: str, keys: Sequence[str]) -> pd.DataFrame:
@@ -79,8 +114,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
     shown = table[table["scheduler"] != "astraea-market-lemma"]
     for ax, ((utility, varied), part) in zip(axes, shown.groupby(["utility", "varied"], sort=False), strict=True):
         relative_revenue(part, ax, published[str(varied)] if utility == "linear" else {})
-        ax.set_xlabel(str(varied).capitalize())
-        ax.set_ylabel("Revenue over Astraea's")
+        ax.set(xlabel=str(varied).capitalize(), ylabel="Revenue over Astraea's")
         charts.title(ax, f"{utility} revenue, {varied} varied")
     charts.legend(fig)
     return fig
@@ -155,14 +189,9 @@ TIMES: Final = {1e-5: "0.01 ms", 1e-4: "0.1 ms", 1e-3: "1 ms", 1e-2: "10 ms", 0.
 
 
 def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
-    """Figs 9 and 10: time to plan all jobs, and one, over the number of jobs or servers.
+    """Figs 9 and 10: time to plan all jobs, and one, over the number of jobs or servers, which alone is `varied`.
 
-    Parameters
-    ----------
-    table : DataFrame, columns jobs, servers, trial, seconds_per_job [s]
-        With only `varied` varied.
-    bound : float
-        What the paper takes for one job at most [s].
+    `bound` is what the paper takes for one job at most [s].
     """
     fig, axes = charts.panels(columns=2, width=3.5, height=2.5)
     times = table.assign(scheduler=OURS, seconds=table["seconds_per_job"] * table["jobs"])
@@ -199,8 +228,7 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         ax.plot(means.index, means, "o-", color=color, linewidth=2.4)
         ax.axhline(0, color="#222222", linewidth=0.8)
         ax.set_xticks(means.index)
-        ax.set_xlabel("Maximal price, % of the estimate")
-        ax.set_ylabel("Revenue, change in thousands")
+        ax.set(xlabel="Maximal price, % of the estimate", ylabel="Revenue, change in thousands")
         charts.title(ax, f"{load} load: {factor_text(float(base[load].mean()))} thousand at 100 %")
     return fig
 
@@ -223,15 +251,7 @@ def admission(table: pd.DataFrame) -> Figure:
 
 
 def utilization(used: pd.DataFrame, usual: str, paper: Mapping[str, float]) -> Figure:
-    """Fig 13: workers in use in every hour, and makespans below the curves of the `usual` setting.
-
-    Parameters
-    ----------
-    used : DataFrame
-        As of `tables.utilization_table`.
-    paper : mapping of str to float
-        Scheduler -> Astraea's makespan over its, as published.
-    """
+    """Fig 13: workers in use in every hour, and makespans below the curves of the `usual` setting (`makespans`)."""
     fig, axes = charts.panels(columns=2, width=3.5, height=3.2)
     for ax, (setting, part) in zip(axes, used.groupby("setting", sort=False), strict=True):
         for scheduler in ordered(part["scheduler"]):

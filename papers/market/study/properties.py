@@ -2,16 +2,6 @@
 
 All jobs of a market arrive in its second interval; lambda is 1 and theta 16.
 
-sharing incentive
-    In that interval, by ideal revenue, which the algorithm maximizes there, a tenant gains less than alone with what it
-    brought in under the same algorithm.
-strategy-proofness
-    A tenant gains more when it reports a job as fewer and larger chunks, and the job is run exactly as reported: a lie
-    about resource demands (Theorem 4), and one that costs no more work.
-Pareto efficiency
-    One job can start earlier in its interval with the same workers, and maybe on another server, while everything else
-    stays as it is, payments included: its tenant gains, and nobody loses (Theorem 5).
-
 Each is searched for twice: in the paper's algorithm, and where prices do not decide which schedule a job takes within
 its tenant's own share (`is_own_priced`), which nobody pays for anyway.
 """
@@ -27,15 +17,14 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from papers.market.constraints import violations
-from papers.market.metrics import gains_in_order
+from papers.market.metrics import gains
 from papers.market.model import Market, Plan, Schedule
-from papers.market.policies.astraea.batches import astraea_of_checked, schedule_batch
-from papers.market.policies.astraea.capacity import Theta
-from papers.market.policies.astraea.empty_cluster import demand
+from papers.market.policies.astraea.batches import astraea_market, schedule_batch
+from papers.market.policies.astraea.capacity import demand
 from papers.market.policies.batch_sche import batch_sche
 from papers.market.study.example import small_market
 
-THETA: Final = Theta(16.0, 16.0)
+THETA: Final = (16.0, 16.0)
 ARRIVAL: Final = 3
 TAU: Final = 4
 """The second interval is (4, 8], one round of as many slots."""
@@ -56,8 +45,8 @@ def random_market(seed: int) -> Market:
 
 
 def planned(market: Market, is_own_priced: bool = True) -> Plan:
-    """Astraea's plan of a small market, which is known to be one."""
-    return astraea_of_checked(market, THETA, 1, is_own_priced)
+    """Astraea's plan of a small market."""
+    return astraea_market(market, theta=THETA, rounds=1, is_own_priced=is_own_priced)
 
 
 def interval_gains(market: Market, is_own_priced: bool = True) -> tuple[FloatArray, FloatArray]:
@@ -92,12 +81,12 @@ def reported(market: Market, job: int, **columns: int) -> Market:
 def lie_that_pays(market: Market, is_own_priced: bool = True) -> str:
     """A false report that pays, in words; empty if none was found."""
     jobs = market.jobs
-    honest = gains_in_order(planned(market, is_own_priced))
+    honest = gains(planned(market, is_own_priced)).to_numpy()
     for job in range(len(jobs)):
         u, batches = int(jobs.tenant[job]), int(jobs.chunks[job] * jobs.batches[job])
         for chunks in (d for d in range(1, int(jobs.chunks[job])) if batches % d == 0):
             lied = planned(reported(market, job, chunks=chunks, batches=batches // chunks), is_own_priced)
-            got = gains_in_order(replace(lied, market=market))[u]
+            got = gains(replace(lied, market=market)).to_numpy()[u]
             if got > honest[u] + MARGIN:
                 return (
                     f"tenant {u + 1} gains {got:.4g} instead of {honest[u]:.4g} when it reports {jobs.job_id[job]} "
@@ -112,8 +101,7 @@ def better_for_one(market: Market, is_own_priced: bool = True) -> str:
     for k, s in enumerate(plan.schedules):
         others = (*plan.schedules[:k], *plan.schedules[k + 1 :])
         for moved in _earlier(market, s):
-            # all is looked at only where the job that moved finds room
-            if _has_room(market, others, moved) and not violations(market, replace(plan, schedules=(*others, moved))):
+            if not violations(market, replace(plan, schedules=(*others, moved))):
                 jobs = market.jobs
                 more = float(jobs.value(s.job, moved.end - ARRIVAL) - jobs.value(s.job, s.end - ARRIVAL))
                 return (
@@ -124,8 +112,14 @@ def better_for_one(market: Market, is_own_priced: bool = True) -> str:
 
 
 PROPERTIES: Final[dict[str, Callable[[Market, bool], str]]] = {
+    # in an interval, by ideal revenue, which the algorithm maximizes there, a tenant gains less than alone with what it
+    # brought in under the same algorithm
     "sharing incentive": no_incentive,
+    # a tenant gains more when it reports a job as fewer and larger chunks, and the job is run exactly as reported: a
+    # lie about resource demands (Theorem 4), and one that costs no more work
     "strategy-proofness": lie_that_pays,
+    # one job can start earlier in its interval with the same workers, and maybe on another server, while everything
+    # else stays as it is, payments included: its tenant gains, and nobody loses (Theorem 5)
     "Pareto efficiency": better_for_one,
 }
 """Property -> what finds a counter-example in a market."""
@@ -139,21 +133,6 @@ def _earlier(market: Market, s: Schedule) -> Iterator[Schedule]:
         yield replace(s, start=start, end=end)
         if len(s.server) == 1:
             yield from (replace(s, start=start, end=end, server=np.array([k])) for k in range(len(market.workers)))
-
-
-def _has_room(market: Market, others: tuple[Schedule, ...], moved: Schedule) -> bool:
-    """Whether a job has arrived, and its servers have as many workers and parameter servers left beside the others."""
-    if moved.start < market.jobs.arrival[moved.job]:
-        return False
-    beside = [s for s in others if s.start < moved.end and moved.start < s.end]
-    for now in {moved.start, *(max(s.start, moved.start) for s in beside)}:
-        free, free_ps = market.workers.copy(), market.ps.copy()
-        for s in (moved, *(s for s in beside if s.start <= now < s.end)):
-            free[s.server] -= s.workers
-            free_ps[s.server] -= s.ps
-        if free.min() < 0 or free_ps.min() < 0:
-            return False
-    return True
 
 
 def counter_examples(first: int, last: int) -> pd.DataFrame:

@@ -10,31 +10,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from papers.market.metrics import (
-    ideal_revenue,
-    makespan,
-    performance_ratio,
-    revenue_fairness,
-    total_revenue,
-    utilization,
-)
+from papers.market.metrics import ideal_revenue, makespan, revenue_fairness, total_revenue, utilization
 from papers.market.model import SLOT, Market, Plan
 from papers.market.optimum import optimum
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import Theta
-from papers.market.policies.astraea.empty_cluster import feasible_theta
+from papers.market.policies.astraea.capacity import feasible_theta
 from papers.market.policies.batch_sche import batch_sche
-from papers.market.policies.gandiva_fair import gandiva_fair
-from papers.market.policies.hived import hived
+from papers.market.policies.fair import gandiva_fair, hived
 from papers.market.study.example import worked_example
 
-THETA: Final = Theta(2.0, 2.0)
+THETA: Final = (2.0, 2.0)
 ROUNDS: Final = 1
 
 SCHEDULERS: Final = ("astraea-market", "gandiva-fair", "hived", "batch-sche")
@@ -66,14 +57,11 @@ def planner(market: Market, scheduler: str, percent: int = 0) -> Callable[[Marke
 def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFrame:
     """Everything that a table reads of one plan; parameters as of `planner`.
 
-    The first row has what there is once: revenue, ideal_revenue, floored_revenue (no job's less than 0),
-    revenue_per_job (of all jobs, also those that never run), makespan [s], shared (jobs that run outside their tenant's
-    share), and seconds_per_job [s], which depends on the machine. Then comes a row for each tenant (tenant, alpha), for
-    each admitted job in order of admission (job_id, its ideal revenue as ideal, its resource cost as cost), and for
-    each hour until the makespan, but at most `HOURS`, and none of `LEMMA` (hour, utilization). A figure that a row has
-    not is NaN.
+    The first row has what there is once; floored_revenue counts no job's as less than 0, revenue_per_job also jobs that
+    never run, and shared are those that run outside their tenant's share. Then comes a row for each tenant, each
+    admitted job in order of admission, and each hour until the makespan, but at most `HOURS`, and none of `LEMMA`.
     """
-    _warm()
+    astraea_market(worked_example(), theta=THETA, rounds=ROUNDS)  # loads compiled functions, which are not measured
     make = planner(market, scheduler, percent)
     began = time.perf_counter()
     plan = make(market)
@@ -95,22 +83,15 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
     return pd.concat(parts, ignore_index=True)
 
 
-@cache
-def _warm() -> None:
-    """Load the compiled functions, so that the first plan of a process is not measured with them."""
-    astraea_market(worked_example(), theta=THETA, rounds=ROUNDS)
-
-
 def ratios(market: Market) -> pd.DataFrame:
     """What each of `SCHEDULERS` earns of what an offline optimum earns (Figs 5 and 6).
 
-    The optimum may use every slot until the last job of those schedulers that share has ended. It is seconds of HiGHS
-    for 15 jobs; where the time limit is over, the ratio is to a bound that no plan which ends by then exceeds, and is
-    thus too small, and not `is_exact`. Columns scheduler, ratio, is_exact.
+    The optimum may use every slot until the last job of those schedulers that share has ended. Where the time limit is
+    over, the ratio is to a bound, and thus too small, and not `is_exact`. Columns scheduler, ratio, is_exact.
     """
     plans = {name: planner(market, name)(market) for name in SCHEDULERS}
     sharing = [plan for name, plan in plans.items() if name != "batch-sche"]
     horizon, known = max(map(makespan, sharing)), max(map(total_revenue, sharing))
     bound, plan = optimum(market, horizon=horizon, time_limit=TIME_LIMIT, known=known)
-    ratio = [performance_ratio(theirs, bound) for theirs in plans.values()]
+    ratio = [total_revenue(theirs) / bound for theirs in plans.values()]
     return pd.DataFrame({"scheduler": list(plans), "ratio": ratio, "is_exact": plan is not None})

@@ -1,14 +1,15 @@
-"""What becomes of the figures of [Wang2023] where its text can be read in more than one way: a row for each setting."""
+"""The figures of [Wang2023] where its text can be read in more than one way, and our tables in the form of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from papers.market.study.runs import SCHEDULERS
-from papers.market.study.tables import SETTINGS, plans
+from papers.market.study.tables import SETTINGS, TABLE2, USUAL, plans
 
 OURS: Final = SCHEDULERS[0]
 
@@ -25,14 +26,11 @@ FIGURES: Final = (
 def settings_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Figs 4, 7, 8 and 13 under each of `tables.SETTINGS`, with the usual numbers of jobs, servers and tenants.
 
-    Returns
-    -------
-    DataFrame, columns setting, figure, scheduler, value
-        Fig 4: Astraea's revenue over the scheduler's, sums over trials, NaN where the latter is not above 0; "Fig 4,
-        one-sided": its ideal revenue over the scheduler's, of which no job's is less than 0. Fig 7: how many tenants
-        have a ratio within 0.1 of 1, mean over trials, and Fig 8: variance over tenants, mean over trials in which the
-        total revenue is above 0. Fig 13, peak: most workers in use, mean over trials; Fig 13, makespan: its mean over
-        trials over that of the scheduler. NaN also where a scheduler is not shown.
+    Columns setting, figure, scheduler, value. Fig 4: Astraea's revenue over the scheduler's, sums over trials, NaN
+    where the latter is not above 0; one-sided: its ideal revenue over the scheduler's, of which no job's is less than
+    0. Fig 7: how many tenants have a ratio within 0.1 of 1, and Fig 8: variance over tenants, means over trials in
+    which the total revenue is above 0. Fig 13: most workers in use, mean over trials, and Astraea's makespan over the
+    scheduler's.
     """
     once = ["revenue", "ideal_revenue", "floored_revenue", "makespan"]
 
@@ -64,3 +62,55 @@ def settings_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
             rows += [(setting, figure, name, value) for figure, value in figures.items()]
     rows.sort(key=lambda row: FIGURES.index(row[1]))
     return pd.DataFrame(rows, columns=["setting", "figure", "scheduler", "value"])
+
+
+def table2(found: pd.DataFrame) -> pd.DataFrame:
+    """Table 2 beside what was found: means over trials of `tenants_table`, the paper's, and theirs over ours.
+
+    Index tenants and, last, "max / min", the ratio that §5.2 speaks of; NaN where the paper has no such number.
+    """
+    ours = found.groupby("tenants")[["revenue_per_job", "variance"]].mean()
+    names = {"revenue_per_job": "revenue per job", "variance": "variance of alpha"}
+    columns: dict[tuple[str, str], pd.Series[float]] = {}
+    for k, (column, name) in enumerate(names.items()):
+        here = ours[column]
+        paper = pd.Series({n: values[k] for n, values in TABLE2.items()}).reindex(here.index)
+        here, paper = (pd.concat([x, pd.Series({"max / min": x.max() / x.min()})]) for x in (here, paper))
+        columns |= {(name, "ours"): here, (name, "paper"): paper, (name, "paper / ours"): paper / here}
+    return pd.DataFrame(columns).rename_axis("tenants")
+
+
+def fig4_readings(revenue: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """Astraea's total over each of the others' with linear revenue, in three readings, and what the paper prints.
+
+    `revenue` is of `revenue_table`, `published` what is varied -> scheduler -> value. Index scheduler, columns what is
+    varied, reading: real; Astraea's ideal revenue over the others' real one, of which no job's is less than 0; ideal of
+    both. NaN where the other's total is not above 0.
+    """
+    kinds = ["revenue", "ideal_revenue", "floored_revenue"]
+    linear = revenue[revenue["utility"] == "linear"]
+    total = linear.pivot_table(index="scheduler", columns="varied", values=kinds, aggfunc="sum")
+    columns: dict[tuple[str, str], pd.Series[float]] = {}
+    for varied, values in published.items():
+        others = [name for name in values if name in total.index]
+        for reading, mine, theirs in (
+            ("real", "revenue", "revenue"),
+            ("ideal over floored real", "ideal_revenue", "floored_revenue"),
+            ("ideal", "ideal_revenue", "ideal_revenue"),
+        ):
+            base: pd.Series[float] = total[theirs, varied].loc[others]
+            columns[varied, reading] = float(total[mine, varied][OURS]) / base.where(base > 0)
+        columns[varied, "the paper"] = pd.Series(dict(values)).loc[others]
+    return pd.DataFrame(columns)
+
+
+def last_use(used: pd.DataFrame) -> pd.DataFrame:
+    """Fig 13: last hour with any use with D_j as requested, mean over trials, and the highest use in each setting [%].
+
+    NaN for BatchSche's last use: the table ends when those that share are done.
+    """
+    requested = used[(used["setting"] == USUAL) & (used["utilization"] > 0)]
+    ends = requested.groupby(["scheduler", "trial"])["hour"].max().groupby("scheduler").mean()
+    ends["batch-sche"] = np.nan
+    peak = 100 * used.pivot_table(index="scheduler", columns="setting", values="utilization", aggfunc="max")
+    return pd.DataFrame({"last use [h]": ends}).join(peak.add_prefix("highest [%], "))

@@ -3,9 +3,6 @@
 Every market is drawn from one trace with D_j as requested (`market.workload`), by default 600 jobs of 14 tenants on 100
 servers; a trial is a seed, which decides the stretch of the trace and all that is drawn. `paper` has the paper's 5
 trials, `full` 20 and more random markets, `small` 2 of some tens of jobs.
-
-Every table takes the name of a trace (as `traces.named.named_trace`) and a scale ("small", "paper", "full").
-`InputError` if there is no such trace or scale, or the trace has too few jobs or tenants.
 """
 
 from __future__ import annotations
@@ -55,7 +52,6 @@ MARKET_SCALES: Final = {
     "paper": _PAPER,
     "full": _PAPER._replace(trials=20, instances=5000),
 }
-
 
 TABLE2: Final = {5: (599.64, 0.7053), 8: (571.55, 0.78126), 11: (611.28, 0.7979), 14: (581.06, 0.7388)}
 """Table 2 as printed: number of tenants -> revenue per job, variance of revenue fairness."""
@@ -113,7 +109,7 @@ def points(size: MarketScale) -> dict[str, list[Point]]:
 
 
 def _who(setting: str) -> tuple[str, ...]:
-    """Schedulers that are shown in a setting: drawn chunks are too much for private clusters, for billions of hours."""
+    """Drawn chunks are too much for private clusters, for billions of hours."""
     return SCHEDULERS[:3] if SETTINGS[setting].get("chunks") == "drawn" else SCHEDULERS
 
 
@@ -168,11 +164,7 @@ def market_of(
 def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 4: total revenue over the number of jobs and of servers, with both forms of utility.
 
-    Returns
-    -------
-    DataFrame, columns varied (jobs, servers), value, utility, scheduler, trial, revenue, ideal_revenue,
-    floored_revenue, revenue_per_job, makespan [s], shared, seconds_per_job [s]
-        As of `runs.plan_numbers`.
+    Columns varied (jobs, servers), value, utility, scheduler, trial, and what `runs.plan_numbers` has once.
     """
     found = plans(trace, scale, "Fig 4").table(_once).astype({"shared": np.int64})
     parts = [
@@ -186,13 +178,7 @@ def revenue_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def ratio_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Figs 5 and 6: performance ratio of the four schedulers on small markets.
-
-    Returns
-    -------
-    DataFrame, columns jobs, servers, scheduler, trial, ratio, is_exact
-        As of `runs.ratios`.
-    """
+    """Figs 5 and 6: `runs.ratios` on small markets; columns jobs, servers, scheduler, trial, ratio, is_exact."""
     found = optima(trace, scale).table(lambda table: table)
     return found[["jobs", "servers", "scheduler", "trial", "ratio", "is_exact"]]
 
@@ -208,14 +194,10 @@ def time_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Fig 11: revenue with maximal prices that are wrong by some percent.
+    """Fig 11: revenue with maximal prices that are wrong; columns load, percent [%], trial, revenue.
 
     The actual value is that of §4.4 (`feasible_theta`) with lambda 1, and the percentage is that of the price
     theta - 1. Moderate and high load are the fewest and the most jobs of Fig 4.
-
-    Returns
-    -------
-    DataFrame, columns load (moderate, high), percent [%], trial, revenue
     """
     jobs = at_scale(MARKET_SCALES, scale).jobs
     found = plans(trace, scale, "Fig 11").table(_once)
@@ -224,21 +206,16 @@ def theta_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def admission_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Fig 12: ideal revenue and cost of every admitted job, and of Astraea as written too, where prices are felt.
-
-    Columns scheduler, trial, job_id, ideal, cost.
-    """
+    """Fig 12: ideal revenue and cost of every admitted job, of Astraea as written too, where prices are felt."""
     return _each(trace, scale, "Fig 12", "job_id", "ideal", "cost")
 
 
 def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     """Fig 13: part of all workers that jobs hold, in every hour until the schedulers that share are done.
 
-    Returns
-    -------
-    DataFrame, columns setting (`USUAL`, `DRAWN`), scheduler, trial, hour, utilization
-        0 after a scheduler's makespan. What is left after the last of those that share has ended with D_j as requested
-        is left out: most of what BatchSche has, and, with D_j drawn, of what the others have.
+    Columns setting (`USUAL`, `DRAWN`), scheduler, trial, hour, utilization, 0 after a scheduler's makespan. What is
+    left after the last of those that share has ended with D_j as requested is left out: most of what BatchSche has,
+    and, with D_j drawn, of what the others have.
     """
     found = plans(trace, scale, "Fig 13").table(lambda numbers: numbers[["hour", "utilization"]].dropna())
     sharing = (found["scheduler"] != "batch-sche") & (found["setting"] == USUAL)
@@ -249,12 +226,9 @@ def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFra
 
 
 def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
-    """Table 2: Astraea with more and fewer tenants.
+    """Table 2: Astraea with more and fewer tenants; columns tenants, trial, revenue_per_job, variance.
 
-    Returns
-    -------
-    DataFrame, columns tenants, trial, revenue_per_job, variance
-        Variance of revenue fairness over tenants, NaN where there is none (`fairness_table`).
+    Variance of revenue fairness over tenants, NaN where there is none (`fairness_table`).
     """
     found = plans(trace, scale, "Table 2").table(
         lambda numbers: _once(numbers) | {"variance": numbers.loc[numbers["tenant"].notna(), "alpha"].var(ddof=0)}
@@ -263,11 +237,10 @@ def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def _each(trace: str, scale: str, figure: str, item: str, *quantities: str) -> pd.DataFrame:
-    """Quantities that the plans have of every item; columns scheduler, trial, `item`, and these."""
+    """Columns scheduler, trial, `item`, and quantities that the plans have of every item."""
     found = plans(trace, scale, figure).table(lambda numbers: numbers[[item, *quantities]].dropna(subset=item))
     return found[["scheduler", "trial", item, *quantities]]
 
 
 def _once(numbers: pd.DataFrame) -> dict[Any, Any]:
-    """What a plan has once, as a row."""
     return numbers.iloc[0].dropna().to_dict()

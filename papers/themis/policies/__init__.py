@@ -9,8 +9,7 @@ from typing import Any, Final
 from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
 from papers.themis.arbiter import AppPolicy
-from papers.themis.policies.astraea import astraea
-from papers.themis.policies.baselines import gandiva, optimus, slaq, strawman, tiresias
+from papers.themis.policies.baselines import astraea, gandiva, optimus, slaq, strawman, tiresias
 from papers.themis.policies.themis import F, themis
 
 POLICIES: Final[dict[str, Callable[..., None]]] = {
@@ -21,13 +20,7 @@ POLICIES: Final[dict[str, Callable[..., None]]] = {
 
 
 def get_policy(name: str, **parameters: Any) -> AppPolicy:
-    """AppPolicy of a name; only Themis takes a parameter, its `f`.
-
-    Raises
-    ------
-    InputError
-        If there is no such policy or parameter, or it is not in [0, 1].
-    """
+    """AppPolicy of a name; only Themis takes a parameter, its `f` in [0, 1]. `InputError` for any other."""
     decide = POLICIES[one_of(name, POLICIES, "policy")]
     known = {"f": F} if name == "themis" else {}
     for key, value in parameters.items():

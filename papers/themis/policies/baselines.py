@@ -1,9 +1,10 @@
-"""The baselines of [Mahajan2020] in its setting: Tiresias, Optimus, Gandiva, SLAQ, and the strawman of §3."""
+"""The baselines of [Mahajan2020] in its setting: Tiresias, Optimus, Gandiva, SLAQ, the strawman of §3; and ASTRAEA."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from astraea.core.units import DAY
 from papers.themis.agent import Agent
 from papers.themis.arbiter import Arbiter, all_it_wants, best_first, worst_first
 
@@ -57,3 +58,20 @@ def slaq(arbiter: Arbiter) -> None:
 def strawman(arbiter: Arbiter) -> None:
     """The app with the largest rho takes all that it wants: it believes what apps report, whoever could make more."""
     all_it_wants(arbiter, worst_first(arbiter))
+
+
+def astraea(arbiter: Arbiter) -> None:
+    """One gang after the other to the app furthest below its share of GPU-time ([Ye2022] Algorithm 1, Eqs. 12, 16).
+
+    An app is a tenant, all have equal weights, and the number of tenants changes: the quota is 1/N of the cluster at
+    each moment of the app's life. What is granted at this round counts as if it had run. Which job runs is up to the
+    agent, who takes the one that is furthest behind, as phase 2 does.
+    """
+    share = arbiter.gpus / len(arbiter.agents)
+    lease = min(arbiter.lease_term, DAY)  # one without end counts as one of a day [s]
+
+    def rho(agent: Agent) -> float:
+        granted = agent.app.gang * sum(lot.since == arbiter.now for lot in agent.lots)
+        return (agent.attained(arbiter.now) + granted * lease) / (arbiter.owed(agent) + share * lease)
+
+    best_first(arbiter, rho)

@@ -18,27 +18,16 @@ holds. Who loses in the auction gets no leftovers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import IntArray
 from astraea.core.random import lottery, number_of_bidders
 from papers.themis.agent import Agent
 from papers.themis.arbiter import Arbiter, all_it_wants, worst_first
-from papers.themis.auction import auction_of_joined
-from papers.themis.foresight import answers
-
-
-class Bids(NamedTuple):
-    """What agents bid; `use` and `value` are those of `auction.Bid`, one bid behind the other."""
-
-    rows: IntArray  # gangs on one machine each and spread ones of every row, shape (rows, 2)
-    use: IntArray
-    value: FloatArray
-    start: IntArray  # where the rows of each begin, and their number
-    room: IntArray  # lots of each size that fit on machines
-
+from papers.themis.auction import Bid, auction
 
 F: Final = 0.8
 """Part of the apps that want GPUs and do not bid, unless it is given ([Mahajan2020])."""
@@ -46,44 +35,47 @@ F: Final = 0.8
 
 def themis(
     arbiter: Arbiter, f: float = F, *, losers_too: bool = False,
-    make_bids: Callable[[Arbiter, list[Agent]], Bids] | None = None,
+    make_bid: Callable[[Arbiter, Agent], tuple[Bid, IntArray]] | None = None,
 ) -> None:  # fmt: skip
     """One round: probe, filter, auction, leftovers. The worst part 1 - `f` bids, at least one app: 0 all, 1 one.
 
-    Two rules can be changed: whether leftovers are for losers of the auction too, and what agents bid, `bids` if not
+    Two rules can be changed: whether leftovers are for losers of the auction too, and what an agent bids, `bid` if not
     given.
     """
     wanting = worst_first(arbiter)
     n = number_of_bidders(len(wanting), f)
     agents = sorted(wanting[:n], key=lambda agent: agent.index)  # so that ties do not hang on what is reported
-    hold_auction(arbiter, agents, (make_bids or bids)(arbiter, agents))
-    left = wanting if losers_too else wanting[n:]
-    all_it_wants(arbiter, left, "local")  # what is on one machine first
-    all_it_wants(arbiter, left)
-
-
-def hold_auction(arbiter: Arbiter, agents: list[Agent], made: Bids) -> None:
-    """Give each winner among these agents the part of its prize that it keeps."""
-    outcome = auction_of_joined(made.use, made.value, made.start, made.room)
-    rows = made.rows[made.start[:-1] + outcome.row]
-    won = zip(agents, rows, outcome.kept.tolist(), outcome.row.tolist(), strict=True)
-    prizes = [(agent, *partial_prize(arbiter, agent, row, kept)) for agent, row, kept, is_prize in won if is_prize]
+    bids, rows = zip(*[(make_bid or bid)(arbiter, agent) for agent in agents], strict=True)
+    outcome = auction(bids, arbiter.room())
+    won = zip(agents, rows, outcome.row.tolist(), outcome.kept.tolist(), strict=True)
+    prizes = [(agent, *partial_prize(arbiter, agent, gangs[row], kept)) for agent, gangs, row, kept in won if row]
     for agent, local, _ in sorted(prizes, key=lambda prize: -prize[0].app.gang):  # the largest gangs are placed first
         for _ in range(local):
             arbiter.give(agent, "local")
     for agent, _, spread in prizes:
         for _ in range(spread):
             arbiter.give(agent, "spread")
+    left = wanting if losers_too else wanting[n:]
+    all_it_wants(arbiter, left, "local")  # what is on one machine first
+    all_it_wants(arbiter, left)
 
 
-def bids(arbiter: Arbiter, agents: list[Agent]) -> Bids:
-    """Values of every number of gangs on one machine each and of spread ones."""
-    offered, sizes = arbiter.offered(), np.array(arbiter.sizes)
-    most = np.array([min(agent.wants(), offered // agent.app.gang) for agent in agents])
-    room = arbiter.room()
-    situation = (*arbiter.situation(), arbiter.lease_term, sizes, room, most)
-    rows, use, value, start = answers(*arbiter.books(agents), *situation)
-    return Bids(rows, use, value, start, room)
+def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
+    """What an agent answers to the offer, and the gangs on one machine each and spread ones of its rows, (rows, 2)."""
+    gang, sizes = agent.app.gang, arbiter.sizes
+    most = min(agent.wants(), arbiter.offered // gang)
+    rows, use = _rows(gang, sizes, min(most, int(arbiter.room()[sizes.index(gang)])), most)
+    return Bid(use, 1 / arbiter.rhos_with(agent, rows)), rows
+
+
+@lru_cache(maxsize=4096)
+def _rows(gang: int, sizes: tuple[int, ...], near: int, most: int) -> tuple[IntArray, IntArray]:
+    """Rows of a bid for `most` gangs, `near` of them on one machine each, and the lots of each size that they take."""
+    far = most if gang > sizes[0] else 0  # the smallest lots are never spread
+    rows = np.argwhere(np.add.outer(np.arange(near + 1), np.arange(far + 1)) <= most)
+    local = gang // np.array(sizes)
+    spread = np.append(local[0], np.zeros_like(local[1:]))  # of the smallest lots
+    return np.ascontiguousarray(rows), rows @ np.array([local, spread])
 
 
 def partial_prize(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -> tuple[int, int]:

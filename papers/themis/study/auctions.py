@@ -6,7 +6,7 @@ The first four are tried on arbitrary tables; the last one on bids of apps, as T
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,8 @@ from astraea.core.arrays import FloatArray, IntArray
 from papers.themis.agent import Agent
 from papers.themis.apps import DEFAULT_TUNER, MODELS, App, AppTrace
 from papers.themis.arbiter import Arbiter
-from papers.themis.auction import Bid, auction, auction_of_joined, joined
-from papers.themis.policies.themis import bids, partial_prize
+from papers.themis.auction import Bid, auction
+from papers.themis.policies.themis import bid, partial_prize
 
 PROPERTIES: Final = (
     # no other rows that fit have a larger product of values; all combinations are tried
@@ -40,11 +40,8 @@ WORTHWHILE: Final = 0.01
 """Least gain of a lie that counts in whole gangs."""
 
 
-class Case(NamedTuple):
-    """An auction: bids, and the room for their lots."""
-
-    bids: list[Bid]
-    room: IntArray
+Case = tuple[list[Bid], IntArray]
+"""An auction: bids, and the room for their lots."""
 
 
 def random_case(seed: int) -> Case:
@@ -59,35 +56,34 @@ def random_case(seed: int) -> Case:
         lots[0] = 0
         use = lots @ np.array([[1, 0], [sizes[1], 1]])
         bids.append(Bid(use, rng.lognormal(-1, 1) * np.append(1.0, np.exp(rng.normal(0.7, 1.0, rows - 1)))))
-    return Case(bids, room)
+    return bids, room
 
 
 def is_maximal(case: Case) -> bool:
     """Whether no combination of rows that fits has a larger product of values."""
-    use, value = np.zeros((1, len(case.room)), np.int64), np.ones(1)  # of the combinations for the bidders so far
-    for b in case.bids:
-        use = (use[:, None] + b.use).reshape(-1, len(case.room))
+    bids, room = case
+    use, value = np.zeros((1, len(room)), np.int64), np.ones(1)  # of the combinations for the bidders so far
+    for b in bids:
+        use = (use[:, None] + b.use).reshape(-1, len(room))
         value = (value[:, None] * b.value).ravel()
-    best = float(value[(use <= case.room).all(axis=1)].max())
-    won = auction(case.bids, case.room).row
-    return bool(np.prod([b.value[r] for b, r in zip(case.bids, won, strict=True)]) >= best * (1 - EXACT))
+    best = float(value[(use <= room).all(axis=1)].max())
+    won = auction(bids, room).row
+    return bool(np.prod([b.value[r] for b, r in zip(bids, won, strict=True)]) >= best * (1 - EXACT))
 
 
 def gains(case: Case, seed: int) -> tuple[float, float]:
     """Largest part by which the first bidder gains by a lie, with payments and without."""
-    truth, parts, prizes = case.bids[0], [], []
-    for row, kept in of_the_first(case, [truth.value, *misreports(truth.value, seed)]):
-        prizes.append(float(truth.value[row]))
-        parts.append(kept * prizes[-1])
+    truth = case[0][0].value
+    won = [(float(truth[row]), kept) for row, kept in of_the_first(case, [truth, *misreports(truth, seed)])]
+    prizes, parts = [prize for prize, _ in won], [kept * prize for prize, kept in won]
     return max(parts) / parts[0] - 1, max(prizes) / prizes[0] - 1
 
 
 def of_the_first(case: Case, values: Iterable[FloatArray]) -> Iterator[tuple[int, float]]:
     """What the first bidder wins, and the part of it that it keeps, with each of these values in its bid."""
-    use, value, start = joined(case.bids)
+    (first, *others), room = case
     for reported in values:
-        value[: len(reported)] = reported
-        out = auction_of_joined(use, value, start, case.room)
+        out = auction([first._replace(value=reported), *others], room)
         yield int(out.row[0]), float(out.kept[0])
 
 
@@ -124,18 +120,12 @@ def random_offer(seed: int) -> tuple[Arbiter, list[Agent]]:
     return offer(apps, machines, 3600.0)
 
 
-def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
-    """Bid of an agent as Themis takes it, and the gangs on one machine each and spread ones of its rows."""
-    made = bids(arbiter, [agent])
-    return Bid(made.use, made.value), made.rows
-
-
 def gain_in_gangs(seed: int) -> float:
     """Largest part by which the first app of a random offer gains by a lie, in whole gangs."""
     arbiter, agents = random_offer(seed)
     made = [bid(arbiter, agent) for agent in agents]
     truth, rows = made[0]
-    case = Case([b for b, _ in made], arbiter.room())
+    case = [b for b, _ in made], arbiter.room()
     found = list(of_the_first(case, [truth.value, *misreports(truth.value, seed)]))
     worth = {(row, kept): expected_value(arbiter, agents[0], rows[row], kept) for row, kept in set(found)}
     return max(worth.values()) / worth[found[0]] - 1
@@ -156,7 +146,7 @@ def failures(first: int, last: int) -> pd.DataFrame:
     rows = []
     for seed in range(first, last):
         case = random_case(seed)
-        kept = auction(case.bids, case.room).kept
+        kept = auction(*case).kept
         with_payments, without = gains(case, seed)
         keeps_parts = bool(((kept >= 0) & (kept <= 1)).all())
         lies_pay = (with_payments > EXACT, without > EXACT, gain_in_gangs(seed) > WORTHWHILE)
@@ -167,13 +157,8 @@ def failures(first: int, last: int) -> pd.DataFrame:
 def example_table() -> pd.DataFrame:
     """One auction in detail: three apps that differ in their models only, two machines of 4 GPUs and two of 2.
 
-    Each has two jobs, of gangs of 4, and has waited for ten minutes.
-
-    Returns
-    -------
-    DataFrame, columns app, local, spread, rho, won, kept
-        One row for each row of a bid: gangs on one machine each and spread ones, rho with them, whether it is won, and
-        the part of it that is kept (NaN where it is not won).
+    Each has two jobs, of gangs of 4, and has waited for ten minutes. A row for each of a bid, columns app, local,
+    spread, rho, won, kept: gangs on one machine each and spread ones, and the part of them that is kept, if won.
     """
     loss = (np.ones(1), np.ones(1))  # never read: no job has run
     tuner = DEFAULT_TUNER._replace(longest=8)

@@ -1,14 +1,4 @@
-"""One simulation of the evaluation of Themis; apart from what is kept of it, so that edits of that compute only it.
-
-What its results hang on are two rules of which the notes on [Mahajan2020] say nothing. `VARIANTS` change one each:
-
-leftovers for losers too
-    What winners may not keep, and what nobody won, goes to all apps that want GPUs, the worst off first. As it is, who
-    loses in the auction gets none of it.
-nothing is worth little
-    An app that holds nothing and wins nothing expects to finish `LATER` times T_isolated later. As it is, it counts on
-    one gang a lease later.
-"""
+"""One simulation of the evaluation of Themis; apart from what is kept of it, so that edits of that compute only it."""
 
 from __future__ import annotations
 
@@ -18,32 +8,36 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from astraea.core.arrays import IntArray
 from astraea.core.result import Result
 from papers.themis.agent import Agent
 from papers.themis.apps import AppTrace
 from papers.themis.arbiter import AppPolicy, Arbiter
+from papers.themis.auction import Bid
 from papers.themis.policies import get_policy
-from papers.themis.policies.themis import Bids, bids, themis
+from papers.themis.policies.themis import bid, themis
 from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
 
 LATER: Final = 10.0
+"""How many times T_isolated later an app expects to finish that holds nothing and wins nothing, as a variant."""
 
 
-def bids_in_need(arbiter: Arbiter, agents: list[Agent]) -> Bids:
-    """The bids of apps to which nothing is worth little, if they have nothing."""
-    made = bids(arbiter, agents)
-    for agent, nothing in zip(agents, made.start[:-1], strict=True):
-        if not agent.lots:
-            made.value[nothing] = 1 / (1 / made.value[nothing] + LATER)
-    return made
+def bid_in_need(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
+    """The bid of an app to which nothing is worth little, if it has nothing."""
+    made, rows = bid(arbiter, agent)
+    if not agent.lots:
+        made.value[0] = 1 / (1 / made.value[0] + LATER)
+    return made, rows
 
 
 VARIANTS: Final[dict[str, Callable[..., None]]] = {
+    # what winners may not keep, and what nobody won, goes to all; as it is, who loses in the auction gets none of it
     "leftovers for losers too": partial(themis, losers_too=True),
-    "nothing is worth little": partial(themis, make_bids=bids_in_need),
+    # as it is, an app that holds and wins nothing counts on one gang a lease later
+    "nothing is worth little": partial(themis, make_bid=bid_in_need),
 }
-"""Besides Themis as it is."""
+"""Themis with one of two other rules, of which the notes on [Mahajan2020] say nothing and on which results hang."""
 
 
 class ThemisRun(NamedTuple):

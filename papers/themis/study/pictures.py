@@ -45,7 +45,7 @@ def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
                 label = "" if k else f"ends in rung {rung}"
                 axes[0].plot(part["epoch"], part["loss"], color=color, linewidth=0.9, label=label)
         axes[0].set_xscale("log", base=2)
-        name_powers(axes[0], losses["epoch"].max())
+        name_values(axes[0], [2**k for k in range(int(np.log2(losses["epoch"].max())) + 1)])
         axes[0].set(xlabel="Epoch", ylabel="Loss")
         charts.timeseries(held, "held", by="kind", ax=axes[1])
         axes[1].set_ylabel("GPUs that it holds")
@@ -56,13 +56,6 @@ def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
     return fig
 
 
-def name_powers(ax: Axes, largest: float) -> None:
-    """Label the powers of two at a horizontal axis."""
-    marks = [2**k for k in range(int(np.log2(largest)) + 1)]
-    ax.set_xticks(marks, [str(mark) for mark in marks])
-    ax.minorticks_off()
-
-
 def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Figure:
     """How soon loss curves tell when a job ends, and what wrong estimates do; `tables.foresight`, sweep ``error``."""
     fig, axes = charts.panels(columns=2, width=4.0, height=2.7)
@@ -70,8 +63,7 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
         for column, text, line in (("median", "median", "o-"), ("worst_tenth", "exceeded by a tenth", "s--")):
             axes[0].plot(foresight["epochs"], 100 * np.expm1(foresight[column]), line, color="#0072B2", label=text)
         axes[0].set_xscale("log", base=2)
-        axes[0].set_xticks(foresight["epochs"], foresight["epochs"])
-        axes[0].minorticks_off()
+        name_values(axes[0], foresight["epochs"].tolist())
         axes[0].set(xlabel="Epochs seen", ylabel="Estimated length off by [%]")
         axes[0].set_ylim(bottom=0)
         charts.lines(errors, "error", "max_rho", by="scheduler", ax=axes[1], each=True, bold=SUBJECT)

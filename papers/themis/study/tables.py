@@ -2,10 +2,8 @@
 
 Of the evaluation in [Mahajan2020] only notes are at hand, so workloads are this project's own (`themis.workload`). The
 usual point has contention 1, leases of 15 minutes, f = 0.8 and no errors of estimates; everything else varies one of
-these. A trial is a seed, of the apps and of the errors.
-
-Each function takes a scale, ``small``, ``paper`` or ``full`` (`scales`), and raises `InputError` for another one.
-Measured are figures of `themis.metrics.rho_summary`, and one row stands for one run unless something else is said.
+these. A trial is a seed, of the apps and of the errors. Measured are figures of `themis.metrics.rho_summary`, and one
+row stands for one run unless something else is said.
 """
 
 from __future__ import annotations
@@ -23,14 +21,14 @@ from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
 from astraea.core.step_function import Stepped
 from astraea.experiments.grid import Grid, points
+from astraea.experiments.run import Call
 from papers.scales import at_scale, searches
-from papers.themis.apps import App, AppTrace, rungs, survivors
+from papers.themis.apps import App, AppTrace
 from papers.themis.loss_curves import estimated_length
 from papers.themis.metrics import LATE, rho_summary
 from papers.themis.policies import POLICIES
 from papers.themis.study.auctions import PROPERTIES, failures
-from papers.themis.study.cells import VARIANTS, ThemisRun
-from papers.themis.study.runs import APP_COLUMNS, run_of
+from papers.themis.study.cells import VARIANTS, ThemisRun, simulated
 from papers.themis.workload import MACHINES
 
 CASES: Final = ("neither", "late only", "lacks GPU-time only", "both")
@@ -39,6 +37,12 @@ PLACED: Final = {0.75: "below 0.75", 0.9: "0.75 to 0.9", 1.0: "0.9 to 1", np.inf
 
 SEEN: Final = (4, 8, 16, 32)
 """Epochs after which the end of a job is foreseen: where rungs end by default."""
+
+APP_COLUMNS: Final = (
+    "job_id", "model", "exploration", "gang", "contention", "jct", "finish_time_fairness", "rho_job", "placement",
+    "queueing_delay",
+)  # fmt: skip
+"""What tables show of an app (`themis.record.app_table`)."""
 
 POINTS: Final[dict[str, dict[str, Any]]] = {
     "themis-one-bidder": {"scheduler": "themis", "f": 1.0},
@@ -85,6 +89,15 @@ def cell_of(size: ThemisScale, **point: Any) -> ThemisRun:
     """ThemisRun at the usual point, but for what is given; a scheduler, or `variant`, may be one of `POINTS`."""
     name = point.pop("variant", point.get("scheduler", "themis"))
     return ThemisRun(size.apps, size.machines, **(point | POINTS.get(name, {"scheduler": name})))
+
+
+def run_of(cell: ThemisRun) -> Call:
+    """Run of a cell, under one key whichever tables read it; of the one at the usual point the leases are kept too."""
+    kept: dict[str, tuple[str, ...]] = {"jobs": (*APP_COLUMNS, "attained_service", "work", "end_time")}
+    if cell == ThemisRun(cell.apps, cell.machines):
+        kept["grants"] = ("job_id", "demand", "start", "end", "is_local")
+    columns = {name: value for name, value in cell._asdict().items() if name != "machines"}
+    return Call(simulated, (cell,), columns, expected=0.03 * cell.apps, kept=kept)
 
 
 class Sweep(NamedTuple):
@@ -157,12 +170,9 @@ def quadrants(apps: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
-    """What becomes of apps (a row of `app_table` each) by how well their gangs were placed.
+    """What becomes of apps (a row of `app_table` each) by how well their gangs were placed: means, share of late apps.
 
-    Returns
-    -------
-    DataFrame, columns scheduler, placement (text), apps, finish_time_fairness, rho_job, late
-        Means; `late` is the share of late apps. Groups without apps are left out.
+    Columns scheduler, placement (text), apps, finish_time_fairness, rho_job, late. Groups without apps are left out.
     """
     group = pd.cut(apps["placement"].round(9), [-np.inf, *PLACED], right=False, labels=list(PLACED.values()))
     frame = apps.assign(late=(apps["finish_time_fairness"] > LATE).astype(float))
@@ -174,8 +184,8 @@ def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
 def lies_grid(scale: str = "paper") -> Grid:
     """One app after the other multiplies every rho that it reports, under the strawman and under Themis.
 
-    The liars are spread evenly over the order of arrival in one workload of the usual point; all others tell the truth.
-    The first run of each mechanism, with a factor of 1, is the one without a lie.
+    The liars are spread evenly over the order of arrival in one workload of the usual point. The first run of each
+    mechanism, with a factor of 1, is the one without a lie.
     """
     size = at_scale(THEMIS_SCALES, scale)
     liars = [int(i) for i in (np.arange(size.liars) + 0.5) * size.lying_apps / size.liars]
@@ -189,11 +199,8 @@ def lies_grid(scale: str = "paper") -> Grid:
 def lies_table(scale: str = "paper") -> pd.DataFrame:
     """What an app gains by reporting a larger rho than it has, and what the others lose (§3, §3.3).
 
-    Returns
-    -------
-    DataFrame, columns mechanism, f, factor, app, jct, others
-        `f` is NaN for the strawman. `jct` is the liar's completion time, `others` the average one of all other apps,
-        both relative to the run in which everybody tells the truth: `jct` below 1 is what the lie gains.
+    Columns mechanism, f (NaN for the strawman), factor, app, jct, others: the liar's completion time and the average
+    one of all others, relative to the run in which everybody tells the truth; below 1 is what the lie gains.
     """
     times = lies_grid(scale).table(lambda result: {"jct": result.jobs["jct"].to_numpy()})
     rows: list[tuple[Any, ...]] = []
@@ -210,18 +217,12 @@ def lies_table(scale: str = "paper") -> pd.DataFrame:
 
 
 def properties_grid(scale: str = "paper") -> Grid:
-    """Random auctions."""
+    """Random auctions in which the promises are looked for (`auctions`)."""
     return searches(failures, at_scale(THEMIS_SCALES, scale).instances)
 
 
 def properties_table(scale: str = "paper") -> pd.DataFrame:
-    """Whether the promises of the auction hold (`auctions`).
-
-    Returns
-    -------
-    DataFrame, columns property, instances, violations
-        Auctions tried, and those in which the property fails.
-    """
+    """Auctions tried, and those in which a promise fails; columns property, instances, violations."""
     failed = properties_grid(scale).table(lambda table: table)[list(PROPERTIES)]
     return pd.DataFrame({"property": PROPERTIES, "instances": len(failed), "violations": failed.sum().to_numpy()})
 
@@ -232,32 +233,17 @@ def themis_grid(_trace: str, scale: str = "paper") -> Grid:
 
 
 def loss_table(app: App) -> pd.DataFrame:
-    """What the tuner sees.
-
-    Returns
-    -------
-    DataFrame, columns job, epoch, loss, rung
-        Every epoch that a job trains; `rung` is the job's last one, counted from 1.
-    """
-    jobs, parts = list(range(len(app.loss))), {}
-    for rung, (count, epochs) in enumerate(rungs(len(jobs), app.tuner), 1):
+    """Every epoch that a job trains: columns job, epoch, loss, rung, the job's last one, counted from 1."""
+    parts = {}
+    for rung, (jobs, epochs) in enumerate(app.stages, 1):
         for job in jobs:
-            loss = app.loss[job][:epochs]
-            epoch = np.arange(1, len(loss) + 1)
-            parts[job] = pd.DataFrame({"job": job, "epoch": epoch, "loss": loss, "rung": rung})
-        if count > 1:
-            jobs = survivors(app, jobs, epochs)
+            loss = app.loss[job][: epochs[job]]
+            parts[job] = pd.DataFrame({"job": job, "epoch": np.arange(1, len(loss) + 1), "loss": loss, "rung": rung})
     return pd.concat([parts[job] for job in sorted(parts)], ignore_index=True)
 
 
 def held_table(workload: AppTrace, result: Result, app: str) -> pd.DataFrame:
-    """What an app and all apps together hold.
-
-    Returns
-    -------
-    DataFrame, columns time [s], held [GPU], kind
-        Kind is "on one machine" and "in all" of the app; time counts from its arrival, a row for every change.
-    """
+    """What an app holds, in all and on one machine (kind), a row for every change: time since its arrival [s], held."""
     assert result.grants is not None
     mine = result.grants[result.grants["job_id"] == app]
     arrival = next(a.arrival for a in workload.apps if a.name == app)
@@ -271,12 +257,9 @@ def held_table(workload: AppTrace, result: Result, app: str) -> pd.DataFrame:
 
 
 def foresight(workload: AppTrace) -> pd.DataFrame:
-    """How far off the estimated lengths of jobs are.
+    """How far off estimated lengths are after so many epochs, of the jobs that train longer.
 
-    Returns
-    -------
-    DataFrame, columns epochs, jobs, median, worst_tenth
-        After so many epochs, of the jobs that train longer: |log(estimate / truth)|, its median and 90 % quantile.
+    Columns epochs, jobs, median, worst_tenth: |log(estimate / truth)|, its median and 90 % quantile.
     """
     rows = []
     for epochs in SEEN:

@@ -1,4 +1,4 @@
-"""What holds on every market: feasibility, payments, admission, and Lemma 2 against all schedules there are."""
+"""What holds on every market, Lemma 2 against all schedules there are, and the worked example of §4.2-§4.4."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from market_small import markets
+from market_small import markets, spans
 
 from papers.market.constraints import violations
 from papers.market.model import Market
 from papers.market.policies.astraea.batches import astraea_market, division, rounds_needed
-from papers.market.policies.astraea.capacity import Round, Theta, empty_round, least, occupy, price, take
-from papers.market.policies.astraea.empty_cluster import demand, feasible_theta
-from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule, spread
-from papers.market.study.example import THETA, small_market
+from papers.market.policies.astraea.capacity import (
+    Round,
+    demand,
+    empty_round,
+    feasible_theta,
+    least,
+    occupy,
+    price,
+)
+from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule, cost, min_cost_d, spread
+from papers.market.study.example import EXAMPLE_ROUNDS, J11, J12, J21, J22, SLOTS, THETA, small_market, worked_example
 
 THETAS = st.sampled_from([None, (2.0, 2.0), (16.0, 16.0), (1000.0, 50.0)])
 
@@ -70,7 +77,7 @@ def naive_best(m: Market, r: Round, job: int, whose: int, ideal: np.ndarray) -> 
 @given(markets(), st.data())
 def test_lemma_2_optimal_schedule(m: Market, data: st.DataObject) -> None:
     slots = data.draw(st.integers(1, 9))
-    r = empty_round(m, slots, Theta(16.0, 4.0))
+    r = empty_round(m, slots, (16.0, 4.0))
     everyone = len(m.worker_quota)
     for _ in range(data.draw(st.integers(0, 3))):
         a = data.draw(st.integers(0, slots - 1))
@@ -86,36 +93,6 @@ def test_lemma_2_optimal_schedule(m: Market, data: st.DataObject) -> None:
         assert (found.income if found.server != NOWHERE else 0.0) == pytest.approx(expected, abs=1e-6)
 
 
-@given(markets())
-def test_what_holds_of_pareto_efficiency(m: Market) -> None:
-    """No job that a round leaves out could be added at its last prices: prices only rise and resources only go."""
-    slots, everyone = 8, len(m.worker_quota)
-    r = empty_round(m, slots, THETA)
-    refused = []
-    for job in range(len(m.jobs)):
-        ask = (m.jobs.ideal(job, slots), demand(m, job))
-        a, b, workers, ps, server, is_central, _ = best_schedule(r, everyone, *ask)
-        if server == NOWHERE:
-            refused.append(ask)
-            continue
-        put = spread(r, a, b, workers, server, is_central)
-        occupy(r, a, b, everyone, put, np.eye(len(put), dtype=np.int64)[server] * ps)
-    assert all(best_schedule(r, everyone, *ask)[4] == NOWHERE for ask in refused)
-
-
-@given(st.data())
-def test_least_of_a_window(data: st.DataObject) -> None:
-    slots = data.draw(st.integers(1, 20))
-    table = np.full((slots.bit_length(), slots, 1), 9, np.int32)
-    plain = np.full(slots, 9)
-    for _ in range(4):
-        a = data.draw(st.integers(0, slots - 1))
-        b = data.draw(st.integers(a + 1, slots))
-        assert least(table, a, b, 0) == plain[a:b].min()
-        take(table, a, b, 0, 2)
-        plain[a:b] -= 2
-
-
 def test_several_types() -> None:
     """Eq. 11: a job with type-1 workers pays nothing for type 0."""
     unused = np.array([[[4, 4]], [[1, 3]], [[2, 0]]])
@@ -127,19 +104,71 @@ def test_several_types() -> None:
 def test_maximal_prices_keep_every_job_out() -> None:
     m = small_market("small", [2, 2], [1, 1], [(4, 2)], chunks=[3, 1], height=[50.0, 100.0], epochs=[1, 4])
     theta = feasible_theta(m)
-    assert price(4, 4, theta.worker) == theta.worker - 1 == 23  # one worker for four slots, worth 100 - 8
+    assert price(4, 4, theta[0]) == theta[0] - 1 == 23  # one worker for four slots, worth 100 - 8
     full = empty_round(m, 16, theta)
-    full.sums[0][:] = np.arange(17) * (theta.worker - 1)
-    full.sums[1][:] = np.arange(17) * (theta.ps - 1)
+    full.sums[0][:] = np.arange(17) * (theta[0] - 1)
+    full.sums[1][:] = np.arange(17) * (theta[1] - 1)
     for job in range(2):
         assert best_schedule(full, 1, m.jobs.ideal(job, 16), demand(m, job)).server == NOWHERE
-    assert feasible_theta(m, 0.8).worker - 1 == pytest.approx(0.8 * (theta.worker - 1))
+    assert feasible_theta(m, 0.8)[0] - 1 == pytest.approx(0.8 * (theta[0] - 1))
 
 
 def test_lambda_of_lemma_1() -> None:
     m = small_market("small", [1], [1], [(1, 1)], chunks=[1, 1], height=[100.0, 51.0])
-    theta = Theta(math.e, math.e)
+    theta = (math.e, math.e)
     # sigma is 4, (98 + 49) / 49 = 3 and each round leaves at most 3/4
     demands = [demand(m, job) for job in range(2)]
     assert rounds_needed(demands, theta) == math.ceil(math.log(3) / math.log(4 / 3)) + 1 == 5
-    assert rounds_needed(demands, Theta(1.1, 1.1)) == 1
+    assert rounds_needed(demands, (1.1, 1.1)) == 1
+
+
+EXAMPLE = worked_example()
+S1, S2, S3, S4 = range(4)
+EVERYONE = 2
+
+
+def put(r: Round, a: int, b: int, tenant: int, workers: list[int], ps: list[int]) -> None:
+    occupy(r, a, b, tenant, np.array(workers), np.array(ps))
+
+
+def chosen(r: Round, job: int, whose: int) -> tuple[object, ...]:
+    return best_schedule(r, whose, EXAMPLE.jobs.ideal(job, SLOTS), demand(EXAMPLE, job))
+
+
+def test_first_jobs_distributed() -> None:
+    r, needed = empty_round(EXAMPLE, SLOTS, THETA), EXAMPLE.ps_needed(2)
+    assert min_cost_d(r, 0, 4, 2, 2, needed) == (S1, 1)
+    assert spread(r, 0, 4, 2, S1, False).tolist() == [1, 1, 0, 0]
+    assert cost(r, 0, 4, 2, 1) == 0
+    put(r, 0, 4, 0, [1, 1, 0, 0], [1, 0, 0, 0])
+    # then j21 likewise; the text has it on s3 and s4, but line 16 starts with the servers that have fewest free
+    # workers, which are s1 and s2
+    assert min_cost_d(r, 0, 4, 2, 2, needed) == (S2, 1)
+    assert spread(r, 0, 4, 2, S2, False).tolist() == [1, 1, 0, 0]
+
+
+def test_own_shares_and_the_job_that_pays() -> None:
+    r = empty_round(EXAMPLE, SLOTS, THETA)
+    assert chosen(r, J11, 0) == (0, 2, 2, 1, S1, True, 96.0)
+    put(r, 0, 2, 0, [2, 0, 0, 0], [1, 0, 0, 0])
+    start, end, workers, ps, _, is_central, income = chosen(r, J21, 1)
+    # "any server" of line 7: the text takes s2; s1 is free again and as good
+    assert (start, end, workers, ps, is_central, income) == (2, 4, 2, 1, True, 92.0)
+    # §4.3 says that the own share is not enough for j12; two workers of one server do it in three slots
+    assert chosen(r, J12, 0) == (1, 4, 2, 1, S2, True, 89.0)  # 92 - 3 for the one slot that has a price
+    put(r, 2, 4, 1, [0, 2, 0, 0], [0, 1, 0, 0])
+    assert min_cost_d(r, 0, 4, 3, 3, EXAMPLE.ps_needed(3)) == (S3, 1)
+    assert spread(r, 0, 4, 3, S3, False).tolist() == [0, 0, 2, 1]
+    assert r.unused.sum(axis=2).tolist() == [[6] * 4, [3] * 4]  # a_w and a_p
+    start, end, workers, _, _, is_central, income = chosen(r, J12, EVERYONE)
+    assert (start, end, workers, is_central, income) == (0, 3, 2, True, 85.0)  # 94 - 9, more than the paper's 76
+
+
+def test_whole_example() -> None:
+    plan = astraea_market(EXAMPLE, theta=THETA, rounds=EXAMPLE_ROUNDS)
+    # j22 takes 30 slots: postponed to the fifth interval, whose rounds have 32
+    assert spans(plan) == {J11: (8, 10), J12: (9, 12), J21: (10, 12), J22: (64, 94)}
+    assert not any(s.is_shared for s in plan.schedules)
+    last = plan.schedules[-1]
+    assert last.ideal == 40
+    assert EXAMPLE.jobs.value(J22, last.end - 3) == -82  # admitted by ideal revenue, at a loss

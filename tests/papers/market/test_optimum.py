@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from market_small import market, spans
 
 from astraea.core.arrays import IntArray
-from astraea.core.errors import InputError
 from papers.market.metrics import total_revenue
 from papers.market.model import Market
 from papers.market.optimum import optimum
@@ -110,15 +108,3 @@ def test_what_was_not_known_or_no_time_leaves_a_bound() -> None:
         bound, plan = optimum(m, horizon=40, **options)
         assert plan is None
         assert bound >= best
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"horizon": 0}, "the horizon must be at least 1 slot, got 0"),
-        ({"horizon": 5, "time_limit": -1}, "the time limit must be above 0 s, got -1"),
-    ],
-)
-def test_bad_limits_are_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=f"^{said}$"):
-        optimum(market([1], [1]), **options)

@@ -9,7 +9,6 @@ from synthetic_traces import synthetic
 
 from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
-from papers.market.model import SLOT
 from papers.market.workload import MIX, REAL, WHOLE, sample_market
 
 
@@ -81,9 +80,6 @@ def test_chunks_can_be_what_the_trace_asked_for() -> None:
     asked = dict(zip(trace.job_id, trace.demand, strict=True))
     market = sample_market(trace, jobs=200, seed=2, chunks="requested")
     assert market.jobs.chunks.tolist() == [asked[name] for name in market.jobs.job_id]
-    drawn = sample_market(trace, jobs=200, seed=2)
-    assert np.array_equal(drawn.jobs.train, market.jobs.train)
-    assert drawn.jobs.chunks.min() >= 20
 
 
 def test_every_tenant_brings_in_whole_servers() -> None:
@@ -103,26 +99,15 @@ def test_servers_are_those_of_the_trace_if_mixed() -> None:
     assert np.count_nonzero(workers[:100] == 8) == 42 and np.count_nonzero(workers[100:150] == 8) == 21
 
 
-def test_jobs_take_about_two_days_on_as_many_workers_as_chunks() -> None:
-    market = sample_market(synthetic("philly"), jobs=2000, seed=0)
-    j = market.jobs
-    hours = j.epochs * j.batches * (j.train + j.update)
-    assert 40 < np.median(hours) < 55
-    assert REAL["update"][1] * SLOT == pytest.approx(0.1)
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"jobs": 0}, "the number of jobs must be a whole number of at least 1, got 0"),
-        ({"jobs": 2.5}, "the number of jobs must be a whole number of at least 1, got 2.5"),
-        ({"servers": 0}, "the number of servers must be a whole number of at least 1, got 0"),
         ({"servers": 2}, "each of 3 tenants brings in a server, so 2 servers are too few"),
         ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
         ({"tenants": 4}, "three: it has 3 tenants, so 4 cannot be taken"),
         ({"jobs": 9, "tenants": 2}, "three: its 2 largest tenants have 8 jobs, so 9 cannot be taken"),
         ({"chunks": "none"}, "chunks must be one of drawn, requested, got 'none'"),
-        ({"utility": "flat"}, "utility must be one of linear, convex, got 'flat'"),
     ],
 )
 def test_bad_numbers_are_refused(change: dict[str, object], sentence: str) -> None:

@@ -1,10 +1,12 @@
-"""Agents: what they foresee of their apps and report, worked out by hand."""
+"""Agents: what they foresee of their apps and report, worked out by hand; and what the arbiter can place."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
-from themis_small import app, arbiter_of, falling, workload
+from themis_small import app, arbiter_of, falling, next_round, workload
 
 from papers.themis import foresight
 from papers.themis.agent import REFIT, Agent
@@ -61,15 +63,7 @@ def test_time_that_phases_take() -> None:
     phases = np.array([Phase(4, 480.0), Phase(1, 100.0)])
     for gangs, time in ((2.0, 480 / 2 + 100), (0.5, 480 / 0.5 + 100 / 0.5), (8.0, 480 / 4 + 100)):
         assert isolated(phases, gangs) == time
-    cases = {
-        (0, 0): np.inf,
-        (1, 0): 480 + 100,
-        (0, 1): 480 * 2 + 100 * 2,
-        (0, 2): 480 + 100 * 2,
-        (2, 1): 480 / 2.5 + 100,
-        (3, 4): 480 / 3.5 + 100,
-        (6, 1): 480 / 4 + 100,
-    }
+    cases = {(0, 0): np.inf, (0, 1): 480 * 2 + 100 * 2, (2, 1): 480 / 2.5 + 100, (3, 4): 480 / 3.5 + 100}
     for (local, spread), time in cases.items():
         assert finish(phases, local, spread, 2.0) == pytest.approx(time), (local, spread)
     assert finish(np.array([Phase(2, 0.0)]), 0, 0, 2.0) == 0.0, "nothing to do takes no time"
@@ -122,9 +116,6 @@ def test_estimates_are_made_of_losses_seen() -> None:
         seen = one.loss[1][:last]
         assert length(agent, [0.0, epochs + 0.7]) == max(estimated_length(seen, tuner), epochs), epochs
     assert 8 < new < 20
-    steep = app("a", [5 * curve(0.9, 40), curve(0.2, 60)], tuner=tuner)
-    expected = [estimated_length(loss[:20], tuner) for loss in steep.loss]
-    assert length(Agent(0, steep, 0.0, 0), [20.0, 20.0]) == expected[1] != expected[0], "of the job with the lower loss"
 
 
 def test_nothing_is_foreseen_that_was_not_seen() -> None:
@@ -150,23 +141,13 @@ def test_errors_are_bounded() -> None:
     one, error, ratios = app("a", [curve(0.2, 60)], tuner=Tuner(4, 2, 1e-4, 80)), 0.9, []
     for seed in range(40):
         agent, honest = Agent(0, one, error, seed), Agent(0, one, 0.0, seed)
-        for epochs in (10, 20, 21, 40):
-            for each in (agent, honest):
-                each.epochs[0] = float(epochs)
+        for epochs in (10, 20, 21):
+            agent.epochs[0] = honest.epochs[0] = float(epochs)
             ratios.append(outlook(agent, epochs)[0][0].work / outlook(honest, epochs)[0][0].work)
-    by_time = np.array(ratios).reshape(40, 4)
-    off = np.abs(by_time - 1)
-    assert 0.8 * error < off.max() <= error + 1e-12
-    assert (by_time > 1).any() and (by_time < 1).any()
-    assert (by_time[:, 0] != by_time[:, 1]).all(), "a new estimate"
-    assert by_time[:, 1] == pytest.approx(by_time[:, 2]), "none yet"
-    assert len(np.unique(by_time[:, 0])) == 40, "of each seed another"
-
-
-def contentions(arbiter: Arbiter) -> list[float]:
-    """N of every active app, from what 1/N of the GPUs has room for; gangs are of one GPU."""
-    rooms = [foresight.share(agent.book, *arbiter.situation()) for agent in arbiter.agents]
-    return [round(arbiter.gpus / room, 9) for room in rooms]
+    first, second, third = np.array(ratios).reshape(40, 3).T
+    assert 0.8 * error < np.abs(first - 1).max() <= error + 1e-12
+    assert (first > 1).any() and (first < 1).any() and len(np.unique(first)) == 40
+    assert (first != second).all() and second == pytest.approx(third), "no new estimate yet"
 
 
 def test_rho_by_hand() -> None:
@@ -180,7 +161,8 @@ def test_rho_by_hand() -> None:
         arbiter = arbiter_of(w, lease_term=term, lies={1: 3.0})
         arbiter.now = 1200.0
         a, b = arbiter.agents
-        assert contentions(arbiter) == [1.5, 2.0]
+        rooms = [foresight.share(agent.book, *arbiter.situation()) for agent in arbiter.agents]  # of 1/N of the GPUs
+        assert rooms == pytest.approx([4 / 1.5, 4 / 2.0])
         assert (arbiter.owed(a), arbiter.owed(b)) == (600 * 4 + 600 * 2, 600 * 2)
         assert arbiter.rhos([a]) == pytest.approx((1200 + 900) / 900)
         assert arbiter.rhos([b]) == pytest.approx(3 * (600 + 1200) / 1200)
@@ -189,6 +171,17 @@ def test_rho_by_hand() -> None:
         assert arbiter.rhos_with(a, local) == pytest.approx(np.array(expected) / 900)
         assert arbiter.rhos_with(b, local[2:]) == pytest.approx(3 * np.array([600 + 600] * 2) / 1200)
         assert arbiter.rhos_with(a, np.array([(0, 4)])) == pytest.approx((1200 + 1200) / 900), "VGG16 is half as fast"
+
+
+def test_contention_is_an_average_over_a_life() -> None:
+    """a is alone for 100 s, with b for 100 s, and alone again for 100 s."""
+    arbiter = arbiter_of(workload([app("a", [5]), app("b", [5], arrival=100.0)], 6))
+    a, b = arbiter.agents
+    arbiter.now = 200.0
+    arbiter.leave(b)
+    arbiter.now = 300.0
+    assert foresight.share(a.book, *arbiter.situation()) == pytest.approx(6 / (4 / 3))
+    assert arbiter.owed(a) == pytest.approx(100 * (6 + 3 + 6))
 
 
 def test_rho_with_counts_what_it_holds() -> None:
@@ -207,18 +200,64 @@ def test_rho_with_counts_what_it_holds() -> None:
     assert found == pytest.approx((60 + left / np.array([1.5, 2.5, 2.0])) / alone_for)
 
 
-def test_contention_is_an_average_over_a_life() -> None:
-    """a is alone for 100 s, with b for 100 s, with b and c for 100 s, and with c for 100 s."""
-    arbiter = arbiter_of(
-        workload([app(name, [5], arrival=at) for name, at in (("a", 0.0), ("b", 100.0), ("c", 200.0))], 6)
+@pytest.mark.parametrize("model, moves", [("vgg16", True), ("resnet50", True), ("inception-v3", False)])
+def test_who_suffers_from_being_spread_is_moved_together(model: str, moves: bool) -> None:
+    """Once there is room on one machine; if there is none, it goes on where it is."""
+    arbiter = arbiter_of(workload([app("a", [10], gang=2, model=model)], 2, 1, 1))
+    agent = arbiter.agents[0]
+    arbiter.give(agent, "spread")
+    agent.lots[0].pieces, arbiter.free = ((1, 1), (2, 1)), [0, 0, 0]
+    next_round(arbiter, 60.0)
+    assert arbiter.give(agent) and agent.overhead == 5.0
+    next_round(arbiter, 120.0)
+    arbiter.free = [2, 1, 1]
+    assert arbiter.give(agent)
+    assert agent.lots[0].pieces == (((0, 2),) if moves else ((1, 1), (2, 1)))
+    assert agent.overhead == 5.0 + (25.0 if moves else 5.0)
+
+
+def packs(free: tuple[int, ...], local: list[int]) -> bool:
+    """Whether lots of these sizes can be placed on one machine each, by trying it all."""
+    if not local:
+        return True
+    return any(
+        gpus >= local[0] and packs((*free[:m], gpus - local[0], *free[m + 1 :]), local[1:])
+        for m, gpus in enumerate(free)
     )
-    a, b, c = arbiter.agents
-    arbiter.now = 200.0
-    assert contentions(arbiter)[2] == 3.0, "just come"
-    arbiter.now = 300.0
-    assert contentions(arbiter) == [2.0, 2.5, 3.0]
-    arbiter.leave(b)
-    arbiter.now = 400.0
-    assert contentions(arbiter) == [2.0, 2.5]
-    assert arbiter.owed(a) == pytest.approx(100 * (6 + 3 + 2 + 3))
-    assert arbiter.owed(c) == pytest.approx(100 * (2 + 3))
+
+
+def taken(sizes: tuple[int, ...], gang: int, local: bool) -> np.ndarray:
+    """Lots of each size that a gang takes up; a spread gang is made of the smallest ones."""
+    return np.array([gang // size if local or size == sizes[0] else 0 for size in sizes])
+
+
+@pytest.mark.parametrize(
+    "sizes, machines",
+    [((1, 2, 4), (4, 3, 2)), ((2, 4), (5, 3)), ((1, 3), (4, 4)), ((2, 6), (6, 4, 2))],
+)
+def test_what_fits_can_be_counted(sizes: tuple[int, ...], machines: tuple[int, ...]) -> None:
+    """Room and use say exactly which gangs can be placed, some on one machine each, some spread; and `give` does it."""
+    apps = [app(f"{gang}", [5] * 4, gang=gang) for gang in sizes]
+    fits_at_all = []
+    for numbers in product(range(4), repeat=2 * len(sizes)):
+        local, spread = numbers[: len(sizes)], numbers[len(sizes) :]
+        if any(n + s > 4 for n, s in zip(local, spread, strict=True)):
+            continue
+        arbiter = arbiter_of(workload(apps, *machines))
+        use = sum(
+            n * taken(arbiter.sizes, gang, True) + s * taken(arbiter.sizes, gang, False)
+            for gang, n, s in zip(sizes, local, spread, strict=True)
+        )
+        lots = [gang for gang, n in zip(sizes, local, strict=True) for _ in range(n)]
+        needed = sum(gang * (n + s) for gang, n, s in zip(sizes, local, spread, strict=True))
+        fits = needed <= sum(machines) and packs(machines, lots)
+        assert bool((use <= arbiter.room()).all()) == fits, (local, spread)
+        fits_at_all.append(fits)
+        if fits:
+            for agent, n in reversed(list(zip(arbiter.agents, local, strict=True))):
+                assert all(arbiter.give(agent, "local") for _ in range(n)), (local, spread)
+            for agent, s in zip(arbiter.agents, spread, strict=True):
+                assert all(arbiter.give(agent, "spread") for _ in range(s)), (local, spread)
+            assert [len(agent.lots) for agent in arbiter.agents] == [n + s for n, s in zip(local, spread, strict=True)]
+            assert arbiter.offered == sum(machines) - needed
+    assert any(fits_at_all) and not all(fits_at_all)

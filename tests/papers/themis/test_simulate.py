@@ -1,33 +1,23 @@
-"""Simulations of apps: against a second simulator, and what holds whatever the policy."""
+"""Simulations of apps: against a second simulator, what holds whatever the policy, and the sharing incentive."""
 
 from __future__ import annotations
 
-import os
-import sys
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-import processes
 import pytest
-from places import HELPERS, ROOT
 from themis_naive import Naive
 from themis_small import app, ends, leases, tables, workload
 
-from astraea.core.digest import digest_of
 from astraea.core.metrics import summary
 from astraea.core.result import JOB_COLUMNS, Result
+from papers.themis import arbiter as themis_arbiter
+from papers.themis import simulate as themis_simulate
 from papers.themis.apps import AppTrace, Tuner, course
-from papers.themis.arbiter import ROUND, AppPolicy, Arbiter, all_it_wants
+from papers.themis.arbiter import ROUND, AppPolicy, Arbiter
 from papers.themis.policies import POLICIES, get_policy
 from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
-
-HERE = Path(__file__).resolve().parent
-MACHINES = np.array([4] * 4 + [2] * 4)
-
-SEEDS = range(12)
-"""Of workloads for the second simulator."""
 
 
 def drawn(seed: int) -> tuple[AppTrace, float]:
@@ -54,32 +44,19 @@ def drawn(seed: int) -> tuple[AppTrace, float]:
     return workload(apps, *machines.tolist()), float(rng.choice([60, 90, 120, 300, np.inf]))
 
 
-@pytest.mark.parametrize("policy", ["first-come", "tiresias", "astraea"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("policy", ["tiresias", "astraea"])
+@pytest.mark.parametrize("seed", range(12))
 def test_same_as_a_second_simulator(seed: int, policy: str) -> None:
     """Every lease begins and ends at the same time, each app too, and so much of it was lost to checkpoints."""
     w, term = drawn(seed)
     term = min(term, 3600.0) if policy == "astraea" else term
-    expected = Naive(w, policy, term).run()
-    first_come = AppPolicy("first-come", lambda arbiter: all_it_wants(arbiter, arbiter.agents))
-    result = simulate(w, first_come if policy == "first-come" else get_policy(policy), lease_term=term)
-    assert leases(result) == expected.leases
-    assert ends(result) == expected.ends
-    assert list(result.jobs["overhead"]) == expected.overhead
-
-
-def test_drawn_workloads_are_no_trifles() -> None:
-    """They have spread gangs, preempted jobs, waiting apps, and explorations of several rungs."""
-    results = [simulate(w, get_policy("tiresias"), lease_term=term) for w, term in map(drawn, SEEDS)]
-    assert np.mean([not local for result in results for *_, local in leases(result)]) > 0.05
-    assert sum(result.jobs["preemptions"].sum() for result in results) > 24
-    assert sum((result.jobs["queueing_delay"] > 60).sum() for result in results) > 19
-    assert sum(sum(p.work > 0 for p in course(a)) > 1 for w, _ in map(drawn, SEEDS) for a in w.apps) > 28
+    result = simulate(w, get_policy(policy), lease_term=term)
+    assert (leases(result), ends(result), list(result.jobs["overhead"])) == Naive(w, policy, term).run()
 
 
 @cache
 def sampled(seed: int = 0) -> AppTrace:
-    return sample_workload(10, 2.0, seed, MACHINES)
+    return sample_workload(10, 2.0, seed, np.array([4] * 4 + [2] * 4))
 
 
 @cache
@@ -87,15 +64,14 @@ def simulated(policy: str, seed: int, lease_term: float) -> Result:
     return simulate(sampled(seed), get_policy(policy), lease_term=lease_term)
 
 
-cases = pytest.mark.parametrize(
-    "policy, seed, term",
-    [(policy, *case) for policy in POLICIES for case in ((0, 900.0), (1, 200.0), (2, np.inf))],
-)
+@pytest.mark.parametrize("seed, term", [(0, 900.0), (1, 200.0), (2, np.inf)])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
+    """Free and held GPUs of each machine are those that it has, at every decision.
 
-
-@cases
-def test_gpus_are_neither_made_nor_lost(policy: str, seed: int, term: float) -> None:
-    """Free and held GPUs of each machine are those that it has, at every decision; in all never more than there are."""
+    GPU-time of the leases is what each app attained: its work, spread gangs slower, and its overhead. All leases begin
+    at rounds and none lasts beyond its term, rounded up; no app is quicker than alone on everything.
+    """
     sizes, seen, inner = sampled(seed).machines, [], get_policy(policy)
 
     def look(arbiter: Arbiter) -> None:
@@ -103,36 +79,20 @@ def test_gpus_are_neither_made_nor_lost(policy: str, seed: int, term: float) -> 
         for agent in arbiter.agents:
             for lot in agent.lots:
                 assert sum(gpus for _, gpus in lot.pieces) == agent.app.gang
-                assert len({machine for machine, _ in lot.pieces}) == len(lot.pieces)
                 for machine, gpus in lot.pieces:
-                    assert gpus > 0
                     held[machine] += gpus
         assert min(arbiter.free) >= 0
         assert np.array_equal(held + arbiter.free, sizes)
-        seen.append(arbiter.offered())
+        seen.append(arbiter.offered)
 
     def decide(arbiter: Arbiter) -> None:
         look(arbiter)
         inner.decide(arbiter)
         look(arbiter)
 
-    result = simulate(sampled(seed), AppPolicy(policy, decide, inner.parameters), lease_term=term)
+    w, result = sampled(seed), simulate(sampled(seed), AppPolicy(policy, decide, inner.parameters), lease_term=term)
     assert max(seen[::2]) > 0 and min(seen[1::2]) == 0
     assert tables(result) == tables(simulated(policy, seed, term)), "the same, byte by byte, when it is run again"
-    grants = result.grants
-    assert grants is not None
-    times = np.concatenate([grants["end"], grants["start"]])  # at one moment ends come first
-    change = np.concatenate([-grants["demand"], grants["demand"]])[np.argsort(times, kind="stable")]
-    assert 0 < np.cumsum(change).max() <= sizes.sum()
-
-
-@cases
-def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
-    """GPU-time of the leases is what each app attained: its work, spread gangs slower, and its overhead.
-
-    All leases begin at rounds and none lasts beyond its term, rounded up; no app is quicker than alone on everything.
-    """
-    w, result = sampled(seed), simulated(policy, seed, term)
     jobs, grants = result.jobs, result.grants
     assert grants is not None
     service = (grants["demand"] * (grants["end"] - grants["start"])).groupby(grants["job_id"]).sum()
@@ -152,7 +112,6 @@ def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
     assert (jobs["jct"] >= jobs["duration"] * (1 - 1e-12)).all()
     waited = jobs["first_start_time"] - jobs["submit_time"]
     assert (waited >= 0).all() and (jobs["queueing_delay"] >= waited * (1 - 1e-12)).all()
-    assert (jobs["queueing_delay"] < jobs["jct"]).all()
     assert jobs["leases"].sum() == len(grants)
     assert term < np.inf or (jobs["preemptions"] == 0).all()
 
@@ -173,36 +132,15 @@ def test_the_timeline_is_made_of_the_leases(policy: str) -> None:
         assert row["attained_service"] == pytest.approx((mine["demand"] * inside).sum(), rel=1e-9, abs=1e-6)
         is_held = (mine["start"] <= row["time"]) & (row["time"] < mine["end"])
         assert row["held"] == mine["demand"][is_held].sum()
-        assert row["waiting"] >= 0
     at_end = result.timeline[result.timeline["time"] == last].set_index("tenant").loc[result.jobs["job_id"]]
     over = (result.jobs["end_time"] <= last).to_numpy()
-    assert over.any()
     for column in ("attained_service", "fair_service"):
         assert np.allclose(at_end[column][over], result.jobs[column][over], rtol=1e-9), column
     assert (at_end[["held", "waiting"]][over] == 0).all(axis=None)
     assert tuple(result.jobs.columns[: len(JOB_COLUMNS)]) == JOB_COLUMNS
-    figures = summary(result)
-    assert figures["policy"] == policy and figures["jobs"] == 10
-    undefined = {name for name, value in figures.items() if name != "policy" and not np.isfinite(value)}
-    assert undefined <= {"tenant_sharing_loss"}, "it looks at whole days"
+    assert summary(result)["jobs"] == 10
     others = [ends(simulated(other, 0, 900.0)) for other in POLICIES if other != policy]
     assert ends(result) not in others, "no two policies do the same"
-
-
-def digest() -> str:
-    """Of what two policies do on one workload, with errors and lies."""
-    w = sampled(3)
-    lies = {w.apps[4].name: 3.0, w.apps[2].name: 0.5}
-    results = [simulate(w, get_policy(policy), error=0.3, lies=lies, seed=5) for policy in ("themis", "slaq")]
-    return digest_of(results=[tables(result) + repr(sorted(result.provenance.items())) for result in results])
-
-
-def test_same_bytes_in_another_process() -> None:
-    """Nothing hangs on hash seeds, or on what was simulated before."""
-    places = os.pathsep.join(map(str, (HELPERS, ROOT, HERE)))
-    code = "import test_simulate as here; print(here.digest())"
-    other = processes.run(sys.executable, "-c", code, env={"PYTHONHASHSEED": "1234", "PYTHONPATH": places})
-    assert other.stdout.strip() == digest()
 
 
 def test_errors_hang_on_the_seed() -> None:
@@ -214,3 +152,56 @@ def test_errors_hang_on_the_seed() -> None:
     assert run("themis", 0) != run("themis", 1)
     assert run("themis", 0, 0.0) == run("themis", 1, 0.0)
     assert run("tiresias", 0) == run("tiresias", 1, 0.0)
+
+
+def many_short_jobs(seed: int) -> AppTrace:
+    """Five apps that can share 3 GPUs as finely as wished: hundreds of jobs of one GPU each, done after one rung."""
+    rng = np.random.default_rng([7, seed])
+    arrivals = np.sort([0.0, *rng.uniform(0.0, 6 * 3600.0, 4)])
+    brief = {"model": "inception-v3", "tuner": Tuner(first=2, eta=2, tolerance=1e-9, longest=2)}
+    jobs = [[2] * int(rng.integers(300, 600)) for _ in arrivals]
+    apps = [app(f"app-{i}", jobs[i], arrival=float(arrival), **brief) for i, arrival in enumerate(arrivals)]
+    return workload(apps, 2, 1)
+
+
+def granularity(w: AppTrace, lease: float) -> np.ndarray:
+    """By how much rho can be above 1 because time is not infinitely divisible.
+
+    Of an app with work W on R GPUs that has been there for A, with N apps on average and x of its work done, let
+    d = R A / N - x. It reports rho = 1 + d / W, and rho is 1 + d / W at its end. With n apps active, R A / N grows by
+    at most R / n a second: its derivative is R / n (2 y - 1) / y**2 with y = N / n. So all d together grow by at most R
+    a second, which is what running jobs take off. Let D be the sum of all d that are above 0. As long as the worst off
+    has d >= R lease and work for all GPUs, they all go to an app whose d is in D, and D does not grow. Otherwise:
+
+    - The worst off has d < R lease. Then no other app j has more than W_j / W of that. D is below R lease sum_j W_j / W
+      now, and by at most R lease above it when the next lease begins.
+    - The worst off has fewer jobs left than there are GPUs. All of them run, so that it is worst off for no longer than
+      a job and a lease, in which D grows by R a second.
+    - An app comes between two rounds to an idle cluster, or GPUs that are returned wait for a round: less than a lease
+      for each app.
+    """
+    work = np.array([phase.work for one in w.apps for phase in course(one) if phase.work > 0])
+    assert len(work) == len(w.apps), "one rung"
+    job = max(len(one.loss[0]) * one.epoch for one in w.apps)
+    most = w.gpus * (lease * (1 + work.sum() / work.min()) + len(work) * (job + 2 * lease))
+    return np.asarray(most / work)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_sharing_incentive(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With f = 1 no app is worse off than with 1/N of the cluster to itself, where apps are divisible.
+
+    It is possible: with equal shares W = int R / n dt over its life, at least R A / N by Jensen's inequality. Jobs stop
+    and start at no cost here. Policies that look at other things serve in order of arrival.
+    """
+    for module, name in ((themis_arbiter, "CHECKPOINT"), (themis_arbiter, "RESTART"), (themis_simulate, "RESTART")):
+        monkeypatch.setattr(module, name, 0.0)
+    w = many_short_jobs(seed)
+    allowed = granularity(w, 60.0)
+    assert allowed.max() < 0.15
+    jobs = simulate(w, get_policy("themis", f=1.0), lease_term=60.0).jobs
+    assert (jobs["overhead"] == 0).all() and (jobs["contention"] > 1.5).all()
+    assert (jobs["finish_time_fairness"] <= 1 + allowed).all()
+    for policy in ("optimus", "gandiva-packing"):
+        fairness = simulate(w, get_policy(policy), lease_term=60.0).jobs["finish_time_fairness"]
+        assert (fairness > 1.2 + allowed).any()

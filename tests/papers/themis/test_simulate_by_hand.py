@@ -1,12 +1,16 @@
-"""Simulations of Themis by hand: two apps, one app alone, preempted jobs, what a lease cuts short."""
+"""Simulations of Themis by hand: two apps, one app alone, preempted jobs; and input that is refused."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 from themis_small import app, ends, leases, workload
 
+from astraea.core.errors import InputError, PolicyError
 from papers.themis.apps import Tuner
+from papers.themis.arbiter import ROUND, AppPolicy, Arbiter
 from papers.themis.policies import POLICIES, get_policy
 from papers.themis.simulate import simulate
 
@@ -42,7 +46,6 @@ def test_what_an_app_cannot_use_it_is_not_owed() -> None:
     """Jobs of 600 s and 300 s on 4 GPUs: 2 GPUs are owed for 300 s, then 1 for 300 s."""
     jobs = simulate(workload([app("a", [10, 5])], 4), get_policy("themis")).jobs
     assert jobs["fair_service"][0] == jobs["attained_service"][0] == 900.0
-    assert jobs["end_time"][0] == 600.0
 
 
 HALVING = Tuner(first=2, eta=2, tolerance=5e-4, longest=8)
@@ -83,3 +86,45 @@ def test_a_preempted_job_by_hand() -> None:
     assert list(jobs["overhead"]) == [50.0, 50.0]
     assert list(jobs["leases"]) == [3, 3]
     assert list(jobs["queueing_delay"]) == [120.0, 180.0]
+
+
+TINY = workload([app("a", [1]), app("b", [1])], 2)
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"lease_term": 59.9}, "lease_term must be a time of at least one round, 60 s, or inf, got 59.9"),
+        ({"lease_term": "900"}, "lease_term must be a time of at least one round, 60 s, or inf, got '900'"),
+        ({"error": 1.0}, "error must be a part from 0 to below 1, got 1.0"),
+        ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
+        ({"lies": {"c": 2.0}}, "small: there is no app 'c' that could lie"),
+        ({"lies": {"b": 0.0}}, "app 'b': the factor on its rho must be above 0, got 0.0"),
+    ],
+)
+def test_bad_input(given: dict[str, Any], said: str) -> None:
+    """One sentence with the place, the value and what is expected."""
+    with pytest.raises(InputError) as error:
+        simulate(TINY, get_policy("tiresias"), **given)
+    assert str(error.value) == said
+
+
+def test_a_policy_that_never_gives() -> None:
+    """It is named, with the app that waits and the time, and does not run for ever."""
+    with pytest.raises(PolicyError, match=r"^policy never, at [0-9.e+]+ s: leaves app 'a' and 1 more waiting"):
+        simulate(TINY, AppPolicy("never", lambda arbiter: None))
+
+
+def test_a_policy_may_wait() -> None:
+    """Nothing is wrong with a policy that gives nothing for hours; the round is held again every minute."""
+    asked: list[float] = []
+
+    def late(arbiter: Arbiter) -> None:
+        asked.append(arbiter.now)
+        if arbiter.now >= 600 * ROUND:
+            for agent in arbiter.agents:
+                arbiter.give(agent)
+
+    jobs = simulate(TINY, AppPolicy("late", late)).jobs
+    assert asked == [ROUND * k for k in range(601)]
+    assert list(jobs["end_time"]) == [601 * ROUND] * 2

@@ -13,12 +13,11 @@ from typing import Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.checks import whole_number
+from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import rank
 from papers.market.model import NEARLY, Market, Plan, Schedule, checked
-from papers.market.policies.astraea.capacity import Theta, empty_round
-from papers.market.policies.astraea.empty_cluster import Demand, checked_theta, demand, feasible_theta
+from papers.market.policies.astraea.capacity import Demand, Theta, demand, empty_round, feasible_theta
 from papers.market.policies.astraea.max_revenue import max_ideal_revenue
 
 FAR: Final = 2**50
@@ -71,15 +70,12 @@ def astraea_market(
         linear utility a round of any length has room for those jobs only that are worth something in its first slots,
         so that with few rounds a long queue doubles the interval for every few jobs.
     """
-    return astraea_of_checked(checked(market), theta, rounds, is_own_priced)
-
-
-def astraea_of_checked(
-    market: Market, theta: tuple[float, float] | None, rounds: int | None, is_own_priced: bool
-) -> Plan:
-    """The same without a look at whether the market is one."""
-    jobs = market.jobs
-    theta = feasible_theta(market) if theta is None else checked_theta(theta)
+    jobs = checked(market).jobs
+    theta = feasible_theta(market) if theta is None else theta
+    if len(theta) != 2:
+        raise InputError(f"theta must be two numbers, theta_w and theta_p, got {theta!r}")
+    for name, value in zip(("theta_w", "theta_p"), theta, strict=True):
+        number(value, f"{name}:", above=1, expected="above 1, so that what is in use has a price")
     demands = [demand(market, job) for job in range(len(jobs))]
     lam = whole_number(rounds_needed(demands, theta) if rounds is None else rounds, "rounds: lambda", 1)
     order = np.lexsort((rank(np.array(jobs.job_id, dtype=object)), jobs.arrival))
@@ -145,8 +141,7 @@ def division(unused: IntArray, cost: FloatArray) -> FloatArray:
 
     One formula for both: with one type of worker and one of parameter server there are two types of resource (Eq. 2);
     with several, a job pays for its own types and nothing for the others (Eq. 11). c in Eq. 2 is the cost of slot t
-    alone, as in the paper's example. Nobody left anything where the denominator a(t) is 0, and then nothing may cost
-    anything.
+    alone, as in the paper's example.
 
     `unused`, shape (types, slots, U), is q^u minus what the tenant's own-share jobs use, at least 0; `cost`, shape
     (types, slots), what the job pays for all its units of a type in a slot. The income, shape (U,), adds up to it all.

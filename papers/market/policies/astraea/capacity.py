@@ -1,25 +1,88 @@
-"""What is left of servers and quotas in one round, and the posted prices that follow from it (§4.4); compiled."""
+"""Servers, quotas and posted prices (§4.4): what a job could have of an empty cluster, and what is left in a round."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.core.checks import number
 from astraea.core.compilation import compiled
 from papers.market.model import Market
+
+NEVER: Final = 2**40
+"""More slots than any round has."""
 
 Table = npt.NDArray[np.int32]
 """Least value in slots t + 1, ..., t + 2**k of a column, shape (levels, slots, columns)."""
 
 
-class Theta(NamedTuple):
-    """Bases of the price functions: theta - 1 is the price of a unit when all of them are in use."""
+Theta = tuple[float, float]
+"""Bases of the prices of workers and of parameter servers: theta - 1 is that of a unit when all of them are in use."""
 
-    worker: float
-    ps: float
+
+class Demand(NamedTuple):
+    """What Algorithm 3 has to know of a job; arrays have an entry for 0, 1, ..., D_j workers, shape (D_j + 1,).
+
+    Times in slots are `NEVER` for 0 workers, and where not even the empty cluster can place so many.
+    """
+
+    job: int
+    tenant: int
+    distributed: IntArray  # time with distributed placement [slot]
+    central: IntArray  # time with centralized placement [slot]
+    shortest: int  # least of both [slot]
+    revenue: float  # greatest revenue: f_j of the shortest time
+    needed: IntArray  # fewest parameter servers for so many workers on other servers
+    fewest: IntArray  # fewest parameter servers with so many workers, distributed, on any server of this cluster
+
+
+def demand(market: Market, job: int) -> Demand:
+    """Distributed, a server keeps all parameter servers and as many workers as it can but one, as in Algorithm 4."""
+    jobs, most = market.jobs, int(market.jobs.chunks[job])
+    fits, needed, fewest = _room(market, most)
+    slots = np.full((2, most + 1), NEVER)
+    slots[:, 1:] = np.where(fits, market.duration(job, np.arange(1, most + 1)).T, NEVER)
+    shortest = int(slots.min())
+    revenue = float(jobs.value(job, shortest))
+    return Demand(job, int(jobs.tenant[job]), slots[0], slots[1], shortest, revenue, needed, fewest)
+
+
+@lru_cache(maxsize=64)
+def _room(market: Market, most: int) -> tuple[BoolArray, IntArray, IntArray]:
+    """Whether 1, ..., `most` workers fit, distributed and centralized, shape (2, most), then `needed` and `fewest`."""
+    workers = np.arange(1, most + 1)
+    needed = market.ps_needed(most)
+    near = np.minimum(workers[:, None] - 1, market.workers)
+    others = market.workers.sum() - market.workers
+    fits = (needed[workers[:, None] - near] <= market.ps) & (near + others >= workers[:, None])
+    fits_whole = (market.workers >= workers[:, None]) & (market.ps >= 1)
+    gang = np.arange(most + 1)
+    fewest = needed[gang - np.clip(gang - 1, 0, int(market.workers.max()))]
+    return np.array([fits.any(axis=1), fits_whole.any(axis=1)]), needed, fewest
+
+
+def feasible_theta(market: Market, factor: float = 1.0) -> Theta:
+    """Maximal prices at which no job would run, times `factor` (Fig 11).
+
+    §4.4 asks for theta_w - 1 >= f_j / (worker slots of j) and theta_p - 1 >= f_j / (parameter-server slots of j), and
+    both at least 1. The bound is over every placement that the empty cluster allows, with one parameter server, at the
+    greatest revenue there is, that of a start with the round. `factor` scales theta - 1, the price itself.
+    """
+    number(factor, "factor:", above=0, expected="above 0")
+    worker = ps = 1.0
+    for job in range(len(market.jobs)):
+        d = demand(market, job)
+        for durations in (d.distributed, d.central):
+            workers = np.flatnonzero(durations < NEVER)
+            slots = durations[workers]
+            revenue = market.jobs.value(job, slots.astype(np.float64))
+            worker = max(worker, float((revenue / (workers * slots)).max(initial=0.0)))
+            ps = max(ps, float((revenue / slots).max(initial=0.0)))
+    return 1.0 + factor * worker, 1.0 + factor * ps
 
 
 def price(used: IntArray | int, total: int, theta: float) -> FloatArray:
@@ -61,7 +124,7 @@ def empty_round(market: Market, slots: int, theta: Theta) -> Round:
         free=(table(market.workers), table(market.ps)),
         own=(table(np.append(market.worker_quota, all_w)), table(np.append(market.ps_quota, all_p))),
         sums=np.zeros((2, slots + 1)),
-        prices=(price(np.arange(all_w + 1), all_w, theta.worker), price(np.arange(all_p + 1), all_p, theta.ps)),
+        prices=(price(np.arange(all_w + 1), all_w, theta[0]), price(np.arange(all_p + 1), all_p, theta[1])),
     )
 
 
@@ -105,10 +168,7 @@ def take(table: Table, a: int, b: int, column: int, amount: int) -> None:
 
 @compiled
 def occupy(r: Round, a: int, b: int, tenant: int, workers: IntArray, ps: IntArray) -> None:
-    """Give slots a + 1, ..., b of `workers` and `ps` on each server to a job, and post the new prices.
-
-    `tenant` is whose quota it uses, the last column, which is always charged, if it is all tenants'.
-    """
+    """Give `workers` and `ps` on each server in slots a + 1, ..., b to a job of a tenant, or of all; post prices."""
     everyone = r.own[0].shape[2] - 1
     for k, units in enumerate((workers, ps)):
         amount = 0

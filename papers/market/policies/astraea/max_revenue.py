@@ -3,14 +3,12 @@
 A schedule has the cheapest placement for its start and number of workers (Algorithms 4 and 5). Given both, the price of
 the workers is settled; what is left to choose is the fewest parameter servers and where all of it stands. Where the
 pseudo-code leaves a choice it is made here: of servers that serve equally well the one with fewest free workers, as
-line 16 of Algorithm 4 does to keep whole servers free, then the first. (The paper's worked example has j21 on s2 where
-s1 is free again, and in a second variant on s3 and s4 against line 16; no number depends on it.)
+line 16 of Algorithm 4 does to keep whole servers free, then the first; no number of the worked example depends on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +16,7 @@ import numpy as np
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from papers.market.model import NEARLY, Schedule
-from papers.market.policies.astraea.capacity import Round, least, occupy, window
-from papers.market.policies.astraea.empty_cluster import Demand
+from papers.market.policies.astraea.capacity import Demand, Round, least, occupy, window
 
 NOWHERE = -1
 
@@ -42,8 +39,7 @@ def best_schedule(r: Round, whose: int, ideal: FloatArray, d: Demand) -> Choice:
 
     Among equals the earliest start, then the fewest workers, then centralized placement. Two incomes are equal if they
     differ by less than 1e-9 of the revenue after one slot, so that rounding decides nothing. A placement is only looked
-    for where the least it could cost leaves more than the best so far, and no start where not even a free schedule
-    would.
+    for where the least it could cost leaves more than the best so far.
 
     `whose` is the column of the quota that the job may use, its tenant's or that of all; `ideal`, shape (D + 1,), f_j
     of each time since the beginning of the round.
@@ -92,81 +88,23 @@ def max_ideal_revenue(
     max{q - used, a_w(t)} of lines 4 and 8 is the own share; afterwards a_w(t) is never the smaller of the two. Without
     `is_priced` the choice among schedules goes by ideal revenue alone, not by the posted prices.
     """
-    asking = list(jobs)
-    if not asking:
-        return []
-    queue, sums = _queue(asking), r.sums if is_priced else np.zeros_like(r.sums)
+    seen = r if is_priced else r._replace(sums=np.zeros_like(r.sums))
     out = []
-    i, c, workers, price = _next(r, sums, queue, 0, is_shared)
-    while i < len(asking):
-        d, ideal = asking[i]
-        server = np.flatnonzero(workers)
-        if workers[c.server] == 0:
-            server = np.sort(np.append(server, c.server))
-        ps = np.where(server == c.server, c.ps, 0)
-        paid = float(price.sum(axis=1).sum()) if is_shared else 0.0
-        put = Schedule(d.job, c.start, c.end, server, workers[server], ps, paid, is_shared, float(ideal[c.end]))
-        out.append((put, price))
-        i, c, workers, price = _next(r, sums, queue, i + 1, is_shared)
-    return out
-
-
-class _Queue(NamedTuple):
-    """Jobs in their order; what has several numbers for each is put one behind the other, from `start` on."""
-
-    tenant: IntArray
-    shortest: IntArray
-    start: IntArray
-    distributed: IntArray
-    central: IntArray
-    needed: IntArray
-    fewest: IntArray
-    ideal: FloatArray  # a row for each
-
-
-def _queue(asking: list[tuple[Demand, FloatArray]]) -> _Queue:
-    demands = [d for d, _ in asking]
-    return _Queue(
-        np.array([d.tenant for d in demands]),
-        np.array([d.shortest for d in demands]),
-        np.array([0, *accumulate(len(d.central) for d in demands)]),
-        np.concatenate([d.distributed for d in demands]),
-        np.concatenate([d.central for d in demands]),
-        np.concatenate([d.needed for d in demands]),
-        np.concatenate([d.fewest for d in demands]),
-        np.array([ideal for _, ideal in asking]),
-    )
-
-
-@compiled
-def _next(
-    r: Round, sums: FloatArray, queue: _Queue, first: int, is_shared: bool
-) -> tuple[int, Choice, IntArray, FloatArray]:
-    """The next job that is admitted, from `first` on, or as many as there are; its schedule, workers and prices.
-
-    It goes by `sums`, and pays what is posted.
-    """
-    seen = Round(r.free, r.own, sums, r.prices)
-    for i in range(first, len(queue.tenant)):
-        part = slice(queue.start[i], queue.start[i + 1])
-        d = Demand(
-            i, queue.tenant[i], queue.distributed[part], queue.central[part], queue.shortest[i], 0.0,
-            queue.needed[part], queue.fewest[part],
-        )  # fmt: skip
-        whose = r.own[0].shape[2] - 1 if is_shared else d.tenant
-        c = best_schedule(seen, whose, queue.ideal[i], d)
+    for d, ideal in jobs:
+        whose = r.everyone if is_shared else d.tenant
+        c = best_schedule(seen, whose, ideal, d)
         if c.server == NOWHERE:
             continue
         workers = spread(r, c.start, c.end, c.workers, c.server, c.is_central)
-        price, ps = np.zeros((2, c.end - c.start)), np.zeros_like(workers)
+        ps = np.zeros_like(workers)
         ps[c.server] = c.ps
-        for t in range(c.start, c.end):
-            price[0, t - c.start] = (r.sums[0, t + 1] - r.sums[0, t]) * c.workers
-            price[1, t - c.start] = (r.sums[1, t + 1] - r.sums[1, t]) * c.ps
+        price = np.diff(r.sums[:, c.start : c.end + 1]) * [[c.workers], [c.ps]]
         occupy(r, c.start, c.end, whose, workers, ps)
-        return i, c, workers, price
-    none = Choice(0, 0, 0, 0, NOWHERE, False, 0.0)
-    return len(queue.tenant), none, np.zeros(0, np.int64), np.zeros((2, 0))
+        server = np.flatnonzero(workers + ps)
+        paid = float(price.sum(axis=1).sum()) if is_shared else 0.0
+        put = Schedule(d.job, c.start, c.end, server, workers[server], ps[server], paid, is_shared, float(ideal[c.end]))
+        out.append((put, price))
+    return out
 
 
 @compiled
@@ -183,10 +121,7 @@ def min_cost_d(r: Round, a: int, b: int, workers: int, own_ps: int, needed: IntA
     """Server for the parameter servers under distributed placement, and how many (Algorithm 4, lines 7-15).
 
     Line 8 takes what parameter servers a server has left where that is fewer than (3i) needs, and line 10 would even
-    prefer it; here such a server does not qualify. The server is `NOWHERE` if there is none.
-
-    `own_ps` is how many the tenant may use in all these slots, `needed` the fewest for 0, 1, ... workers on other
-    servers.
+    prefer it; here such a server does not qualify. The tenant may use `own_ps` in all these slots.
     """
     free, free_ps = window(r.free[0], a, b), window(r.free[1], a, b)
     total = 0

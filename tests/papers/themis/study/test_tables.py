@@ -1,4 +1,4 @@
-"""The tables of Themis at the smallest scale: shapes, and what must be exactly so."""
+"""The tables of Themis at the smallest scale and by hand, and what a paper printed in their pictures."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from itertools import product
 from math import inf
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from themis_small import app, workload
 
 from astraea.core import source
 from astraea.core.errors import InputError
@@ -16,26 +20,20 @@ from astraea.core.result import Result
 from astraea.experiments import keys
 from astraea.experiments.cache import fill
 from astraea.experiments.grid import run_grid
-from astraea.plots.style import LOOKS, WORDS
+from astraea.plots.style import LOOKS
+from papers.themis.apps import Tuner
 from papers.themis.metrics import rho_summary
-from papers.themis.policies import POLICIES
-from papers.themis.policies.themis import bids, themis
+from papers.themis.policies import POLICIES, get_policy
+from papers.themis.policies.themis import bid, themis
+from papers.themis.simulate import simulate
+from papers.themis.study import tables
 from papers.themis.study.auctions import PROPERTIES, random_offer
-from papers.themis.study.cells import LATER, VARIANTS, bids_in_need, simulated
-from papers.themis.study.runs import APP_COLUMNS, run_of
-from papers.themis.study.tables import (
-    SWEEPS,
-    THEMIS_SCALES,
-    app_table,
-    cell_of,
-    lies_table,
-    properties_table,
-    sweep_grid,
-    sweep_table,
-    themis_grid,
-)
+from papers.themis.study.cells import LATER, VARIANTS, bid_in_need, simulated
+from papers.themis.study.pictures import knob_and_lease
+from papers.themis.study.tables import app_table, cell_of, lies_table, properties_table, run_of, sweep_table
+from papers.themis.workload import sample_workload
 
-SMALL = THEMIS_SCALES["small"]
+SMALL = tables.THEMIS_SCALES["small"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,7 +41,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A cache of these tests alone, with what `make figures` computes beforehand."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("astraea.experiments.cache.CACHE", tmp_path_factory.mktemp("cache"))
-        fill(themis_grid("", "small").runs)
+        fill(tables.themis_grid("", "small").runs)
         yield
 
 
@@ -61,38 +59,25 @@ def test_summary_of_two_apps_by_hand() -> None:
             "sharing_loss": 0.5, "makespan": 700.0,
         }
     )  # fmt: skip
-    for rho, late in ((1 / 0.95, 0.0), (1.0527, 1.0)):  # the bound itself is not late
-        frame = pd.DataFrame({**columns, "finish_time_fairness": [rho] * 2})
-        assert rho_summary(Result(frame, pd.DataFrame(), pd.DataFrame(), {}))["late_apps"] == late
-
-
-def test_scales() -> None:
-    """Every scale has the usual point on each axis, and as many liars as it has room for; others are refused."""
-    for size in THEMIS_SCALES.values():
-        assert {1.0} <= set(size.contentions) and {0.8} <= set(size.fs) and {900.0} <= set(size.leases)
-        assert {0.0} <= set(size.errors) and set(size.few_fs) <= set(size.fs)
-        assert 0 < size.liars <= size.lying_apps <= size.apps and 1.0 not in size.factors
-    assert THEMIS_SCALES["paper"].leases[-1] == inf
-    for table in (lambda scale: sweep_table("knob", scale), app_table, lies_table, properties_table):
-        with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'huge'"):
-            table("huge")
 
 
 def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """What `make figures` computes beforehand is all that is read; equal cells of different tables are one run."""
-    runs = themis_grid("", "small").runs
+    runs = tables.themis_grid("", "small").runs
     assert len({run.key for run in runs}) < 0.7 * len(runs)
 
     def compute(*_: Any) -> None:
         raise AssertionError("a table computed something")
 
     monkeypatch.setattr("astraea.experiments.cache._compute", lambda missing, *_: compute() if missing else None)
-    for name in SWEEPS:
-        assert len(sweep_table(name, "small")) == len(sweep_grid(name, "small").runs)
+    for name in tables.SWEEPS:
+        assert len(sweep_table(name, "small")) == len(tables.sweep_grid(name, "small").runs)
     for table in (app_table, lies_table, properties_table):
         assert not table("small").empty
     [run] = run_grid([run_of(cell_of(SMALL))])
     assert len(run.grants) > SMALL.apps
+    with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'huge'"):
+        app_table("huge")
 
 
 def test_an_edit_of_tables_leaves_runs_as_they_are() -> None:
@@ -104,26 +89,18 @@ def test_an_edit_of_tables_leaves_runs_as_they_are() -> None:
     assert names == {"cells.py", "kept.py"}
 
 
-def test_names_of_points_of_themis() -> None:
-    """They are the same runs under another name, and no run says so."""
-    assert cell_of(SMALL, scheduler="themis-one-bidder") == cell_of(SMALL, f=1.0)
-    assert cell_of(SMALL, variant="as it is", f=0.4, trial=1) == cell_of(SMALL, f=0.4, trial=1)
-
-
 def test_comparison() -> None:
     """One row per run, one per app of it, nothing missing, the same apps for all, and both tables say the same."""
     runs, apps = sweep_table("comparison", "small"), app_table("small")
     assert [*runs[["scheduler", "trial"]].itertuples(index=False, name=None)] == list(
         product(POLICIES, range(SMALL.trials))
     )
-    assert list(apps) == ["scheduler", "trial", *APP_COLUMNS]
+    assert list(apps) == ["scheduler", "trial", *tables.APP_COLUMNS]
     assert len(apps) == len(runs) * SMALL.apps and not runs.isna().any(axis=None) and not apps.isna().any(axis=None)
     kinds = apps[["trial", "job_id", "model", "gang", "exploration"]].drop_duplicates()
     assert kinds.groupby("trial").size().tolist() == [SMALL.apps] * SMALL.trials
-    by_run = apps.groupby(["scheduler", "trial"], sort=False)
-    assert by_run["finish_time_fairness"].max().tolist() == runs["max_rho"].tolist()
-    assert by_run["jct"].mean().tolist() == pytest.approx(runs["average_jct"].tolist())
-    assert by_run["rho_job"].apply(lambda x: (x < 0.95).mean()).tolist() == runs["sharing_loss"].tolist()
+    worst = apps.groupby(["scheduler", "trial"], sort=False)["finish_time_fairness"].max()
+    assert worst.tolist() == runs["max_rho"].tolist()
     row = runs[(runs["scheduler"] == "slaq") & (runs["trial"] == 1)].drop(columns=["scheduler", "trial"])
     assert [rho_summary(simulated(cell_of(SMALL, scheduler="slaq", trial=1)))] == row.to_dict("records")
 
@@ -149,16 +126,7 @@ def test_the_usual_point_is_the_same_in_every_table() -> None:
         assert varied == "error" or table.groupby(["scheduler", "trial"])["max_rho"].nunique().max() > 1, varied
     wide = variants.pivot_table(index=["contention", "f"], columns="variant", values="max_rho")
     assert all((wide["as it is"] != wide[name]).any() for name in VARIANTS)
-
-
-def test_figures_have_a_name_and_schedulers_a_look() -> None:
-    """Everything measured is worded, and no two schedulers look alike in print."""
-    measured = {*sweep_table("comparison", "small"), *app_table("small"), "f", "error", "factor"}
-    assert measured - {"trial", "job_id", "model", "gang", "queueing_delay"} <= set(WORDS)
-    looks = [LOOKS[name] for name in POLICIES]
-    for kind in ("label", "color", "marker", "hatch"):
-        assert len({getattr(look, kind) for look in looks}) == len(looks), kind
-    assert len({(str(look.line), look.width) for look in looks}) == len(looks)
+    assert cell_of(SMALL, scheduler="themis-one-bidder") == cell_of(SMALL, f=1.0)
 
 
 def test_lies() -> None:
@@ -168,10 +136,8 @@ def test_lies() -> None:
     use.
     """
     lies = lies_table("small")
-    assert list(lies) == ["mechanism", "f", "factor", "app", "jct", "others"]
     assert len(lies) == (1 + len(SMALL.few_fs)) * len(SMALL.factors) * SMALL.liars
     assert (lies["f"].isna() == (lies["mechanism"] == "strawman")).all()
-    assert lies["f"].dropna().drop_duplicates().tolist() == list(SMALL.few_fs)
     assert lies["app"].unique().tolist() == ["app-2", "app-7"]
     truth, lied = (simulated(cell).jobs["jct"] for cell in (cell_of(SMALL), cell_of(SMALL, liar=7, factor=3.0)))
     row = lies[(lies["f"] == 0.8) & (lies["app"] == "app-7")].iloc[0]
@@ -181,8 +147,8 @@ def test_lies() -> None:
     assert (lies.loc[lies["mechanism"] == "strawman", "jct"] < 1).any()
 
 
-def test_properties() -> None:
-    """One row for each property of the auction, with all auctions tried; the promised ones never fail."""
+def test_the_auction_keeps_its_promises() -> None:
+    """No counter-example to what it promises, and some to what it does not."""
     table = properties_table("small")
     assert table["property"].tolist() == list(PROPERTIES)
     assert (table["instances"] == SMALL.instances).all()
@@ -193,11 +159,11 @@ def test_only_who_has_nothing_is_in_need() -> None:
     """Then nothing is 10 T_isolated later, and all else as it is; whoever holds a gang bids as ever."""
     arbiter, agents = random_offer(3)
     for agent in agents:
-        plain, needy = bids(arbiter, [agent]), bids_in_need(arbiter, [agent])
+        (plain, _), (needy, _) = bid(arbiter, agent), bid_in_need(arbiter, agent)
         assert 1 / needy.value[0] == pytest.approx(1 / plain.value[0] + LATER)
         assert (needy.value[1:] == plain.value[1:]).all() and (needy.use == plain.use).all()
     assert arbiter.give(agents[0])
-    assert (bids(arbiter, agents[:1]).value == bids_in_need(arbiter, agents[:1]).value).all()
+    assert (bid(arbiter, agents[0])[0].value == bid_in_need(arbiter, agents[0])[0].value).all()
 
 
 def test_losers_get_what_is_left() -> None:
@@ -210,3 +176,74 @@ def test_losers_get_what_is_left() -> None:
             decide(arbiter, f=0.0)
             free[-1] += len(arbiter.in_need())
     assert free[0] > free[1] == 0
+
+
+def test_every_epoch_that_is_trained_is_a_row() -> None:
+    """Four jobs: two end after 2 epochs, the second best after 4, and the best trains to its end."""
+    losses = [1.0 + j - 0.01 * np.arange(n) for j, n in enumerate((9, 20, 20, 20))]
+    table = tables.loss_table(app("a", losses, tuner=Tuner(first=2, longest=20)))
+    assert table.groupby("job")["epoch"].max().to_dict() == {0: 9, 1: 4, 2: 2, 3: 2}
+    assert table.groupby("job")["rung"].first().to_dict() == {0: 3, 1: 2, 2: 1, 3: 1}
+    assert table.loc[(table["job"] == 0) & (table["epoch"] == 3), "loss"].item() == pytest.approx(0.98)
+
+
+def test_what_is_held_adds_up_to_the_gpu_time() -> None:
+    """The area below both steps is the app's GPU-time, in all and on one machine."""
+    trace = workload([app("a", [12] * 3, gang=4, tuner=Tuner(first=2, longest=20))], 4, 2, 2)
+    result = simulate(trace, get_policy("tiresias"))
+    held = tables.held_table(trace, result, "a")
+    area = {
+        kind: float((part["held"].to_numpy()[:-1] * np.diff(part["time"])).sum()) for kind, part in held.groupby("kind")
+    }
+    row = result.jobs.iloc[0]
+    assert area["in all"] == pytest.approx(row["attained_service"])
+    spread = (1 - row["placement"]) / (1 - 1 / 2.0)
+    assert 0 < spread < 1
+    assert area["on one machine"] == pytest.approx((1 - spread) * row["attained_service"])
+    assert held["time"].iloc[0] == 0
+    assert (held.groupby("kind")["held"].last() == 0).all()
+
+
+def test_only_jobs_that_train_longer_are_foreseen() -> None:
+    trace = sample_workload(15, seed=3)
+    table = tables.foresight(trace)
+    assert table["median"].is_monotonic_decreasing and (table["worst_tenth"] > table["median"]).all()
+    assert list(table["jobs"]) == [sum(len(loss) > n for a in trace.apps for loss in a.loss) for n in table["epochs"]]
+
+
+def test_cases_by_hand() -> None:
+    """One app of each kind, and the two bounds themselves, which are neither late nor lacking."""
+    rows = {"finish_time_fairness": [1.0, 1.2, 1.0, 1.2, 1 / 0.95], "rho_job": [1.0, 1.0, 0.9, 0.9, 0.95]}
+    table = tables.quadrants(pd.DataFrame({"scheduler": "x", **rows}))
+    assert list(table.columns) == list(tables.CASES)
+    assert table.loc["x"].tolist() == pytest.approx([0.4, 0.2, 0.2, 0.2])
+
+
+def test_groups_by_placement_by_hand() -> None:
+    """A score of exactly 0.75 belongs to the group above, a perfect one to its own."""
+    rows = {
+        "placement": [0.5, 0.75, 0.95, 1.0, 1.0 - 1e-12],
+        "finish_time_fairness": [2.0, 1.0, 1.0, 1.0, 1.2],
+        "rho_job": [1.0, 1.0, 1.0, 0.5, 0.7],
+    }
+    table = tables.by_placement(pd.DataFrame({"scheduler": "x", **rows})).set_index("placement")
+    assert list(table.index) == ["below 0.75", "0.75 to 0.9", "0.9 to 1", "1"]
+    assert list(table["apps"]) == [1, 1, 1, 2]
+    assert list(table["late"]) == [1, 0, 0, 0.5]
+    assert table.loc["1", "rho_job"] == pytest.approx(0.6)
+
+
+def line(ax: Axes, label: str) -> Line2D:
+    [found] = [x for x in ax.lines if x.get_label() == label]
+    return found
+
+
+def test_published_values_of_fig_19_and_leases_that_end() -> None:
+    """Lines at the paper's two numbers; leases without end have no place on the axis."""
+    knob = pd.DataFrame({"f": [0.0, 0.8], "max_rho": [2.0, 1.3], "relative_gpu_time": [1.0, 1.1]})
+    lease = pd.concat([knob.assign(scheduler=name, lease_term=[900.0, inf]) for name in ("themis", "strawman")])
+    axes = knob_and_lease(knob, lease, 1.2, 0.8).axes
+    assert [list(line(ax, "paper: 1.2").get_ydata()) for ax in (axes[0], axes[2])] == [[1.2, 1.2]] * 2
+    assert [list(line(ax, "paper: f = 0.8").get_xdata()) for ax in axes[:2]] == [[0.8, 0.8]] * 2
+    assert list(line(axes[2], "Themis").get_ydata()) == [2.0]
+    assert line(axes[2], "Themis").get_linewidth() > 1.5 * line(axes[2], LOOKS["strawman"].label).get_linewidth()
