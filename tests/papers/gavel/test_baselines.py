@@ -115,14 +115,6 @@ def test_gandiva_tries_no_more_partners_than_gpus_are_missing():
     assert pairs_of(problem, allocate(problem)) == formed  # worth keeping, and all fit now
 
 
-def test_gandiva_pairs_by_job_not_by_row():
-    problem = all_pairs(moment(np.ones((6, 1)), [2]), [0.9])
-    allocate = GANDIVA.make()
-    formed = pairs_of(problem, allocate(problem))
-    after = problem.some(np.arange(1, 6))
-    assert {p for p in formed if 0 not in p} <= pairs_of(after, allocate(after))
-
-
 def least_sum(time, free):
     """Sum of completion times by trying every assignment to GPUs and every order on each."""
     gpus = [j for j, k in enumerate(free) for _ in range(k)]

@@ -1,4 +1,4 @@
-"""The door to HiGHS: against another package's HiGHS, its word where there is no optimum, and no memory."""
+"""The door to HiGHS: against another package's HiGHS, its word where there is no optimum, no memory; and sums."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from papers.gavel.programs import highs
+from papers.gavel.sums import dot
 
 
 def dense(rows):
@@ -126,3 +127,20 @@ def test_highs_knows_every_option():
     solver = highspy.Highs()
     for name, value in (highs.OPTIONS | {"simplex_strategy": highs.PRIMAL}).items():
         assert solver.setOptionValue(name, value) == highspy.HighsStatus.kOk, name
+
+
+@pytest.mark.parametrize("types", [2, 3, 7])
+def test_every_sum_is_that_of_a_plain_loop_to_the_last_bit(types):
+    draw = np.random.default_rng(types)
+    many, few, rows = draw.random((500, types)), draw.random(types), draw.random(500)
+
+    def in_order(a, b):
+        total = 0.0
+        for x, y in zip(a.tolist(), b.tolist(), strict=True):
+            total += x * y
+        return total
+
+    assert dot(many, few).tolist() == [in_order(row, few) for row in many]
+    assert dot(rows, many).tolist() == [in_order(rows, column) for column in many.T]
+    assert dot(np.zeros((0, types)), few).shape == (0,)
+    assert float(dot(few, few)) == in_order(few, few)
