@@ -104,9 +104,10 @@ def test_only_a_proof_is_believed():
     """Of a solution that is not the best, one outside of the limits, and prices that are too low."""
     objective, rows, limits, upper = np.array([2.0, 1.0]), dense([[1.0, 1.0]]), np.array([1.0]), np.array([np.inf, 0.5])
     best = maximize(objective, rows, limits, upper)
-    assert highs.is_proven(best, objective, rows, limits, upper)
+    assert highs.is_proven(best.x, best.price, *rows[1:], objective, limits, upper)
     for wrong in ({"x": np.array([0.5, 0.5])}, {"x": np.array([1.1, 0.0])}, {"price": np.array([1.9])}):
-        assert not highs.is_proven(best._replace(**wrong), objective, rows, limits, upper)
+        other = best._replace(**wrong)
+        assert not highs.is_proven(other.x, other.price, *rows[1:], objective, limits, upper)
 
 
 def test_columns_are_the_matrix():

@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from astraea.core.errors import PolicyError
-from papers.gavel.policies import POLICIES, fifo, finish_time_fairness, las, makespan, shortest_job_first
+from papers.gavel.policies import POLICIES, fifo, finish_time_fairness, las, makespan
 from papers.gavel.policies.cost import promised
 from papers.gavel.policies.hierarchical import job_weights
 from papers.gavel.policies.isolated import ISOLATED
 from papers.gavel.problem import equal_split
 from papers.gavel.programs.classes import Classes
-from papers.gavel.programs.pool import Pool
+from papers.gavel.programs.policy import Pool
 from papers.gavel.programs.program import Program
-from papers.gavel.programs.water_filling import water_fill
 from papers.gavel.study.policies import told_apart
 
 PROGRAMS = [name for name in POLICIES if name not in ("isolated", "gandiva", "allox", "ltgf", "ltgf-het")]
@@ -197,7 +196,7 @@ def test_classes_of_jobs_have_the_optimum_of_the_jobs(seed, name, shared):
 
 @FEW
 @given(SEEDS, st.booleans(), st.sampled_from([las.allocate, las.filled, finish_time_fairness.allocate, fifo.allocate,
-                                              makespan.allocate, shortest_job_first.allocate]))  # fmt: skip
+                                              makespan.allocate, makespan.shortest]))  # fmt: skip
 def test_a_pool_of_gpus_needs_no_solver(seed, everywhere, allocate):
     """Closed forms of agnostic policies against the program, where all types are equal for a job and where not."""
     problem = a_moment(seed, jobs=7)
@@ -211,7 +210,7 @@ def test_a_pool_of_gpus_needs_no_solver(seed, everywhere, allocate):
     time = [x.alone.sum(axis=1) for x in (ours, theirs)]
     if allocate is las.filled:
         np.testing.assert_allclose(*time, atol=3e-4)
-    elif allocate is shortest_job_first.allocate:  # the second program's objective: the others by their durations
+    elif allocate is makespan.shortest:  # the second program's objective: the others by their durations
         duration = problem.steps / plain.fastest
         turn = len(duration) - np.argsort(np.argsort(duration, kind="stable"), kind="stable")
         assert turn @ time[0] == pytest.approx(turn @ time[1], rel=1e-6)
@@ -278,7 +277,7 @@ def test_shares_are_those_of_a_naive_search(seed, inside, shared):
     def weigh(stuck):
         return job_weights(problem, (inside,), stuck)
 
-    x, shares, _ = water_fill(program, unit, weigh)
+    x, shares, _ = las.water_fill(program, unit, weigh)
     np.testing.assert_allclose(shares, shares_by_filling(problem, unit, weigh), atol=2e-4)
     np.testing.assert_allclose(program.reached(x) / unit, shares, atol=2e-4)
 
