@@ -116,11 +116,8 @@ def objectives(result: Result) -> dict[str, Any]:
 def table3(found: pd.DataFrame) -> pd.DataFrame:
     """Table 3 beside what was simulated, ``table3_grid(...).table(objectives)``.
 
-    Returns
-    -------
-    DataFrame, columns trace, policy, objective, physical, paper, drawn, low, high, authors
-        Times in hours: on the paper's cluster, in its simulation; the mean over seeds of drawn jobs, the least and the
-        most; the authors' jobs, NaN if they are not there.
+    Times in hours: on the paper's cluster (`physical`), in its simulation (`paper`); the mean over seeds of drawn jobs,
+    the least and the most; the authors' jobs, NaN if they are not there.
     """
     rows = []
     for trace, policy, objective, cluster, paper in TABLE3:

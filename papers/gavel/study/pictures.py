@@ -32,14 +32,8 @@ def over_load(
 ) -> Figure:
     """Average JCT over the rate of arrival, and how JCTs or finish-time fairness are distributed at the highest rate.
 
-    Parameters
-    ----------
-    table, shares : DataFrame
-        As of `tables.load_figures`, one row per run, and the points of `ecdf` of its jobs.
-    factors : sequence of Factor
-        Of average JCT, as published.
-    fairness : Factor, optional
-        Of average finish-time fairness.
+    `table` and `shares` are as of `tables.load_figures`, one row per run, and the points of `ecdf` of its jobs.
+    Published are the `factors` of average JCT, and that of average finish-time `fairness`.
     """
     fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
     charts.lines(table, "jobs_per_hour", "average_jct", by="policy", ax=axes[0])
@@ -138,13 +132,8 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
 def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, float]) -> Figure:
     """§7.3: cost of all jobs and missed deadlines, with the published values.
 
-    Parameters
-    ----------
-    bills : DataFrame, columns policy, seed, cost [$], missed
-    cheaper : mapping of str to float
-        Allocator -> how many times cheaper it is than Max. throughput, as published.
-    missed : mapping of str to float
-        Allocator -> share of deadlines that it misses, as published.
+    `bills` has the columns policy, seed, cost [$] and missed. Published are, by policy, how many times `cheaper` than
+    Max. throughput it is, and which share of deadlines it `missed`.
     """
     fig, axes = charts.panels(columns=2, width=3.8, height=2.9)
     names = charts.ordered(bills["policy"])
@@ -166,21 +155,15 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
 def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None = None) -> Figure:
     """Figs 11 and 21: parts of the total throughput as jobs are added, and the total.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As of `policies.hierarchy`, of which seed 0 is drawn.
-    policies : pair of str
-        The static partition, and the policy that knows the types.
-    lost : float, optional
-        How much less the partition does than the other, as published [%].
+    `frame` is as of `policies.hierarchy`, of which seed 0 is drawn; `policies` are the static partition, and the policy
+    that knows the types. The partition does `lost` less than the other, as published [%].
     """
     first = frame[frame["seed"] == 0]
     fig, axes = charts.panels(columns=3, width=3.6, height=3.9)
     for ax, policy, letter in zip(axes, policies, "ab", strict=False):
         charts.stacked_area(first[first["policy"] == policy], ax)
         ax.set_ylabel("Part of the total\nthroughput [%]" if letter == "a" else "")
-        charts.title(ax, f"({letter}) {_in_lines(look(policy).label)}")
+        charts.title(ax, f"({letter}) {look(policy).label}".replace(", ", ",\n"))
     totals = first.drop_duplicates(["policy", "timestep"])
     for policy in policies:
         here, mine = look(policy), totals[totals["policy"] == policy]
@@ -196,11 +179,6 @@ def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None
     charts.title(axes[2], "(c) sum over jobs")
     charts.legend(fig, columns=3)
     return fig
-
-
-def _in_lines(label: str) -> str:
-    """A long name in two lines."""
-    return label.replace(", ", ",\n")
 
 
 def physical_cluster(table: pd.DataFrame) -> Figure:

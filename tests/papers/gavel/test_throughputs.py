@@ -222,23 +222,22 @@ def test_everything_profiled_is_everything_known() -> None:
     one = np.ix_(single(COMPACT), single(COMPACT))
     np.testing.assert_allclose(estimated.shared[0][one], COMPACT.shared[0][one], rtol=1e-12)
     np.testing.assert_array_equal(estimated.solo, COMPACT.solo)
-    accuracy = estimator.accuracy()
-    assert (accuracy["distance"] == 0).all()
-    assert (accuracy["error"] == 0).all()
+    assert [estimator.match(t) for t in estimator.job_types] == list(estimator.job_types)
+    assert (estimator.errors() == 0).all()
 
 
 def test_what_is_profiled() -> None:
     t = Estimator(COMPACT, fraction=1).job_types
     estimator = Estimator(COMPACT, t[:10], fraction=0.25, seed=3)
-    match = estimator.match(t[20])
-    assert match.is_measured.shape == (10, 3)
-    assert match.is_measured.sum() == 8  # 7.5, rounded up
+    profile = estimator.profile(t[20]).reshape(10, 3)
+    assert np.isfinite(profile).sum() == 8  # 7.5, rounded up
     # measured entries are those of the new job beside the reference jobs, each in its own column
-    for r, j in np.argwhere(match.is_measured):
-        name = COMPACT.types[j]
+    for r, j in np.argwhere(np.isfinite(profile)):
         expected = pair(COMPACT, (t[20], 1), (t[r], 1))[0, j] / COMPACT.alone(t[20], 1)[j]
-        assert match.fingerprint[r, j] == pytest.approx(expected), f"beside {t[r]} on {name}"
-    assert match.reference in t[:10]
+        assert profile[r, j] == pytest.approx(expected), f"beside {t[r]} on {COMPACT.types[j]}"
+    other = Estimator(COMPACT, t[:10], fraction=0.25, seed=4)
+    assert (np.isnan(other.profile(t[20])) != np.isnan(profile.ravel())).any()
+    assert estimator.match(t[20]) in t[:10]
 
 
 def test_pairs_agree_with_each_other() -> None:
@@ -247,8 +246,6 @@ def test_pairs_agree_with_each_other() -> None:
     ab, ba = pair(estimated, (t[1], 1), (t[8], 1)), pair(estimated, (t[8], 1), (t[1], 1))
     np.testing.assert_array_equal(ab, ba[::-1])
     assert (ab[0] <= estimated.alone(t[1], 1)).all()
-    other = Estimator(COMPACT, t[::2], fraction=0.1, seed=1)
-    assert (other.match(t[1]).is_measured != Estimator(COMPACT, t[::2], fraction=0.1).match(t[1]).is_measured).any()
 
 
 def test_error_of_estimates(measured: Throughputs) -> None:
@@ -256,9 +253,9 @@ def test_error_of_estimates(measured: Throughputs) -> None:
     t = Estimator(measured, fraction=1).job_types
     known, new = {}, {}
     for fraction in (0.02, 0.2, 1):
-        known[fraction] = Estimator(measured, fraction=fraction).accuracy()["error"].mean()
-        half = [Estimator(measured, t[s::2], fraction=fraction, seed=s).accuracy() for s in range(2)]
-        new[fraction] = np.mean([a.loc[~a["is_reference"], "error"].mean() for a in half])
+        known[fraction] = Estimator(measured, fraction=fraction).errors().mean()
+        half = [Estimator(measured, t[s::2], fraction=fraction, seed=s).errors().drop([*t[s::2]]) for s in range(2)]
+        new[fraction] = np.mean([errors.mean() for errors in half])
     assert known[0.2] < 0.02  # a reference taken at random is wrong by 0.17 on average
     assert new[1] <= new[0.2] < new[0.02]
     assert new[0.2] < 0.15
