@@ -9,23 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from astraea.core.checks import one_of
-from papers.gavel.policies import (
-    allox,
-    cost,
-    fifo,
-    finish_time_fairness,
-    gandiva,
-    hierarchical,
-    isolated,
-    las,
-    ltgf,
-    makespan,
-)  # fmt: skip
+from papers.gavel.policies import baselines, cost, fifo, finish_time_fairness, hierarchical, las, ltgf, makespan
 from papers.gavel.problem import Allocator
 
-_MODULES: Final = (
-    fifo, las, finish_time_fairness, makespan, cost, hierarchical, isolated, gandiva, allox, ltgf,
-)  # fmt: skip
+_MODULES: Final = (fifo, las, finish_time_fairness, makespan, cost, hierarchical, baselines, ltgf)
 POLICIES: Final = {p.name: p for module in _MODULES for p in vars(module).values() if isinstance(p, Allocator)}
 """Every policy by name."""
 

@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from astraea.core.errors import InputError
-from papers.gavel.policies.allox import ALLOX, starting
-from papers.gavel.policies.gandiva import GANDIVA, Packing
-from papers.gavel.policies.isolated import ISOLATED
+from papers.gavel.policies.baselines import ALLOX, GANDIVA, ISOLATED, starting
 from papers.gavel.policies.ltgf import LTGF, LTGF_HET, fill
 
 BOTH = pytest.mark.parametrize("policy", [LTGF, LTGF_HET], ids=lambda p: p.name)
@@ -77,7 +75,7 @@ def test_gandiva_keeps_pairs_that_gain_and_drops_those_that_lose():
     assert 1 <= len(formed) <= 4
     assert formed <= pairs_of(problem, allocate(problem))
     lost = all_pairs(problem, [0.4, 0.4])
-    state = Packing()
+    state = GANDIVA.make()
     first = pairs_of(lost, state(lost))
     assert first
     assert pairs_of(lost, state(lost)) != first  # 0.8 in all is less than taking turns

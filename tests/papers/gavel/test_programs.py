@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 
 from astraea.core.errors import PolicyError
 from papers.gavel.policies import POLICIES, fifo, finish_time_fairness, las, makespan
+from papers.gavel.policies.baselines import ISOLATED
 from papers.gavel.policies.cost import promised
 from papers.gavel.policies.hierarchical import job_weights
-from papers.gavel.policies.isolated import ISOLATED
 from papers.gavel.problem import equal_split
 from papers.gavel.programs.classes import Classes
 from papers.gavel.programs.policy import Pool
