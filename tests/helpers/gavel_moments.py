@@ -78,16 +78,11 @@ def random_moment(seed: int, jobs: int = 12, gangs: bool = True, entities: int =
     )
 
 
-def later(problem: Problem, allocation: Allocation, seconds: float, keep=None) -> Problem:
-    """The problem after an allocation has run exactly; jobs that end leave, as do those not in `keep`."""
-    rate = (allocation.alone * problem.throughput).sum(axis=1)
-    for (a, b), x, speed in zip(problem.pairs, of_all_pairs(problem, allocation), problem.pair_throughput, strict=True):
-        rate[a] += x @ speed[0]
-        rate[b] += x @ speed[1]
-    steps = problem.steps - rate * seconds
-    stays = (steps > 0) & (True if keep is None else np.isin(problem.job, keep))
+def later(problem: Problem, allocation: Allocation, seconds: float) -> Problem:
+    """The problem after an allocation has run exactly; jobs that end leave."""
+    steps = problem.steps - rates(problem, allocation) * seconds
     rest = replace(problem, steps=steps, elapsed=problem.elapsed + seconds, slo=problem.slo - seconds)
-    return rest.some(np.flatnonzero(stays))
+    return rest.some(np.flatnonzero(steps > 0))
 
 
 def assert_valid(problem: Problem, allocation: Allocation) -> None:

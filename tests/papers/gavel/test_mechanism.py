@@ -23,8 +23,8 @@ def run(w, workers, policy, table=ONE, **options):
     return simulate(w, table, workers, policy, round_length=ROUND, **{"solve_interval": 0.0, **options})
 
 
-def test_one_job_runs_alone_to_the_second() -> None:
-    jobs = run(workload([("a", 1, 250, 7)]), (1, 0), fixed({0: (1, 0)})).jobs
+def test_a_job_renews_its_lease_without_cost_and_ends_to_the_second() -> None:
+    jobs = run(workload([("a", 1, 250, 7)]), (1, 0), fixed({0: (1, 0)}), preemption_overhead=20).jobs
     row = jobs.iloc[0]
     assert (row.first_start_time, row.end_time, row.jct, row.duration) == (7, 257, 250, 250)
     assert (row.leases, row.preemptions, row.overhead, row.queueing_delay) == (3, 0, 0, 0)
@@ -40,14 +40,6 @@ def test_two_jobs_take_turns_and_pay_for_it() -> None:
     grants = result.grants.set_index("job_id")
     assert grants.loc["j0", ["start", "end"]].to_numpy().tolist() == [[0, 100], [200, 260]]
     assert grants.loc["j1", ["start", "end"]].to_numpy().tolist() == [[100, 200], [260, 320]]
-
-
-def test_a_lease_is_renewed_on_the_same_workers_without_cost() -> None:
-    w = workload([("a", 1, 500, 0), ("a", 1, 300, 0)])
-    jobs = run(w, (2, 0), fixed({0: (1, 0), 1: (1, 0)}), preemption_overhead=20).jobs
-    assert list(jobs["end_time"]) == [500, 300]
-    assert list(jobs["leases"]) == [5, 3]
-    assert list(jobs["overhead"]) == [0, 0]
 
 
 def test_freed_workers_and_arrivals_do_not_wait_for_the_end_of_the_round() -> None:
@@ -133,14 +125,6 @@ def test_capacity_is_never_exceeded_and_no_job_runs_twice(seed: int, mechanism: 
     lasted = (g["end"] - g["start"]) * g["demand"] * g["part"]
     by_job = lasted.groupby(g["job_id"]).sum().reindex(jobs["job_id"]).to_numpy()
     assert by_job == pytest.approx(jobs["attained_service"].to_numpy())
-
-
-def test_as_released_waits_for_the_round_and_pays_nothing() -> None:
-    w = workload([("a", 1, 150, 0), ("a", 1, 150, 0), ("a", 1, 10, 20)])
-    jobs = run(w, (1, 0), fixed({0: (0.5, 0), 1: (0.5, 0), 2: (0.01, 0)}), mechanism=RELEASED_ROUNDS).jobs
-    # 0-100 j0 | 100-200 j1 | 200-250 j0 ends, the round with it | 250-300 j1 ends | 300-310 j2
-    assert list(jobs["end_time"]) == [250, 300, 310]
-    assert list(jobs["overhead"]) == [0, 0, 0]
 
 
 def by_hand(s, r):

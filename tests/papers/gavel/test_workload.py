@@ -138,23 +138,6 @@ def test_nothing_left(tmp_path: Path) -> None:
         read_workload(tmp_path / "none.trace", COMPACT)
 
 
-def test_real_traces(shared: Path) -> None:
-    data = shared / "data"
-    measured = Throughputs.read(data / "gavel" / "simulation_throughputs.json")
-    jobs = {path.name: read_workload(path, measured) for path in sorted((data / "gavel").glob("*/*.trace"))}
-    assert {name: len(w) for name, w in jobs.items()}["minimize_makespan.trace"] == 100
-    assert all(w.excluded_jobs.empty for w in jobs.values())
-    vcs = [read_workload(path, measured) for path in sorted((data / "philly-gavel").glob("*.trace"))]
-    assert len(vcs) == 15
-    rows = sum(len(w) + len(w.excluded_jobs) for w in vcs)
-    assert rows == 15264
-    # gangs of 7, 12, 16, 20, 24, 32 and 64 GPUs, and types that train on one GPU only
-    reasons = {r for w in vcs for r in w.excluded_jobs["reason"]}
-    assert reasons == {"its job type was not measured with that scale factor"}
-    reference = read_workload(shared / "reference" / "gavel" / "multi.trace", measured)
-    assert len(reference) == 524
-
-
 def differ(a: Workload, b: Workload) -> list[str]:
     """Columns in which two workloads differ."""
     return [c for c in COLUMNS if not np.array_equal(np.asarray(getattr(a, c)), np.asarray(getattr(b, c)))]
