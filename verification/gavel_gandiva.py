@@ -1,6 +1,6 @@
 """Gandiva's packing as the authors' released code does it, to compare simulations with theirs.
 
-It differs from `papers.gavel.policies.gandiva` in when a pair is kept (its normalized throughputs, summed over both
+It differs from `papers.gavel.policies.baselines` in when a pair is kept (its normalized throughputs, summed over both
 jobs and all types, reach 1, and neither is 0 anywhere), in the random numbers, and in that a job left without a partner
 looks for one again at the next decision.
 """

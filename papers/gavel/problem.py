@@ -7,13 +7,14 @@ fraction of time that it should spend on each accelerator type until the next su
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
 
 PAYS: Final = 1.1
 """Smallest sum of (speed together / speed alone) of the two jobs, on their best type, with which a pair is offered.
@@ -74,8 +75,7 @@ class Problem:
 
     def some(self, jobs: IntArray) -> Problem:
         """The problem of some of the jobs."""
-        columns = {name: getattr(self, name) for name in COLUMNS}
-        return Problem(**columns | {name: columns[name].take(jobs, axis=0) for name in PER_JOB})
+        return replace(self, **{name: getattr(self, name).take(jobs, axis=0) for name in PER_JOB})
 
     def unshared(self, alone: FloatArray) -> Allocation:
         """The allocation in which no pair shares GPUs."""
@@ -88,7 +88,23 @@ PER_JOB: Final = (
 )  # fmt: skip
 """Columns of a `Problem` with a row for each job."""
 
-COLUMNS: Final = tuple(column.name for column in fields(Problem))
+
+def check(problem: Problem, policy: str) -> None:
+    """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
+    for what, values in (("throughput", problem.throughput), ("pair throughput", problem.together)):
+        if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):  # nor NaN, which is neither
+            raise InputError(f"{policy}: every {what} must be 0 or more steps/s, and one of them is not")
+    for what, values in (("weight", problem.weight), ("number of steps", problem.steps)):
+        if not (values.min() > 0 and values.max() < np.inf):
+            job = int(np.argmin(np.isfinite(values) & (values > 0)))
+            raise InputError(f"{policy}: job {problem.job[job]} has the {what} {values[job]:g}, expected more than 0")
+    runs = (problem.throughput > 0) & (problem.scale_factor[:, None] <= problem.workers)
+    if not (able := runs.any(axis=1)).all():
+        job = int(np.argmin(able))
+        raise InputError(
+            f"{policy}: job {problem.job[job]} with a gang of {problem.scale_factor[job]} GPUs can run on none of the "
+            f"accelerator types {', '.join(problem.types)}: its throughput is 0 there or the GPUs are too few"
+        )
 
 
 @dataclass(frozen=True, eq=False)

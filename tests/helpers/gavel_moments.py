@@ -1,15 +1,23 @@
-"""Moments for Gavel's policies to decide: random ones, and what every answer must keep to."""
+"""Moments for Gavel's policies to decide, what every answer must keep to, and the programs written out naively."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
 
+from papers.gavel.policies import POLICIES
 from papers.gavel.policies.cost import promised
 from papers.gavel.problem import Allocation, Problem
 from papers.gavel.programs.program import Program
 from papers.gavel.study import policies
+
+SEEDS = st.integers(0, 2**32 - 1)
+FEW = settings(max_examples=8, deadline=None)
 
 
 def moment(throughput, workers, scale_factor=None, steps=None, **columns) -> Problem:
@@ -53,13 +61,6 @@ def of_all_pairs(problem: Problem, allocation: Allocation) -> np.ndarray:
     return paired
 
 
-def alike(problem: Problem, kind: np.ndarray) -> Problem:
-    """Each job as fast, and as large, as the first of its kind."""
-    _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
-    speed, gangs = problem.throughput[first][kind], problem.scale_factor[first][kind]
-    return replace(problem, kind=kind, throughput=speed, seen=speed, scale_factor=gangs)
-
-
 def random_moment(seed: int, jobs: int = 12, gangs: bool = True, entities: int = 3) -> Problem:
     """A problem with some types on which a job cannot run, but never all."""
     random = np.random.default_rng(seed)
@@ -77,16 +78,11 @@ def random_moment(seed: int, jobs: int = 12, gangs: bool = True, entities: int =
     )
 
 
-def later(problem: Problem, allocation: Allocation, seconds: float, keep=None) -> Problem:
-    """The problem after an allocation has run exactly; jobs that end leave, as do those not in `keep`."""
-    rate = (allocation.alone * problem.throughput).sum(axis=1)
-    for (a, b), x, speed in zip(problem.pairs, of_all_pairs(problem, allocation), problem.pair_throughput, strict=True):
-        rate[a] += x @ speed[0]
-        rate[b] += x @ speed[1]
-    steps = problem.steps - rate * seconds
-    stays = (steps > 0) & (True if keep is None else np.isin(problem.job, keep))
+def later(problem: Problem, allocation: Allocation, seconds: float) -> Problem:
+    """The problem after an allocation has run exactly; jobs that end leave."""
+    steps = problem.steps - rates(problem, allocation) * seconds
     rest = replace(problem, steps=steps, elapsed=problem.elapsed + seconds, slo=problem.slo - seconds)
-    return rest.some(np.flatnonzero(stays))
+    return rest.some(np.flatnonzero(steps > 0))
 
 
 def assert_valid(problem: Problem, allocation: Allocation) -> None:
@@ -113,3 +109,74 @@ def unmet(problem: Problem) -> np.ndarray:
     given = promised(Program(problem, "min-cost-slo"))
     part = given * np.where(has_deadline, np.maximum(problem.slo, 0.0), 0.0) / problem.steps
     return np.where(has_deadline & (part < 1 - 1e-9), 1 - part, 0.0)
+
+
+def a_moment(seed, jobs=5, shared=False, like=0, **columns) -> Problem:
+    """A random moment of jobs of so many kinds, each of its own if 0, with all pairs where they are `shared`."""
+    random = np.random.default_rng(seed)
+    problem = random_moment(seed, jobs=jobs)
+    problem = replace(
+        problem, workers=random.integers(4, 6, 3), isolated_elapsed=random.uniform(0, 1e4, jobs), **columns
+    )
+    if like:
+        _, first, kind = np.unique(random.integers(0, like, jobs), return_index=True, return_inverse=True)
+        speed, gangs = problem.throughput[first][kind], problem.scale_factor[first][kind]
+        problem = replace(problem, kind=kind, throughput=speed, seen=speed, scale_factor=gangs)
+    return with_pairs(problem, random) if shared else problem
+
+
+def answer(name: str, problem: Problem) -> Allocation:
+    """What a policy that has seen nothing yet allocates, checked."""
+    allocation = POLICIES[name].make()(problem)
+    assert_valid(problem, allocation)
+    return allocation
+
+
+def rates(problem: Problem, allocation: Allocation) -> np.ndarray:
+    """Effective throughput of each job [steps/s]."""
+    x = np.concatenate([allocation.alone.ravel(), of_all_pairs(problem, allocation).ravel()])
+    return Dense(problem).rate @ x
+
+
+def close(value, expected) -> None:
+    assert value == pytest.approx(expected, rel=1e-6)
+
+
+EXACT = {"primal_feasibility_tolerance": 1e-9}
+
+
+class Dense:
+    """All variables X, of jobs and of pairs, and constraints (1)-(3) of [Narayanan2020] §3.1."""
+
+    def __init__(self, problem: Problem) -> None:
+        n, types = problem.throughput.shape
+        units = n + len(problem.pairs)
+        self.rate = np.zeros((n, units, types))
+        time = np.zeros((n, units, types))
+        gpus = np.zeros((types, units, types))
+        for m in range(n):
+            self.rate[m, m] = problem.throughput[m]
+            time[m, m] = 1.0
+            gpus[range(types), m, range(types)] = problem.scale_factor[m]
+        for p, (a, b) in enumerate(problem.pairs):
+            self.rate[a, n + p], self.rate[b, n + p] = problem.pair_throughput[p]
+            time[[a, b], n + p] = 1.0
+            gpus[range(types), n + p, range(types)] = problem.scale_factor[a]
+        self.rate = self.rate.reshape(n, -1)
+        self.gpus = gpus.reshape(types, -1)
+        self.rows = np.vstack([time.reshape(n, -1), self.gpus])
+        self.limits = np.concatenate([np.ones(n), problem.workers])
+
+    def most(self, objective, floor=None) -> float:
+        """Largest value of ``objective @ x``, all throughputs being at least `floor`; -inf if that cannot be."""
+        floor = np.zeros(len(self.rate)) if floor is None else floor
+        rows, limits = np.vstack([self.rows, -self.rate]), np.concatenate([self.limits, -floor])
+        for method in ("highs-ipm", "highs-ds"):  # the first gives up on some programs at the edge of what is possible
+            found = linprog(-objective, A_ub=rows, b_ub=limits, bounds=(0, None), method=method, options=EXACT)
+            if found.status != 4:
+                break
+        assert found.status in (0, 2)
+        return -found.fun if found.status == 0 else -np.inf
+
+    def allows(self, floor) -> bool:
+        return self.most(np.zeros(self.rate.shape[1]), floor) > -np.inf

@@ -39,6 +39,17 @@ def workload(rows: Sequence[tuple[Any, ...]], **columns: Any) -> Workload:
     return Workload.of("small", kinds, np.array(gangs), np.array(steps, float), np.array(arrival, float), **given)
 
 
+def crowd(jobs: int = 40, seed: int = 1, gangs: Sequence[int] = (1,), **columns: Any) -> Workload:
+    """Jobs of the types a, b and c, one every 15 minutes on average."""
+    rng = np.random.default_rng(seed)
+    arrival = np.cumsum(rng.exponential(900, jobs))
+    rows = [
+        (str(rng.choice(["a", "b", "c"])), int(rng.choice(gangs)), float(rng.integers(2_000, 60_000)), float(t))
+        for t in arrival
+    ]
+    return workload(rows, **columns)
+
+
 def fixed(shares: dict[int, tuple[float, ...]], pairs: dict[Any, Any] | None = None, **declared: Any) -> Allocator:
     """A policy that always answers the same: job of the workload -> fractions of time; others get nothing."""
 

@@ -1,4 +1,4 @@
-"""Gavel's policies, one file each, and those that it is compared with ([Narayanan2020] §4, Table 1).
+"""Gavel's policies, and those that it is compared with ([Narayanan2020] §4, Table 1).
 
 Names end in ``-het`` where a policy knows how fast each job is on each accelerator type, and in ``-ss`` where jobs may
 share GPUs; what decides is what each policy declares.
@@ -9,24 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from astraea.core.checks import one_of
-from papers.gavel.policies import (
-    allox,
-    cost,
-    fifo,
-    finish_time_fairness,
-    gandiva,
-    hierarchical,
-    isolated,
-    las,
-    ltgf,
-    makespan,
-    shortest_job_first,
-)  # fmt: skip
+from papers.gavel.policies import baselines, cost, fifo, finish_time_fairness, hierarchical, las, ltgf, makespan
 from papers.gavel.problem import Allocator
 
-_MODULES: Final = (
-    fifo, las, finish_time_fairness, makespan, shortest_job_first, cost, hierarchical, isolated, gandiva, allox, ltgf,
-)  # fmt: skip
+_MODULES: Final = (fifo, las, finish_time_fairness, makespan, cost, hierarchical, baselines, ltgf)
 POLICIES: Final = {p.name: p for module in _MODULES for p in vars(module).values() if isinstance(p, Allocator)}
 """Every policy by name."""
 

@@ -33,9 +33,8 @@ from astraea.core.errors import InputError
 from papers.gavel.problem import Allocation, Allocator
 from papers.gavel.programs.columns import Columns
 from papers.gavel.programs.highs import DUAL
-from papers.gavel.programs.optimum import SLACK
 from papers.gavel.programs.policy import policy
-from papers.gavel.programs.program import Program
+from papers.gavel.programs.program import SLACK, Program
 from papers.gavel.sums import dot
 
 

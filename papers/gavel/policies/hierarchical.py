@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from papers.gavel.policies.las import share_of_one
+from papers.gavel.policies.las import share_of_one, water_fill
 from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.programs.policy import policy
 from papers.gavel.programs.program import Program
-from papers.gavel.programs.water_filling import water_fill
 
 INSIDE: Final = ("fairness", "fifo")
 

@@ -35,8 +35,7 @@ import numpy as np
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from papers.gavel.problem import Allocation, Allocator, Problem
-from papers.gavel.programs.optimum import SLACK
-from papers.gavel.programs.program import Program
+from papers.gavel.programs.program import SLACK, Program
 from papers.gavel.sums import dot
 
 LEASE = 1920.0

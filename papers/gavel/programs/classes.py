@@ -40,12 +40,6 @@ class Classes(NamedTuple):
         return cls(of, order[begins], np.bincount(of).astype(np.float64))
 
 
-def own_class(problem: Problem) -> Classes:
-    """Every job a class of its own."""
-    each = np.arange(len(problem.job))
-    return Classes(each, each, np.ones(len(each)))
-
-
 class ClassPairs(NamedTuple):
     """Where a job of one class and one of another, or two of one class, gain from sharing GPUs; V of them, in order."""
 

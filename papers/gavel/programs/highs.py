@@ -46,7 +46,6 @@ ANSWERS: Final = (
 )
 """Statuses that another method would give as well; after any other one the interior point method is tried."""
 
-
 CERTAIN: Final = 1e-7
 """What a solution that was found from another program's basis may miss an optimum by."""
 
@@ -67,7 +66,6 @@ class Solver:
     the steps. HiGHS has open reports of wrong optima after such starts (ERGO-Code/HiGHS#3194, #3294), so that these
     answers are believed only with a proof: an x within all limits, and prices that are worth no more (weak duality).
     Without one, the program is solved from nothing.
-
     """
 
     def __init__(self) -> None:
@@ -111,7 +109,7 @@ class Solver:
                 )  # fmt: skip
             highs.run()
             found = self._found()
-            if found.is_optimal and is_proven(found, objective, rows, limits, most):
+            if found.is_optimal and is_proven(found.x, found.price, *rows[1:], objective, limits, most):
                 self._basis = rows.shape, highs.getBasis()
                 return found
             highs.clearSolver()
@@ -135,16 +133,12 @@ class Solver:
         return Solution(True, "Optimal", np.maximum(x, 0.0, out=x), np.maximum(price, 0.0, out=price))
 
 
-def is_proven(found: Solution, objective: FloatArray, rows: Columns, limits: FloatArray, upper: FloatArray) -> bool:
-    """Whether x keeps to the limits and the prices show that nothing is worth more, up to `CERTAIN`."""
-    return bool(_is_proven(found.x, found.price, rows.indptr, rows.indices, rows.data, objective, limits, upper))
-
-
 @compiled
-def _is_proven(
+def is_proven(
     x: FloatArray, price: FloatArray, indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray,
     objective: FloatArray, limits: FloatArray, upper: FloatArray,
 ) -> bool:  # fmt: skip
+    """Whether x keeps to the limits and the prices show that nothing is worth more, up to `CERTAIN`."""
     used = times(limits.shape[0], indptr, indices, data, x)
     charge = worth(indptr, indices, data, price)
     bound = value = 0.0

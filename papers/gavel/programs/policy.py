@@ -1,15 +1,70 @@
-"""Policies that are one or several programs at each moment; all they remember is where the solver stood."""
+"""Policies that are one or several programs at each moment; all they remember is where the solver stood.
+
+Where types are not told apart there is one pool of GPUs, and closed forms take the place of a solver: a job's time is
+divided over the types in proportion to their GPUs, so that its share of all GPUs is one number. Nothing is left to
+choose for the least of many shares, which rise together until a type or a job has no more room; and a sum is the
+largest if GPUs go to what is worth most on one of them, as where a knapsack is filled with parts of things.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from astraea.core.arrays import BoolArray, FloatArray
 from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.programs.classes import Classes
 from papers.gavel.programs.highs import Solver
-from papers.gavel.programs.pool import Pool
-from papers.gavel.programs.program import Program
+from papers.gavel.programs.program import GAIN, Optimum, Program
+from papers.gavel.sums import dot
+
+
+class Pool(Program):
+    """A `Program` that is agnostic; variables are the part of its time that each job of a class runs."""
+
+    @property
+    def _gpus(self) -> FloatArray:
+        """GPUs of each type that a class takes if its jobs run all the time, shape (C, J) [GPU]."""
+        return np.asarray((self.jobs * self.problem.scale_factor)[:, None] * self.part)
+
+    def max_min(self, need: FloatArray, floor: FloatArray | None = None) -> Optimum:
+        """The level c at which a type or a job has no more room: time is (c need + floor) / throughput."""
+        held = np.zeros(need.size) if floor is None else floor / self.fastest
+        rise, gpus = need / self.fastest, self._gpus
+        with np.errstate(divide="ignore"):
+            by_type = np.where((used := dot(rise, gpus)) > 0, (self.problem.workers - dot(held, gpus)) / used, np.inf)
+            by_job = np.where(rise > 0, (1 - held) / rise, np.inf)
+        k, m = int(by_type.argmin()), int(by_job.argmin())
+        value = max(float(min(by_type[k], by_job[m])), 0.0)
+        price = np.zeros(need.size)
+        if by_type[k] <= by_job[m]:
+            price = gpus[:, k] / self.fastest / used[k]
+        else:
+            price[m] = 1 / need[m]
+        time = held + value * rise
+        return Optimum(time, value, time * self.fastest, price)
+
+    def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
+        """What is worth most on a GPU first, beyond the floors; where types have jobs of their own, the program."""
+        held = np.zeros(objective.size) if floor is None else floor / self.fastest
+        size = self.jobs * self.problem.scale_factor
+        room = float(self.problem.workers.sum() - dot(held, size))
+        if (self.part != self.part[0]).any() or room < 0 or held.max() > 1:
+            return super().maximize(objective, floor)
+        wanted = (1 - held) * size
+        order = np.argsort(-objective / size, kind="stable")
+        before = np.cumsum(wanted[order]) - wanted[order]
+        given = np.empty(objective.size)
+        given[order] = np.clip(room - before, 0.0, wanted[order])
+        return np.asarray(held + given / size)
+
+    def bottlenecked(self, floor: FloatArray) -> BoolArray:
+        """Whether a job runs all the time, or a type that it needs has no GPU to spare."""
+        held, workers = floor / self.fastest, self.problem.workers
+        full = workers - dot(held, self._gpus) <= GAIN * workers
+        return np.asarray((held >= 1 - GAIN) | (self.part[:, full] > 0).any(axis=1))
 
 
 def policy(

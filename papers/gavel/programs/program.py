@@ -12,18 +12,38 @@ the queue. Two classes that share GPUs have one variable for each type, the time
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.errors import PolicyError
-from papers.gavel.problem import Allocation, Problem
+from papers.gavel.problem import Allocation, Problem, check
 from papers.gavel.programs import highs
-from papers.gavel.programs.checks import check
-from papers.gavel.programs.classes import Classes, blind, class_pairs, own_class, pair_names, spread_pairs
+from papers.gavel.programs.classes import Classes, blind, class_pairs, pair_names, spread_pairs
 from papers.gavel.programs.columns import Columns, class_columns, pair_columns, paying_pairs
-from papers.gavel.programs.optimum import GAIN, SLACK, STEP, WORTH, Optimum, excess, variables_of
+
+SLACK: Final = 1e-9
+"""By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
+
+STEP: Final = 1e-4
+"""Part of its fastest throughput up to which a job may gain where it is asked whether it can have more."""
+
+GAIN: Final = 1e-6
+"""The gain that counts: ten times HiGHS' tolerance."""
+
+WORTH: Final = 1e-9
+"""What a pair must gain at the prices of a solution to be worth a variable: HiGHS' tolerance."""
+
+
+class Optimum(NamedTuple):
+    """What `Program.max_min` found; no allocation has ``price @ (throughput - floor) > value``."""
+
+    x: FloatArray  # (variables,)
+    value: float  # of the objective
+    reached: FloatArray  # (C,) throughput that every job has in all optima, up to rounding, and has in `x` [steps/s]
+    price: FloatArray  # (C,) dual value of each class's row, at least 0, with ``price @ need == 1``
 
 
 class Program:
@@ -33,18 +53,9 @@ class Program:
     job runs everywhere as fast as on the first type, and its time is divided over the types on which it can run in
     proportion to their GPUs. `classes` says which jobs are interchangeable; none are unless it is given.
 
-    Attributes
-    ----------
-    problem : Problem
-        One job of each of the C classes.
-    jobs : array of float, shape (C,)
-        How many there are of each.
-    speed : array of float, shape (C, J)
-        Throughput of each job alone, as the policy sees it [steps/s]; 0 where it, or its gang, cannot run.
-    fastest : array of float, shape (C,)
-        The largest of it, throughput(m, X^fastest).
-    limits : array of float, shape (C + J,)
-        Of the first rows: constraints (1)-(3) are ``rows[: C + J] @ x <= limits`` and x >= 0.
+    All else is about C classes: `problem` has one job of each, and `jobs`, (C,), says how many there are. `speed`,
+    (C, J), is what a job has alone, as the policy sees it, 0 where its gang cannot run; `fastest`, (C,), is the most of
+    it, throughput(m, X^fastest) [steps/s]. Constraints (1)-(3) are ``rows[: C + J] @ x <= limits`` and x >= 0.
     """
 
     def __init__(
@@ -53,12 +64,14 @@ class Program:
     ) -> None:  # fmt: skip
         check(problem, policy)
         self.policy, self.whole = policy, problem
-        self.classes = own_class(problem) if classes is None else classes
+        each = np.arange(len(problem.job))
+        self.classes = Classes(each, each, np.ones(len(each))) if classes is None else classes
         self.problem = problem = problem if classes is None else problem.some(classes.first)
         self.jobs = jobs = self.classes.jobs
         n = len(problem.throughput)
         at: IntArray | None
-        alone, owner, at = variables_of(problem.throughput, problem.scale_factor, problem.workers)
+        alone = np.where(problem.scale_factor[:, None] <= problem.workers, problem.throughput, 0.0)
+        owner, at = np.nonzero(alone)
         if agnostic:  # a variable for each class, whose time is divided over types
             alone = blind(alone)
             gpus = problem.workers * (alone > 0)
@@ -187,7 +200,8 @@ class Program:
         if len(self.pairs.first):
             shared = np.flatnonzero(x[len(self._owner) :])
             used += self._shared(shared).times(x[len(self._owner) + shared])
-        return np.asarray(x / excess(used, self.limits))
+        limited = self.limits > 0
+        return np.asarray(x / (used[: self.limits.size][limited] / self.limits[limited]).max(initial=1.0))
 
     def fill(self, floor: FloatArray) -> FloatArray:
         """Of all allocations with throughput(m, X) >= floor_m, one with the largest sum of relative throughputs.

@@ -144,7 +144,7 @@ def chosen(s: State, r: Ranking, free: IntArray, leftovers: bool, aware: bool) -
             left -= s.jobs.scale[a]
     if left > 0 and leftovers:
         heap = [
-            (-s.jobs.alone[j, k] / fastest(s, j) if aware else float((k + s.clock[0].turn) % types), j, k)
+            (-s.jobs.alone[j, k] / s.jobs.alone[j].max() if aware else float((k + s.clock[0].turn) % types), j, k)
             for j in s.active[: s.clock[0].active]
             if not is_busy(s, j)
             for k in range(types)
@@ -158,15 +158,6 @@ def chosen(s: State, r: Ranking, free: IntArray, leftovers: bool, aware: bool) -
                 n += 1
                 left -= s.jobs.scale[j]
     return picks[:n]
-
-
-@inlined
-def fastest(s: State, j: int) -> float:
-    """Speed of a job on the type that suits it best [steps/s]."""
-    best = 0.0
-    for k in range(s.jobs.alone.shape[1]):
-        best = max(best, s.jobs.alone[j, k])
-    return best
 
 
 @inlined

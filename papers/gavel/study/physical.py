@@ -22,8 +22,7 @@ from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from papers.gavel.simulate import Options
-from papers.gavel.study.cell_grids import grid_of
-from papers.gavel.study.runs import throughputs_of
+from papers.gavel.study.runs import Drawn, grid_of, throughputs_of
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload, read_workload
 from papers.scales import at_scale
@@ -96,9 +95,12 @@ def table3_grid(scale: str = "paper", table: str = "", folder: str = "") -> Grid
     grids = []
     for trace, shape in SHAPES.items():
         seeds = range(at_scale(SEEDS, scale))
-        jobs = [({"jobs": "drawn", "seed": seed}, physical(trace, throughputs, seed=seed)) for seed in seeds]
+        jobs: list[Drawn] = [
+            ({"jobs": "drawn", "seed": seed}, physical(trace, throughputs, seed=seed), None) for seed in seeds
+        ]
         if folder:
-            jobs.append(({"jobs": "authors", "seed": 0}, read_workload(Path(folder) / shape.file, throughputs)))
+            theirs = read_workload(Path(folder) / shape.file, throughputs)
+            jobs.append(({"jobs": "authors", "seed": 0}, theirs, None))
         cases = {p: (p, Options(round_length=ROUND)) for t, p, *_ in TABLE3 if t == trace}
         grids.append(grid_of(jobs, throughputs, CLUSTER, cases, trace=trace))
     return reduce(add, grids)
@@ -114,11 +116,8 @@ def objectives(result: Result) -> dict[str, Any]:
 def table3(found: pd.DataFrame) -> pd.DataFrame:
     """Table 3 beside what was simulated, ``table3_grid(...).table(objectives)``.
 
-    Returns
-    -------
-    DataFrame, columns trace, policy, objective, physical, paper, drawn, low, high, authors
-        Times in hours: on the paper's cluster, in its simulation; the mean over seeds of drawn jobs, the least and the
-        most; the authors' jobs, NaN if they are not there.
+    Times in hours: on the paper's cluster (`physical`), in its simulation (`paper`); the mean over seeds of drawn jobs,
+    the least and the most; the authors' jobs, NaN if they are not there.
     """
     rows = []
     for trace, policy, objective, cluster, paper in TABLE3:

@@ -129,12 +129,9 @@ def four_jobs() -> Problem:
 
 
 def three_jobs_table(problem: Problem, policy: str = "las-het") -> pd.DataFrame:
-    """What a policy gives each job, and how much more that is than with 1/n of every GPU.
+    """What a policy gives each job, and how much more that is than with 1/n of every GPU; one row per job.
 
-    Returns
-    -------
-    DataFrame, one row per job
-        A column `X, <type>` for each type, effective throughputs `steps/s` and `steps/s with 1/n`, and `gain [%]`.
+    A column `X, <type>` for each type, effective throughputs `steps/s` and `steps/s with 1/n`, and `gain [%]`.
     """
     given, even = answer(policy, problem), answer("isolated", problem)
     columns: dict[str, FloatArray] = {f"X, {t.upper()}": given.alone[:, j] for j, t in enumerate(problem.types)}
@@ -162,11 +159,9 @@ def least_share_by_hand(problem: Problem) -> float:
 def worked_examples() -> pd.DataFrame:
     """What the paper prints for its worked examples, and what the policies give.
 
-    Returns
-    -------
-    DataFrame, columns quantity, job, where, paper, value
-        `quantity` is "LAS het. allocation" (§4.1, the fractions of X), "gain over isolated" (§4.1, the least gain of a
-        job's throughput [%]) or "water filling" (§4.3, throughputs after the first step and in the end).
+    Columns quantity, job, where, paper, value. `quantity` is "LAS het. allocation" (§4.1, the fractions of X), "gain
+    over isolated" (§4.1, the least gain of a job's throughput [%]) or "water filling" (§4.3, throughputs after the
+    first step and in the end).
     """
     problem = three_jobs()
     best = answer("las-het", problem)
@@ -189,14 +184,9 @@ def worked_examples() -> pd.DataFrame:
 def hierarchy(throughputs: Throughputs, policies: Sequence[str], *, seed: int = 0) -> pd.DataFrame:
     """Figs 11 and 21: what each of 18 jobs gets as one after another is added.
 
-    No job ends, and the policies remember nothing, so that the allocation changes only when a job is added.
-
-    Returns
-    -------
-    DataFrame, columns policy, seed, timestep, jobs, job, entity, throughput, share, total
-        One row per policy, number of jobs present and job: `throughput` is normalized by that of an equal time share
-        on each worker, `total` its sum over the jobs, and `share` the job's part of it. `timestep` is when so many
-        jobs are there first.
+    No job ends, and the policies remember nothing, so that the allocation changes only when a job is added. One row per
+    policy, number of `jobs` present and job: `throughput` is normalized by that of an equal time share on each worker,
+    `total` its sum over the jobs, `share` the job's part of it, and `timestep` when so many jobs are there first.
     """
     workload = hierarchical(throughputs, seed=seed)
     rows = []
@@ -214,10 +204,8 @@ def hierarchy(throughputs: Throughputs, policies: Sequence[str], *, seed: int = 
 def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], apart: Sequence[int] = ()) -> pd.DataFrame:
     """Fig 12: how long one solve takes; a quarter as many GPUs of each type as jobs, jobs of one GPU, three entities.
 
-    Returns
-    -------
-    DataFrame, columns policy, jobs, variables, seconds
-        `variables` is "a class", or "a job" for so many jobs as are in `apart`, when no two are taken for alike.
+    Columns policy, jobs, variables, seconds; `variables` is "a class", or "a job" for so many jobs as are in `apart`,
+    when no two are taken for alike.
     """
     rows = []
     for policy, counts in sizes.items():

@@ -42,14 +42,8 @@ def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
 def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame) -> Figure:
     """The worked examples of §4.1 and §4.3.
 
-    Parameters
-    ----------
-    gains : DataFrame
-        As of `policies.three_jobs_table`.
-    printed : sequence of float
-        Effective throughput of each job under the allocation that the paper prints [steps/s].
-    table : DataFrame
-        As of `policies.worked_examples`.
+    `gains` and `table` are as of `policies.three_jobs_table` and `worked_examples`; `printed` are the jobs' effective
+    throughputs under the allocation that the paper prints [steps/s].
     """
     fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
     jobs, here = np.arange(len(gains)), LOOKS["las-het"]

@@ -1,8 +1,7 @@
 """Gavel's evaluation ([Narayanan2020] §7): which workloads, loads and policies are simulated.
 
 The scale ``full`` is the paper's, ``paper`` has its cluster and seeds, and fewer jobs and loads, and ``small`` has a
-quarter of the cluster (`GAVEL_SCALES`). Where an installed table of
-measured throughputs is named, that is used; the project's compact table otherwise.
+quarter of the cluster (`GAVEL_SCALES`).
 
 Placement sensitivity is what gangs lose on several servers, and what policies gain that take it into account.
 [Narayanan2020] §3.1 has two settings, "consolidated" (as many GPUs on the same server as possible) and
@@ -22,7 +21,7 @@ mixed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 from math import ceil
@@ -33,9 +32,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from astraea.experiments.grid import Grid
+from astraea.experiments.run import Call
 from papers.gavel.generators import SIZES, continuous, cost, static
+from papers.gavel.policies import get_policy
 from papers.gavel.simulate import Options
-from papers.gavel.study.cell_grids import grid_of
+from papers.gavel.study.cells import READ, GavelRun, simulated
 from papers.gavel.throughputs.estimator import Estimator
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
@@ -126,10 +127,14 @@ def throughputs_of(path: str | Path = "") -> Throughputs:
     return Throughputs.read(path) if path else Throughputs.compact()
 
 
+Drawn = tuple[dict[str, Any], Workload, int | None]
+"""What distinguishes a workload, as a row of a grid's index, its jobs, and how many must end, None for all."""
+
+
 def workloads(
     size: Scale, throughputs: Throughputs, *, multiple: bool = False, priorities: bool = False
-) -> Iterator[tuple[dict[str, Any], Workload, int]]:
-    """Draw continuous traces, as `continuous` does: `jobs_per_hour` and `seed` of each, its jobs, how many must end.
+) -> Iterator[Drawn]:
+    """Draw continuous traces, as `continuous` does, one for each rate and seed.
 
     Arrivals go on after the last measured job, so that it meets the load of the others.
     """
@@ -143,34 +148,38 @@ def workloads(
             yield {"jobs_per_hour": rate, "seed": seed}, jobs, until
 
 
-Cases = Callable[[Options], Mapping[Any, tuple[Any, ...]]]
-"""The cases of `cells.grid_of`, of the usual options."""
-
-
-def over_load(
-    drawn: Iterable[tuple[dict[str, Any], Workload, int]], cases: Cases, throughputs: Throughputs,
-    workers: tuple[int, ...], column: str = "policy", **same: Any,
+def grid_of(
+    drawn: Iterable[Drawn], throughputs: Throughputs, workers: tuple[int, ...], cases: Mapping[Any, tuple[Any, ...]],
+    column: str = "policy", **same: Any,
 ) -> Grid:  # fmt: skip
-    """`cells.grid_of` of what `workloads` draws."""
-    return reduce(add, (
-        grid_of([(row, jobs)], throughputs, workers, cases(Options(until=until)), column, **same)
-        for row, jobs, until in drawn
-    ))  # fmt: skip
+    """Every case on every workload, the case changing fastest.
+
+    A case is the further fields of a `GavelRun` (policy, options, is_ideal, believed), under the name that it has in
+    the `column` of the index. Columns that are the `same` in all rows stand first.
+    """
+    made = []
+    for row, jobs, until in drawn:
+        for name, case in cases.items():
+            cell = GavelRun(jobs, throughputs, workers, *case)
+            cell = cell._replace(options=replace(cell.options, until=until))
+            columns = {"workload": jobs.name, "workers": " + ".join(map(str, workers)), "policy": cell.policy}
+            seconds = get_policy(cell.policy).expected * (until or len(jobs))
+            call = Call(simulated, cell, columns, (jobs, throughputs), seconds, READ)
+            made.append((call, {**same, column: name, **row}))
+    return Grid.of(made)
 
 
 def load_grid(figure: str, size: Scale, throughputs: Throughputs) -> Grid:
     """Runs of a figure of average JCT over load; columns figure, policy, jobs_per_hour, seed."""
     trace, policies = FIGURES[figure]
     drawn = workloads(size, throughputs, multiple=trace == "continuous-multiple", priorities=figure == "gavel20")
-    return over_load(
-        drawn, lambda usual: {p: (p, usual) for p in policies}, throughputs, (size.workers,) * 3, figure=figure
-    )
+    return grid_of(drawn, throughputs, (size.workers,) * 3, {p: (p,) for p in policies}, figure=figure)
 
 
 def makespan_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 19: all jobs are there at time 0; columns policy, jobs, seed."""
     drawn = (
-        ({"jobs": n, "seed": seed}, static(n, throughputs, multiple=True, seed=seed))
+        ({"jobs": n, "seed": seed}, static(n, throughputs, multiple=True, seed=seed), None)
         for n in size.static
         for seed in range(size.seeds)
     )
@@ -180,30 +189,23 @@ def makespan_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 def cost_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """§7.3: 500 jobs with deadlines under the cost policies, on so many GPUs that none waits; columns policy, seed."""
-    drawn = (({"seed": seed}, cost(2.0, throughputs, seed=seed, jobs=size.cost)) for seed in range(size.few))
+    drawn = (({"seed": seed}, cost(2.0, throughputs, seed=seed, jobs=size.cost), None) for seed in range(size.few))
     cases = {p: (p,) for p in ("max-throughput", "min-cost", "min-cost-slo")}
     return grid_of(drawn, throughputs, (size.cost,) * 3, cases)
 
 
 def rounds_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13a: LAS het. with longer rounds, no overhead, one seed; columns policy, round_length [s], load, seed."""
-
-    def cases(usual: Options) -> dict[float, tuple[Any, ...]]:
-        lengths = ((t, replace(usual, preemption_overhead=0.0, round_length=t)) for t in ROUND_LENGTHS)
-        return {t: ("las-het", options) for t, options in lengths}
-
+    cases = {t: ("las-het", Options(preemption_overhead=0.0, round_length=t)) for t in ROUND_LENGTHS}
     drawn = workloads(size._replace(seeds=1), throughputs)
-    return over_load(drawn, cases, throughputs, (size.workers,) * 3, "round_length", policy="las-het")
+    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, "round_length", policy="las-het")
 
 
 def ideal_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """Fig 13b: LAS het. in rounds, and as a fluid that follows the allocation exactly, one seed; columns as in 13a."""
-
-    def cases(usual: Options) -> dict[str, tuple[Any, ...]]:
-        rounds = replace(usual, preemption_overhead=0.0)
-        return {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
-
-    return over_load(workloads(size._replace(seeds=1), throughputs), cases, throughputs, (size.workers,) * 3)
+    rounds = Options(preemption_overhead=0.0)
+    cases = {"rounds": ("las-het", rounds), "ideal": ("las-het", replace(rounds, solve_interval=0.0), True)}
+    return grid_of(workloads(size._replace(seeds=1), throughputs), throughputs, (size.workers,) * 3, cases)
 
 
 def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
@@ -216,39 +218,32 @@ def estimates_grid(size: Scale, throughputs: Throughputs) -> Grid:
     smaller = size._replace(single=Load(rates, (n // 2,) * len(rates), n - n // 2), seeds=size.few)
     kinds = [kind for kind, gang in throughputs.configurations if gang == 1]
     grids = []
-    for row, jobs, _ in workloads(smaller, throughputs):
+    for row, jobs, until in workloads(smaller, throughputs):
         known, new = (
             Estimator(throughputs, k, fraction=FRACTION, seed=row["seed"]).throughputs() for k in (kinds, kinds[::2])
         )
-        pairs = ("las-het-ss", Options(until=n), False)
+        pairs = ("las-het-ss", Options(), False)
         cases = {
-            "oracle": pairs, "estimated": (*pairs, new), "estimated-known": (*pairs, known),
-            "none": ("las-het", Options(until=n)),
+            "oracle": pairs, "estimated": (*pairs, new), "estimated-known": (*pairs, known), "none": ("las-het",),
         }  # fmt: skip
-        grids.append(grid_of([(row, jobs)], throughputs, (4, 4, 4), cases))
+        grids.append(grid_of([(row, jobs, until)], throughputs, (4, 4, 4), cases))
     return reduce(add, grids)
 
 
 def servers_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on servers of several sizes; columns policy, server_gpus, jobs_per_hour, seed."""
-
-    def cases(usual: Options) -> dict[int, tuple[Any, ...]]:
-        return {gpus: ("las-het", replace(usual, server_gpus=gpus)) for gpus in SERVERS}
-
+    cases = {gpus: ("las-het", Options(server_gpus=gpus)) for gpus in SERVERS}
     drawn = workloads(size.fewer(), throughputs, multiple=True)
-    return over_load(drawn, cases, throughputs, (size.workers,) * 3, "server_gpus", policy="las-het")
+    return grid_of(drawn, throughputs, (size.workers,) * 3, cases, "server_gpus", policy="las-het")
 
 
 def mixed_grid(size: Scale, throughputs: Throughputs) -> Grid:
     """LAS het. on the mixed cluster; columns policy, told, jobs_per_hour, seed."""
     workers = (max(size.workers // 2, max(SIZES)),) * 6  # the largest gang must be able to run
     told = {name: None if name == "aware" else belief(throughputs, name) for name in TOLD}
-
-    def cases(usual: Options) -> dict[str, tuple[Any, ...]]:
-        return {name: ("las-het", usual, False, believed) for name, believed in told.items()}
-
+    cases = {name: ("las-het", Options(), False, believed) for name, believed in told.items()}
     drawn = workloads(size.fewer(), throughputs, multiple=True)
-    return over_load(drawn, cases, throughputs.by_placement(), workers, "told", policy="las-het")
+    return grid_of(drawn, throughputs.by_placement(), workers, cases, "told", policy="las-het")
 
 
 def belief(throughputs: Throughputs, told: str) -> Throughputs:

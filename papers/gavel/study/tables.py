@@ -15,20 +15,17 @@ from astraea.core.result import Result
 from astraea.experiments.grid import Grid
 from papers.gavel.generators import HIGH_PRIORITY
 from papers.gavel.policy_calls import PRICES
-from papers.gavel.study.runs import GAVEL_SCALES, TOLD, Load
+from papers.gavel.study.runs import GAVEL_SCALES, TOLD
 from papers.gavel.throughputs.estimator import Estimator
 from papers.gavel.throughputs.table import Throughputs
 from papers.scales import at_scale
 
 
 def speeds(throughputs: Throughputs) -> pd.DataFrame:
-    """How fast and how cheap each job type is on one GPU of each type.
+    """How fast and how cheap each job type is on one GPU of each type; index job type.
 
-    Returns
-    -------
-    DataFrame, index job type
-        For each accelerator type: `<type>`, its speed relative to the first type, and `<type> per $`, the steps that a
-        dollar buys there, relative to the type where it buys most; `fastest` and `cheapest` name a type.
+    For each accelerator type: `<type>`, its speed relative to the first type, and `<type> per $`, the steps that a
+    dollar buys there, relative to the type where it buys most; `fastest` and `cheapest` name a type.
     """
     kinds = [kind for kind, size in throughputs.configurations if size == 1]
     speed = np.array([throughputs.alone(kind, 1) for kind in kinds])
@@ -43,10 +40,8 @@ def speeds(throughputs: Throughputs) -> pd.DataFrame:
 def colocation(throughputs: Throughputs, accelerator: str) -> pd.DataFrame:
     """Fig 15: how fast two job types run on one shared GPU, each relative to itself alone there.
 
-    Returns
-    -------
-    DataFrame, columns job, beside, normalized
-        `normalized` is the throughput of `job` next to `beside` over that alone; NaN if they cannot share the GPU.
+    Columns job, beside, and normalized: the throughput of `job` next to `beside` over that alone; NaN if they cannot
+    share the GPU.
     """
     j = throughputs.type_index(accelerator)
     kinds = [kind for kind, size in throughputs.configurations if size == 1]
@@ -149,19 +144,15 @@ def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequen
 def estimate_errors(throughputs: Throughputs, fractions: Sequence[float], every: Sequence[int]) -> pd.DataFrame:
     """How well pairs that were never measured are estimated ([Narayanan2020] §3.3).
 
-    Every k-th job type is a reference, for each k of `every`; `fractions` are parts of a new job's measurements.
-
-    Returns
-    -------
-    DataFrame, columns references, fraction, error
-        `error` is the mean absolute error of a normalized throughput over the job types that are no reference, over all
-        where all are.
+    Every k-th job type is a reference, for each k of `every`; `fractions` are parts of a new job's measurements. In the
+    columns references, fraction and error, `error` is the mean absolute error of a normalized throughput over the job
+    types that are no reference, over all where all are.
     """
     kinds, rows = [kind for kind, size in throughputs.configurations if size == 1], []
     for k, fraction in product(every, fractions):
-        found = Estimator(throughputs, kinds[::k], fraction=fraction, seed=0).accuracy()
-        new = found[~found["is_reference"]] if k > 1 else found
-        rows.append((len(kinds[::k]), fraction, float(new["error"].mean())))
+        found = Estimator(throughputs, kinds[::k], fraction=fraction, seed=0).errors()
+        new = found.drop(kinds[::k]) if k > 1 else found
+        rows.append((len(kinds[::k]), fraction, float(new.mean())))
     return pd.DataFrame(rows, columns=["references", "fraction", "error"])
 
 
@@ -172,24 +163,20 @@ def limits(scale: str, throughputs: Throughputs) -> list[str]:
         f"Throughputs: {Path(throughputs.name).name}"
         + (", rounded facts and three rules, no measurements." if throughputs.name == "the compact table" else ".")
     ]
-    for what, mine, theirs in (
+    rows: list[tuple[str, Any, Any]] = [
         ("GPUs of each type", here.workers, paper.workers),
         ("seeds", here.seeds, paper.seeds),
-        *(_of_load("one GPU each", here.single, paper.single)),
-        *(_of_load("gangs", here.multiple, paper.multiple)),
-        ("jobs of a static trace", here.static, paper.static),
-    ):
+    ]
+    for what, load, full in (("one GPU each", here.single, paper.single), ("gangs", here.multiple, paper.multiple)):
+        rows += [
+            (f"rates of arrival, {what} [1/h]", load.rates, full.rates),
+            (f"jobs before those that are measured, {what}", load.before, full.before),
+            (f"jobs that are measured, {what}", load.measured, full.measured),
+        ]
+    for what, mine, theirs in (*rows, ("jobs of a static trace", here.static, paper.static)):
         same = "as at scale full" if mine == theirs else f"at scale full {_shown(theirs)}"
         sentences.append(f"{what}: {_shown(mine)} ({same})")
     return sentences
-
-
-def _of_load(what: str, mine: Load, theirs: Load) -> list[tuple[str, Any, Any]]:
-    return [
-        (f"rates of arrival, {what} [1/h]", mine.rates, theirs.rates),
-        (f"jobs before those that are measured, {what}", mine.before, theirs.before),
-        (f"jobs that are measured, {what}", mine.measured, theirs.measured),
-    ]
 
 
 def _shown(value: int | Sequence[float]) -> str:

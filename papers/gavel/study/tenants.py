@@ -37,8 +37,7 @@ from astraea.traces.trace import Trace
 from papers.gavel.generators import from_trace
 from papers.gavel.policy_calls import Speeds
 from papers.gavel.record import pace
-from papers.gavel.study.cell_grids import grid_of
-from papers.gavel.study.runs import throughputs_of
+from papers.gavel.study.runs import grid_of, throughputs_of
 from papers.gavel.sums import dot
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
@@ -69,7 +68,7 @@ def tenants_grid(scale: str = "paper", table: str = "", trace: str = "philly") -
     for seed in seeds(trace, scale, SEEDS):
         jobs = tenant_jobs(_trace(trace, table, seed), throughputs, scale, seed)
         each = equal_workers(jobs, throughputs)
-        drawn = [({"seed": seed, "workers": each}, jobs)]
+        drawn = [({"seed": seed, "workers": each}, jobs, None)]
         grids.append(grid_of(drawn, throughputs, (each,) * len(throughputs.types), {p: (p,) for p in POLICIES}))
     return reduce(add, grids)
 

@@ -16,12 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
 from papers.gavel.throughputs.table import Throughputs
@@ -31,15 +30,6 @@ RANK = 10
 
 NOISE = 0.02
 """Standard deviation of a normalized throughput that is measured."""
-
-
-class Match(NamedTuple):
-    """The reference job that stands for a job."""
-
-    reference: str
-    distance: float  # root mean square difference of the two fingerprints
-    fingerprint: FloatArray  # (R, J) part of its speed that the job keeps beside each reference job on each type
-    is_measured: BoolArray  # (R, J) which of these were profiled; the others were completed
 
 
 class Estimator:
@@ -69,8 +59,8 @@ class Estimator:
             )
         self.table = self._kept(self.references, self.references)
 
-    def match(self, job_type: str) -> Match:
-        """Profile a job as if it were new, complete its fingerprint, and find the nearest reference job.
+    def profile(self, job_type: str) -> FloatArray:
+        """Part of its speed that a job is measured to keep beside each reference on each type, NaN elsewhere, (R J,).
 
         `InputError` if the job type is unknown, or was never measured beside some reference job.
         """
@@ -78,18 +68,17 @@ class Estimator:
         random = np.random.default_rng([self.seed, self.job_types.index(job_type)])
         profiled = np.zeros(row.size, np.bool_)
         profiled[random.choice(row.size, math.ceil(self.fraction * row.size - 1e-9), replace=False)] = True
+        return np.where(profiled, row, np.nan)
+
+    def match(self, job_type: str) -> str:
+        """The reference job whose fingerprint is nearest to that of a job which is measured as if it were new."""
         rows = self.table.reshape(len(self.references), -1)
-        fingerprint = complete(rows, np.where(profiled, row, np.nan))
-        distance = np.sqrt(((rows - fingerprint) ** 2).mean(axis=1))
-        nearest = int(distance.argmin())
-        shape = self.table.shape[1:]
-        return Match(
-            self.references[nearest], float(distance[nearest]), fingerprint.reshape(shape), profiled.reshape(shape)
-        )
+        distance = np.sqrt(((rows - complete(rows, self.profile(job_type))) ** 2).mean(axis=1))
+        return self.references[int(distance.argmin())]
 
     def kept(self) -> FloatArray:
         """Estimated part of its speed that each job type (rows) keeps beside each other (columns), shape (K, K, J)."""
-        stands_for = [self.references.index(self.match(t).reference) for t in self.job_types]
+        stands_for = [self.references.index(self.match(t)) for t in self.job_types]
         return self.table[np.ix_(stands_for, stands_for)]
 
     def throughputs(self) -> Throughputs:
@@ -105,23 +94,10 @@ class Estimator:
         name = f"{self.measured.name}, pairs estimated from {self.fraction:.0%} of the measurements"
         return replace(self.measured, name=name, shared=shared, measured=np.ones_like(self.measured.measured))
 
-    def accuracy(self) -> pd.DataFrame:
-        """How far the estimated pairs of each job type are from the measured ones.
-
-        The table has a row per job type: `job_type`, `is_reference`, whether it was measured beforehand, the
-        `reference` that stands for it, the `distance` of their fingerprints, and `error`, the mean absolute difference
-        of normalized throughputs over all partners and types.
-        """
+    def errors(self) -> pd.Series[float]:
+        """By job type: mean absolute difference of estimated and measured normalized throughputs, over all pairs."""
         error = np.abs(self.kept() - self._kept(self.job_types, self.job_types)).mean(axis=(1, 2))
-        found = [self.match(t) for t in self.job_types]
-        columns = {
-            "job_type": self.job_types,
-            "is_reference": [t in self.references for t in self.job_types],
-            "reference": [m.reference for m in found],
-            "distance": [m.distance for m in found],
-            "error": error,
-        }
-        return pd.DataFrame(columns)
+        return pd.Series(error, self.job_types)
 
     def _kinds(self, job_types: Sequence[str]) -> IntArray:
         """Numbers of job types on one GPU."""

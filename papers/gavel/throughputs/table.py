@@ -5,18 +5,26 @@ Gavel's policies see a job through these numbers only ([Narayanan2020] §3.1, th
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
-from astraea.core.checks import one_of
+from astraea.core.checks import is_number, one_of
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
 from astraea.core.text import printable
-from papers.gavel.throughputs import measurements, speeds
+from astraea.traces.readers.table import read_text
+from papers.gavel.throughputs.speeds import TYPES, Tables, tables
+
+UNCONSOLIDATED: Final = "_unconsolidated"
+_KEY: Final = re.compile(r"\((['\"])(?P<kind>.+)\1, (?P<size>[1-9]\d{0,6})\)")
 
 
 @read_only
@@ -29,7 +37,7 @@ class Throughputs:
     solo: FloatArray  # (2, K, J) alone, on a consolidated (0) and an unconsolidated gang (1); 0: cannot run, unmeasured
     shared: FloatArray  # (2, K, K, 2, J) the first and the second of two on the same GPUs; 0 where they cannot share
     measured: BoolArray  # (2, K, K) whether a pair was tried at all, on any type
-    types: tuple[str, ...] = speeds.TYPES  # names of the accelerator types
+    types: tuple[str, ...] = TYPES  # names of the accelerator types
 
     @classmethod
     def read(cls, path: str | Path) -> Throughputs:
@@ -46,7 +54,7 @@ class Throughputs:
         InputError
             Names the file, the accelerator type, the entry and what is expected.
         """
-        return cls(str(path), *measurements.read(Path(path)))
+        return cls(str(path), *_measured(Path(path)))
 
     @classmethod
     def compact(cls) -> Throughputs:
@@ -59,7 +67,7 @@ class Throughputs:
         none that could. The measured V100 speeds are the least regular: gangs that run faster than their GPUs one by
         one, pairs that slow only one of the two.
         """
-        return cls("the compact table", *speeds.tables())
+        return cls("the compact table", *tables())
 
     def by_placement(self) -> Throughputs:
         """Consolidated and unconsolidated workers as accelerator types of their own ([Narayanan2020] §3.1).
@@ -79,7 +87,7 @@ class Throughputs:
             solo=np.stack([solo, solo]),
             shared=np.stack([shared, shared]),
             measured=np.broadcast_to(self.measured.any(axis=0), self.measured.shape),
-            types=(*self.types, *(f"{name}{measurements.UNCONSOLIDATED}" for name in self.types)),
+            types=(*self.types, *(f"{name}{UNCONSOLIDATED}" for name in self.types)),
         )
 
     @cached_property
@@ -134,3 +142,102 @@ class Throughputs:
             a, b = (self.configurations[int(k[unknown[0]])] for k in (first, second))
             raise InputError(f"{self.name}: {a} and {b} were never measured on the same GPUs")
         return np.asarray(self.shared[0, first, second])
+
+
+def _measured(path: Path) -> Tables:
+    """The numbers of a file, checked entry by entry."""
+    if not path.is_file():
+        hint = "get it with `astraea data fetch gavel-throughputs`"
+        raise InputError(f"{path}: there is no such file of measured throughputs; {hint}")
+    text = read_text(path)
+    try:
+        data = json.loads(text, object_pairs_hook=_once)
+    except (RecursionError, ValueError) as err:
+        raise InputError(f"{path}: not JSON ({err})") from None
+    sections = _sections(path, data)
+    found = dict.fromkeys(_key(section, key) for section, _, entries in sections for key in entries)
+    number = {configuration: k for k, configuration in enumerate(found)}
+    solo = np.zeros((2, len(number), len(TYPES)))
+    shared = np.full((2, len(number), len(number), 2, len(TYPES)), np.nan)
+    for section, (side, t), entries in sections:
+        for key, beside in entries.items():
+            place = f"{section}, {printable(key)}"
+            k = number[_key(section, key)]
+            for other, value in _values(place, beside):
+                if other == "null":
+                    solo[side, k, t] = value
+                    continue
+                n = number.get(_key(place, other), -1)
+                if n < 0:
+                    raise InputError(f"{place}: {printable(other)} is unknown, it has no entry of its own")
+                known = shared[side, k, n, :, t].tolist()
+                if known != value and not np.isnan(known).any():
+                    raise InputError(f"{place}: {printable(other)} must be {known} as the other way round, got {value}")
+                shared[side, n, k, :, t] = value[::-1]
+                shared[side, k, n, :, t] = value
+    # on one GPU there is nothing to consolidate
+    one = np.array([size == 1 for _, size in number])
+    solo[1, one] = solo[0, one]
+    shared[1][np.ix_(one, one)] = shared[0][np.ix_(one, one)]
+    return tuple(number), solo, np.nan_to_num(shared), ~np.isnan(shared).all(axis=(3, 4))
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON whose keys are all different."""
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in out if keys.count(key) > 1)
+        raise ValueError(f"key {printable(twice)} is there twice")
+    return out
+
+
+def _sections(path: Path, data: Any) -> list[tuple[str, tuple[int, int], dict[str, Any]]]:
+    """Place, (0 or 1 for unconsolidated, type) and entries of every accelerator type, consolidated ones first."""
+    names = [t + suffix for suffix in ("", UNCONSOLIDATED) for t in TYPES]
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: expected an object with the accelerators {', '.join(TYPES)}, got {_word(data)}")
+    for name in data:
+        if name not in names:
+            raise InputError(f"{path}: unknown accelerator {printable(name)!r}; expected one of {', '.join(names)}")
+    for name in TYPES:
+        if name not in data:
+            raise InputError(f"{path}: accelerator {name!r} is missing; found {', '.join(data) or 'none'}")
+    out = []
+    for i, name in enumerate(names):
+        if name in data:
+            if not isinstance(data[name], dict) or not data[name]:
+                word = _word(data[name])
+                raise InputError(f"{path}, {name}: expected an object with the throughputs of job types, got {word}")
+            out.append((f"{path}, {name}", divmod(i, len(TYPES)), data[name]))
+    return out
+
+
+def _key(place: str, text: str) -> tuple[str, int]:
+    match = _KEY.fullmatch(text)
+    if match is None:
+        raise InputError(f"{place}: a key must be \"('job type', scale factor)\", got {printable(text)}")
+    return match["kind"], int(match["size"])
+
+
+def _values(place: str, beside: Any) -> Iterator[tuple[str, Any]]:
+    """Every entry of a configuration, checked: one number alone, two beside another."""
+    if not isinstance(beside, dict) or "null" not in beside:
+        raise InputError(f"{place}: expected an object with the throughput alone under null, got {_word(beside)}")
+    for other, value in beside.items():
+        if other == "null":
+            if not _is_rate(value):
+                raise InputError(f"{place}: null must be steps/s of at least 0, got {printable(value)}")
+        elif not (isinstance(value, list) and len(value) == 2 and all(map(_is_rate, value))):
+            raise InputError(f"{place}, {printable(other)}: expected two steps/s of at least 0, got {printable(value)}")
+        elif (value[0] == 0) != (value[1] == 0):
+            raise InputError(f"{place}, {printable(other)}: expected both above 0 or both 0, got {printable(value)}")
+        yield other, value
+
+
+def _is_rate(value: Any) -> bool:
+    return is_number(value) and 0 <= value < float("inf")
+
+
+def _word(value: Any) -> str:
+    return "an object without that" if isinstance(value, dict) else printable(value)

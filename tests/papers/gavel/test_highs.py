@@ -1,4 +1,4 @@
-"""The door to HiGHS: against another package's HiGHS, its word where there is no optimum, and no memory."""
+"""The door to HiGHS: against another package's HiGHS, its word where there is no optimum, no memory; and sums."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from papers.gavel.programs import highs
+from papers.gavel.sums import dot
 
 
 def dense(rows):
@@ -103,9 +104,10 @@ def test_only_a_proof_is_believed():
     """Of a solution that is not the best, one outside of the limits, and prices that are too low."""
     objective, rows, limits, upper = np.array([2.0, 1.0]), dense([[1.0, 1.0]]), np.array([1.0]), np.array([np.inf, 0.5])
     best = maximize(objective, rows, limits, upper)
-    assert highs.is_proven(best, objective, rows, limits, upper)
+    assert highs.is_proven(best.x, best.price, *rows[1:], objective, limits, upper)
     for wrong in ({"x": np.array([0.5, 0.5])}, {"x": np.array([1.1, 0.0])}, {"price": np.array([1.9])}):
-        assert not highs.is_proven(best._replace(**wrong), objective, rows, limits, upper)
+        other = best._replace(**wrong)
+        assert not highs.is_proven(other.x, other.price, *rows[1:], objective, limits, upper)
 
 
 def test_columns_are_the_matrix():
@@ -126,3 +128,20 @@ def test_highs_knows_every_option():
     solver = highspy.Highs()
     for name, value in (highs.OPTIONS | {"simplex_strategy": highs.PRIMAL}).items():
         assert solver.setOptionValue(name, value) == highspy.HighsStatus.kOk, name
+
+
+@pytest.mark.parametrize("types", [2, 3, 7])
+def test_every_sum_is_that_of_a_plain_loop_to_the_last_bit(types):
+    draw = np.random.default_rng(types)
+    many, few, rows = draw.random((500, types)), draw.random(types), draw.random(500)
+
+    def in_order(a, b):
+        total = 0.0
+        for x, y in zip(a.tolist(), b.tolist(), strict=True):
+            total += x * y
+        return total
+
+    assert dot(many, few).tolist() == [in_order(row, few) for row in many]
+    assert dot(rows, many).tolist() == [in_order(rows, column) for column in many.T]
+    assert dot(np.zeros((0, types)), few).shape == (0,)
+    assert float(dot(few, few)) == in_order(few, few)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from astraea.core.result import GRANT_COLUMNS
 from papers.gavel.rounds.mechanism import IN_ROUNDS, Mechanism
+from papers.gavel.rounds.selection import is_over, rank, ranking
+from papers.gavel.rounds.state import Pairs, new_state
 from papers.gavel.simulate import simulate
 from verification.gavel_rounds import RELEASED_ROUNDS
 
@@ -21,8 +23,8 @@ def run(w, workers, policy, table=ONE, **options):
     return simulate(w, table, workers, policy, round_length=ROUND, **{"solve_interval": 0.0, **options})
 
 
-def test_one_job_runs_alone_to_the_second() -> None:
-    jobs = run(workload([("a", 1, 250, 7)]), (1, 0), fixed({0: (1, 0)})).jobs
+def test_a_job_renews_its_lease_without_cost_and_ends_to_the_second() -> None:
+    jobs = run(workload([("a", 1, 250, 7)]), (1, 0), fixed({0: (1, 0)}), preemption_overhead=20).jobs
     row = jobs.iloc[0]
     assert (row.first_start_time, row.end_time, row.jct, row.duration) == (7, 257, 250, 250)
     assert (row.leases, row.preemptions, row.overhead, row.queueing_delay) == (3, 0, 0, 0)
@@ -38,14 +40,6 @@ def test_two_jobs_take_turns_and_pay_for_it() -> None:
     grants = result.grants.set_index("job_id")
     assert grants.loc["j0", ["start", "end"]].to_numpy().tolist() == [[0, 100], [200, 260]]
     assert grants.loc["j1", ["start", "end"]].to_numpy().tolist() == [[100, 200], [260, 320]]
-
-
-def test_a_lease_is_renewed_on_the_same_workers_without_cost() -> None:
-    w = workload([("a", 1, 500, 0), ("a", 1, 300, 0)])
-    jobs = run(w, (2, 0), fixed({0: (1, 0), 1: (1, 0)}), preemption_overhead=20).jobs
-    assert list(jobs["end_time"]) == [500, 300]
-    assert list(jobs["leases"]) == [5, 3]
-    assert list(jobs["overhead"]) == [0, 0]
 
 
 def test_freed_workers_and_arrivals_do_not_wait_for_the_end_of_the_round() -> None:
@@ -133,9 +127,34 @@ def test_capacity_is_never_exceeded_and_no_job_runs_twice(seed: int, mechanism: 
     assert by_job == pytest.approx(jobs["attained_service"].to_numpy())
 
 
-def test_as_released_waits_for_the_round_and_pays_nothing() -> None:
-    w = workload([("a", 1, 150, 0), ("a", 1, 150, 0), ("a", 1, 10, 20)])
-    jobs = run(w, (1, 0), fixed({0: (0.5, 0), 1: (0.5, 0), 2: (0.01, 0)}), mechanism=RELEASED_ROUNDS).jobs
-    # 0-100 j0 | 100-200 j1 | 200-250 j0 ends, the round with it | 250-300 j1 ends | 300-310 j2
-    assert list(jobs["end_time"]) == [250, 300, 310]
-    assert list(jobs["overhead"]) == [0, 0, 0]
+def by_hand(s, r):
+    alive = [c for c in range(len(r.order)) if not is_over(s, r.what[c, 0], r.what[c, 1])]
+    return sorted(alive, key=lambda c: (*-r.key[c], c))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_the_order_that_is_kept_is_that_of_a_sort(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 40))
+    speed = rng.choice([0.0, 1.0, 2.0], (n, 3))
+    s = new_state(np.zeros(n), np.ones(n), np.ones(n, np.int64), speed, speed, np.array([2, 2, 2]), 1)
+    s.active[:], s.clock[0].active = np.arange(n), n
+    s.jobs.share[:], s.jobs.deficit[:] = rng.choice([0.0, 0.25, 0.5], (n, 3)), rng.choice([-1.0, 0.0, 3.0], (n, 3))
+    s.jobs.received[:] = 180.0
+    share, received = np.full((1, 3), 0.5), np.full((1, 3), 180.0)
+    s = s._replace(pairs=Pairs(np.array([[0, 1]]), np.ones((1, 2, 3)), share, received))
+    r = ranking(s, False)
+    given_time = (s.jobs.share > 0) & (speed > 0)
+    assert r.size[0] == given_time.sum() + 3
+    for _ in range(4):
+        for c, (a, b, k, _) in enumerate(r.what[: len(r.order)]):
+            if c in r.order[: r.size[0]]:
+                got = s.jobs.received[a, k] if b < 0 else s.pairs.received[0, k]
+                assert r.key[c, 0] == r.key[c, 2] / got
+        assert r.order[: r.size[0]].tolist() == by_hand(s, r)
+        s.jobs.received[rng.random((n, 3)) < 0.3] += 360.0
+        s.pairs.received[0, rng.integers(3)] += 100.0
+        over = rng.integers(n)
+        s.jobs.left[over], s.jobs.end[over] = 0.0, 1.0
+        rank(s, r)

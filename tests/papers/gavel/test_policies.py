@@ -1,4 +1,4 @@
-"""Gavel's policies: the paper's examples, results of the authors' code, bad input, FIFO as released."""
+"""Gavel's policies: the paper's examples, results of the authors' code, bad input."""
 
 from __future__ import annotations
 
@@ -6,27 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gavel_moments import assert_valid, moment, random_moment, unmet
+from gavel_moments import answer, assert_valid, moment, random_moment, rates, unmet
 
 from astraea.core.errors import InputError, PolicyError
 from papers.gavel.policies import POLICIES, get_policy
 from papers.gavel.policies.hierarchical import hierarchical, job_weights
-from papers.gavel.policies.las import share_of_one
 from papers.gavel.programs.program import Program
-from papers.gavel.programs.water_filling import water_fill
-from verification.gavel_fifo import FIFO_HET_AS_RELEASED, fifo_as_released
 
 TYPES = ("v100", "p100", "k80")
-
-
-def answer(name, problem):
-    allocation = POLICIES[name].make()(problem)
-    assert_valid(problem, allocation)
-    return allocation
-
-
-def rates(problem, allocation):
-    return (problem.throughput * allocation.alone).sum(axis=1)
 
 
 def test_las_example_of_the_paper():
@@ -71,20 +58,11 @@ def test_hierarchical_fairness_of_the_released_code():
     np.testing.assert_allclose(time, np.tile([1 / 6, 1 / 3], 9) * np.repeat([1, 2, 3], 6), atol=1e-6)
 
 
-def test_hierarchical_fifo_of_the_released_code(monkeypatch):
-    """Its search for bottlenecks fails as soon as a job waits, whereupon it takes every job that had a turn for one."""
-    problem = three_entities([1.0, 1.0])
-    program = Program(problem, "hierarchical-fifo", agnostic=True)
-    policy = hierarchical("hierarchical-fifo", ("fifo",), knows_speeds=False)
-    time = policy.make()(problem).alone.sum(axis=1).reshape(3, 6)
+def test_hierarchical_fifo_goes_on_where_a_job_waits():
+    """The released code takes every job that had a turn for a bottleneck as soon as one waits."""
+    time = answer("hierarchical-fifo", three_entities([1.0, 1.0])).alone.sum(axis=1).reshape(3, 6)
     expected = [[1, 0.5, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0.5, 0]]
     np.testing.assert_allclose(time, expected, atol=1e-6)
-
-    monkeypatch.setattr(Program, "bottlenecked", lambda program, floor: floor > 0)
-    _, shares, _ = water_fill(program, share_of_one(program), lambda stuck: job_weights(problem, ("fifo",), stuck))
-    one = np.array([1 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 6, 0])
-    np.testing.assert_allclose(shares.reshape(3, 6), np.outer([1, 2, 3], one), atol=1e-6)
-    np.testing.assert_allclose(shares.reshape(3, 6).sum(axis=1), time.sum(axis=1), atol=1e-6)
 
 
 def test_water_filling_example_of_the_paper():
@@ -135,6 +113,18 @@ def test_agnostic_time_follows_the_cluster():
     np.testing.assert_allclose(alone, [[1 / 2, 1 / 4, 1 / 4], [2 / 3, 1 / 3, 0]], atol=1e-6)
 
 
+def test_weights_of_an_entity_go_to_those_that_can_have_more():
+    problem = random_moment(0, jobs=6)
+    stuck = np.zeros(6, bool)
+    for inside in ("fairness", "fifo"):
+        for job in range(5):
+            weight = job_weights(problem, (inside,), stuck | (np.arange(6) < job))
+            of_entity = np.bincount(problem.entity, weight, minlength=3)
+            alive = np.isin(np.arange(3), problem.entity[job:])
+            np.testing.assert_allclose(of_entity, np.where(alive, problem.entity_weight, 0))
+            assert (weight[:job] == 0).all()
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_no_jobs(name):
     allocate = POLICIES[name].make()
@@ -175,30 +165,3 @@ def test_unknown_names():
     assert get_policy("las") is POLICIES["las"]
     with pytest.raises(InputError, match="unknown policy inside an entity 'lottery'"):
         hierarchical("h", ("lottery",))
-
-
-def test_released_fifo_overcommits_the_last_type_by_name():
-    problem = moment(np.ones((40, 3)), [4, 4, 4], types=TYPES)
-    allocate = fifo_as_released(1).make()
-    alone = allocate(problem).alone
-    assert alone[:, 0].sum() > 4  # more jobs than V100s
-    # those that stay keep their type; the first that waits takes over from the first that ends
-    gone = int(np.flatnonzero(alone[:, 0])[0])
-    waiting = np.flatnonzero(alone.sum(axis=1) == 0)
-    stays = np.arange(40) != gone
-    later = moment(np.ones((39, 3)), [4, 4, 4], types=TYPES, job=np.arange(40)[stays])
-    after = allocate(later).alone
-    kept = (alone.sum(axis=1) > 0)[stays]
-    np.testing.assert_array_equal(after[kept], alone[stays][kept])
-    if waiting.size:
-        assert after[waiting[0] - 1, 0] == 1
-    np.testing.assert_array_equal(fifo_as_released(1).make()(problem).alone, alone)
-
-
-def test_released_fifo_that_knows_throughputs():
-    problem = moment([[4, 2, 1], [4, 5, 1], [4, 2, 1], [1, 1, 1]], [2, 1, 2], [2, 1, 2, 1], types=TYPES)
-    alone = FIFO_HET_AS_RELEASED.make()(problem).alone
-    assert alone.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
-    # nobody overtakes a gang that does not fit
-    alone = FIFO_HET_AS_RELEASED.make()(replace(problem, workers=np.array([2, 1, 1]))).alone
-    assert alone.sum(axis=1).tolist() == [1, 1, 0, 0]

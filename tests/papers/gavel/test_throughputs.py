@@ -1,4 +1,4 @@
-"""Throughputs of Gavel: the authors' file, the compact table, and how far the two are apart."""
+"""Throughputs of Gavel: the authors' file, the compact table, and the estimator of pairs ([Narayanan2020] §3.3, §6)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from gavel_small import pair
 
 from astraea.core.errors import InputError
 from astraea.traces.sources import SOURCES
+from papers.gavel.throughputs.estimator import Estimator, complete
 from papers.gavel.throughputs.table import Throughputs
 
 A1, A2, B1 = "('A', 1)", "('A', 2)", "('B', 1)"
@@ -24,6 +26,9 @@ TABLE: dict[str, Any] = {
     "v100": {A1: {"null": 6, B1: [4, 5]}, B1: {"null": 7}, A2: {"null": 11, A2: [7, 8]}},
     "v100_unconsolidated": {A1: {"null": 99}, A2: {"null": 9}},
 }
+
+
+COMPACT = Throughputs.compact()
 
 
 @pytest.fixture
@@ -67,8 +72,6 @@ def test_a_small_file(write: Callable[[Any], Path], table: dict[str, Any]) -> No
     assert pair(t, ("B", 1), ("A", 1)).tolist() == [[5, 0, 1.5], [4, 0, 0.25]]
     assert pair(t, ("A", 2), ("A", 2)).tolist() == [[7, 0, 0], [8, 0, 0]]
     assert not pair(t, ("A", 1), ("A", 2)).any()  # gangs of different sizes never share
-    many = t.pairs(np.array([t.kind("A", 1), t.kind("A", 2)]), np.array([t.kind("B", 1), t.kind("A", 2)]))
-    assert many.tolist() == [pair(t, ("A", 1), ("B", 1)).tolist(), pair(t, ("A", 2), ("A", 2)).tolist()]
     assert [t.type_index(name) for name in t.types] == [0, 1, 2]
 
 
@@ -91,20 +94,15 @@ def test_what_was_never_measured_is_said(write: Callable[[Any], Path], table: di
     [
         (("a100",), {}, ": unknown accelerator 'a100'; expected one of v100, p100, k80, v100_unconsolidated"),
         (("p100",), [], ", p100: expected an object with the throughputs of job types, got []"),
-        (("p100",), {}, ", p100: expected an object with the throughputs of job types, got"),
-        (("p100", "A"), {"null": 1}, ", p100: a key must be \"('job type', scale factor)\", got A"),
         (("p100", "('A', 0)"), {"null": 1}, ", p100: a key must be \"('job type', scale factor)\", got ('A', 0)"),
         (("p100", A1), 5, f", p100, {A1}: expected an object with the throughput alone under null, got 5"),
         (("p100", A1), {B1: [1, 1]}, f", p100, {A1}: expected an object with the throughput alone under null"),
         (("p100", A1, "null"), -1, f", p100, {A1}: null must be steps/s of at least 0, got -1"),
-        (("p100", A1, "null"), "fast", f", p100, {A1}: null must be steps/s of at least 0, got fast"),
         (("p100", A1, "null"), True, f", p100, {A1}: null must be steps/s of at least 0, got True"),
         (("p100", A1, "null"), float("nan"), f", p100, {A1}: null must be steps/s of at least 0, got nan"),
-        (("p100", A1, "null"), float("inf"), f", p100, {A1}: null must be steps/s of at least 0, got inf"),
         (("p100", A1, "B"), [1, 1], f", p100, {A1}: a key must be"),
         (("p100", A1, "('C', 1)"), [1, 1], f", p100, {A1}: ('C', 1) is unknown, it has no entry of its own"),
         (("p100", A1, B1), [1], f", p100, {A1}, {B1}: expected two steps/s of at least 0, got [1]"),
-        (("p100", A1, B1), [1, -2], f", p100, {A1}, {B1}: expected two steps/s of at least 0, got [1, -2]"),
         (("p100", A1, B1), [1, 0], f", p100, {A1}, {B1}: expected both above 0 or both 0, got [1, 0]"),
         (("k80", B1, A1), [1, 0.25], f", k80, {B1}: {A1} must be [1.5, 0.25] as the other way round, got [1, 0.25]"),
     ],
@@ -134,13 +132,9 @@ def test_bad_entries(
 def test_bad_files(write: Callable[[Any], Path], text: str, says: str) -> None:
     path = write(text)
     assert refused(lambda: Throughputs.read(path)).startswith(f"{path}: {says}")
-
-
-def test_missing_file_says_how_to_get_it(tmp_path: Path) -> None:
-    path = tmp_path / "none.json"
-    assert refused(lambda: Throughputs.read(path)) == (
-        f"{path}: there is no such file of measured throughputs; get it with `astraea data fetch gavel-throughputs`"
-    )
+    path.unlink()
+    hint = "get it with `astraea data fetch gavel-throughputs`"
+    assert refused(lambda: Throughputs.read(path)).endswith(f"there is no such file of measured throughputs; {hint}")
 
 
 def test_what_is_fetched_is_what_is_read(shared: Path, measured: Throughputs) -> None:
@@ -156,21 +150,10 @@ def test_what_is_fetched_is_what_is_read(shared: Path, measured: Throughputs) ->
     assert physical.configurations == measured.configurations
 
 
-def test_compact_has_the_paper_s_configurations() -> None:
-    t = Throughputs.compact()
-    sizes = {kind: [s for k, s in t.configurations if k == kind] for kind in t.job_types}
-    assert len(sizes) == 26
-    assert len(t.configurations) == 83
-    assert sizes["LM (batch size 5)"] == [1, 2, 4, 8]
-    assert sizes["A3C"] == [1]
-    assert (t.solo >= 0).all()
-    assert np.isfinite(t.solo).all()
+def test_compact_gangs_and_contention_are_plausible() -> None:
+    t = COMPACT
     with pytest.raises(InputError, match="the compact table: 'CycleGAN' was not measured on a gang of 2 GPUs"):
         t.alone("CycleGAN", 2)
-
-
-def test_compact_gangs_and_contention_are_plausible() -> None:
-    t = Throughputs.compact()
     for k, (kind, size) in enumerate(t.configurations):
         one = t.alone(kind, 1)
         assert (t.solo[:, k] <= size * one + 1e-9).all()
@@ -188,7 +171,7 @@ def test_compact_gangs_and_contention_are_plausible() -> None:
 
 def test_compact_is_close_to_the_measurements(measured: Throughputs) -> None:
     """The factors that `Throughputs.compact` reports: median and 90th percentile."""
-    t = Throughputs.compact()
+    t = COMPACT
     assert t.configurations == measured.configurations
     text = " ".join((Throughputs.compact.__doc__ or "").split())
     said = [float(x) for x in re.findall(r"1\.\d\d", text)]
@@ -212,3 +195,91 @@ def test_compact_is_close_to_the_measurements(measured: Throughputs) -> None:
     assert ((can & ~could).sum(), (~can & could).sum()) == (14, 0)
     np.testing.assert_array_equal(t.solo[0] > 0, measured.solo[0] > 0)
     assert (t.solo[0].argmax(1) == measured.solo[0].argmax(1)).mean() >= 0.9
+
+
+def single(table: Throughputs) -> Any:
+    return np.array([k for k, (_, size) in enumerate(table.configurations) if size == 1])
+
+
+def test_completion_recovers_a_row_of_low_rank() -> None:
+    random = np.random.default_rng(0)
+    columns = random.uniform(0, 1, (3, 40))
+    rows = random.dirichlet(np.ones(3), 20) @ columns
+    row = np.array([0.5, 0.3, 0.2]) @ columns
+    known = random.choice(40, 12, replace=False)
+    partial = np.full(40, np.nan)
+    partial[known] = row[known]
+    completed = complete(rows, partial)
+    np.testing.assert_array_equal(completed[known], row[known])
+    assert np.abs(completed - row).max() < 0.03
+    # far better than the mean of the rows
+    assert np.abs(completed - row).mean() < np.abs(rows.mean(axis=0) - row).mean() / 5
+
+
+def test_everything_profiled_is_everything_known() -> None:
+    estimator = Estimator(COMPACT, fraction=1)
+    estimated = estimator.throughputs()
+    one = np.ix_(single(COMPACT), single(COMPACT))
+    np.testing.assert_allclose(estimated.shared[0][one], COMPACT.shared[0][one], rtol=1e-12)
+    np.testing.assert_array_equal(estimated.solo, COMPACT.solo)
+    assert [estimator.match(t) for t in estimator.job_types] == list(estimator.job_types)
+    assert (estimator.errors() == 0).all()
+
+
+def test_what_is_profiled() -> None:
+    t = Estimator(COMPACT, fraction=1).job_types
+    estimator = Estimator(COMPACT, t[:10], fraction=0.25, seed=3)
+    profile = estimator.profile(t[20]).reshape(10, 3)
+    assert np.isfinite(profile).sum() == 8  # 7.5, rounded up
+    # measured entries are those of the new job beside the reference jobs, each in its own column
+    for r, j in np.argwhere(np.isfinite(profile)):
+        expected = pair(COMPACT, (t[20], 1), (t[r], 1))[0, j] / COMPACT.alone(t[20], 1)[j]
+        assert profile[r, j] == pytest.approx(expected), f"beside {t[r]} on {COMPACT.types[j]}"
+    other = Estimator(COMPACT, t[:10], fraction=0.25, seed=4)
+    assert (np.isnan(other.profile(t[20])) != np.isnan(profile.ravel())).any()
+    assert estimator.match(t[20]) in t[:10]
+
+
+def test_pairs_agree_with_each_other() -> None:
+    t = Estimator(COMPACT, fraction=1).job_types
+    estimated = Estimator(COMPACT, t[::2], fraction=0.1).throughputs()
+    ab, ba = pair(estimated, (t[1], 1), (t[8], 1)), pair(estimated, (t[8], 1), (t[1], 1))
+    np.testing.assert_array_equal(ab, ba[::-1])
+    assert (ab[0] <= estimated.alone(t[1], 1)).all()
+
+
+def test_error_of_estimates(measured: Throughputs) -> None:
+    """Where every job type is a reference, and for job types that were never seen."""
+    t = Estimator(measured, fraction=1).job_types
+    known, new = {}, {}
+    for fraction in (0.02, 0.2, 1):
+        known[fraction] = Estimator(measured, fraction=fraction).errors().mean()
+        half = [Estimator(measured, t[s::2], fraction=fraction, seed=s).errors().drop([*t[s::2]]) for s in range(2)]
+        new[fraction] = np.mean([errors.mean() for errors in half])
+    assert known[0.2] < 0.02  # a reference taken at random is wrong by 0.17 on average
+    assert new[1] <= new[0.2] < new[0.02]
+    assert new[0.2] < 0.15
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        *(({"fraction": f}, "fraction must be above 0 and at most 1, got ") for f in (0, 1.5, float("nan"))),
+        ({"references": ["AlexNet"]}, r"job type must be one of .*CycleGAN.*, got 'AlexNet'$"),
+        ({"references": []}, "references must be different job types, at least one, got "),
+        ({"references": ["A3C", "A3C"]}, "references must be different job types, at least one, got "),
+    ],
+)
+def test_what_no_estimator_can_have(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=f"^estimator: {says}"):
+        Estimator(COMPACT, **{"fraction": 0.5} | arguments)
+
+
+def test_pairs_without_measurements() -> None:
+    measured = np.array(COMPACT.measured)
+    a, b = single(COMPACT)[:2]
+    measured[:, a, b] = measured[:, b, a] = False
+    with pytest.raises(InputError, match="were never measured on the same GPUs"):
+        Estimator(replace(COMPACT, measured=measured), fraction=0.5)
+    with pytest.raises(InputError, match=r"must have measurements of pairs of the 26 references, got none$"):
+        Estimator(replace(COMPACT, measured=np.zeros_like(measured)), fraction=0.5)

@@ -1,19 +1,24 @@
-"""Jobs of Gavel: what a workload must be, and its traces in both forms."""
+"""Jobs of Gavel: what a workload must be, its traces in both forms, and the generators' distributions."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from astraea.core.errors import InputError
+from astraea.traces.trace import Trace
+from papers.gavel.generators import continuous, cost, from_trace, hierarchical, static
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload, read_workload
 
 COMPACT = Throughputs.compact()
+COLUMNS = ("job_id", "job_type", "scale_factor", "total_steps", "arrival_time", "weight", "slo", "entity")
 SEVEN = (
     "A3C\tcmd\t-n\t1\t720\t50.5\t1\n"
     "LM (batch size 5)\tcmd\t-n\t1\t1000\t3\t2\n"
@@ -119,23 +124,10 @@ def test_slo_of_a_job_that_v100s_cannot_run(tmp_path: Path) -> None:
     assert w.excluded_jobs["reason"].tolist() == ["its job type runs on no accelerator with that scale factor"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("CycleGAN", "CycleGAM", 'line 2: job_type must be a job type of the compact table, got "CycleGAM"'),
-        ("\t44\t", "\t0\t", 'line 2: total_steps must be a number of steps above 0 and at most 1e+15, got "0"'),
-        ("\t44\t1\t", "\t44\tx\t", 'line 2: scale_factor must be a whole number of GPUs from 0 to 1000000, got "x"'),
-        ("1.2\t7", "1.2\t-7", 'line 2: arrival_time must be a time of at least 0 and at most 1e+10 s, got "-7"'),
-        ("5\t1.2", "0\t1.2", 'line 2: priority must be a number above 0, got "0"'),
-        ("5\t1.2", "5\t0", 'line 2: SLO must be a multiple of the duration, or below 0 for none, got "0"'),
-        ("5\t1.2\t7", "5\t1.2", "line 2: expected 10 columns, got 9"),
-        ("\twd", "", "line 1: expected 7 or 10 columns with tabs between, got 9"),
-    ],
-)
-def test_bad_lines(tmp_path: Path, old: str, new: str, says: str) -> None:
-    assert old in TEN
+def test_a_bad_line_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        read(tmp_path, TEN.replace(old, new))
+        read(tmp_path, TEN.replace("CycleGAN", "CycleGAM"))
+    says = 'line 2: job_type must be a job type of the compact table, got "CycleGAM"'
     assert str(caught.value) == f"{tmp_path / 'a.trace'}, {says}"
 
 
@@ -146,18 +138,116 @@ def test_nothing_left(tmp_path: Path) -> None:
         read_workload(tmp_path / "none.trace", COMPACT)
 
 
-def test_real_traces(shared: Path) -> None:
-    data = shared / "data"
-    measured = Throughputs.read(data / "gavel" / "simulation_throughputs.json")
-    jobs = {path.name: read_workload(path, measured) for path in sorted((data / "gavel").glob("*/*.trace"))}
-    assert {name: len(w) for name, w in jobs.items()}["minimize_makespan.trace"] == 100
-    assert all(w.excluded_jobs.empty for w in jobs.values())
-    vcs = [read_workload(path, measured) for path in sorted((data / "philly-gavel").glob("*.trace"))]
-    assert len(vcs) == 15
-    rows = sum(len(w) + len(w.excluded_jobs) for w in vcs)
-    assert rows == 15264
-    # gangs of 7, 12, 16, 20, 24, 32 and 64 GPUs, and types that train on one GPU only
-    reasons = {r for w in vcs for r in w.excluded_jobs["reason"]}
-    assert reasons == {"its job type was not measured with that scale factor"}
-    reference = read_workload(shared / "reference" / "gavel" / "multi.trace", measured)
-    assert len(reference) == 524
+def differ(a: Workload, b: Workload) -> list[str]:
+    """Columns in which two workloads differ."""
+    return [c for c in COLUMNS if not np.array_equal(np.asarray(getattr(a, c)), np.asarray(getattr(b, c)))]
+
+
+def hours(w: Workload) -> Any:
+    """Time of each job alone on V100s [h]."""
+    speed = [COMPACT.alone(kind, int(size))[0] for kind, size in zip(w.job_type, w.scale_factor, strict=True)]
+    return w.total_steps / np.array(speed) / 3600
+
+
+def test_distributions() -> None:
+    n = 20_000
+    large = continuous(n, 4.0, COMPACT, multiple=True, seed=7, priorities=True)
+    shares = [(large.scale_factor == size).sum() / n for size in (1, 2, 4, 8)]
+    assert shares == pytest.approx([0.70, 0.10, 0.15, 0.05], abs=0.012)
+    minutes = hours(large) * 60
+    assert 10**1.5 <= minutes.min() < 35
+    assert 9_800 < minutes.max() <= 10**4 * (1 + 1e-9)
+    assert (minutes <= 1000).mean() == pytest.approx(0.8, abs=0.01)
+    assert np.log10(minutes[minutes <= 1000]).mean() == pytest.approx(2.25, abs=0.015)
+    assert np.log10(minutes[minutes > 1000]).mean() == pytest.approx(3.5, abs=0.02)
+    assert (large.weight == 5).mean() == pytest.approx(0.2, abs=0.01)
+    assert set(large.weight) == {1.0, 5.0}
+    kinds = np.array(large.job_type)
+    for gang, many in ((large.scale_factor == 1, 26), (large.scale_factor > 1, 19)):  # equally likely
+        shares = pd.Series(kinds[gang]).value_counts(normalize=True).to_numpy()
+        assert shares == pytest.approx(np.full(many, 1 / many), abs=0.012)
+    gaps = np.diff(large.arrival_time)
+    assert large.arrival_time[0] == 0
+    assert gaps.mean() == pytest.approx(900, rel=0.03)
+    assert gaps.std() == pytest.approx(900, rel=0.05)
+
+
+def test_draws_do_not_disturb_each_other() -> None:
+    base = continuous(300, 4.0, COMPACT, multiple=True, seed=3)
+    assert differ(base, continuous(300, 4.0, COMPACT, multiple=True, seed=3)) == []
+    faster = continuous(300, 8.0, COMPACT, multiple=True, seed=3)
+    assert differ(base, faster) == ["arrival_time"]
+    np.testing.assert_allclose(faster.arrival_time * 2, base.arrival_time)
+    assert differ(base, continuous(300, 4.0, COMPACT, multiple=True, seed=3, priorities=True)) == ["weight"]
+    assert differ(base, static(300, COMPACT, multiple=True, seed=3)) == ["arrival_time"]
+    single = continuous(300, 4.0, COMPACT, multiple=False, seed=3)
+    assert differ(base, single) == ["job_type", "scale_factor", "total_steps"]
+    np.testing.assert_allclose(hours(single), hours(base))
+    assert differ(base, continuous(500, 4.0, COMPACT, multiple=True, seed=3).first(300)) == []
+    assert (base.name, single.name) == ("continuous-multiple", "continuous-single")
+    assert set(single.scale_factor) == set(base.weight) == {1}
+    other = differ(base, continuous(300, 4.0, COMPACT, multiple=True, seed=4))
+    assert other == ["job_type", "scale_factor", "total_steps", "arrival_time"]
+
+
+def test_cost() -> None:
+    w = cost(0.5, COMPACT, seed=1)
+    assert len(w) == 500
+    assert set(w.job_type) == {"ResNet-50 (batch size 64)", "A3C"}
+    assert set(np.round(hours(w) / 24, 9)) == {0.5, 1, 2, 4, 8}
+    many = cost(0.5, COMPACT, seed=1, jobs=20_000)
+    factors, counts = np.unique(np.round(many.slo / 3600 / hours(many), 9), return_counts=True)
+    assert factors.tolist() == [1.2, 2, 10]
+    assert counts / len(many) == pytest.approx(np.full(3, 1 / 3), abs=0.012)
+    assert differ(w, cost(1.0, COMPACT, seed=1)) == ["arrival_time"]
+
+
+def test_hierarchical() -> None:
+    w = hierarchical(COMPACT, seed=2)
+    assert len(w) == 18
+    assert w.arrival_time[:3].tolist() == [0, 1440, 2880]
+    assert w.entity.tolist() == [0] * 6 + [1] * 6 + [2] * 6
+    assert w.entity_weight.tolist() == [1, 2, 3]
+    assert set(w.scale_factor) == {1}
+    assert w.job_type != hierarchical(COMPACT, seed=3).job_type
+
+
+def test_from_trace() -> None:
+    jobs = pd.DataFrame(
+        {
+            "job_id": ["a", "b", "c", "d"],
+            "tenant": ["y", "x", "x", "y"],
+            "demand": [1, 3, 4, 8],
+            "submit_time": [0.0, 1.0, 2.0, 3.0],
+            "duration": [100.0, 100.0, 200.0, 300.0],
+            "weight": [1.0, 1.0, 2.0, 1.0],
+            "deadline": [np.nan, np.nan, 502.0, np.nan],
+        }
+    )
+    trace = Trace.from_frame(jobs, name="t", weights={"x": 3.0, "y": 1.0})
+    w = from_trace(trace, COMPACT, seed=5)
+    assert w.job_id == ("a", "c", "d")
+    assert w.excluded_jobs.to_dict("list") == {
+        "job_id": ["b"],
+        "reason": ["no job type was measured on that many GPUs"],
+    }
+    assert hours(w) * 3600 == pytest.approx([100, 200, 300])
+    assert w.slo.tolist() == [np.inf, 500, np.inf]
+    assert w.weight.tolist() == [1, 2, 1]
+    assert w.entity.tolist() == [1, 0, 1]
+    assert w.entity_weight.tolist() == [3, 1]
+    with pytest.raises(InputError, match="t: no job asks for a number of GPUs that the throughputs were measured on"):
+        from_trace(Trace.from_frame(jobs.iloc[[1]], name="t"), COMPACT, seed=5)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: static(0, COMPACT, multiple=False, seed=0), "the number of jobs must be a whole number of at least 1"),
+        (lambda: cost(float("nan"), COMPACT, seed=0), "rate_per_hour must be a number above 0, got nan"),
+        (lambda: cost(1.0, COMPACT, seed=-1), "the seed must be a whole number of at least 0, got -1"),
+    ],
+)
+def test_bad_parameters(call: Callable[[], Any], says: str) -> None:
+    with pytest.raises(InputError, match=f"^{says}"):
+        call()

@@ -10,17 +10,8 @@ import pytest
 
 from astraea.core.errors import InputError
 from astraea.core.result import Result
-from papers.gavel.study.physical import (
-    CLUSTER,
-    GANGS,
-    ROUND,
-    SHAPES,
-    TABLE3,
-    objectives,
-    physical,
-    table3,
-    table3_grid,
-)
+from papers.gavel.study import physical as study
+from papers.gavel.study.physical import SHAPES, TABLE3, objectives, physical, table3, table3_grid
 from papers.gavel.throughputs.table import Throughputs
 
 MEASURED = Path("../shared/data/gavel/simulation_throughputs.json")
@@ -37,7 +28,7 @@ def test_drawn_jobs_have_the_shape(trace):
         speed = [throughputs.alone(kind, int(s))[0] for kind, s in zip(w.job_type, w.scale_factor, strict=True)]
         hours.append(w.total_steps / speed / 3600)
     gang = np.concatenate([w.scale_factor for w in many])
-    assert [np.mean(gang == g) for g in GANGS] == pytest.approx(shape.gangs, abs=0.05)
+    assert [np.mean(gang == g) for g in study.GANGS] == pytest.approx(shape.gangs, abs=0.05)
     every = np.concatenate(hours)
     assert shape.shortest <= every.min() < every.max() <= shape.longest
     assert every.mean() == pytest.approx((shape.shortest + shape.longest) / 2, rel=0.03)
@@ -57,8 +48,8 @@ def test_the_middle_is_measured():
 
 def test_the_table():
     grid = table3_grid("small")
-    assert {run.arguments.workers for run in grid.runs} == {CLUSTER}
-    assert {run.arguments.options.round_length for run in grid.runs} == {ROUND}
+    assert {run.arguments.workers for run in grid.runs} == {study.CLUSTER}
+    assert {run.arguments.options.round_length for run in grid.runs} == {study.ROUND}
     assert len(grid.runs) == len(TABLE3)
     found = grid.index.assign(**{"Average JCT": np.arange(4.0), "Makespan": 10 + np.arange(4.0)})
     found = pd.concat([found, found.assign(seed=1, **{"Average JCT": 9.0, "Makespan": 9.0})])

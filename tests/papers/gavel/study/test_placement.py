@@ -8,6 +8,7 @@ from gavel_small import pair, workload
 
 from papers.gavel.policies import POLICIES, get_policy
 from papers.gavel.simulate import simulate
+from papers.gavel.study.policies import answer, moment
 from papers.gavel.study.runs import GAVEL_SCALES, SERVERS, TOLD, belief, mixed_grid, servers_grid, throughputs_of
 from papers.gavel.study.tables import by_gang
 from papers.gavel.throughputs.table import Throughputs
@@ -48,12 +49,9 @@ def test_a_policy_gives_servers_to_gangs_that_need_them(policy):
 
 def test_who_is_told_nothing_takes_the_wrong_ones():
     jobs = workload([(kind, 2, 14_400 * k, 0) for k in (3, 4, 5) for kind in ("loose", "close")])
-    jct = {
-        told: simulate(jobs, TWO.by_placement(), (2, 2), get_policy("las-het"), believed=belief(TWO, told))
-        .jobs["jct"].mean()
-        for told in TOLD
-    }  # fmt: skip
-    assert jct["aware"] < jct["blind"]
+    split, las = TWO.by_placement(), get_policy("las-het")
+    blind, aware = (simulate(jobs, split, (2, 2), las, believed=belief(TWO, told)) for told in ("blind", "aware"))
+    assert aware.jobs["jct"].mean() < blind.jobs["jct"].mean()
 
 
 def test_beliefs():
@@ -68,22 +66,9 @@ def test_shared_capacity_leaves_nothing_to_decide():
 
     One type twice with all GPUs each is more than the cluster has, and still nobody asks for the slower one.
     """
-    jobs = workload([("close", 2, 14_400, 0), ("close", 1, 14_400, 0)])
-    seen = []
-    policy = get_policy("las-het")
-
-    def spy():
-        allocate = policy.make()
-
-        def answer(problem):
-            given = allocate(problem)
-            seen.append(given.alone[problem.scale_factor == 2])
-            return given
-
-        return answer
-
-    simulate(jobs, TWO.by_placement(), (4, 4), type(policy)("las-het", spy))
-    assert seen and all((x[:, 1] == 0).all() for x in seen)
+    split = TWO.by_placement()
+    problem = moment([split.alone("close", 2), split.alone("close", 1)], [4, 4], scale_factor=np.array([2, 1]))
+    assert answer("las-het", problem).alone[0, 1] == 0
 
 
 def test_grids():

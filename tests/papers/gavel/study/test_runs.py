@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from gavel_moments import offered
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
@@ -17,15 +16,12 @@ from astraea.plots import charts
 from astraea.plots.areas import shade, stacked_area
 from astraea.plots.style import LOOKS
 from papers.gavel.policies import POLICIES
-from papers.gavel.study import policies, runs, tables
+from papers.gavel.study import pictures, policies, program_pictures, runs, tables
+from papers.gavel.study.pictures import Factor, mark_factors
 from papers.gavel.throughputs.table import Throughputs
 
-SMALL = runs.GAVEL_SCALES["small"], runs.throughputs_of()
-
-
-@pytest.fixture(scope="module")
-def throughputs() -> Throughputs:
-    return Throughputs.compact()
+COMPACT = Throughputs.compact()
+SMALL = runs.GAVEL_SCALES["small"], COMPACT
 
 
 def shown(jobs: pd.DataFrame) -> Result:
@@ -34,12 +30,12 @@ def shown(jobs: pd.DataFrame) -> Result:
 
 @pytest.mark.parametrize("figure", runs.FIGURES)
 def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
-    size, (trace, policies) = runs.GAVEL_SCALES["small"], runs.FIGURES[figure]
+    size, (trace, names) = runs.GAVEL_SCALES["small"], runs.FIGURES[figure]
     grid = runs.load_grid(figure, *SMALL)
     load = size.multiple if trace.endswith("multiple") else size.single
     assert load is size.load(trace)
     assert set(grid.index) == {"figure", "policy", "jobs_per_hour", "seed"}
-    assert len(grid.runs) == len(grid.index) == len(policies) * len(load.rates) * size.seeds
+    assert len(grid.runs) == len(grid.index) == len(names) * len(load.rates) * size.seeds
     assert not grid.index.duplicated().any()
     assert len({run.key for run in grid.runs}) == len(grid.runs)
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
@@ -56,38 +52,25 @@ def test_a_figure_has_each_policy_at_each_load_and_seed(figure: str) -> None:
         assert set(part.index["policy"]) == set(runs.BESIDE_LTGF) and len(part.runs) == len(part.index)
 
 
-def test_load_is_the_only_thing_that_a_rate_changes() -> None:
-    slow, fast = runs.load_grid("gavel10", *SMALL).runs[:: len(runs.FIGURES["gavel10"][1])][:2]
-    assert slow.arguments.workload.job_type == fast.arguments.workload.job_type
-    np.testing.assert_array_equal(slow.arguments.workload.total_steps, fast.arguments.workload.total_steps)
-    assert slow.arguments.workload.arrival_time[-1] > fast.arguments.workload.arrival_time[-1]
-
-
 def test_further_grids() -> None:
     size = runs.GAVEL_SCALES["small"]
-    batch = runs.makespan_grid(*SMALL)
+    batch, bills, rounds, ideal, estimates = grids = [
+        make(*SMALL)
+        for make in (runs.makespan_grid, runs.cost_grid, runs.rounds_grid, runs.ideal_grid, runs.estimates_grid)
+    ]
+    assert all(len({run.key for run in grid.runs}) == len(grid.runs) for grid in grids)
     assert set(batch.index["jobs"]) == set(size.static)
     assert all((run.arguments.workload.arrival_time == 0).all() for run in batch.runs)
     assert {"fifo", "gandiva", "makespan-het", "makespan-het-ss"} <= set(batch.index["policy"])
-    bills = runs.cost_grid(*SMALL)
     assert list(bills.index["policy"]) == ["max-throughput", "min-cost", "min-cost-slo"] * size.seeds
     assert all(np.isfinite(run.arguments.workload.slo).all() for run in bills.runs)
     assert all(min(run.arguments.workers) >= len(run.arguments.workload) for run in bills.runs)
-    rounds = runs.rounds_grid(*SMALL)
-    assert sorted(set(rounds.index["round_length"])) == list(runs.ROUND_LENGTHS)
     assert {run.arguments.options.round_length for run in rounds.runs} == set(runs.ROUND_LENGTHS)
     assert set(rounds.index["jobs_per_hour"]) == set(size.single.rates)
-    assert {run.arguments.options.preemption_overhead for run in rounds.runs} == {0.0}
-
-
-def test_ideal_and_estimates() -> None:
-    ideal = runs.ideal_grid(*SMALL)
+    assert {run.arguments.options.preemption_overhead for run in (*rounds.runs, *ideal.runs)} == {0.0}
     assert set(ideal.index["policy"]) == {"rounds", "ideal"}
-    assert len({run.key for run in ideal.runs}) == len(ideal.runs)
-    estimates = runs.estimates_grid(*SMALL)
     assert set(estimates.index["policy"]) == {"oracle", "estimated", "estimated-known", "none"}
     assert {run.arguments.workers for run in estimates.runs} == {(4, 4, 4)}
-    assert len({run.key for run in estimates.runs}) == len(estimates.runs)
 
 
 def test_measures() -> None:
@@ -135,8 +118,8 @@ def test_effective_throughput_counts_pairs() -> None:
     np.testing.assert_allclose(policies.normalized(problem, answer), [3.5 / 4, 0.75 / 2])
 
 
-def test_hierarchy_keeps_the_entities_weights(throughputs: Throughputs) -> None:
-    frame = policies.hierarchy(throughputs, ["hierarchical", "hierarchical-het"])
+def test_hierarchy_keeps_the_entities_weights() -> None:
+    frame = policies.hierarchy(COMPACT, ["hierarchical", "hierarchical-het"])
     assert list(frame) == [
         "policy", "seed", "timestep", "jobs", "job", "entity", "throughput", "share", "total"
     ]  # fmt: skip
@@ -150,8 +133,8 @@ def test_hierarchy_keeps_the_entities_weights(throughputs: Throughputs) -> None:
     assert last.loc["hierarchical-het"].sum() > last.loc["hierarchical"].sum()
 
 
-def test_solve_times_have_a_row_each(throughputs: Throughputs) -> None:
-    found = policies.solve_times(throughputs, {"las-het": (4, 8), "las-het-ss": (4,)}, apart=(8, 16))
+def test_solve_times_have_a_row_each() -> None:
+    found = policies.solve_times(COMPACT, {"las-het": (4, 8), "las-het-ss": (4,)}, apart=(8, 16))
     assert found[["policy", "jobs", "variables"]].to_numpy().tolist() == [
         ["las-het", 4, "a class"], ["las-het", 8, "a class"], ["las-het", 8, "a job"], ["las-het-ss", 4, "a class"],
     ]  # fmt: skip
@@ -159,45 +142,38 @@ def test_solve_times_have_a_row_each(throughputs: Throughputs) -> None:
     assert all(set(sizes) <= set(POLICIES) for sizes in policies.SOLVES.values())
 
 
-def test_crowd_offers_pairs_only_where_asked(throughputs: Throughputs) -> None:
-    alone, shared = (policies.crowd(throughputs, 12, pairs=p) for p in (False, True))
-    assert len(alone.pairs) == 0 < len(shared.pairs) <= 66
-    assert shared.pair_throughput.shape == (len(shared.pairs), 2, 3)
-    assert alone.workers.tolist() == [3, 3, 3] and np.bincount(alone.entity).tolist() == [4, 4, 4]
-
-
-def test_colocation_is_relative_to_each_job_alone(throughputs: Throughputs) -> None:
-    found = tables.colocation(throughputs, "p100")
+def test_colocation_is_relative_to_each_job_alone() -> None:
+    found = tables.colocation(COMPACT, "p100")
     assert len(found) == 26**2
     cells = found.pivot_table(index="job", columns="beside", values="normalized", sort=False, dropna=False)
     assert (cells.isna() == cells.isna().T).all(axis=None) and 0 < cells.isna().sum(axis=None) < 26**2
-    a, b = throughputs.kind("A3C", 1), throughputs.kind("CycleGAN", 1)
-    together = throughputs.pairs(np.array([a]), np.array([b]))[0, 0, 1]
-    assert cells.loc["A3C", "CycleGAN"] == together / throughputs.alone("A3C", 1)[1]
+    a, b = COMPACT.kind("A3C", 1), COMPACT.kind("CycleGAN", 1)
+    together = COMPACT.pairs(np.array([a]), np.array([b]))[0, 0, 1]
+    assert cells.loc["A3C", "CycleGAN"] == together / COMPACT.alone("A3C", 1)[1]
 
 
-def test_speeds_name_the_best_types(throughputs: Throughputs) -> None:
-    found = tables.speeds(throughputs)
+def test_speeds_name_the_best_types() -> None:
+    found = tables.speeds(COMPACT)
     assert len(found) == 26 and (found["v100"] == 1).all()
     assert found.loc["A3C", ["fastest", "cheapest"]].tolist() == ["v100", "k80"]
-    per_dollar = found[[f"{t} per $" for t in throughputs.types]]
+    per_dollar = found[[f"{t} per $" for t in COMPACT.types]]
     np.testing.assert_allclose(per_dollar.max(axis=1), 1)
 
 
-def test_more_references_estimate_better(throughputs: Throughputs) -> None:
-    found = tables.estimate_errors(throughputs, (0.3, 1.0), (1, 4)).set_index(["references", "fraction"])["error"]
+def test_more_references_estimate_better() -> None:
+    found = tables.estimate_errors(COMPACT, (0.3, 1.0), (1, 4)).set_index(["references", "fraction"])["error"]
     assert found[26, 1.0] < 1e-9 < found[7, 1.0]
 
 
-def test_limits_name_what_is_smaller(throughputs: Throughputs) -> None:
-    small, full = (tables.limits(scale, throughputs) for scale in ("small", "full"))
+def test_limits_name_what_is_smaller() -> None:
+    small, full = (tables.limits(scale, COMPACT) for scale in ("small", "full"))
     assert "compact table" in small[0]
     assert any("at scale full 4000" in line for line in small)
     assert all("(as at scale full)" in line for line in full[1:])
 
 
-def test_stacked_areas_fill_the_panel(throughputs: Throughputs) -> None:
-    frame = policies.hierarchy(throughputs, ["hierarchical"])
+def test_stacked_areas_fill_the_panel() -> None:
+    frame = policies.hierarchy(COMPACT, ["hierarchical"])
     fig, ax = charts.panels()
     assert isinstance(stacked_area(frame, ax), Axes)
     assert len(ax.collections) == 18
@@ -207,16 +183,8 @@ def test_stacked_areas_fill_the_panel(throughputs: Throughputs) -> None:
     fig.clear()
 
 
-def test_every_policy_has_a_look() -> None:
-    assert set(POLICIES) <= set(LOOKS)
-    looks = [LOOKS[name] for name in POLICIES]
-    assert len({look.label for look in looks}) == len(looks)
-    for family in ("las", "ftf", "makespan", "sjf", "hierarchical", "ltgf"):
-        agnostic, aware = LOOKS[family], LOOKS[f"{family}-het"]
-        assert agnostic.line == aware.line == "-"
-        assert sum(to_rgb(agnostic.color)) > sum(to_rgb(aware.color))  # pale
-        shared = LOOKS.get(f"{family}-het-ss")
-        assert shared is None or (shared.line != "-" and sum(to_rgb(shared.color)) < sum(to_rgb(aware.color)))
+def test_every_policy_has_a_look_of_its_own() -> None:
+    assert len({LOOKS[name].label for name in POLICIES}) == len(POLICIES)
 
 
 def test_the_program_by_hand_and_its_table() -> None:
@@ -228,13 +196,12 @@ def test_the_program_by_hand_and_its_table() -> None:
     assert gains["steps/s with 1/n"].tolist() == pytest.approx([5 / 3, 4 / 3, 1])
 
 
-def test_rounds_against_the_shortest() -> None:
+def test_changes_by_hand() -> None:
+    pairs = {"job": ["a", "a", "b", "b"], "beside": ["a", "b", "a", "b"], "normalized": [0.5, 0.75, 0.5, 0.25]}
+    assert tables.worth_sharing(pd.DataFrame(pairs)).tolist() == [1, 1.25, 1.25, 0.5]
     table = pd.DataFrame({"round_length": [360.0, 720.0], "jobs_per_hour": 1.0, "average_jct": [100.0, 105.0]})
     named = tables.against_short_rounds(table)
     assert named["round"].tolist() == ["6 min", "12 min"] and named["change"].tolist() == pytest.approx([0, 5])
-
-
-def test_what_placement_costs() -> None:
     table = pd.DataFrame({"server_gpus": [1, 4], "jobs_per_hour": 1.0, "average_jct": [100.0, 110.0]})
     assert tables.lost_by_spreading(table)[4].tolist() == pytest.approx([10])
     told = pd.DataFrame({"told": list(runs.TOLD), "jobs_per_hour": 1.0, "average_jct": [7200.0, 3600.0, 1800.0]})
@@ -242,7 +209,30 @@ def test_what_placement_costs() -> None:
     assert shown["aware"] == 0.5 and shown["aware over blind"] == 0.25 and shown["aware over strict"] == 0.5
 
 
-def test_two_jobs_on_one_gpu() -> None:
-    pairs = {"job": ["a", "a", "b", "b"], "beside": ["a", "b", "a", "b"]}
-    table = pd.DataFrame(pairs | {"normalized": [0.5, 0.75, 0.5, 0.25]})
-    assert tables.worth_sharing(table).tolist() == [1, 1.25, 1.25, 0.5]
+def test_arrow_begins_where_the_distance_is_largest() -> None:
+    rows = [(rate, seed, policy, jct) for rate, las in ((1.0, 30.0), (2.0, 40.0), (3.0, 36.0)) for seed in (0, 1)
+            for policy, jct in (("las", las), ("las-het", 20.0))]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["jobs_per_hour", "seed", "policy", "average_jct"])
+    _, ax = charts.panels()
+    mark_factors(table, "average_jct", [Factor("las", "las-het", 4.0)], ax)
+    arrow, text = ax.texts
+    assert (arrow.xyann, arrow.xy) == ((2.0, 40.0), (2.0, pytest.approx(10.0)))  # type: ignore[attr-defined]
+    assert text.get_text() == "LAS het.: paper 4×, here 2×"
+
+
+def test_published_costs_are_relative_to_the_dearest() -> None:
+    policies = ["max-throughput", "min-cost"]
+    bills = pd.DataFrame({"policy": policies, "seed": 0, "cost": [140.0, 90.0], "missed": [0.0, 0.5]})
+    cost, missed = pictures.costs(bills, {"min-cost": 1.4}, {"min-cost": 0.35}).axes
+    for ax, value in ((cost, 100.0), (missed, 0.35)):
+        marks = [line for line in ax.get_lines() if line.get_marker() == "D"]
+        assert [y for line in marks for y in line.get_ydata()] == pytest.approx([value] * 2)
+
+
+def test_open_marks_of_solve_times_are_named() -> None:
+    rows = [("las-het", n, v, s) for n, s in ((16, 0.1), (32, 0.2)) for v in ("a class", "a job")]
+    fig = program_pictures.solve_times(pd.DataFrame(rows, columns=["policy", "jobs", "variables", "seconds"]), 600.0)
+    (legend,) = fig.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "LAS het.", "full: a variable for each class of like jobs", "open: one for each job, as in the paper"
+    ]  # fmt: skip

@@ -30,11 +30,7 @@ from papers.gavel.study.tenants import (
 from papers.gavel.throughputs.table import Throughputs
 
 DATA = Path("../shared/data")
-
-
-@pytest.fixture(scope="module")
-def throughputs() -> Throughputs:
-    return Throughputs.compact()
+COMPACT = Throughputs.compact()
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +38,9 @@ def philly() -> Trace:
     return synthetic("philly")
 
 
-def test_every_kth_job_of_the_whole_trace(throughputs, philly):
-    whole = from_trace(philly, throughputs, seed=0)
-    kept = tenant_jobs(philly, throughputs, "paper", 0)
+def test_every_kth_job_of_the_whole_trace(philly):
+    whole = from_trace(philly, COMPACT, seed=0)
+    kept = tenant_jobs(philly, COMPACT, "paper", 0)
     assert abs(len(kept) - JOBS["paper"]) <= 0.05 * JOBS["paper"]
     assert kept.arrival_time[-1] > 0.98 * whole.arrival_time[-1]
     assert kept.entity_weight.tolist() == philly.tenant_weight.tolist()
@@ -53,31 +49,24 @@ def test_every_kth_job_of_the_whole_trace(throughputs, philly):
     assert set(np.diff(where)) == {where[1] - where[0]}
     for column in ("total_steps", "arrival_time", "entity", "scale_factor"):
         np.testing.assert_array_equal(getattr(kept, column), getattr(whole, column)[where])
-    # tenants come as often as in the whole trace
-    parts = [np.bincount(w.entity, minlength=15) / len(w) for w in (kept, whole)]
-    assert np.abs(parts[0] - parts[1]).max() < 0.04
-    small = tenant_jobs(philly, throughputs, "small", 0)
+    each, load = equal_workers(kept, COMPACT), effective_load(kept, COMPACT)
+    assert each > kept.scale_factor.max()
+    assert load / (3 * each) <= LOAD < load / (3 * (each - 1))
+    small = tenant_jobs(philly, COMPACT, "small", 0)
     assert small.job_id == kept.job_id[:SMALL_JOBS]
 
 
-def test_load_by_hand(throughputs):
+def test_load_by_hand():
     frame = pd.DataFrame(
         {"job_id": ["a", "b"], "tenant": ["x", "y"], "demand": [2, 1], "submit_time": [0.0, 7200.0],
          "duration": [1800.0, 600.0]}
     )  # fmt: skip
-    jobs = from_trace(Trace.from_frame(frame), throughputs, seed=0)
-    speed = throughputs.alone(jobs.job_type[0], 2)
+    jobs = from_trace(Trace.from_frame(frame), COMPACT, seed=0)
+    speed = COMPACT.alone(jobs.job_type[0], 2)
     # the second job arrives at the end; the first is done before, on its mean speed too or not
     busy = min(1800.0 * speed[0] / speed.mean(), 7200.0)
-    assert effective_load(jobs, throughputs) == pytest.approx(2 * busy / 7200)
-    assert equal_workers(jobs, throughputs) == 2
-
-
-def test_the_cluster_has_the_load_it_should(throughputs, philly):
-    jobs = tenant_jobs(philly, throughputs, "paper", 0)
-    each, load = equal_workers(jobs, throughputs), effective_load(jobs, throughputs)
-    assert each > jobs.scale_factor.max()
-    assert load / (3 * each) <= LOAD < load / (3 * (each - 1))
+    assert effective_load(jobs, COMPACT) == pytest.approx(2 * busy / 7200)
+    assert equal_workers(jobs, COMPACT) == 2
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +110,7 @@ def test_metrics_in_effective_time(small):
     assert first.to_numpy() == pytest.approx((line.loc[25 * 3600.0] - line.loc[3600.0])[first.index].to_numpy())
 
 
-def test_another_trace(throughputs):
+def test_another_trace():
     table = DATA / "gavel" / "simulation_throughputs.json"
     folder = DATA / "philly-gavel"
     if not (table.is_file() and folder.is_dir()):

@@ -1,16 +1,17 @@
-"""Service in effective GPU-time: by hand, against the steps of every job, and beside the GPU-time held."""
+"""What is recorded: effective GPU-time by hand, against the steps of every job, and beside the GPU-time held."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from gavel_small import fixed, throughputs, workload
+from gavel_small import crowd, fixed, throughputs, workload
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from astraea.core.step_function import Stepped
 from papers.gavel.policies import get_policy
 from papers.gavel.policy_calls import Speeds
-from papers.gavel.record import pace
+from papers.gavel.record import _merged, pace
 from papers.gavel.rounds.ideal import IDEAL
 from papers.gavel.rounds.mechanism import IN_ROUNDS
 from papers.gavel.simulate import simulate
@@ -48,20 +49,11 @@ def test_a_part_of_every_type_is_worth_the_same_in_both_units():
     assert jobs["rho_effective"].to_numpy() == pytest.approx(jobs["rho_job"].to_numpy())
 
 
-def crowd(jobs=40, seed=1):
-    rng = np.random.default_rng(seed)
-    arrival = np.cumsum(rng.exponential(900, jobs))
-    rows = [
-        (str(rng.choice(["a", "b", "c"])), int(rng.choice([1, 1, 2])), float(rng.integers(2_000, 60_000)), float(t))
-        for t in arrival
-    ]
-    return workload(rows, entity=np.arange(jobs) % 2, entity_weight=np.array([1.0, 3.0]))
-
-
 @pytest.mark.parametrize("policy", ["las", "las-het-ss", "hierarchical-het"])
 @pytest.mark.parametrize("how", ["rounds", "fluid", "released"])
 def test_every_step_is_counted_once(policy, how):
-    w, workers = crowd(), (2, 3)
+    workers = (2, 3)
+    w = crowd(gangs=(1, 1, 2), entity=np.arange(40) % 2, entity_weight=np.array([1.0, 3.0]))
     mechanism = {"rounds": IN_ROUNDS, "fluid": IDEAL, "released": RELEASED_ROUNDS}[how]
     result = simulate(w, TABLE, workers, get_policy(policy), mechanism=mechanism)
     own = pace(w, Speeds(w, TABLE, np.array(workers), 1).alone, np.array(workers))
@@ -93,8 +85,19 @@ def test_a_job_that_goes_on_when_the_simulation_ends_has_its_progress():
     assert line[3600.0, "entity 1"] == pytest.approx(3600 * 0.4)
 
 
-def test_the_order_of_entities_does_not_matter():
-    w = crowd()
-    other = replace(w, entity=1 - w.entity, entity_weight=w.entity_weight[::-1])
-    one, two = (simulate(x, TABLE, (2, 3), get_policy("las-het")) for x in (w, other))
-    assert one.jobs["rho_effective"].to_numpy() == pytest.approx(two.jobs["rho_effective"].to_numpy())
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_three_sums_in_one_go_are_those_of_three(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 60))
+    start = rng.integers(0, 20, n) / 3
+    end = start + rng.integers(0, 5, n) / 7
+    amounts = rng.random((3, n))
+    orders = np.argsort(start, kind="stable"), np.argsort(end, kind="stable")
+    time, *rates = _merged(start, end, *orders, *amounts)
+    assert (np.diff(time) > 0).all()
+    when = np.concatenate([start, end, rng.random(20) * 12])
+    for rate, amount in zip(rates, amounts, strict=True):
+        one, other = Stepped(time, rate), Stepped.between(start, end, amount)
+        assert np.array_equal(one.at(when), other.at(when))
+        assert np.array_equal(one.until(when), other.until(when))

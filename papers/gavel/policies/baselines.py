@@ -1,0 +1,167 @@
+"""Policies that Gavel is compared with: Isolated, Gandiva and AlloX ([Narayanan2020] §4.1, §7.3, §8).
+
+Isolated gives every job 1/n of every accelerator type to itself: the allocation against which sharing incentive and
+finish-time fairness are measured. A job that owns more than it can use leaves the rest idle, as nothing is shared.
+
+Gandiva packs ad hoc: equal time shares, and pairs found by trial. While the cluster is oversubscribed, jobs that have
+no partner are paired at random with jobs of the same gang size, until all fit. A new pair runs until the next decision;
+it is then kept if sharing made the two together faster than taking turns, and dissolved otherwise. Each job or pair has
+the same part of the GPU-time of every type, as nothing is known of how fast a job is where.
+
+Departures of this Gandiva: the released code keeps a pair whose normalized throughputs, summed over jobs and types,
+reach 1; here their mean over the GPUs of the cluster must be above 1, the value of taking turns. It tries partners for
+all jobs where one GPU is missing; here for as many as are missing: most trials fail, and with 4 jobs/h on 108 GPUs
+those for all made the average JCT 36.2 h where equal shares without any packing give 23.6 h. On types where a pair
+cannot share (its throughput there is 0), its two jobs take turns. Jobs that can share on no type are not tried; the
+released code pairs them, gangs above all, and both stand still until the next decision.
+
+AlloX has the least average job completion time by min-cost matching, for jobs of one GPU. Waiting jobs are matched to
+(GPU, position from the end of its queue). A job in position p delays itself and the p - 1 jobs behind it, so it costs p
+× its processing time on that type, and the matching of least cost has the least sum of completion times (Le et al.,
+EuroSys 2020). The first job of each queue starts and keeps its GPU until it ends; the others are matched again when
+jobs come or go. A job may so be left waiting for a fast GPU while a slow one is idle.
+
+As in the comparison, only free GPUs have queues, and all waiting jobs are matched (fairness parameter alpha = 1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy  # imports its optimize when it is used
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.errors import InputError
+from papers.gavel.problem import Allocation, Allocator, Problem, equal_split
+
+
+def isolated(problem: Problem) -> Allocation:
+    """1/n of each type for each job, whether or not the job makes use of it."""
+    return problem.unshared(equal_split(problem.scale_factor, problem.workers))
+
+
+class Packing:
+    """Allocations of one simulation: the pairs that were formed, and the random order in which partners are tried."""
+
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(0)
+        self.partners: dict[tuple[int, int], int] = {}  # two jobs of the workload -> number of their pair
+
+    def __call__(self, problem: Problem) -> Allocation:
+        """Judge the pairs that ran, form new ones, and share the time out equally."""
+        n, types = problem.throughput.shape
+        row = {job: m for m, job in enumerate(problem.job.tolist())}
+        offered = np.full((n, n), -1)  # number of the pair of two rows, -1 if they may not share
+        offered[problem.pairs[:, 0], problem.pairs[:, 1]] = np.arange(len(problem.pairs))
+        offered = np.maximum(offered, offered.T)
+        still = {(a, b): int(offered[row[a], row[b]]) for a, b in self.partners if a in row and b in row}
+        still = {p: k for p, k in still.items() if k >= 0}
+        gain = together(problem, np.array(list(still.values()), np.int64))
+        self.partners = {p: k for (p, k), g in zip(still.items(), gain, strict=True) if g > 1}
+        if problem.scale_factor.sum() <= problem.workers.sum():
+            return problem.unshared(equal_split(problem.scale_factor, problem.workers))
+        self.explore(problem, offered)
+
+        chosen = np.array(sorted(self.partners.values()), np.int64)
+        paired_jobs = problem.pairs[chosen]
+        single = np.setdiff1d(np.arange(n), paired_jobs)
+        gangs = problem.scale_factor[np.concatenate([single, paired_jobs[:, 0]])]
+        share = equal_split(gangs, problem.workers)
+        alone, paired = np.zeros((n, types)), np.zeros((len(problem.pairs), types))
+        alone[single] = share[: len(single)]
+        if len(chosen):
+            shares = sharing(problem, chosen)
+            paired[chosen] = np.where(shares, share[len(single) :], 0)
+            alone[paired_jobs] = np.where(shares, 0, share[len(single) :] / 2)[:, None]
+        return Allocation(alone, paired)
+
+    def explore(self, problem: Problem, offered: IntArray) -> None:
+        """Pair jobs without a partner at random until all fit, in at most as many draws of two as such jobs."""
+        taken = {job for pair in self.partners for job in pair}
+        free = [m for m, job in enumerate(problem.job.tolist()) if job not in taken]
+        kept = problem.pairs[np.array(list(self.partners.values()), np.int64), 0]
+        missing = problem.scale_factor.sum() - problem.scale_factor[kept].sum() - problem.workers.sum()
+        for _ in range(len(free)):
+            if len(free) < 2 or missing <= 0:
+                break
+            i, k = sorted(self.random.choice(len(free), 2, replace=False).tolist())
+            a, b = free[i], free[k]
+            if offered[a, b] >= 0:
+                self.partners[int(problem.job[a]), int(problem.job[b])] = int(offered[a, b])
+                missing -= problem.scale_factor[a]
+                del free[k], free[i]
+
+
+def sharing(problem: Problem, pairs: IntArray) -> npt.NDArray[np.bool_]:
+    """Whether each of some pairs can run on shared GPUs of each type, shape (p, J)."""
+    return np.asarray((problem.pair_throughput[pairs] > 0).all(axis=1))
+
+
+def together(problem: Problem, pairs: IntArray) -> FloatArray:
+    """Normalized throughput of the two jobs of each pair, mean over the GPUs, shape (p,); 1 is that of taking turns."""
+    if len(pairs) == 0:
+        return np.zeros(0)
+    alone, shared = problem.throughput[problem.pairs[pairs]], problem.pair_throughput[pairs]
+    relative = np.divide(shared, alone, out=np.zeros_like(shared), where=alone > 0).sum(axis=1)
+    return np.asarray(np.average(np.where(sharing(problem, pairs), relative, 1.0), axis=1, weights=problem.workers))
+
+
+class Matching:
+    """Allocations of one simulation: remembers which job runs on which type."""
+
+    def __init__(self) -> None:
+        self.running: dict[int, int] = {}  # job of the workload -> type
+
+    def __call__(self, problem: Problem) -> Allocation:
+        """Start the jobs that stand first in their queues beside those that run; `InputError` for a gang."""
+        gangs = np.flatnonzero(problem.scale_factor != 1)
+        if len(gangs):
+            job, gang = problem.job[gangs[0]], problem.scale_factor[gangs[0]]
+            raise InputError(f"allox: scale_factor of job {job} must be 1, as AlloX serves no gangs, got {gang}")
+        present = set(problem.job.tolist())
+        self.running = {job: j for job, j in self.running.items() if job in present}
+        free = problem.workers - np.bincount(list(self.running.values()), minlength=len(problem.workers))
+        waiting = np.array([m for m, job in enumerate(problem.job.tolist()) if job not in self.running], np.int64)
+        with np.errstate(divide="ignore"):
+            time = problem.steps[waiting, None] / problem.throughput[waiting]
+        for k, j in enumerate(starting(time, free)):
+            if j >= 0:
+                self.running[int(problem.job[waiting[k]])] = int(j)
+
+        alone = np.zeros(problem.throughput.shape)
+        for m, job in enumerate(problem.job.tolist()):
+            if job in self.running:
+                alone[m, self.running[job]] = 1.0
+        return problem.unshared(alone)
+
+
+def starting(time: FloatArray, free: IntArray) -> IntArray:
+    """Type on which each waiting job starts now, -1 if it stands behind another or has no GPU to wait for.
+
+    `time` are processing times, inf where a job cannot run, (n, J) [s]; `free` are GPUs without a job, (J,) [GPU].
+    """
+    start = np.full(len(time), -1, np.int64)
+    # a second queue of a type is never two positions longer than another, which bounds the positions worth offering
+    offers = [
+        (j, gpu, position)
+        for j in np.flatnonzero(free)
+        for position in range(1, -(-len(time) // int(free[j])) + 1)
+        for gpu in range(free[j])
+    ]
+    jobs = np.flatnonzero(np.isfinite(time[:, free > 0]).any(axis=1))
+    if not offers or len(jobs) == 0:
+        return start
+    place = np.array(offers, np.int64)
+    rows, columns = scipy.optimize.linear_sum_assignment(time[np.ix_(jobs, place[:, 0])] * place[:, 2])
+    first: dict[tuple[int, int], tuple[int, int]] = {}  # (type, GPU) -> the largest position from the end, and its job
+    for k, c in zip(jobs[rows], columns, strict=True):
+        j, gpu, position = place[c].tolist()
+        first[j, gpu] = max(first.get((j, gpu), (0, 0)), (position, int(k)))
+    for (j, _), (_, k) in first.items():
+        start[k] = j
+    return start
+
+
+ISOLATED = Allocator("isolated", lambda: isolated, knows_speeds=False)
+GANDIVA = Allocator("gandiva", Packing, space_sharing=True, least_gain=0.0)
+ALLOX = Allocator("allox", Matching)
