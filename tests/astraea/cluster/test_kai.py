@@ -43,23 +43,26 @@ def test_what_is_not_wanted_goes_round(demands: list[int], deserved: float, shar
     np.testing.assert_allclose(fair_shares(s, p), shares, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("k", "shares"), [(0.0, [4, 4]), (0.5, [2, 6]), (1.0, [0, 8]), (9.0, [0, 8])])
-def test_usage_counts_against_what_is_over_quota(k: float, shares: list[float]) -> None:
-    """a held all eight GPUs so far: U is 1 and 0, W a half each, so P is 1/2 - k/2 and 1/2 + k/2."""
-    s = state([8, 8], [1, 1])
+@pytest.mark.parametrize(
+    ("weights", "deserved", "k", "shares"),
+    [
+        # W is a half each and U is 1 and 0, so P is 1/2 - k/2 and 1/2 + k/2
+        ([1, 1], 0.0, 0.0, [4, 4]),
+        ([1, 1], 0.0, 0.5, [2, 6]),
+        ([1, 1], 0.0, 1.0, [0, 8]),
+        ([1, 1], 0.0, 9.0, [0, 8]),
+        ([3, 1], 1.0, 9.0, [6, 2]),  # a deserved quota is not touched by usage
+    ],
+)
+def test_usage_counts_against_what_is_over_quota(
+    weights: list[float], deserved: float, k: float, shares: list[float]
+) -> None:
+    """a held all eight GPUs so far."""
+    s = state([8, 8], weights)
     change_held(s, 0, 8, 0.0)
     s.clock[0].now = 250.0
-    np.testing.assert_allclose(
-        fair_shares(s, Parameters(deserved=0.0, k_value=k, half_life=HALF_LIFE)), shares, rtol=1e-12
-    )
-
-
-def test_deserved_quota_is_not_touched_by_usage() -> None:
-    s = state([8, 8], [3, 1])
-    change_held(s, 0, 8, 0.0)
-    s.clock[0].now = 250.0
-    shares = fair_shares(s, Parameters(k_value=9.0, half_life=HALF_LIFE))
-    np.testing.assert_allclose(shares, [6, 2], rtol=1e-12)
+    p = Parameters(deserved=deserved, k_value=k, half_life=HALF_LIFE)
+    np.testing.assert_allclose(fair_shares(s, p), shares, rtol=1e-12)
 
 
 def test_the_queue_furthest_below_its_share_goes_first_and_small_jobs_pass() -> None:
