@@ -65,7 +65,9 @@ def next_round(s: View, x: Private) -> int:
     could be granted.
     """
     began = x.engine[0].round_number > 0 or x.engine[0].next_arrival > 0
-    if began and looks_again(s, x):
+    revisit, waits = x.engine[0].revisit, s.region[len(s.tenant)].length > 0
+    looks_again = revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits)
+    if began and (looks_again or (revisit == WHILE_ONE_FITS and queues.some_job_fits(s))):
         return x.engine[0].round_number + 1
     time = np.inf
     if x.engine[0].next_arrival < len(s.job):
@@ -87,16 +89,6 @@ def round_at(time: float, interval: float) -> int:
     if number * interval < time:
         return number + 1
     return number
-
-
-@inlined
-def looks_again(s: View, x: Private) -> bool:
-    """Whether the policy is asked at the very next round, whatever happens."""
-    revisit = x.engine[0].revisit
-    waits = s.region[len(s.tenant)].length > 0
-    if revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits):
-        return True
-    return revisit == WHILE_ONE_FITS and waits and queues.some_job_fits(s)
 
 
 @inlined

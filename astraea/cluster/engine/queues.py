@@ -105,12 +105,14 @@ def start_to_run(s: View, j: int) -> None:
 @inlined
 def stop_to_run(s: View, j: int) -> None:
     """Job `j` is under no running lease any more."""
+    running = s.running[: s.clock[0].n_running]
+    place = 0
+    while running[place] != j:
+        place += 1
+    behind = running[place:]
+    for k in range(len(behind) - 1):
+        behind[k] = behind[k + 1]
     s.clock[0].n_running -= 1
-    k = 0
-    while s.running[k] != j:
-        k += 1
-    for later in range(k, s.clock[0].n_running):
-        s.running[later] = s.running[later + 1]
 
 
 @inlined

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from schedules import drawn, jobs, simulated
 
-from astraea.core.result import Result
-
 
 def test_fifo_head_of_line_blocks() -> None:
     result = simulated(jobs("a0 2 0 30", "a1 4 0 20", "a2 1 0 20"), 4, "fifo")
@@ -62,55 +60,6 @@ def test_tiresias_l_promotes_what_starves(promote: float, picture: list[str]) ->
 def test_tiresias_l_takes_gpus_of_higher_queues_at_once(immediate: str, picture: list[str]) -> None:
     rows = jobs("a0 2 0 90", "a1 2 40 20", "a2 2 50 20")
     assert drawn(simulated(rows, 2, "tiresias-l", lease_term=30, threshold=60, immediate=immediate), 10) == picture
-
-
-def shares(result: Result, start: float, end: float) -> list[float]:
-    """Part of all GPU-time held in [start, end] by each job."""
-    assert result.grants is not None
-    g = result.grants
-    held = g["demand"] * (g["end"].clip(start, end) - g["start"].clip(start, end))
-    return [float(held[g["job_id"] == j].sum()) / held.sum() for j in result.jobs["job_id"]]
-
-
-SIX_GPUS = ("j1 6 0 2400", "j2 3 0 2400", "j3 3 0 2400")
-"""[Ye2022] Fig 6(b, c): three jobs of 40 minutes on 6 GPUs, one round is 10 minutes."""
-
-
-def test_six_gpus_under_finish_time_fairness() -> None:
-    result = simulated(jobs(*SIX_GPUS), 6, "finish-time-fairness", lease_term=600)
-    assert drawn(result, 600) == [
-        "j1 S.R.R.R",
-        "j2 .S.R.R.R",
-        "j3 .S.R.R.R",
-    ]
-    for start in range(0, 4800, 1200):
-        assert shares(result, start, start + 1200) == [1 / 2, 1 / 4, 1 / 4]
-
-
-def test_six_gpus_under_astraea() -> None:
-    result = simulated(jobs(*SIX_GPUS), 6, "astraea", lease_term=600)
-    assert drawn(result, 600) == [
-        "j1 S..R..Rr",
-        "j2 .Sr.Rr",
-        "j3 .Sr.Rr",
-    ]
-    for start in range(0, 2400, 600):  # any half hour in which all three are there
-        assert shares(result, start, start + 1800) == [1 / 3, 1 / 3, 1 / 3]
-
-
-def test_six_gpus_under_max_min_are_thirds_at_any_moment() -> None:
-    # [Ye2022] Fig 6(a): divisible work, that is tasks of one GPU; three tenants
-    rows = [
-        {"job_id": f"{t}{k}", "tenant": t, "demand": 1, "submit_time": 0, "duration": 600 * length}
-        for t, length in (("x", 1), ("y", 2), ("z", 3))
-        for k in range(12 // length)
-    ]
-    result = simulated(rows, 6, "max-min", lease_term=600)
-    assert result.makespan == 3600
-    assert result.grants is not None
-    for clock in range(0, 3600, 600):
-        now = result.grants[(result.grants["start"] <= clock) & (result.grants["end"] > clock)]
-        assert now["tenant"].value_counts().to_dict() == {"x": 2, "y": 2, "z": 2}
 
 
 ASTRAEA: list[tuple[str, list[dict[str, Any]], float, dict[float, list[str]]]] = [
