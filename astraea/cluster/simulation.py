@@ -137,8 +137,7 @@ def split_off_impossible(trace: Trace, cluster: Cluster, largest: float = 1.0) -
     largest : float
         Largest gang that is kept, as a multiple of its tenant's quota.
     """
-    quota = np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus)
-    quota = whole(quota)[trace.tenant]
+    quota = whole(np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus))[trace.tenant]
     too_large = trace.demand > cluster.gpus
     over_quota = (trace.demand > quota) & ~too_large
     out = np.flatnonzero(too_large | over_quota)

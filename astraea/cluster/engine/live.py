@@ -51,11 +51,12 @@ def walk(view: View, private: Private, events: npt.NDArray[np.void]) -> None:
 def resume(view: View, private: Private) -> None:
     """Put every job where its record says that it is: in the queues, or on its GPUs under its lease."""
     s, x = borrowed(view), borrowed(private)
-    for j in range(len(s.job)):
+    for j in np.argsort(s.job.launch.copy(), kind="mergesort"):
         if s.job[j].status == PENDING:
             queues.enqueue_one(s, j)
         elif s.job[j].status == RUNNING:
-            queues.start_to_run(s, j)
+            s.running[s.clock[0].n_running] = j
+            s.clock[0].n_running += 1
             placement.take(s, j, 0, s.job[j].demand)
             queues.push_event(x, j, s.job[j].lease_end)
     s.clock[0].free = placement.free_gpus(s)

@@ -96,13 +96,6 @@ def delete_one(s: View, region: int, j: int) -> None:
 
 
 @inlined
-def start_to_run(s: View, j: int) -> None:
-    """Job `j` is under a running lease, the last that was launched."""
-    s.running[s.clock[0].n_running] = j
-    s.clock[0].n_running += 1
-
-
-@inlined
 def stop_to_run(s: View, j: int) -> None:
     """Job `j` is under no running lease any more."""
     running = s.running[: s.clock[0].n_running]

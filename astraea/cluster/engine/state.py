@@ -1,8 +1,7 @@
 """What a simulation knows at one moment, as a few tables.
 
-`View` is what a policy may read; `Private` is what only the engine may know (true durations, node by node
-occupancy, the event heap). Both are tuples of numpy record arrays, so the whole simulation runs as one compiled
-loop, can stop and go on, and costs no Python object per job. In compiled and in plain Python alike,
+`View` is what a policy may read, `Private` what only the engine may know. Both are tuples of numpy record arrays, so
+the whole simulation is one compiled loop, and costs no Python object per job. In compiled and in plain Python alike,
 ``s.job[j].demand`` is the demand of job `j`.
 
 Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabetical order.
