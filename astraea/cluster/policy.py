@@ -199,7 +199,7 @@ def renewals(s: View) -> I:
 
 @inlined
 def running(s: View) -> I:
-    """Jobs under a running lease, in no particular order; those revoked at this round too."""
+    """Jobs under a running lease, in the order in which they were launched; those revoked at this round too."""
     return s.running[: s.clock[0].n_running]
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import decisions, loop
 from astraea.cluster.engine.placement import PLACEMENTS
-from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, Private, View, grown, new_state, quotas, whole
+from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, grown, new_state, quotas, whole
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.tables import grant_log, in_whole_rounds, job_table, timeline_table
@@ -83,7 +83,10 @@ def simulated(
             view, private = grown(view, private)
     seconds = time.perf_counter() - began
     if outcome == loop.BROKEN:
-        raise PolicyError(violation_sentence(policy, runnable, view, private))
+        code, j = int(private.engine[0].violation), int(private.engine[0].violator)
+        job = f"job {runnable.job_id[j]!r}" if 0 <= j < len(runnable) else f"index {j}"
+        what = decisions.BROKEN[code].format(job=job, others=int(view.region[-1].length) - 1)
+        raise PolicyError(f"policy {policy.name}, at {view.clock[0].now:g} s: {what}")
 
     log = grant_log(runnable, private) if keep_log else (None, None)
     jobs = job_table(runnable, view, private)
@@ -134,8 +137,7 @@ def split_off_impossible(trace: Trace, cluster: Cluster, largest: float = 1.0) -
     largest : float
         Largest gang that is kept, as a multiple of its tenant's quota.
     """
-    quota = np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus)
-    quota = whole(quota)[trace.tenant]
+    quota = whole(np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus))[trace.tenant]
     too_large = trace.demand > cluster.gpus
     over_quota = (trace.demand > quota) & ~too_large
     out = np.flatnonzero(too_large | over_quota)
@@ -151,14 +153,6 @@ def split_off_impossible(trace: Trace, cluster: Cluster, largest: float = 1.0) -
     if len(out) == 0:
         return trace, table
     return trace._take(np.flatnonzero(~(too_large | over_quota))), table
-
-
-def violation_sentence(policy: Policy, trace: Trace, view: View, private: Private) -> str:
-    """Which rule was broken, by which policy, with which job, and when."""
-    code, j = int(private.engine[0].violation), int(private.engine[0].violator)
-    job = f"job {trace.job_id[j]!r}" if 0 <= j < len(trace) else f"index {j}"
-    what = decisions.BROKEN[code].format(job=job, others=int(view.region[-1].length) - 1)
-    return f"policy {policy.name}, at {view.clock[0].now:g} s: {what}"
 
 
 def origin(trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int) -> dict[str, Any]:

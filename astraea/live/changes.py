@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from astraea.cluster.engine.recorded import ARRIVES, ENDS, STARTS, STOPS
+from astraea.cluster.engine.live import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Run
 from astraea.live.events import Event

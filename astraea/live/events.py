@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Event(NamedTuple):
-    """What happened to a job, when [s]; `kind` as in `engine.recorded`."""
+    """What happened to a job, when [s]; `kind` as in `engine.live`."""
 
     time: float
     kind: int

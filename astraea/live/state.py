@@ -26,7 +26,7 @@ NOBODY: Final = "(nobody)"
 
 DERIVED: Final = {
     "tenant": ("quota", "whole_quota", "weight", "first_class", "end_class", "held", "granted", "revoked"),
-    "job": ("tenant", "fair_class", "first_piece", "running_position"),
+    "job": ("tenant", "fair_class", "first_piece"),
     "clock": ("interval", "gpus", "gpus_per_node", "free", "free_piece", "n_running", "decay", "lease_end"),
 }
 """Fields that follow from others, or from the configuration."""

@@ -3,7 +3,7 @@
 as measured
     The simulator that the authors released: their whole ASTRAEA, and their baselines, which are orders of jobs inside
     ASTRAEA's own selection of tenants, or the static quota. Checkpoints and restarts cost no time, and some leases are
-    a round too long (`engine.list_removal_flaw`). It has no HiveD, AlloX or Gandiva_fair.
+    a round too long (`engine.loop`). It has no HiveD, AlloX or Gandiva_fair.
 by its paper
     Every scheduler as its own paper describes it, with overheads, and with learned running times where it needs them.
     ASTRAEA is all that [Ye2022] names (`WHOLE`); Algorithms 1 and 2 alone stand beside it.

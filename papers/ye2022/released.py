@@ -5,7 +5,7 @@ authors released. Where that one has no cost of checkpoints and restarts, the sa
 
 The last of its rules is a flaw. That program walks the list of running jobs, in the order in which they were launched,
 and takes out those whose lease has ended; the job behind each of them is not looked at before the next round
-(`engine.list_removal_flaw`). Leases that were in step drift apart.
+(`engine.loop`). Leases that were in step drift apart.
 """
 
 from __future__ import annotations

@@ -44,16 +44,6 @@ def yarn_cs(s: Twin) -> list[Job]:
     return picks
 
 
-def fill(s: Twin, queue: list[Job]) -> list[Job]:
-    """Grant what fits, in order; pass over what does not."""
-    picks, free = [], s.free
-    for job in queue:
-        if job.demand <= free:
-            picks.append(job)
-            free -= job.demand
-    return picks
-
-
 def tiresias_l(
     s: Twin, threshold: float = 18000, queues: int = 2, growth: float = 10, promote: float = 0, immediate: bool = False
 ) -> list[Job]:
@@ -175,7 +165,12 @@ def finish_time_fairness(s: Twin) -> list[Job]:
         isolated = job.duration * contenders
         return ratio(waited + job.duration - job.progress, isolated)
 
-    return fill(s, sorted(s.candidates, key=lambda job: (-key(unfairness(job)), job.index)))
+    picks, free = [], s.free
+    for job in sorted(s.candidates, key=lambda job: (-key(unfairness(job)), job.index)):
+        if job.demand <= free:
+            picks.append(job)
+            free -= job.demand
+    return picks
 
 
 def allox(s: Twin, alpha: float = 0.3) -> list[Job]:

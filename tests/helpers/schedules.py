@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.leases import expect
 from astraea.cluster.engine.state import View, new_state
 from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import remaining_service
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
+from astraea.estimation.estimates import Estimates
 from astraea.traces.trace import Trace
 
 
@@ -61,3 +64,12 @@ def drawn(result: Result, step: float) -> list[str]:
             cells[a:b] = [{"start": "S", "restart": "R", "renewal": "r"}[g["kind"]]] + ["="] * (b - a - 1)
         lines.append(f"{job['job_id']} {''.join(cells)}")
     return lines
+
+
+def left(e: Estimates, progress: float) -> tuple[float, float]:
+    """Total and remaining service of one job as policies see them."""
+    view = small_view(Trace.from_frame(pd.DataFrame(jobs("t0 1 0 1"))), Cluster(1, 1))
+    view.job[0].estimate, view.job[0].progress = e.median[0], progress
+    view.job[0].spread_below, view.job[0].spread_above = e.spread_below[0], e.spread_above[0]
+    expect(view, 0)
+    return float(view.job[0].total_service), float(remaining_service(view, 0))

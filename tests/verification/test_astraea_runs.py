@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from released_runs import NODES, write_runs
+from released_twin import NODES, write_runs
 
 from astraea.core.errors import InputError
 from verification.astraea_runs import agrees, compare, references, summarize, verify

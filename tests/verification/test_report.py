@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from released_runs import NODES, write_runs
+from released_twin import NODES, write_runs
 
 from astraea.cli.main import run
 from verification import report

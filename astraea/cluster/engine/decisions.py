@@ -34,12 +34,6 @@ def broken(x: Private, rule: int, j: int) -> bool:
 
 
 @inlined
-def change_something(s: View) -> bool:
-    """Whether there is anything to check and to carry out."""
-    return s.clock[0].n_granted + s.clock[0].n_revoked + s.clock[0].n_expired + s.clock[0].n_choices > 0
-
-
-@inlined
 def are_valid(s: View, x: Private) -> bool:
     """Check what the policy chose: real candidates, each once, within the GPUs that are there."""
     gpus = placement.free_gpus(s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from astraea.cluster.engine import accounting, placement
-from astraea.cluster.engine.queues import enqueue_one, push_event, put, remove_event, start_to_run, stop_to_run
+from astraea.cluster.engine.queues import enqueue_one, push_event, put, remove_event, stop_to_run
 from astraea.cluster.engine.state import DONE, EXPIRED, PENDING, RUNNING, Private, View
 from astraea.core.compilation import inlined
 
@@ -46,7 +46,7 @@ def charge(s: View, x: Private, j: int, end: float, time: float) -> None:
     s.job[j].attained_service += s.job[j].demand * held
     s.job[j].executed += held
     accounting.change_held(s, s.job[j].tenant, -s.job[j].demand, time)
-    stop_to_run(s, x, j)
+    stop_to_run(s, j)
     if x.engine[0].keep_log:
         x.log[x.job[j].log_of].end = time
 
@@ -135,7 +135,8 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     s.clock[0].n_launched += 1
     s.job[j].lease_end = s.clock[0].lease_end
     s.job[j].status = RUNNING
-    start_to_run(s, x, j)
+    s.running[s.clock[0].n_running] = j
+    s.clock[0].n_running += 1
     accounting.change_held(s, s.job[j].tenant, s.job[j].demand, time)
     push_event(x, j, min(finish_time(s, x, j), s.job[j].lease_end))
 

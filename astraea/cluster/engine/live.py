@@ -1,8 +1,8 @@
-"""A round of a real cluster: what happened there goes through the simulation's own records, then the policy chooses.
+"""What happened elsewhere, told by a log or by a real cluster at each of its rounds, in the simulation's own records.
 
-Nobody knows here how long a job will run: it ends when the cluster says so. The cluster places gangs itself, so all
-GPUs are one pool, the node 0 of the state; what is not there for leases (nodes that are down, jobs of others) is taken
-out of that pool.
+On a real cluster the policy then chooses. Nobody knows there how long a job will run: it ends when the cluster says so.
+The cluster places gangs itself, so all GPUs are one pool, the node 0 of the state; what is not there for leases (nodes
+that are down, jobs of others) is taken out of that pool.
 """
 
 from __future__ import annotations
@@ -14,36 +14,52 @@ import numpy.typing as npt
 from numba import types
 
 from astraea.cluster.engine import accounting, decisions, leases, loop, placement, queues
-from astraea.cluster.engine.recorded import ARRIVES, ENDS, STARTS, STOPS
-from astraea.cluster.engine.state import EVERY_ROUND, PENDING, RUNNING, I, Private, View
+from astraea.cluster.engine.state import EVERY_ROUND, NOT_YET, PENDING, RUNNING, I, Private, View
 from astraea.core.compilation import borrowed, inlined
 
+# what happens at one time happens in this order: who ends makes room for who starts
+STOPS, ENDS, ARRIVES, STARTS = range(4)
+
 HAPPENS: Final = np.dtype([("time", float), ("kind", int), ("job", int), ("lease_end", float)])
-"""An event, with the end of the lease of a job that starts [s]; STOPS is the loss of its GPUs."""
+"""An event, with the end of the lease of a job that starts [s]; STOPS is the loss of its GPUs, before its end."""
 
 
-NOT_YET: Final = 0
-"""Status of a job that has not been submitted."""
+@inlined
+def walk(view: View, private: Private, events: npt.NDArray[np.void]) -> None:
+    """All that a log tells, in order, through the integrals of a simulation: no rounds, no policy, no nodes."""
+    s, x = borrowed(view), borrowed(private)
+    for e in range(len(events)):
+        time, kind, j = events[e].time, events[e].kind, events[e].job
+        accounting.record_hours(s, time)
+        s.clock[0].now = time
+        if kind == ARRIVES:
+            leases.arrive(s, x, j, time)
+        elif kind == STARTS:
+            take_out(s, x, j)
+            leases.start_lease(s, x, j, time)
+        else:
+            queues.remove_event(x, j)
+            leases.charge(s, x, j, time, time)
+            if kind == STOPS:
+                leases.lose(s, x, j, time)
+                queues.enqueue_one(s, j)
+            else:
+                leases.depart(s, x, j, time, time)
 
 
 @inlined
 def resume(view: View, private: Private) -> None:
     """Put every job where its record says that it is: in the queues, or on its GPUs under its lease."""
     s, x = borrowed(view), borrowed(private)
-    for j in range(len(s.job)):
+    for j in np.argsort(s.job.launch.copy(), kind="mergesort"):
         if s.job[j].status == PENDING:
             queues.enqueue_one(s, j)
         elif s.job[j].status == RUNNING:
-            queues.start_to_run(s, x, j)
-            hold(s, j)
+            s.running[s.clock[0].n_running] = j
+            s.clock[0].n_running += 1
+            placement.take(s, j, 0, s.job[j].demand)
             queues.push_event(x, j, s.job[j].lease_end)
     s.clock[0].free = placement.free_gpus(s)
-
-
-@inlined
-def hold(s: View, j: int) -> None:
-    """Job `j` has its gang, of the one pool."""
-    placement.take(s, j, 0, s.job[j].demand)
 
 
 @inlined
@@ -69,14 +85,18 @@ def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int
         if kind == ARRIVES and s.job[j].status == NOT_YET:
             leases.arrive(s, x, j, time)
         elif kind == STARTS and s.job[j].status == PENDING:
-            adopt(s, x, j, time, events[e].lease_end)
+            take_out(s, x, j)
+            placement.take(s, j, 0, s.job[j].demand)
+            s.clock[0].lease_end = events[e].lease_end
+            leases.start_lease(s, x, j, time)
         elif kind == STOPS and s.job[j].status == RUNNING:
             leases.revoke_lease(s, x, j, time)
         elif kind == ENDS and s.job[j].status == RUNNING:
             queues.remove_event(x, j)
             leases.complete(s, x, j, time)
         elif kind == ENDS and s.job[j].status == PENDING:
-            leave(s, x, j, time)
+            take_out(s, x, j)
+            leases.depart(s, x, j, time, time)
     now = number * s.clock[0].interval
     accounting.record_hours(s, now)
     s.clock[0].now = now
@@ -87,22 +107,6 @@ def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int
         leases.end_lease(s, x, j, now)  # also what it held beyond its lease, if this round is late
     queues.enqueue(s, s.expired, s.clock[0].n_expired)
     s.clock[0].lease_end = leases.end_of_leases(s, x)
-
-
-@inlined
-def adopt(s: View, x: Private, j: int, time: float, lease_end: float) -> None:
-    """Job `j`, which waits, was started by the cluster itself."""
-    take_out(s, x, j)
-    hold(s, j)
-    s.clock[0].lease_end = lease_end
-    leases.start_lease(s, x, j, time)
-
-
-@inlined
-def leave(s: View, x: Private, j: int, time: float) -> None:
-    """Job `j`, which waits, is withdrawn."""
-    take_out(s, x, j)
-    leases.depart(s, x, j, time, time)
 
 
 @inlined

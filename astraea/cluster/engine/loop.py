@@ -18,7 +18,6 @@ import numpy as np
 from numba import types
 
 from astraea.cluster.engine import accounting, decisions, leases, placement, queues
-from astraea.cluster.engine.list_removal_flaw import hold_back_neighbours
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View
 from astraea.core.compilation import Borrowed, borrowed, inlined
 
@@ -52,9 +51,8 @@ def run(view: View, private: Private, select: Any) -> int:
         if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
             s.clock[0].free = placement.free_gpus(s)
             select(s)
-            if decisions.change_something(s) and not (decisions.are_valid(s, x) and decisions.apply(s, x)):
-                return BROKEN
-            if is_stuck(s, x):
+            something = s.clock[0].n_granted + s.clock[0].n_revoked + s.clock[0].n_expired + s.clock[0].n_choices > 0
+            if (something and not (decisions.are_valid(s, x) and decisions.apply(s, x))) or is_stuck(s, x):
                 return BROKEN
     return PAUSED
 
@@ -67,7 +65,9 @@ def next_round(s: View, x: Private) -> int:
     could be granted.
     """
     began = x.engine[0].round_number > 0 or x.engine[0].next_arrival > 0
-    if began and looks_again(s, x):
+    revisit, waits = x.engine[0].revisit, s.region[len(s.tenant)].length > 0
+    looks_again = revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits)
+    if began and (looks_again or (revisit == WHILE_ONE_FITS and queues.some_job_fits(s))):
         return x.engine[0].round_number + 1
     time = np.inf
     if x.engine[0].next_arrival < len(s.job):
@@ -89,16 +89,6 @@ def round_at(time: float, interval: float) -> int:
     if number * interval < time:
         return number + 1
     return number
-
-
-@inlined
-def looks_again(s: View, x: Private) -> bool:
-    """Whether the policy is asked at the very next round, whatever happens."""
-    revisit = x.engine[0].revisit
-    waits = s.region[len(s.tenant)].length > 0
-    if revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits):
-        return True
-    return revisit == WHILE_ONE_FITS and waits and queues.some_job_fits(s)
 
 
 @inlined
@@ -137,6 +127,29 @@ def advance(s: View, x: Private, round_time: float) -> None:
     accounting.record_hours(s, round_time)
     s.clock[0].now = round_time
     queues.enqueue(s, s.expired, s.clock[0].n_expired)
+
+
+@inlined
+def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
+    """Make some leases a round longer: a flaw of the simulator that ASTRAEA's authors released.
+
+    It walks the running jobs in the order in which they were launched, and removes those that end a lease or complete
+    by this round. The job behind a removed one is not looked at, and keeps its GPUs and its lease until the next round.
+    """
+    if x.engine[0].heap_size == 0 or x.heap[0].time > round_time:
+        return
+    last_round, late = (x.engine[0].round_number + np.array([-1, 1])) * s.clock[0].interval
+    is_behind = False
+    for j in s.running[: s.clock[0].n_running]:
+        time = x.heap[x.job[j].heap_position].time
+        if time <= last_round:  # nothing was left of it when it got its lease
+            queues.move_event(x, j, round_time)
+        if is_behind and time <= round_time:
+            s.job[j].lease_end = max(s.job[j].lease_end, late)
+            # who has had all its service leaves when it is looked at; else it may get there before
+            finish = leases.finish_time(s, x, j)
+            queues.move_event(x, j, late if finish <= round_time else min(finish, late))
+        is_behind = time <= round_time and not is_behind
 
 
 @inlined

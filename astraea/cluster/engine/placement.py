@@ -33,7 +33,7 @@ def place(s: View, x: Private, j: int, gpus: int) -> int:
     kind = x.engine[0].placement
     if kind == SPREAD or kind == RANDOM:
         for _ in range(gpus):
-            take(s, j, emptiest(s) if kind == SPREAD else drawn(s, x), 1)
+            take(s, j, int(np.argmax(s.node_free)) if kind == SPREAD else drawn(s, x), 1)
         return count_nodes(s, j)
     per_node = s.clock[0].gpus_per_node
     whole, rest = gpus // per_node, gpus % per_node
@@ -61,7 +61,7 @@ def place(s: View, x: Private, j: int, gpus: int) -> int:
         return 0
     left = gpus
     while left > 0:
-        node = emptiest(s)
+        node = int(np.argmax(s.node_free))
         if left <= s.node_free[node]:
             node = fullest_that_fits(s, left, per_node)
         part = min(left, s.node_free[node])
@@ -93,26 +93,12 @@ def fullest_that_fits(s: View, gpus: int, most: int) -> int:
 
 
 @inlined
-def emptiest(s: View) -> int:
-    """Node with most free GPUs."""
-    best = 0
-    for node in range(1, len(s.node_free)):
-        if s.node_free[node] > s.node_free[best]:
-            best = node
-    return best
-
-
-@inlined
 def drawn(s: View, x: Private) -> int:
     """Node of a free GPU drawn at random (splitmix64, so that every platform draws the same)."""
     number = splitmix64(x.engine.random)[0]
     np.add(x.engine.random, STEP, x.engine.random)
     ticket = np.int64(number % np.uint64(s.node_free.sum()))
-    node = 0
-    while ticket >= s.node_free[node]:
-        ticket -= s.node_free[node]
-        node += 1
-    return node
+    return int(np.searchsorted(np.cumsum(s.node_free), ticket, side="right"))
 
 
 @inlined

@@ -96,26 +96,16 @@ def delete_one(s: View, region: int, j: int) -> None:
 
 
 @inlined
-def start_to_run(s: View, x: Private, j: int) -> None:
-    """Job `j` is under a running lease, the last that was launched."""
-    s.running[s.clock[0].n_running] = j
-    s.job[j].running_position = s.clock[0].n_running
-    s.clock[0].n_running += 1
-    end = len(s.job)
-    last = x.link[end].earlier
-    x.link[j].earlier, x.link[j].later = last, end
-    x.link[last].later = x.link[end].earlier = j
-
-
-@inlined
-def stop_to_run(s: View, x: Private, j: int) -> None:
+def stop_to_run(s: View, j: int) -> None:
     """Job `j` is under no running lease any more."""
+    running = s.running[: s.clock[0].n_running]
+    place = 0
+    while running[place] != j:
+        place += 1
+    behind = running[place:]
+    for k in range(len(behind) - 1):
+        behind[k] = behind[k + 1]
     s.clock[0].n_running -= 1
-    last = s.running[s.clock[0].n_running]
-    s.running[s.job[j].running_position] = last
-    s.job[last].running_position = s.job[j].running_position
-    earlier, later = x.link[j].earlier, x.link[j].later
-    x.link[earlier].later, x.link[later].earlier = later, earlier
 
 
 @inlined

@@ -48,7 +48,7 @@ JOB: Final = record(
     ("spread_below", float),  # of that estimate below its median ...
     ("spread_above", float),  # ... and above
     ("total_service", float),  # what is expected of it by now [s], see `leases.expect`
-    ("status", int),  # 0 before its submission, then PENDING, RUNNING, EXPIRED or DONE
+    ("status", int),  # NOT_YET submitted, PENDING, RUNNING, EXPIRED or DONE
     ("decided", bool),  # granted or revoked at this round
     ("spared", bool),  # saves no state at the end of a lease, and must be renewed; see `policy.spare_checkpoints`
     ("attained_service", float),  # GPU-time of finished leases [GPU-s]
@@ -63,7 +63,6 @@ JOB: Final = record(
     ("fair_class", int),  # its record in `View.share`
     ("fair_at_submit", float),  # that record's integral at submission [GPU-s]
     ("contention_at_submit", float),  # integral of active jobs at submission [job-s]
-    ("running_position", int),
     ("first_piece", int),  # what it holds, in `View.piece`; -1 if nothing
 )
 
@@ -113,7 +112,7 @@ ENGINE: Final = record(
     ("synchronous", bool),  # see `Policy.synchronous`
     ("placement", int),
     ("keep_log", bool),
-    ("list_removal_flaw", bool),  # see `engine.list_removal_flaw`
+    ("list_removal_flaw", bool),  # see `loop.hold_back_neighbours`
     ("revisit", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND
     ("random", np.uint64),  # state of the generator of random placement
     ("round_number", int),  # number of this round
@@ -147,10 +146,6 @@ PRIVATE_JOB: Final = record(
 
 EVENT: Final = record(("time", float), ("job", int))
 """The end of a running job or of its lease, whichever comes first [s]."""
-
-
-LINK: Final = record(("earlier", int), ("later", int))
-"""The running jobs that were launched just before and just after a job; before the first and after the last: n."""
 
 
 PIECE: Final = record(("next", int), ("node", int), ("gpus", int))

@@ -1,8 +1,7 @@
 """What a simulation knows at one moment, as a few tables.
 
-`View` is what a policy may read; `Private` is what only the engine may know (true durations, node by node
-occupancy, the event heap). Both are tuples of numpy record arrays, so the whole simulation runs as one compiled
-loop, can stop and go on, and costs no Python object per job. In compiled and in plain Python alike,
+`View` is what a policy may read, `Private` what only the engine may know. Both are tuples of numpy record arrays, so
+the whole simulation is one compiled loop, and costs no Python object per job. In compiled and in plain Python alike,
 ``s.job[j].demand`` is the demand of job `j`.
 
 Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabetical order.
@@ -16,30 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.records import (
-    CHOICE,
-    CLOCK,
-    ENGINE,
-    EVENT,
-    JOB,
-    LINK,
-    LOG,
-    PIECE,
-    PRIVATE_JOB,
-    REGION,
-    SHARE,
-    TENANT,
-    TIMELINE,
-    Records,
-    records,
-)
+from astraea.cluster.engine import records as r
 from astraea.core.units import HOUR
 
 if TYPE_CHECKING:  # for the annotations only: policies import this module, and need no table
     from astraea.traces.trace import Trace
 
 # status of a job; EXPIRED: its lease has ended at this round and it asks for renewal, still on its GPUs
-PENDING, RUNNING, EXPIRED, DONE = range(1, 5)
+NOT_YET, PENDING, RUNNING, EXPIRED, DONE = range(5)
 
 # when a policy's decision may differ from the last one although nothing happened; EVERY_ROUND: also if nobody waits
 AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS, EVERY_ROUND = range(4)
@@ -51,35 +34,34 @@ I = npt.NDArray[np.int64]  # noqa: E741
 class View(NamedTuple):
     """What a policy may read, and the few arrays that hold its decisions."""
 
-    clock: Records  #: (1,) of `CLOCK`
+    clock: r.Records  #: (1,) of `CLOCK`
     parameters: F  #: the policy's parameters, in the order of its `Parameters`
-    job: Records  #: (n,) of `JOB`
-    tenant: Records  #: (T,) of `TENANT`
-    share: Records  #: (classes,) of `SHARE`: jobs of one tenant with equal demand and weight
-    region: Records  #: (T + 1,) of `REGION`: where in `queue` each tenant's candidates are; the last: everyone's
+    job: r.Records  #: (n,) of `JOB`
+    tenant: r.Records  #: (T,) of `TENANT`
+    share: r.Records  #: (classes,) of `SHARE`: jobs of one tenant with equal demand and weight
+    region: r.Records  #: (T + 1,) of `REGION`: where in `queue` each tenant's candidates are; the last: everyone's
     queue: I  #: candidates, that is pending jobs and those that ask for renewal, in job order within a region
     open_gangs: I  #: (GPUs + 1,) candidates that have not been granted at this round, by demand
     expired: I  #: candidates whose lease ended at this round, in job order
-    running: I  #: jobs under a running lease, in no particular order
+    running: I  #: jobs under a running lease, in the order in which they were launched
     memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
     tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
     node_free: I  #: (nodes,) GPUs that no job holds, as the last round left them and completions since
-    piece: Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
-    timeline: Records  #: (hours, T) of `TIMELINE`
+    piece: r.Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
+    timeline: r.Records  #: (hours, T) of `TIMELINE`
     granted: I  #: decisions: jobs granted a lease, in order of selection
     revoked: I  #: decisions: running jobs that lose their GPUs at this round
-    choices: Records  #: (GPUs,) of `CHOICE`, decisions: nodes for jobs that the policy places itself
+    choices: r.Records  #: (GPUs,) of `CHOICE`, decisions: nodes for jobs that the policy places itself
 
 
 class Private(NamedTuple):
     """What only the engine knows."""
 
-    engine: Records  #: (1,) of `ENGINE`
-    job: Records  #: (n,) of `PRIVATE_JOB`
-    link: Records  #: (n + 1,) of `LINK`: the running jobs as a ring, in the order in which they were launched
+    engine: r.Records  #: (1,) of `ENGINE`
+    job: r.Records  #: (n,) of `PRIVATE_JOB`
     started: I  #: jobs whose lease begins at this round, in job order
-    heap: Records  #: (GPUs,) of `EVENT`: the next event of each running job
-    log: Records  #: one line of `LOG` per lease
+    heap: r.Records  #: (GPUs,) of `EVENT`: the next event of each running job
+    log: r.Records  #: one line of `LOG` per lease
     place_log: I  #: (lines, 3): line of the lease that began there, node, gpus
 
 
@@ -121,19 +103,19 @@ def new_state(
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
     view = View(
-        clock=records(CLOCK, interval=interval, decay=decay, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
+        clock=r.records(r.CLOCK, interval=interval, decay=decay, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
         parameters=parameters,
-        job=records(
-            JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,
+        job=r.records(
+            r.JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,
             deadline=trace.deadline, estimate=estimate[0], spread_below=estimate[1], spread_above=estimate[2],
             time_limit=trace.time_limit, fair_class=fair_class, first_piece=-1,
         ),
-        tenant=records(
-            TENANT, tenants, quota=quotas(trace, m), whole_quota=whole(quotas(trace, m)), weight=trace.tenant_weight,
+        tenant=r.records(
+            r.TENANT, tenants, quota=quotas(trace, m), whole_quota=whole(quotas(trace, m)), weight=trace.tenant_weight,
             first_class=first_class[:-1], end_class=first_class[1:],
         ),
-        share=records(SHARE, len(keys), demand=class_demand, weight=weights[class_weight]),
-        region=records(REGION, tenants + 1, start=np.concatenate([[0], np.cumsum(jobs_of)])),
+        share=r.records(r.SHARE, len(keys), demand=class_demand, weight=weights[class_weight]),
+        region=r.records(r.REGION, tenants + 1, start=np.concatenate([[0], np.cumsum(jobs_of)])),
         queue=np.zeros(2 * n, np.int64),
         open_gangs=np.zeros(m + 1, np.int64),
         expired=np.zeros(m, np.int64),
@@ -141,22 +123,21 @@ def new_state(
         memory=np.zeros((memory[0], n)),
         tenant_memory=np.zeros((memory[1], tenants)),
         node_free=np.full(cluster.nodes, cluster.gpus_per_node, np.int64),
-        piece=records(PIECE, m, next=np.arange(1, m + 1)),
-        timeline=records(TIMELINE, (int(trace.span / HOUR) + 64, tenants)),
+        piece=r.records(r.PIECE, m, next=np.arange(1, m + 1)),
+        timeline=r.records(r.TIMELINE, (int(trace.span / HOUR) + 64, tenants)),
         granted=np.zeros(m + 1, np.int64),
         revoked=np.zeros(m, np.int64),
-        choices=records(CHOICE, m),
+        choices=r.records(r.CHOICE, m),
     )  # fmt: skip
     private = Private(
-        engine=records(ENGINE, random=seed, keep_log=keep_log, **engine),
-        job=records(
-            PRIVATE_JOB, n, duration=trace.duration, sensitivity=trace.sensitivity, speed=1.0,
+        engine=r.records(r.ENGINE, random=seed, keep_log=keep_log, **engine),
+        job=r.records(
+            r.PRIVATE_JOB, n, duration=trace.duration, sensitivity=trace.sensitivity, speed=1.0,
             first_start=np.nan, end_time=np.nan, log_of=-1,
         ),
-        link=records(LINK, n + 1, earlier=n, later=n),
         started=np.zeros(m, np.int64),
-        heap=records(EVENT, m),
-        log=records(LOG, lines),
+        heap=r.records(r.EVENT, m),
+        log=r.records(r.LOG, lines),
         place_log=np.zeros((lines, 3), np.int64),
     )  # fmt: skip
     return view, private

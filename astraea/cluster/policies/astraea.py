@@ -10,7 +10,8 @@ With its default parameters the policy is the plain reading. The other parameter
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def astraea(s: View) -> None:
     # line 4: while some pending job fits; every rho (lines 2, 3) is computed when it is asked for
     while some_job_fits(s) or p.early_lease > 0:
         # Phase 1: tenant selection (line 5)
-        t = select_tenant(s, p, is_closed)
+        t = select_tenant(s, p, is_closed, rho_tenant)
         if t == NO_TENANT:
             break
         # Phase 2: job selection (lines 6, 7)
@@ -67,12 +68,12 @@ def astraea(s: View) -> None:
 
 
 @inlined
-def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
+def select_tenant(s: View, p: Any, is_closed: np.ndarray, rho_of: Callable[[View, Any, int], float]) -> int:
     """Algorithm 1, line 5: the tenant with the smallest rho of those that have pending jobs and are not closed."""
     best, least = NO_TENANT, np.inf
     for t in range(len(s.tenant)):
         if not is_closed[t] and len(candidates(s, t)) > 0:
-            rho = rho_tenant(s, p, t)
+            rho = rho_of(s, p, t)
             if rho < least:
                 best, least = t, rho
     return best

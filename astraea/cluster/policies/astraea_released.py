@@ -125,15 +125,6 @@ def write_keys(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> N
 
 
 @inlined
-def of_tenant(s: View, keys: np.ndarray, t: int) -> np.ndarray:
-    """Its part of the keys of all candidates, tenant by tenant."""
-    start = 0
-    for other in range(t):
-        start += s.region[other].length
-    return keys[start : start + s.region[t].length]
-
-
-@inlined
 def take_first(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> int:
     """Take the first job of tenant `t` that has no more GPUs than that out of its queue, which has these keys."""
     jobs = candidates(s, t)
@@ -186,7 +177,8 @@ def count_gpus(s: View, p: Parameters) -> np.ndarray:
         t = least_served(s, quota, served, is_closed)
         if t == NO_TENANT:
             break
-        mine = of_tenant(s, keys, t)
+        first = s.region.length[:t].sum()  # `keys` has them tenant by tenant
+        mine = keys[first : first + s.region[t].length]
         if not has_keys[t]:
             write_keys(s, p, mine, t, free)
             has_keys[t] = True

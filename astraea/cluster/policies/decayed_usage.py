@@ -19,18 +19,8 @@ import numpy as np
 from astraea.cluster.engine.accounting import tenant_decayed
 from astraea.cluster.engine.state import View
 from astraea.cluster.policies import astraea_refinements
-from astraea.cluster.policies.astraea import select_job
-from astraea.cluster.policy import (
-    NO_JOB,
-    NO_TENANT,
-    candidates,
-    fits,
-    grant,
-    level,
-    policy,
-    some_job_fits,
-    unpack,
-)
+from astraea.cluster.policies.astraea import select_job, select_tenant
+from astraea.cluster.policy import NO_JOB, NO_TENANT, fits, grant, level, policy, some_job_fits, unpack
 from astraea.core.compilation import inlined
 
 
@@ -55,7 +45,7 @@ def decayed_usage(s: View) -> None:
     p = unpack(Parameters, s.parameters)
     is_closed = np.zeros(len(s.tenant), np.bool_)
     while some_job_fits(s):
-        t = select_tenant(s, p, is_closed)
+        t = select_tenant(s, p, is_closed, usage_per_quota)
         if t == NO_TENANT:
             break
         j = select_job(s, PLAIN, t)
@@ -66,13 +56,7 @@ def decayed_usage(s: View) -> None:
 
 
 @inlined
-def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
-    """Return the tenant with the least decayed usage for its quota, leases granted at this round included."""
-    best, least = NO_TENANT, np.inf
-    for t in range(len(s.tenant)):
-        if not is_closed[t] and len(candidates(s, t)) > 0:
-            usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
-            usage_per_quota = level(usage / (s.tenant[t].quota * p.half_life))  # [half-lives]
-            if usage_per_quota < least:
-                best, least = t, usage_per_quota
-    return best
+def usage_per_quota(s: View, p: Parameters, t: int) -> float:
+    """Decayed usage of a tenant for its quota [half-lives], leases granted at this round included."""
+    usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
+    return level(usage / (s.tenant[t].quota * p.half_life))

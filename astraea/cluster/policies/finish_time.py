@@ -12,7 +12,6 @@ import numpy as np
 
 from astraea.cluster.engine.state import View
 from astraea.cluster.policy import LeaseTerm, all_candidates, average_contention, fits, grant, level, policy
-from astraea.core.compilation import inlined
 
 
 @policy("finish-time-fairness", LeaseTerm, needs_estimates=True)
@@ -21,16 +20,9 @@ def finish_time_fairness(s: View) -> None:
     jobs = all_candidates(s)
     unfairness = np.empty(len(jobs))
     for k, j in enumerate(jobs):
-        unfairness[k] = level(finish_time_ratio(s, j))
+        service = s.job[j].total_service
+        shared = s.clock[0].now - s.job[j].submit_time + service - s.job[j].progress
+        unfairness[k] = level(shared / (service * average_contention(s, j)))
     for k in np.argsort(-unfairness, kind="mergesort"):  # stable: ties in order of submission
         if fits(s, jobs[k]):
             grant(s, jobs[k])
-
-
-@inlined
-def finish_time_ratio(s: View, j: int) -> float:
-    """T / (T* N) of a candidate if it ran from now on ([Ye2022] §4.1.2)."""
-    service = s.job[j].total_service
-    shared = s.clock[0].now - s.job[j].submit_time + service - s.job[j].progress
-    isolated = service * average_contention(s, j)
-    return shared / isolated

@@ -32,7 +32,6 @@ from astraea.cluster.policy import (
     renewals,
     revoke,
     running,
-    some_job_fits,
     spare_checkpoints,
 )
 from astraea.core.compilation import inlined
@@ -60,7 +59,7 @@ class Parameters(NamedTuple):
 def hived(s: View) -> None:
     """HiveD's virtual clusters with guaranteed and spot jobs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5)."""
     renew(s, GUARANTEED)
-    if some_job_waits(s) and not is_like_the_last(s):
+    if may_start(s):
         cells = lay_out(s)
         for jobs in (running(s), renewals(s)):
             for j in jobs:
@@ -69,10 +68,15 @@ def hived(s: View) -> None:
         for t in range(len(s.tenant)):
             start_guaranteed(s, cells, t)
     renew(s, SPOT)  # those whose place no guaranteed job needs
-    if some_job_waits(s) and not is_like_the_last(s):
-        start_spot(s)
+    if may_start(s):
+        for j in all_candidates(s):
+            if s.job[j].status == PENDING and is_open(s, j) and fits(s, j):
+                s.memory[ROLE, j] = SPOT
+                grant(s, j)
     s.tenant_memory[LEFT, 0] = len(running(s)) + s.clock[0].n_granted - s.clock[0].n_revoked
-    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.clock[0].n_granted - evicted(s)
+    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.clock[0].n_granted
+    for j in renewals(s):
+        s.tenant_memory[WAITED, 0] -= is_open(s, j)  # who was evicted may start again at the next round
 
 
 @inlined
@@ -84,36 +88,10 @@ def renew(s: View, role: int) -> None:
 
 
 @inlined
-def some_job_waits(s: View) -> bool:
-    """Whether not all candidates ask for renewal."""
-    return len(all_candidates(s)) > len(renewals(s))
-
-
-@inlined
-def is_like_the_last(s: View) -> bool:
-    """Whether no job has come, ended or been preempted since the last round, so that who waits does so in vain."""
-    waiting = len(all_candidates(s)) - len(renewals(s))
-    return s.tenant_memory[LEFT, 0] == len(running(s)) + len(renewals(s)) and s.tenant_memory[WAITED, 0] == waiting
-
-
-@inlined
-def evicted(s: View) -> int:
-    """Jobs that ask for renewal and do not get it; they may start again at the next round."""
-    jobs = 0
-    for j in renewals(s):
-        jobs += is_open(s, j)
-    return jobs
-
-
-@inlined
-def start_spot(s: View) -> None:
-    """Start every waiting job that fits, in order of submission."""
-    for j in all_candidates(s):
-        if not some_job_fits(s):
-            break
-        if s.job[j].status == PENDING and is_open(s, j) and fits(s, j):
-            s.memory[ROLE, j] = SPOT
-            grant(s, j)
+def may_start(s: View) -> bool:
+    """Whether a job waits, and one has come, ended or been preempted since the last round: or it waits in vain."""
+    held, waiting = len(running(s)) + len(renewals(s)), len(all_candidates(s)) - len(renewals(s))
+    return waiting > 0 and (s.tenant_memory[LEFT, 0] != held or s.tenant_memory[WAITED, 0] != waiting)
 
 
 @inlined

@@ -72,23 +72,17 @@ def rounded(s: View, j: int) -> int:
 
 
 @inlined
-def mark(cells: Cells, first: int, size: int, taken: bool) -> None:
-    """Take the cell of `size` GPUs that begins at GPU `first`, or give it back."""
-    for a in range(first, first + size):
-        cells.taken[a] = taken
-
-
-@inlined
 def mark_job(s: View, cells: Cells, j: int, cell: int) -> None:
     """Take what job `j` holds: whole nodes, and for the rest the cell that begins at GPU `cell`."""
     per_node = s.clock[0].gpus_per_node
     rest = s.job[j].demand % per_node
     if rest > 0:
-        mark(cells, cell, cell_size(rest, per_node), True)
+        cells.taken[cell : cell + cell_size(rest, per_node)] = True
     piece = s.job[j].first_piece if rest < s.job[j].demand else -1
     while piece >= 0:
         if s.piece[piece].gpus == per_node:
-            mark(cells, s.piece[piece].node * per_node, per_node, True)
+            first = s.piece[piece].node * per_node
+            cells.taken[first : first + per_node] = True
         piece = s.piece[piece].next
     cells.left[s.job[j].tenant] -= rounded(s, j)
 
@@ -106,9 +100,9 @@ def take_cells(s: View, cells: Cells, j: int) -> I:
         firsts[i] = best_cell(s, cells, s.job[j].tenant, gpus)
         if firsts[i] == NO_CELL:
             for k in range(i):
-                mark(cells, firsts[k], per_node, False)
+                cells.taken[firsts[k] : firsts[k] + per_node] = False
             return firsts[:0]
-        mark(cells, firsts[i], cell_size(gpus, per_node), True)
+        cells.taken[firsts[i] : firsts[i] + cell_size(gpus, per_node)] = True
     cells.left[s.job[j].tenant] -= rounded(s, j)
     return firsts
 

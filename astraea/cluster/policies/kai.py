@@ -82,20 +82,14 @@ def fair_shares(s: View, p: Parameters) -> F:
     used = usage(s)
     left = s.clock[0].gpus - share.sum()
     while left > 1e-9:
-        open_weight = 0.0
-        for t in range(len(share)):
-            if wanted[t] - share[t] > 1e-9:
-                open_weight += s.tenant[t].weight
-        if open_weight == 0:
+        wants_more = wanted - share > 1e-9
+        weight = np.where(wants_more, s.tenant.weight, 0.0)
+        if weight.sum() == 0:
             break
-        portion = np.zeros(len(share))
-        for t in range(len(share)):
-            if wanted[t] - share[t] > 1e-9:
-                w = s.tenant[t].weight / open_weight
-                portion[t] = max(w + p.k_value * (w - used[t]), 0.0)
+        w = weight / weight.sum()
+        portion = np.where(wants_more, np.maximum(w + p.k_value * (w - used), 0.0), 0.0)
         if portion.sum() == 0:  # all have had too much: by weight alone
-            for t in range(len(share)):
-                portion[t] = s.tenant[t].weight if wanted[t] - share[t] > 1e-9 else 0.0
+            portion = weight
         given = np.minimum(left * portion / portion.sum(), np.maximum(wanted - share, 0.0))
         share += given
         left -= given.sum()
@@ -166,8 +160,7 @@ def reclaim(s: View, p: Parameters, share: F, t: int) -> None:
 @inlined
 def evicted(s: View, limit: F, t: int, after: int, lacking: int) -> I:
     """Jobs of tenants above `limit` that hold the GPUs which tenant `t` lacks, the youngest first; none if too few."""
-    jobs = running(s)
-    jobs = jobs[np.argsort(-s.job.launch[jobs], kind="mergesort")]
+    jobs = running(s)[::-1]
     held = np.array([in_use(s, v) for v in range(len(limit))])
     out, n = np.empty(len(jobs), np.int64), 0
     for k in jobs:

@@ -24,12 +24,12 @@ WINDOW: Final = 24
 # per job: deserved GPU-time [GPU-s]; its place in the order in which jobs began to wait, 0 if never seen, -1 if it
 # runs; finish-time ratio when it last waited; GPUs, useful GPU-time [GPU-s] and when it starves [s], of jobs that wait;
 # its tenant
-DESERVED, WAITING, UNFAIRNESS, DEMAND, ATTAINED, STARVES, TENANT = 0, 1, 2, 3, 4, 5, 6
+DESERVED, WAITING, UNFAIRNESS, DEMAND, ATTAINED, STARVES, TENANT = range(7)
 PER_JOB: Final = 7
 # per tenant, as the last round left them: active jobs, GPUs held, whether a job of it has never run, how many began
 # to wait, rounds that are not counted yet (both of all tenants, in the first), GPU-time used in the last full hours,
 # and in each hour [GPU-s]
-ACTIVE, HELD, NEW, LAST, UNCOUNTED, USED, BIN = 0, 1, 2, 3, 4, 5, 6
+ACTIVE, HELD, NEW, LAST, UNCOUNTED, USED, BIN = range(7)
 PER_TENANT: Final = BIN + WINDOW + 1
 
 
@@ -42,10 +42,7 @@ def is_like_the_last(s: View) -> bool:
 
 @inlined
 def open_round(s: View, asks_deserved: bool) -> None:
-    """Count the rounds that have passed, and note which jobs wait from now on.
-
-    What jobs deserve is counted only where the order of jobs asks for it.
-    """
+    """Count the rounds that have passed, with what jobs deserve if their order asks for it, and note who waits now."""
     rounds = int(s.tenant_memory[UNCOUNTED, 0]) + 1
     s.tenant_memory[UNCOUNTED, 0] = 0.0
     count_used(s, rounds)
@@ -157,16 +154,12 @@ def fairness(s: View, j: int) -> float:
 
 @inlined
 def note_unfairness(s: View) -> None:
-    """The finish-time ratio of each job that waits and does not starve."""
+    """Of each job that waits and does not starve, its life over that at its fair share, both to the end of the job."""
     for j in all_candidates(s):
-        if s.clock[0].now < s.memory[STARVES, j]:
-            s.memory[UNFAIRNESS, j] = finish_time_ratio(s, j)
-
-
-@inlined
-def finish_time_ratio(s: View, j: int) -> float:
-    """Life over the life that it would be at its fair share, both counted to the end of the job."""
-    if s.memory[DESERVED, j] == 0:
-        return 1.0
-    life, executed = s.clock[0].now - s.job[j].submit_time, s.job[j].progress
-    return life / (executed * fairness(s, j) + (life - executed) + remaining_service(s, j))
+        if s.clock[0].now >= s.memory[STARVES, j]:
+            continue
+        s.memory[UNFAIRNESS, j] = 1.0
+        if s.memory[DESERVED, j] > 0:
+            life, executed = s.clock[0].now - s.job[j].submit_time, s.job[j].progress
+            at_its_share = executed * fairness(s, j) + (life - executed) + remaining_service(s, j)
+            s.memory[UNFAIRNESS, j] = life / at_its_share

@@ -42,8 +42,7 @@ class Parameters(NamedTuple):
 
 
 # what is kept per job: attained service [GPU-s] and executed time [s] at its last promotion
-SERVICE = 0
-EXECUTED = 1
+SERVICE, EXECUTED = range(2)
 
 
 def rounds_to_look_at(p: Mapping[str, float]) -> int:
@@ -67,7 +66,9 @@ def tiresias_l(s: View) -> None:
     jobs = all_candidates(s)
     if p.promote > 0:
         for j in jobs:
-            if starves(s, j, p.promote):
+            executed = s.job[j].executed - s.memory[EXECUTED, j]
+            has_waited = s.clock[0].now - s.job[j].waiting_since >= p.promote * executed
+            if s.job[j].status == PENDING and executed > 0 and has_waited:
                 s.memory[SERVICE, j] = s.job[j].attained_service
                 s.memory[EXECUTED, j] = s.job[j].executed
     threshold = p.threshold
@@ -94,11 +95,3 @@ def since_promotion(s: View, j: int) -> float:
 def is_of_a_higher_queue(s: View, threshold: float, _j: int, k: int) -> bool:
     """Whether job `k` has left the queues up to a threshold."""
     return since_promotion(s, k) >= threshold
-
-
-@inlined
-def starves(s: View, j: int, promote: float) -> bool:
-    """Whether a preempted job has waited long enough to be promoted."""
-    executed = s.job[j].executed - s.memory[EXECUTED, j]
-    waited = s.clock[0].now - s.job[j].waiting_since
-    return promote > 0 and s.job[j].status == PENDING and executed > 0 and waited >= promote * executed

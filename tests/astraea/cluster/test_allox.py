@@ -49,20 +49,3 @@ LATER = ("b0 1 0 60", "a1 1 0 30", "b2 1 10 20", "b3 1 10 30", "a4 1 10 40")
 )
 def test_alpha_chooses_the_tenants_that_hold_the_least(alpha: float, rows: tuple[str, ...], picture: list[str]) -> None:
     assert drawn(simulated(jobs(*rows), 2, "allox", alpha=alpha), 10) == picture
-
-
-@pytest.mark.parametrize("alpha, starts", [(0, "b5"), (0.3, "b5"), (0.6, "b5"), (1, "c6")])
-def test_alpha_doubles_until_a_job_is_found(alpha: float, starts: str) -> None:
-    """At 10 s one of 12 GPUs is free: a, which holds the least, has a gang; c, the most, the shortest job."""
-    rows = jobs("a0 2 0 60", "b1 3 0 60", "c2 4 0 60", "c3 2 0 60", "a4 4 10 10", "b5 1 10 50", "c6 1 10 20")
-    result = simulated(rows, 12, "allox", alpha=alpha).jobs
-    assert result.loc[result["first_start_time"] == 10, "job_id"].tolist() == [starts]
-
-
-def test_under_leases_what_needs_the_least_still_is_first() -> None:
-    rows = jobs("a0 1 0 90", "a1 1 10 50", "a2 1 10 40")
-    assert drawn(simulated(rows, 1, "allox-under-leases", lease_term=30), 10) == [
-        "a0 S==.........R==r==",  # at 30 it needs 60 s, the others less
-        "a1  ......S==r=",
-        "a2  ..S==r",
-    ]

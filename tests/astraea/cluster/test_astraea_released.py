@@ -84,15 +84,3 @@ def test_the_lease_of_the_job_behind_goes_on_for_a_round() -> None:
         "a1 S===r===r",  # not looked at when the lease of a0 ends, nor when that of a2 does
         "a2 S==r===r==",  # behind a0 at 60 s, and when a0 completes at 90 s
     ]
-
-
-def test_a_new_job_takes_gpus_of_a_job_early_in_a_later_lease() -> None:
-    """At 50 s a0 and a1 are 20 s into their second lease; a0 was launched first, loses it, and goes on when a1 asks."""
-    rows = [*jobs("a0 1 0 100", "a1 1 0 100", "a2 1 50 20"), *jobs("b0 2 0 200")]
-    result = simulated(rows, 4, "astraea-released", lease_term=30, delay_threshold=25)
-    assert drawn(result, 10) == [
-        "a0 S==r=.R==r==r",
-        "a1 S==r==.R==r",
-        "b0 S==r==r==r==r==r==r=",
-        "a2      S=",
-    ]

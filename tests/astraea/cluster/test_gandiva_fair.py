@@ -67,31 +67,6 @@ def test_gpus_are_kept_for_the_gang_that_is_first_or_others_fill_them(others_fil
     assert drawn(simulated(rows, 4, "gandiva-fair", lease_term=30, others_fill=others_fill), 10) == picture
 
 
-def test_at_a_quantum_all_stop_and_the_gang_that_is_first_starts() -> None:
-    rows = jobs("a0 1 0 20", "a1 1 0 60", "a2 1 0 30", "a3 1 0 60", "a4 3 10 60", "a5 2 10 30")
-    result = simulated(rows, 4, "gandiva-fair", lease_term=30, others_fill="yes", quanta="common")
-    assert drawn(result, 10) == [
-        "a0 S=",  # what it gives back at 20 is given out at 30
-        "a1 S==r==",  # one GPU is left for it, as a5 needs two
-        "a2 S==",
-        "a3 S==...R==",
-        "a4  ..S==...R==",
-        "a5  .....S==",
-    ]
-
-
-def test_tickets_decide_between_tenants_and_gpu_time_between_jobs() -> None:
-    rows = [row(name, 1, 0, 300) for name in ("a0", "a1", "a2", "b3", "b4", "b5")]
-    assert drawn(run(rows, 3, {"a": 2, "b": 1}), LEASE) == [
-        "a0 Sr.R",  # a has two of three GPUs while it can use them
-        "a1 S.Rr",
-        "a2 .Sr.R",
-        "b3 S..R.R",
-        "b4 .S..Rr",
-        "b5 ..S.Rr",
-    ]
-
-
 @st.composite
 def backlogs(draw: st.DrawFn) -> tuple[list[dict[str, Any]], int, dict[str, float]]:
     """Tenants that always have more than the cluster can run, and a tenant z whose short jobs come and go."""

@@ -129,17 +129,6 @@ def test_a_demand_that_no_cells_hold_is_a_spot_job() -> None:
     ]
 
 
-def test_a_job_that_does_not_fit_is_passed_over() -> None:
-    # a2 wants all cells of a, and b's are in use: a3 goes first
-    rows = jobs("a0 2 0 30", "b1 4 0 80", "a2 4 10 20", "a3 1 20 30")
-    assert drawn(simulated(rows, Cluster(1, 8), {"a": 1, "b": 1}, 200), 10) == [
-        "a0 S==",
-        "b1 S=======",
-        "a2  ....S=",
-        "a3   S==",
-    ]
-
-
 def test_a_guaranteed_job_goes_where_no_spot_job_is() -> None:
     # a owns the first two nodes and b the third; b3 is a spot job on the first
     rows = jobs("b2 4 0 90", "b3 2 0 90", "a4 4 10 60", "a5 3 20 30")

@@ -112,11 +112,6 @@ def test_a_broken_policy_is_named_with_job_and_time(deeds: tuple[float, ...], me
     assert "\n" not in str(raised.value)
 
 
-def test_the_unbroken_policy_is_accepted() -> None:
-    result = simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken)
-    assert result.jobs["first_start_time"].tolist() == [0, 0, 30, 40, 3600]
-
-
 class When(NamedTuple):
     """Parameters of the policy that takes GPUs from a job that was to keep them.
 
@@ -148,31 +143,6 @@ def test_a_job_without_checkpoints_keeps_its_gpus(revokes: float, time: int) -> 
     expected = rf"^policy breaks-its-word, at {time} s: takes the GPUs of job '0', which saved no state"
     with pytest.raises(PolicyError, match=expected):
         simulate(trace_of(*jobs), Cluster(1, 1), breaks_its_word(revokes=revokes))
-
-
-@policy("last-node-first")
-def last_node_first(s: View) -> None:
-    """First in, first out, each gang on the last nodes that have GPUs free."""
-    free = s.node_free.copy()
-    for j in all_candidates(s):
-        if fits(s, j):
-            grant(s, j)
-            left = s.job[j].demand
-            for node in range(len(free) - 1, -1, -1):
-                part = min(left, free[node])
-                if part > 0:
-                    place_on(s, j, node, part)
-                    free[node] -= part
-                    left -= part
-
-
-def test_a_policy_may_choose_the_nodes() -> None:
-    jobs = (("a", 1, 0, 50), ("a", 3, 0, 50), ("a", 2, 0, 50), ("a", 1, 10, 10))
-    result = simulate(trace_of(*jobs), Cluster(3, 2), last_node_first, keep_log=True)
-    assert result.placements is not None
-    rows = sorted(result.placements.itertuples(index=False))
-    assert [tuple(row) for row in rows] == [(0, 2, 1), (1, 1, 2), (1, 2, 1), (2, 0, 2), (3, 2, 1)]
-    assert result.jobs["first_start_time"].tolist() == [0, 0, 0, 50]
 
 
 def test_a_policy_that_grants_nothing_for_ever_is_noticed() -> None:

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import pytest
 from schedules import drawn, jobs, simulated
-
-from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import simulate
-from astraea.core.result import Result
-from astraea.traces.trace import Trace
 
 
 def test_fifo_head_of_line_blocks() -> None:
@@ -67,102 +60,6 @@ def test_tiresias_l_promotes_what_starves(promote: float, picture: list[str]) ->
 def test_tiresias_l_takes_gpus_of_higher_queues_at_once(immediate: str, picture: list[str]) -> None:
     rows = jobs("a0 2 0 90", "a1 2 40 20", "a2 2 50 20")
     assert drawn(simulated(rows, 2, "tiresias-l", lease_term=30, threshold=60, immediate=immediate), 10) == picture
-
-
-def shares(result: Result, start: float, end: float) -> list[float]:
-    """Part of all GPU-time held in [start, end] by each job."""
-    assert result.grants is not None
-    g = result.grants
-    held = g["demand"] * (g["end"].clip(start, end) - g["start"].clip(start, end))
-    return [float(held[g["job_id"] == j].sum()) / held.sum() for j in result.jobs["job_id"]]
-
-
-SIX_GPUS = ("j1 6 0 2400", "j2 3 0 2400", "j3 3 0 2400")
-"""[Ye2022] Fig 6(b, c): three jobs of 40 minutes on 6 GPUs, one round is 10 minutes."""
-
-
-def test_six_gpus_under_finish_time_fairness() -> None:
-    result = simulated(jobs(*SIX_GPUS), 6, "finish-time-fairness", lease_term=600)
-    assert drawn(result, 600) == [
-        "j1 S.R.R.R",
-        "j2 .S.R.R.R",
-        "j3 .S.R.R.R",
-    ]
-    for start in range(0, 4800, 1200):
-        assert shares(result, start, start + 1200) == [1 / 2, 1 / 4, 1 / 4]
-
-
-def test_six_gpus_under_astraea() -> None:
-    result = simulated(jobs(*SIX_GPUS), 6, "astraea", lease_term=600)
-    assert drawn(result, 600) == [
-        "j1 S..R..Rr",
-        "j2 .Sr.Rr",
-        "j3 .Sr.Rr",
-    ]
-    for start in range(0, 2400, 600):  # any half hour in which all three are there
-        assert shares(result, start, start + 1800) == [1 / 3, 1 / 3, 1 / 3]
-
-
-def test_six_gpus_under_max_min_are_thirds_at_any_moment() -> None:
-    # [Ye2022] Fig 6(a): divisible work, that is tasks of one GPU; three tenants
-    rows = [
-        {"job_id": f"{t}{k}", "tenant": t, "demand": 1, "submit_time": 0, "duration": 600 * length}
-        for t, length in (("x", 1), ("y", 2), ("z", 3))
-        for k in range(12 // length)
-    ]
-    result = simulated(rows, 6, "max-min", lease_term=600)
-    assert result.makespan == 3600
-    assert result.grants is not None
-    for clock in range(0, 3600, 600):
-        now = result.grants[(result.grants["start"] <= clock) & (result.grants["end"] > clock)]
-        assert now["tenant"].value_counts().to_dict() == {"x": 2, "y": 2, "z": 2}
-
-
-@pytest.mark.parametrize(
-    ("policy", "gpus", "rows", "starts"),
-    [
-        # two of four GPUs for each tenant in one round
-        ("max-min", 4, [*["a 1 0 30"] * 3, *["b 1 0 30"] * 3], [0, 0, 30, 0, 0, 30]),
-        # both new, N = 2: 100 / (100 * 2) for both: the first that came, and the second does not fit beside it
-        ("finish-time-fairness", 2, ["a 2 0 100", "a 1 0 100"], [0, 100]),
-        # at 100 N = (80 * 2 + 10 * 3) / 90 of the second, (90 + 50) / (50 * N) = 1.326; of the third, N = 3 and
-        # (10 + 100) / (100 * 3) = 0.367
-        ("finish-time-fairness", 4, ["a 4 0 100", "a 4 10 50", "a 1 90 100"], [0, 100, 150]),
-        # at 10 b is first and leaves two GPUs: the gang of three waits, and the small job behind it too
-        ("astraea", 6, ["a 2 0 60", "a 3 5 10", "a 1 6 10", "b 2 7 10"], [0, 20, 20, 10]),
-    ],
-)
-def test_who_starts_when(policy: str, gpus: int, rows: list[str], starts: list[float]) -> None:
-    named = [f"{row[0]}{k}{row[1:]}" for k, row in enumerate(rows)]
-    assert simulated(jobs(*named), gpus, policy).jobs["first_start_time"].tolist() == starts
-
-
-@pytest.mark.parametrize(
-    ("newcomer", "start", "preemptions"),
-    [
-        ("a3 1 121 10", 130, [0, 0, 1, 0]),  # one GPU is that of a2, 10 s into its second lease
-        ("a3 2 121 10", 130, [0, 1, 1, 0]),  # two are those of a2 and a1, 20 s into it
-        ("a3 1 25 10", 100, None),  # nobody loses a first lease
-    ],
-)
-def test_a_new_job_takes_the_gpus_of_the_youngest_leases(
-    newcomer: str, start: float, preemptions: list[int] | None
-) -> None:
-    rows = jobs("a0 1 0 300", "a1 1 10 300", "a2 1 20 300", newcomer)
-    found = simulated(rows, 3, "astraea", lease_term=100, early_lease=30).jobs.set_index("job_id")
-    assert found.loc["a3", "first_start_time"] == start
-    assert preemptions is None or found["preemptions"].sort_index().tolist() == preemptions
-
-
-def test_max_min_counts_what_runs_and_closes_behind_a_gang() -> None:
-    rows = jobs("a0 1 0 60", "a1 1 0 60", "b2 2 10 30", "b3 1 10 30", "a4 1 20 10")
-    assert drawn(simulated(rows, 4, "max-min", lease_term=30), 10) == [
-        "a0 S==r==",
-        "a1 S==r==",
-        "b2  S==",
-        "b3  ...S==",
-        "a4   ..S",
-    ]
 
 
 ASTRAEA: list[tuple[str, list[dict[str, Any]], float, dict[float, list[str]]]] = [
@@ -245,19 +142,3 @@ def test_astraea_and_each_of_its_options(
         result = simulated(rows, 2, "astraea", **{"lease_term": 30 if step == 10 else step, option: value})
         expected = [line.replace("@", 18 * " ") for line in picture]  # @ three hours of 600 s steps
         assert drawn(result, step) == expected, f"{option}={value}"
-
-
-def test_a_revoked_job_loses_what_it_did_since_its_checkpoint() -> None:
-    trace = Trace.from_frame(pd.DataFrame(jobs("a0 2 0 400", "a1 2 250 60")))
-    policy = get_policy("astraea")(lease_term=200, early_lease=100)
-    result = simulate(trace, Cluster(1, 2), policy, keep_log=True)
-    assert result.grants is not None
-    assert list(result.grants.drop(columns=["tenant", "demand", "nodes"]).itertuples(index=False, name=None)) == [
-        ("a0", 0.0, 200.0, "start"),  # 195 s of service, 5 s of checkpoint
-        ("a0", 200.0, 250.0, "renewal"),  # 50 s that are lost
-        ("a1", 250.0, 310.0, "start"),
-        ("a0", 310.0, 510.0, "restart"),  # 20 s of restart, 175 s of service, 5 s of checkpoint
-        ("a0", 510.0, 540.0, "renewal"),  # 30 s that are left
-    ]
-    assert result.jobs["overhead"].tolist() == [5 + 50 + 20 + 5, 0]
-    assert result.jobs["preemptions"].tolist() == [1, 0]

@@ -54,15 +54,6 @@ def test_accounts_are_ranked_by_shares_over_usage() -> None:
     assert ranked([0, 10, 0], [1, 5, 2]) == [1, 0.25, 1]
 
 
-def test_ranks_stand_still_between_two_computations() -> None:
-    """a has used GPUs from 0 on and b none, but until 60 s they have one rank, and the first submitted goes first."""
-    early = jobs("a0 4 0 40", "a1 4 10 10", "b2 4 20 10")
-    assert starts(early, [60] * 3) == {"a0": 0, "a1": 40, "b2": 50}
-    late = jobs("a0 4 0 70", "a1 4 10 10", "b2 4 20 10")
-    assert starts(late, [120] * 3) == {"a0": 0, "a1": 80, "b2": 70}
-    assert starts(late, [120] * 3, calc_period=100) == {"a0": 0, "a1": 70, "b2": 80}
-
-
 @pytest.mark.parametrize(
     "weights, order",
     [
@@ -75,16 +66,6 @@ def test_ranks_stand_still_between_two_computations() -> None:
 def test_age_and_size_are_in_the_priority(weights: dict[str, Any], order: list[str]) -> None:
     begin = starts(jobs("a0 4 0 130", "a1 3 10 10", "a2 4 90 10"), [180] * 3, **weights)
     assert sorted(["a1", "a2"], key=lambda name: begin[name]) == order
-
-
-# of 4 GPUs a0 holds 3 until 300: a1 waits for all of them, a2 fits beside a0 and may end before
-@pytest.mark.parametrize(
-    "backfill, limit, a2",
-    [("conservative", 120, 10), ("conservative", 600, 320), ("easy", 120, 10), ("easy", 600, 320), ("none", 120, 320)],
-)
-def test_backfill_starts_what_ends_before_a_reservation(backfill: str, limit: float, a2: float) -> None:
-    rows = jobs("a0 3 0 300", "a1 4 5 20", "a2 1 10 30")
-    assert starts(rows, [300, 60, limit], backfill=backfill) == {"a0": 0, "a1": 300, "a2": a2}
 
 
 def test_accounts_keep_to_their_limit_and_let_others_pass() -> None:

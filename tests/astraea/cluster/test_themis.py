@@ -16,7 +16,6 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policies.themis import auction
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
 
 F = npt.NDArray[np.float64]
@@ -93,10 +92,6 @@ def test_a_bidder_gains_nothing_by_misreporting(seed: int) -> None:
         assert best <= worth(bids, truth, i) * (1 + 1e-9)
 
 
-def test_an_auction_without_a_gang_that_fits_gives_nothing() -> None:
-    assert (auction(np.array([2, 4]), np.array([2.0, 3.0]), np.array([1.0, 1.0]), 1) == 0).all()
-
-
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
 def test_products_of_many_values_neither_vanish_nor_overflow(scale: float) -> None:
     rng = np.random.default_rng(0)
@@ -107,12 +102,6 @@ def test_products_of_many_values_neither_vanish_nor_overflow(scale: float) -> No
     assert 200 - demand[won].sum() < demand[~won].min()
     assert ((1 / ratio[won] <= kept[won] * (1 + 1e-8)) & (kept[won] <= 1)).all()
     assert (kept[won] < 1).any()
-
-
-@pytest.mark.parametrize("f", [1.2, -0.1, np.nan, np.inf])
-def test_the_knob_is_a_part(f: float) -> None:
-    with pytest.raises(InputError, match=rf"^policy themis: f must be a number from 0 to 1, got {f!r}$"):
-        get_policy("themis")(f=f)
 
 
 @pytest.mark.parametrize(
@@ -163,12 +152,6 @@ def test_leftovers_are_what_the_winners_leave_of_the_nodes() -> None:
     rows = ["a0 1 0 30", "a1 1 0 90", "a2 1 0 90", "a3 1 0 30", "a4 2 0 30"]
     starts = first_starts([*rows, "a5 2 10 2", "a6 2 10 10", "a7 1 10 120", "a8 1 10 120"], Cluster(3, 2), 60)
     assert [j for j, start in starts.items() if start == 30] == ["a5", "a7", "a8"]
-
-
-def test_a_small_gang_is_no_faster_alone_than_on_its_own_gpus() -> None:
-    """At 30 s rho is 120 / 100 of a1, whose third of 4 GPUs is more than it needs, and 26 / (6 * 3) of a2: it goes."""
-    starts = first_starts(["a0 4 0 30", "a1 1 10 100", "a2 4 10 6"], Cluster(1, 4), 60)
-    assert starts == {"a0": 0, "a1": 40, "a2": 30}
 
 
 @pytest.mark.parametrize(

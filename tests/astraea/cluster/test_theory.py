@@ -1,8 +1,9 @@
-"""The engine against queueing theory, and work conservation."""
+"""The engine against queueing theory, and against what the ASTRAEA authors' simulator makes of real workloads."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,8 @@ from scipy import stats
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
+from astraea.core import metrics
+from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 
 SERVICE = 1000.0
@@ -62,3 +65,18 @@ def test_fifo_waits_as_theory_says(
     half_width = stats.t.ppf(0.995, batches - 1) * means.std(ddof=1) / math.sqrt(batches)
     assert half_width < 0.1 * expected, "too wide an interval to tell anything"
     assert abs(means.mean() - expected) < half_width
+
+
+NODES = {"w2": 64, "chrSLO": 140}
+
+
+@pytest.mark.parametrize("workload", NODES)
+def test_yarn_cs_is_as_in_the_reference(shared: Path, workload: str) -> None:
+    folder = shared / "reference"
+    expected = pd.read_csv(folder / "summary.csv", index_col="run").loc[f"{workload}_n{NODES[workload]}_yarn"]
+    trace = read_trace(folder / f"{workload}.input.csv.gz", format="tiresias-csv", time_unit="s")
+    result = simulate(trace, Cluster(NODES[workload]), "yarn-cs")
+    assert len(result.jobs) == expected["jobs"]
+    assert metrics.average_jct(result) == pytest.approx(expected["avg_jct_s"], rel=0.01)
+    assert result.jobs["jct"].median() == pytest.approx(expected["median_jct_s"], rel=0.01)
+    assert metrics.sharing_loss(result) == pytest.approx(expected["sharing_loss_share"], abs=0.01)

@@ -7,7 +7,7 @@ import pytest
 from histories import busy, of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from one_job import left
+from schedules import left
 
 from astraea.core.errors import InputError
 from astraea.estimation.accuracy import (
