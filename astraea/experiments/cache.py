@@ -26,8 +26,7 @@ from astraea.core.files import write_atomically
 from astraea.core.progress import progress
 from astraea.core.units import HOUR
 from astraea.experiments import keys
-from astraea.experiments.archive import pack, unpack
-from astraea.experiments.kept import Kept, Value, reduced
+from astraea.experiments.archive import Kept, Value, pack, reduced, unpack
 from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Work
 

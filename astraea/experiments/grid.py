@@ -19,8 +19,8 @@ from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
 from astraea.estimation import estimators
+from astraea.experiments.archive import Value
 from astraea.experiments.cache import measured
-from astraea.experiments.kept import Value
 from astraea.experiments.run import Run, Work
 from astraea.traces.trace import Trace
 

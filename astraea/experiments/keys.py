@@ -21,7 +21,7 @@ from astraea.cluster.policy import Policy
 from astraea.core import source
 from astraea.core.fingerprint import fingerprint, plain, version
 from astraea.core.user_functions import current
-from astraea.experiments.kept import reduced
+from astraea.experiments.archive import reduced
 
 COMPUTING: Final = ("highspy", "numba", "numpy", "pandas", "scipy", "sklearn")
 """Libraries whose versions can decide a number; others carry, keep or show it."""

@@ -12,8 +12,7 @@ import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from astraea.core.checks import one_of, whole_number
-from astraea.core.errors import InputError
-from astraea.core.extras import extra
+from astraea.core.errors import InputError, extra
 
 Backend = Literal["loky", "dask"]
 

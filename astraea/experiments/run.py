@@ -16,7 +16,7 @@ from astraea.core.checks import whole_number
 from astraea.core.fingerprint import fingerprint
 from astraea.estimation.estimators import LEARNED, check, identity
 from astraea.experiments import keys
-from astraea.experiments.kept import Kept, Value
+from astraea.experiments.archive import Kept, Value
 from astraea.traces.trace import Trace
 
 
@@ -34,7 +34,7 @@ class Run:
         Of random placement and noisy estimates.
     settings : Settings
     kept : mapping of str to column names, or "summary", optional
-        What the cache keeps of the result, as in `kept.reduced`; everything if not given.
+        What the cache keeps of the result, as in `archive.reduced`; everything if not given.
     """
 
     trace: Trace
