@@ -67,11 +67,6 @@ class Run:
         return keys.code(simulated, self.policy)
 
     @property
-    def compiled(self) -> tuple[str, ...]:
-        """What is compiled for it the first time: the simulator, and the policy."""
-        return simulated.__module__, self.policy.name
-
-    @property
     def learns(self) -> bool:
         """Whether what its policy knows of running times is learned from a history first."""
         return self.policy.needs_estimates and self.settings.estimator in LEARNED
@@ -153,11 +148,6 @@ class Call:
     def code(self) -> str:
         """Digest of the code that decides it."""
         return keys.code(self.function)
-
-    @property
-    def compiled(self) -> tuple[str, ...]:
-        """As of `Run`; here policies are not compiled."""
-        return (self.module,)
 
     @property
     def call(self) -> tuple[Any, ...]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import enum
-import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import pytest
 from small_runs import FOUR, tiny
 
 from astraea.cluster.simulate import simulate
-from astraea.core.errors import InputError
 from astraea.experiments.grid import run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Run
@@ -22,21 +19,14 @@ HELPED = """
 import enum
 import numba
 import numpy as np
-from numba.extending import register_jitable
 from astraea.cluster.policy import all_candidates, fits, grant, policy
 
 @numba.njit
 def own():
     return int(mymod.ORDER[0])
 
-@register_jitable
-def kept():
-    return int(mymod.ORDER[0])
-
 class Mode(enum.IntEnum):
     A = 1
-
-HELPERS = (1, own)
 
 @policy("helped")
 def helped(s):
@@ -52,7 +42,6 @@ ORDER = np.array([1.0])
 def step():
     return int(ORDER[0])
 """
-STEPS = ["mymod.step()", "mymod.sub.step()", "HELPERS[1]()", "own()", "int(mymod.ORDER[0])", "Mode.A.value"]
 
 
 class Helped:
@@ -92,13 +81,3 @@ def test_what_a_helper_reads_is_read_again_wherever_it_is(step: str, jobs: int, 
     second.reverse()
     assert second.ends(1, cache) == second.ends(jobs, tmp_path / "other") == backward
     assert len([*cache.iterdir()]) == 4
-
-
-def test_what_cannot_be_compiled_again_or_known_is_refused(tmp_path: Path) -> None:
-    helped = Helped(tmp_path, "kept()")
-    if not numba.config.DISABLE_JIT:
-        with pytest.raises(InputError, match="helped: kept cannot be compiled again"):
-            helped.ends(1, tmp_path / "cache")
-    helped.mymod.ORDER = threading.Lock()
-    with pytest.raises(InputError, match=r"policy helped: .*ORDER is a lock, whose content cannot be known"):
-        helped.ends(1, tmp_path / "cache")

@@ -1,12 +1,40 @@
-"""Streams by name, hashes that stand for chance, and who takes part in an auction."""
+"""Parts in whole numbers, values and times as text, random streams and hashes that stand for chance."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from astraea.core.arrays import apportion
 from astraea.core.errors import InputError
 from astraea.core.random import lottery, number_of_bidders, splitmix64, streams
+from astraea.core.text import counted, escaped, printable
+from astraea.core.units import duration_text, unit_for
+
+
+@given(st.lists(st.floats(0.01, 1000.0), min_size=1, max_size=20), st.integers(0, 1000))
+def test_whole_parts_add_up_and_stay_within_one_of_the_exact_ones(weights: list[float], total: int) -> None:
+    parts = total * np.array(weights) / sum(weights)
+    got = apportion(parts, total)
+    assert got.sum() == total
+    assert (np.abs(got - parts) < 1 + 1e-6).all()
+
+
+def test_of_equal_remainders_the_first_is_rounded_up() -> None:
+    assert apportion(np.array([1.5, 2.25, 0.5, 1.75]), 6).tolist() == [2, 2, 0, 2]
+
+
+def test_values_and_times_as_text() -> None:
+    texts = {0: "0 s", 59.6: "59.6 s", 90: "1.5 min", -90: "-1.5 min", 3600: "1 h", 100_000: "1.16 d"}
+    assert {seconds: duration_text(seconds) for seconds in texts} == texts
+    units = {0: "s", 119: "s", 120: "min", 7200: "h", 1e9: "d"}  # what the longest fills twice
+    assert {longest: unit_for(longest) for longest in units} == units
+    assert escaped("a\n\x1b[31mb\u2028é") == r"a\n\x1b[31mb\u2028é"
+    assert printable("x" * 80) == "x" * 80
+    assert printable("\n" * 81) == r"\n" * 80 + "..."
+    assert [counted(n, "job") for n in (0, 1, 2000)] == ["0 jobs", "1 job", "2,000 jobs"]
 
 
 def test_splitmix64_gives_the_published_numbers() -> None:
