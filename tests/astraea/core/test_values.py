@@ -1,6 +1,9 @@
-"""Parts in whole numbers, values and times as text, random streams and hashes that stand for chance."""
+"""Parts in whole numbers, values as text, random streams, hashes that stand for chance, and digests of data."""
 
 from __future__ import annotations
+
+import hashlib
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astraea.core.arrays import apportion
+from astraea.core.digest import Part, digest_of
 from astraea.core.errors import InputError
 from astraea.core.random import lottery, number_of_bidders, splitmix64, streams
 from astraea.core.text import counted, escaped, printable
@@ -69,3 +73,29 @@ def test_every_name_has_a_stream_of_its_own() -> None:
     assert few["type"].random() == more["type"].random() != more["length"].random()
     with pytest.raises(InputError, match=r"^the seed must be a whole number of at least 0, got -1$"):
         streams(-1, ("size",))
+
+
+Texts = tuple[str, ...]
+TEXTS = st.lists(st.sampled_from(["", "a", "aa", "1:", "\n", "\x1f", "\ud800"]), max_size=3).map(tuple)
+
+
+@given(TEXTS, TEXTS, TEXTS, TEXTS)
+def test_texts_never_run_together(a: Texts, b: Texts, c: Texts, d: Texts) -> None:
+    assert (digest_of(one=a, two=b) == digest_of(one=c, two=d)) == ((a, b) == (c, d))
+
+
+def test_every_part_counts() -> None:
+    parts: list[dict[str, Part]] = [
+        {}, {"a": ""}, {"b": ""}, {"a": (), "b": ()}, {"b": (), "a": ()}, {"a": np.zeros(0)}, {"a": np.zeros(1)},
+        {"a": np.zeros(1, int)}, {"a": np.zeros((1, 1))}, {"a": np.zeros(2)}, {"a": np.zeros(1), "b": np.zeros(1)},
+        {"a": ("\0" * 8,)}, {"a": (), "b": "", "c": ""},
+    ]  # fmt: skip
+    assert all(digest_of(**one) != digest_of(**other) for one, other in combinations(parts, 2))
+
+
+def test_the_bytes_are_known() -> None:
+    """A committed digest must not depend on a library or on the machine."""
+    head, more = b"8:a text 2", b"10:b <i8 (1,)"
+    one, five = (1).to_bytes(8, "little"), (5).to_bytes(8, "little")
+    content = head + one + one + b"x\xc3\xa4" + more + five
+    assert digest_of(a=("x", "ä"), b=np.array([5], np.int32)) == hashlib.sha256(content).hexdigest()
