@@ -80,19 +80,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Cluster",
-    "Run",
-    "Settings",
-    "computing",
-    "get_policy",
-    "grid",
-    "policy",
-    "read_trace",
-    "run_grid",
-    "simulate",
-    "summary",
-    "synthesize",
-]
+    "Cluster", "Run", "Settings", "computing", "get_policy", "grid", "policy", "read_trace", "run_grid", "simulate",
+    "summary", "synthesize",
+]  # fmt: skip
 
 _PLACES: Final = {
     "Cluster": "cluster.cluster",

@@ -15,7 +15,7 @@ import click
 import papers
 from astraea.cli import arguments as args
 from astraea.cli.main import run
-from astraea.core.docstrings import docstring
+from astraea.core.text import docstring
 
 NOT_REPRODUCED: Final = 1
 

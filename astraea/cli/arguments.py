@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from astraea.core.docstrings import docstring
 from astraea.core.errors import InputError
+from astraea.core.text import docstring
 
 if TYPE_CHECKING:  # imported where it is used: no command waits for what it does not need
     from astraea.core.result import Result

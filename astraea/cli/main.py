@@ -18,10 +18,9 @@ import click
 import astraea
 from astraea.cli import arguments as args
 from astraea.cli.live import live
-from astraea.core.docstrings import docstring
-from astraea.core.errors import InputError, PolicyError
-from astraea.core.extras import extra
+from astraea.core.errors import InputError, PolicyError, extra
 from astraea.core.files import publishing, write_atomically
+from astraea.core.text import docstring
 
 BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130

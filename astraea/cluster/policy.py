@@ -20,9 +20,9 @@ from astraea.cluster.engine.queues import some_job_fits as some_job_fits
 from astraea.cluster.engine.state import WHILE_ONE_FITS, I, View
 from astraea.core.checks import number
 from astraea.core.compilation import inlined
-from astraea.core.docstrings import docstring
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
+from astraea.core.text import docstring
 from astraea.core.units import HOUR
 
 

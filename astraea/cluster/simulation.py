@@ -168,5 +168,5 @@ def origin(trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, s
         "seed": seed,
         **(estimators.identity(trace, settings.estimator) if policy.needs_estimates else {}),
     }
-    ours = source.of_modules(m for m in (__name__, plain(policy.select).__module__) if source.is_module(m))
+    ours = source.of_modules((__name__, plain(policy.select).__module__))
     return provenance(inputs, "numpy", "numba", "pandas", source=ours.digest)

@@ -32,7 +32,7 @@ MONTH: Final = 30 * DAY
 """Machine code that no process has asked for in this time is removed [s]."""
 
 _OURS: Final = re.compile(r"\w+-[0-9a-f]{16}")
-"""Names of our folders: a module, or before what it was a part of, and a digest."""
+"""Names of our folders: a module and a digest."""
 
 
 @cache
@@ -51,17 +51,14 @@ def _home() -> Path | None:
 
 @cache
 def _folder(home: Path, name: str) -> Path:
-    """Make a folder of machine code, or note that it is in use; remove those of ours that were not for a month.
-
-    Older versions kept theirs beside `home`.
-    """
+    """Make a folder of machine code, or note that it is in use; remove those of ours that were not for a month."""
     folder = home / name
     with suppress(OSError):  # another process does the same
         if folder.is_dir():
             os.utime(folder)
         else:
             folder.mkdir()
-            for other in (*home.iterdir(), *home.parent.iterdir()):
+            for other in home.iterdir():
                 if _OURS.fullmatch(other.name) and other.stat().st_mtime < time.time() - MONTH:
                     shutil.rmtree(other, ignore_errors=True)
     return folder

@@ -1,6 +1,9 @@
-"""The one exception that bad input raises: a sentence with the place, the value and what is expected."""
+"""The exceptions that bad input raises: a sentence with the place, the value and what is expected."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class InputError(ValueError):
@@ -9,3 +12,12 @@ class InputError(ValueError):
 
 class PolicyError(RuntimeError):
     """A policy broke a rule of the engine; the message names the policy, the job and the time."""
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Import the libraries of an extra, such as ``audit``, in the ``with`` block; `InputError` names a missing one."""
+    try:
+        yield
+    except ModuleNotFoundError as err:
+        raise InputError(f"{err.name} is not installed; install it with: pip install 'astraea[{name}]'") from None

@@ -23,7 +23,7 @@ import re
 import sys
 import types
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from hashlib import sha256
@@ -38,10 +38,9 @@ from joblib.hashing import NumpyHasher
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import Type as NumbaType
 
-from astraea.core import source
-from astraea.core.closure import inner_codes, is_named_tuple, names, parts_of_class
+from astraea.core import origins, source
 from astraea.core.errors import InputError
-from astraea.core.origins import ON_HEAP, file, is_foreign, known_name, owner
+from astraea.core.origins import is_foreign, is_named_tuple, known_name, of_project, owner
 
 PACKAGES: Final = {"sklearn": "scikit-learn"}
 """Names of packages that differ from what one imports."""
@@ -55,6 +54,19 @@ _WRITTEN: Final = {
 
 _ARRAYS: Final = (np.ndarray, pd.DataFrame, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
 _MAPPINGS: Final = (dict, OrderedDict, MappingProxyType, defaultdict)
+
+_PARTS: Final[dict[type, Callable[[Any], tuple[Any, ...]]]] = {
+    slice: lambda value: ((value.start, value.stop, value.step),),
+    re.Pattern: lambda value: ((value.pattern, value.flags),),
+    MethodType: lambda value: (value.__func__, value.__self__),
+    functools.partial: lambda value: (value.func, value.args, value.keywords),
+    functools.cached_property: lambda value: (value.func,),
+    property: lambda value: (value.fget, value.fset, value.fdel),
+    staticmethod: lambda value: (value.__func__,),
+    classmethod: lambda value: (value.__func__,),
+    SimpleNamespace: lambda value: (vars(value),),
+}
+"""What says everything about a value of some types."""
 
 _DESCRIPTORS: Final = (
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
@@ -129,9 +141,7 @@ class _Walk:
 
     def _words(self, value: Any, name: str) -> Iterator[str]:
         kind = type(value)
-        if kind in _WRITTEN and getattr(value, "tzinfo", None) is None:
-            yield from (kind.__qualname__, repr(value))
-        elif isinstance(value, NumbaType | np.dtype):
+        if (kind in _WRITTEN and getattr(value, "tzinfo", None) is None) or isinstance(value, NumbaType | np.dtype):
             yield from (kind.__qualname__, repr(value))
         elif isinstance(value, np.generic) and kind is value.dtype.type and not value.dtype.hasobject:
             is_void = isinstance(value, np.void)  # a long one is not written in full
@@ -156,34 +166,24 @@ class _Walk:
                 yield self.of(value.default_factory, name)
         elif kind in (set, frozenset):  # in no order, so each for itself
             yield from sorted(_Walk([*self.open], {}, self.functions).of(part, name) for part in value)
-        elif kind is slice:
-            yield self.of((value.start, value.stop, value.step), name)
-        elif kind is re.Pattern:
-            yield self.of((value.pattern, value.flags), name)
+        elif kind in _PARTS:
+            yield from (self.of(part, name) for part in _PARTS[kind](value))
         elif isinstance(value, enum.Enum):
             yield from (str(value.name), self.of(value.value, name), self.of(kind, kind.__qualname__))
         elif isinstance(value, FunctionType):
             yield from self._function(value, name)
-        elif kind is MethodType:
-            yield from (self.of(value.__func__, name), self.of(value.__self__, name))
         elif kind is BuiltinFunctionType and not isinstance(value.__self__, ModuleType | None):
             yield from (value.__name__, self.of(value.__self__, name))
-        elif kind is functools.partial:
-            yield from (self.of(part, name) for part in (value.func, value.args, value.keywords))
-        elif kind is property:
-            yield from (self.of(part, name) for part in (value.fget, value.fset, value.fdel))
-        elif kind in (staticmethod, classmethod, functools.cached_property):
-            yield self.of(value.func if kind is functools.cached_property else value.__func__, name)
         elif isinstance(value, type):
             yield from self._class(value, name)
-        elif kind is ModuleType and not is_foreign(value):
-            yield from self._module(value)
+        elif kind is ModuleType and (found := of_project(value)) is not None:
+            yield found.digest
+        elif kind is ModuleType and (package := owner(value)) is not None:
+            yield from (value.__name__, version(package))
         elif is_dataclass(value):
             for f in fields(value):
                 yield from (f.name, self.of(getattr(value, f.name), f"{name}.{f.name}"))
             yield from self._class_of_user(value)
-        elif kind is SimpleNamespace:
-            yield self.of(vars(value), name)
         elif isinstance(value, _DESCRIPTORS):
             yield value.__qualname__
         elif kind is _FIELD:
@@ -195,19 +195,18 @@ class _Walk:
 
     def _function(self, function: FunctionType, name: str) -> Iterator[str]:
         yield function.__qualname__
-        package, of_project = owner(function), source.of_file(file(function))
-        closed = function.__code__.co_freevars
+        package, ours, closed = owner(function), of_project(function), function.__code__.co_freevars
         if package is not None:
             yield from (package, version(package))
             if not closed or known_name(function) is not None:
                 return
-        elif of_project is not None:
-            yield of_project.digest
+        elif ours is not None:
+            yield ours.digest
         yield from _code(function.__code__, function.__doc__)
         yield self.of(function.__defaults__, f"{name}()")
         yield self.of(function.__kwdefaults__, f"{name}()")
-        for used, value in names(function).items():
-            if used in closed or (package is None and of_project is None):
+        for used, value in origins.names(function).items():
+            if used in closed or (package is None and ours is None):
                 # what is used of a user's module follows
                 yield from (used, "" if isinstance(value, ModuleType) and is_foreign(value) else
                             self.of(value, f"{name}: {used}"))  # fmt: skip
@@ -219,20 +218,14 @@ class _Walk:
     def _class(self, cls: type, name: str) -> Iterator[str]:
         yield cls.__qualname__
         package = owner(cls)
-        if package is not None and (not cls.__flags__ & ON_HEAP or known_name(cls) is not None):
+        if package is not None and (not cls.__flags__ & origins.ON_HEAP or known_name(cls) is not None):
             yield from (package, version(package))
-        elif (found := source.of_file(file(cls))) is not None:
-            yield found.digest
+        elif (ours := of_project(cls)) is not None:
+            yield ours.digest
         else:
             yield from (self.of(base, name) for base in (*cls.__bases__, type(cls)))
-            for key, part in sorted(parts_of_class(cls).items()):
+            for key, part in sorted(origins.parts_of_class(cls).items()):
                 yield from (key, self.of(part, f"{name}.{key}"))
-
-    def _module(self, module: ModuleType) -> Iterator[str]:
-        if (found := source.of_file(file(module))) is not None:
-            yield found.digest
-        elif (package := owner(module)) is not None:
-            yield from (module.__name__, version(package))
 
 
 def _digest(words: Iterable[str]) -> str:
@@ -256,7 +249,7 @@ def signatures(function: Any) -> list[Any]:
 
 def _code(code: CodeType, doc: str | None) -> Iterator[str]:
     """Yield what a function's code does; nothing of where it stands."""
-    for part in inner_codes(code):
+    for part in origins.inner_codes(code):
         kept = [c for c in part.co_consts if not isinstance(c, CodeType) and not (part is code and c == doc)]
         yield repr((
             part.co_name, part.co_code, part.co_exceptiontable, part.co_names, part.co_varnames, part.co_freevars,

@@ -31,7 +31,7 @@ def read_only(cls: type[C]) -> type[C]:
             setattr(cls, f.name, _HandedOut(f.name, str(f.type)))
     for member in vars(cls).values():
         if isinstance(member, functools.cached_property):
-            member.func = _frozen_after(member.func)
+            member.func = functools.partial(_computed, member.func)
     init = cls.__init__
 
     @functools.wraps(init)
@@ -62,14 +62,8 @@ def frozen(value: Any) -> Any:
     return value
 
 
-def _frozen_after(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Freeze what a function computes."""
-
-    @functools.wraps(compute)
-    def computed(self: Any) -> Any:
-        return frozen(compute(self))
-
-    return computed
+def _computed(compute: Callable[[Any], Any], instance: Any) -> Any:
+    return frozen(compute(instance))
 
 
 def _freeze(instance: Any) -> None:

@@ -48,13 +48,6 @@ class ChangedError(InputError):
     """A file was changed after this process had started, so nothing that it computes from now on can be kept."""
 
 
-class _Seen(NamedTuple):
-    """A file when this process read it."""
-
-    content: str  #: SHA-256
-    status: os.stat_result  #: taken after that
-
-
 @cache
 def of_module(name: str) -> Source:
     """Return the source that a module, such as ``astraea.core.random``, computes with.
@@ -74,17 +67,18 @@ def of_module(name: str) -> Source:
 
 
 _open: list[str] = []
-_seen: dict[Path, _Seen] = {}
+_seen: dict[Path, tuple[str, os.stat_result]] = {}
+"""The digest of each file when this process read it, and its status, taken after that."""
 
 
-def of_modules(names: Iterable[str]) -> Source:
-    """Return what several modules compute with, in any order."""
-    return _united(of_module(name) for name in sorted({*names}))
-
-
-def is_module(name: str | None) -> bool:
-    """Whether it is the name of a module of the project."""
-    return name is not None and _file(name) is not None
+def of_modules(names: Iterable[str | None]) -> Source:
+    """Return what several modules compute with, in any order; one that is not of the project counts for nothing."""
+    parts = [of_module(name) for name in sorted({name for name in names if name is not None and _file(name)})]
+    return Source(
+        sha256(" ".join(part.digest for part in parts).encode()).hexdigest(),
+        frozenset(file for part in parts for file in part.files),
+        frozenset(library for part in parts for library in part.libraries),
+    )
 
 
 def of_text(text: str) -> Source:
@@ -128,26 +122,18 @@ def _says_the_same(path: Path) -> bool:
 
     The content alone would not do: a module may have been imported between an edit and its undoing.
     """
-    if (seen := _seen.get(path)) is None or seen.status.st_ctime > STARTED:
+    if path not in _seen:
         return False
-    is_written = path.stat().st_mtime_ns != seen.status.st_mtime_ns
-    return not is_written and sha256(path.read_bytes()).hexdigest() == seen.content
+    content, status = _seen[path]
+    is_written = status.st_ctime > STARTED or path.stat().st_mtime_ns != status.st_mtime_ns
+    return not is_written and sha256(path.read_bytes()).hexdigest() == content
 
 
 def _bytes(path: Path) -> bytes:
     """Read a file and remember it."""
     content = path.read_bytes()
-    _seen[path] = _Seen(sha256(content).hexdigest(), path.stat())
+    _seen[path] = sha256(content).hexdigest(), path.stat()
     return content
-
-
-def _united(sources: Iterable[Source]) -> Source:
-    parts = list(sources)
-    return Source(
-        sha256(" ".join(part.digest for part in parts).encode()).hexdigest(),
-        frozenset(file for part in parts for file in part.files),
-        frozenset(library for part in parts for library in part.libraries),
-    )
 
 
 def _file(name: str) -> Path | None:

@@ -1,7 +1,10 @@
-"""Values as text on one line, for messages and tables."""
+"""Values as text on one line, for messages and tables, and docstrings that are shown to users."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from typing import Any
 
 
@@ -19,3 +22,15 @@ def printable(value: Any) -> str:
 def counted(number: int, word: str) -> str:
     """Write a number of things: ``1 job``, ``2,000 jobs``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def docstring(of: Any) -> str:
+    """Return the docstring of a module, class or function, from its source if ``-OO`` dropped it; "" if none."""
+    if of.__doc__ and (__doc__ or not inspect.isclass(of)):  # without its own, a NamedTuple gets one that says nothing
+        return str(of.__doc__)
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(of)))
+    except (OSError, TypeError, SyntaxError):  # made in a session, or no file of source
+        return ""
+    node = tree if inspect.ismodule(of) else tree.body[0]
+    return (ast.get_docstring(node) or "") if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) else ""

@@ -10,10 +10,9 @@ from weakref import WeakKeyDictionary
 import numba
 from numba.core.registry import cpu_target
 
-from astraea.core.closure import is_named_tuple, names
 from astraea.core.errors import InputError
 from astraea.core.fingerprint import is_compiled, plain, signatures, with_functions
-from astraea.core.origins import is_foreign
+from astraea.core.origins import is_foreign, is_named_tuple, names
 
 
 def current(function: Any) -> Any:

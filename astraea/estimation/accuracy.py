@@ -1,26 +1,18 @@
-"""How good estimates of running times are, and what they say of a job that has run for a while.
-
-Pure functions of estimates and true durations.
-"""
+"""How good estimates of running times are, and what they say of a job that has run for a while."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
-from astraea.core.errors import InputError
 from astraea.core.units import DAY
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.estimation.models import ENOUGH
 from astraea.traces.trace import Trace
-
-LEVELS: Final = tuple(round(0.05 * k, 2) for k in range(1, 20))
-"""Quantiles at which calibration is shown."""
 
 
 def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
@@ -42,7 +34,6 @@ def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.Dat
     """
     rows = []
     for name, e in estimates.items():
-        _check_length(name, e, duration)
         error = 100 * np.abs(e.median / duration - 1)
         low, high = e.quantile(LOW), e.quantile(HIGH)
         below, above = 100 * np.mean(duration < low), 100 * np.mean(duration > high)
@@ -59,28 +50,16 @@ def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.Dat
 
 
 def calibration(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
-    """How often jobs needed no more than each quantile of their estimate.
-
-    Parameters
-    ----------
-    estimates, duration
-        As in `accuracy`.
+    """How often jobs needed no more than each quantile of their estimate; parameters as in `accuracy`.
 
     Returns
     -------
     DataFrame, columns estimator, probability, share
-        Equal where an estimator is calibrated; `probability` runs through `LEVELS`.
+        Equal where an estimator is calibrated; `probability` runs through 0.05, 0.1 ... 0.95.
     """
-    rows = []
-    for name, e in estimates.items():
-        _check_length(name, e, duration)
-        rows += [(name, p, float(np.mean(duration <= e.quantile(p)))) for p in LEVELS]
+    levels = [round(0.05 * k, 2) for k in range(1, 20)]
+    rows = [(name, p, float(np.mean(duration <= e.quantile(p)))) for name, e in estimates.items() for p in levels]
     return pd.DataFrame(rows, columns=["estimator", "probability", "share"])
-
-
-def _check_length(name: str, estimates: Estimates, duration: FloatArray) -> None:
-    if len(estimates) != len(duration):
-        raise InputError(f"estimates of {name}: {len(estimates)} jobs, but {len(duration)} durations to compare with")
 
 
 def error_table(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFrame:

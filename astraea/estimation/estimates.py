@@ -37,9 +37,6 @@ class Estimates:
     spread_below: FloatArray
     spread_above: FloatArray
 
-    def __len__(self) -> int:
-        return len(self.median)
-
     @classmethod
     def through(cls, low: npt.ArrayLike, median: npt.ArrayLike, high: npt.ArrayLike) -> Estimates:
         """The distributions with these 10 %, 50 % and 90 % quantiles [s]; spreads are ln(their ratio) / ln 9."""

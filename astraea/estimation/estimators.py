@@ -20,8 +20,7 @@ import numpy as np
 
 from astraea.core.checks import number, one_of
 from astraea.core.digest import digest_of
-from astraea.core.errors import InputError
-from astraea.core.extras import extra
+from astraea.core.errors import InputError, extra
 from astraea.estimation.estimates import HIGH, Estimates
 from astraea.estimation.models import Constant, GradientBoosting, History
 from astraea.traces.trace import Trace

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.extras import extra
+from astraea.core.errors import extra
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.estimation.past import LEVELS, Past
 from astraea.traces.trace import Trace

@@ -1,13 +1,8 @@
-"""What a run gave, as the bytes of one file: the values, types and provenance come back exactly.
+"""What is kept of what a run gave, as the bytes of one file: values, types and provenance come back exactly.
 
-One file and not a folder, because a single `os.replace` publishes a file, also over an older one, while a folder that
-is not empty cannot be replaced in one step. It is a zip, so every zip tool opens it:
-
-- a file for each column of each table, such as ``jobs/end_time.npy``, or ``jobs/tenant.json`` if it has words or lacks
-  values; the tables are those of a `Result`, or ``rows`` of a run that gave one table;
-- ``result.json``: the key, the types of the columns, the number of rows, the provenance;
-- ``seconds.json``: the time spent simulating, the only member that differs between two equal runs;
-- the archive's comment: the SHA-256 of all bytes before it, so that any change to the file is noticed.
+One file and not a folder, because a single `os.replace` publishes a file, also over an older one. Every zip tool opens
+it; ``seconds.json`` is the only member that differs between two equal runs, and the archive's comment is the SHA-256 of
+all bytes before it, so that any change is noticed.
 """
 
 from __future__ import annotations
@@ -16,21 +11,48 @@ import hashlib
 import io
 import json
 import zipfile
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
+from astraea.core.metrics import summary
 from astraea.core.result import Result
-from astraea.experiments.kept import TABLES, Value
 
-VERSION: Final = 4
+Value = Result | pd.DataFrame
+"""What a run gives: the result of a simulation, or one table."""
+
+Kept = Mapping[str, Sequence[str]] | Literal["summary"]
+"""Columns that are kept of the tables of a `Result`; a table that is not named is kept without rows, or not at all.
+
+Or only what `metrics.summary` says of it, as a table of one row.
+"""
+
 _DIGEST: Final = 64
 _NUMBERS: Final = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)))
 """Types of columns that are arrays; others may lack values."""
-_FASTEST: Final = 1
-"""Level of compression."""
+
+
+def reduced(value: Value, kept: Kept | None) -> Value:
+    """Drop what nobody will read: all but what is in `kept`; everything stays if that is None."""
+    if kept is None or isinstance(value, pd.DataFrame):
+        return value
+    if kept == "summary":
+        return pd.DataFrame([summary(value)])
+    left: dict[str, Any] = {
+        name: table[list(kept[name])] if name in kept else table.iloc[:0, :0] for name, table in _tables(value).items()
+    }
+    for name in ("grants", "placements"):
+        left[name] = left[name] if name in kept else None
+    return replace(value, **left)
+
+
+def _tables(result: Result) -> dict[str, pd.DataFrame]:
+    names = ("jobs", "excluded_jobs", "timeline", "grants", "placements")
+    return {name: table for name in names if (table := getattr(result, name)) is not None}
 
 
 def pack(value: Value, key: str = "") -> bytes:
@@ -38,19 +60,17 @@ def pack(value: Value, key: str = "") -> bytes:
     if isinstance(value, pd.DataFrame):
         tables, provenance, seconds = {"rows": value}, None, 0.0
     else:
-        tables = {name: table for name in TABLES if (table := getattr(value, name)) is not None}
-        provenance, seconds = value.provenance, value.seconds
+        tables, provenance, seconds = _tables(value), value.provenance, value.seconds
     types = {name: {str(c): str(t) for c, t in table.dtypes.items()} for name, table in tables.items()}
     rows = {name: len(table) for name, table in tables.items()}
-    note = {"version": VERSION, "key": key, "tables": types, "rows": rows, "provenance": provenance}
+    note = {"key": key, "tables": types, "rows": rows, "provenance": provenance}
     members = {_member(name, c, t): _written(tables[name][c]) for name in types for c, t in types[name].items()}
     members["result.json"] = json.dumps(note, indent=1).encode()
     members["seconds.json"] = json.dumps(seconds).encode()
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_FASTEST) as archive:
-        for name, content in members.items():
-            # dated 1980: the same bytes at any time
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, _FASTEST)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():  # dated 1980, so the same bytes at any time; compressed at most speed
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, compresslevel=1)
         archive.comment = b"0" * _DIGEST
     data = file.getvalue()[:-_DIGEST]
     return data + hashlib.sha256(data).hexdigest().encode()
@@ -67,8 +87,6 @@ def unpack(data: bytes, key: str | None = None) -> Value:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             note = json.loads(archive.read("result.json"))
             seconds = json.loads(archive.read("seconds.json"))
-            if note["version"] != VERSION:
-                raise InputError(f"written in form {note['version']}, this version reads form {VERSION}")
             if key is not None and note["key"] != key:
                 raise InputError(f"it holds the result of another run ({note['key'][:16]})")
             tables = {}

@@ -1,10 +1,8 @@
 """Each result once: what the cache has is read, what it lacks is computed in parallel and published.
 
-The name of a cached file is the SHA-256 of everything that decides the result (`keys`), so nothing in the cache is ever
-out of date. A worker says by which code it computed, and what it gives is kept only if that is the code in the key.
-Each result is published in one step as soon as it is there: a killed grid loses only what was in flight, several
-processes may share a cache (whoever publishes the same key publishes the same content), and a repeated grid computes
-nothing.
+The name of a cached file is the SHA-256 of everything that decides the result (`keys`), so none is ever out of date.
+What a worker gives is kept only if it computed by the code in the key. Each result is published in one step as soon as
+it is there, so a killed grid loses only what was in flight, and several processes may share a cache.
 """
 
 from __future__ import annotations
@@ -26,13 +24,11 @@ from astraea.core.files import write_atomically
 from astraea.core.progress import progress
 from astraea.core.units import HOUR
 from astraea.experiments import keys
-from astraea.experiments.archive import pack, unpack
-from astraea.experiments.kept import Kept, Value, reduced
+from astraea.experiments.archive import Kept, Value, pack, reduced, unpack
 from astraea.experiments.parallel import computing, parallel_stream
-from astraea.experiments.run import Work
+from astraea.experiments.run import Run, Work
 
-_ROOT: Final = Path(__file__).resolve().parents[2]
-CACHE: Final = (_ROOT if (_ROOT / "pyproject.toml").is_file() else Path()) / "data" / "cache"
+CACHE: Final = (source.ROOT if (source.ROOT / "pyproject.toml").is_file() else Path()) / "data" / "cache"
 """Where results are kept unless another folder is named: in the project; if installed, in the working folder."""
 
 SIMULATING: Final = "simulating"
@@ -59,11 +55,7 @@ class Outcome(NamedTuple):
 
 
 def measured(
-    runs: Sequence[Work],
-    measure: Callable[[Any], T],
-    *,
-    cache: str | Path | None = None,
-    progress: bool = True,
+    runs: Sequence[Work], measure: Callable[[Any], T], *, cache: str | Path | None = None, progress: bool = True
 ) -> list[T]:
     """Measure the result of every run, from the cache or computed now; only one result at a time is in memory.
 
@@ -79,8 +71,8 @@ def measured(
         if (result := read_entry(folder, key)) is not None:
             values[key] = measure(result)
     missing = {key: run for key, run in distinct.items() if key not in values}
-    word = SIMULATING if progress else None
-    _compute(missing, distinct, folder, word, lambda key, result: values.update({key: measure(result)}))
+    tasks, word = [[key] for key in missing], SIMULATING if progress else None
+    _compute(missing, distinct, folder, word, tasks, lambda key, result: values.update({key: measure(result)}))
     return [values[key] for key in keys]
 
 
@@ -92,7 +84,7 @@ def fill(runs: Sequence[Work]) -> None:
         print(sentence, flush=True)
     for word, some in stages(missing).items():
         now = {key: missing[key] for key in some}
-        _compute(now, distinct, CACHE, word, None, together(now) if word == SIMULATING else None)
+        _compute(now, distinct, CACHE, word, together(now) if word == SIMULATING else [[key] for key in now])
 
 
 def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
@@ -102,15 +94,14 @@ def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
     progress bar says meanwhile. What uses all of another simulator waits until that is compiled.
     """
     simulators: dict[str, str] = {}
-    policies: dict[tuple[str, ...], str] = {}
+    policies: dict[tuple[str, str], str] = {}
     for key, run in missing.items():
         simulators.setdefault(run.module, key)
-        policies.setdefault(run.compiled, key)
+        policies.setdefault((run.module, run.policy.name if isinstance(run, Run) else ""), key)
     reach = {module: source.of_module(module).files for module in simulators}
     first = [key for module, key in simulators.items() if not any(reach[module] > other for other in reach.values())]
     second = [key for key in policies.values() if key not in first]
-    taken = {*first, *second}
-    rest = [key for key in missing if key not in taken]
+    rest = [key for key in missing if key not in {*first, *second}]
     return {"compiling simulators": first, "compiling policies": second, SIMULATING: rest}
 
 
@@ -142,22 +133,14 @@ def announcement(runs: Sequence[Work], jobs: int) -> str:
 
 
 def _compute(
-    missing: Mapping[str, Work],
-    asked: Mapping[str, Work],
-    folder: Path,
-    word: str | None,
-    take: Callable[[str, Value], None] | None,
-    tasks: Sequence[Sequence[str]] | None = None,
-) -> None:
-    """Compute runs and publish their results, with a progress bar if there is a word for it; hand each to `take`.
-
-    Each run is a task of its own, unless `tasks` says which go together.
-    """
+    missing: Mapping[str, Work], asked: Mapping[str, Work], folder: Path, word: str | None,
+    tasks: Sequence[Sequence[str]], take: Callable[[str, Value], None] | None = None,
+) -> None:  # fmt: skip
+    """Compute tasks of runs and publish their results, with a progress bar if there is a word; hand each to `take`."""
     if not missing:
         return
     failures: list[Outcome] = []
-    # in parts, because Dask ships each large one once
-    calls = [_in_parts({key: missing[key] for key in keys}) for keys in tasks or [[key] for key in missing]]
+    calls = [_in_parts({key: missing[key] for key in keys}) for keys in tasks]
     common = {id(part): part for run in missing.values() for part in run.large}.values()
     bar = progress(word or "", "runs", len(missing), disable=word is None)
     with bar, closing(parallel_stream(compute_all, calls, common)) as finished:
@@ -182,7 +165,7 @@ def _compute(
 
 
 def _in_parts(runs: Mapping[str, Work]) -> tuple[Any, ...]:
-    """Arguments of `compute_all`."""
+    """Arguments of `compute_all`; in parts, because Dask ships each large one once."""
     calls = {key: run.call for key, run in runs.items()}
     heads = tuple((key, run.kept, len(calls[key])) for key, run in runs.items())
     return heads, *(part for call in calls.values() for part in call)

@@ -19,8 +19,8 @@ from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
 from astraea.estimation import estimators
+from astraea.experiments.archive import Value
 from astraea.experiments.cache import measured
-from astraea.experiments.kept import Value
 from astraea.experiments.run import Run, Work
 from astraea.traces.trace import Trace
 
@@ -105,18 +105,12 @@ def grid(
     for _, settings in variants:
         estimators.check(settings.estimator, settings.estimate_error)
     least = min((policy.largest(policy.parameters) for policy, _ in variants), default=1.0)
-    cells = itertools.product(traces, clusters, variants, seeds)
-    return [
-        Run(_common(trace, cluster, policy, least), cluster, policy, seed, settings)
-        for trace, cluster, (policy, settings), seed in cells
-    ]
-
-
-def _common(trace: Trace, cluster: Cluster, policy: Policy, least: float) -> Trace:
-    """The jobs that a policy is given so that it runs what all run; those under quotas set large gangs aside alone."""
-    if policy.largest(policy.parameters) == least:
-        return trace
-    return split_off_impossible(trace, cluster, least)[0]
+    runs = []
+    for trace, cluster, (policy, settings), seed in itertools.product(traces, clusters, variants, seeds):
+        if policy.largest(policy.parameters) > least:  # one under quotas sets large gangs aside
+            trace = split_off_impossible(trace, cluster, least)[0]
+        runs.append(Run(trace, cluster, policy, seed, settings))
+    return runs
 
 
 def points(axes: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from astraea.cluster.policy import Policy
 from astraea.core import source
 from astraea.core.fingerprint import fingerprint, plain, version
 from astraea.core.user_functions import current
-from astraea.experiments.kept import reduced
+from astraea.experiments.archive import reduced
 
 COMPUTING: Final = ("highspy", "numba", "numpy", "pandas", "scipy", "sklearn")
 """Libraries whose versions can decide a number; others carry, keep or show it."""
@@ -40,10 +40,9 @@ class Named(NamedTuple):
 
 
 def code(function: Callable[..., Any], policy: Policy | None = None) -> str:
-    """Return the digest of the code that gives a result in this process, and of the versions that it runs on.
+    """Return the digest of the code by which `function` computes a result here, and of the versions that it runs on.
 
-    `function` computes the result, and `policy` is one of its arguments. `InputError` if a policy from outside the
-    package reads something whose content cannot be known.
+    `InputError` if a policy from outside the package reads something whose content cannot be known.
     """
     reach = reached(function, policy)
     versions = {library: version(library) for library in COMPUTING if library in reach.libraries}
@@ -55,21 +54,16 @@ def code(function: Callable[..., Any], policy: Policy | None = None) -> str:
 def reached(function: Callable[..., Any], policy: Policy | None = None) -> source.Source:
     """Return the part of the project that this code can reach."""
     functions = (function, reduced, *(() if policy is None else _functions_of(policy)))
-    return source.of_modules(name for f in functions if source.is_module(name := plain(f).__module__))
+    return source.of_modules(plain(f).__module__ for f in functions)
 
 
 def _functions_of(policy: Policy) -> tuple[Callable[..., Any], ...]:
     return policy.select, policy.estimates, policy.revisit, policy.synchronous, policy.largest
 
 
-def is_registered(policy: Policy) -> bool:
-    """Whether it is one of the package's schedulers, perhaps with other parameters."""
-    known = POLICIES.get(policy.name)
-    return known is not None and replace(known, parameters=policy.parameters) == policy
-
-
 def sendable(policy: Policy) -> Policy | Named:
-    """Return what a worker is sent of a scheduler: a name, or a user's policy as it is now."""
-    if is_registered(policy):
+    """Return what a worker is sent of a scheduler: the name of one of ours, or a user's policy as it is now."""
+    known = POLICIES.get(policy.name)
+    if known is not None and replace(known, parameters=policy.parameters) == policy:
         return Named(policy.name, dict(policy.parameters))
     return replace(policy, select=current(policy.select))

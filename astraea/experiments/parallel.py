@@ -6,14 +6,14 @@ import signal
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from astraea.core.checks import one_of, whole_number
-from astraea.core.errors import InputError
-from astraea.core.extras import extra
+from astraea.core.errors import InputError, extra
 
 Backend = Literal["loky", "dask"]
 
@@ -107,17 +107,12 @@ def _configured(calls: int, common: Iterable[Any], return_as: str) -> Iterator[j
         with _dask_client(str(place.scheduler)), joblib.parallel_config("dask", scatter=list(common)):
             yield joblib.Parallel(return_as=return_as)
         return
-    # one thread per process, since the parallelism is over runs; Ctrl-C is the caller's to handle
-    jobs = max(1, min(place.processes, calls))
-    options: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": ignore_interrupts} if jobs > 1 else {}
+    # one thread per process, since the parallelism is over runs; Ctrl-C, which all processes hear, is the caller's
+    jobs, deaf = max(1, min(place.processes, calls)), partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    options: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": deaf} if jobs > 1 else {}
     with joblib.parallel_config("loky", n_jobs=jobs, **options):
         parallel = joblib.Parallel(return_as=return_as)
     yield parallel
-
-
-def ignore_interrupts() -> None:
-    """Leave Ctrl-C, which reaches all processes of a terminal, to the caller, who ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from astraea.core.checks import whole_number
 from astraea.core.fingerprint import fingerprint
 from astraea.estimation.estimators import LEARNED, check, identity
 from astraea.experiments import keys
-from astraea.experiments.kept import Kept, Value
+from astraea.experiments.archive import Kept, Value
 from astraea.traces.trace import Trace
 
 
@@ -34,7 +34,7 @@ class Run:
         Of random placement and noisy estimates.
     settings : Settings
     kept : mapping of str to column names, or "summary", optional
-        What the cache keeps of the result, as in `kept.reduced`; everything if not given.
+        What the cache keeps of the result, as in `archive.reduced`; everything if not given.
     """
 
     trace: Trace
@@ -65,11 +65,6 @@ class Run:
     def code(self) -> str:
         """Digest of the code that decides it."""
         return keys.code(simulated, self.policy)
-
-    @property
-    def compiled(self) -> tuple[str, ...]:
-        """What is compiled for it the first time: the simulator, and the policy."""
-        return simulated.__module__, self.policy.name
 
     @property
     def learns(self) -> bool:
@@ -153,11 +148,6 @@ class Call:
     def code(self) -> str:
         """Digest of the code that decides it."""
         return keys.code(self.function)
-
-    @property
-    def compiled(self) -> tuple[str, ...]:
-        """As of `Run`; here policies are not compiled."""
-        return (self.module,)
 
     @property
     def call(self) -> tuple[Any, ...]:

@@ -22,8 +22,8 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.checks import number, one_of
+from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
-from astraea.experiments.kept import Kept
 from astraea.experiments.lease_term import MOST_LEASES
 from astraea.experiments.run import Run
 from astraea.traces.describe import offered_load, served_load

@@ -30,13 +30,7 @@ def started(
 ) -> Iterator[subprocess.Popen[str]]:
     """Start a command in a group of its own, and kill the group at the end of the `with` block.
 
-    Parameters
-    ----------
-    *command : str or path
-    env : mapping, optional
-        What its environment has beside that of the tests.
-    **options
-        Of `subprocess.Popen`; its input is empty by default, and what it prints is text.
+    `env` is what its environment has beside that of the tests; `options` are those of `subprocess.Popen`.
     """
     given = {"stdin": subprocess.DEVNULL, "text": True, "encoding": "utf-8", **options}
     with _heard():
@@ -66,7 +60,7 @@ def run(
 
 
 def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    """Wait until something holds, however long that takes; `AssertionError` if `process` ends before, or it hangs."""
+    """Wait until something holds; `AssertionError` if `process` ends before, or it hangs."""
     end = time.monotonic() + HANG
     while not holds():
         has_ended = process is not None and process.poll() is not None

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from astraea.core import source
 from astraea.core.result import Result
-from astraea.experiments.kept import Kept
+from astraea.experiments.archive import Kept
 from papers.gavel.policies import get_policy
 from papers.gavel.rounds.ideal import IDEAL
 from papers.gavel.rounds.mechanism import IN_ROUNDS

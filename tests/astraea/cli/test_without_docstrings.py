@@ -7,7 +7,7 @@ import sys
 import processes
 import pytest
 
-from astraea.core.docstrings import docstring
+from astraea.core.text import docstring
 
 COMMANDS = (
     "--help", "policies", "policies --json", "simulate --help", "live --help", "live status --help", "data --help",

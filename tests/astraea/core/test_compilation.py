@@ -20,7 +20,6 @@ from astraea.core import compilation
 from astraea.core.compilation import borrowed, compiled, inlined
 
 PROBE = """
-from astraea.core import compilation
 from astraea.core.compilation import compiled
 from papers.market.model import NEARLY
 
@@ -85,26 +84,16 @@ def test_what_decides_whether_machine_code_is_still_good(package: Path) -> None:
 
 
 def test_machine_code_that_nobody_uses_goes(tmp_path: Path) -> None:
-    home, digest = tmp_path / "compiled", "0123456789abcdef"
-    old, new = home / f"old_one-{digest}", home / f"new-{digest}"
-    older = tmp_path / f"core-{digest}"  # where earlier versions kept theirs
-    for folder in (old, new, older):
-        folder.mkdir(parents=True)
-    of_others = ("compiled/my-thesis", "compiled/data", "compiled/run-2024", "thesis", f"my work-{digest}")
-    theirs = [tmp_path / name for name in of_others]
-    for folder in theirs:
+    digest, month = "0123456789abcdef", compilation.MONTH
+    old, new = tmp_path / f"old_one-{digest}", tmp_path / f"new-{digest}"
+    theirs = [tmp_path / name for name in ("my-thesis", "run-2024", f"my work-{digest}")]
+    for folder, age in ((old, month + 60), (new, month - 3600), *((folder, 2 * month) for folder in theirs)):
         folder.mkdir()
-        os.utime(folder, (1, 1))
-    month = compilation.MONTH
-    for folder in (old, older):
-        os.utime(folder, (time.time() - month - 60,) * 2)
-    os.utime(new, (time.time() - month + 3600,) * 2)
-    assert compilation._folder(home, new.name) == new  # it is used now
-    assert old.exists() and older.exists()
-    assert time.time() - new.stat().st_mtime < month / 2
-    added = compilation._folder(home, f"added-{digest}")
-    assert {*home.iterdir()} - {*theirs} == {new, added} and not older.exists()
-    assert all(folder.exists() for folder in theirs)
+        os.utime(folder, (time.time() - age,) * 2)
+    assert compilation._folder(tmp_path, new.name) == new  # it is used now
+    assert old.exists() and time.time() - new.stat().st_mtime < month / 2
+    added = compilation._folder(tmp_path, f"added-{digest}")
+    assert {*tmp_path.iterdir()} == {new, added, *theirs}
 
 
 PLACES = """

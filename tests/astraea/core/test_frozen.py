@@ -93,11 +93,6 @@ def test_nothing_can_be_written(through: Callable[[Sample], Sample]) -> None:
     assert same(sample)
 
 
-def test_a_table_that_is_changed_in_vain_is_not_changed_in_silence() -> None:
-    with pytest.warns(pd.errors.ChainedAssignmentError):
-        Sample(**given()).table["a"] = 9.0
-
-
 def test_the_caller_keeps_no_way_in() -> None:
     parts = given()
     whole, closed = np.arange(6.0), np.arange(2.0)

@@ -7,13 +7,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from places import ROOT
 from processes import run
 from pythons import python
 
-from astraea.core import source
+from astraea.core import origins, source
 from astraea.core.errors import InputError
 
 FILES = {
@@ -186,6 +187,17 @@ def test_files_below_a_link_are_those_of_the_project(
     assert source.of_file(link / "pyproject.toml") is source.of_file(link.parent / "a.py") is None
     monkeypatch.chdir(project / "astraea")  # a cell is no file of the folder that it runs in
     assert source.of_file(Path("<cell>")) is source.of_file(Path()) is None
+
+
+def test_an_installed_project_is_no_package_with_a_version(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = project / "site-packages"
+    installed.mkdir()
+    (project / "astraea").rename(installed / "astraea")
+    monkeypatch.setattr(source, "ROOT", installed)
+    scope: dict[str, Any] = {}
+    exec(compile("def double(): pass", str(installed / "astraea" / "b.py"), "exec"), scope)
+    assert origins.owner(scope["double"]) is None
+    assert origins.of_project(scope["double"]) == source.of_module("astraea.b")
 
 
 OTHERS = [f"3.{minor}" for minor in range(11, 15) if minor != sys.version_info.minor]

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from histories import DAY, busy, of
-from places import HELPERS, ROOT
-from processes import run
-from synthetic_traces import synthetic
 from threadpoolctl import threadpool_limits
 
 from astraea.estimation import models
@@ -19,9 +14,6 @@ from astraea.estimation.accuracy import accuracy
 from astraea.estimation.estimators import LEARNED, estimate
 from astraea.estimation.models import GradientBoosting
 from astraea.estimation.past import Past
-from astraea.traces.readers import read_trace
-
-# -- history -----------------------------------------------------------------------------------------------------------
 
 
 def test_history_asks_the_nearest_jobs_first() -> None:
@@ -71,9 +63,6 @@ def test_the_clock_of_the_history_is_exact() -> None:
         undated = of(past, [("a", "x", 1, 1000, 7)], origin=None)
         assert Past(undated, "history").start == 999
         assert estimate(undated, "history").median == pytest.approx(50)
-
-
-# -- what learned estimators see ---------------------------------------------------------------------------------------
 
 
 def test_statistics_of_the_past_are_those_of_plain_loops() -> None:
@@ -145,49 +134,25 @@ def test_habits_are_learned(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LEARNED)
-def test_unseen_tenants_and_users_are_estimated_too(name: str) -> None:
+def test_strangers_and_short_histories_have_estimates_too(name: str) -> None:
     trace = busy()
     strange = replace(trace, tenants=("s0", "s1"), user=np.full(len(trace), "stranger", dtype=object))
-    e = estimate(strange, name)
-    assert np.isfinite(e.median).all()
     assert trace.history is not None
-    middle = np.quantile(trace.history.duration, [0.1, 0.9])
-    assert middle[0] < np.median(e.median) < middle[1]
+    low, high = np.quantile(trace.history.duration, [0.1, 0.9])
+    assert low < np.median(estimate(strange, name).median) < high
+    for n in (1, 60):
+        past = [("a", f"u{i % 3}", 1 + i % 2, i, 5 + i % 7) for i in range(n)]
+        e = estimate(of(past, [("a", "u0", 1, 1000, 7), ("b", "v", 8, 1001, 7)]), name)
+        assert np.isfinite(e.quantile(0.9)).all()
+        assert (e.quantile(0.1) < e.quantile(0.9)).all()
 
 
-@pytest.mark.parametrize("name", LEARNED)
-@pytest.mark.parametrize("n", [1, 60])
-def test_a_short_history_is_enough(name: str, n: int) -> None:
-    past = [("a", f"u{i % 3}", 1 + i % 2, i, 5 + i % 7) for i in range(n)]
-    e = estimate(of(past, [("a", "u0", 1, 1000, 7), ("b", "v", 8, 1001, 7)]), name)
-    assert np.isfinite(e.quantile(0.9)).all()
-    assert (e.quantile(0.1) < e.quantile(0.9)).all()
-
-
-THREADS = """
-import sys
-sys.path[:0] = sys.argv[1:]
-from test_models import boosted
-print(boosted())
-"""
-
-
-def boosted() -> str:
-    """Every bit of what the gradient boosting estimates."""
-    trace = busy()
-    e = GradientBoosting(trace).predict(trace)
-    return " ".join(x.hex() for q in (0.1, 0.5, 0.9) for x in e.quantile(q).tolist())
-
-
-@pytest.mark.exhaustive
-def test_gradient_boosting_gives_the_same_bytes_on_any_number_of_threads() -> None:
-    paths = [str(Path(__file__).parent), str(HELPERS), str(ROOT)]
-    env = {"OMP_NUM_THREADS": "3", "PYTHONHASHSEED": "3", "NUMBA_DISABLE_JIT": "1"}
-    there = run(sys.executable, "-c", THREADS, *paths, env=env).stdout.strip()
-    with threadpool_limits(1):
-        here = boosted()
-    assert here == there
-    assert here.count(" ") > 300
+def test_the_gradient_boosting_gives_the_same_bytes_on_any_number_of_threads() -> None:
+    trace, found = busy(), []
+    for threads in (1, 3):
+        with threadpool_limits(threads):
+            found.append(GradientBoosting(trace).predict(trace))
+    assert all((found[0].quantile(p) == found[1].quantile(p)).all() for p in (0.1, 0.5, 0.9))
 
 
 def test_importance_finds_what_matters() -> None:
@@ -202,23 +167,3 @@ def test_importance_finds_what_matters() -> None:
     assert (by_chance.abs() < 0.05 * table["importance"][0]).all()
     undated = replace(trace, origin=None)
     assert not {"hour", "weekday"} & set(GradientBoosting(undated).features)
-
-
-@pytest.mark.slow
-def test_learned_estimates_of_a_synthetic_trace() -> None:
-    trace = synthetic("venus")
-    tables = accuracy({e: estimate(trace, e) for e in LEARNED}, trace.duration)
-    table = tables.pivot_table(index="estimator", columns="measure", values="value")
-    # nominally 80 %; a few users with many jobs move it from seed to seed, 73.6 to 83.7 over three of them
-    assert table["coverage"].between(72, 88).all()
-    assert table.loc["gradient-boosting", "log-MAE"] < table.loc["history", "log-MAE"]
-    assert (table["log-MAE"].drop("constant") < 0.95 * table.loc["constant", "log-MAE"]).all()
-
-
-@pytest.mark.slow
-def test_learned_estimates_of_real_jobs(shared: Path) -> None:
-    trace = read_trace(shared / "data" / "philly-vcs", format="tiresias-csv", time_unit="ms")
-    trace = trace.window(trace.span / 2, trace.span + 1)
-    tables = accuracy({e: estimate(trace, e) for e in LEARNED}, trace.duration)
-    table = tables.pivot_table(index="estimator", columns="measure", values="value")
-    assert table["coverage"].between(70, 92).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import sys
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 from places import HELPERS, ROOT
-from processes import run, started, wait_until
+from processes import started, wait_until
 from small_runs import FOUR, content, forbid, same, tiny
 
 from astraea.cluster.cluster import Cluster
@@ -24,7 +23,7 @@ from astraea.core.metrics import summary
 from astraea.experiments import cache, keys
 from astraea.experiments.archive import pack, unpack
 from astraea.experiments.grid import grid, run_grid
-from astraea.experiments.parallel import computing, parallel_stream
+from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
 
 
@@ -86,40 +85,6 @@ def test_whatever_decides_a_result_is_in_its_key() -> None:
     assert len({base.key, *keys}) == 1 + len(CHANGES)
 
 
-BELOW = """
-import sys
-sys.path[:0] = sys.argv[1:]
-import astraea
-from small_runs import FOUR, tiny
-from astraea.experiments.run import Run
-print(astraea.__file__, Run(tiny(), FOUR, "fifo").key)
-"""
-
-
-@pytest.mark.parametrize(
-    "folder",
-    [pytest.param("", id="checkout"), pytest.param("lib/site-packages", id="installed", marks=pytest.mark.exhaustive)],
-)
-def test_a_key_below_a_link_moves_with_the_code(folder: str, tmp_path: Path) -> None:
-    real = tmp_path / "real" / folder
-    shutil.copytree(ROOT / "astraea", real / "astraea", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "link").symlink_to("real", target_is_directory=True)
-    env = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-
-    def key(place: Path) -> str:
-        done = run(sys.executable, "-c", BELOW, place, HELPERS, cwd=tmp_path, env=env)
-        file, found = done.stdout.split()
-        assert file == str(place / "astraea" / "__init__.py")
-        return found
-
-    before = key(tmp_path / "link" / folder)
-    if not folder:
-        assert before == Run(tiny(), FOUR, "fifo").key  # type: ignore[arg-type]
-    engine = real / "astraea" / "cluster" / "engine" / "leases.py"
-    engine.write_text(f"{engine.read_text()}\nADDED = 1\n")
-    assert key(tmp_path / "link" / folder) != before
-
-
 def test_all_code_that_a_run_can_reach_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever package its functions are taken for."""
     base, reached = Run(tiny(), FOUR, get_policy("fifo")), keys.reached
@@ -150,20 +115,6 @@ def test_a_grid_ends_at_the_first_run_after_an_edit(
         run_grid(runs, cache=tmp_path, progress=False)
     assert len(done) == computed
     assert len(list(tmp_path.iterdir())) == max(computed - 1, 0)
-
-
-def small_results(folder: Path) -> list[Any]:
-    return run_grid(small_grid(), cache=folder, progress=False)
-
-
-@pytest.mark.exhaustive
-def test_several_grids_share_a_cache(runs: list[Run], tmp_path: Path) -> None:
-    with computing(jobs=2):  # the same processes as those of other tests
-        both = list(parallel_stream(small_results, [(tmp_path,)] * 4))
-    for results in both[1:]:
-        for a, b in zip(both[0], results, strict=True):
-            same(a, b)
-    assert {p.name for p in tmp_path.iterdir()} == {f"{run.key}.zip" for run in runs}
 
 
 KILLED = """

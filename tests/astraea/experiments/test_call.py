@@ -17,10 +17,9 @@ from astraea.cluster.simulate import simulate
 from astraea.core.errors import PolicyError
 from astraea.core.metrics import summary
 from astraea.experiments import keys
-from astraea.experiments.archive import pack, unpack
+from astraea.experiments.archive import pack, reduced, unpack
 from astraea.experiments.cache import TOGETHER, fill, measured, stages, together
 from astraea.experiments.grid import Grid, run_grid
-from astraea.experiments.kept import reduced
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
 from astraea.plots.statistics import ecdf

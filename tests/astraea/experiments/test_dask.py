@@ -59,15 +59,6 @@ def test_a_failing_run_on_dask_is_named(cluster: Any, runs: list[Run], tmp_path:
     assert {p.stem for p in tmp_path.iterdir()} == {run.key for run in runs}
 
 
-def test_workers_of_another_version_are_refused(
-    cluster: Any, runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("astraea.experiments.keys.code", lambda *_: "another")
-    with there(cluster.scheduler_address), pytest.raises(InputError, match="another version"):
-        run_grid(runs, cache=tmp_path, progress=False)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_scheduler_without_workers(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wait = Client.wait_for_workers
     monkeypatch.setattr(Client, "wait_for_workers", lambda client, n, timeout: wait(client, n, timeout=1))

@@ -3,102 +3,62 @@
 from __future__ import annotations
 
 import enum
-import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import pytest
 from small_runs import FOUR, tiny
 
 from astraea.cluster.simulate import simulate
-from astraea.core.errors import InputError
 from astraea.experiments.grid import run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Run
 
-HELPED = """
-import enum
-import numba
-import numpy as np
-from numba.extending import register_jitable
-from astraea.cluster.policy import all_candidates, fits, grant, policy
-
-@numba.njit
-def own():
-    return int(mymod.ORDER[0])
-
-@register_jitable
-def kept():
-    return int(mymod.ORDER[0])
-
-class Mode(enum.IntEnum):
-    A = 1
-
-HELPERS = (1, own)
-
-@policy("helped")
-def helped(s):
-    for j in all_candidates(s)[::{step}]:
-        if fits(s, j):
-            grant(s, j)
-"""
 MYMOD = """
 import numba
 import numpy as np
 ORDER = np.array([1.0])
+
 @numba.njit
 def step():
     return int(ORDER[0])
 """
-STEPS = ["mymod.step()", "mymod.sub.step()", "HELPERS[1]()", "own()", "int(mymod.ORDER[0])", "Mode.A.value"]
+HELPED = """
+from astraea.cluster.policy import all_candidates, fits, grant, policy
+
+@policy("helped")
+def helped(s):
+    for j in all_candidates(s)[:: mymod.sub.step() * Mode.A.value]:
+        if fits(s, j):
+            grant(s, j)
+"""
 
 
-class Helped:
-    """A policy of a user, who has a module too."""
+def policy_of_a_user(folder: Path) -> dict[str, Any]:
+    """What stands in the session of a user, who has a module too."""
+    mymod = ModuleType("mymod")
+    exec(compile(MYMOD, str(folder / "mymod.py"), "exec"), vars(mymod))
+    mymod.sub = mymod  # type: ignore[attr-defined]
+    scope: dict[str, Any] = {"__name__": "__main__", "mymod": mymod, "Mode": enum.IntEnum("Mode", {"A": 1})}
+    exec(compile(HELPED, "<cell>", "exec"), scope)
+    return scope
 
-    def __init__(self, folder: Path, step: str) -> None:
-        self.mymod = ModuleType("mymod")
-        exec(compile(MYMOD, str(folder / "mymod.py"), "exec"), vars(self.mymod))
-        self.mymod.sub = self.mymod  # type: ignore[attr-defined]
-        self.scope: dict[str, Any] = {"__name__": "__main__", "mymod": self.mymod}
-        exec(compile(HELPED.format(step=step), "<cell>", "exec"), self.scope)
 
-    def reverse(self) -> None:
-        self.mymod.ORDER[0] = -1.0
-        self.scope["Mode"] = enum.IntEnum("Mode", {"A": -1})
-
-    def ends(self, jobs: int, cache: Path) -> list[float]:
-        """When jobs end, by a grid and by `simulate`."""
-        runs = [Run(tiny(name), FOUR, self.scope["helped"]) for name in ("x", "y")]
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_helper_reads_is_read_again_wherever_it_is(jobs: int, tmp_path: Path) -> None:
+    def ends(scope: dict[str, Any], jobs: int, cache: str) -> list[float]:
+        runs = [Run(tiny(name), FOUR, scope["helped"]) for name in ("x", "y")]
         with computing(jobs=jobs):
-            found = run_grid(runs, cache=cache, progress=False)
-        found.append(simulate(tiny(), FOUR, self.scope["helped"]))
+            found = run_grid(runs, cache=tmp_path / cache, progress=False)
+        found.append(simulate(tiny(), FOUR, scope["helped"]))
         return [float(r.jobs["end_time"].sum()) for r in found]
 
-
-@pytest.mark.parametrize(
-    ("step", "jobs"), [*((step, 1) for step in ("mymod.sub.step()", "Mode.A.value")), ("own()", 2)]
-)
-def test_what_a_helper_reads_is_read_again_wherever_it_is(step: str, jobs: int, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    first = Helped(tmp_path, step)
-    forward = first.ends(jobs, cache)
-    first.reverse()
-    backward = first.ends(jobs, cache)
+    first, second = policy_of_a_user(tmp_path), policy_of_a_user(tmp_path)
+    forward = ends(first, jobs, "cache")
+    first["mymod"].ORDER[0] = -1.0
+    backward = ends(first, jobs, "cache")
     assert all(one != other for one, other in zip(backward, forward, strict=True))
-    second = Helped(tmp_path, step)  # who has compiled nothing before
-    second.reverse()
-    assert second.ends(1, cache) == second.ends(jobs, tmp_path / "other") == backward
-    assert len([*cache.iterdir()]) == 4
-
-
-def test_what_cannot_be_compiled_again_or_known_is_refused(tmp_path: Path) -> None:
-    helped = Helped(tmp_path, "kept()")
-    if not numba.config.DISABLE_JIT:
-        with pytest.raises(InputError, match="helped: kept cannot be compiled again"):
-            helped.ends(1, tmp_path / "cache")
-    helped.mymod.ORDER = threading.Lock()
-    with pytest.raises(InputError, match=r"policy helped: .*ORDER is a lock, whose content cannot be known"):
-        helped.ends(1, tmp_path / "cache")
+    second["Mode"] = enum.IntEnum("Mode", {"A": -1})  # who has compiled nothing before
+    assert ends(second, 1, "other") == ends(second, jobs, "third") == backward
+    assert len([*(tmp_path / "cache").iterdir()]) == 4

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from shell import GOOD, RUN, S, clean, refused, write_files
+from shell import RUN, S, clean, refused, write_files
 
 from astraea.cli.main import main
 from astraea.core.errors import PolicyError
@@ -143,19 +143,3 @@ def test_trouble_in_a_sweep(
     monkeypatch.undo()
     clean(here)
     assert list((here / "cache").iterdir()) == []
-
-
-def test_what_is_set_aside_is_no_error_and_is_reported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "mixed.csv").write_text(GOOD + "4,b,0,10,5\n5,b,9,10,5\n6,b,1,10,0\n7,a,5,11,2\n")
-    assert main(["simulate", "mixed.csv", *S, *RUN]) == 0
-    out, err = capsys.readouterr()
-    rows = [line.split() for line in out.splitlines()]
-    assert ["set", "aside", "4"] in rows
-    for reason in (
-        "asks for 0 GPUs",
-        "ran for 0 s",
-        "demand exceeds the cluster (8 GPUs)",
-        "demand exceeds the quota of its tenant (4 GPUs)",
-    ):
-        assert [*reason.split(), "1"] in rows
-    assert err == ""

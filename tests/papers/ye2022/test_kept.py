@@ -14,9 +14,8 @@ import pytest
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import Result
-from astraea.experiments.archive import pack, unpack
+from astraea.experiments.archive import pack, reduced, unpack
 from astraea.experiments.grid import Grid, kept_summary
-from astraea.experiments.kept import reduced
 from astraea.experiments.run import Run
 from astraea.traces.trace import Trace
 from papers.ye2022 import burst, characterize, one_tenant, released, tables

@@ -11,8 +11,7 @@ import pytest
 
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import Result
-from astraea.experiments.archive import pack, unpack
-from astraea.experiments.kept import reduced
+from astraea.experiments.archive import pack, reduced, unpack
 from papers.gavel.study import physical, runs, tables, tenants
 from papers.gavel.study.cells import READ
 
