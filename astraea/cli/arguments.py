@@ -155,7 +155,7 @@ trace = together(
                  help="of a tiresias-csv whose header does not tell it: {astraea.traces.readers:TIME_UNITS}"),
     path("--weights", "FILE", "share file, tenant and weight; of a Slurm log also what sshare -P -a printed"),
     click.option("--tenant", metavar="NAME",
-                 help="who the tenants are, of slurm: {astraea.traces.readers.sacct_json:TENANTS}; "
+                 help="who the tenants are, of slurm: {astraea.traces.readers.slurm_files:TENANTS}; "
                  "of swf: {astraea.traces.readers.swf:TENANTS}"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
                  help="what a CSV file calls {astraea.traces.readers.tiresias_csv:NAMES}"),

@@ -132,7 +132,7 @@ def recognise(path: Path) -> str:
         for known, endings in _ENDINGS.items():
             fits[known] = not fits["helios"] and any(n.endswith(endings) for n in names)
     else:
-        text = read_start(path, comment=";").lstrip()
+        text = read_start(path).lstrip()
         line = text.split("\n", 1)[0].rstrip("\r")
         job = next((each.split() for each in text.splitlines() if each.strip() and each.lstrip()[0] != ";"), [])
         header = {c.strip().strip('"') for c in line.split(",")}

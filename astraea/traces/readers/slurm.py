@@ -30,8 +30,7 @@ from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_DEMAND, refuse, refuse_others
-from astraea.traces.readers.sacct_json import TENANTS, read_json_jobs
-from astraea.traces.readers.sshare import is_sshare, read_columns, read_sshare
+from astraea.traces.readers.slurm_files import TENANTS, read_columns, read_json_jobs, read_sshare
 from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_shares, read_text
 from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, STATES, WAITING, gpus_of
 
@@ -48,7 +47,6 @@ NOBODY: Final = "(none)"
 _ABSENT: Final = ("", "Unknown", "None", "N/A", "NULL", "0")
 _NEVER_ENDS: Final = ("", "UNLIMITED", "Partition_Limit", "INVALID", "Unknown", "None")
 _ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
-
 
 Weights = str | Path | Mapping[str, float] | None
 """Where tenant weights come from, as in `read_trace`."""
@@ -110,9 +108,7 @@ def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[st
 
 def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict[str, str] | None]:
     """Weights of the tenants, and the tenant that each account belongs to where that is not the account itself."""
-    tree = None
-    if given is not None and not isinstance(given, Mapping) and is_sshare(Path(given)):
-        tree = read_sshare(Path(given))
+    tree = None if given is None or isinstance(given, Mapping) else read_sshare(Path(given))
     if tenant == "top-account":
         if tree is None:
             raise InputError("the tenant top-account needs the tree of accounts: weights of sshare -P -a")
@@ -228,22 +224,12 @@ def _jobs(rows: pd.DataFrame, table: Table, origin: pd.Timestamp) -> Rows:
         {"job_id": recorded["key"].map(names), "start": recorded["start"], "end": recorded["end"]}
     ).sort_values(["start", "job_id"], kind="stable", ignore_index=True)
     first = recorded.groupby("job_id")["start"].min()
-    frame = pd.DataFrame(
-        {
-            "job_id": rows["job_id"],
-            "tenant": rows["tenant"],
-            "user": rows["user"],
-            "demand": rows["demand"],
-            "submit_time": rows["submit"],
-            "duration": rows["duration"],
-            "state": rows["state"].map(ENDED).fillna("unknown"),
-            "queueing_delay": rows["job_id"].map(first) - rows["submit"],
-            "time_limit": rows["time_limit"],
-            "reason": rows["reason"],
-        }
-    )
+    rows["state"] = rows["state"].map(ENDED).fillna("unknown")
+    rows["queueing_delay"] = rows["job_id"].map(first) - rows["submit"]
+    rows = rows.rename(columns={"submit": "submit_time"})
     aside_columns = ("job_id", "tenant", "demand", "submit_time", "reason")
-    return Rows(frame, table.where, origin, "JobID", recorded, aside_columns)
+    used = [*aside_columns, "user", "duration", "state", "queueing_delay", "time_limit"]
+    return Rows(rows[used], table.where, origin, "JobID", recorded, aside_columns)
 
 
 def _join_components(rows: pd.DataFrame) -> None:

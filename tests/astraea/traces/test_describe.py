@@ -99,9 +99,8 @@ def test_describe(trace: Trace) -> None:
 
 
 def test_describe_where_nothing_is_known() -> None:
-    one = Trace.from_frame(
-        pd.DataFrame({"job_id": ["a"], "tenant": ["t"], "demand": [2], "submit_time": [0.0], "duration": [9.0]})
-    )
+    jobs = {"job_id": ["a"], "tenant": ["t"], "demand": [2], "submit_time": [0.0], "duration": [9.0]}
+    one = Trace.from_frame(pd.DataFrame(jobs))
     value = describe(one).set_index("statistic")["value"]
     unknown = ["offered load", "1-GPU jobs running < 1 h", "recorded waiting, mean", "hourly arrivals, Fano factor"]
     assert value[unknown].isna().all()
