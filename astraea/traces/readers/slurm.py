@@ -10,9 +10,6 @@ One row of the log is one run of a job, of a task of an array, of a component of
   is requeued begins again, and all its runs are `Trace.recorded`. The same number after any other end is a new job.
 - A job that runs still has the time that it has run; where the log ends is the latest time in it.
 
-What is no job that can be simulated is set aside with its reason, row by row: steps, jobs without GPUs, jobs that
-never started, or wait still.
-
 Source: the manual pages of sacct and sshare (slurm.schedmd.com/sacct.html, sshare.html).
 """
 
@@ -53,7 +50,7 @@ Weights = str | Path | Mapping[str, float] | None
 
 
 def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[str, float] | None]:
-    """Read what ``sacct -P`` or ``sacct --json`` printed, packed with gzip or not, and the tenants' weights, if given.
+    """Read what ``sacct -P`` or ``sacct --json`` printed, and the tenants' weights, if given.
 
     `tenant` is one of `TENANTS`; the weights are a share file, what ``sshare -P -a`` printed, or a mapping.
     """

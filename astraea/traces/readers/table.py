@@ -234,14 +234,10 @@ def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
 
 
 class Rows(NamedTuple):
-    """What a reader found.
+    """What a reader found: columns of `Trace.from_frame` with `reason` (empty for a job), and the places.
 
-    frame : the columns of `Trace.from_frame` and `reason`, ``""`` for a job, otherwise why the row is set aside
-    where : place of each row
-    origin : date and time of second 0, where the source tells
-    id_column : what the source calls `job_id`
-    recorded : as in `Trace`, where the source tells of runs
-    aside : columns that are kept of the rows that are set aside
+    `origin` and `recorded` are as in `Trace`, `id_column` is what the source calls `job_id`, and `aside` are the
+    columns that are kept of the rows that are set aside.
     """
 
     frame: pd.DataFrame
