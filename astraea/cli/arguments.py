@@ -39,7 +39,7 @@ class Documented(click.Command):
 
 
 class Group(Documented, click.Group):
-    """A command that has commands of its own."""
+    """As `Documented`, with commands of its own."""
 
 
 class Command(Documented):
@@ -87,28 +87,27 @@ class Simulations:
             found[name] = values
         return found
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How the trace is read, as `named_trace` takes it."""
-        return {"format": self.format, "time_unit": self.time_unit, "weights": self.weights, "tenant": self.tenant,
-                "columns": self.columns}  # fmt: skip
+    def read(self, **seed: int) -> Trace:
+        """Read or make the trace."""
+        from astraea.traces.named import named_trace
+
+        return named_trace(self.source, format=self.format, time_unit=self.time_unit, weights=self.weights,
+                           tenant=self.tenant, columns=self.columns, **seed)  # fmt: skip
 
     def as_it_was(self) -> tuple[Trace, Result]:
         """Read the trace, and what it says happened."""
         from astraea.cluster.cluster import Cluster
         from astraea.cluster.observed import observed
-        from astraea.traces.named import named_trace
 
         if self.parameters:
             raise InputError(f"--policy {OBSERVED} has no parameters, got {', '.join(self.parameters)}")
-        trace = named_trace(self.source, **self.reading)
+        trace = self.read()
         return trace, observed(trace, Cluster(self.nodes[0], self.gpus_per_node))
 
     def runs(self) -> list[Run]:
         """Read the trace, or make one for each seed, and combine it with everything else; refuse what cannot be."""
         from astraea.cluster.cluster import Cluster
         from astraea.experiments.grid import grid
-        from astraea.traces.named import named_trace
         from astraea.traces.synthetic import SYNTHETIC
 
         parameters = self.parameters
@@ -117,13 +116,12 @@ class Simulations:
         rest = [Cluster(n, self.gpus_per_node) for n in self.nodes], self.policies, parameters
         grid([], *rest)  # before a large trace is read
         say_if_compiling()
-        read = functools.partial(named_trace, self.source, **self.reading)
         if self.source in SYNTHETIC:
-            return [run for seed in self.seeds for run in grid([read(seed=seed)], *rest, [seed])]
+            return [run for seed in self.seeds for run in grid([self.read(seed=seed)], *rest, [seed])]
         is_random = parameters.get("placement") == ["random"] or "noisy" in parameters.get("estimator", ())
         if len(self.seeds) > 1 and not is_random:
             print("a recorded trace has no seed: only random placement differs between seeds", file=sys.stderr)
-        return grid([read()], *rest, self.seeds)
+        return grid([self.read()], *rest, self.seeds)
 
 
 def say_if_compiling() -> None:
@@ -155,7 +153,7 @@ trace = together(
                  help="of a tiresias-csv whose header does not tell it: {astraea.traces.readers:TIME_UNITS}"),
     path("--weights", "FILE", "share file, tenant and weight; of a Slurm log also what sshare -P -a printed"),
     click.option("--tenant", metavar="NAME",
-                 help="who the tenants are, of slurm: {astraea.traces.readers.sacct_json:TENANTS}; "
+                 help="who the tenants are, of slurm: {astraea.traces.readers.slurm_files:TENANTS}; "
                  "of swf: {astraea.traces.readers.swf:TENANTS}"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
                  help="what a CSV file calls {astraea.traces.readers.tiresias_csv:NAMES}"),

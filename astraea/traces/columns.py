@@ -37,7 +37,6 @@ OPTIONAL: Final[dict[str, Any]] = {
 
 REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
 
-
 Rule = tuple[str, Callable[[FloatArray], BoolArray]]
 """What is expected of a column of numbers, in words, and the test."""
 
@@ -105,9 +104,9 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[str
         raise InputError(f"{name}: there is no job in it")
     out: dict[str, Any] = {}
     for c in ("job_id", "tenant", "user", "state"):
-        out[c] = _text(jobs[c], c, where) if c in jobs else np.full(len(jobs), OPTIONAL[c], dtype=object)
-    if "user" not in jobs:
-        out["user"] = out["tenant"]
+        given = jobs[c] if c in jobs else jobs["tenant"] if c == "user" else pd.Series(OPTIONAL[c], index=jobs.index)
+        out[c] = np.array([str(v).strip() for v in given], dtype=object)
+        refuse(given.isna() | (out[c] == ""), out[c], c, where, "a name")
     refuse(pd.Series(out["job_id"]).duplicated(), out["job_id"], "job_id", where, "unique")
     refuse_others(out["state"], STATES, "state", where)
     for c, (expected, good) in _NUMBERS.items():
@@ -117,13 +116,6 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[str
         refuse(text | ~good(values), raw.to_numpy(), c, where, expected)
         out[c] = values.astype(np.int64) if c == "demand" else values
     return out
-
-
-def _text(column: pd.Series, name: str, where: list[str]) -> npt.NDArray[np.object_]:
-    """Values as non-empty strings."""
-    values = np.array([str(v).strip() for v in column], dtype=object)
-    refuse(column.isna() | (values == ""), values, name, where, "a name")
-    return values
 
 
 def refuse(bad: Any, values: Any, column: str, where: list[str], expected: str) -> None:

@@ -26,31 +26,12 @@ def running_time_table(trace: Trace) -> pd.Series[float]:
     return pd.Series({label: _percent(trace.duration < limit) for label, limit in RUNNING_TIMES.items()})
 
 
-def demand_shares(trace: Trace) -> pd.Series[float]:
-    """Share of jobs by demand, [Ye2022] Fig 1 [%]."""
-    return pd.Series({c: _percent((trace.demand >= a) & (trace.demand <= b)) for c, (a, b) in DEMANDS.items()})
-
-
-def service_shares(trace: Trace) -> pd.Series[float]:
-    """Share of GPU service time (demand x duration) by demand, [Ye2022] Fig 2 [%]."""
-    classes = {**DEMANDS, ">=8": (8, np.inf)}
-    sums = {c: trace.gpu_time[(trace.demand >= a) & (trace.demand <= b)].sum() for c, (a, b) in classes.items()}
-    return pd.Series({c: 100.0 * float(one / trace.gpu_time.sum()) for c, one in sums.items()})
-
-
 def user_shares(trace: Trace) -> pd.Series[float]:
     """Share of GPU service time of the top 1, 5, 20 % of users (at least one user each) [%]."""
     by_user = pd.Series(trace.gpu_time).groupby(trace.user).sum()
     sums = by_user.sort_values(ascending=False, kind="stable").to_numpy(dtype=np.float64)
     heads = {p: sums[: max(1, round(len(sums) * p / 100))] for p in (1, 5, 20)}
     return pd.Series({f"{p} %": 100.0 * float(head.sum() / sums.sum()) for p, head in heads.items()})
-
-
-def hourly_arrivals(trace: Trace) -> FloatArray:
-    """Jobs submitted in each full hour of the trace."""
-    hours = int(trace.span // HOUR)
-    index = (trace.submit_time // HOUR).astype(np.int64)
-    return np.bincount(index[index < hours], minlength=hours).astype(np.float64)
 
 
 def burstiness(counts: FloatArray) -> pd.Series[float]:
@@ -100,8 +81,11 @@ def describe(trace: Trace) -> pd.DataFrame:
     ]
     rows += [(f"jobs running < {k}", v, "%") for k, v in running_time_table(trace).items()]
     rows += [(f"jobs {state}", _percent(trace.state == state), "%") for state in STATES]  # [Ye2022] §3.1
-    rows += [(f"jobs of demand {k}", v, "%") for k, v in demand_shares(trace).items()]
-    rows += [(f"GPU-time of demand {k}", v, "%") for k, v in service_shares(trace).items()]
+    classes = {c: (trace.demand >= a) & (trace.demand <= b) for c, (a, b) in DEMANDS.items()}
+    rows += [(f"jobs of demand {c}", _percent(which), "%") for c, which in classes.items()]  # Fig 1
+    classes[">=8"] = trace.demand >= 8
+    gpu_time = {c: float(trace.gpu_time[which].sum() / trace.gpu_time.sum()) for c, which in classes.items()}
+    rows += [(f"GPU-time of demand {c}", 100.0 * share, "%") for c, share in gpu_time.items()]  # Fig 2
     single = trace.duration[trace.demand == 1]
     wait = pd.Series(trace.queueing_delay).dropna()
     rows += [
@@ -112,7 +96,9 @@ def describe(trace: Trace) -> pd.DataFrame:
         ("jobs that waited > 30 min", _percent(wait > 1800), "%"),
     ]
     rows += [(f"GPU-time of the top {k} of users", v, "%") for k, v in user_shares(trace).items()]
-    burst = burstiness(hourly_arrivals(trace))
+    hours = int(trace.span // HOUR)  # full ones
+    hour = (trace.submit_time // HOUR).astype(np.int64)
+    burst = burstiness(np.bincount(hour[hour < hours], minlength=hours).astype(np.float64))
     rows += [
         ("hourly arrivals, Fano factor", burst["fano"], "1"),
         ("hourly arrivals, autocorrelation at 1 h", burst["lag_1h"], "1"),

@@ -1,8 +1,4 @@
-"""Real workloads from their public homes: download, check, unpack, publish.
-
-Everything happens in a temporary folder, which becomes the target when it is finished and checked. A broken, wrong or
-interrupted download therefore never stands where a reader would find it.
-"""
+"""Real workloads from their public homes: download, check and unpack in a temporary folder, then publish."""
 
 from __future__ import annotations
 
@@ -30,10 +26,9 @@ ATTEMPTS: Final = 3
 
 
 def fetch(name: str, folder: str | Path = RAW) -> Path:
-    """Download one workload, check it, and publish it as the folder `folder/name`; what comes is said on stderr.
+    """Download one of `SOURCES` into the folder `folder/name`, unless it is there already, complete and unchanged.
 
-    `name` is one of `SOURCES`. A workload that is there already, complete and unchanged, is not downloaded again.
-    Whatever goes wrong with the name, the server, the content or the disk is an `InputError`.
+    Whatever goes wrong with the name, the server, the content or the disk is an `InputError`, and leaves nothing.
     """
     if name not in SOURCES:
         raise InputError(f"unknown workload {name!r}; expected one of {', '.join(SOURCES)}")
@@ -42,8 +37,14 @@ def fetch(name: str, folder: str | Path = RAW) -> Path:
         print(f"{name}: already in {target}", file=sys.stderr)
         return target
     with publishing(target) as work:
-        _announce(name, source, work)
+        size = f"{source.size / 1e9:.2f} GB"
+        print(f"{name}: {source.title}{f', {size}' if source.size else ''}", file=sys.stderr)
+        free = shutil.disk_usage(work).free
+        if free < source.size:
+            raise InputError(f"{name}: needs {size}, but its disk has only {free / 1e9:.2f} GB left")
         for file in source.files:
+            if not (file.sha256 or file.git_blob):
+                print(f"{name}: {file.name} has no published checksum; only its form is checked", file=sys.stderr)
             path = _download(name, f"{source.host}/{file.path}", file, work)
             if source.keep:
                 unpack(path, work, source.keep)
@@ -83,10 +84,9 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
 
 
 def unpack(archive: Path, folder: Path, keep: Sequence[str]) -> None:
-    """Take the files of these names out of a zip or tar archive, from whatever folder of it, without its top folder.
+    """Take the files of these names out of a zip or tar archive, without its top folder.
 
-    `InputError` if the archive is damaged, a file to take is a link or device, or the path of any member, taken or not,
-    is absolute or goes up.
+    `InputError` if it is damaged, holds a link or device of such a name, or any path that is absolute or goes up.
     """
 
     def place(member: str) -> str:
@@ -125,15 +125,3 @@ def _is_complete(source: Source, folder: Path) -> bool:
         file.sha256 in ("", pooch.file_hash(str(folder / file.name))) and file.has_blob(folder / file.name)
         for file in source.files
     )
-
-
-def _announce(name: str, source: Source, folder: Path) -> None:
-    """Say what comes, and refuse what the disk of `folder` cannot hold."""
-    size = f", {source.size / 1e9:.2f} GB" if source.size else ""
-    print(f"{name}: {source.title}{size}", file=sys.stderr)
-    for file in source.files:
-        if not (file.sha256 or file.git_blob):
-            print(f"{name}: {file.name} has no published checksum; only its form is checked", file=sys.stderr)
-    free = shutil.disk_usage(folder).free
-    if free < source.size:
-        raise InputError(f"{name}: needs {source.size / 1e9:.2f} GB, but its disk has only {free / 1e9:.2f} GB left")

@@ -28,26 +28,22 @@ def named_trace(
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Trace:
-    """Make or read the trace that a user named.
+    """Make or read the trace that a user named: one of `SYNTHETIC`, which `seed` is for, of `FETCHED`, or a path.
 
-    `source` is one of `SYNTHETIC`, which `seed` is for, one of `FETCHED`, or a path; the whole recorded Philly is the
-    path ``data/raw/philly``. The others are of a path, as in `read_trace`; weights of a downloaded workload too.
+    The others are of a path, as in `read_trace`; weights of a downloaded workload too.
     """
     text = str(source)
     is_fetched = text in FETCHED and not Path(text).exists()
     if (text in SYNTHETIC or is_fetched) and any((format, time_unit, tenant, columns)):
-        raise InputError(
-            f"{text}: the form of this workload is known, so no format, time unit, tenant or columns can be given"
-        )
+        says = "the form of this workload is known, so no format, time unit, tenant or columns can be given"
+        raise InputError(f"{text}: {says}")
     if text in SYNTHETIC:
         if weights is not None:
             raise InputError(f"{text}: a synthetic trace has tenant weights of its own, so none can be given")
         return synthesize(text, seed)
     path = workload_path(text)
     if path is None or not is_fetched:
-        return read_trace(
-            source, format=format, time_unit=time_unit, weights=weights, tenant=tenant, columns=columns
-        )
+        return read_trace(source, format, time_unit, weights, tenant=tenant, columns=columns)
     download = SOURCES[FETCHED[text]]
     own = path.parent / download.shares if download.shares else None
     trace = read_trace(path, weights=own if weights is None else weights, name=text)
@@ -55,10 +51,10 @@ def named_trace(
 
 
 def _part(trace: Trace, start: int, end: int, ties: Sequence[Sequence[int]]) -> Trace:
-    """The jobs from second `start` to before `end`, such as `w2`: what ASTRAEA's authors' program was given.
+    """The jobs from second `start` to before `end`: `w2`, which ASTRAEA's authors' program was given.
 
-    Jobs submitted in the same second have no order in the files that they come from, and a third of w2's sharing losses
-    depend on it: `ties` is that of the program's input.
+    A third of its sharing losses depend on the order of jobs submitted in the same second, which files do not have:
+    `ties` is that of the program's input.
     """
     order = np.lexsort((trace.tenant, trace.submit_time))
     begin = int(np.searchsorted(trace.submit_time[order], start))
@@ -79,13 +75,11 @@ def workload_path(source: str | Path) -> Path | None:
     if text in SYNTHETIC:
         return None
     if text not in FETCHED:
-        raise InputError(
-            f"{text}: there is no such file or folder, and no workload of that name; "
-            f"known are {', '.join((*SYNTHETIC, *FETCHED))}"
-        )
+        known = ", ".join((*SYNTHETIC, *FETCHED))
+        raise InputError(f"{text}: there is no such file or folder, and no workload of that name; known are {known}")
     download = FETCHED[text]
     inside = SOURCES[download].workloads[text]
     for root in (Path(), Path(__file__).resolve().parents[2]):
-        if (root / RAW / download / inside).exists():
-            return (root / RAW / download / inside).resolve()
+        if (path := root / RAW / download / inside).exists():
+            return path.resolve()
     raise InputError(f"{text}: not downloaded yet; run: astraea data fetch {download}")

@@ -1,8 +1,4 @@
-"""A workload: validated, immutable columns of jobs and tenants.
-
-A `Trace` is the only thing that a simulation reads. Readers and generators end in `Trace.from_frame`, which
-checks every column and says which row is wrong.
-"""
+"""A workload: validated, immutable columns of jobs and tenants, the only thing that a simulation reads."""
 
 from __future__ import annotations
 
@@ -43,7 +39,7 @@ class Trace:
     tenant : int array, shape (n,)
         Index into `tenants`.
     user : array of str, shape (n,)
-        The person; the tenant's name where the source does not tell.
+        The person, or else the tenant.
     demand : int array, shape (n,)
         GPUs of the gang [GPU], at least 1.
     submit_time : float array, shape (n,)
@@ -121,9 +117,7 @@ class Trace:
         Parameters
         ----------
         jobs : DataFrame
-            Columns `job_id`, `tenant` (name), `demand`, `submit_time`, `duration`, and any of the optional ones
-            (`user`, `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline`,
-            `time_limit`).
+            Columns `job_id`, `tenant` (name), `demand`, `submit_time`, `duration`, and any of `columns.OPTIONAL`.
         weights : dict, optional
             Weight of every tenant; all tenants that are named exist, with jobs or without. Equal weights if not given.
         places : list of str, optional
@@ -192,10 +186,7 @@ class Trace:
     def window(self, start: float, end: float) -> Trace:
         """Jobs submitted in [start, end) seconds, clock set to 0 at `start`; what came before becomes `history`.
 
-        Raises
-        ------
-        InputError
-            If the window is empty or its ends are in the wrong order.
+        `InputError` if the window is empty or its ends are in the wrong order.
         """
         if not 0 <= start < end:
             raise InputError(f"{self.name}: a window needs 0 <= start < end, got [{start}, {end})")
@@ -223,10 +214,7 @@ class Trace:
         return self._take(np.arange(min(n, len(self))))
 
     def scale_load(self, factor: float) -> Trace:
-        """The same jobs arriving `factor` times as fast: submission times divided by `factor`.
-
-        Recorded waits and runs are left out, because they belong to the recorded submission times.
-        """
+        """The same jobs arriving `factor` times as fast, without recorded waits and runs."""
         number(factor, f"{self.name}: the load factor", above=0)
         late = self.deadline - self.submit_time
         submit = self.submit_time / factor
@@ -235,13 +223,11 @@ class Trace:
     def in_rounds(self, interval: float) -> Trace:
         """The same jobs in the same order, each submitted at the first round that sees it: `interval` seconds apart.
 
-        As workloads of [Ye2022] are "normalized" (§6.1.3): nobody waits for less than a round. Recorded waits and runs
-        are left out, because they belong to the recorded submission times.
+        As workloads of [Ye2022] are "normalized" (§6.1.3): nobody waits for less than a round. Without recorded waits.
         """
         number(interval, f"{self.name}: the time between rounds", above=0)
         submit = np.ceil(self.submit_time / interval) * interval
-        name = f"{self.name}, in rounds of {interval:g} s"
-        return self._resubmitted(submit, name=name)
+        return self._resubmitted(submit, name=f"{self.name}, in rounds of {interval:g} s")
 
     def _resubmitted(self, submit_time: FloatArray, **changes: Any) -> Trace:
         """The same jobs at other submission times, for which no wait was recorded."""

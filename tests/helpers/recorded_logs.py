@@ -25,12 +25,7 @@ def recorded(*rows: str, weights: dict[str, float] | None = None) -> Trace:
     )  # fmt: skip
     waiting = [f for f in fields if len(f) == 3]
     aside = pd.DataFrame(
-        {
-            "job_id": [f[0] for f in waiting],
-            "tenant": [f[0][0] for f in waiting],
-            "demand": [int(f[1]) for f in waiting],
-            "submit_time": [float(f[2]) for f in waiting],
-            "reason": [WAITS] * len(waiting),
-        }
+        [(name, name[0], int(demand), float(submit), WAITS) for name, demand, submit in waiting],
+        columns=["job_id", "tenant", "demand", "submit_time", "reason"],
     )
     return Trace.from_frame(jobs, name="log", weights=weights, excluded_jobs=aside)

@@ -16,34 +16,19 @@ def clock_offset(trace: Trace) -> float:
 
 
 def calc_offset(log: Path, period: float = 60.0) -> float:
-    """When Slurm computed usage first after second 0 of its log, as far as the log tells: `calc_offset` of the policy.
+    """When Slurm computed usage first after second 0 of its log: `calc_offset` of the policy, in [0, period) [s].
 
     A job gets the priority of its account when it is submitted, which changes only when usage is computed. That moment
-    is the one within the period for which jobs of one account and size, submitted between two computations, differ in
-    priority the least often.
-
-    Parameters
-    ----------
-    log : Path
-        Of ``sacct -P`` with `Account`, `Submit`, `ReqTRES` and `Priority`.
-    period : float
-        PriorityCalcPeriod [s].
-
-    Returns
-    -------
-    float
-        In [0, period) [s]; 0 if no priority changes.
+    is the one within the period (PriorityCalcPeriod) for which jobs of one account and size, submitted between two
+    computations, differ in priority the least often; 0 if no priority changes. `log` is of ``sacct -P``.
     """
     jobs = pd.read_csv(log, sep="|", dtype=str)
     if not {"Account", "Submit", "ReqTRES", "Priority"}.issubset(jobs.columns):
         return 0.0
     submit = (pd.to_datetime(jobs["Submit"]) - pd.to_datetime(jobs["Submit"]).min()).dt.total_seconds()
     steps = np.arange(0.0, period)
-    wrong = np.zeros(len(steps), dtype=int)
-    for k, step in enumerate(steps):
-        interval = np.floor((submit - step) / period)
-        kinds = jobs.groupby([jobs["Account"], jobs["ReqTRES"], interval])["Priority"].nunique()
-        wrong[k] = int((kinds - 1).sum())
+    kinds = [jobs.groupby(["Account", "ReqTRES", np.floor((submit - step) / period)])["Priority"] for step in steps]
+    wrong = np.array([int((kind.nunique() - 1).sum()) for kind in kinds])
     if wrong.max() == 0:
         return 0.0
     best = np.flatnonzero(wrong == wrong.min())

@@ -13,7 +13,6 @@ TIRESIAS = (
     "1,8,30,10,vgg11,147,23\n"
 )
 
-
 ASTRAEA = (
     "job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time\n"
     "0,north,2,190,100,alexnet,1774,1,2000\n"
@@ -21,7 +20,6 @@ ASTRAEA = (
     "2,south,0,280,100,alexnet,403,1,9\n"
     "3,north,4,290,100,alexnet,0,1,9\n"
 )
-
 
 CHRONUS = (
     "job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time_list,expect_value_list,"
@@ -31,14 +29,12 @@ CHRONUS = (
     "2,south,1,20,88,resnet101,31,6,88,10,1,best\n"
 )
 
-
 MURI = (
     "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,iteration_time,resource_time_0,"
     "resource_time_1,resource_time_2,priority\n"
     "0,1,0,5853,dqn,128,2868294,4612,490,446,8,0,1\n"
     "1,8,2016941,8787,dqn,128,4472936,2016,509,435,8,0.5,0\n"
 )
-
 
 HELIOS = (
     "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue\n"
@@ -52,9 +48,7 @@ HELIOS = (
     "14,ub,vcB,1,4,1,CANCELLED,2020-04-02 00:00:10,2020-04-02 00:00:10,2020-04-02 00:00:11,1,0\n"
 )
 
-
 SIZES = "date,vcA,vcB,vcZ,vcIdle,total\n2020-09-02,72,0,0,8,80\n2020-09-01,64,16,0,8,88\n"
-
 
 GAVEL7 = (
     'ResNet-50 (batch size 64)\tcd x && python3 main.py "a\t-n\t1\t1000\t0.000000\t1\n'
@@ -63,12 +57,10 @@ GAVEL7 = (
     "ResNet-50 (batch size 64)\tpython3 main.py\t-n\t1\t2000\t61\t8\n"
 )
 
-
 GAVEL10 = (
     "ResNet-50 (batch size 64)\tpython3 main.py\twd\t-n\t1\t1000\t1\t1\t-1.000000\t0\n"
     "ResNet-50 (batch size 64)\tpython3 main.py\twd\t-n\t1\t2000\t2\t5\t1.2\t50\n"
 )
-
 
 SPEEDS: dict[str, Any] = {
     "v100": {

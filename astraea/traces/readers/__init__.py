@@ -2,9 +2,6 @@
 
 A reader makes `table.Rows` of a file. A new one is named in `FORMATS`, `read_trace`, `recognise` and, where a folder of
 its files has one for each tenant, in `_ENDINGS`.
-
-A file is recognised only by what no other format has: column names, a JSON list, the number of tab-separated columns,
-the names of the files in a folder. Where that does not decide, the format must be given.
 """
 
 from __future__ import annotations
@@ -115,24 +112,26 @@ def _by_tenant(path: Path, format: str, read: Callable[[Path, str, bool], Rows])
     `read` takes a file, the name of the tenant, which is that of the file, and whether it is one of several.
     """
     endings = _ENDINGS[format]
-    files = [path]
-    if path.is_dir():
-        files = sorted(f for f in path.iterdir() if f.is_file() and f.name.endswith(endings) and f.name[0] != ".")
+    files = sorted(path / name for name in _inside(path) if name.endswith(endings)) if path.is_dir() else [path]
     if not files:
         raise InputError(f"{path}: there is no file in this folder whose name ends in {' or '.join(endings)}")
     parts = [read(file, tenant_of(file, *endings), len(files) > 1) for file in files]
     return Rows(pd.concat([p.frame for p in parts], ignore_index=True), [place for p in parts for place in p.where])
 
 
+def _inside(folder: Path) -> list[str]:
+    return [file.name for file in folder.iterdir() if file.is_file() and file.name[0] != "."]
+
+
 def recognise(path: Path) -> str:
-    """Find the one format that fits a file or folder; `InputError` if none fits, or more than one."""
+    """Find the one format that fits a file or folder by its names and columns; `InputError` if it is not just one."""
     if path.is_dir():
-        names = [f.name for f in path.iterdir() if f.is_file() and f.name[0] != "."]
+        names = _inside(path)
         fits = {"helios": helios.LOG in names, "philly": philly.LOG in names}
         for known, endings in _ENDINGS.items():
             fits[known] = not fits["helios"] and any(n.endswith(endings) for n in names)
     else:
-        text = read_start(path, comment=";").lstrip()
+        text = read_start(path).lstrip()
         line = text.split("\n", 1)[0].rstrip("\r")
         job = next((each.split() for each in text.splitlines() if each.strip() and each.lstrip()[0] != ";"), [])
         header = {c.strip().strip('"') for c in line.split(",")}

@@ -37,10 +37,10 @@ _KEY: Final = re.compile(r"\((['\"])(?P<type>.+)\1, (?P<scale>\d{1,7})\)")
 
 
 def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, dict[str, Any]]:
-    """Read a trace as it stands: the table, for places, and its columns.
+    """Read a trace as it stands: the table, for places, and its columns; job types must be `known` ones of `source`.
 
     These are `job_type`, `demand` [GPU], `submit_time` [s], `steps`, and where there are 10 columns `weight` and `slo`,
-    a multiple of the duration, NaN for none. A job type is refused that is none of the `known` ones of `source`.
+    a multiple of the duration, NaN for none.
     """
     table = read_table(path, FORMS)
     types = table.text("job_type")
@@ -62,11 +62,7 @@ def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, 
 
 
 def read_gavel(path: Path, tenant: str, several: bool, speeds: dict[tuple[str, int], float]) -> Rows:
-    """Read one file, perhaps one of `several` that are one tenant each.
-
-    Set aside: jobs of 0 GPUs, and jobs whose type was never measured with that scale factor or cannot run with it
-    (throughput 0).
-    """
+    """Read one file, perhaps one of `several`; jobs that ask for 0 GPUs or have no throughput are set aside."""
     table, columns = read_columns(path, [job_type for job_type, _ in speeds], "the throughputs table")
     types, demand, submit = columns["job_type"], columns["demand"], columns["submit_time"]
     speed = np.array([speeds.get((t, int(d)), np.nan) for t, d in zip(types, demand, strict=True)])

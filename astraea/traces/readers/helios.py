@@ -23,12 +23,8 @@ REQUIRED: Final = (
     "job_id", "user", "vc", "gpu_num", "state", "submit_time", "start_time", "end_time", "duration", "queue",
 )  # fmt: skip
 _STATES: Final = {
-    "COMPLETED": "completed",
-    "CANCELLED": "cancelled",
-    "FAILED": "failed",
-    "TIMEOUT": "failed",
-    "NODE_FAIL": "failed",
-}
+    "COMPLETED": "completed", "CANCELLED": "cancelled", "FAILED": "failed", "TIMEOUT": "failed", "NODE_FAIL": "failed",
+}  # fmt: skip
 #: a state that the publishers ignore; one job in their four clusters has it
 _SUSPENDED: Final = "SUSPENDED"
 
@@ -54,11 +50,8 @@ def read_helios(path: Path, weights: dict[str, float] | None) -> tuple[Rows, dic
     state = jobs.words("state")
     refuse_others(state, (*_STATES, _SUSPENDED), "state", jobs.where)
     ran = ~(np.isnat(start) | np.isnat(end))
-    duration = np.full(len(jobs), np.nan)
-    queue = np.full(len(jobs), np.nan)
-    finished = jobs.take(ran)
-    duration[ran] = finished.seconds("duration")
-    queue[ran] = finished.seconds("queue")
+    duration, queue = np.full((2, len(jobs)), np.nan)
+    duration[ran], queue[ran] = (jobs.take(ran).seconds(c) for c in ("duration", "queue"))
     vc = jobs.text("vc")
     chosen = _sizes(log.parent / SIZES) if weights is None else weights
     homeless = np.array([weights is None and v not in chosen for v in vc])

@@ -10,9 +10,6 @@ One row of the log is one run of a job, of a task of an array, of a component of
   is requeued begins again, and all its runs are `Trace.recorded`. The same number after any other end is a new job.
 - A job that runs still has the time that it has run; where the log ends is the latest time in it.
 
-What is no job that can be simulated is set aside with its reason, row by row: steps, jobs without GPUs, jobs that
-never started, or wait still.
-
 Source: the manual pages of sacct and sshare (slurm.schedmd.com/sacct.html, sshare.html).
 """
 
@@ -30,8 +27,7 @@ from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_DEMAND, refuse, refuse_others
-from astraea.traces.readers.sacct_json import TENANTS, read_json_jobs
-from astraea.traces.readers.sshare import is_sshare, read_columns, read_sshare
+from astraea.traces.readers.slurm_files import TENANTS, read_columns, read_json_jobs, read_sshare
 from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_shares, read_text
 from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, STATES, WAITING, gpus_of
 
@@ -49,13 +45,12 @@ _ABSENT: Final = ("", "Unknown", "None", "N/A", "NULL", "0")
 _NEVER_ENDS: Final = ("", "UNLIMITED", "Partition_Limit", "INVALID", "Unknown", "None")
 _ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
 
-
 Weights = str | Path | Mapping[str, float] | None
 """Where tenant weights come from, as in `read_trace`."""
 
 
 def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[str, float] | None]:
-    """Read what ``sacct -P`` or ``sacct --json`` printed, packed with gzip or not, and the tenants' weights, if given.
+    """Read what ``sacct -P`` or ``sacct --json`` printed, and the tenants' weights, if given.
 
     `tenant` is one of `TENANTS`; the weights are a share file, what ``sshare -P -a`` printed, or a mapping.
     """
@@ -110,9 +105,7 @@ def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[st
 
 def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict[str, str] | None]:
     """Weights of the tenants, and the tenant that each account belongs to where that is not the account itself."""
-    tree = None
-    if given is not None and not isinstance(given, Mapping) and is_sshare(Path(given)):
-        tree = read_sshare(Path(given))
+    tree = None if given is None or isinstance(given, Mapping) else read_sshare(Path(given))
     if tenant == "top-account":
         if tree is None:
             raise InputError("the tenant top-account needs the tree of accounts: weights of sshare -P -a")
@@ -228,22 +221,12 @@ def _jobs(rows: pd.DataFrame, table: Table, origin: pd.Timestamp) -> Rows:
         {"job_id": recorded["key"].map(names), "start": recorded["start"], "end": recorded["end"]}
     ).sort_values(["start", "job_id"], kind="stable", ignore_index=True)
     first = recorded.groupby("job_id")["start"].min()
-    frame = pd.DataFrame(
-        {
-            "job_id": rows["job_id"],
-            "tenant": rows["tenant"],
-            "user": rows["user"],
-            "demand": rows["demand"],
-            "submit_time": rows["submit"],
-            "duration": rows["duration"],
-            "state": rows["state"].map(ENDED).fillna("unknown"),
-            "queueing_delay": rows["job_id"].map(first) - rows["submit"],
-            "time_limit": rows["time_limit"],
-            "reason": rows["reason"],
-        }
-    )
+    rows["state"] = rows["state"].map(ENDED).fillna("unknown")
+    rows["queueing_delay"] = rows["job_id"].map(first) - rows["submit"]
+    rows = rows.rename(columns={"submit": "submit_time"})
     aside_columns = ("job_id", "tenant", "demand", "submit_time", "reason")
-    return Rows(frame, table.where, origin, "JobID", recorded, aside_columns)
+    used = [*aside_columns, "user", "duration", "state", "queueing_delay", "time_limit"]
+    return Rows(rows[used], table.where, origin, "JobID", recorded, aside_columns)
 
 
 def _join_components(rows: pd.DataFrame) -> None:

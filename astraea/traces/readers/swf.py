@@ -18,7 +18,7 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.checks import one_of
-from astraea.traces.columns import MAX_TIME, gpus
+from astraea.traces.columns import TIME, Rule, gpus
 from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, frame, read_text, reasons, table_of
 
 FIELDS: Final = (
@@ -40,17 +40,13 @@ def read_swf(path: Path, tenant: str = "group") -> Rows:
     rows = {number: fields for number, fields in rows.items() if fields}
     table = table_of(path, FIELDS, [*rows.values()], [*rows])
 
-    def time(column: str) -> FloatArray:
-        expected = f"a time of at least 0 and at most {MAX_TIME:g} s, or -1"
-        return table.number(column, expected, lambda v: ((v >= 0) & (v <= MAX_TIME)) | (v == -1))
+    def known(column: str, rule: Rule) -> FloatArray:
+        expected, good = rule
+        return table.number(column, f"{expected}, or -1", lambda v: good(v) | (v == -1))
 
-    most = gpus(0)[0]
-    given, wanted = (
-        table.number(column, f"{most}, or -1", lambda v: (v == -1) | gpus(0)[1](v))
-        for column in ("allocated processors", "requested processors")
-    )
+    given, wanted = (known(f"{kind} processors", gpus(0)) for kind in ("allocated", "requested"))
     demand = np.maximum(np.where(given > 0, given, wanted), 0)
-    submit, wait, run, limit = (time(column) for column in ("submit time", "wait time", "run time", "requested time"))
+    submit, wait, run, limit = (known(f"{kind} time", TIME) for kind in ("submit", "wait", "run", "requested"))
     status = table.number("status", "a whole number from -1 to 5", lambda v: np.isin(v, np.arange(-1, 6)))
     found = {
         "job_id": table.text("job number"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -38,46 +37,39 @@ Unit = tuple[float, float]
 """Of time: (multiply, divide) to get seconds."""
 
 
-_GZIP: Final = b"\x1f\x8b"
-_LONGEST: Final = 1 << 16
-
 
 def read_text(path: Path) -> str:
     """Return the whole file as text (UTF-8, packed with gzip or not), or raise `InputError`."""
-    with _sentences(path):
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if data[:2] == _GZIP else data).decode("utf-8-sig")
+    with _opened(path) as file:
+        text = file.read()
     if not text.strip():
         raise InputError(f"{path}: the file is empty")
     return text
 
 
-def read_start(path: Path, comment: str = "") -> str:
-    """Return the lines up to the first that is neither blank nor a comment, to recognise the file without reading it.
+def read_start(path: Path) -> str:
+    """Return the lines up to the first that is neither blank nor a comment (``;``), or raise `InputError`.
 
-    Of a longer last line, the first 64 KiB; errors are those of `read_text`.
+    Of a longer line, the first 64 Ki characters: a large log is recognised without being read.
     """
-    decoder, text, at_start = codecs.getincrementaldecoder("utf-8-sig")(), "", True
-    with _sentences(path), path.open("rb") as file:
-        is_packed = file.read(2) == _GZIP
-        file.seek(0)
-        source = gzip.GzipFile(fileobj=file) if is_packed else file
-        while data := source.readline(_LONGEST):
-            part = decoder.decode(data)
-            text += part
-            if at_start and part.strip() and part.lstrip()[0] != comment:
+    text = ""
+    with _opened(path) as file:
+        while line := file.readline(1 << 16):
+            text += line
+            if line.strip() and line.lstrip()[0] != ";":
                 break
-            at_start = data.endswith(b"\n")
     if not text.strip():
         raise InputError(f"{path}: the file is empty")
     return text
 
 
 @contextmanager
-def _sentences(path: Path) -> Iterator[None]:
-    """Raise `InputError` where a file cannot be read as text."""
+def _opened(path: Path) -> Iterator[TextIO]:
+    """Open a file as text whose line ends stay; raise `InputError` where it is none."""
     try:
-        yield
+        with path.open("rb") as file:
+            source = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file
+            yield io.TextIOWrapper(source, encoding="utf-8-sig", newline="\n")
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as err:
@@ -105,6 +97,7 @@ class Table:
     path: Path
     columns: dict[str, TextArray]
     lines: npt.NDArray[np.int64]
+    row: ClassVar[str] = "line {}"
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -112,7 +105,7 @@ class Table:
     @cached_property
     def where(self) -> list[str]:
         """Place of each row, for messages."""
-        return [f"{self.path}, line {n}" for n in self.lines]
+        return [f"{self.path}, {self.row.format(n)}" for n in self.lines]
 
     def take(self, rows: BoolArray) -> Table:
         """Keep these rows."""
@@ -241,14 +234,10 @@ def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
 
 
 class Rows(NamedTuple):
-    """What a reader found.
+    """What a reader found: columns of `Trace.from_frame` with `reason` (empty for a job), and the places.
 
-    frame : the columns of `Trace.from_frame` and `reason`, ``""`` for a job, otherwise why the row is set aside
-    where : place of each row
-    origin : date and time of second 0, where the source tells
-    id_column : what the source calls `job_id`
-    recorded : as in `Trace`, where the source tells of runs
-    aside : columns that are kept of the rows that are set aside
+    `origin` and `recorded` are as in `Trace`, `id_column` is what the source calls `job_id`, and `aside` are the
+    columns that are kept of the rows that are set aside.
     """
 
     frame: pd.DataFrame

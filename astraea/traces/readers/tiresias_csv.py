@@ -38,9 +38,7 @@ _TOLD: Final = {
     frozenset({*_COMMON, "user", "expect_time_list", "expect_value_list", "best_effort", "job_type"}): "min",
     frozenset({*_COMMON, "user", "expect_time"}): "s",
     frozenset({"tenant", *REQUIRED, *OPTIONAL}): "s",
-    frozenset({"tenant", *REQUIRED, *OPTIONAL} - {"time_limit"}): "s",
 }  # fmt: skip
-
 
 NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "submit_time", "duration", *OPTIONAL)}
 """Columns that a file may call otherwise, and what they are called here."""
@@ -49,25 +47,22 @@ NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "subm
 def read_tiresias_csv(
     path: Path, tenant: str, several: bool, time_unit: str | None, names: Mapping[str, str]
 ) -> Rows:
-    """Read one file, perhaps one of `several` that are one tenant each.
+    """Read one file; if it is one of `several`, identifiers become ``file/job_id`` and `user` is the person.
 
-    Then the tenant is named after the file, a `user` column is the person, and identifiers become ``file/job_id``.
     Jobs of 0 GPUs and of 0 s are set aside. `names` says how the file calls some of `NAMES`.
     """
     table = _named(read_table(path), names)
     table.require(REQUIRED)
     told = time_unit or _TOLD.get(frozenset(table.columns))
     if told is None:
-        raise InputError(
-            f"{table.path}: the columns do not tell the unit of submit_time and duration; "
-            f"give the time unit, one of {', '.join(UNITS)}"
-        )
+        says = "the columns do not tell the unit of submit_time and duration"
+        raise InputError(f"{table.path}: {says}; give the time unit, one of {', '.join(UNITS)}")
     unit = UNITS[told]
     demand = table.demand("num_gpu")
     submit, duration = table.seconds("submit_time", unit), table.seconds("duration", unit)
     ids = table.text("job_id")
-    people: TextArray | None = table.text("user") if "user" in table.columns else None
     owner: TextArray = np.full(len(table), tenant, dtype=object)
+    people = table.text("user") if "user" in table.columns else owner
     if several:
         if "tenant" in table.columns:
             place = f"{table.path}, line 1"
@@ -75,12 +70,12 @@ def read_tiresias_csv(
         ids = np.array([f"{tenant}/{i}" for i in ids], dtype=object)
     elif "tenant" in table.columns:
         owner = table.text("tenant")
-    elif people is not None:
-        owner, people = people, None
+    else:
+        owner = people
     rows: dict[str, object] = {
         "job_id": ids,
         "tenant": owner,
-        "user": owner if people is None else people,
+        "user": people if "user" in table.columns else owner,
         "demand": demand,
         "submit_time": submit,
         "duration": duration,

@@ -2,12 +2,9 @@
 
 Arrivals are drawn on a grid of ten-minute bins, the finest at which those of Venus were published.
 
-Who sees no room for a large or long job submits it at another time. Without this, gangs that run for days in virtual
-clusters of a few nodes leave six jobs in ten waiting behind them under FIFO. In Venus the GPUs were busy for three
-quarters of the time, and yet a job waited 1,253 s on average (public Helios logs), and only 4.4 % of the 1-GPU jobs
-waited for more than half an hour ([Ye2022] Fig. 5): users answered to what they saw, and waited for one result before
-they asked for the next. Submission times stay what they are here, and so do the jobs; only which job goes at which
-time changes.
+Who sees no room for a large or long job submits it at another time. Without this, gangs that run for days leave six
+jobs in ten waiting behind them under FIFO. In Venus a job waited 1,253 s on average (public Helios logs), and only 4.4 % of
+the 1-GPU jobs waited for more than half an hour ([Ye2022] Fig. 5). Only which job goes at which time changes here.
 """
 
 from __future__ import annotations
@@ -104,11 +101,11 @@ def look_before_submitting(
 
     Who looks takes, of the bins in which the virtual cluster has room for as long as the job runs, the nearest to the
     own; if there is none, one after which room comes soonest. Gangs that are large and long for their virtual cluster
-    choose first, so that one of them is submitted when the last could have ended. The others keep their order.
+    choose first, the others keep their order.
 
-    `submit` are the rising submission times of all tenants [s]; `tenant` [number], `demand` [GPU] and `duration` [s]
-    are the jobs in the order in which their users came up with them; `quota`, shape (tenants,), is the GPUs of each
-    virtual cluster. The result is the index of the job that is submitted at each time.
+    `submit` are the rising submission times [s]; `tenant`, `demand` [GPU] and `duration` [s] are the jobs in the order
+    in which their users came up with them; `quota`, shape (tenants,), is the GPUs of each virtual cluster. The result
+    is the index of the job that is submitted at each time.
     """
     time = submit // BIN
     left = np.bincount(time)  # submissions that nobody has taken yet

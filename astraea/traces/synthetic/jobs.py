@@ -94,9 +94,8 @@ def session_lengths(rng: np.random.Generator, n: int) -> IntArray:
 def deal(rng: np.random.Generator, tenant: IntArray, score: FloatArray) -> IntArray:
     """Order the jobs of one class by the running times they shall get, shortest first.
 
-    Each tenant's jobs are spread evenly over the ranks, about the middles of its shares of them, so that a tenant's
-    load is what it should be and the few very long jobs go to those with many of the class; among a tenant's own jobs
-    the order is that of `score`.
+    Each tenant's jobs are spread evenly over the ranks, so that its load is what it should be and the few very long
+    jobs go to those with many of the class; among a tenant's own jobs the order is that of `score`.
     """
     order = np.lexsort((score, tenant))
     counts = np.bincount(tenant)

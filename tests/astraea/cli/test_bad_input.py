@@ -24,11 +24,8 @@ SIMULATE: dict[str, tuple[list[str], list[str]]] = {
         ["good.csv", *S, *RUN, "--weights", "shares.csv"],
         ["good.csv, line 4", "'b' has no weight", "named: a"],
     ),
-    "missing share file": (["good.csv", *S, *RUN, "--weights", "no.csv"], ["no.csv: there is no such file"]),
     "shares of a synthetic trace": (["venus", *RUN, "--weights", "shares.csv"], ["venus", "weights"]),
     "0 nodes": (["good.csv", *S, "--nodes", "0"], ["nodes must be a whole number from 1 to 1000000, got 0"]),
-    "negative nodes": (["good.csv", *S, "--nodes", "-3"], ["--nodes"]),
-    "text as nodes": (["good.csv", *S, "--nodes", "many"], ["'--nodes': expected a whole number", "'many'"]),
     "no nodes": (["good.csv", *S], ["--nodes"]),
     "0 GPUs per node": (["good.csv", *S, "--nodes", "1", "--gpus-per-node", "0"], ["gpus_per_node must be", "got 0"]),
     "unknown policy": (
@@ -36,34 +33,12 @@ SIMULATE: dict[str, tuple[list[str], list[str]]] = {
         ["policy must be one of astraea", "got 'lottery'"],
     ),
     "unknown parameter": (["good.csv", *S, *RUN, "--param", "lease=9"], ["unknown parameter 'lease'", "lease_term"]),
-    "parameter of another policy": (
-        ["good.csv", *S, *RUN, "--policy", "fifo", "--param", "lease_term=9"],
-        ["unknown parameter 'lease_term'", "fifo"],
-    ),
     "parameter without a value": (["good.csv", *S, *RUN, "--param", "interval"], ["expected NAME=VALUE", "'interval'"]),
-    "text as parameter": (["good.csv", *S, *RUN, "--param", "lease_term=x"], ["lease_term must be a number", "'x'"]),
     "NaN as parameter": (["good.csv", *S, *RUN, "--param", "lease_term=nan"], ["expected a number", "'nan'"]),
-    "unknown word": (
-        ["good.csv", *S, *RUN, "--policy", "astraea-released", "--param", "job_order=lifo"],
-        ["policy astraea-released: job_order must be fairness or 2das or themis or fifo, got 'lifo'"],
-    ),
-    "word where true or false is expected": (
-        ["good.csv", *S, *RUN, "--policy", "astraea-released", "--param", "list_removal_flaw=maybe"],
-        ["list_removal_flaw must be true or false, got 'maybe'"],
-    ),
-    "f outside its range": (
-        ["good.csv", *S, *RUN, "--policy", "themis", "--param", "f=1.2"],
-        ["policy themis: f must be a number from 0 to 1, got 1.2"],
-    ),
-    "learned estimates without history": (
-        ["good.csv", *S, *RUN, "--policy", "themis", "--param", "estimator=history"],
-        ["history"],
-    ),
     "no such estimator": (
         ["good.csv", *S, *RUN, "--policy", "themis", "--param", "estimator=crystal-ball"],
         ["estimator must be one of oracle, noisy, history, gradient-boosting, constant, got 'crystal-ball'"],
     ),
-    "infinite parameter": (["good.csv", *S, *RUN, "--param", "lease_term=inf"], ["lease_term must be a number", "inf"]),
     "parameter twice": (
         ["good.csv", *S, *RUN, "--param", "lease_term=60", "--param", "lease_term=70"],
         ["--param lease_term: given twice"],
@@ -73,23 +48,26 @@ SIMULATE: dict[str, tuple[list[str], list[str]]] = {
         ["good.csv", *S, *RUN, "--param", "lease_term=5"],
         ["lease_term must be at least the scheduling interval of 10 s, got 5"],
     ),
+    "unknown word": (
+        ["good.csv", *S, *RUN, "--policy", "astraea-released", "--param", "job_order=lifo"],
+        ["policy astraea-released: job_order must be fairness or 2das or themis or fifo, got 'lifo'"],
+    ),
+    "word where true or false is expected": (
+        ["good.csv", *S, *RUN, "--policy", "astraea-released", "--param", "list_removal_flaw=maybe"],
+        ["list_removal_flaw must be true or false, got 'maybe'"],
+    ),
     "lease shorter than the overheads": (
         ["good.csv", *S, *RUN, "--param", "lease_term=20"],
         ["lease_term must be longer than checkpoint and restart together (25 s)", "got 20"],
     ),
-    "interval of 0": (["good.csv", *S, *RUN, "--param", "interval=0"], ["interval must be above 0 s"]),
-    "text as interval": (["good.csv", *S, *RUN, "--param", "interval=short"], ["interval must be a time", "'short'"]),
     "unknown placement": (
         ["good.csv", *S, *RUN, "--param", "placement=best"],
         ["placement must be one of consolidated, strict", "'best'"],
     ),
-    "unknown format": (["good.csv", "--format", "excel", *RUN], ["excel"]),
     "unit not known": (["good.csv", *RUN], ["good.csv: the columns do not tell the unit", "ms, s, min"]),
     "format of a synthetic trace": (["venus", "--format", "gavel", *RUN], ["venus", "format"]),
     "not downloaded": (["helios-earth", *RUN], ["helios-earth: not downloaded yet; run: astraea data fetch helios"]),
-    "negative seed": (["good.csv", *S, *RUN, "--seed", "-1"], ["--seed"]),
     "text as seed": (["good.csv", *S, *RUN, "--seed", "x"], ["'--seed': expected a whole number", "'x'"]),
-    "seed too large": (["good.csv", *S, *RUN, "--seed", "9" * 30], ["'--seed'"]),
     "unknown option": (["good.csv", *S, *RUN, "--fast"], ["No such option '--fast'"]),
     "shortened option": (["good.csv", *S, "--node", "1"], ["--node"]),
     "out is a file": (["good.csv", *S, *RUN, "--out", "file"], ["file: it is not a folder"]),

@@ -90,6 +90,22 @@ def test_a_command_imports_no_more_than_it_needs(argv: list[str], heavy: tuple[s
     assert [name for name in heavy if name in loaded] == []
 
 
+SHOW = """
+from astraea.cli.main import main
+for line in ("--help", "policies", "policies --json", "simulate --help", "live --help", "data --help"):
+    main(line.split())
+"""
+
+
+@pytest.mark.exhaustive
+def test_help_and_policies_are_the_same_without_docstrings() -> None:
+    """Python drops them and assertions under ``-OO``."""
+    bare, whole = (run(sys.executable, *options, "-c", SHOW) for options in (["-OO"], []))
+    assert "s, length of a lease" in bare.stdout
+    assert "Download workloads, or list what can be downloaded." in bare.stdout
+    assert (bare.stdout, bare.stderr) == (whole.stdout, "")
+
+
 def all_are_ready(process: subprocess.Popen[str], cache: Path) -> bool:
     """Whether something is computed, and no worker is just starting: Ctrl-C ends such a one with a traceback."""
     states = []

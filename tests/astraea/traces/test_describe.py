@@ -7,16 +7,14 @@ import pandas as pd
 import pytest
 
 from astraea.traces.describe import (
+    DEMANDS,
     burstiness,
-    demand_shares,
     describe,
     describe_text,
-    hourly_arrivals,
     offered_load,
     running_time_table,
-    service_shares,
     user_shares,
-)
+)  # fmt: skip
 from astraea.traces.trace import Trace
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -43,20 +41,18 @@ def trace() -> Trace:
     return Trace.from_frame(jobs, name="ten", excluded_jobs=aside, weights={"a": 3.0, "b": 1.0})
 
 
-def test_shares_of_jobs(trace: Trace) -> None:
+def test_shares_of_jobs_and_of_service(trace: Trace) -> None:
     assert running_time_table(trace).to_dict() == {"10 min": 30.0, "1 h": 40.0, "6 h": 50.0, "1 d": 60.0, "6 d": 80.0}
-    shares = demand_shares(trace)
-    assert shares.to_dict() == {"1": 40.0, "2": 10.0, "3": 0.0, "4": 10.0, "5-7": 10.0, "8": 20.0, ">8": 10.0}
-    assert hourly_arrivals(trace).tolist() == [1.0, 3.0, 1.0, 4.0]  # of full hours
-
-
-def test_service(trace: Trace) -> None:
+    value = describe(trace).set_index("statistic")["value"]
+    jobs = value[[f"jobs of demand {k}" for k in DEMANDS]]
+    assert jobs.tolist() == [40.0, 10.0, 0.0, 10.0, 10.0, 20.0, 10.0]
     total = 16 * 7 * DAY + 60 + 599 + 600 + DAY + 1 + 2 * HOUR + 24 * HOUR + 5 * DAY + 48 * DAY + 8
-    shares = service_shares(trace)
-    assert shares["1"] == pytest.approx(100 * (1260 + DAY) / total)
-    assert shares[">=8"] == pytest.approx(100 * (16 * 7 * DAY + 48 * DAY + 8) / total)
-    assert shares.drop(">=8").sum() == pytest.approx(100)
+    service = value[[f"GPU-time of demand {k}" for k in DEMANDS]]
+    assert service.sum() == pytest.approx(100)
+    assert service["GPU-time of demand 1"] == pytest.approx(100 * (1260 + DAY) / total)
+    assert value["GPU-time of demand >=8"] == pytest.approx(100 * (16 * 7 * DAY + 48 * DAY + 8) / total)
     assert offered_load(trace) == pytest.approx(total / (4 * HOUR))
+    assert value["hourly arrivals, Fano factor"] == np.var([1, 3, 1, 4]) / np.mean([1, 3, 1, 4])  # of full hours
 
 
 def test_top_users(trace: Trace) -> None:
@@ -99,9 +95,8 @@ def test_describe(trace: Trace) -> None:
 
 
 def test_describe_where_nothing_is_known() -> None:
-    one = Trace.from_frame(
-        pd.DataFrame({"job_id": ["a"], "tenant": ["t"], "demand": [2], "submit_time": [0.0], "duration": [9.0]})
-    )
+    jobs = {"job_id": ["a"], "tenant": ["t"], "demand": [2], "submit_time": [0.0], "duration": [9.0]}
+    one = Trace.from_frame(pd.DataFrame(jobs))
     value = describe(one).set_index("statistic")["value"]
     unknown = ["offered load", "1-GPU jobs running < 1 h", "recorded waiting, mean", "hourly arrivals, Fano factor"]
     assert value[unknown].isna().all()

@@ -10,61 +10,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from trace_samples import (
-    ASTRAEA,
-    CHRONUS,
-    GAVEL7,
-    GAVEL10,
-    HELIOS,
-    MURI,
-    PHILLY,
-    SIZES,
-    SPEEDS,
-    SWF,
-    TIRESIAS,
-)
+from trace_samples import ASTRAEA, CHRONUS, GAVEL7, GAVEL10, HELIOS, MURI, PHILLY, SACCT, SIZES, SPEEDS, SWF, TIRESIAS
 
 from astraea.core.errors import InputError
-from astraea.traces.readers import read_trace
+from astraea.traces.readers import read_trace, recognise
+from astraea.traces.readers.table import read_start
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Any:
-    """Write files below a temporary folder; returns the path of the first."""
+    """Write a file below a temporary folder."""
 
-    def writer(**files: str) -> Path:
-        paths = []
-        for key, text in files.items():
-            path = tmp_path / key.replace("__", "/").replace("_csv", ".csv").replace("_trace", ".trace")
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-            paths.append(path)
-        return paths[0]
+    def writer(name: str, text: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return path
 
     return writer
 
 
-@pytest.fixture
-def venus(tmp_path: Path) -> Path:
-    """A small Helios cluster."""
-    folder = tmp_path / "Venus"
-    folder.mkdir()
-    (folder / "cluster_log.csv").write_text(HELIOS)
-    (folder / "cluster_gpu_number.csv").write_text(SIZES)
-    return folder
-
-
-@pytest.fixture
-def speeds(tmp_path: Path) -> Path:
-    """A small table of throughputs, not beside the trace."""
-    path = tmp_path / "tables" / "t.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps(SPEEDS))
-    return path
-
-
-def test_tiresias(write: Any) -> None:
-    path = write(jobs_csv=TIRESIAS)
+def test_tiresias_is_told_the_unit(write: Any) -> None:
+    path = write("jobs.csv", TIRESIAS)
     trace = read_trace(path, time_unit="s")
     assert trace.tenants == ("jobs",)
     assert trace.name == "jobs"
@@ -75,39 +42,30 @@ def test_tiresias(write: Any) -> None:
 
 
 def test_astraea_header_tells_seconds_and_tenants(write: Any) -> None:
-    trace = read_trace(write(two_weeks_csv=ASTRAEA))
+    trace = read_trace(write("a.csv", ASTRAEA))
     assert trace.tenants == ("north", "south")
     assert trace.submit_time.tolist() == [190.0, 273.0]
     np.testing.assert_array_equal(trace.deadline, [2190.0, np.nan])
     assert trace.user.tolist() == ["north", "south"]
     assert trace.excluded_jobs.to_numpy().tolist() == [["2", "asks for 0 GPUs"], ["3", "ran for 0 s"]]
-    assert read_trace(write(a_csv=ASTRAEA), time_unit="min").submit_time[0] == 190.0 * 60  # what is given wins
+    assert read_trace(write("a.csv", ASTRAEA), time_unit="min").submit_time[0] == 190.0 * 60  # what is given wins
     lines = ASTRAEA.splitlines()
     turned = "\n".join([lines[0], *reversed(lines[1:])])
-    assert read_trace(write(b_csv=turned)).digest == trace.digest
+    assert read_trace(write("b.csv", turned)).digest == trace.digest
 
 
-def test_chronus_header_tells_minutes(write: Any) -> None:
-    trace = read_trace(write(a_csv=CHRONUS))
+def test_headers_of_chronus_and_muri_tell_the_unit(write: Any) -> None:
+    trace = read_trace(write("a.csv", CHRONUS))
     assert trace.duration.tolist() == [12660.0, 1860.0, 1860.0]
     np.testing.assert_array_equal(trace.deadline, [(12 + 282) * 60.0, (19 + 88) * 60.0, np.nan])
-
-
-def test_time_limits_are_in_the_unit_of_the_file(write: Any) -> None:
-    text = "job_id,num_gpu,submit_time,duration,time_limit\n0,1,0,5,30\n1,1,1,5,\n"
-    trace = read_trace(write(a_csv=text), time_unit="min")
-    np.testing.assert_array_equal(trace.time_limit, [1800.0, np.nan])
-
-
-def test_muri_header_tells_milliseconds(write: Any) -> None:
-    trace = read_trace(write(a_csv=MURI))
+    trace = read_trace(write("a.csv", MURI))
     assert trace.submit_time.tolist() == [0.0, 2016.941]
     assert trace.duration.tolist() == [2868.294, 4472.936]
 
 
 def test_folder_is_one_tenant_per_file(write: Any, tmp_path: Path) -> None:
-    write(vcs__b_csv=TIRESIAS, vcs__a_csv=ASTRAEA)
-    (tmp_path / "vcs" / "README.md").write_text("not a trace")
+    for name, text in {"b.csv": TIRESIAS, "a.csv": ASTRAEA, "README.md": "not a trace"}.items():
+        write(f"vcs/{name}", text)
     trace = read_trace(tmp_path / "vcs", time_unit="s", weights={"a": 1, "b": 3})
     assert trace.name == "vcs"
     assert trace.tenants == ("a", "b")
@@ -119,9 +77,17 @@ def test_folder_is_one_tenant_per_file(write: Any, tmp_path: Path) -> None:
     assert read_trace(tmp_path / "vcs").tenants == ("north", "south")
 
 
-def test_tenant_and_user_columns(write: Any) -> None:
-    trace = read_trace(write(a_csv="job_id,tenant,user,num_gpu,submit_time,duration\nx,t,u,1,0,5\n"), time_unit="s")
-    assert (trace.tenants, trace.user.tolist()) == (("t",), ["u"])
+def test_columns_of_the_users_own_files(write: Any) -> None:
+    header = "job_id,tenant,user,num_gpu,submit_time,duration,time_limit\n"
+    trace = read_trace(write("a.csv", header + "x,t,u,1,0,5,30\ny,t,u,1,0,5,\n"), time_unit="min")
+    assert (trace.tenants, trace.user.tolist()) == (("t",), ["u", "u"])
+    np.testing.assert_array_equal(trace.time_limit, [1800.0, np.nan])  # in the unit of the file
+    text = "JobNo,team,gpus,came,ran,user,num_gpu\na,x,2,0,30,ann,99\nb,y,4,5,60,bob,99\n"
+    names = {"job_id": "JobNo", "tenant": "team", "demand": "gpus", "submit_time": "came", "duration": "ran"}
+    trace = read_trace(write("b.csv", text), time_unit="s", columns=names)
+    assert trace.frame[["job_id", "tenant", "user", "demand", "duration"]].to_numpy().tolist() == [
+        ["a", "x", "ann", 2, 30], ["b", "y", "bob", 4, 60],
+    ]  # fmt: skip
 
 
 def test_gzip_blank_lines_byte_order_mark_and_crlf(tmp_path: Path) -> None:
@@ -136,13 +102,15 @@ def test_gzip_blank_lines_byte_order_mark_and_crlf(tmp_path: Path) -> None:
         read_trace(path, time_unit="s")
 
 
-def test_shares(write: Any, tmp_path: Path) -> None:
-    trace_path = write(a_csv=ASTRAEA, share_csv="vc,node num\nnorth,3\nsouth,1\nidle,2\n")
-    trace = read_trace(trace_path, weights=tmp_path / "share.csv")
+def test_shares(write: Any) -> None:
+    shares = write("share.csv", "vc,node num\nnorth,3\nsouth,1\nidle,2\n")
+    trace = read_trace(write("a.csv", ASTRAEA), weights=shares)
     assert dict(zip(trace.tenants, trace.tenant_weight, strict=True)) == {"idle": 2.0, "north": 3.0, "south": 1.0}
 
 
-def test_helios(venus: Path) -> None:
+def test_helios(write: Any) -> None:
+    write("Venus/cluster_gpu_number.csv", SIZES)
+    venus = write("Venus/cluster_log.csv", HELIOS).parent
     trace = read_trace(venus)
     assert trace.name == "Venus"
     assert trace.origin == pd.Timestamp("2020-04-01 00:00:10")
@@ -160,14 +128,9 @@ def test_helios(venus: Path) -> None:
         "12": "never started",
         "13": "its virtual cluster has no GPUs in cluster_gpu_number.csv",
     }
-    again = read_trace(venus / "cluster_log.csv", format="helios")
-    assert again.digest == trace.digest
-
-
-def test_helios_with_weights_of_its_own(venus: Path) -> None:
+    assert read_trace(venus / "cluster_log.csv", format="helios").digest == trace.digest
     (venus / "cluster_gpu_number.csv").unlink()
-    trace = read_trace(venus, weights={"vcA": 1, "vcB": 1, "vcZ": 1})
-    assert "13" in trace.job_id
+    assert "13" in read_trace(venus, weights={"vcA": 1, "vcB": 1, "vcZ": 1}).job_id
 
 
 def test_philly(tmp_path: Path) -> None:
@@ -192,8 +155,9 @@ def test_philly(tmp_path: Path) -> None:
     }
 
 
-def test_gavel_both_forms(write: Any, speeds: Path) -> None:
-    old = read_trace(write(a_trace=GAVEL7), throughputs=speeds)
+def test_gavel_both_forms(write: Any) -> None:
+    speeds = write("tables/t.json", json.dumps(SPEEDS))
+    old = read_trace(write("a.trace", GAVEL7), throughputs=speeds)
     assert old.job_id.tolist() == ["0", "1"]
     assert old.duration.tolist() == [100.0, 125.0]
     assert old.submit_time.tolist() == [0.0, 50.5]
@@ -202,14 +166,15 @@ def test_gavel_both_forms(write: Any, speeds: Path) -> None:
         "its job type cannot run on that many V100s (throughput 0)",
         "its job type was not measured on that many V100s",
     ]
-    new = read_trace(write(b_trace=GAVEL10), throughputs=speeds)
+    new = read_trace(write("b.trace", GAVEL10), throughputs=speeds)
     assert new.weight.tolist() == [1.0, 5.0]
     np.testing.assert_array_equal(new.deadline, [np.nan, 50 + 1.2 * 125.0])
 
 
 def test_gavel_folder_and_table_beside_the_trace(write: Any, tmp_path: Path) -> None:
-    write(vcs__x_trace=GAVEL7, vcs__y_trace=GAVEL10)
-    (tmp_path / "vcs" / "simulation_throughputs.json").write_text(json.dumps(SPEEDS))
+    write("vcs/simulation_throughputs.json", json.dumps(SPEEDS))
+    write("vcs/x.trace", GAVEL7)
+    write("vcs/y.trace", GAVEL10)
     trace = read_trace(tmp_path / "vcs")
     assert trace.tenants == ("x", "y")
     assert sorted(trace.job_id) == ["x/0", "x/1", "y/0", "y/1"]
@@ -231,11 +196,16 @@ def test_standard_workload_format(tmp_path: Path) -> None:
     assert read_trace(file, tenant="user").tenants == ("7", "8")
 
 
-def test_columns_may_be_called_otherwise(tmp_path: Path) -> None:
-    file = tmp_path / "jobs.csv"
-    file.write_text("JobNo,team,gpus,came,ran,user,num_gpu\na,x,2,0,30,ann,99\nb,y,4,5,60,bob,99\n")
-    names = {"job_id": "JobNo", "tenant": "team", "demand": "gpus", "submit_time": "came", "duration": "ran"}
-    trace = read_trace(file, time_unit="s", columns=names)
-    assert trace.frame[["job_id", "tenant", "user", "demand", "duration"]].to_numpy().tolist() == [
-        ["a", "x", "ann", 2, 30], ["b", "y", "bob", 4, 60],
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("known", "start"),
+    [("philly", "[" + " " * (1 << 17)), ("slurm", "\ufeff\n" + SACCT), ("swf", "; a\n\n" + SWF)],
+)
+def test_a_log_is_recognised_by_its_beginning(known: str, start: str, tmp_path: Path) -> None:
+    """What stands behind is not read: here it is no text."""
+    log = tmp_path / "log"
+    for pack in (bytes, gzip.compress):
+        log.write_bytes(pack(start.encode() + b" " * (1 << 18) + b"\xff"))
+        assert recognise(log) == known
+        assert len(read_start(log)) <= 1 << 16
+        with pytest.raises(InputError, match=r"not a text file, byte .* is not UTF-8"):
+            read_trace(log)

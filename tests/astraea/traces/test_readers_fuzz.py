@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gzip
 import json
 import tempfile
 import warnings
@@ -12,24 +11,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pytest
+import trace_samples as good
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trace_samples import (
-    ASTRAEA,
-    CHRONUS,
-    GAVEL7,
-    GAVEL10,
-    HELIOS,
-    MURI,
-    PHILLY,
-    SACCT,
-    SACCT_JSON,
-    SIZES,
-    SPEEDS,
-    SSHARE,
-    SWF,
-    TIRESIAS,
-)  # fmt: skip
 
 from astraea.core.errors import InputError
 from astraea.traces.describe import describe_text
@@ -50,21 +34,22 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "tiresias-csv": [
         *(
             Sample({"log": text, "weights": "name,share\nnorth,1\nsouth,2\n"}, ",", UNITS)
-            for text in (ASTRAEA, CHRONUS)
+            for text in (good.ASTRAEA, good.CHRONUS)
         ),
-        *(Sample({"log": text}, ",", UNITS) for text in (TIRESIAS, MURI)),
+        *(Sample({"log": text}, ",", UNITS) for text in (good.TIRESIAS, good.MURI)),
     ],
-    "helios": [Sample({"log": HELIOS, "cluster_gpu_number.csv": SIZES})],
-    "philly": [Sample({"log": json.dumps(PHILLY)})],
+    "helios": [Sample({"log": good.HELIOS, "cluster_gpu_number.csv": good.SIZES})],
+    "philly": [Sample({"log": json.dumps(good.PHILLY)})],
     "gavel": [
-        Sample({"log": text, "simulation_throughputs.json": json.dumps(SPEEDS)}, "\t") for text in (GAVEL7, GAVEL10)
+        Sample({"log": text, "simulation_throughputs.json": json.dumps(good.SPEEDS)}, "\t")
+        for text in (good.GAVEL7, good.GAVEL10)
     ],
     "slurm": [
-        Sample({"log": SACCT}, "|", tuple({"tenant": who} for who in slurm.TENANTS if who != "top-account")),
-        Sample({"log": json.dumps(SACCT_JSON)}),
-        Sample({"log": SACCT, "weights": SSHARE}, "|", ({}, {"tenant": "top-account"})),
+        Sample({"log": good.SACCT}, "|", tuple({"tenant": who} for who in slurm.TENANTS if who != "top-account")),
+        Sample({"log": json.dumps(good.SACCT_JSON)}),
+        Sample({"log": good.SACCT, "weights": good.SSHARE}, "|", ({}, {"tenant": "top-account"})),
     ],
-    "swf": [Sample({"log": SWF}, " ", tuple({"tenant": who} for who in swf.TENANTS))],
+    "swf": [Sample({"log": good.SWF}, " ", tuple({"tenant": who} for who in swf.TENANTS))],
 }
 assert set(SAMPLES) == set(FORMATS)
 
@@ -78,7 +63,6 @@ PIECES: Final = [
 ]  # fmt: skip
 """What breaks parsers."""
 
-ENCODINGS: Final = ("utf-8", "utf-8-sig", "utf-16", "utf-32", "latin-1", "cp037")
 numbers = st.floats().map(repr) | st.integers().map(str) | st.integers(-(10**12), 10**12).map(str)
 fields = st.sampled_from(PIECES) | numbers | st.text(max_size=4)
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(PIECES)
@@ -93,15 +77,6 @@ def cells(draw: st.DrawFn, text: str, between: str) -> str:
         row = draw(st.sampled_from(rows))
         row[draw(st.integers(0, len(row) - 1))] = draw(fields | st.sampled_from([f for r in rows for f in r]))
     return "\n".join(between.join(row) for row in rows)
-
-
-@st.composite
-def lines(draw: st.DrawFn, text: str) -> str:
-    """Repeat, move and leave out lines, and end them otherwise."""
-    rows = text.splitlines()
-    kept = draw(st.lists(st.integers(0, len(rows) - 1), max_size=len(rows) + 2))
-    head = rows[:1] if draw(st.booleans()) else []
-    return draw(st.sampled_from(["\n", "\r\n", "\r", "\n\n"])).join([*head, *(rows[k] for k in kept)])
 
 
 @st.composite
@@ -131,37 +106,16 @@ def members(draw: st.DrawFn, text: str) -> str:
 
 
 @st.composite
-def packed(draw: st.DrawFn, text: str) -> bytes:
-    """Encode a text in some way, pack it, and swap some bytes."""
-    data = text.encode(draw(st.sampled_from(ENCODINGS)), "replace")
-    if draw(st.integers(0, 3)) == 0:
-        data = gzip.compress(data, mtime=0)
-    for _ in range(draw(st.integers(0, 2))):
-        where = draw(st.integers(0, len(data)))
-        data = data[:where] + draw(st.binary(max_size=3)) + data[where + 1 :]
-    return data
-
-
-@st.composite
 def spoilt(draw: st.DrawFn, known: str) -> tuple[dict[str, bytes], dict[str, Any]]:
     """Draw the files of a format, one of which is spoilt, and the options."""
     sample = draw(st.sampled_from(SAMPLES[known]))
     name = draw(st.sampled_from(["log", *sample.files]))
     text = sample.files[name]
     is_json = text[0] in "[{"
-    between = sample.between if name == "log" else "|" if text == SSHARE else ","
-    how = draw(st.integers(0, 5))
-    if how == 0:
-        data = draw(packed(text))
-    elif how == 1:
-        data = draw(pieces(text)).encode("utf-8", "replace")
-    elif how == 2 and not is_json:
-        data = draw(lines(text)).encode()
-    else:
-        data = draw(members(text) if is_json else cells(text, between)).encode("utf-8", "replace")
-    return {n: data if n == name else t.encode() for n, t in sample.files.items()}, draw(
-        st.sampled_from(sample.options)
-    )
+    between = sample.between if name == "log" else "|" if text == good.SSHARE else ","
+    text = draw(pieces(text) | (members(text) if is_json else cells(text, between)))
+    files = {n: (text if n == name else t).encode("utf-8", "replace") for n, t in sample.files.items()}
+    return files, draw(st.sampled_from(sample.options))
 
 
 def survives(files: dict[str, bytes], known: str | None, **options: Any) -> None:

@@ -9,19 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
-from trace_samples import (
-    ASTRAEA,
-    GAVEL7,
-    GAVEL10,
-    HELIOS,
-    PHILLY,
-    SACCT,
-    SACCT_JSON,
-    SIZES,
-    SPEEDS,
-    SSHARE,
-    SWF,
-)
+from trace_samples import ASTRAEA, GAVEL7, GAVEL10, HELIOS, PHILLY, SACCT, SACCT_JSON, SIZES, SPEEDS, SSHARE, SWF
 
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace
@@ -80,19 +68,12 @@ KINDS = {
 
 SPOILT: dict[str, list[tuple[str, str, str]]] = {
     "csv": [
-        ("1,2,3,6", "1,8x,3,6", f'line 3: {GPUS} "8x"'),
-        ("1,2,3,6", "1,,3,6", f'line 3: {GPUS} ""'),
         ("1,2,3,6", "1,nan,3,6", f'line 3: {GPUS} "nan"'),
-        ("1,2,3,6", "1,-2,3,6", f'line 3: {GPUS} "-2"'),
         ("1,2,3,6", "1,2.5,3,6", f'line 3: {GPUS} "2.5"'),
         ("1,2,3,6", "1,1_0,3,6", f'line 3: {GPUS} "1_0"'),
-        ("1,2,3,6", "1,2000000,3,6", f'line 3: {GPUS} "2000000"'),
-        ("1,2,3,6", "1,inf,3,6", f'line 3: {GPUS} "inf"'),
         ("1,2,3,6\n", "1,2,3,6\n2,x,3,6\n3,y,3,6\n4,z,3,6\n", f'line 4: {GPUS} "x" (and 2 more like it)'),
-        ("1,2,3,6", "1,2,soon,6", f'line 3: submit_time {TIME} "soon"'),
         ("1,2,3,6", "1,2,1e12,6", f'line 3: submit_time {TIME} "1e12"'),
         ("1,2,3,6", "1,2,3,-6", f'line 3: duration {TIME} "-6"'),
-        ("1,2,3,6", "1,2,3,", f'line 3: duration {TIME} ""'),
         ("1,2,3,6", "0,2,3,6", 'line 3: job_id must be unique, got "0"'),
         ("1,2,3,6", ",2,3,6", 'line 3: job_id must be a name, got ""'),
         ("1,2,3,6", "1,2,3,6,7", "line 3: expected 4 columns, got 5"),
@@ -115,16 +96,13 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
     "expect_time": [("<>", "x", f'line 2: expect_time {BOUND} "x"')],
     "expect_time_list": [("<>", "a-b", f'line 2: expect_time_list {BOUND} "a"')],
     "helios": [
-        (",8,16,1,C", ",8x,16,1,C", 'line 2: gpu_num must be a whole number of GPUs from 0 to 1000000, got "8x"'),
         ("COMPLETED,", "DONE,", "line 2: state must be one of COMPLETED"),
-        ("COMPLETED,2020-04-01 00:00:10", "COMPLETED,1.4.2020", f"line 2: submit_time {DATE}"),
         ("COMPLETED,2020-04-01 00:00:10", "COMPLETED,", f'line 2: submit_time {DATE} ""'),
         ("2020-04-01 01:01:10", "2020-04-01 00:01:09", "line 2: end_time must be no earlier than start_time, got"),
         ("2020-04-01 01:01:10", "2020-13-01 00:01:09", f"line 2: end_time {DATE}"),
         ("3600,60", "-1,60", f'line 2: duration {TIME} "-1"'),
         ("\n9,ub", "\n7,ub", 'line 4: job_id must be unique, got "7"'),
         ("7,ua,vcA", "7,,vcA", 'line 2: user must be a name, got ""'),
-        ("7,ua,vcA", "7,ua,", 'line 2: vc must be a name, got ""'),
         (",queue\n", ",wait\n", "line 1: column 'queue' is missing"),
         (HELIOS[HELIOS.index("\n7,"):], "\n8,ub,vcA,0,1,1,COMPLETED,,,,9,0\n", "none of the 1 jobs uses a GPU"),
     ],
@@ -137,8 +115,6 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
     "gavel": [
         ("\t1000\t", "\tmany\t", f'line 1: {STEPS} "many"'),
         ("\t1000\t", "\t1e14\t", "line 1: total_steps must be at most 1e+10 s of work at the measured throughput"),
-        ("50.5\t2", "-1\t2", f'line 2: arrival_time {TIME} "-1"'),
-        ("50.5\t2", "50.5\ttwo", 'line 2: scale_factor must be a whole number of GPUs from 0 to 1000000, got "two"'),
         ("\t50.5\t2", "\t50.5", "line 2: expected 7 columns, got 6"),
         ("ResNet-50", "ResNet-51", 'line 1: job_type must be a job type of the throughputs table, got "ResNet-51'),
     ],
@@ -151,7 +127,6 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
         ("<>", "{", "line 1: not JSON"),
         ("<>", "[]", "key 'v100' must hold the throughputs"),
         ("<>", '{"v100": {"ResNet": {"null": 1}}}', "v100 must hold \"('job type', scale factor)\" with a number of"),
-        ("<>", '{"v100": {"(\'A\', 1)": {"null": -1}}}', "v100 must hold \"('job type', scale factor)\" with"),
     ],
     "philly": [
         ("<>", '[{"a": 1},\n{"a" 2}]', "line 2: not JSON"),
@@ -166,7 +141,6 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
         ('"vc": "ee9e8c"', '"vc": "\\ud800"', 'job 1 ("app_1"): vc must be a text, got'),
         ('"jobid": "app_1"', '"jobid": 7', 'job 1 ("7"): jobid must be a text, got 7'),
         ('"jobid": "app_2"', '"jobid": "app_1"', 'job 2 ("app_1"): jobid must be unique, got "app_1"'),
-        ('"2017-10-07 01:00:00"', '"noon"', f'job 1 ("app_1"): submitted_time {DATE} "noon"'),
         ('"2017-10-07 01:00:00"', '"None"', f'job 1 ("app_1"): submitted_time {DATE} "None"'),
         ('"attempts": [', '"attempts": [3, ', 'job 1 ("app_1"): attempts must be a list of objects, got [3'),
         ('"2017-10-07 01:00:30"', "3", f'job 1 ("app_1"): start_time {DATE} 3'),
@@ -191,7 +165,6 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
         ("gpu=4\n", "gpu=4|more\n", "line 2: expected 11 columns, got 12; is there a | in a job's name?"),
         ("gpu=4\n", "gpu=9999999\n", "line 2: AllocTRES must be at most 1000000 GPUs"),
         ("|Account|", "|Konto|", "line 1: column 'Account' is missing; found JobID, Konto"),
-        ("|Account|", "|JobID|", "line 1: column 'JobID' is there twice"),
         ("|ReqTRES|AllocTRES", "|A|B", "line 1: the columns AllocTRES and ReqTRES are missing, which tell the GPUs"),
     ],
     "time limit": [("<>", "soon", "line 2: Timelimit must be a time [days-]hours:minutes:seconds, or UNLIMITED")],
@@ -208,10 +181,7 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
     ],
     "shares": [
         ("south,2", "south,0", f'line 3: {SHARE} "0"'),
-        ("south,2", "south,x", f'line 3: {SHARE} "x"'),
-        ("south,2", "south,nan", f'line 3: {SHARE} "nan"'),
         ("south,2", "north,2", 'line 3: name must be unique, got "north"'),
-        ("north,1", ",1", 'line 2: name must be a name, got ""'),
         ("name,share\nnorth,1\nsouth,2", "name\nx", "line 1: a share file has two columns, tenant and weight;"),
     ],
 }
@@ -270,7 +240,6 @@ def test_options(tmp_path: Path, text: str, options: dict[str, Any], says: str) 
     [
         (None, "there is no such file or folder"),
         (b"", "the file is empty"),
-        (b"  \n\n", "the file is empty"),
         (b"job_id,\xff\xfe", "not a text file, byte 7 is not UTF-8"),
         (b"\x1f\x8bgarbage", "the gzip file is damaged"),
         (b"hello world", "the format is none that is recognised by its content; give the format, one of tiresias-csv"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -147,15 +146,6 @@ def test_runs_of_a_requeued_job_are_one(tmp_path: Path) -> None:
     assert trace.recorded is not None
     assert trace.recorded[["start", "end"]].to_numpy().tolist() == [[10, 30], [50, 60], [70, 170], [90, 110]]
     assert trace.excluded_jobs["reason"].tolist() == [slurm.AGAIN, slurm.AGAIN, slurm.WAITS]
-
-
-def test_many_requeued_jobs_are_read_quickly(tmp_path: Path) -> None:
-    rows = [row(str(k), 0, 5, 9, state="PREEMPTED") for k in range(2000)] + [row(str(k), 9, 9, 20) for k in range(2000)]
-    began = time.process_time()
-    trace = read(tmp_path, *rows)
-    assert time.process_time() - began < 5  # a second; a loop over jobs takes twelve
-    assert len(trace) == len(trace.excluded_jobs) == 2000
-    assert (trace.duration == 11).all()
 
 
 def test_tenants_by_choice(tmp_path: Path) -> None:

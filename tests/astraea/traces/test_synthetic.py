@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,8 +27,6 @@ BOTH = pytest.mark.parametrize("name", ["venus", "philly"])
 SEED = pytest.mark.parametrize("seed", SEEDS)
 GPUS = {"venus": 800, "philly": 1680}
 DAY = 86_400
-MARKS = np.array([600, 3600, 6 * 3600, DAY, 6 * DAY])
-TABLE_1 = {"venus": [67.3, 83.3, 90.6, 96.2, 99.6], "philly": [40.8, 71.6, 88.5, 94.1, 98.5]}
 GAVE_WAY = {
     "venus": {
         "1-GPU jobs waiting for more than half an hour [%]",
@@ -39,11 +35,6 @@ GAVE_WAY = {
     "philly": {"running time, mean [s]", "8 GPUs over 1 GPU, mean running time"},
 }
 """Statistics that one seed may miss."""
-
-
-def below(values: Any, marks: Any) -> Any:
-    """Percent of the values below each mark."""
-    return 100 * np.searchsorted(np.sort(values), marks) / len(values)
 
 
 def quota(trace: Trace, gpus: float) -> Any:
@@ -91,38 +82,13 @@ def test_size_clock_and_history(name: str, seed: int) -> None:
     for part, days in ((trace, 14), (past, 42)):
         assert part.submit_time[0] >= 0 and (days - 1) * DAY < part.span < days * DAY
         assert np.all(part.submit_time % 1 == 0) and np.all(part.duration % 1 == 0) and part.duration.min() >= 1
-        assert np.all(part.weight == 1) and np.all(np.isnan(part.queueing_delay))
-        assert below(part.duration, MARKS) == pytest.approx(TABLE_1[name], abs=2)
         assert np.all(part.demand <= np.floor(quota(part, GPUS[name])))
         if name == "venus":  # large gangs belong to large virtual clusters, also in production
             assert np.all(part.demand <= 0.6 * quota(part, 1064))
     assert trace.origin is not None and past.origin is not None
     assert trace.origin - past.origin == pd.Timedelta(days=42)
     assert trace.origin.day_of_week == 0
-    if name == "venus":  # the days of Fig. 4
-        assert trace.origin <= pd.Timestamp("2020-06-15") <= trace.origin + pd.Timedelta(days=7)
     assert not set(trace.job_id) & set(past.job_id)
-
-
-@SEED
-def test_ends_of_venus(seed: int) -> None:
-    """Large gangs are cancelled, not completed; failed jobs are short."""
-    trace = synthetic("venus", seed)
-    assert np.mean(trace.state[trace.demand >= 64] == "cancelled") > 0.6
-    assert trace.gpu_time[trace.state == "failed"].sum() < 0.16 * trace.gpu_time.sum()
-
-
-@BOTH
-@SEED
-def test_larger_gangs_run_longer_and_offer_the_load(name: str, seed: int) -> None:
-    trace = synthetic(name, seed)
-    marks = np.geomspace(2, 2e6, 200)
-    classes = [(1, 1), (2, 7), (8, 8), (9, 1000)]
-    curves = [below(trace.duration[(trace.demand >= a) & (trace.demand <= b)], marks) for a, b in classes]
-    for smaller, larger in pairwise(curves):
-        assert np.all(larger <= smaller + 0.2)  # percentage points: two jobs of the smallest class
-        assert np.max(smaller - larger) > 1
-    assert np.max(curves[0] - curves[-1]) > 6
     load = trace.gpu_time.sum() / (GPUS[name] * 14 * DAY)
     assert 0.97 <= load <= 1.1 if name == "venus" else load == pytest.approx(0.94, rel=0.01)
 
@@ -143,23 +109,14 @@ def test_arrivals_have_a_daily_and_a_weekly_profile(name: str, seed: int) -> Non
 
 @BOTH
 @SEED
-def test_tenants_differ(name: str, seed: int) -> None:
+def test_tenants_differ_and_users_repeat_themselves(name: str, seed: int) -> None:
+    """What a user's jobs of this size took in the history tells a part of what the next one takes."""
     trace = synthetic(name, seed)
     jobs = np.bincount(trace.tenant)
     per_gpu = jobs / trace.tenant_weight
     assert per_gpu.max() > (10 if name == "venus" else 5) * per_gpu.min()
-    single = np.bincount(trace.tenant, trace.demand == 1) / jobs
-    assert single.min() < (0.12 if name == "venus" else 0.4)
-    assert single.max() == 1
     busy = np.bincount(trace.tenant, trace.gpu_time) / trace.tenant_weight
     assert busy.max() > 2 * busy.min()
-
-
-@BOTH
-@SEED
-def test_users_repeat_themselves(name: str, seed: int) -> None:
-    """What a user's jobs of this size took in the history tells a part of what the next one takes."""
-    trace = synthetic(name, seed)
     assert trace.history is not None
     past = pd.Series(np.log(trace.history.duration)).groupby([trace.history.user, trace.history.demand]).median()
     told = past.reindex(pd.MultiIndex.from_arrays([trace.user, trace.demand])).to_numpy()
@@ -199,14 +156,10 @@ def test_the_seed_decides_everything() -> None:
     assert other.stdout.strip() == synthetic("venus", 0).digest  # and Python's seed of hashes nothing
 
 
-@pytest.mark.parametrize("ask", [synthesize, compromises])
-@pytest.mark.parametrize("name", ["Venus", ""])
-def test_unknown_name(ask: Callable[[str], Any], name: str) -> None:
-    with pytest.raises(InputError, match=f"unknown name '{name}'; there are philly, venus"):
-        ask(name)
-
-
-@pytest.mark.parametrize("seed", [-1, 1.5, "1", True, None])
-def test_bad_seed(seed: Any) -> None:
-    with pytest.raises(InputError, match="whole number of at least 0, got"):
-        synthesize("venus", seed)
+def test_bad_names_and_seeds() -> None:
+    for ask in (synthesize, compromises):
+        with pytest.raises(InputError, match="unknown name 'Venus'; there are philly, venus"):
+            ask("Venus")
+    for seed in (-1, 1.5, "1", True, None):
+        with pytest.raises(InputError, match="whole number of at least 0, got"):
+            synthesize("venus", seed)  # type: ignore[arg-type]

