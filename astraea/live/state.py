@@ -20,7 +20,6 @@ from astraea.traces.trace import Trace
 MONTH: Final = 31 * DAY
 """Hours of so long are kept, or of the policy's longest parameter should that be longer [s]."""
 
-
 NOBODY: Final = "(nobody)"
 """The tenant of a cluster to which none has come yet."""
 
@@ -95,10 +94,9 @@ class State(NamedTuple):
 
 
 def trace_of(admitted: Sequence[AdmittedJob], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:
-    """Return the jobs as the simulation takes them; their running times are not known.
+    """Return the jobs as the simulation takes them, their running times unknown; `tenants` came earlier.
 
-    `tenants` came earlier, and `weights` names every tenant, or is empty if all that came are equal. Submission times
-    are counted from the first one, so that tables do not grow with the age of the accounts.
+    Submission times are counted from the first one, so that tables do not grow with the age of the accounts.
     """
     names = {*tenants, *(m.tenant for m in admitted)} - {NOBODY}
     shares = dict(weights) or dict.fromkeys(sorted(names) or [NOBODY], 1.0)
@@ -117,11 +115,6 @@ def hours_stored(policy: Policy) -> int:
 
 
 def empty_timeline(hours: int, tenants: int) -> Records:
-    """Return a timeline of zeros whose rows take up memory only when they are written.
-
-    The simulation finds an hour by its number since second 0, so the table must have a row for every hour. The system
-    gives memory to pages that were written, and those are the hours that are kept.
-    """
-    size = hours * tenants * TIMELINE.itemsize
-    pages = mmap.mmap(-1, max(size, 1))
+    """Return a timeline of zeros, a row for every hour since second 0; only rows that are written take up memory."""
+    pages = mmap.mmap(-1, max(hours * tenants * TIMELINE.itemsize, 1))
     return np.frombuffer(pages, TIMELINE, hours * tenants).reshape(hours, tenants).view(np.recarray)

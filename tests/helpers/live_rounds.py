@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +40,10 @@ def running(id: str, start: float, demand: int = 8, **fields: Any) -> Job:
 
 
 class ToldSlurm(Slurm):
-    """A Slurm that shows one step after the other, then what it showed last; an exception among them is raised."""
+    """A Slurm that shows what a test tells it to, or raises it."""
 
-    def __init__(self, *steps: list[Job] | Exception, nodes: list[Node] = NODES) -> None:
+    def __init__(self, nodes: list[Node] = NODES) -> None:
         super().__init__("gpu")
-        self.steps: Iterator[list[Job] | Exception] = iter(steps)
         self.shown: list[Job] | Exception = []
         self.past: list[Run] | Exception = []
         self.here, self.booted = nodes, 0.0
@@ -55,7 +53,6 @@ class ToldSlurm(Slurm):
         return self.here
 
     def jobs(self) -> list[Job]:
-        self.shown = next(self.steps, self.shown)
         if isinstance(self.shown, Exception):
             raise self.shown
         return self.shown

@@ -114,13 +114,13 @@ def counted(do: Callable[[], None], ledger: Ledger) -> tuple[int, int, int]:
 def test_memory_and_work_after_a_year_are_those_of_the_first_day(days: int, tmp_path: Path, clock: Clock) -> None:
     policy = get_policy("astraea")(lease_term=100)
     config = Config("gpu", tmp_path / "state.sqlite", policy, weights={"a": 1.0, "b": 1.0}, history=0)
-    one = Coordinator(config, Turns(clock))
 
     with closing(Ledger(config.state)) as ledger:
+        one = Coordinator(config, ledger, Turns(clock))
 
         def some(rounds: int, step: float) -> None:
             for _ in range(rounds):
-                one.round(ledger)
+                one.round()
                 clock.now += step
 
         def sample() -> Work:

@@ -17,7 +17,7 @@ from pretended_slurm import NODES, pretend, queue_entry
 
 from astraea.live.answers import Job, Node, SlurmError, jobs_of, nodes_of, runs_of
 from astraea.live.config import read_config
-from astraea.live.coordinator import Coordinator, OneLine
+from astraea.live.coordinator import Coordinator
 from astraea.live.ledger import Ledger
 from astraea.live.slurm import Slurm
 
@@ -80,7 +80,7 @@ def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytes
     (tmp_path / "live.toml").write_text(LIVE.partition("weights")[0])
     config = read_config(tmp_path / "live.toml")
     with closing(Ledger(config.state)) as ledger, caplog.at_level(logging.INFO):
-        Coordinator(config).round(ledger)
+        Coordinator(config, ledger).round()
     assert "this round is left out" not in caplog.text
     called = said.read_text().splitlines()
     assert len([line for line in called if line.startswith("scontrol release ")]) == 16
@@ -92,10 +92,6 @@ def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytes
         ), line  # fmt: skip
     assert not list(tmp_path.rglob("*pwned*"))
 
-
-def test_a_log_line_is_a_line() -> None:
-    record = logging.LogRecord("x", logging.INFO, "x", 1, "job 1 of %s", ("a\x1b[2J\nERROR all is lost",), None)
-    assert OneLine("%(levelname)s %(message)s").format(record) == r"INFO job 1 of a\x1b[2J\nERROR all is lost"
 
 
 def test_arrays_are_read_in_full(tmp_path: Path, said: Path) -> None:
