@@ -15,8 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from live_cluster import EPOCH, Clock, job
-from live_rounds import ToldSlurm, running
+from live_cluster import EPOCH, Clock, ToldSlurm, job, running
 
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from live_cluster import EPOCH, job
-from live_rounds import CONFIG, play, rounds
+from live_cluster import CONFIG, EPOCH, job, rounds, step
 
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
@@ -77,7 +76,7 @@ def test_what_is_written_is_read_to_the_last_bit(path: Path) -> None:
         jobs = [job(str(k), demand=6, account=f"t{k % 2}", submit=EPOCH + k / 3) for k in range(5)]
         for second in (10, 20, 110, 4000, 8000):
             shown = [j._replace(state="RUNNING", held=False, start=EPOCH + 11) if j.id in r.leases else j for j in jobs]
-            result = play(r, second, *shown)
+            result = step(r, second, *shown)
             ledger.write(result.state, result.over)
             with closing(Ledger(path)) as other:
                 found = other.read()
@@ -95,14 +94,14 @@ def test_what_is_written_is_read_to_the_last_bit(path: Path) -> None:
 def test_a_round_that_cannot_be_written_is_written_with_the_next(path: Path) -> None:
     r = rounds(ANYONE)
     with closing(Ledger(path)) as ledger, closing(sqlite3.connect(path, isolation_level=None)) as other:
-        first = play(r, 0, job("1")).state
+        first = step(r, 0, job("1")).state
         ledger.write(first)
-        second = play(r, 10, job("1"), job("2")).state
+        second = step(r, 10, job("1"), job("2")).state
         ledger._db.execute("pragma max_page_count = 1")  # the disk is full
         with pytest.raises(sqlite3.OperationalError, match="full"):
             for k in range(3000):
                 ledger.write(State(k, second.accounts, {}), [])
-                second = play(r, 10 + k, *(job(str(i)) for i in range(1, k + 3))).state
+                second = step(r, 10 + k, *(job(str(i)) for i in range(1, k + 3))).state
         found = read_state(other)
         assert found is not None
         assert len(found.accounts.admitted) < len(second.accounts.admitted)
@@ -116,10 +115,10 @@ def test_a_round_that_cannot_be_written_is_written_with_the_next(path: Path) -> 
 def test_jobs_that_are_done_leave_the_accounts_and_not_the_history(path: Path) -> None:
     r = rounds(ANYONE)
     with closing(Ledger(path)) as ledger:
-        result = play(r, 0, job("1"))
+        result = step(r, 0, job("1"))
         ledger.write(result.state, result.over)
         done = job("1", state="COMPLETED", start=EPOCH + 1, end=EPOCH + 5)
-        result = play(r, 10, done)
+        result = step(r, 10, done)
         ledger.write(result.state, result.over)
     with closing(open_to_read(path)) as db:
         assert db.execute("select count(*) from job").fetchone() == (0,)
@@ -144,9 +143,9 @@ def test_a_tenant_that_is_gone_leaves_no_hours(path: Path, before: dict[str, flo
     config = replace(CONFIG, weights=before)
     with closing(Ledger(path)) as ledger:
         one = rounds(config)  # of nobody, or of a and b
-        ledger.write(play(one, 0).state)
+        ledger.write(step(one, 0).state)
         other = rounds(replace(config, weights={"a": 1.0} if before else {}), ledger.read())
-        ledger.write(play(other, 10, job("1")).state)
+        ledger.write(step(other, 10, job("1")).state)
         state = ledger.read()
     assert state is not None
     assert state.accounts.tenants == ("a",)
@@ -157,7 +156,7 @@ def test_a_tenant_that_is_gone_leaves_no_hours(path: Path, before: dict[str, flo
 def waiting(jobs: int = 1) -> Rounds:
     """Rounds in which so many jobs were released."""
     r = rounds(ANYONE)
-    play(r, 0, *(job(str(k)) for k in range(1, jobs + 1)))
+    step(r, 0, *(job(str(k)) for k in range(1, jobs + 1)))
     return r
 
 
@@ -211,7 +210,7 @@ def test_history_is_kept_when_ids_come_again(path: Path) -> None:
             one = job("1", submit=EPOCH + start)
             runs = one._replace(state="RUNNING", held=False, start=EPOCH + start + 1)
             for second, shown in ((0, [one]), (10, [runs]), (20, [])):
-                result = play(r, start + second, *shown)
+                result = step(r, start + second, *shown)
                 ledger.write(result.state, result.over)
         found = all_leases(ledger._db)
     assert [(x.job, x.number, x.granted - EPOCH, x.outcome) for x in found] == [
@@ -226,5 +225,5 @@ def test_serial_numbers_go_on_after_a_restart(path: Path) -> None:
     with closing(Ledger(path)) as ledger:
         state = ledger.read()
     assert state is not None and state.serial == 3
-    result = play(rounds(ANYONE, state), 10, *(job(str(k)) for k in range(1, 5)))
+    result = step(rounds(ANYONE, state), 10, *(job(str(k)) for k in range(1, 5)))
     assert sorted(lease.serial for lease in result.state.leases.values()) == [1, 2, 3, 4]
