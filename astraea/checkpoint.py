@@ -33,7 +33,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
@@ -253,51 +253,38 @@ class Saves:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Hear SIGUSR1, and keep a thread for the last store, for as long as the ``with`` runs."""
-        is_main = threading.current_thread() is threading.main_thread()
-        before: Any = None
-        if is_main:
-            before = signal.signal(signal.SIGUSR1, self.save_soon)
-        else:
-            log.warning("SIGUSR1 is heard in the main thread only: here, saves are made at their own pace")
-        try:
-            if self._last_store and self._is_first_rank:
-                with self._daemon(is_main):
-                    yield
-            else:
-                yield
-        finally:
-            if is_main:
-                signal.signal(signal.SIGUSR1, signal.SIG_DFL if before is None else before)
-
-    @contextmanager
-    def _daemon(self, is_main: bool) -> Iterator[None]:
-        """Keep a thread that stores the last snapshot.
+        """Hear SIGUSR1, and keep a thread for the last store, for as long as the ``with`` runs.
 
         Python runs a handler when the main thread is back from library code, which may be at the end of the step. The
         number of the signal is written to a pipe at once, and another thread can read it.
         """
-        heard, self._wake = os.pipe()
-        os.set_blocking(self._wake, False)
-
-        def listen() -> None:
-            while _STOP not in (said := os.read(heard, 512)):
-                if signal.SIGUSR1 in said and self._snapshot is not None:
-                    self._store()
-
-        thread = threading.Thread(target=listen, name="astraea last store", daemon=True)
-        thread.start()
-        before = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False) if is_main else -1
-        try:
-            yield
-        finally:
+        is_main = threading.current_thread() is threading.main_thread()
+        with ExitStack() as end:
             if is_main:
-                signal.set_wakeup_fd(before)
-            wake, self._wake = self._wake, None
-            os.write(wake, _STOP)
-            thread.join()
-            os.close(wake)
-            os.close(heard)
+                before = signal.signal(signal.SIGUSR1, self.save_soon)
+                end.callback(signal.signal, signal.SIGUSR1, signal.SIG_DFL if before is None else before)
+            else:
+                log.warning("SIGUSR1 is heard in the main thread only: here, saves are made at their own pace")
+            if self._last_store and self._is_first_rank:
+                heard, wake = os.pipe()
+                os.set_blocking(wake, False)
+                thread = threading.Thread(target=self._flush_at, args=(heard,), name="astraea last store", daemon=True)
+                thread.start()
+                for descriptor in (heard, wake):
+                    end.callback(os.close, descriptor)
+                end.callback(thread.join)
+                end.callback(os.write, wake, _STOP)
+                end.callback(setattr, self, "_wake", None)
+                self._wake = wake
+                if is_main:
+                    end.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(wake, warn_on_full_buffer=False))
+            yield
+
+    def _flush_at(self, heard: int) -> None:
+        """Store the last snapshot whenever the signal is heard."""
+        while _STOP not in (said := os.read(heard, 512)):
+            if signal.SIGUSR1 in said and self._snapshot is not None:
+                self._store()
 
 
 def _functions(state: State) -> tuple[Callable[[Path], object], Callable[[Path], object]]:

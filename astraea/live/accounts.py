@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import accounting, decisions, live
 from astraea.cluster.engine.live import HAPPENS
-from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, TENANT
+from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, TENANT, TIMELINE
 from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View, new_state
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
@@ -25,7 +26,6 @@ from astraea.live.state import (
     AccountsState,
     AdmittedJob,
     empty_accounts,
-    empty_timeline,
     hours_stored,
     trace_of,
 )
@@ -244,7 +244,9 @@ class Accounts:
         if len(saved.tenant_memory) == len(view.tenant_memory):  # or another policy kept it
             view.tenant_memory[:, t] = saved.tenant_memory[:, old]
         n_hours = int(saved.clock[0].n_hours)
-        room = empty_timeline(max(n_hours, hours) + 64, len(self.trace.tenants))
+        shape = max(n_hours, hours) + 64, len(self.trace.tenants)  # a row for every hour since second 0
+        pages = mmap.mmap(-1, math.prod(shape) * TIMELINE.itemsize)  # zeros, of which only what is written takes memory
+        room = np.frombuffer(pages, TIMELINE).reshape(shape).view(np.recarray)
         gangs = np.zeros(max([self.gpus, *(m.demand for m in self.admitted)]) + 1, np.int64)  # a cluster can shrink
         self.view = view = view._replace(timeline=room, open_gangs=gangs)
         view.timeline[n_hours - len(saved.timeline) : n_hours, t] = saved.timeline[:, old]

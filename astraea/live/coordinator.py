@@ -10,6 +10,7 @@ run it again.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import select
 import signal
@@ -25,7 +26,7 @@ from astraea.live.answers import Job, Node, SlurmError
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger, lock, open_to_read, read_state
 from astraea.live.partition import tenant_of
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Rounds, Snapshot, warned
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Rounds, Snapshot
 from astraea.live.slurm import Slurm, without_collection
 from astraea.live.state import Lease, State
 
@@ -201,7 +202,11 @@ class Coordinator:
         until = epoch + (int((now - epoch) / interval) + 1) * interval
         leases = self.state.leases if self.state else {}  # those of the last whole round, also after one that failed
         self.told = {id: when for id, when in self.told.items() if id in leases}
-        for when, id in warned(leases.values(), self.jobs, self.config.warning):
+        warned = [
+            (lease.ends - self.config.warning, id) for id, lease in leases.items()
+            if lease.started > 0 and lease.ends < math.inf and id in self.jobs and self.jobs[id].saves
+        ]  # fmt: skip
+        for when, id in sorted(warned):
             if when >= until or self.told.get(id) == when:
                 continue
             if self.stopping.wait(self._seconds_to(when)) or time.time() < when - 1:  # the clock was set back
@@ -211,7 +216,7 @@ class Coordinator:
         self.stopping.wait(self._seconds_to(until))
 
     def _seconds_to(self, moment: float) -> float:
-        """Return the seconds to a moment before the next round, whatever somebody does to the clock."""
+        """Seconds to a moment before the next round, whatever somebody does to the clock."""
         return min(max(0.0, moment - time.time()), self.config.interval)
 
     def _warn(self, id: str, end: float) -> None:

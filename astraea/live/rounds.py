@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from astraea.cluster.engine.state import PENDING, RUNNING
@@ -157,7 +157,13 @@ class Rounds(Partition):
             if job.array and job.at_once and tasks[job.array] >= job.at_once:
                 accounts.refuse(id)
             elif not places.put(job):
-                waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {no_nodes(job)}"
+                count = -(-job.demand // job.per_node) if job.per_node else 0
+                why = (
+                    f"its {job.demand} GPUs are not free on nodes that can be used" if count == 0
+                    else f"no node has {job.per_node} GPUs free" if count == 1
+                    else f"no {count} nodes have {job.per_node} GPUs free"
+                )  # fmt: skip
+                waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {why}"
                 self.note_once(f"no nodes for {id}", waits)
                 accounts.refuse(id)
             else:
@@ -166,7 +172,6 @@ class Rounds(Partition):
         return found
 
     def _granted(self, job: Job) -> Action:
-        """A job gets a lease."""
         self.told.discard(f"no nodes for {job.id}")
         if not job.requeues:
             self.accounts.never_ends(job.id)
@@ -226,17 +231,3 @@ class Rounds(Partition):
                     with_lease.update(job.on_nodes)
         gone = self.accounts.gpus - self.gpus  # held still, though the partition has fewer by now
         return gone + sum(others[n.name] if n.is_usable else n.gpus - with_lease[n.name] for n in snapshot.nodes)
-
-
-def no_nodes(job: Job) -> str:
-    """Why there is no place for a gang, in words."""
-    if job.per_node == 0:
-        return f"its {job.demand} GPUs are not free on nodes that can be used"
-    count = -(-job.demand // job.per_node)
-    return f"no node has {job.per_node} GPUs free" if count == 1 else f"no {count} nodes have {job.per_node} GPUs free"
-
-
-def warned(leases: Collection[Lease], jobs: Mapping[str, Job], warning: float) -> list[tuple[float, str]]:
-    """When to tell which jobs that their lease is about to end: those that save their state then."""
-    told = [lease for lease in leases if lease.job in jobs and jobs[lease.job].saves and lease.started > 0]
-    return sorted((lease.ends - warning, lease.job) for lease in told if lease.ends < math.inf)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -112,9 +111,3 @@ def hours_stored(policy: Policy) -> int:
     """Return how many of the last hours a policy may ask for."""
     times = [value for value in policy.parameters.values() if math.isfinite(value)]
     return math.ceil(max([MONTH, *times]) / HOUR) + 2
-
-
-def empty_timeline(hours: int, tenants: int) -> Records:
-    """Return a timeline of zeros, a row for every hour since second 0; only rows that are written take up memory."""
-    pages = mmap.mmap(-1, max(hours * tenants * TIMELINE.itemsize, 1))
-    return np.frombuffer(pages, TIMELINE, hours * tenants).reshape(hours, tenants).view(np.recarray)

@@ -116,16 +116,6 @@ def test_a_job_that_leaves_the_partition_ends_in_the_accounts_only() -> None:
     assert actions(step(r, 30, running("1", 1), job("2", demand=8))) == [(RELEASE, "2")]  # it comes back as a new one
 
 
-def test_an_id_that_comes_again_is_another_job() -> None:
-    r = rounds()
-    step(r, 0, job("1", demand=8))
-    step(r, 10, running("1", 1))
-    step(r, 20, job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 15, held=False))
-    result = step(r, 30, job("1", account="b", demand=4, submit=EPOCH + 25))
-    assert actions(result) == [(RELEASE, "1")]
-    assert r.accounts.job("1").tenant == "b"
-
-
 def test_a_begin_time_beyond_all_clocks_is_no_submission() -> None:
     r = rounds()
     far = job("1", demand=8, restarts=1, eligible=9e18)

@@ -45,17 +45,6 @@ def test_what_was_not_done_is_done_at_the_next_round() -> None:
     assert actions(result) == [(HOLD, "1"), (RELEASE, "2"), (RELEASE, "3")]
 
 
-def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
-    first = rounds()
-    step(first, 0, job("1", demand=8), job("2", account="b", demand=8))
-    second = rounds(state=first.state())
-    shown = running("1", 1, demand=8), running("2", 1, account="b", demand=8, on_nodes={"n2": 8})
-    for r in (first, second):
-        assert actions(step(r, 50, *shown)) == []
-        assert r.accounts.rho("a") == pytest.approx(1)
-    assert first.state().leases == second.state().leases
-
-
 def test_a_job_that_slurm_started_by_itself_is_adopted() -> None:
     r = rounds()
     result = step(r, 10, running("1", 3, demand=2))
@@ -70,14 +59,6 @@ def test_a_job_that_ran_before_the_coordinator_came_gets_a_lease_from_then_on() 
     result = step(rounds(), 10, running("1", -5000, demand=8), *NEW)
     assert actions(result) == [(RELEASE, "2")]
     assert result.state.leases["1"].ends == EPOCH + 110
-
-
-def test_a_job_that_lost_its_lease_is_not_adopted_again() -> None:
-    r = rounds()
-    step(r, 0, job("1", demand=8))
-    step(r, 100, running("1", 1, demand=8), *NEW)
-    second = rounds(state=r.state())  # killed before it was stopped
-    assert actions(step(second, 110, running("1", 1, demand=8), *NEW))[0] == (REQUEUE, "1")
 
 
 def test_slurm_requeued_a_job() -> None:
