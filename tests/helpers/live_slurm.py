@@ -133,10 +133,6 @@ class RealSlurm:
         local_slurm.run("slurmd", "-N", name)
         until(f"{name} is there", 20, lambda: said("sinfo", "-h", "-n", name, "-o", "%t") in ("idle", "mix", "alloc"))
 
-    def runs(self, since: float, ids: Sequence[str]) -> list[Run]:
-        """All runs of these jobs, from the accounting."""
-        return [run for run in Slurm("gpu").runs(since) if run.id in ids]
-
 
 def said(*command: str) -> str:
     """What a command prints, without end of line; empty if it fails."""
@@ -272,8 +268,9 @@ class Site:
     def runs(self) -> dict[str, list[Run]]:
         """All runs of the jobs of this test, by job."""
         found: dict[str, list[Run]] = {job.id: [] for job in self.jobs}
-        for one in self.slurm.runs(self.began - 5, list(found)):
-            found[one.id].append(one)
+        for one in Slurm("gpu").runs(self.began - 5):
+            if one.id in found:
+                found[one.id].append(one)
         return found
 
     def run_of_stranger(self) -> list[Run]:

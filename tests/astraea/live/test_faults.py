@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import numpy as np
@@ -12,15 +11,12 @@ from live_slurm import Site, lines, until
 
 from astraea.live.coordinator import LATE_ENDS
 
-pytestmark = [
-    pytest.mark.slurm,
-    pytest.mark.parametrize("time_around", range(int(os.environ.get("REPEAT", "1")))),
-]
+pytestmark = pytest.mark.slurm
 
 
-def test_coordinator_is_killed_twenty_times(here: Site, time_around: int) -> None:
-    here.submit_mixture(20, seed=time_around)
-    rng = np.random.default_rng(time_around)
+def test_coordinator_is_killed_twenty_times(here: Site) -> None:
+    here.submit_mixture(20, seed=0)
+    rng = np.random.default_rng(0)
     for k in range(20):
         here.start()
         time.sleep(rng.uniform(0.02, 0.5) if k % 2 else rng.uniform(0.5, 2.2))
@@ -34,11 +30,11 @@ def test_coordinator_is_killed_twenty_times(here: Site, time_around: int) -> Non
     assert "stopped; jobs keep their GPUs" in here.log
 
 
-def test_controller_is_away_for_a_while(here: Site, time_around: int) -> None:
-    here.submit_mixture(16, seed=100 + time_around)
+def test_controller_is_away_for_a_while(here: Site) -> None:
+    here.submit_mixture(16, seed=100)
     here.start()
     until("jobs run", 20, here.running)
-    time.sleep(2 + time_around % 3)
+    time.sleep(2)
     here.slurm.stop_controller()
     time.sleep(8)
     here.slurm.start_controller()
@@ -47,7 +43,7 @@ def test_controller_is_away_for_a_while(here: Site, time_around: int) -> None:
     assert "ERROR this round is left out: s" in here.log
 
 
-def test_node_goes_away_under_a_gang(here: Site, time_around: int) -> None:
+def test_node_goes_away_under_a_gang(here: Site) -> None:
     gang = here.submit("a", 4, 40, nodes=2)
     here.start()
     others = [here.submit("b", 1, 20), here.submit("c", 1, 20)]
@@ -56,7 +52,7 @@ def test_node_goes_away_under_a_gang(here: Site, time_around: int) -> None:
     assert gang in on_it
     here.slurm.lose_node("n1", on_it)
     try:
-        here.submit_mixture(10, seed=200 + time_around)
+        here.submit_mixture(10, seed=200)
         until("it is noted", 20, lambda: f"job {gang.id} lost its lease" in here.log)
         time.sleep(4)
     finally:
@@ -65,11 +61,11 @@ def test_node_goes_away_under_a_gang(here: Site, time_around: int) -> None:
     check(here, outage=2)
 
 
-def test_job_ignores_signals(here: Site, time_around: int) -> None:
+def test_job_ignores_signals(here: Site) -> None:
     deaf = here.submit("a", 4, 70, "ignores")  # a lease and what Slurm waits until it kills are too short for it
     here.start()
     until("it runs", 20, lambda: lines(deaf))
-    here.submit_mixture(8, seed=300 + time_around)
+    here.submit_mixture(8, seed=300)
     here.finish(120)
     check(here)
     assert f"requeue job {deaf.id} of a" in here.log

@@ -10,7 +10,7 @@ import pytest
 from live_cluster import CONFIG, EPOCH, NEW, NODES, actions, job, rounds, running, step
 
 from astraea.cluster.policies import get_policy
-from astraea.live.answers import Node, Run
+from astraea.live.answers import Job, Node, Run
 from astraea.live.config import Config
 from astraea.live.rounds import HOLD, RELEASE, REQUEUE
 
@@ -155,15 +155,25 @@ def test_what_is_not_charged_does_not_fade_either() -> None:
     assert r.accounts.view.tenant.decayed[0] == pytest.approx(0, abs=1e-6)
 
 
-def test_gpus_that_are_not_there() -> None:
-    foreign = running("9", 0, demand=6, partition="other")
-    assert actions(step(rounds(), 10, foreign, job("1", demand=7))) == [(RELEASE, "1")]
-    assert actions(step(rounds(), 10, foreign._replace(on_nodes={"n1": 6, "n2": 6}), job("1", demand=5))) == []
-    whole = job("1", demand=4, per_node=4), job("2", account="b", demand=8, per_node=8)
-    assert actions(step(rounds(), 10, foreign._replace(on_nodes={"n1": 2, "n2": 1}), *whole)) == [(RELEASE, "1")]
-    down = [NODES[0], NODES[1]._replace(is_usable=False)]
-    both = job("1", demand=8), job("2", account="b", demand=1)
-    assert actions(step(rounds(), 10, *both, nodes=down)) == [(RELEASE, "1")]
+FOREIGN = running("9", 0, demand=6, partition="other")
+WHOLE = job("1", demand=4, per_node=4), job("2", account="b", demand=8, per_node=8)
+DOWN = [NODES[0], NODES[1]._replace(is_usable=False)]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "nodes", "released"),
+    [
+        ([FOREIGN, job("1", demand=7)], NODES, ["1"]),
+        ([FOREIGN._replace(on_nodes={"n1": 6, "n2": 6}), job("1", demand=5)], NODES, []),
+        ([FOREIGN._replace(on_nodes={"n1": 2, "n2": 1}), *WHOLE], NODES, ["1"]),
+        ([job("1", demand=8), job("2", account="b", demand=1)], DOWN, ["1"]),
+        ([FOREIGN, job("8", partition="other", held=False)], NODES, []),
+        ([job(f"7_{k}", array="7", at_once=2) for k in range(5)], NODES, ["7_0", "7_1"]),
+    ],
+    ids=["free", "held by others", "in pieces", "node down", "jobs of others are not touched", "tasks at once"],
+)
+def test_what_others_and_limits_leave(jobs: list[Job], nodes: list[Node], released: list[str]) -> None:
+    assert actions(step(rounds(), 10, *jobs, nodes=nodes)) == [(RELEASE, id) for id in released]
 
 
 def test_what_was_before_is_counted() -> None:
@@ -208,11 +218,6 @@ def test_a_tenant_that_comes_later() -> None:
     assert r.accounts.rho("x") == pytest.approx(1)
 
 
-def test_jobs_of_other_partitions_are_never_touched() -> None:
-    others = running("8", 0, partition="other"), job("9", partition="other", held=False)
-    assert actions(step(rounds(), 10, *others)) == []
-
-
 def test_who_is_left_to_slurm_is_told_once() -> None:
     r = rounds()
     jobs = job("1", demand=0, held=False), job("2", is_part=True, held=False), job("3", account="c", held=False)
@@ -234,12 +239,6 @@ def test_what_cannot_start_now_is_passed_over() -> None:
     r = rounds()
     assert actions(step(r, 0, late, job("2", depends=True))) == []
     assert actions(step(r, 110, late, job("2"))) == [(RELEASE, "2"), (RELEASE, "1")]
-
-
-def test_an_array_runs_no_more_tasks_at_once_than_it_may() -> None:
-    tasks = [job(f"7_{k}", array="7", at_once=2) for k in range(5)]
-    r = rounds()
-    assert actions(step(r, 0, *tasks)) == [(RELEASE, "7_0"), (RELEASE, "7_1")]
 
 
 def test_a_job_that_may_not_be_requeued_keeps_its_gpus() -> None:
