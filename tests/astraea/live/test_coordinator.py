@@ -65,18 +65,18 @@ EIGHT = [job("1", demand=8), job("2", account="b", demand=8)]
 def test_an_error_costs_one_round_and_the_next_does_the_right_thing(
     one: Told, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one.at(0, EIGHT)
-    assert one.slurm.done == [("release", "1"), ("release", "2")]
+    one.at(0, EIGHT[:1])
     one.at(10, RuntimeError("a bug"))
     assert "this round has failed" in caplog.text and "RuntimeError: a bug" in caplog.text
     assert "Traceback (most recent call last)" in caplog.text
     one.slurm.done.clear()
     with monkeypatch.context() as during:  # after the leases were given in the accounts
         during.setattr(Rounds, "state", lambda self: 1 / 0)
-        one.at(20, [*EIGHT, job("3", demand=0)])
+        one.at(20, EIGHT)
     assert one.slurm.done == []
     one.at(30, EIGHT)
-    assert one.slurm.done == [("release", "1"), ("release", "2")]  # Slurm had not started them
+    assert one.slurm.done == [("release", "2"), ("release", "1")]  # Slurm had not started 1
+    assert "release job 2 of b, 8 GPUs: granted lease 1" in caplog.text  # what the failed round gave is not kept
     assert [(lease.job, lease.number, lease.serial) for lease in all_leases(one.ledger._db)] == [
         ("1", 1, 1), ("2", 1, 2),
     ]  # fmt: skip
@@ -115,13 +115,15 @@ def test_a_clock_that_is_set_back_meanwhile_delays_no_round(one: Told, monkeypat
     one.at(0, [job("1", demand=4, saves=True)])
     one.at(10, [running("1", 0, demand=4, saves=True)])
     one.clock.now = one.leases()["1"].ends - one.config.warning - 5
-    for _ in range(3):
-        one._wait()
+    one._wait()
+    assert one.slurm.done == [("release", "1")]  # it is not told a day before
+    one._wait()
+    one._wait()
     assert len(waits) > 2
     assert max(waits) <= one.config.interval
 
 
-def test_a_short_job_on_a_slurm_whose_clock_is_ahead(one: Told) -> None:
+def test_jobs_of_a_slurm_whose_clock_is_ahead(one: Told) -> None:
     at = EPOCH + 10
     short = job("1", state="COMPLETED", held=False, demand=2, submit=at, eligible=at, start=at + 1, end=at + 2)
     one.at(0, [])
@@ -129,6 +131,8 @@ def test_a_short_job_on_a_slurm_whose_clock_is_ahead(one: Told) -> None:
         one.at(second - 5, [short, EIGHT[1]])
     assert status(one.config, one.clock.now).failed == 0
     assert list(one.leases()) == ["2"]
+    one.at(40, [running("3", 45, 2)])  # Slurm started it by itself
+    assert one.leases()["3"].granted <= EPOCH + 40
 
 
 @pytest.mark.parametrize("name", ["(nobody)", " a", "", " "])
