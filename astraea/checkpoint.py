@@ -33,7 +33,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
@@ -122,7 +122,8 @@ def checkpointed(
     with saves._listening():
         saves._restore()
         yield saves
-        saves._finish()
+        if saves._is_first_rank and not saves._is_inside:
+            saves._store()
 
 
 class Saves:
@@ -145,6 +146,8 @@ class Saves:
         self.folder = folder
         self._state = state
         self._save, self._load = _functions(state)
+        # torch.save raises RuntimeError when the disk is full
+        self._disk_errors = (OSError, RuntimeError) if isinstance(state, tuple) else (OSError,)
         self._every = every
         self._last_store = last_store
         self._is_first_rank = int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
@@ -182,7 +185,7 @@ class Saves:
             self._snapshot = self.done, pickle.dumps(_state_of(self._state), pickle.HIGHEST_PROTOCOL)
         if self._is_asked or time.monotonic() >= self._due:
             self._is_asked = False  # before the save: who asks during it wants the next one
-            self._store_now()
+            self._store()
 
     def save_soon(self, *_: object) -> None:
         """Do what SIGUSR1 does: save at the end of this step, and with `last_store` the last snapshot at once."""
@@ -190,35 +193,28 @@ class Saves:
         if (wake := self._wake) is not None:
             os.write(wake, bytes([signal.SIGUSR1]))
 
-    def _store_now(self) -> None:
-        if self._snapshot is not None:
-            self._store_snapshot()
-        else:
-            self._store(self.done, self._save)
-
-    def _store_snapshot(self) -> None:
-        if self._snapshot is not None:
-            step, content = self._snapshot
-            self._store(step, lambda path: path.write_bytes(content))
-
-    def _store(self, step: int, write: Callable[[Path], object]) -> None:
+    def _store(self) -> None:
         """Write one save in one step, and forget those that are too old; a disk that fails is a warning."""
+        step, content = self._snapshot or (self.done, None)
         with self._lock:
             if step <= self._stored:
                 return
             temporary, began = self.folder / f"{_UNFINISHED}{os.getpid()}", time.monotonic()
             try:
-                write(temporary)
-                with open(temporary, "rb") as file:
-                    os.fsync(file.fileno())
+                if content is None:
+                    self._save(temporary)
+                else:
+                    temporary.write_bytes(content)
+                _flush(temporary)
                 path = self.folder / f"step-{step:010d}-{_checksum(temporary)}.checkpoint"
                 temporary.replace(path)
-                _flush_folder(self.folder)
+                _flush(self.folder)
                 self._stored, self._whole = step, [path, *self._whole][:_KEPT]
-                for old in set(_found(self.folder)) - set(self._whole):
-                    _remove(old)
+                for *_, old in _found(self.folder):
+                    if old not in self._whole:
+                        _remove(old)
                 log.info("%s: saved in %.1f s", path, time.monotonic() - began)
-            except OSError as err:
+            except self._disk_errors as err:
                 log.warning("%s: step %d could not be saved, earlier saves stay (%s)", self.folder, step, err)
                 _remove(temporary)
             finally:
@@ -231,9 +227,8 @@ class Saves:
             for left in self.folder.glob(f"{_UNFINISHED}*"):
                 _remove(left)
         found = _found(self.folder)
-        for index, path in enumerate(found):
+        for index, (step, checksum, path) in enumerate(found):
             try:
-                step, checksum = _parts(path)
                 is_whole = _checksum(path) == checksum
             except OSError as err:
                 log.warning("%s: cannot be read (%s); trying the save before", path, err)
@@ -249,70 +244,53 @@ class Saves:
             self.done = self._stored = step
             self._whole = [path]
             if self._is_first_rank:
-                for old in found[index + _KEPT :]:  # left by a kill after a save got its name
+                for *_, old in found[index + _KEPT :]:  # left by a kill after a save got its name
                     _remove(old)
             self._due = time.monotonic() + self._every
             log.info("%s: restored, %d steps are done", path, step)
             return
         log.info("%s: no save to restore, starting at the beginning", self.folder)
 
-    def _finish(self) -> None:
-        if self._is_first_rank and not self._is_inside:
-            self._store_now()
-
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Hear SIGUSR1, and keep a thread for the last store, for as long as the ``with`` runs."""
-        is_main = threading.current_thread() is threading.main_thread()
-        before: Any = None
-        if is_main:
-            before = signal.signal(signal.SIGUSR1, self.save_soon)
-        else:
-            log.warning("SIGUSR1 is heard in the main thread only: here, saves are made at their own pace")
-        try:
-            if self._last_store and self._is_first_rank:
-                with self._daemon(is_main):
-                    yield
-            else:
-                yield
-        finally:
-            if is_main:
-                signal.signal(signal.SIGUSR1, signal.SIG_DFL if before is None else before)
-
-    @contextmanager
-    def _daemon(self, is_main: bool) -> Iterator[None]:
-        """Keep a thread that stores the last snapshot.
+        """Hear SIGUSR1, and keep a thread for the last store, for as long as the ``with`` runs.
 
         Python runs a handler when the main thread is back from library code, which may be at the end of the step. The
         number of the signal is written to a pipe at once, and another thread can read it.
         """
-        heard, self._wake = os.pipe()
-        os.set_blocking(self._wake, False)
-
-        def listen() -> None:
-            while _STOP not in (said := os.read(heard, 512)):
-                if signal.SIGUSR1 in said:
-                    self._store_snapshot()
-
-        thread = threading.Thread(target=listen, name="astraea last store", daemon=True)
-        thread.start()
-        before = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False) if is_main else -1
-        try:
-            yield
-        finally:
+        is_main = threading.current_thread() is threading.main_thread()
+        with ExitStack() as end:
             if is_main:
-                signal.set_wakeup_fd(before)
-            wake, self._wake = self._wake, None
-            os.write(wake, _STOP)
-            thread.join()
-            os.close(wake)
-            os.close(heard)
+                before = signal.signal(signal.SIGUSR1, self.save_soon)
+                end.callback(signal.signal, signal.SIGUSR1, signal.SIG_DFL if before is None else before)
+            else:
+                log.warning("SIGUSR1 is heard in the main thread only: here, saves are made at their own pace")
+            if self._last_store and self._is_first_rank:
+                heard, wake = os.pipe()
+                os.set_blocking(wake, False)
+                thread = threading.Thread(target=self._flush_at, args=(heard,), name="astraea last store", daemon=True)
+                thread.start()
+                for descriptor in (heard, wake):
+                    end.callback(os.close, descriptor)
+                end.callback(thread.join)
+                end.callback(os.write, wake, _STOP)
+                end.callback(setattr, self, "_wake", None)
+                self._wake = wake
+                if is_main:
+                    end.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(wake, warn_on_full_buffer=False))
+            yield
+
+    def _flush_at(self, heard: int) -> None:
+        """Store the last snapshot whenever the signal is heard."""
+        while _STOP not in (said := os.read(heard, 512)):
+            if signal.SIGUSR1 in said and self._snapshot is not None:
+                self._store()
 
 
 def _functions(state: State) -> tuple[Callable[[Path], object], Callable[[Path], object]]:
     """Give a state of any kind as a pair of functions that save to a path and load from it."""
     if isinstance(state, tuple) and len(state) == 2 and all(callable(function) for function in state):
-        return _with_os_errors(state[0]), state[1]
+        return state
     if not isinstance(state, dict | Stateful):
         expected = "an object with state_dict() and load_state_dict(), a dictionary, or a pair of functions"
         raise ValueError(f"state: {state!r} cannot be saved; expected {expected}")
@@ -344,18 +322,6 @@ def _state_of(state: State) -> Any:
     return {name: part.state_dict() if isinstance(part, Stateful) else part for name, part in state.items()}
 
 
-def _with_os_errors(save: Callable[[Path], object]) -> Callable[[Path], object]:
-    """Let a function that saves fail as the disk does: `torch.save` raises RuntimeError when it is full."""
-
-    def saved(path: Path) -> None:
-        try:
-            save(path)
-        except RuntimeError as err:
-            raise OSError(str(err)) from err
-
-    return saved
-
-
 def _folder_of_job() -> Path:
     job = os.environ.get("SLURM_JOB_ID", "local")
     if array := os.environ.get("SLURM_ARRAY_JOB_ID"):
@@ -363,16 +329,10 @@ def _folder_of_job() -> Path:
     return Path("checkpoints", job)
 
 
-def _parts(path: Path) -> tuple[int, str]:
-    """Read steps done and checksum from the name of a save."""
-    match = _NAME.fullmatch(path.name)
-    assert match is not None
-    return int(match[1]), match[2]
-
-
-def _found(folder: Path) -> list[Path]:
-    """List the saves in a folder, the newest first; whether they are whole is not known."""
-    return sorted((path for path in folder.glob("step-*") if _NAME.fullmatch(path.name)), key=_parts, reverse=True)
+def _found(folder: Path) -> list[tuple[int, str, Path]]:
+    """List steps done, checksum and path of the saves in a folder, the newest first, whether whole or not."""
+    names = ((path, _NAME.fullmatch(path.name)) for path in folder.glob("step-*"))
+    return sorted(((int(name[1]), name[2], path) for path, name in names if name), reverse=True)
 
 
 def _checksum(path: Path) -> str:
@@ -380,9 +340,9 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def _flush_folder(folder: Path) -> None:
-    """Make a new name in a folder survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
+def _flush(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a power cut."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -7,7 +7,6 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -39,8 +38,7 @@ def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
 
     read = read_config(config)
     if dry_run:
-        for line in coordinator.lines(coordinator.dry_run(read), read) or ["nothing to do"]:
-            print(line)
+        print("\n".join(coordinator.dry_run(read) or ["nothing to do"]))
     else:
         coordinator.serve(read)
 
@@ -62,17 +60,12 @@ def status_(config: Path | None, for_program: bool) -> None:
     elif not sys.stdout.isatty():
         print(as_text(found))
     else:
-        _watch(found, read, as_text, status)
-
-
-def _watch(found: Any, read: Any, as_text: Any, status: Any) -> None:
-    """Show it at every round."""
-    try:
-        while True:
-            room = shutil.get_terminal_size().lines - len(found.tenants) - 22
-            click.clear()
-            print(as_text(found, max(5, room)), flush=True)
-            time.sleep(read.interval)
-            found = status(read)
-    except KeyboardInterrupt:
-        print()
+        try:
+            while True:
+                room = shutil.get_terminal_size().lines - len(found.tenants) - 22
+                click.clear()
+                print(as_text(found, max(5, room)), flush=True)
+                time.sleep(read.interval)
+                found = status(read)
+        except KeyboardInterrupt:
+            print()

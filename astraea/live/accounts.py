@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import mmap
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,24 +13,31 @@ import numpy.typing as npt
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import accounting, decisions, live
 from astraea.cluster.engine.live import HAPPENS
-from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, TENANT
+from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, TENANT, TIMELINE
 from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View, new_state
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import rounds_of_lease
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.units import HOUR
-from astraea.live.events import Decision, Event
 from astraea.live.state import (
     DERIVED,
     NOBODY,
     AccountsState,
     AdmittedJob,
     empty_accounts,
-    empty_timeline,
     hours_stored,
     trace_of,
 )
+
+
+class Event(NamedTuple):
+    """What happened to a job between two rounds, when [s]; `kind` as in `engine.recorded`."""
+
+    time: float
+    kind: int
+    id: str
+    lease_end: float = 0.0
 
 
 class Accounts:
@@ -67,13 +76,13 @@ class Accounts:
         """Return a job as it was admitted."""
         return self.admitted[self.place[id]]
 
+    def row(self, id: str) -> Any:
+        """The record of a job."""
+        return self.view.job[self.place[id]]
+
     def is_active(self, id: str) -> bool:
         """Return whether a job was admitted and has not ended."""
-        return id in self.place and self.status(id) != DONE
-
-    def status(self, id: str) -> int:
-        """PENDING, RUNNING or DONE (or EXPIRED, inside a round)."""
-        return int(self.view.job[self.place[id]].status)
+        return id in self.place and self.row(id).status != DONE
 
     def ids(self, status: int) -> list[str]:
         """Jobs of a status, in order of submission."""
@@ -144,36 +153,28 @@ class Accounts:
         granted = self.view.granted[: clock.n_granted]
         return [self.admitted[j].id for j in granted if self.view.job[j].status == PENDING]
 
-    def leaving(self) -> list[str]:
-        """Jobs that lose their GPUs by what was chosen at this round."""
+    def leaving(self) -> tuple[list[str], list[str]]:
+        """Jobs that lose their GPUs by what was chosen at this round: at the end of a lease, and before it."""
         clock = self.view.clock[0]
         kept = set(self.view.granted[: clock.n_granted].tolist())
         expired = [j for j in self.view.expired[: clock.n_expired].tolist() if j not in kept]
-        return [self.admitted[j].id for j in (*expired, *self.view.revoked[: clock.n_revoked].tolist())]
+        revoked = self.view.revoked[: clock.n_revoked]
+        return [self.admitted[j].id for j in expired], [self.admitted[j].id for j in revoked]
 
     def refuse(self, id: str) -> None:
         """Take a grant of this round back."""
         live.refuse(self.view, list(self.view.granted[: self.view.clock[0].n_granted]).index(self.place[id]))
 
-    def carry_out(self) -> Decision:
-        """Give and take the leases that were chosen."""
-        view, clock = self.view, self.view.clock[0]
-        chosen = [int(j) for j in view.granted[: clock.n_granted]]
-        expired = [int(j) for j in view.expired[: clock.n_expired]]
-        revoked = [int(j) for j in view.revoked[: clock.n_revoked]]
-        kept = set(chosen)
-        names = [
-            [j for j in chosen if view.job[j].status == PENDING],
-            [j for j in chosen if view.job[j].status != PENDING],
-            [j for j in expired if j not in kept],
-            revoked,
-        ]
+    def carry_out(self) -> list[str]:
+        """Give and take the leases that were chosen; the jobs that keep their GPUs for another one."""
+        granted = self.view.granted[: self.view.clock[0].n_granted]
+        renewed = [self.admitted[j].id for j in granted if self.view.job[j].status != PENDING]
         live.carry_out(self.view, self.private)
-        return Decision(*(tuple(self.admitted[j].id for j in jobs) for jobs in names))
+        return renewed
 
     def give_back(self, id: str, since: float) -> None:
         """A job that has just lost its lease never had the GPUs that it was granted at `since` [s]."""
-        row = self.view.job[self.place[id]]
+        row = self.row(id)
         tenant, held = self.view.tenant[row.tenant], self.now - since
         row.attained_service -= row.demand * held
         row.executed -= held
@@ -243,7 +244,9 @@ class Accounts:
         if len(saved.tenant_memory) == len(view.tenant_memory):  # or another policy kept it
             view.tenant_memory[:, t] = saved.tenant_memory[:, old]
         n_hours = int(saved.clock[0].n_hours)
-        room = empty_timeline(max(n_hours, hours) + 64, len(self.trace.tenants))
+        shape = max(n_hours, hours) + 64, len(self.trace.tenants)  # a row for every hour since second 0
+        pages = mmap.mmap(-1, math.prod(shape) * TIMELINE.itemsize)  # zeros, of which only what is written takes memory
+        room = np.frombuffer(pages, TIMELINE).reshape(shape).view(np.recarray)
         gangs = np.zeros(max([self.gpus, *(m.demand for m in self.admitted)]) + 1, np.int64)  # a cluster can shrink
         self.view = view = view._replace(timeline=room, open_gangs=gangs)
         view.timeline[n_hours - len(saved.timeline) : n_hours, t] = saved.timeline[:, old]

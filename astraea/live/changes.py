@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from astraea.cluster.engine.live import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import PENDING, RUNNING
+from astraea.live.accounts import Event
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Run
-from astraea.live.events import Event
 from astraea.live.partition import Partition
 from astraea.live.state import AdmittedJob, Lease
 
@@ -31,7 +31,7 @@ class Changes:
         self.resized: set[str] = set()  #: jobs of another size now: they end, and come anew at the next round
         self.not_started: list[Lease] = []  #: leases of resized jobs that Slurm had not started; they are not charged
         gone = [id for s in (PENDING, RUNNING) for id in self.accounts.ids(s) if id not in ours]
-        come = [job for job in ours.values() if self._is_new(job) and self._comes(job, now)]
+        come = [job for job in ours.values() if self._comes(job, now)]
         runs: dict[str, list[Run]] = {}
         if self.partition.looks_back or gone or any(job.restarts > 0 for job in come):  # it ran before it was seen
             for run in self.partition.history(self.epoch + self.accounts.now):
@@ -51,12 +51,6 @@ class Changes:
             for id in sorted(runs.keys() - ours.keys() - set(self.accounts.place)):
                 self._was(runs[id])
         self._enlarge_cluster()
-
-    def _is_new(self, job: Job) -> bool:
-        """Return whether the accounts have no such job, or one that ended under this id."""
-        if job.id not in self.accounts:
-            return True
-        return not self.accounts.is_active(job.id) and job.state not in (*FINISHED, "COMPLETING")
 
     def _is_resized(self, job: Job, now: float) -> bool:
         """End a job whose size has changed, so that it comes anew; return whether it did."""
@@ -78,8 +72,7 @@ class Changes:
         return True
 
     def _waited(self, job: Job) -> None:
-        """What happened to a job that had no lease."""
-        lost = self.epoch + float(self.accounts.view.job[self.accounts.place[job.id]].waiting_since)
+        lost = self.epoch + float(self.accounts.row(job.id).waiting_since)
         started_since = job.start > 0 and job.start >= lost and job.state != "COMPLETING"
         if job.state in FINISHED:
             if started_since and job.end > job.start:  # one that is cancelled as it waits starts and ends at once
@@ -89,7 +82,6 @@ class Changes:
             self._adopted(job)
 
     def _ran(self, job: Job) -> None:
-        """What happened to a job that had a lease."""
         lease = self.partition.leases[job.id]
         if job.state in FINISHED:
             self._ended(job.id, job.end)
@@ -102,7 +94,9 @@ class Changes:
             self.partition.close(job.id, self.partition.now, "lost")
 
     def _comes(self, job: Job, now: float) -> bool:
-        """Whether a job that was not known is one that could get a lease, or has had GPUs since the last round."""
+        """Whether a job is new, or comes again under its id, and could get a lease, or has had GPUs meanwhile."""
+        if job.id in self.accounts and (self.accounts.is_active(job.id) or job.state in (*FINISHED, "COMPLETING")):
+            return False
         if job.state in FINISHED:
             return job.start > 0 and job.end > self.epoch + self.accounts.now and job.end > job.start
         if job.state not in ON_GPUS and is_deferred(job, now):
@@ -119,7 +113,6 @@ class Changes:
         return job.demand <= most
 
     def _arrived(self, job: Job, runs: Sequence[Run], now: float) -> None:
-        """A job that was not known is there."""
         has_begun = job.start > 0 and job.state in ("RUNNING", *FINISHED)
         came = min([max(job.submit, job.eligible), *(run.submit for run in runs), *[job.start] * has_begun, now])
         is_again = job.id in self.accounts  # under this id another one has ended: no time is counted twice
@@ -138,7 +131,7 @@ class Changes:
     def _was(self, runs: Sequence[Run]) -> None:
         """A job that came and went while nobody looked."""
         known = [run for run in runs if 0 < run.start < run.end and run.demand > 0]
-        if not known or self.partition.is_unknown(self.partition.tenant(known[-1])):
+        if not known or not self.partition.has_share(known[-1]):
             return
         last = known[-1]
         self.newcomers.append(self._newcomer(last, min(run.submit for run in known)))
@@ -162,8 +155,8 @@ class Changes:
         """Slurm started a job by itself; one that has run for longer than a lease gets one from now on."""
         term = self.accounts.policy.lease_term
         start = min(job.start, self.now)  # Slurm's clock may be ahead, or ours was set back
-        number = math.ceil(max(0.0, start - self.epoch) / self.partition.config.interval)
-        ends = number * self.partition.config.interval + term
+        interval = self.partition.config.interval
+        ends = math.ceil(max(0.0, start - self.epoch) / interval) * interval + term
         if self.epoch + ends <= self.partition.now:
             ends = self.partition.now - self.epoch + term
         self._add(job.start, STARTS, job.id, ends if job.requeues else math.inf)
@@ -172,19 +165,17 @@ class Changes:
             f"job {job.id} of {tenant} was started by Slurm itself, with {job.demand} GPUs: its lease began then"
         )
         ends = self.epoch + ends if job.requeues else math.inf
+        number = int(self.accounts.row(job.id).leases) + 1 if job.id in self.accounts else 1
+        self.partition.serial += 1
         self.partition.leases[job.id] = Lease(
-            job.id, self._number(job.id), tenant, job.demand, job.submit, start, ends, start, 0.0, "running", False,
-            job.restarts, self.partition.next_serial(),
+            job.id, number, tenant, job.demand, job.submit, start, ends, start, 0.0, "running", False, job.restarts,
+            self.partition.serial,
         )  # fmt: skip
 
     def _ended(self, id: str, end: float) -> None:
         self._add(end, ENDS, id)
         if id in self.partition.leases:
             self.partition.close(id, end, "ended")
-
-    def _number(self, id: str) -> int:
-        """Number of the next lease of a job."""
-        return int(self.accounts.view.job[self.accounts.place[id]].leases) + 1 if id in self.accounts else 1
 
     def _newcomer(self, job: Job | Run, submit: float) -> AdmittedJob:
         tenant = self.partition.tenant(job)

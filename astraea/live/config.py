@@ -25,39 +25,17 @@ _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 @read_only
 @dataclass(frozen=True)
 class Config:
-    """What the coordinator is told.
+    """What the coordinator is told."""
 
-    Attributes
-    ----------
-    partition : str
-        Of Slurm; jobs of others are never touched.
-    state : Path
-        SQLite file in which the accounts are kept.
-    policy : Policy
-        With its parameters.
-    interval : float
-        Between rounds [s].
-    warning : float
-        A job that saves its state is told so long before the end of its lease [s] ([Ye2022] §5.1.1).
-    tenant : str
-        One of `TENANTS`.
-    weights : mapping of str to float
-        Share of every tenant ([Ye2022] Eq. 6); empty if all are equal.
-    history : float
-        With no state yet, GPU-time of so many days before is counted too, from Slurm's accounting [day].
-    patience : float
-        How long a program of Slurm may take [s].
-    """
-
-    partition: str
-    state: Path
+    partition: str  #: of Slurm; jobs of others are never touched
+    state: Path  #: SQLite file in which the accounts are kept
     policy: Policy
-    interval: float = 10.0
-    warning: float = 5.0
-    tenant: str = "account"
-    weights: Mapping[str, float] = field(default_factory=dict)
-    history: float = 7.0
-    patience: float = 20.0
+    interval: float = 10.0  #: between rounds [s]
+    warning: float = 5.0  #: a job that saves is told so long before the end of its lease [s] ([Ye2022] §5.1.1)
+    tenant: str = "account"  #: one of `TENANTS`
+    weights: Mapping[str, float] = field(default_factory=dict)  #: shares ([Ye2022] Eq. 6); empty if all are equal
+    history: float = 7.0  #: with no state yet, so long before is counted too, from Slurm's accounting [day]
+    patience: float = 20.0  #: how long a program of Slurm may take [s]
 
 
 def read_config(path: Path) -> Config:
@@ -81,14 +59,17 @@ def read_config(path: Path) -> Config:
     if not re.fullmatch(r"[\w.+-]+", given["partition"]):
         raise InputError(f"{path}: partition must be one name, got {given['partition']!r}")
     here = path.absolute().parent
-    weights, parameters = (_table(given.get(key, {}), f"{path}: {key}") for key in ("weights", "parameters"))
+    for key in ("weights", "parameters"):
+        if not isinstance(given.setdefault(key, {}), dict):
+            raise InputError(f"{path}: {key} must be a table, got {given[key]!r}")
+    weights = given["weights"]
     for name, weight in weights.items():
         number(weight, f"{path}: weights.{name}", above=0)
     numbers = {"interval": 1.0, "warning": 0.0, "history": 0.0, "patience": 1.0}
     seconds = {k: number(given[k], f"{path}: {k}", least=least) for k, least in numbers.items() if k in given}
     tenant = one_of(given.get("tenant", "account"), TENANTS, f"{path}: tenant")
     try:
-        policy = named_policy(given.get("policy", "astraea"), here)(**parameters)
+        policy = named_policy(given.get("policy", "astraea"), here)(**given["parameters"])
     except InputError as err:
         raise InputError(f"{path}: {err}") from None
     config = Config(given["partition"], here / given["state"], policy, tenant=tenant, weights=weights, **seconds)
@@ -118,9 +99,3 @@ def named_policy(name: object, folder: Path) -> Policy:
     if not isinstance(found, Policy):
         raise InputError(f"policy {name!r}: {own['name']} is not a policy, made by @astraea.policy, in {path}")
     return found
-
-
-def _table(value: object, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{name} must be a table, got {value!r}")
-    return value

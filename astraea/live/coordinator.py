@@ -10,11 +10,14 @@ run it again.
 from __future__ import annotations
 
 import logging
+import math
+import os
+import select
 import signal
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Final
 
 from astraea.core.errors import InputError, PolicyError
@@ -23,10 +26,9 @@ from astraea.live.answers import Job, Node, SlurmError
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger, lock, open_to_read, read_state
 from astraea.live.partition import tenant_of
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, RoundResult, Rounds, Snapshot, warned
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Rounds, Snapshot
 from astraea.live.slurm import Slurm, without_collection
 from astraea.live.state import Lease, State
-from astraea.live.stopping import Stopping
 
 log: Final = logging.getLogger("astraea.live")
 
@@ -37,68 +39,91 @@ MOST_UNWRITTEN: Final = 100_000
 """Leases that are kept for a disk that is full; the oldest ones are lost beyond."""
 
 
-class Coordinator:
-    """Leases for one partition of one Slurm, which is that of this machine if none is given."""
+class Stopping:
+    """Whether a signal asked for the end, and a wait that the signal ends at once.
 
-    def __init__(self, config: Config, slurm: Slurm | None = None) -> None:
-        self.config = config
+    A `threading.Event` takes a lock, which the main thread may hold when the signal comes. Here the handler sets an
+    attribute, and the interpreter itself writes into a pipe, also for a signal just before the main thread waits.
+    """
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self._reads, self._writes = os.pipe()
+        os.set_blocking(self._reads, False)
+        os.set_blocking(self._writes, False)
+
+    def __del__(self) -> None:
+        os.close(self._reads)
+        os.close(self._writes)
+
+    def _ask(self, *_: object) -> None:
+        self.is_asked = True
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for so many seconds, or until a signal asks; return whether one did."""
+        if not self.is_asked:
+            select.select([self._reads], [], [], seconds)
+            with suppress(BlockingIOError):
+                os.read(self._reads, select.PIPE_BUF)
+        return self.is_asked
+
+    @contextmanager
+    def on(self, *signals: signal.Signals) -> Iterator[None]:
+        """Let signals ask for the end meanwhile; only in the main thread."""
+        before = {one: signal.signal(one, self._ask) for one in signals}
+        descriptor = signal.set_wakeup_fd(self._writes, warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(descriptor)
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
+class Coordinator:
+    """Leases for one partition of one Slurm, which is that of this machine if none is given.
+
+    A state in `ledger` that cannot be read is an `InputError`.
+    """
+
+    def __init__(self, config: Config, ledger: Ledger, slurm: Slurm | None = None) -> None:
+        self.config, self.ledger = config, ledger
         self.slurm = slurm or Slurm(config.partition, config.patience)
         self.rounds: Rounds | None = None
-        self.state: State | None = None  #: after the last round, which may be newer than the file
+        self.state: State | None = ledger.read()  #: after the last round, which may be newer than the file
         self.jobs: Mapping[str, Job] = {}
         self.told: dict[str, float] = {}
         self.unwritten: list[Lease] = []
         self.stopping = Stopping()
-        self._has_read = False
 
     def run(self) -> None:
-        """Have rounds until `stop`; an `InputError` if another coordinator has the state, or it cannot be used."""
-        with lock(self.config.state), closing(Ledger(self.config.state)) as ledger:
-            self._read(ledger)
-            parameters = ", ".join(f"{name} {value}" for name, value in self.config.policy.as_text.items())
-            log.info("partition %s, policy %s (%s), a round every %g s, state in %s", self.config.partition,
-                     self.config.policy.name, parameters, self.config.interval, self.config.state)  # fmt: skip
-            compile_all(self.config)
-            while not self.stopping.is_asked:
-                with without_collection():
-                    self.round(ledger)
-                self._wait()
-            log.info("stopped; jobs keep their GPUs until the next coordinator comes")
+        """Have rounds until a signal asks for the end."""
+        parameters = ", ".join(f"{name} {value}" for name, value in self.config.policy.as_text.items())
+        log.info("partition %s, policy %s (%s), a round every %g s, state in %s", self.config.partition,
+                 self.config.policy.name, parameters, self.config.interval, self.config.state)  # fmt: skip
+        nothing = Snapshot(time.time(), (), (Node("-", 1, True),))  # compiles all, so that the first round is not late
+        Rounds(self.config, 1, nothing.now, None, lambda _: []).play(nothing)
+        while not self.stopping.is_asked:
+            with without_collection():
+                self.round()
+            self._wait()
+        log.info("stopped; jobs keep their GPUs until the next coordinator comes")
 
-    def stop(self, *_: object) -> None:
-        """End after this round; a signal handler may call this."""
-        self.stopping.ask()
-
-    def round(self, ledger: Ledger) -> None:
-        """Have one round; an error is logged, and costs no more than this round.
-
-        A state that cannot be read at the first round is an `InputError` all the same.
-        """
-        self._read(ledger)
+    def round(self) -> None:
+        """Have one round; an error is logged and counted, costs no more than this round, and the last state holds."""
         try:
-            self._round(ledger)
+            self._round()
         except Exception as err:  # a service that ends would give every user the means to end it
-            self._failed(ledger, err)
+            log.error("this round has failed, by an error of the coordinator; please report it", exc_info=err)
+            self.rounds = None  # it may be half done
+            try:
+                self.ledger.count_failure(time.time(), f"{type(err).__name__}: {err}"[:200])
+            except Exception as other:
+                log.error("this failure is not counted in the state: %s", other)
 
-    def _read(self, ledger: Ledger) -> None:
-        """Read the state, once."""
-        if not self._has_read:
-            self.state = ledger.read()
-            self._has_read = True
-
-    def _failed(self, ledger: Ledger, err: Exception) -> None:
-        """Log an error that nobody expected, count it, and go on from the last whole state."""
-        log.error("this round has failed, by an error of the coordinator; please report it", exc_info=err)
-        self.rounds = None  # it may be half done
+    def _round(self) -> None:
         try:
-            ledger.count_failure(time.time(), f"{type(err).__name__}: {err}"[:200])
-        except Exception as other:
-            log.error("this failure is not counted in the state: %s", other)
-
-    def _round(self, ledger: Ledger) -> None:
-        """Have one round."""
-        try:
-            snapshot = self._look()
+            snapshot = look(self.slurm)
         except SlurmError as err:
             log.error("this round is left out: %s", err)
             if self.rounds is not None:
@@ -120,7 +145,7 @@ class Coordinator:
             log.error("%d leases that are over are forgotten: the state could not be written for too long", lost)
             del self.unwritten[:lost]
         try:
-            ledger.write(result.state, self.unwritten)
+            self.ledger.write(result.state, self.unwritten)
             self.unwritten = []
         except sqlite3.Error as err:
             log.error("the state cannot be written (%s): leases go on from memory, and are written when it can be", err)
@@ -130,11 +155,6 @@ class Coordinator:
         for lease in result.over:
             if lease.outcome == "ended":
                 log.info("job %s of %s has ended, in lease %d", lease.job, lease.tenant, lease.number)
-
-    def _look(self) -> Snapshot:
-        """Ask Slurm; nodes first, so that no job is seen on GPUs that are counted as free."""
-        nodes = self.slurm.nodes()
-        return Snapshot(time.time(), self.slurm.jobs(), nodes)
 
     def _do_all(self, actions: Sequence[Action]) -> None:
         """Have Slurm do what was planned; what it does not come to is mended at the next round."""
@@ -160,7 +180,6 @@ class Coordinator:
         return 0 <= age < LATE_ENDS
 
     def _do(self, action: Action) -> None:
-        """Have Slurm do something; a refusal is logged, and mended at the next round."""
         job = action.job
         log.info("%s", told(action, self.config))
         try:
@@ -183,7 +202,11 @@ class Coordinator:
         until = epoch + (int((now - epoch) / interval) + 1) * interval
         leases = self.state.leases if self.state else {}  # those of the last whole round, also after one that failed
         self.told = {id: when for id, when in self.told.items() if id in leases}
-        for when, id in warned(leases.values(), self.jobs, self.config.warning):
+        warned = [
+            (lease.ends - self.config.warning, id) for id, lease in leases.items()
+            if lease.started > 0 and lease.ends < math.inf and id in self.jobs and self.jobs[id].saves
+        ]  # fmt: skip
+        for when, id in sorted(warned):
             if when >= until or self.told.get(id) == when:
                 continue
             if self.stopping.wait(self._seconds_to(when)) or time.time() < when - 1:  # the clock was set back
@@ -193,11 +216,10 @@ class Coordinator:
         self.stopping.wait(self._seconds_to(until))
 
     def _seconds_to(self, moment: float) -> float:
-        """Return the seconds to a moment before the next round, whatever somebody does to the clock."""
+        """Seconds to a moment before the next round, whatever somebody does to the clock."""
         return min(max(0.0, moment - time.time()), self.config.interval)
 
     def _warn(self, id: str, end: float) -> None:
-        """Tell a job that its lease is about to end; an error is logged."""
         try:
             self.slurm.warn(id)
             log.info("told job %s to save its state: its lease ends in %.1f s", id, end - time.time())
@@ -213,15 +235,10 @@ def told(action: Action, config: Config) -> str:
     return f"{action.what} job {job.id} of {tenant_of(job, config)}, {job.demand} GPUs: {action.why}"
 
 
-def lines(result: RoundResult, config: Config) -> list[str]:
-    """What a round comes to, for somebody who reads it."""
-    return [escaped(line) for line in (*result.notes, *(told(action, config) for action in result.actions))]
-
-
-def compile_all(config: Config) -> None:
-    """Have a round of no jobs, so that the first real one is not late by the time that compiling takes."""
-    nothing = Snapshot(time.time(), (), (Node("-", 1, True),))
-    Rounds(config, 1, nothing.now, None, lambda _: []).play(nothing)
+def look(slurm: Slurm) -> Snapshot:
+    """Ask Slurm; nodes first, so that no job is seen on GPUs that are counted as free."""
+    nodes = slurm.nodes()
+    return Snapshot(time.time(), slurm.jobs(), nodes)
 
 
 class OneLine(logging.Formatter):
@@ -237,17 +254,21 @@ class OneLine(logging.Formatter):
 
 
 def serve(config: Config) -> None:
-    """Run as a service, until SIGTERM or Ctrl-C."""
+    """Run as a service, until SIGTERM or Ctrl-C.
+
+    An `InputError` says that another coordinator has the state, or that it cannot be used.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.INFO)
-    coordinator = Coordinator(config)
-    with coordinator.stopping.on(signal.SIGTERM, signal.SIGINT):
-        coordinator.run()
+    with lock(config.state), closing(Ledger(config.state)) as ledger:
+        coordinator = Coordinator(config, ledger)
+        with coordinator.stopping.on(signal.SIGTERM, signal.SIGINT):
+            coordinator.run()
 
 
-def dry_run(config: Config) -> RoundResult:
-    """What the next round would do; nothing is written, and Slurm is asked only.
+def dry_run(config: Config) -> list[str]:
+    """What the next round would do, a line for each action and note; nothing is written, and Slurm is asked only.
 
     An `InputError` says that Slurm does not answer, or that the state cannot be read.
     """
@@ -257,9 +278,9 @@ def dry_run(config: Config) -> RoundResult:
         with closing(open_to_read(config.state)) as db:
             state = read_state(db)
     try:
-        nodes = slurm.nodes()
-        snapshot = Snapshot(time.time(), slurm.jobs(), nodes)
-        gpus = sum(node.gpus for node in nodes)
-        return Rounds(config, gpus, snapshot.now, state, slurm.runs).play(snapshot)
+        snapshot = look(slurm)
+        gpus = sum(node.gpus for node in snapshot.nodes)
+        result = Rounds(config, gpus, snapshot.now, state, slurm.runs).play(snapshot)
     except SlurmError as err:
         raise InputError(str(err)) from None
+    return [escaped(line) for line in (*result.notes, *(told(action, config) for action in result.actions))]

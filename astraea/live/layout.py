@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -43,14 +45,28 @@ def version() -> int:
 
 def prepare(db: sqlite3.Connection, path: Path) -> None:
     """Make the tables of a new file; refuse a file of another layout, which is left as it is."""
-    check(db, path)
-    if _version(db):
+    if check(db, path):
         return
     db.execute("pragma journal_mode = wal")
+    with transaction(db):
+        for name in COLUMNS:
+            columns = ", ".join(f'"{column}"' for column in COLUMNS[name])
+            keys = ", ".join(f'"{key}"' for key in KEYS[name])
+            if name in _WHOLE:
+                columns = columns.replace(keys, f"{keys} integer primary key")
+            else:
+                columns = f"{columns}, primary key ({keys})"
+            db.execute(f"create table {name} ({columns})")
+        db.execute("create index running on lease (job) where outcome = 'running'")
+        db.execute(f"pragma user_version = {version()}")
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All that is done meanwhile, or nothing of it."""
     db.execute("begin immediate")
     try:
-        _create(db)
-        db.execute(f"pragma user_version = {version()}")
+        yield
         db.execute("commit")
     except BaseException:
         if db.in_transaction:
@@ -58,29 +74,12 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def check(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file of another layout, in a sentence that says what to do with it."""
-    found = _version(db)
+def check(db: sqlite3.Connection, path: Path) -> bool:
+    """Refuse a file of another layout, in a sentence that says what to do with it; whether there are tables."""
+    (found,) = db.execute("pragma user_version").fetchone()
     if found not in (0, version()):
         raise InputError(
             f"{path}: the state has the layout {found}, expected {version()}; go back to the version that wrote it, "
             "or move the file away to begin anew"
         )
-
-
-def _version(db: sqlite3.Connection) -> int:
-    (found,) = db.execute("pragma user_version").fetchone()
-    return int(found)
-
-
-def _create(db: sqlite3.Connection) -> None:
-    for name in COLUMNS:
-        columns = ", ".join(f'"{column}"' for column in COLUMNS[name])
-        keys = ", ".join(f'"{key}"' for key in KEYS[name])
-        if name in _WHOLE:
-            columns = columns.replace(keys, f"{keys} integer primary key")
-        else:
-            columns = f"{columns}, primary key ({keys})"
-        db.execute(f"create table {name} ({columns})")
-        if name == "lease":
-            db.execute("create index running on lease (job) where outcome = 'running'")
+    return bool(found)

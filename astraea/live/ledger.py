@@ -71,9 +71,7 @@ class Ledger:
         After an `sqlite3.Error` the file is as before, and the next call writes all that is missing.
         """
         wanted = _rows(state, max((hour for hour, _ in self._written.get("hour", ())), default=0))
-        finished = [tuple(lease) for lease in over]
-        self._db.execute("begin immediate")
-        try:
+        with layout.transaction(self._db):
             for name, rows in wanted.items():
                 before = self._written.get(name, {})
                 changed = [row for key, row in rows.items() if before.get(key) != row]
@@ -83,13 +81,8 @@ class Ledger:
                 if name == "tenant":  # one that comes again begins anew
                     self._db.executemany("delete from hour where tenant = ?", gone)
                 self._put(name, changed)
-            self._put("lease", finished)
+            self._put("lease", list(over))
             self._db.execute("delete from hour where hour < ?", (_first_hour(state.accounts),))
-            self._db.execute("commit")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("rollback")
-            raise
         self._written = wanted
 
     def count_failure(self, time: float, what: str) -> None:
@@ -156,7 +149,7 @@ def read_state(db: sqlite3.Connection) -> State | None:
     rows = _all(db, "clock")
     if not rows:
         return None
-    (_, epoch, serial, *clock), *_ = rows
+    (_, epoch, serial, *clock) = rows[0]
     jobs, tenants, shares, hours = (_all(db, name) for name in ("job", "tenant", "share", "hour"))
     admitted = tuple(
         AdmittedJob(row[0], row[1], row[2], row[4 + OF_JOB.index("demand")], row[4 + OF_JOB.index("submit_time")])
@@ -167,7 +160,7 @@ def read_state(db: sqlite3.Connection) -> State | None:
     for k, name in enumerate(OF_JOB):
         for table in (job, private):
             if name in (table.dtype.names or ()):
-                table[name] = [_number(row[4 + k]) for row in jobs]
+                table[name] = _numbers(row[4 + k] for row in jobs)
     first = min((row[0] for row in hours), default=0)
     n_hours = 1 + max((row[0] for row in hours), default=-1)
     timeline = np.zeros((n_hours - first, len(names)), TIMELINE).view(np.recarray)
@@ -238,17 +231,16 @@ def _all(db: sqlite3.Connection, name: str) -> list[tuple[Any, ...]]:
 def _table(dtype: np.dtype[Any], rows: Sequence[Sequence[Any]]) -> Any:
     made = np.zeros(len(rows), dtype).view(np.recarray)
     for k, name in enumerate(dtype.names or ()):
-        made[name] = [_number(row[k]) for row in rows]
+        made[name] = _numbers(row[k] for row in rows)
     return made
 
 
-def _number(value: Any) -> Any:
-    return np.nan if value is None else value  # SQLite keeps no NaN
+def _numbers(column: Iterable[Any]) -> list[Any]:
+    return [np.nan if value is None else value for value in column]  # SQLite keeps no NaN
 
 
 def _values(column: Any) -> list[Any]:
-    found = column.tolist()
-    return [None if v != v else v for v in found] if column.dtype.kind == "f" else found
+    return [None if value != value else value for value in column.tolist()]  # or NaN would differ from itself
 
 
 def _text(values: Any) -> str:

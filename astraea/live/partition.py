@@ -1,14 +1,14 @@
-"""What the rounds have in common: accounts, leases that run, and what is to be said of them."""
+"""The partition between two rounds: its accounts, the leases that run, and its nodes, as a round gives them away."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from astraea.cluster.engine.state import RUNNING
 from astraea.core.units import DAY
 from astraea.live.accounts import Accounts
-from astraea.live.answers import Job, Run
+from astraea.live.answers import Job, Node, Run
 from astraea.live.config import Config
 from astraea.live.state import NOBODY, Lease, State
 
@@ -46,9 +46,9 @@ class Partition:
         """Tenant of a job."""
         return tenant_of(job, self.config)
 
-    def is_unknown(self, tenant: str) -> bool:
-        """Whether it is none of those that have a share."""
-        return bool(self.config.weights) and tenant not in self.config.weights
+    def has_share(self, job: Job | Run) -> bool:
+        """Whether the tenant of a job is one of those that have a weight, or all are equal."""
+        return not self.config.weights or self.tenant(job) in self.config.weights
 
     def note_once(self, about: str, sentence: str) -> None:
         """Say something that stays true for many rounds."""
@@ -58,19 +58,15 @@ class Partition:
 
     def open(self, job: Job, *, is_renewal: bool) -> Lease:
         """Write a lease down that was granted at this round."""
-        row = self.accounts.view.job[self.accounts.place[job.id]]
+        row = self.accounts.row(job.id)
+        self.serial += 1
         lease = Lease(
             job.id, int(row.leases), self.tenant(job), int(row.demand), self.epoch + float(row.submit_time), self.now,
             self.epoch + float(row.lease_end), self.now if is_renewal else 0.0, 0.0, "running", is_renewal,
-            job.restarts, self.next_serial(),
+            job.restarts, self.serial,
         )  # fmt: skip
         self.leases[job.id] = lease
         return lease
-
-    def next_serial(self) -> int:
-        """Return a number that no other lease of the ledger has."""
-        self.serial += 1
-        return self.serial
 
     def close(self, id: str, time: float, outcome: str) -> None:
         """A lease is over."""
@@ -81,3 +77,35 @@ def tenant_of(job: Job | Run, config: Config) -> str:
     """Tenant of a job; names that no trace can have are one tenant."""
     name = str(getattr(job, config.tenant)).strip()
     return "(none)" if name in ("", NOBODY) else name
+
+
+class Places:
+    """GPUs of the usable nodes that no job holds."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.free = {node.name: node.gpus for node in nodes if node.is_usable}
+
+    def hold(self, job: Job) -> None:
+        """Count what a job has."""
+        for name, gpus in job.on_nodes.items():
+            if name in self.free:
+                self.free[name] -= gpus
+
+    def put(self, job: Job) -> bool:
+        """Give a job nodes, the fullest that fit, or the emptiest if it may be spread; whether there are any."""
+        if job.per_node == 0:
+            gpus = job.demand
+            if sum(max(0, free) for free in self.free.values()) < gpus:
+                return False
+            for name in sorted(self.free, key=lambda n: (-self.free[n], n)):
+                taken = min(gpus, max(0, self.free[name]))
+                self.free[name] -= taken
+                gpus -= taken
+            return True
+        fit = sorted((n for n, free in self.free.items() if free >= job.per_node), key=lambda n: (self.free[n], n))
+        count = -(-job.demand // job.per_node)
+        if len(fit) < count:
+            return False
+        for name in fit[:count]:
+            self.free[name] -= job.per_node
+        return True

@@ -22,14 +22,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Node
 from astraea.live.changes import Changes, is_deferred
-from astraea.live.partition import Partition
-from astraea.live.places import Places
+from astraea.live.partition import Partition, Places
 from astraea.live.state import Lease, State
 
 RELEASE, REQUEUE, HOLD = "release", "requeue", "hold"
@@ -87,13 +86,14 @@ class Rounds(Partition):
             accounts.give_back(lease.job, lease.granted - self.epoch)
         accounts.withhold(self._not_there(snapshot))
         granted = self._choose(ours, snapshot)
-        decision = accounts.carry_out()
+        expired, revoked = accounts.leaving()
+        renewed = accounts.carry_out()
         actions: list[Action] = []
-        for id in decision.expired:
+        for id in expired:
             actions += self._stopped(ours[id], "is over and was not renewed", "not renewed")
-        for id in decision.revoked:
+        for id in revoked:
             actions += self._stopped(ours[id], "is revoked by the policy", "revoked")
-        for id in decision.renewed:
+        for id in renewed:
             self.close(id, self.now, "renewed")
             lease = self.open(ours[id], is_renewal=True)
             self.notes.append(f"renew job {id} of {lease.tenant}, {lease.demand} GPUs: lease {lease.number}; "
@@ -124,7 +124,7 @@ class Rounds(Partition):
             why = "asks for no GPU"
         elif job.is_part:
             why = "is a part of a heterogeneous job"
-        elif self.is_unknown(self.tenant(job)):
+        elif not self.has_share(job):
             why = f"its tenant {self.tenant(job)!r} is not in [weights]"
         if why and job.state not in FINISHED:
             self.note_once(job.id, f"job {job.id} is left to Slurm: {why}")
@@ -137,10 +137,12 @@ class Rounds(Partition):
         usable = accounts.gpus - accounts.withheld
         aside = [
             id for id in waiting
-            if not can_start(ours[id], snapshot.now, usable) or ours[id].demand != accounts.job(id).demand
+            if (job := ours[id]).state in ON_GPUS or is_deferred(job, snapshot.now) or job.demand > usable
+            or job.demand != accounts.job(id).demand
         ]  # fmt: skip
         granted = accounts.choose(aside)
-        leaving = {*accounts.leaving(), *waiting}
+        expired, revoked = accounts.leaving()
+        leaving = {*expired, *revoked, *waiting}
         places = Places(snapshot.nodes)
         for job in snapshot.jobs:
             if job.state in ON_GPUS and not (job.partition == self.config.partition and job.id in leaving):
@@ -155,7 +157,13 @@ class Rounds(Partition):
             if job.array and job.at_once and tasks[job.array] >= job.at_once:
                 accounts.refuse(id)
             elif not places.put(job):
-                waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {no_nodes(job)}"
+                count = -(-job.demand // job.per_node) if job.per_node else 0
+                why = (
+                    f"its {job.demand} GPUs are not free on nodes that can be used" if count == 0
+                    else f"no node has {job.per_node} GPUs free" if count == 1
+                    else f"no {count} nodes have {job.per_node} GPUs free"
+                )  # fmt: skip
+                waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {why}"
                 self.note_once(f"no nodes for {id}", waits)
                 accounts.refuse(id)
             else:
@@ -164,15 +172,13 @@ class Rounds(Partition):
         return found
 
     def _granted(self, job: Job) -> Action:
-        """A job gets a lease."""
         self.told.discard(f"no nodes for {job.id}")
         if not job.requeues:
             self.accounts.never_ends(job.id)
         lease = self.open(job, is_renewal=False)
-        row = self.accounts.view.job[self.accounts.place[job.id]]
         until = "" if lease.ends < math.inf else ", to the job's end"
         why = f"granted lease {lease.number}{until}; {self._standing(job)}"
-        return Action(RELEASE, job, why, int(row.launch))
+        return Action(RELEASE, job, why, int(self.accounts.row(job.id).launch))
 
     def _standing(self, job: Job) -> str:
         """How a job and its tenant stand, by the numbers that most policies compare."""
@@ -204,9 +210,10 @@ class Rounds(Partition):
             if has_lease or not (job.id in self.accounts or job.requeues):
                 return []
             return [Action(REQUEUE, job, "it has GPUs, but no lease")]
-        if has_lease and (job.held or is_late(job, self.now)):
-            row = self.accounts.view.job[self.accounts.place[job.id]]
-            return [Action(RELEASE, job, "it has a lease, but Slurm keeps it back still", int(row.launch))]
+        is_late = job.restarts > 0 and job.eligible > self.now + 2  # it was requeued: Slurm keeps it back for a while
+        if has_lease and (job.held or is_late):
+            rank = int(self.accounts.row(job.id).launch)
+            return [Action(RELEASE, job, "it has a lease, but Slurm keeps it back still", rank)]
         if not has_lease and not job.held:
             return [Action(HOLD, job, "it waits for a lease")]
         return []
@@ -224,27 +231,3 @@ class Rounds(Partition):
                     with_lease.update(job.on_nodes)
         gone = self.accounts.gpus - self.gpus  # held still, though the partition has fewer by now
         return gone + sum(others[n.name] if n.is_usable else n.gpus - with_lease[n.name] for n in snapshot.nodes)
-
-
-def no_nodes(job: Job) -> str:
-    """Why there is no place for a gang, in words."""
-    if job.per_node == 0:
-        return f"its {job.demand} GPUs are not free on nodes that can be used"
-    count = -(-job.demand // job.per_node)
-    return f"no node has {job.per_node} GPUs free" if count == 1 else f"no {count} nodes have {job.per_node} GPUs free"
-
-
-def can_start(job: Job, now: float, usable: int) -> bool:
-    """Whether Slurm would start a job that waits, were it released now."""
-    return not (job.state in ON_GPUS or is_deferred(job, now) or job.demand > usable)
-
-
-def is_late(job: Job, now: float) -> bool:
-    """Whether Slurm keeps a job that was requeued back for a while, however it was released."""
-    return job.restarts > 0 and job.eligible > now + 2
-
-
-def warned(leases: Collection[Lease], jobs: Mapping[str, Job], warning: float) -> list[tuple[float, str]]:
-    """When to tell which jobs that their lease is about to end: those that save their state then."""
-    told = [lease for lease in leases if lease.job in jobs and jobs[lease.job].saves and lease.started > 0]
-    return sorted((lease.ends - warning, lease.job) for lease in told if lease.ends < math.inf)

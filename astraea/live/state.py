@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -19,7 +18,6 @@ from astraea.traces.trace import Trace
 
 MONTH: Final = 31 * DAY
 """Hours of so long are kept, or of the policy's longest parameter should that be longer [s]."""
-
 
 NOBODY: Final = "(nobody)"
 """The tenant of a cluster to which none has come yet."""
@@ -95,10 +93,9 @@ class State(NamedTuple):
 
 
 def trace_of(admitted: Sequence[AdmittedJob], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:
-    """Return the jobs as the simulation takes them; their running times are not known.
+    """Return the jobs as the simulation takes them, their running times unknown; `tenants` came earlier.
 
-    `tenants` came earlier, and `weights` names every tenant, or is empty if all that came are equal. Submission times
-    are counted from the first one, so that tables do not grow with the age of the accounts.
+    Submission times are counted from the first one, so that tables do not grow with the age of the accounts.
     """
     names = {*tenants, *(m.tenant for m in admitted)} - {NOBODY}
     shares = dict(weights) or dict.fromkeys(sorted(names) or [NOBODY], 1.0)
@@ -114,14 +111,3 @@ def hours_stored(policy: Policy) -> int:
     """Return how many of the last hours a policy may ask for."""
     times = [value for value in policy.parameters.values() if math.isfinite(value)]
     return math.ceil(max([MONTH, *times]) / HOUR) + 2
-
-
-def empty_timeline(hours: int, tenants: int) -> Records:
-    """Return a timeline of zeros whose rows take up memory only when they are written.
-
-    The simulation finds an hour by its number since second 0, so the table must have a row for every hour. The system
-    gives memory to pages that were written, and those are the hours that are kept.
-    """
-    size = hours * tenants * TIMELINE.itemsize
-    pages = mmap.mmap(-1, max(size, 1))
-    return np.frombuffer(pages, TIMELINE, hours * tenants).reshape(hours, tenants).view(np.recarray)

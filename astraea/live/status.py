@@ -94,11 +94,11 @@ def status(config: Config, now: float | None = None) -> Status:
     saved = state.accounts
     accounts = Accounts(config.policy, config.interval, int(saved.clock[0].gpus), config.weights, saved)
     view, last = accounts.view, accounts.now
-    waiting = [(j, view.job[j]) for j in range(len(view.job)) if view.job[j].status == PENDING]
+    waiting = [accounts.job(id) for id in accounts.ids(PENDING)]
     tenants = []
     for t, name in enumerate(accounts.trace.tenants):
         row = view.tenant[t]
-        demands = [int(job.demand) for _, job in waiting if job.tenant == t]
+        demands = [member.demand for member in waiting if member.tenant == name]
         attained, owed = (f(view, t, last) / HOUR for f in (accounting.tenant_alloc, accounting.tenant_fair))
         if name != NOBODY:
             tenants.append(TenantStanding(
@@ -120,10 +120,8 @@ def status(config: Config, now: float | None = None) -> Status:
         leases=tuple(sorted(leases, key=lambda lease: lease.left)),
         waiting=tuple(
             WaitingJob(member.id, member.tenant, member.demand, float(accounts.rho_of_job(member.id)),
-                       round_time - state.epoch - float(job.waiting_since))
-            for member, job in sorted(
-                ((accounts.admitted[j], job) for j, job in waiting), key=lambda pair: float(pair[1].submit_time)
-            )
+                       round_time - state.epoch - float(accounts.row(member.id).waiting_since))
+            for member in sorted(waiting, key=lambda member: member.submit_time)
         ),
         failed=failed[0],
         failed_at=failed[1],

@@ -90,7 +90,7 @@ class Life(RuleBasedStateMachine):
         if self.ledger is not None:
             self.ledger.close()
         self.ledger = Ledger(self.config.state)
-        self.coordinator = Coordinator(self.config, self.slurm)
+        self.coordinator = Coordinator(self.config, self.ledger, self.slurm)
         written = self.known()
         for id, one in self.slurm.all.items():
             if id not in written:  # what was not written is forgotten: it comes anew, under the name that it has now
@@ -159,7 +159,7 @@ class Life(RuleBasedStateMachine):
         self.slurm.failures, self.heard.records = 0, []
         known, before = self.known(), self.coordinator.state or self.ledger.read()
         with suppress(Killed):
-            self.coordinator.round(self.ledger)
+            self.coordinator.round()
             self.check(known, before.serial if before else 0)
             return
         self.slurm.fuse = -1

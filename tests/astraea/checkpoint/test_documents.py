@@ -45,11 +45,11 @@ def test_every_batch_script_is_that_of_the_document() -> None:
 def test_the_example_gives_the_model_of_an_uninterrupted_one(tmp_path: Path) -> None:
     command = (LIVE / "train_sklearn.py", "--epochs", "60", "--samples", "2000")
 
-    def model(folder: Path) -> Any:
+    def model(folder: Path) -> tuple[bytes, bytes, float]:
         state: dict[str, Any] = {}
         with checkpointed(state, folder=folder / "checkpoints" / "local") as saves:
             assert saves.done == 60
-        return state["model"]
+        return state["model"].coef_.tobytes(), state["model"].intercept_.tobytes(), state["model"].t_
 
     (tmp_path / "whole").mkdir()
     (tmp_path / "parts").mkdir()
@@ -65,26 +65,15 @@ def test_the_example_gives_the_model_of_an_uninterrupted_one(tmp_path: Path) -> 
     assert restored is not None
     assert 5 <= int(restored[1]) < 60
     assert "epoch 1 of" not in text
-    one, other = model(tmp_path / "whole"), model(tmp_path / "parts")
-    assert (one.coef_.tobytes(), one.intercept_.tobytes(), one.t_) == (
-        other.coef_.tobytes(),
-        other.intercept_.tobytes(),
-        other.t_,
-    )
-
-
-def three_lines() -> list[str]:
-    docstring = (checkpoint.__doc__ or "").split("::\n\n")[1].split("\n\nAt the start")[0]
-    return [*re.findall(r"```python\n(.*?)```", PAGE, re.S), "\n".join(line[4:] for line in docstring.splitlines())]
+    assert model(tmp_path / "whole") == model(tmp_path / "parts")
 
 
 def test_the_documents_code_runs() -> None:
-    codes = three_lines()
-    assert codes[0].split() == codes[1].split()
-    assert len(codes) == 2
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    assert code.split() == (checkpoint.__doc__ or "").split("::\n\n")[1].split("\n\nAt the start")[0].split()
     trained = []
     names = {"model": Counter(), "optimizer": Counter(), "train": lambda *parts: trained.append(parts)}
-    exec(compile(codes[0], "checkpoints.md", "exec"), names)
+    exec(compile(code, "checkpoints.md", "exec"), names)
     assert len(trained) == 100
     assert saved(Path("checkpoints/local")) == [1, 100]
 
@@ -96,9 +85,5 @@ def test_importing_it_imports_nothing_else(tmp_path: Path) -> None:
     assert handler == str(signal.SIG_DFL)
     ours = {name for name in loaded if name.startswith("astraea")}
     assert ours == {"astraea", "astraea.checkpoint"}
-    others = (
-        {name.split(".")[0] for name in loaded}
-        - set(sys.stdlib_module_names)
-        - {"astraea", "__main__", "sitecustomize"}
-    )
-    assert {name for name in others if not name.startswith("_")} == set()
+    known = {*sys.stdlib_module_names, "astraea", "__main__", "sitecustomize"}
+    assert {name for name in loaded if name.split(".")[0] not in known and not name.startswith("_")} == set()

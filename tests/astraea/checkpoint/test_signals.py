@@ -71,13 +71,9 @@ def test_the_last_store_stores_the_step_too_when_it_ends(tmp_path: Path) -> None
                 wait_until(lambda: saved(tmp_path) == [1, 2])
             if step == 3:
                 assert saved(tmp_path) == [2, 3]
-    assert count_threads() == 0
+    assert "astraea last store" not in {thread.name for thread in threading.enumerate()}
     with checkpointed(state, folder=tmp_path) as saves:
         assert state["value"] == 4
-
-
-def count_threads() -> int:
-    return sum(thread.name == "astraea last store" for thread in threading.enumerate())
 
 
 def test_another_thread(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

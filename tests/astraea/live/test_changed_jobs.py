@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_cluster import EPOCH, job, no_history
-from live_rounds import NODES, actions, play, running
+from live_cluster import EPOCH, NODES, actions, job, no_history, running, step
 
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.cluster.policies import get_policy
@@ -28,11 +27,11 @@ def rounds(**given: Any) -> Rounds:
 def test_a_job_keeps_the_tenant_that_it_was_admitted_with(field: str) -> None:
     r = rounds(tenant=field)
     jobs = [job(str(k), demand=8, **{field: "a"}) for k in (1, 2, 3)]
-    assert actions(play(r, 0, *jobs)) == [(RELEASE, "1"), (RELEASE, "2")]
+    assert actions(step(r, 0, *jobs)) == [(RELEASE, "1"), (RELEASE, "2")]
     moved = {field: "nobody knows"}
     shown = running("1", 1, **moved), running("2", 1, on_nodes={"n2": 8}, **moved), jobs[2]._replace(**moved)
-    assert actions(play(r, 10, *shown)) == []
-    result = play(r, 100, *shown)  # a grant and a stop speak of the tenant
+    assert actions(step(r, 10, *shown)) == []
+    result = step(r, 100, *shown)  # a grant and a stop speak of the tenant
     assert sorted(actions(result)) == [(RELEASE, "3"), (REQUEUE, "2")]
     assert all("a has had 200% of its fair share" in action.why for action in result.actions)
     assert [(lease.job, lease.tenant) for lease in result.over] == [("2", "a"), ("1", "a")]
@@ -44,13 +43,13 @@ def test_a_job_keeps_the_tenant_that_it_was_admitted_with(field: str) -> None:
 @pytest.mark.parametrize("weights", [{}, WEIGHTS, {"ann": 1.0, "eve": 1.0}])
 def test_another_tenant_key_over_an_old_state(weights: dict[str, float]) -> None:
     old = rounds(weights={} if not weights else WEIGHTS)
-    play(old, 0, job("1", demand=8, user="ann"), job("2", account="b", demand=8, user="eve"))
+    step(old, 0, job("1", demand=8, user="ann"), job("2", account="b", demand=8, user="eve"))
     config = Config("gpu", Path("unused"), POLICY, tenant="user", weights=weights, history=0)
     new = Rounds(config, 16, EPOCH + 10, old.state(), no_history)
     shown = [running("1", 1, user="ann"), running("2", 1, account="b", user="eve", on_nodes={"n2": 8})]
     over = []
     for second in (10, 110, 210):
-        result = play(new, second, *shown, job("3", user="ann", demand=4), job("4", user="eve", demand=4))
+        result = step(new, second, *shown, job("3", user="ann", demand=4), job("4", user="eve", demand=4))
         over += [lease.job for lease in result.over if lease.outcome == "lost"]
     assert over == (["1", "2"] if "ann" in weights else [])  # leases of tenants that are left are over
     known = {member.id: member.tenant for member in new.accounts.admitted}
@@ -64,12 +63,12 @@ def test_another_tenant_key_over_an_old_state(weights: dict[str, float]) -> None
 
 def test_a_job_that_is_resized_as_it_waits_comes_anew() -> None:
     r = rounds()
-    result = play(r, 0, job("1", demand=8), job("2", account="b", demand=8), job("3", demand=8))
+    result = step(r, 0, job("1", demand=8), job("2", account="b", demand=8), job("3", demand=8))
     assert actions(result) == [(RELEASE, "1"), (RELEASE, "2")]
     here = running("1", 1), running("2", 1, account="b", on_nodes={"n2": 8})
-    result = play(r, 10, *here, job("3", demand=2))
+    result = step(r, 10, *here, job("3", demand=2))
     assert "job 3 has 2 GPUs now, 8 before: it counts as a new job" in result.notes
-    result = play(r, 20, *here, job("3", demand=2))
+    result = step(r, 20, *here, job("3", demand=2))
     member = r.accounts.job("3")
     assert (member.demand, member.submit_time, r.accounts.ids(PENDING)) == (2, 10, ["3"])
     assert r.accounts.view.tenant.demand.tolist() == [10, 8]
@@ -77,12 +76,12 @@ def test_a_job_that_is_resized_as_it_waits_comes_anew() -> None:
 
 def test_a_lease_of_a_job_that_is_resized_before_it_starts_is_not_charged() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=8))
-    result = play(r, 50, job("1", demand=4, held=False))
+    step(r, 0, job("1", demand=8))
+    result = step(r, 50, job("1", demand=4, held=False))
     assert [(lease.outcome, lease.demand) for lease in result.over] == [("not started", 8)]
     assert actions(result) == [(HOLD, "1")]
     assert r.accounts.view.tenant.attained.tolist() == [0, 0]
-    result = play(r, 60, job("1", demand=4))
+    result = step(r, 60, job("1", demand=4))
     assert actions(result) == [(RELEASE, "1")]
     assert [(lease.job, lease.demand) for lease in result.state.leases.values()] == [("1", 4)]
 
@@ -90,47 +89,37 @@ def test_a_lease_of_a_job_that_is_resized_before_it_starts_is_not_charged() -> N
 @pytest.mark.parametrize(("before", "after"), [(2, 7), (8, 3), (2, 10)])
 def test_gpus_of_a_job_that_is_resized_as_it_runs_are_counted_as_they_are(before: int, after: int) -> None:
     r = rounds()
-    play(r, 0, job("1", demand=before))
-    play(r, 10, running("1", 0, before))
-    result = play(r, 50, running("1", 0, after))
+    step(r, 0, job("1", demand=before))
+    step(r, 10, running("1", 0, before))
+    result = step(r, 50, running("1", 0, after))
     assert actions(result) == []  # it is not stopped
     assert [lease.outcome for lease in result.over] == ["resized"]
-    result = play(r, 60, running("1", 0, after))
+    result = step(r, 60, running("1", 0, after))
     assert actions(result) == []
     assert r.accounts.ids(RUNNING) == ["1"]
     ((lease),) = result.state.leases.values()
     assert (lease.demand, lease.ends - EPOCH) == (after, 100)
-    play(r, 90, running("1", 0, after))
+    step(r, 90, running("1", 0, after))
     done = job("1", demand=after, state="COMPLETED", start=EPOCH, end=EPOCH + 95, held=False)
-    play(r, 100, done)
+    step(r, 100, done)
     assert r.accounts.view.tenant.attained[0] == before * 50 + after * 45
 
 
 def test_a_job_that_leaves_the_partition_ends_in_the_accounts_only() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=8), job("2", demand=4))
-    result = play(r, 10, running("1", 1), job("2", demand=4, held=True, partition="other"))
+    step(r, 0, job("1", demand=8), job("2", demand=4))
+    result = step(r, 10, running("1", 1), job("2", demand=4, held=True, partition="other"))
     assert "job 2 has left the partition, and counts as ended" in result.notes
     assert actions(result) == []
-    assert actions(play(r, 20, running("1", 1), job("2", demand=8, partition="other", held=False))) == []
+    assert actions(step(r, 20, running("1", 1), job("2", demand=8, partition="other", held=False))) == []
     assert r.accounts.ids(PENDING) == []
-    assert actions(play(r, 30, running("1", 1), job("2", demand=8))) == [(RELEASE, "2")]  # it comes back as a new one
-
-
-def test_an_id_that_comes_again_is_another_job() -> None:
-    r = rounds()
-    play(r, 0, job("1", demand=8))
-    play(r, 10, running("1", 1))
-    play(r, 20, job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 15, held=False))
-    result = play(r, 30, job("1", account="b", demand=4, submit=EPOCH + 25))
-    assert actions(result) == [(RELEASE, "1")]
-    assert r.accounts.job("1").tenant == "b"
+    assert actions(step(r, 30, running("1", 1), job("2", demand=8))) == [(RELEASE, "2")]  # it comes back as a new one
 
 
 def test_a_begin_time_beyond_all_clocks_is_no_submission() -> None:
     r = rounds()
     far = job("1", demand=8, restarts=1, eligible=9e18)
-    assert actions(play(r, 0, far)) == [(RELEASE, "1")]
+    assert actions(step(r, 0, far)) == [(RELEASE, "1")]
     assert r.accounts.job("1").submit_time == 0
 
 
@@ -143,7 +132,7 @@ def test_runs_of_other_sizes_and_accounts_while_nobody_looked() -> None:
         Run("8", "nobody", "u", "normal", "COMPLETED", EPOCH - 900, EPOCH - 600, EPOCH - 500, 4),
     ]
     r = Rounds(config, 16, EPOCH, None, lambda since: late)
-    play(r, 0)
+    step(r, 0)
     assert r.accounts.view.tenant.attained.tolist() == [400, 0]
 
 
@@ -153,13 +142,13 @@ def test_a_partition_may_have_no_nodes_for_a_while(begins_with: int) -> None:
     r = Rounds(config, 8 * begins_with, EPOCH, None, no_history)
     for second in (0, 10):
         assert actions(r.play(Snapshot(EPOCH + second, [job("1", demand=1)], []))) == []
-    result = play(r, 20, job("1", demand=1))
+    result = step(r, 20, job("1", demand=1))
     assert actions(result) == [(RELEASE, "1")]
 
 
 def test_a_gang_waits_that_the_partition_has_become_too_small_for() -> None:
     r = rounds(weights={})
-    play(r, 0, job("1", demand=12))
+    step(r, 0, job("1", demand=12))
     r.play(Snapshot(EPOCH + 10, [job("1", demand=12)], NODES))
     r.play(Snapshot(EPOCH + 110, [job("1", demand=12, restarts=1)], NODES[:1]))  # it lost its lease with the node
     r.play(Snapshot(EPOCH + 120, [job("1", demand=12, restarts=1)], NODES[:1]))
@@ -171,9 +160,38 @@ def test_a_gang_waits_that_the_partition_has_become_too_small_for() -> None:
 def test_a_coordinator_may_start_when_nodes_of_running_leases_are_gone() -> None:
     r = rounds(weights={})
     jobs = [job(str(k), demand=4) for k in (1, 2, 3, 4)]
-    state = play(r, 0, *jobs).state
+    state = step(r, 0, *jobs).state
     assert len(state.leases) == 4
     again = Rounds(r.config, 8, EPOCH + 10, state, no_history)
     assert again.accounts.gpus == 16
     assert len(again.accounts.view.running) >= 4 * 4  # compiled code would write beyond the end of it
     assert again.accounts.view.clock[0].free == 0
+
+
+def test_a_run_before_the_first_round_is_counted_once() -> None:
+    run = Run("7", "a", "u", "normal", "COMPLETED", EPOCH - 120, EPOCH - 100, EPOCH - 50, 4)
+    ended = job("7", state="COMPLETED", held=False, start=EPOCH - 100, end=EPOCH - 50, submit=EPOCH - 120, demand=4)
+    for shown in ([], [ended]):  # gone from squeue, or there still
+        r = Rounds(Config("gpu", Path("unused"), POLICY, weights=WEIGHTS, history=1), 16, EPOCH, None, lambda _: [run])
+        step(r, 0, *shown)
+        assert r.accounts.view.tenant[0].attained == 200
+
+
+def test_a_job_that_is_cancelled_as_it_waits_has_not_run() -> None:
+    r = rounds()
+    waits = job("2", demand=8, submit=EPOCH + 1)
+    step(r, 0, job("1", demand=8), job("3", demand=8), waits)
+    gone = waits._replace(state="CANCELLED", start=EPOCH + 5, end=EPOCH + 5)  # as Slurm shows it
+    for second in (10, 20):
+        step(r, second, running("1", 0), running("3", 0, on_nodes={"n2": 8}), gone)
+    assert set(r.leases) == set(r.accounts.ids(RUNNING)) == {"1", "3"}
+
+
+def test_a_clock_that_was_set_back_waits() -> None:
+    r = rounds()
+    step(r, 0, job("1", demand=4))
+    for second in (50, 20):
+        step(r, second, running("1", 0, 4))
+        assert (r.accounts.now, r.leases["1"].ends, r.accounts.rho("a")) == (50, EPOCH + 100, 1)
+    step(r, 100, running("1", 0, 4))
+    assert r.leases["1"].is_renewal

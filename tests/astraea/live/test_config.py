@@ -18,13 +18,6 @@ def read(folder: Path, text: str):  # type: ignore[no-untyped-def]
     return read_config(path)
 
 
-def test_what_is_not_said(tmp_path: Path) -> None:
-    config = read(tmp_path, GOOD)
-    assert (config.partition, config.state) == ("gpu", tmp_path / "state.sqlite")
-    assert (config.policy.name, config.policy.lease_term) == ("astraea", 900)
-    assert (config.interval, config.warning, config.tenant, config.weights) == (10, 5, "account", {})
-
-
 def test_everything(tmp_path: Path) -> None:
     config = read(
         tmp_path,
@@ -68,6 +61,7 @@ def test_a_policy_of_ones_own(tmp_path: Path) -> None:
         (GOOD + 'tenant = "group"', "tenant must be one of"),
         (GOOD + 'policy = "none"', "policy must be one of"),
         (GOOD + 'policy = "none.py:mine"', "there is no file"),
+        (GOOD + 'policy = "own.py:other"', "other is not a policy"),
         (GOOD + "[parameters]\nlease = 3", "unknown parameter 'lease'"),
         (GOOD + "[parameters]\nlease_term = 10", "lease_term must be longer than a round"),
         (GOOD + "[weights]\na = 0", "weights.a must be a number above 0, got 0"),
@@ -75,18 +69,8 @@ def test_a_policy_of_ones_own(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "own.py").write_text("other = 3\n")
     with pytest.raises(InputError) as error:
         read(tmp_path, text)
     assert sentence in str(error.value)
     assert str(tmp_path / "live.toml") in str(error.value)
-
-
-def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"live\.toml: cannot be read"):
-        read_config(tmp_path / "live.toml")
-
-
-def test_ones_own_file_without_the_policy(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text("mine = 3\n")
-    with pytest.raises(InputError, match="mine is not a policy"):
-        read(tmp_path, GOOD + 'policy = "own.py:mine"')

@@ -3,13 +3,161 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import rule, run_state_machine_as_test
-from live_life import GPUS, INTERVAL
-from live_users import Users
+from hypothesis.stateful import precondition, rule, run_state_machine_as_test
+from live_life import DEMANDS, GPUS, INTERVAL, NAMES, Life
+
+from astraea.live.answers import FINISHED, ON_GPUS, Job
+
+WHICH = st.integers(0, 7)
+
+
+def is_pending(_: Users, one: Job) -> bool:
+    return one.state == "PENDING"
+
+
+def is_running(_: Users, one: Job) -> bool:
+    return one.state == "RUNNING"
+
+
+def can_requeue(_: Users, one: Job) -> bool:
+    return one.state == "RUNNING" and one.requeues
+
+
+def can_forget(life: Users, one: Job) -> bool:
+    """Slurm shows a job for longer than a round."""
+    has_had = any(id == one.id for id, *_ in life.slurm.had)
+    return one.state in FINISHED and (one.id in life.known() or not has_had)
+
+
+def can_rename(life: Users, one: Job) -> bool:
+    """Return whether the job is admitted as it is: otherwise it would come anew, with another tenant."""
+    is_as_known = life.known().get(one.id) == one.demand and one.partition == "gpu"
+    return one.state in ("PENDING", "RUNNING") and is_as_known and one.id not in life.slurm.left_to_slurm
+
+
+def can_resize(life: Users, one: Job) -> bool:
+    return one.state in ("PENDING", "RUNNING") and one.demand > 0 and has_its_name(life, one)
+
+
+def can_move(life: Users, one: Job) -> bool:
+    return one.state == "PENDING" and has_its_name(life, one)
+
+
+def has_its_name(life: Users, one: Job) -> bool:
+    return life.slurm.tenant[one.id] == one.account
+
+
+def acts(which: Callable[[Users, Job], bool], **values: Any) -> Callable[[Any], Any]:
+    """A rule that acts on one of some jobs, and is there when there are such."""
+
+    def made(act: Any) -> Any:
+        def rule_of(self: Users, which_one: int, **drawn: Any) -> None:
+            found = [one for one in self.slurm.all.values() if which(self, one)]
+            act(self, found[which_one % len(found)], **drawn)
+
+        rule_of.__name__, rule_of.__doc__ = act.__name__, act.__doc__
+        has_one = precondition(lambda self: any(which(self, one) for one in self.slurm.all.values()))
+        return has_one(rule(which_one=WHICH, **values)(rule_of))
+
+    return made
+
+
+class Users(Life):
+    """A life with users who do all that Slurm lets them do, on machines that fail."""
+
+    @precondition(lambda self: self.free())
+    @rule(name=NAMES, demand=DEMANDS, spread=st.booleans(), held=st.sampled_from([True, True, False]),
+          requeues=st.integers(0, 3))  # fmt: skip
+    def submit(self, name: str, demand: int, spread: bool, held: bool, requeues: int) -> None:
+        per_node = 0 if spread else demand if demand <= 4 else demand // 2
+        self.take(account=name, demand=demand, per_node=per_node, held=held, requeues=requeues > 0)
+
+    @precondition(lambda self: self.free())
+    @rule(held=st.booleans(), how=st.sampled_from([{"demand": 0}, {"is_part": True}, {"partition": "other"}]))
+    def submit_to_slurm(self, held: bool, how: dict[str, object]) -> None:
+        self.take(held=held, **how)
+
+    @acts(is_running, state=st.sampled_from(["COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"]))
+    def end(self, one: Job, state: str) -> None:
+        self.slurm.end(one.id, state)
+
+    @acts(is_pending)
+    def cancel(self, one: Job) -> None:
+        self.slurm.end(one.id, "CANCELLED")
+
+    @acts(can_forget)
+    def forget(self, one: Job) -> None:
+        """Slurm shows a job that ended no longer."""
+        del self.slurm.all[one.id]
+
+    def doubt(self, one: Job, most: int) -> None:
+        """The accounts hear of something at the next round only."""
+        self.slurm.doubt[self.slurm.tenant[one.id]] += most
+
+    @acts(can_requeue, held=st.booleans(), wait=st.sampled_from([0, 120]))
+    def requeue(self, one: Job, held: bool, wait: int) -> None:
+        self.slurm.stop(one.id, held=held, wait=wait)
+        self.doubt(one, one.demand * INTERVAL)
+
+    @acts(can_rename, field=st.sampled_from(["account", "user", "qos"]), name=NAMES)
+    def rename(self, one: Job, field: str, name: str) -> None:
+        self.slurm.change(one.id, **{field: name})
+
+    @acts(can_resize, demand=DEMANDS)
+    def resize(self, one: Job, demand: int) -> None:
+        if one.state == "RUNNING":
+            demand = min(demand, one.demand)  # it can only shrink
+        self.doubt(one, INTERVAL * 2 * max(demand, one.demand))
+        self.slurm.change(one.id, demand=demand, per_node=0)
+        if one.state == "RUNNING":
+            nodes, left = dict[str, int](), demand
+            for name, gpus in one.on_nodes.items():
+                nodes[name] = min(gpus, left)
+                left -= nodes[name]
+            self.slurm.change(one.id, on_nodes={n: g for n, g in nodes.items() if g})
+
+    @acts(can_move, partition=st.sampled_from(["gpu", "other"]))
+    def move(self, one: Job, partition: str) -> None:
+        self.slurm.change(one.id, partition=partition)
+
+    @acts(is_pending, depends=st.booleans(), wait=st.sampled_from([0, 15, 60]))
+    def keep_back(self, one: Job, depends: bool, wait: int) -> None:
+        self.slurm.change(one.id, depends=depends, eligible=self.clock.now + wait)
+
+    @acts(is_pending, held=st.booleans())
+    def hold(self, one: Job, held: bool) -> None:
+        self.slurm.change(one.id, held=held)
+        self.slurm.start_all()
+
+    # machines
+
+    @rule(name=st.sampled_from(["n1", "n2"]), how=st.sampled_from(["fails", "drains", "leaves"]))
+    def lose_node(self, name: str, how: str) -> None:
+        if name not in self.slurm.size:
+            return
+        self.slurm.usable[name] = False
+        for one in list(self.slurm.all.values()):
+            if how != "drains" and one.state in ON_GPUS and name in one.on_nodes:
+                if one.requeues:
+                    self.slurm.stop(one.id, held=False)
+                    self.doubt(one, one.demand * INTERVAL)
+                else:
+                    self.slurm.end(one.id, "NODE_FAIL")
+        if how == "leaves":
+            del self.slurm.size[name]
+
+    @precondition(lambda self: not all(self.slurm.usable.values()))
+    @rule(name=st.sampled_from(["n1", "n2"]))
+    def mend_node(self, name: str) -> None:
+        self.slurm.size[name] = 4
+        self.slurm.usable[name] = True
+        self.slurm.start_all()
 
 
 class UnsteadyClock(Users):

@@ -7,17 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from live_cluster import EPOCH, job
-from live_rounds import CONFIG, NEW, NODES, actions, play, rounds, running
+from live_cluster import CONFIG, EPOCH, NEW, NODES, actions, job, rounds, running, step
 
 from astraea.cluster.policies import get_policy
-from astraea.live.answers import Node, Run
+from astraea.live.answers import Job, Node, Run
 from astraea.live.config import Config
 from astraea.live.rounds import HOLD, RELEASE, REQUEUE
 
 
 def test_who_waits_is_released_in_the_order_of_the_policy() -> None:
-    result = play(rounds(), 0, job("1", demand=8), job("2", demand=8), job("3", account="b", demand=4))
+    result = step(rounds(), 0, job("1", demand=8), job("2", demand=8), job("3", account="b", demand=4))
     assert actions(result) == [(RELEASE, "1"), (RELEASE, "3")]  # 2 would be beyond what is free
     ranks = [action.rank for action in result.actions]
     assert ranks == sorted(set(ranks))
@@ -26,128 +25,109 @@ def test_who_waits_is_released_in_the_order_of_the_policy() -> None:
 
 def test_a_lease_ends_is_renewed_or_lost() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=8))
-    result = play(r, 100, running("1", 1, demand=8))
+    step(r, 0, job("1", demand=8))
+    result = step(r, 100, running("1", 1, demand=8))
     assert [lease.outcome for lease in result.over] == ["renewed"]
     assert actions(result) == []
-    result = play(r, 200, running("1", 1, demand=8), *NEW)
+    result = step(r, 200, running("1", 1, demand=8), *NEW)
     assert [lease.outcome for lease in result.over] == ["not renewed"]
     assert actions(result) == [(REQUEUE, "1"), (RELEASE, "2"), (RELEASE, "3")]
 
 
 def test_what_was_not_done_is_done_at_the_next_round() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=8))
-    assert actions(play(r, 10, job("1", demand=8))) == [(RELEASE, "1")]
-    play(r, 100, running("1", 11, demand=8), *NEW)
-    result = play(r, 110, running("1", 11, demand=8), *NEW)
+    step(r, 0, job("1", demand=8))
+    assert actions(step(r, 10, job("1", demand=8))) == [(RELEASE, "1")]
+    step(r, 100, running("1", 11, demand=8), *NEW)
+    result = step(r, 110, running("1", 11, demand=8), *NEW)
     assert actions(result) == [(REQUEUE, "1"), (RELEASE, "2"), (RELEASE, "3")]
-    result = play(r, 120, job("1", demand=8, held=False, restarts=1), *NEW)
+    result = step(r, 120, job("1", demand=8, held=False, restarts=1), *NEW)
     assert actions(result) == [(HOLD, "1"), (RELEASE, "2"), (RELEASE, "3")]
-
-
-def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
-    first = rounds()
-    play(first, 0, job("1", demand=8), job("2", account="b", demand=8))
-    second = rounds(state=first.state())
-    shown = running("1", 1, demand=8), running("2", 1, account="b", demand=8, on_nodes={"n2": 8})
-    for r in (first, second):
-        assert actions(play(r, 50, *shown)) == []
-        assert r.accounts.rho("a") == pytest.approx(1)
-    assert first.state().leases == second.state().leases
 
 
 def test_a_job_that_slurm_started_by_itself_is_adopted() -> None:
     r = rounds()
-    result = play(r, 10, running("1", 3, demand=2))
+    result = step(r, 10, running("1", 3, demand=2))
     assert actions(result) == []
     (lease,) = result.state.leases.values()
     assert (lease.granted - EPOCH, lease.ends - EPOCH) == (3, 110)
-    result = play(r, 110, running("1", 3, demand=2))
+    result = step(r, 110, running("1", 3, demand=2))
     assert [one.outcome for one in result.over] == ["renewed"]
 
 
 def test_a_job_that_ran_before_the_coordinator_came_gets_a_lease_from_then_on() -> None:
-    result = play(rounds(), 10, running("1", -5000, demand=8), *NEW)
+    result = step(rounds(), 10, running("1", -5000, demand=8), *NEW)
     assert actions(result) == [(RELEASE, "2")]
     assert result.state.leases["1"].ends == EPOCH + 110
 
 
-def test_a_job_that_lost_its_lease_is_not_adopted_again() -> None:
-    r = rounds()
-    play(r, 0, job("1", demand=8))
-    play(r, 100, running("1", 1, demand=8), *NEW)
-    second = rounds(state=r.state())  # killed before it was stopped
-    assert actions(play(second, 110, running("1", 1, demand=8), *NEW))[0] == (REQUEUE, "1")
-
-
 def test_slurm_requeued_a_job() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=8))
-    play(r, 10, running("1", 1, demand=8))
-    result = play(r, 20, job("1", demand=8, restarts=1, held=False, reason="BeginTime", eligible=EPOCH + 30))
+    step(r, 0, job("1", demand=8))
+    step(r, 10, running("1", 1, demand=8))
+    result = step(r, 20, job("1", demand=8, restarts=1, held=False, reason="BeginTime", eligible=EPOCH + 30))
     assert [lease.outcome for lease in result.over] == ["lost"]
     assert any("lost its lease" in note for note in result.notes)
     assert actions(result) == [(RELEASE, "1")]  # has another one at once
     late = job("1", demand=8, restarts=1, held=False, reason="BeginTime", eligible=EPOCH + 100)
-    assert actions(play(r, 30, late)) == [(RELEASE, "1")]
-    assert actions(play(r, 40, late._replace(eligible=EPOCH + 30))) == []
+    assert actions(step(r, 30, late)) == [(RELEASE, "1")]
+    assert actions(step(r, 40, late._replace(eligible=EPOCH + 30))) == []
 
 
 def test_a_job_that_slurm_ran_and_requeued_before_it_was_seen() -> None:
     run = Run("1", "a", "u", "normal", "REQUEUED", EPOCH + 91, EPOCH + 92, EPOCH + 97, 8)
     asked: list[float] = []
     r = rounds(history=lambda since: asked.append(since) or [run] if since > EPOCH else [])
-    play(r, 90)
-    play(r, 100, job("1", demand=8, restarts=1, submit=EPOCH + 91, eligible=EPOCH + 217))
+    step(r, 90)
+    step(r, 100, job("1", demand=8, restarts=1, submit=EPOCH + 91, eligible=EPOCH + 217))
     assert r.accounts.view.tenant.attained[0] == 8 * 5
     assert r.accounts.job("1").submit_time == EPOCH + 91 - r.epoch
-    play(r, 110, running("1", 102, restarts=1, demand=8))
+    step(r, 110, running("1", 102, restarts=1, demand=8))
     assert asked == [EPOCH + 90]  # once, when it came
 
 
 def test_a_job_ends() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=8))
-    result = play(r, 40, job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 33, held=False))
+    step(r, 0, job("1", demand=8))
+    result = step(r, 40, job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 33, held=False))
     assert [(lease.outcome, lease.over - EPOCH) for lease in result.over] == [("ended", 33)]
     assert r.accounts.view.tenant.attained[0] == 8 * 33
-    assert actions(play(r, 50)) == []
+    assert actions(step(r, 50)) == []
 
 
 def test_a_job_that_is_gone_ended_when_the_accounting_says() -> None:
     run = Run("1", "a", "u", "normal", "COMPLETED", EPOCH, EPOCH + 1, EPOCH + 21, 8)
     r = rounds(history=lambda since: [run] if since > EPOCH - 1 else [])
-    play(r, 0, job("1", demand=8))
-    result = play(r, 40)
+    step(r, 0, job("1", demand=8))
+    result = step(r, 40)
     assert [(lease.outcome, lease.over - EPOCH) for lease in result.over] == [("ended", 21)]
 
 
 def test_a_job_that_is_about_to_end_is_not_stopped() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=8))
-    result = play(r, 100, running("1", 1, demand=8)._replace(state="COMPLETING"), *NEW)
+    step(r, 0, job("1", demand=8))
+    result = step(r, 100, running("1", 1, demand=8)._replace(state="COMPLETING"), *NEW)
     assert actions(result) == [(RELEASE, "2"), (RELEASE, "3")]
     assert [lease.outcome for lease in result.over] == ["not renewed"]
 
 
 def test_gangs_need_nodes() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=5), job("2", account="b", demand=5))
+    step(r, 0, job("1", demand=5), job("2", account="b", demand=5))
     shown = running("1", 1, demand=5), running("2", 1, account="b", demand=5, on_nodes={"n2": 5})
-    result = play(r, 10, *shown, job("3", demand=6, per_node=6))
+    result = step(r, 10, *shown, job("3", demand=6, per_node=6))
     assert actions(result) == []
     assert result.notes == ("job 3 of a was picked, but has to wait: no node has 6 GPUs free",)
-    assert actions(play(r, 20, *shown, job("3", demand=6, per_node=3, nodes=2))) == [(RELEASE, "3")]
+    assert actions(step(r, 20, *shown, job("3", demand=6, per_node=3, nodes=2))) == [(RELEASE, "3")]
 
 
 def test_a_gang_that_was_granted_and_has_not_started_keeps_its_place() -> None:
     r = rounds()
     one = job("1", demand=8, per_node=8)
-    play(r, 0, one)
-    result = play(r, 10, one._replace(held=False), job("2", account="b", demand=8, per_node=8))
+    step(r, 0, one)
+    result = step(r, 10, one._replace(held=False), job("2", account="b", demand=8, per_node=8))
     assert actions(result) == [(RELEASE, "2")]
-    result = play(r, 20, one._replace(held=False), job("2", account="b", demand=8, per_node=8, held=False),
+    result = step(r, 20, one._replace(held=False), job("2", account="b", demand=8, per_node=8, held=False),
                 job("3", account="b", demand=1, per_node=1))  # fmt: skip
     assert actions(result) == []
 
@@ -155,11 +135,11 @@ def test_a_gang_that_was_granted_and_has_not_started_keeps_its_place() -> None:
 def test_a_lease_that_slurm_did_not_start_is_not_charged() -> None:
     r = rounds()
     one = job("1", demand=8)
-    play(r, 0, one)
+    step(r, 0, one)
     waits = one._replace(held=False, reason="Resources")
-    play(r, 50, waits)
+    step(r, 50, waits)
     assert r.accounts.rho("a") == 1
-    result = play(r, 100, waits, *NEW)
+    result = step(r, 100, waits, *NEW)
     assert [lease.outcome for lease in result.over] == ["not started"]
     assert any("Slurm had not started it (Resources)" in action.why for action in result.actions)
     assert r.accounts.view.tenant.attained[0] == 0
@@ -169,21 +149,31 @@ def test_a_lease_that_slurm_did_not_start_is_not_charged() -> None:
 def test_what_is_not_charged_does_not_fade_either() -> None:
     r = rounds(replace(CONFIG, policy=get_policy("decayed-usage")(lease_term=100)))
     one = job("1", demand=8)
-    play(r, 0, one)
-    result = play(r, 100, one._replace(held=False), *NEW)
+    step(r, 0, one)
+    result = step(r, 100, one._replace(held=False), *NEW)
     assert [lease.outcome for lease in result.over] == ["not started"]
     assert r.accounts.view.tenant.decayed[0] == pytest.approx(0, abs=1e-6)
 
 
-def test_gpus_that_are_not_there() -> None:
-    foreign = running("9", 0, demand=6, partition="other")
-    assert actions(play(rounds(), 10, foreign, job("1", demand=7))) == [(RELEASE, "1")]
-    assert actions(play(rounds(), 10, foreign._replace(on_nodes={"n1": 6, "n2": 6}), job("1", demand=5))) == []
-    whole = job("1", demand=4, per_node=4), job("2", account="b", demand=8, per_node=8)
-    assert actions(play(rounds(), 10, foreign._replace(on_nodes={"n1": 2, "n2": 1}), *whole)) == [(RELEASE, "1")]
-    down = [NODES[0], NODES[1]._replace(is_usable=False)]
-    both = job("1", demand=8), job("2", account="b", demand=1)
-    assert actions(play(rounds(), 10, *both, nodes=down)) == [(RELEASE, "1")]
+FOREIGN = running("9", 0, demand=6, partition="other")
+WHOLE = job("1", demand=4, per_node=4), job("2", account="b", demand=8, per_node=8)
+DOWN = [NODES[0], NODES[1]._replace(is_usable=False)]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "nodes", "released"),
+    [
+        ([FOREIGN, job("1", demand=7)], NODES, ["1"]),
+        ([FOREIGN._replace(on_nodes={"n1": 6, "n2": 6}), job("1", demand=5)], NODES, []),
+        ([FOREIGN._replace(on_nodes={"n1": 2, "n2": 1}), *WHOLE], NODES, ["1"]),
+        ([job("1", demand=8), job("2", account="b", demand=1)], DOWN, ["1"]),
+        ([FOREIGN, job("8", partition="other", held=False)], NODES, []),
+        ([job(f"7_{k}", array="7", at_once=2) for k in range(5)], NODES, ["7_0", "7_1"]),
+    ],
+    ids=["free", "held by others", "in pieces", "node down", "jobs of others are not touched", "tasks at once"],
+)
+def test_what_others_and_limits_leave(jobs: list[Job], nodes: list[Node], released: list[str]) -> None:
+    assert actions(step(rounds(), 10, *jobs, nodes=nodes)) == [(RELEASE, id) for id in released]
 
 
 def test_what_was_before_is_counted() -> None:
@@ -196,7 +186,7 @@ def test_what_was_before_is_counted() -> None:
         ]
 
     r = rounds(history=history)
-    play(r, 0, running("2", -2000, account="b", demand=4))
+    step(r, 0, running("2", -2000, account="b", demand=4))
     attained = dict(zip(r.accounts.trace.tenants, r.accounts.view.tenant.attained, strict=True))
     assert attained["a"] == 8 * 1000
     held = r.accounts.view.tenant.held[1]
@@ -206,13 +196,13 @@ def test_what_was_before_is_counted() -> None:
 
 def test_the_cluster_grows_and_shrinks() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=8), job("2", account="b", demand=8))
+    step(r, 0, job("1", demand=8), job("2", account="b", demand=8))
     shown = running("1", 1, demand=8), running("2", 1, account="b", demand=8, on_nodes={"n2": 8})
     more = [*NODES, Node("n3", 8, True)]
-    result = play(r, 10, *shown, job("3", demand=4), nodes=more)
+    result = step(r, 10, *shown, job("3", demand=4), nodes=more)
     assert actions(result) == [(RELEASE, "3")]
     assert r.accounts.quota("a") == 12
-    result = play(r, 20, *shown, running("3", 11, demand=4, on_nodes={"n3": 4}), nodes=NODES)
+    result = step(r, 20, *shown, running("3", 11, demand=4, on_nodes={"n3": 4}), nodes=NODES)
     assert "16 GPUs now" in result.notes[0]
     assert actions(result) == []
 
@@ -220,31 +210,26 @@ def test_the_cluster_grows_and_shrinks() -> None:
 def test_a_tenant_that_comes_later() -> None:
     config = Config("gpu", Path("unused"), get_policy("astraea")(lease_term=100), history=1.0)
     r = rounds(config)
-    play(r, 0, job("1", account="x", demand=8))
+    step(r, 0, job("1", account="x", demand=8))
     assert r.accounts.quota("x") == 16
-    result = play(r, 50, running("1", 1, account="x", demand=8), job("2", account="y", demand=8))
+    result = step(r, 50, running("1", 1, account="x", demand=8), job("2", account="y", demand=8))
     assert actions(result) == [(RELEASE, "2")]
     assert r.accounts.quota("x") == 8
     assert r.accounts.rho("x") == pytest.approx(1)
 
 
-def test_jobs_of_other_partitions_are_never_touched() -> None:
-    others = running("8", 0, partition="other"), job("9", partition="other", held=False)
-    assert actions(play(rounds(), 10, *others)) == []
-
-
 def test_who_is_left_to_slurm_is_told_once() -> None:
     r = rounds()
     jobs = job("1", demand=0, held=False), job("2", is_part=True, held=False), job("3", account="c", held=False)
-    result = play(r, 0, *jobs)
+    result = step(r, 0, *jobs)
     assert actions(result) == []
     assert len(result.notes) == 3
-    assert play(r, 10, *jobs).notes == ()
+    assert step(r, 10, *jobs).notes == ()
 
 
 def test_a_gang_beyond_its_quota_never_runs() -> None:
     r = rounds()
-    result = play(r, 0, job("1", demand=9), job("2", demand=8, held=False))
+    result = step(r, 0, job("1", demand=9), job("2", demand=8, held=False))
     assert actions(result) == [(RELEASE, "2")]
     assert any("quota" in note for note in result.notes)
 
@@ -252,19 +237,13 @@ def test_a_gang_beyond_its_quota_never_runs() -> None:
 def test_what_cannot_start_now_is_passed_over() -> None:
     late = job("1", eligible=EPOCH + 100)
     r = rounds()
-    assert actions(play(r, 0, late, job("2", depends=True))) == []
-    assert actions(play(r, 110, late, job("2"))) == [(RELEASE, "2"), (RELEASE, "1")]
-
-
-def test_an_array_runs_no_more_tasks_at_once_than_it_may() -> None:
-    tasks = [job(f"7_{k}", array="7", at_once=2) for k in range(5)]
-    r = rounds()
-    assert actions(play(r, 0, *tasks)) == [(RELEASE, "7_0"), (RELEASE, "7_1")]
+    assert actions(step(r, 0, late, job("2", depends=True))) == []
+    assert actions(step(r, 110, late, job("2"))) == [(RELEASE, "2"), (RELEASE, "1")]
 
 
 def test_a_job_that_may_not_be_requeued_keeps_its_gpus() -> None:
     r = rounds()
-    play(r, 0, job("1", demand=8, requeues=False))
+    step(r, 0, job("1", demand=8, requeues=False))
     assert r.leases["1"].ends == math.inf
-    result = play(r, 500, running("1", 1, demand=8, requeues=False), *NEW)
+    result = step(r, 500, running("1", 1, demand=8, requeues=False), *NEW)
     assert actions(result) == [(RELEASE, "2")]

@@ -1,14 +1,26 @@
-"""What is read from squeue, sinfo and sacct, of the Slurm of the example files and of newer ones."""
+"""What Slurm is asked and answers; no text of a user is executed, handed on, or ends a round."""
 
 from __future__ import annotations
 
+import copy
 import json
+import logging
+import os
+import random
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+from live_cluster import LIVE, job
 from places import ROOT
+from pretended_slurm import NODES, pretend, queue_entry
 
-from astraea.live.answers import Node, Run, SlurmError, _per_node, jobs_of, nodes_of, runs_of
+from astraea.live.answers import Job, Node, Run, SlurmError, _per_node, jobs_of, nodes_of, runs_of
+from astraea.live.config import read_config
+from astraea.live.coordinator import Coordinator
+from astraea.live.ledger import Ledger
+from astraea.live.slurm import Slurm
 
 DATA = ROOT / "tests" / "data" / "live"
 
@@ -92,7 +104,193 @@ def test_runs() -> None:
     ]
 
 
-@pytest.mark.parametrize("answer", [{}, {"jobs": [{}]}, {"jobs": 3}, [], {"jobs": [{"job_id": "x"}]}])
-def test_another_form(answer: Any) -> None:
-    with pytest.raises(SlurmError, match="not the form that is known"):
-        jobs_of(answer)
+HOSTILE = (
+    "$(touch pwned)", "`touch pwned`", "; touch pwned;", "| touch pwned", "&& touch pwned", "\n touch pwned\n",
+    "--help", "-M other", "'", '"', "\\", "\x00", "\x1b[2J", "‮", "\ud800", "%n%s", "{0.__class__}", "../../x",
+    "17 18", "all", "[1-9]", "1,2", "*", "x" * 100_000,
+)  # fmt: skip
+"""Texts that a shell, a terminal, a formatter or Slurm itself could make something of."""
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the calls of the programs stand."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    return pretend(tmp_path / "bin", [])
+
+
+@pytest.mark.parametrize("id", [*HOSTILE, "", "0", "01", "-1", "1_", "1_-1", "1.0", "1.batch", "1+0", " 1", "1\n", "１",
+                                "9" * 19, "1_" + "9" * 10])  # fmt: skip
+def test_only_ids_are_handed_on(id: str, said: Path) -> None:
+    slurm = Slurm("gpu")
+    for call in (slurm.hold, slurm.requeue, slurm.warn, lambda id: slurm.release(job(id), 0)):
+        with pytest.raises(SlurmError, match="is not the id of a job"):
+            call(id)
+    assert not said.exists()
+
+
+@pytest.mark.parametrize("id", ["1", "17_3", "9" * 18])
+def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
+    slurm = Slurm("gpu")
+    slurm.hold(id)
+    slurm.release(job(id), 5)
+    slurm.release(job(id, restarts=1), 6)
+    slurm.requeue(id)
+    slurm.warn(id)
+    slurm.runs(0)
+    slurm.jobs()
+    assert slurm.nodes() == [Node("n1", 8, True), Node("n2", 8, True)]
+    *orders, history, queue, nodes = said.read_text().splitlines()
+    assert orders == [
+        f"scontrol hold {id}", f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999995",
+        f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999994 StartTime=now",
+        f"scontrol requeuehold Incomplete {id}", f"scancel --partition=gpu --batch --signal=USR1 {id}",
+    ]  # fmt: skip
+    assert history.startswith("sacct --allusers --allocations --duplicates --parsable2 --noheader --partition=gpu ")
+    assert (queue, nodes) == ("squeue --json", "sinfo --json")
+
+
+def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytest.LogCaptureFixture) -> None:
+    jobs = [
+        queue_entry(k, account=f"a{k}", gpus=1, name=text, comment=text, user_name=text, qos=text, state_reason=text,
+                    licenses=text, command=text, wckey=text)
+        for k, text in enumerate(HOSTILE, 1)
+    ]  # fmt: skip
+    accounts = [text for text in HOSTILE if text.isprintable() and len(text) < 100]
+    jobs += [queue_entry(100 + k, account=text, gpus=1) for k, text in enumerate(accounts)]
+    pretend(tmp_path / "bin", jobs)
+    (tmp_path / "live.toml").write_text(LIVE.partition("weights")[0])
+    config = read_config(tmp_path / "live.toml")
+    with closing(Ledger(config.state)) as ledger, caplog.at_level(logging.INFO):
+        Coordinator(config, ledger).round()
+    assert "this round is left out" not in caplog.text
+    called = said.read_text().splitlines()
+    assert len([line for line in called if line.startswith("scontrol release ")]) == 16
+    for line in called:
+        program, *words = line.split(" ")
+        assert program in ("sinfo", "squeue", "sacct") or all(
+            word in ("release", "update") or word.removeprefix("JobId=").removeprefix("Priority=").isdecimal()
+            for word in words
+        ), line  # fmt: skip
+    assert not list(tmp_path.rglob("*pwned*"))
+
+
+
+def test_arrays_are_read_in_full(tmp_path: Path, said: Path) -> None:
+    tasks = ",".join(str(k * k) for k in range(1, 30))
+    pretend(tmp_path / "bin", [queue_entry(5, array_job_id=5, array_task_string="1,4,9,...%2")])
+    (tmp_path / "bin" / "full.json").write_text(
+        json.dumps({"jobs": [queue_entry(5, array_job_id=5, array_task_string=f"{tasks}%2")]})
+    )
+    squeue = tmp_path / "bin" / "squeue"  # as Slurm does: cut after 64 characters, unless told otherwise
+    squeue.write_text(f'#!/bin/sh\n[ "$SLURM_BITSTR_LEN" = 0 ] && cat {squeue.parent}/full.json || cat {squeue}.json\n')
+    assert [job.id for job in Slurm("gpu").jobs()] == [f"5_{k * k}" for k in range(1, 30)]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("0-999999999999", "more than"), ("0-99999999,0-99999999", "more than"), ("0-9:0", "must not be zero"),
+        ("9" * 5000, "4300 digits"), *((text, "invalid literal") for text in ("1-2-3", "...", "1:2:3", "a", "[", "%")),
+    ],
+)  # fmt: skip
+def test_arrays_of_another_form_are_refused(text: str, why: str) -> None:
+    with pytest.raises(SlurmError, match=rf"^squeue --json: not the form that is known \(ValueError: .*{why}"):
+        jobs_of({"jobs": [queue_entry(5, array_job_id=5, array_task_string=text)]})
+
+
+def test_a_program_that_prints_no_json_or_never_answers(tmp_path: Path, said: Path) -> None:
+    squeue = tmp_path / "bin" / "squeue"
+    for text in ("", "{", "[" * 100_000, "slurm_load_jobs error", "\\377"):
+        squeue.write_text(f"#!/bin/sh\nprintf '{text}'\n")
+        with pytest.raises(SlurmError, match="squeue: printed no JSON"):
+            Slurm("gpu").jobs()
+    squeue.write_text("#!/bin/sh\nexec sleep 60\n")
+    with pytest.raises(SlurmError, match=r"squeue did not answer within 0\.2 s"):
+        Slurm("gpu", patience=0.2).jobs()
+    squeue.unlink()
+    os.environ["PATH"] = str(squeue.parent)
+    with pytest.raises(SlurmError, match="squeue cannot be started"):
+        Slurm("gpu").jobs()
+
+
+QUEUE = {
+    "jobs": [
+        queue_entry(1, gpus=8),
+        queue_entry(2, job_state="RUNNING", tres_alloc_str="gres/gpu:a100=4", gres_detail=["gpu:a100:4(IDX:0-3)"],
+                    job_resources={"allocated_nodes": [{"nodename": "n1"}]}),
+        queue_entry(3, array_job_id=3, array_task_string="1-7:2,9%2", array_max_tasks=2),
+        # as since Slurm 23
+        queue_entry(4, job_state=["RUNNING", "COMPLETING"], priority={"set": True, "infinite": False, "number": 7},
+                    job_resources={"nodes": {"allocation": [{"name": "n2"}]}}, gres_detail=["gpu:2"]),
+    ]
+}  # fmt: skip
+VALUES: tuple[Any, ...] = (
+    None, True, 0, -1, 10**400, -(10**400), 1e308, float("inf"), float("nan"), "", [], {}, [[]], [{}], [None], {"": 0},
+    {"set": True}, {"set": True, "number": "x"}, {"set": True, "number": [1]}, {"number": 10**400, "set": 1},
+    "gres/gpu=" + "9" * 50, "gpu:" + "9" * 5000, "gres/gpu=" + "9" * 5000, "0-999999999999", "1-1000", "1--1", "٣",
+    *HOSTILE,
+)  # fmt: skip
+
+
+def mutated(document: Any, rng: random.Random) -> Any:
+    """The document with up to four places changed, left out or doubled."""
+    found = copy.deepcopy(document)
+    for _ in range(rng.randint(1, 4)):
+        inside = found
+        while isinstance(inside, (dict, list)) and inside:
+            key = rng.choice(list(inside) if isinstance(inside, dict) else range(len(inside)))
+            if not isinstance(inside[key], (dict, list)) or not inside[key] or rng.random() < 0.15:
+                break
+            inside = inside[key]
+        else:
+            return rng.choice(VALUES)
+        what = rng.random()
+        if what < 0.15:
+            del inside[key]
+        elif what < 0.25 and isinstance(inside, list):
+            inside.append(copy.deepcopy(inside[key]))
+        elif what < 0.4 and isinstance(inside[key], str) and inside[key]:
+            at = rng.randrange(len(inside[key]))
+            inside[key] = inside[key][:at] + rng.choice(",-:%=_()1x\x00") + inside[key][at + 1 :]
+        else:
+            inside[key] = rng.choice(VALUES)
+    return found
+
+
+def test_a_thousand_documents_of_wrong_form() -> None:
+    rng = random.Random(2022)
+    seen = {"jobs": 0, "nodes": 0, "refused": 0}
+    for _ in range(1000):
+        try:
+            for job in jobs_of(mutated(QUEUE, rng)):
+                assert isinstance(job, Job) and isinstance(job.id, str) and isinstance(job.submit, float)
+            seen["jobs"] += 1
+        except SlurmError as err:
+            assert str(err).startswith("squeue --json: not the form that is known (")
+            seen["refused"] += 1
+        try:
+            assert sum(node.gpus for node in nodes_of(mutated({"nodes": NODES}, rng), "gpu")) > 0
+            seen["nodes"] += 1
+        except SlurmError:
+            seen["refused"] += 1
+    assert min(seen.values()) > 200, seen
+
+
+def test_lines_of_sacct_of_wrong_form() -> None:
+    rng = random.Random(1)
+    good = "7|vision|ann|normal|COMPLETED|1700000000|1700000010|1700000020|cpu=1,gres/gpu=2|cpu=1,gres/gpu=2"
+    assert runs_of(good)[0].demand == 2
+    read = refused = 0
+    for _ in range(1000):
+        fields = good.split("|")
+        for _ in range(rng.randint(1, 3)):
+            fields[rng.randrange(10)] = rng.choice(["", " ", "x|y", "\n", "Unknown", "9" * 5000, *HOSTILE])
+        try:
+            assert all(isinstance(run.start, float) for run in runs_of("|".join(fields)))
+            read += 1
+        except SlurmError as err:
+            assert str(err).startswith("sacct: ")
+            refused += 1
+    assert min(read, refused) > 100, (read, refused)

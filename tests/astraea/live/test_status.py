@@ -40,17 +40,18 @@ def test_tenants_are_as_one_finds_by_hand(three: Config) -> None:
         assert rows[name].rho == pytest.approx(attained / owed)
 
 
-def test_who_is_next_to_go_stands_first(three: Config) -> None:
-    assert [tuple(lease) for lease in status(three, EPOCH + 75).leases] == [
+def test_leases_by_their_end_and_waiting_jobs_since_they_lost_theirs(three: Config) -> None:
+    found = status(three, EPOCH + 75)
+    assert [tuple(lease) for lease in found.leases] == [
         ("2", "speech", 4, 2, 45), ("4", "vision", 4, 1, 45), ("3", "nlp", 4, 2, 55), ("5", "speech", 4, 1, math.inf),
     ]  # fmt: skip
-
-
-def test_waiting_jobs_since_they_lost_their_lease(three: Config) -> None:
-    ((job, tenant, gpus, rho, waited),) = status(three, EPOCH + 75).waiting
+    ((job, tenant, gpus, rho, waited),) = found.waiting
     assert (job, tenant, gpus, waited) == ("1", "vision", 8, 10)
     # 8 GPUs for 60 s, of 8 for 30 s and, beside job 4 of the same weight, of its half of the quota for 40 s
     assert rho == pytest.approx(8 * 60 / (8 * 30 + 4 * 40))
+    read = json.loads(json.dumps(as_records(found), allow_nan=False))
+    assert read["leases"][3] == {"job": "5", "tenant": "speech", "gpus": 4, "lease": 1, "left": None}
+    assert read["partition"] == "gpu" and read["parameters"]["lease_term"] == 60
 
 
 def test_the_text_has_units_and_warns_when_no_round_came(three: Config) -> None:
@@ -89,12 +90,6 @@ def test_names_cannot_write_into_the_terminal(tmp_path: Path) -> None:
     shown = as_text(found)
     assert "\x1b" not in shown and r"evil\x1b[31m\nname" in shown
     assert as_records(found)["tenants"][0]["tenant"] == "evil\x1b[31m\nname"
-
-
-def test_json_has_nothing_that_json_has_not(three: Config) -> None:
-    read = json.loads(json.dumps(as_records(status(three, EPOCH + 75)), allow_nan=False))
-    assert read["leases"][3] == {"job": "5", "tenant": "speech", "gpus": 4, "lease": 1, "left": None}
-    assert read["partition"] == "gpu" and read["parameters"]["lease_term"] == 60
 
 
 def test_looking_writes_nothing(three: Config) -> None:
