@@ -27,11 +27,11 @@ app: Final = click.Group("papers", help=docstring(papers).partition("\n")[0], no
 @click.option("--scale", default="paper", metavar="NAME", help="{papers.scales:SCALES}; default paper")
 @click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04a_fairness")
 @click.option("--shown", is_flag=True, help="put the evaluation on TRACE into figures/, beside the synthetic traces")
-@click.option("--formats", metavar="NAME,...", default="", help="{astraea.plots.forms:KNOWN}: of pictures, beside PNG")
+@click.option("--formats", metavar="NAME,...", default="", help="{astraea.plots.files:KNOWN}: of pictures, beside PNG")
 @args.parallel
 def figures(trace: str | None, scale: str, only: str | None, shown: bool, formats: str) -> int:
     """Run the notebooks and collect their figures."""
-    from astraea.plots.forms import VARIABLE, further_forms
+    from astraea.plots.files import VARIABLE, further_forms
     from papers.running.figures import make_figures
 
     os.environ[VARIABLE] = formats or os.environ.get(VARIABLE, "")

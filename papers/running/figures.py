@@ -28,7 +28,7 @@ from astraea.core.progress import progress
 from astraea.experiments.cache import fill
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Work
-from astraea.plots.forms import further_forms
+from astraea.plots.files import further_forms
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT, gallery

@@ -6,13 +6,15 @@ import os
 from pathlib import Path
 
 import pandas as pd
+from matplotlib import pyplot as plt
 from places import ROOT
 
+from astraea.plots.style import panels
 from papers.claims.evaluate import evaluate, read_claims
 from papers.gallery import write_gallery
 from papers.gallery.captions import ENTRIES
 from papers.gallery.pictures import alt, repetitions
-from papers.gallery.published import in_words
+from papers.gallery.published import forest, in_words
 from papers.gallery.verdicts import finding, side_by_side, with_footnotes
 
 FIGURES = ROOT / "figures"
@@ -145,3 +147,14 @@ def test_repetitions(tmp_path: Path) -> None:
     pd.DataFrame({"instances": [2000, 2000]}).to_csv(tmp_path / "y_random.csv", index=False)
     pd.DataFrame({"share": [1.0]}).to_csv(tmp_path / "z_venus.csv", index=False)
     assert repetitions(sorted(tmp_path.iterdir())) == "2 seeds of venus, 2,000 instances"
+
+
+def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> None:
+    readings = ["as measured", "by its paper", ""]
+    fig, ax = panels()
+    forest(pd.DataFrame({"row": ["b", "b", "a"], "reading": readings, "ratio": [2.0, 0.5, 1.0]}), ax)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["as measured", "by its paper"]
+    low, high = ax.get_xlim()
+    assert low < 0.5 and high > 2.0
+    plt.close(fig)

@@ -13,7 +13,7 @@ import pytest
 from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.experiments.parallel import computing
-from astraea.plots.forms import VARIABLE
+from astraea.plots.files import VARIABLE
 from papers.running import figures, notebooks
 from papers.running.figures import make_figures
 
