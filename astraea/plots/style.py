@@ -57,7 +57,10 @@ LOOKS: Final = {name: _look(**entry) for name, entry in _listed("looks.toml").it
 REFERENCE: Final[dict[str, Any]] = {"color": "#444444", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 1}
 """How a line that marks a value is drawn."""
 
-SETTINGS: Final = rc_params_from_file(Path(__file__).with_name("astraea.mplstyle"), use_default_template=False)
+_SHEET: Final = Path(__file__).with_name("astraea.mplstyle")
+SETTINGS: Final[dict[str, Any]] = {
+    str(name): value for name, value in rc_params_from_file(_SHEET, use_default_template=False).items()
+}
 """matplotlib's settings for every figure, `rcParams`."""
 
 OTHERS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#F0E442", "#D55E00")
