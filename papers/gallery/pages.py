@@ -20,10 +20,9 @@ from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
 from papers.claims.evaluate import counts, evaluate, with_reasons
-from papers.gallery import pictures as drawn
 from papers.gallery import published
 from papers.gallery.captions import ENTRIES, PAPERS, Entry
-from papers.gallery.sections import Made, Shown, contents, section, shown
+from papers.gallery.sections import Made, Shown, alt, files, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
 from papers.gallery.verdicts import MARKS, side_by_side, table_of_kinds
 from papers.scales import seeds
@@ -55,7 +54,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     """
     claims = evaluate(folder)
     forest = published.beside_published(claims, folder)
-    made = Made(folder, sorted(folder.glob("*_*"), key=drawn.trace_order), command, scale, claims, "")
+    made = Made(folder, sorted(folder.glob("*_*"), key=trace_order), command, scale, claims, "")
     if scale != "small":
         findings = (ROOT / FINDINGS).read_text(encoding="utf-8")
         made = made._replace(claims=with_reasons(claims), findings=findings)
@@ -97,7 +96,7 @@ def _page(made: Made, key: str, figures: list[Shown]) -> list[str]:
     lines += [IN_TWO_READINGS, ""] if set(mine["reading"]) - {""} else []
     lines += [line for sentence in sentences for line in (f"**{sentence}**", "")]
     lines += _made_from(made) if key == "real_traces" else []
-    lines += contents(figures)
+    lines += [*(f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures), ""]
     return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]
 
 
@@ -149,9 +148,9 @@ def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) 
     kinds = table_of_kinds(made.claims, {key: f"{key}.md" for key in figures})
     if forest:
         said = published.in_words(forest.with_suffix(".csv"))
-        text = drawn.alt("Every published value with ours, over the published one", said)
-        lines += ["## Every published value with ours", "", said, "", drawn.thumbnail(forest, text, 900), ""]
-        lines += [drawn.files([forest], []), ""]
+        text = alt("Every published value with ours, over the published one", said)
+        lines += ["## Every published value with ours", "", said, "", thumbnail(forest, text, 900), ""]
+        lines += [files([forest], []), ""]
     if not kinds.empty:
         marks = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
         rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
@@ -179,7 +178,7 @@ def _provenance(made: Made) -> str:
         f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{made.scale}`: seeds "
         f"0, 1, ... of the synthetic traces, {numbers}; one run of a real one."
     )
-    traces = {drawn.trace_of(path) for path in made.folder.glob("fig13_*.csv")}
+    traces = {trace_of(path) for path in made.folder.glob("fig13_*.csv")}
     real = sorted(traces - set(SYNTHETIC))
     if not real or len(real) == len(traces):
         return text

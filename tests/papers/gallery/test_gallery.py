@@ -13,8 +13,8 @@ from astraea.plots.style import panels
 from papers.claims.evaluate import evaluate, read_claims
 from papers.gallery import write_gallery
 from papers.gallery.captions import ENTRIES
-from papers.gallery.pictures import alt, repetitions
 from papers.gallery.published import forest, in_words
+from papers.gallery.sections import alt, repetitions
 from papers.gallery.verdicts import finding, side_by_side, with_footnotes
 
 FIGURES = ROOT / "figures"
