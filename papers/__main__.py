@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -68,17 +66,12 @@ def reproduce(names: tuple[str, ...], for_program: bool) -> int:
             print(as_text(name, found[name]), flush=True)
     if for_program:
         told = {name: {**one._asdict(), "table": one.table.to_dict("records")} for name, one in found.items()}
-        print(json.dumps(told or {name: asdict(claim) for name, claim in known.items()}, indent=2, ensure_ascii=False))
+        print(json.dumps(told or known, indent=2, ensure_ascii=False))
     elif not names:
         for name, claim in known.items():
-            print(f"{name}  {claim.claim}\n    {claim.where}; {claim.minutes:g} min")
+            print(f"{name}  {claim['claim']}\n    {claim['where']}; {claim['minutes']:g} min")
     return 0 if all(one.holds for one in found.values()) else NOT_REPRODUCED
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command of `python -m papers`, as `run`."""
-    return run(app, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(app))
