@@ -14,34 +14,25 @@ from astraea.audit import pictures
 from astraea.core.units import SECONDS, unit_for
 from astraea.plots import charts
 
-Part = dict[str, Any]
+Part = str | dict[str, Any]
+"""A paragraph, or the lines of a list, the columns and rows of a table, the source of a picture and what it shows."""
 
 
-def section(title: str, *parts: Part) -> Part:
+def section(title: str, *parts: Part) -> dict[str, Any]:
     """A section with a title, and an address made of it."""
     return {"id": title.lower().replace(" ", "-").replace(",", ""), "title": title, "parts": list(parts)}
 
 
-def paragraph(text: str) -> Part:
-    """A paragraph."""
-    return {"kind": "text", "text": text}
-
-
-def bullets(*lines: str) -> Part:
-    """A list."""
-    return {"kind": "list", "lines": list(lines)}
-
-
 def figure_of(fig: Figure, text: str) -> Part:
     """A picture, with what it shows; the figure is closed."""
-    return {"kind": "figure", "text": text, "source": pictures.as_source(fig)}
+    return {"text": text, "source": pictures.as_source(fig)}
 
 
 def table_of(table: pd.DataFrame) -> Part:
     """A table, with its cells as text."""
     columns = [str(column) for column in table]
     cells = [cells_of(table.iloc[:, k]) for k in range(len(columns))]
-    return {"kind": "table", "columns": columns, "rows": list(zip(*cells, strict=True))}
+    return {"columns": columns, "rows": list(zip(*cells, strict=True))}
 
 
 def cells_of(column: pd.Series[Any]) -> list[str]:
