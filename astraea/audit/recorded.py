@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -31,7 +33,7 @@ def waits(trace: Trace, runs: pd.DataFrame) -> pd.DataFrame:
     rest = still_waiting(trace)
     since = rest["submit_time"].to_numpy()
     end = max(float(runs["end"].max()), float(since.max(initial=0.0)))
-    columns = {
+    columns: dict[str, list[Any]] = {
         "job_id": [trace.job_id, rest["job_id"].to_numpy(dtype=object)],
         "tenant": [trace.tenant, pd.Index(trace.tenants).get_indexer(pd.Index(rest["tenant"]))],
         "demand": [trace.demand, rest["demand"]],

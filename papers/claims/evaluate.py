@@ -98,13 +98,7 @@ STATEMENTS: Final[Mapping[str, Statement]] = {
 
 
 def read_claims() -> pd.DataFrame:
-    """Every statement of the papers: the rows of `data/claims.csv`, all columns as text.
-
-    Raises
-    ------
-    InputError
-        If there is no checkout: the table is no part of the installed package.
-    """
+    """Every statement of the papers: the rows of `data/claims.csv`, all columns as text."""
     return _read("data/claims.csv")
 
 
@@ -157,13 +151,9 @@ def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
     """Add to the table of `evaluate` what is known of why a statement does not hold, or of where it ends to hold.
 
     The notes, the rows of `data/claim_notes.csv`, were found at the evaluation's size, so they belong into its gallery
-    and not beside the small outputs of the notebooks. `InputError` if a note is about a statement that does not exist.
+    and not beside the small outputs of the notebooks.
     """
-    found = _read("data/claim_notes.csv")
-    unknown = sorted(set(found["id"]) - set(read_claims()["id"]))
-    if unknown:
-        raise InputError(f"data/claim_notes.csv: there is no statement {unknown[0]!r} in claims.csv")
-    notes = found.set_index(["id", "trace", "reading"])["note"].to_dict()
+    notes = _read("data/claim_notes.csv").set_index(["id", "trace", "reading"])["note"].to_dict()
     reasons = [
         notes.get((row["id"], row["trace"], row["reading"]), "" if row["verdict"] == Verdict.HOLDS else row["note"])
         for row in table.to_dict("records")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,7 @@ from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
 from papers.claims.evaluate import counts, evaluate, with_reasons
 from papers.gallery import published
-from papers.gallery.captions import ENTRIES, PAPERS, Entry
+from papers.gallery.captions import ENTRIES, EVERY, PAPERS
 from papers.gallery.sections import Made, Shown, alt, files, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
 from papers.gallery.verdicts import MARKS, side_by_side, table_of_kinds
@@ -74,18 +74,9 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
 def _figures(made: Made, key: str) -> list[Shown]:
     """What a page shows; nothing if there is no file of it."""
     real = key == "real_traces"
-    entries = [entry for some in ENTRIES.values() for entry in some] if real else [*ENTRIES.get(key, ())]
-    entries += _unknown(made.folder) if key == "further" else []
-    found = [shown(made, entry, real=real) for entry in entries]
+    found = [shown(made, entry, real=real) for entry in (EVERY if real else ENTRIES.get(key, ()))]
     there = [figure for figure in found if figure.is_there]
     return found if there and key in (paper.key for paper in PAPERS) else there
-
-
-def _unknown(folder: Path) -> Iterator[Entry]:
-    """Pictures of which no caption is known."""
-    known = [entry for some in ENTRIES.values() for entry in some]
-    names = {path.stem.partition("_")[0] for path in folder.glob("*_*.png")} - {published.NAME}
-    return (Entry(name, name, "") for name in sorted(names) if not any(entry.has(name) for entry in known))
 
 
 def _page(made: Made, key: str, figures: list[Shown]) -> list[str]:
@@ -194,7 +185,7 @@ def _linked(text: str, made: Made, figures: Mapping[str, list[Shown]]) -> str:
     """Make links of the figures and notebooks that findings and notes name."""
     there = [(key, f.entry.id) for key, some in figures.items() for f in some if f.is_there]
     place = {id: f"{key}.md#{id}" for key, id in reversed(there)}  # real traces come last
-    notebooks = {e.notebook[:2]: e.notebook for some in ENTRIES.values() for e in some if e.notebook}
+    notebooks = {e.notebook[:2]: e.notebook for e in EVERY if e.notebook}
 
     def figure(match: re.Match[str]) -> str:
         id = match[1]

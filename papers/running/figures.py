@@ -14,7 +14,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from hashlib import sha256
@@ -31,7 +31,8 @@ from astraea.experiments.run import Work
 from astraea.plots.files import further_forms
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
-from papers import ROOT, gallery
+from papers import ROOT
+from papers.gallery.pages import write_gallery
 from papers.running import made, notebooks
 from papers.running.grids import GRIDS
 from papers.running.notebooks import Outcome
@@ -46,11 +47,7 @@ ONCE: Final = ("00_tour", "02_fairness_mechanisms")
 
 @dataclass(frozen=True)
 class Task:
-    """One notebook with one trace.
-
-    It is kept as `executed`; its figures are written to the folder `staging` first, then go to `target`; `record` says
-    what its last good run depended on and wrote.
-    """
+    """One notebook with one trace."""
 
     name: str
     notebook: Path
@@ -58,8 +55,8 @@ class Task:
     parameters: dict[str, Any]
     digest: str
     executed: Path
-    staging: Path
-    record: Path
+    staging: Path  # where figures are written first
+    record: Path  # of what its last good run depended on and wrote
     target: Path
 
 
@@ -101,7 +98,7 @@ def make_figures(
         written = {name: checksum for task in tasks for name, checksum in _outputs(task).items()}
         made.write(tasks[0].target, root, str(trace), "make real", written, name=_slug(str(trace)))
     command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace and not shown else "")
-    page = gallery.write_gallery(tasks[0].target, command, scale)
+    page = write_gallery(tasks[0].target, command, scale)
     spent |= {task.name: outcome.seconds for task, outcome in zip(stale, outcomes, strict=True)}
     for name, seconds in (spent | {"in all": time.perf_counter() - began}).items():
         print(f"{name:<40}{seconds:8.1f} s")
@@ -192,7 +189,12 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
         try:
             for run in as_completed(runs):
                 task = runs[run]
-                outcomes[task.executed] = outcome = _outcome(run, task)
+                try:
+                    outcome = run.result()
+                except BrokenProcessPool:
+                    killed = "a process was killed before it was done, perhaps for lack of memory; try fewer jobs"
+                    outcome = Outcome(task.executed, 0.0, killed)
+                outcomes[task.executed] = outcome
                 if not outcome.error:
                     _publish(task)
                 waiting.remove(task)
@@ -208,14 +210,6 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
 def _running(waiting: Sequence[Task], jobs: int) -> str:
     names = ", ".join(task.name for task in waiting[:jobs])
     return f"running {names}; {len(waiting[jobs:])} more to come" if names else ""
-
-
-def _outcome(run: Future[Outcome], task: Task) -> Outcome:
-    try:
-        return run.result()
-    except BrokenProcessPool:
-        killed = "a process was killed before it was done, perhaps for lack of memory; try fewer jobs"
-        return Outcome(task.executed, 0.0, killed)
 
 
 def _outputs(task: Task) -> dict[str, str]:

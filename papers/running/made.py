@@ -1,7 +1,7 @@
-"""Committed figures of real workloads: what they were made from, and which are out of date.
+"""What committed figures of real workloads were made from: the file ``made_<trace>.json`` beside them.
 
-Beside the figures of a workload in the gallery stands ``made_<trace>.json``: the command, the digests of the trace and
-of the code, and the checksum of every file. Who changes the code makes them anew (`make real`), or a test says so.
+It has the command, the digests of the trace and of the code, and the checksum of every file. Who changes the code makes
+them anew (`make real`), or a test says so.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from astraea.core.errors import InputError
 from astraea.core.files import write_atomically
 from papers.running import notebooks
 from papers.ye2022.evaluation import load_workload
@@ -35,23 +34,3 @@ def write(folder: Path, root: Path, trace: str, command: str, files: Mapping[str
     path = folder / f"made_{name}.json"
     write_atomically(path, json.dumps({**about, "files": dict(sorted(files.items()))}, indent=1) + "\n")
     return path
-
-
-def out_of_date(folder: Path, root: Path) -> list[str]:
-    """Say which figures of real workloads in a gallery do not belong to the code in a checkout, a sentence each."""
-    now, found = code(root), []
-    for path in sorted(folder.glob("made_*.json")):
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        command = record["command"]
-        if record.get("code") != now:
-            found.append(f"figures of {record['trace']}: made by older code; run {command}")
-        try:
-            if load_workload(record["trace"])[0].digest != record["trace_sha256"]:
-                found.append(f"figures of {record['trace']}: made from other jobs; run {command}")
-        except InputError:  # the data is not here
-            pass
-        for name, checksum in record["files"].items():
-            content = (folder / name).read_bytes() if (folder / name).is_file() else b""
-            if sha256(content).hexdigest() != checksum:
-                found.append(f"{name}: not the file that {command} wrote")
-    return found
