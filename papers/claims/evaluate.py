@@ -106,8 +106,7 @@ def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
     """Measure the statements on the tables behind the figures, the files ``<id>_<trace>.csv`` of a folder.
 
     `about` is a regular expression that identifiers begin with. The columns are `COLUMNS`, all text; a row stands for a
-    statement, a trace and a reading that it was checked on, in the order of `claims.csv`. `InputError` if a table lacks
-    a column that it must have.
+    statement, a trace and a reading, in the order of `claims.csv`. `InputError` if a table lacks a column.
     """
     claims = read_claims()
     chosen = claims[claims["id"].str.match(about)]
@@ -130,7 +129,7 @@ def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
 def _judged(
     id: str, read: Callable[[str], pd.DataFrame], papers: Mapping[str, float], trace: str
 ) -> list[tuple[str, str, Verdict, str]]:
-    """A statement on one trace: reading, what was measured, verdict, and what is missing."""
+    """Reading, what was measured, verdict, and what is missing."""
     if id not in STATEMENTS:
         return [("", "", Verdict.NOT_YET, "")]
     judge, table, on, rows_of = STATEMENTS[id]

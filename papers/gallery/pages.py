@@ -93,15 +93,14 @@ def _page(made: Made, key: str, figures: list[Shown]) -> list[str]:
 
 def _made_from(made: Made) -> list[str]:
     """What the figures of real workloads were made from, as far as that was written down beside them."""
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(made.folder.glob("made_*.json"))]
-    if not records:
-        return []
     names = {"command": "made by", "trace_sha256": "SHA-256 of the jobs", "code": "SHA-256 of the code"}
-    rows = [
-        {"trace": record["trace"], "what it is": _workload(record["trace"])}
-        | {says: f"`{record.get(name, '')}`" for name, says in names.items()}
-        for record in records
-    ]
+    rows = []
+    for path in sorted(made.folder.glob("made_*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        quoted = {says: f"`{record[name]}`" for name, says in names.items()}
+        rows.append({"trace": record["trace"], "what it is": _workload(record["trace"]), **quoted})
+    if not rows:
+        return []
     return ["What they were made from (`make data` downloads the jobs):", "", *markdown(pd.DataFrame(rows)), ""]
 
 
@@ -115,7 +114,6 @@ def _workload(trace: str) -> str:
 
 
 def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
-    """Every statement once, with a link to where it stands with its notes."""
     place = {
         (id, trace): f"{key}.md#{figure.entry.id}"
         for key, some in figures.items()
@@ -134,7 +132,6 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
 
 
 def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) -> list[str]:
-    """The page that a reader sees first."""
     lines = ["# Figures", "", *made.findings.splitlines(), *([""] if made.findings else [])]
     kinds = table_of_kinds(made.claims, {key: f"{key}.md" for key in figures})
     if forest:

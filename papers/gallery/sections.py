@@ -149,24 +149,17 @@ def _alt(figure: Shown, path: Path) -> str:
 
 
 def _origin(made: Made, figure: Shown, real: bool) -> list[str]:
-    """What made a figure, in a line."""
     entry = figure.entry
     if not entry.code or not figure.is_there:
         return []
-    parts = []
-    if entry.notebook:
-        parts.append(f"notebook [{entry.notebook}]({made.path_to(f'notebooks/{entry.notebook}.ipynb')})")
-    parts += [f"code [{entry.code}]({made.path_to(entry.code)})", _command(made, figure, real)]
-    many = "one run of each" if real else entry.seeds or repetitions(figure.tables)
-    parts.append(f"scale `{made.scale}`{f', {many}' if many else ''}" if entry.notebook else "the authors' traces")
-    return [f"*Made by* {'; '.join(parts)}.", ""]
-
-
-def _command(made: Made, figure: Shown, real: bool) -> str:
-    notebook = figure.entry.notebook
+    code, notebook = f"code [{entry.code}]({made.path_to(entry.code)})", entry.notebook
     if not notebook:
-        return "`make verify`"
-    if not real or "TRACE=" in made.command:
-        return f"`{made.command} ONLY={notebook}`"
-    traces = dict.fromkeys(trace_of(path) for path in (*figure.pictures, *figure.tables))
-    return f"`make real`, or into `build/` `make figures TRACE={next(iter(traces))} ONLY={notebook}`"
+        return [f"*Made by* {code}; `make verify`; the authors' traces.", ""]
+    command = f"`{made.command} ONLY={notebook}`"
+    if real and "TRACE=" not in made.command:
+        trace = trace_of([*figure.pictures, *figure.tables][0])
+        command = f"`make real`, or into `build/` `make figures TRACE={trace} ONLY={notebook}`"
+    many = "one run of each" if real else entry.seeds or repetitions(figure.tables)
+    scale = f"scale `{made.scale}`{f', {many}' if many else ''}"
+    place = made.path_to(f"notebooks/{notebook}.ipynb")
+    return [f"*Made by* notebook [{notebook}]({place}); {code}; {command}; {scale}.", ""]
