@@ -116,8 +116,8 @@ def _sentence(
 ) -> str:  # fmt: skip
     """What held a job up, with names and numbers.
 
-    `free` are the GPUs [GPU] that were free while it lasted, each for a time of `lasts` [s]; `started` and `poorly` are
-    the starts of later jobs, in the log's order, and those of tenants that had used less.
+    `free` GPUs were free while it lasted, each for `lasts` [s]; `started` and `poorly` are the starts of later jobs, in
+    the log's order, and those of tenants that had used less.
     """
     trace = log.trace
     wait = duration_text(float(w.until - w.since))

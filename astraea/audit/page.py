@@ -13,7 +13,7 @@ import pandas as pd
 from astraea.audit import pictures
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
-from astraea.audit.parts import Part, figure_of, label_of, readable, section, table_of
+from astraea.audit.pictures import Part, figure_of, label_of, readable, section, table_of
 from astraea.audit.scenarios import FEW
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import provenance
@@ -121,7 +121,7 @@ def _gap(found: Audit) -> list[str]:
 
 
 def _weight(found: Audit) -> pd.Series[float]:
-    """Time of the waits that each cause has [s], the largest first."""
+    """Time of the waits of each cause [s], the largest first."""
     return found.causes.groupby("cause")["wait"].sum().sort_values(ascending=False, kind="stable")
 
 

@@ -70,8 +70,10 @@ def ranked(
         for k, name in enumerate(rows):
             here, row = look(name, k, reading), means.loc[name]
             if name in beyond:
-                ax.annotate(_brief(value, row["mean"]), (1, k), (-7, 0), xycoords=("axes fraction", "data"),
-                            textcoords="offset points", ha="right", va="center", fontsize=8, color=here.color)
+                shown = {"s": 1 / 3600, "share": 100}.get(named(value)[1], 1) * row["mean"]
+                text = f"{shown:,.3g}" if shown < 1000 else f"{shown:,.0f}"
+                ax.annotate(text, (1, k), (-7, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
+                            ha="right", va="center", fontsize=8, color=here.color)
                 ax.plot(1, k, ">", transform=ax.get_yaxis_transform(), color=here.color, clip_on=False, markersize=7)
             else:
                 seeds = frame.loc[frame["scheduler"] == name, value]
@@ -90,13 +92,6 @@ def ranked(
             ax.set_xscale("log")
         name_axis(ax.xaxis, value, log=log)
     return rows
-
-
-def _brief(column: str, value: float) -> str:
-    """A value as it stands at an axis, with three digits."""
-    unit = named(column)[1]
-    factor = {"s": 1 / 3600, "share": 100}.get(unit, 1)
-    return f"{factor * value:,.3g}" if factor * value < 1000 else f"{factor * value:,.0f}"
 
 
 def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool = True) -> None:
