@@ -123,13 +123,9 @@ def legend(fig: Figure, columns: int = 0) -> None:
     place = {known.label: i for i, known in enumerate(LOOKS.values())}
     labels = sorted(handles, key=lambda x: place.get(x, len(place)))
     rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
+    columns = columns or math.ceil(len(labels) / max(rows, 1))
     with style():
-        fig.legend(
-            [handles[x] for x in labels],
-            labels,
-            loc="outside upper center",
-            ncols=columns or math.ceil(len(labels) / max(rows, 1)),
-        )
+        fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns)
 
 
 def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:

@@ -12,7 +12,7 @@ from places import ROOT
 from trace_samples import write_csv
 
 from astraea.core.errors import InputError
-from papers.running import made
+from papers.running.figures import code, write_record
 from papers.ye2022.evaluation import load_workload
 
 FIGURES = ROOT / "figures"
@@ -29,7 +29,7 @@ def test_every_committed_figure_of_a_real_workload_is_in_a_record() -> None:
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["trace"])
 def test_committed_figures_are_up_to_date(record: dict[str, str | dict[str, str]]) -> None:
-    assert record["code"] == made.code(ROOT), f"made by older code; run {record['command']}"
+    assert record["code"] == code(ROOT), f"made by older code; run {record['command']}"
     files = record["files"]
     assert isinstance(files, dict)
     assert {name: sha256((FIGURES / name).read_bytes()).hexdigest() for name in files} == files
@@ -42,8 +42,9 @@ def test_committed_figures_are_up_to_date(record: dict[str, str | dict[str, str]
 
 def test_what_is_recorded(tmp_path: Path) -> None:
     log = write_csv(listed(("1", "a", 1, 0.0, 60.0)), tmp_path / "log.csv")
-    path = made.write(tmp_path, ROOT, log, "make real", {"fig13_log.csv": "8"}, name="log")
+    path = tmp_path / "made_log.json"
+    write_record(path, ROOT, log, {"fig13_log.csv": "8"})
     assert json.loads(path.read_text()) == {
-        "command": "make real", "trace": log, "trace_sha256": load_workload(log)[0].digest, "code": made.code(ROOT),
+        "command": "make real", "trace": log, "trace_sha256": load_workload(log)[0].digest, "code": code(ROOT),
         "files": {"fig13_log.csv": "8"},
     }  # fmt: skip
