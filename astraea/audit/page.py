@@ -64,19 +64,15 @@ def write(found: Audit, shares: str, folder: Path) -> None:
     (folder / "audit.json").write_text(text + "\n", encoding="utf-8")
     loader = jinja2.PackageLoader("astraea.audit", ".")
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    html = environment.get_template("page.html.jinja").render(
-        name=found.trace.name, subtitle=subtitle(found), short=short(found, shares), sections=sections(found, shares)
-    )
-    (folder / "index.html").write_text(html, encoding="utf-8")
-
-
-def subtitle(found: Audit) -> str:
-    """What was audited."""
     trace, cluster = found.trace, found.cluster
     when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
     size = f"{counted(cluster.nodes, 'node')} of {counted(cluster.gpus_per_node, 'GPU')}"
-    people = counted(len(trace.tenants), "tenant")
-    return f"{counted(len(trace), 'job')} of {people} on {size}, {duration_text(found.end)}{when}"
+    what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size}"
+    html = environment.get_template("page.html.jinja").render(
+        name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=short(found, shares),
+        sections=sections(found, shares),
+    )  # fmt: skip
+    (folder / "index.html").write_text(html, encoding="utf-8")
 
 
 def short(found: Audit, shares: str) -> list[str]:

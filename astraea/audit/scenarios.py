@@ -36,15 +36,11 @@ def wait(result: Result) -> pd.Series:
 def size_of(demand: pd.Series) -> pd.Series:
     """Class of each gang: 1, 2-3, 4-7, ... GPUs."""
     names = [*(f"{a}" if a == b - 1 else f"{a}-{b - 1}" for a, b in pairwise(SIZES)), f"{SIZES[-1]}+"]
-    k = np.searchsorted(SIZES, demand.to_numpy(), side="right") - 1
-    return pd.Series(pd.Categorical([names[i] for i in k], categories=names, ordered=True), index=demand.index)
+    return pd.cut(demand, [*SIZES, np.inf], right=False, labels=names)
 
 
 def overview_row(name: str, result: Result) -> dict[str, object]:
-    """What is shown of a scheduler; `result` is with its grants.
-
-    Times are in s; sharing_loss is a part of the jobs, utilization of the GPU-time until the last submission.
-    """
+    """Times in s, sharing_loss as a part of the jobs, utilization of the GPU-time until the last submission."""
     waits = wait(result)
     return {
         "scheduler": name,

@@ -48,16 +48,9 @@ LINE_LEVEL: Final = 2.0
 
 
 def cdf(
-    points: pd.DataFrame,
-    value: str,
-    by: str,
-    ax: Axes,
-    *,
-    log: bool = False,
-    tail: bool = False,
-    reference: tuple[float, str] | None = None,
-    bold: str = "",
-) -> None:
+    points: pd.DataFrame, value: str, by: str, ax: Axes, *, log: bool = False, tail: bool = False,
+    reference: tuple[float, str] | None = None, bold: str = "",
+) -> None:  # fmt: skip
     """Distribution functions from a table of `ecdf`; `reference` is a value to mark and its text, `bold` as in `look`.
 
     With `tail`, the share that lies *above* each value, on a logarithmic axis that ends where one value is left.

@@ -46,15 +46,9 @@ def reading_of(frame: pd.DataFrame) -> str:
 
 
 def ranked(
-    frame: pd.DataFrame,
-    value: str,
-    ax: Axes,
-    *,
-    published: Mapping[str, float] | None = None,
-    names: Sequence[str] | None = None,
-    log: bool = False,
-    end: float = math.inf,
-) -> list[str]:
+    frame: pd.DataFrame, value: str, ax: Axes, *, published: Mapping[str, float] | None = None,
+    names: Sequence[str] | None = None, log: bool = False, end: float = math.inf,
+) -> list[str]:  # fmt: skip
     """One row per scheduler: its seeds as small dots, their mean as its mark, with the 95 % interval of enough seeds.
 
     `published` gives a paper's values, open diamonds; `names` is the order of the rows from above, otherwise that of
