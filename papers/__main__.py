@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -27,11 +25,11 @@ app: Final = click.Group("papers", help=docstring(papers).partition("\n")[0], no
 @click.option("--scale", default="paper", metavar="NAME", help="{papers.scales:SCALES}; default paper")
 @click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04a_fairness")
 @click.option("--shown", is_flag=True, help="put the evaluation on TRACE into figures/, beside the synthetic traces")
-@click.option("--formats", metavar="NAME,...", default="", help="{astraea.plots.forms:KNOWN}: of pictures, beside PNG")
+@click.option("--formats", metavar="NAME,...", default="", help="{astraea.plots.files:KNOWN}: of pictures, beside PNG")
 @args.parallel
 def figures(trace: str | None, scale: str, only: str | None, shown: bool, formats: str) -> int:
     """Run the notebooks and collect their figures."""
-    from astraea.plots.forms import VARIABLE, further_forms
+    from astraea.plots.files import VARIABLE, further_forms
     from papers.running.figures import make_figures
 
     os.environ[VARIABLE] = formats or os.environ.get(VARIABLE, "")
@@ -68,17 +66,12 @@ def reproduce(names: tuple[str, ...], for_program: bool) -> int:
             print(as_text(name, found[name]), flush=True)
     if for_program:
         told = {name: {**one._asdict(), "table": one.table.to_dict("records")} for name, one in found.items()}
-        print(json.dumps(told or {name: asdict(claim) for name, claim in known.items()}, indent=2, ensure_ascii=False))
+        print(json.dumps(told or known, indent=2, ensure_ascii=False))
     elif not names:
         for name, claim in known.items():
-            print(f"{name}  {claim.claim}\n    {claim.where}; {claim.minutes:g} min")
+            print(f"{name}  {claim['claim']}\n    {claim['where']}; {claim['minutes']:g} min")
     return 0 if all(one.holds for one in found.values()) else NOT_REPRODUCED
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command of `python -m papers`, as `run`."""
-    return run(app, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(app))

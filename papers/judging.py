@@ -142,12 +142,10 @@ def equal(source: Source, got: float, unit: str, points: float | None = None) ->
     """
     paper = source.paper
     near = abs(got - paper) <= (0.1 * paper if points is None else points) + 1e-9
-    return number(got, unit), graded(near, _odds_alike(got, paper) if unit == "%" else half_as_much(got, paper))
-
-
-def _odds_alike(a: float, b: float) -> bool:
-    """Whether the odds of two shares [%] differ by less than a factor of 2."""
-    return a * (100 - b) < 2 * b * (100 - a) and b * (100 - a) < 2 * a * (100 - b)
+    if unit != "%":
+        return number(got, unit), graded(near, half_as_much(got, paper))
+    ours, theirs = got * (100 - paper), paper * (100 - got)
+    return number(got, unit), graded(near, ours < 2 * theirs and theirs < 2 * ours)
 
 
 def half_as_much(ratio: float, paper: float) -> bool:

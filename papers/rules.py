@@ -12,19 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.judging import (
-    Judged,
-    Missing,
-    Source,
-    as_text,
-    at_most,
-    equal,
-    graded,
-    most,
-    number,
-    setting,
-    trend,
-)
+from papers.judging import Judged, Missing, Source, as_text, at_most, equal, graded, most, number, setting, trend
 
 
 def share(source: Source, *, column: str = "share", rest: bool = False, points: float | None = None) -> Judged:

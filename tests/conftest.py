@@ -7,18 +7,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
-from judging import Judge
 from places import ROOT
 from workloads import audit
 
 from astraea.cluster.policies import POLICIES
 from astraea.experiments.parallel import computing
-from papers.claims import evaluate
 
 if sys.__stdin__ is None:  # closed, where a service starts the tests; IPython asks it for its encoding
     sys.stdin = sys.__stdin__ = open(os.devnull, encoding="utf-8")
@@ -61,18 +58,3 @@ def shared() -> Path:
     if not (path / "data").is_dir():
         pytest.skip("no real workloads beside the project (../shared/data)")
     return path
-
-
-@pytest.fixture
-def judge_all(tmp_path: Path) -> Judge:
-    """Write tables, evaluate, and give (verdict, measured, note) of the statements that begin with `prefix`."""
-
-    def judged(prefix: str, **tables: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
-        for name, table in tables.items():
-            stem, _, trace = name.partition("__")
-            table.to_csv(tmp_path / f"{stem.replace('_', '-')}_{trace.replace('_', '-')}.csv", index=False)
-        found = evaluate.evaluate(tmp_path, prefix)
-        assert found["id"].is_unique
-        return {id: tuple(row) for id, *row in found[["id", "verdict", "measured", "note"]].to_numpy().tolist()}
-
-    return judged

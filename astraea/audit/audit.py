@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.audit import causes, recorded, scenarios
-from astraea.audit.calibration import Calibration, calibration
-from astraea.audit.scenarios import AS_IT_WAS
+from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
 from astraea.cluster.observed import observed, recorded_runs
@@ -69,23 +68,10 @@ class Audit(NamedTuple):
 
 
 def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = WHAT_IF) -> Audit:
-    """Audit a log.
+    """Audit a log with recorded starts of a cluster whose scheduler is, as far as it is known, `own`.
 
-    Parameters
-    ----------
-    trace : Trace
-        With recorded starts.
-    cluster : Cluster
-        That it ran on.
-    own : Policy
-        The scheduler that it ran under, as far as it is known.
-    what_if : sequence of str
-        Other schedulers.
-
-    Raises
-    ------
-    InputError
-        As of `observed.observed` and `simulate`, or if a tenant whose jobs all wait has no share.
+    `what_if` names other schedulers. `InputError` as of `observed.observed` and `simulate`, or if a tenant whose jobs
+    all wait has no share.
     """
     trace = with_those_who_wait(trace)
     was, runs = observed(trace, cluster), recorded_runs(trace)
@@ -93,16 +79,10 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     settings = Settings(interval=INTERVAL)
     quota = dict(zip(trace.tenants, quotas(trace, cluster.gpus).tolist(), strict=True))
 
-    who = recorded.waits(trace, runs)
-    waiting = pd.DataFrame(
-        {
-            "tenant": np.array(trace.tenants, dtype=object)[who.tenant[who.still]],
-            "demand": who.demand[who.still],
-            "submit_time": who.since[who.still],
-        }
-    )
+    who, waiting = recorded.waits(trace, runs), recorded.still_waiting(trace)
     bounds, period = scenarios.periods(max(end, float(waiting["submit_time"].max())) if len(waiting) else end)
-    found = causes.causes(trace, runs, cluster, who.take(_longest(who.until - who.since, who.tenant)))
+    longest = _longest((who["until"] - who["since"]).to_numpy(), who["tenant"].to_numpy())
+    found = causes.causes(trace, runs, cluster, who.iloc[longest])
 
     common, aside = split_off_impossible(trace, cluster)
     replayed = simulate(trace, cluster, own, settings=settings, keep_log=True)
@@ -169,7 +149,7 @@ def _of(result: Result, trace: Trace) -> Result:
 
 
 def _lease_terms(trace: Trace, cluster: Cluster, settings: Settings) -> tuple[pd.DataFrame, str]:
-    """ASTRAEA under several lease terms, what `recommended_term` reads, and what it says."""
+    """What `recommended_term` reads of ASTRAEA under several lease terms, and what it says."""
     busy = float(trace.duration.sum())
     rows: list[tuple[float, ...]] = []
     for term in TERMS:
@@ -193,13 +173,9 @@ def anonymous(trace: Trace) -> Trace:
     letters = [f"T{k:0{digits}d}" for k in range(1, len(owners) + 1)]
     if len(owners) <= len(string.ascii_uppercase):
         letters = list(string.ascii_uppercase[: len(owners)])
-    past = () if trace.history is None else trace.history.user
-    people = sorted({*trace.user, *past})
-    return _renamed(
-        trace,
-        dict(zip(sorted(owners), letters, strict=True)),
-        {user: f"user {k}" for k, user in enumerate(people, 1)},
-    )
+    people = sorted({*trace.user, *(() if trace.history is None else trace.history.user)})
+    users = {user: f"user {k}" for k, user in enumerate(people, 1)}
+    return _renamed(trace, dict(zip(sorted(owners), letters, strict=True)), users)
 
 
 def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Trace:

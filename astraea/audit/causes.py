@@ -20,12 +20,12 @@ broken nodes, and priorities that people were given.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from astraea.audit.recorded import Log, Waits
+from astraea.audit.recorded import Log
 from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.text import counted
@@ -48,30 +48,21 @@ NAMED: Final = 3
 """Jobs or tenants that a sentence names."""
 
 
-def causes(trace: Trace, runs: pd.DataFrame, cluster: Cluster, who: Waits) -> pd.DataFrame:
+def causes(trace: Trace, runs: pd.DataFrame, cluster: Cluster, who: pd.DataFrame) -> pd.DataFrame:
     """Find out why some jobs waited.
 
-    Parameters
-    ----------
-    trace, runs, cluster
-        As of `observed.observed`; `runs` are its `recorded_runs`.
-    who : Waits
-        The jobs in question; who did not wait is left out.
-
-    Returns
-    -------
-    DataFrame
-        job_id, tenant, demand [GPU], since, until, wait [s], still, cause, a column with the seconds of each cause, and
-        the sentence `why`.
+    `runs` are those of `observed.recorded_runs`, `who` rows of `recorded.waits`, of which those are left out that did
+    not wait. The columns are job_id, tenant, demand [GPU], since, until, wait [s], still, cause, the seconds of each
+    cause, and the sentence `why`.
     """
     log = Log(trace, runs, cluster)
-    rows = [_explained(log, Waits._make(column[k] for column in who)) for k in np.flatnonzero(who.until > who.since)]
+    rows = [_explained(log, wait) for wait in who[who["until"] > who["since"]].itertuples()]
     names = ["job_id", "tenant", "demand", "since", "until", "wait", "still", "cause", *Cause, "why"]
     return pd.DataFrame(rows, columns=names)
 
 
-def _explained(log: Log, w: Waits) -> dict[str, object]:
-    """One wait."""
+def _explained(log: Log, w: Any) -> dict[str, object]:
+    """One wait, a row of `recorded.waits`."""
     trace, t = log.trace, int(w.tenant)
     lo, hi = (int(np.searchsorted(log.time, at, side="right")) for at in (w.since, w.until))
     hi = max(int(np.searchsorted(log.time, w.until, side="left")), lo)
@@ -107,7 +98,7 @@ def _explained(log: Log, w: Waits) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _poorer(log: Log, w: Waits, lo: int, hi: int, later: BoolArray, owners: IntArray) -> BoolArray:
+def _poorer(log: Log, w: Any, lo: int, hi: int, later: BoolArray, owners: IntArray) -> BoolArray:
     """Which events of later jobs are of another tenant that had used less for its weight when its job started."""
     jobs, time, t = log.job[lo:hi], log.time[lo:hi], int(w.tenant)
     _, first, of = np.unique(jobs, return_index=True, return_inverse=True)
@@ -120,13 +111,13 @@ def _poorer(log: Log, w: Waits, lo: int, hi: int, later: BoolArray, owners: IntA
 
 
 def _sentence(
-    log: Log, w: Waits, cause: Cause, seconds: float, free: IntArray, lasts: FloatArray, started: IntArray,
+    log: Log, w: Any, cause: Cause, seconds: float, free: IntArray, lasts: FloatArray, started: IntArray,
     poorly: IntArray,
 ) -> str:  # fmt: skip
     """What held a job up, with names and numbers.
 
-    `free` are the GPUs [GPU] that were free while it lasted, each for a time of `lasts` [s]; `started` and `poorly` are
-    the starts of later jobs, in the log's order, and those of tenants that had used less.
+    `free` GPUs were free while it lasted, each for `lasts` [s]; `started` and `poorly` are the starts of later jobs, in
+    the log's order, and those of tenants that had used less.
     """
     trace = log.trace
     wait = duration_text(float(w.until - w.since))
@@ -169,7 +160,7 @@ def _were(number: int) -> str:
     return f"{_gpus(number)} {_is(number)}"
 
 
-def _holders(log: Log, w: Waits) -> str:
+def _holders(log: Log, w: Any) -> str:
     """Who held most when the job came, and how many were ahead of it."""
     trace = log.trace
     held = np.array([int(log.held(t, np.array([w.since]))[0]) for t in range(len(trace.tenants))])
@@ -185,14 +176,14 @@ def _is(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-def _before(log: Log, w: Waits) -> IntArray:
+def _before(log: Log, w: Any) -> IntArray:
     """Jobs that came before, waited when the job came, and started before it."""
     started = log.job[(log.gpus > 0) & (log.time > w.since) & (log.time <= w.until)]
     ahead: IntArray = np.unique(started[started < w.later - 1])
     return ahead
 
 
-def _ahead(log: Log, w: Waits) -> str:
+def _ahead(log: Log, w: Any) -> str:
     """The largest of those that waited when the job came and started before it."""
     ahead = _before(log, w)
     if len(ahead) == 0:

@@ -13,7 +13,7 @@ import pandas as pd
 from astraea.audit import pictures
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
-from astraea.audit.parts import Part, bullets, figure_of, label_of, paragraph, readable, section, table_of
+from astraea.audit.pictures import Part, figure_of, label_of, readable, section, table_of
 from astraea.audit.scenarios import FEW
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import provenance
@@ -52,39 +52,27 @@ def write(found: Audit, shares: str, folder: Path) -> None:
     }  # fmt: skip
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n", float_format="%.10g")
+    calibration = {**found.calibration._asdict(), "error": found.calibration.error}
     told = {
         "in_short": short(found, shares),
-        "calibration": {**found.calibration._asdict(), "error": found.calibration.error},
+        "calibration": {name: None if math.isnan(value) else value for name, value in calibration.items()},
         "set_aside": found.trace.excluded_jobs["reason"].value_counts().to_dict(),
         **{name: json.loads(table.to_json(orient="records")) for name, table in tables.items()},
         "provenance": provenance({"trace": found.trace.name, "trace_sha256": found.trace.digest}),
     }
-    text = json.dumps(_plain(told), indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "audit.json").write_text(text + "\n", encoding="utf-8")
     loader = jinja2.PackageLoader("astraea.audit", ".")
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    html = environment.get_template("page.html.jinja").render(
-        name=found.trace.name, subtitle=subtitle(found), short=short(found, shares), sections=sections(found, shares)
-    )
-    (folder / "index.html").write_text(html, encoding="utf-8")
-
-
-def _plain(value: Any) -> Any:
-    """What JSON has: no NaN."""
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def subtitle(found: Audit) -> str:
-    """What was audited."""
     trace, cluster = found.trace, found.cluster
     when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
     size = f"{counted(cluster.nodes, 'node')} of {counted(cluster.gpus_per_node, 'GPU')}"
-    people = counted(len(trace.tenants), "tenant")
-    return f"{counted(len(trace), 'job')} of {people} on {size}, {duration_text(found.end)}{when}"
+    what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size}"
+    html = environment.get_template("page.html.jinja").render(
+        name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=short(found, shares),
+        sections=sections(found, shares),
+    )  # fmt: skip
+    (folder / "index.html").write_text(html, encoding="utf-8")
 
 
 def short(found: Audit, shares: str) -> list[str]:
@@ -129,7 +117,7 @@ def _gap(found: Audit) -> list[str]:
 
 
 def _weight(found: Audit) -> pd.Series[float]:
-    """Time of the waits that each cause has [s], the largest first."""
+    """Time of the waits of each cause [s], the largest first."""
     return found.causes.groupby("cause")["wait"].sum().sort_values(ascending=False, kind="stable")
 
 
@@ -168,30 +156,30 @@ def change(found: Audit) -> str:
     return "Nothing stands out: no scheduler that was tried leaves clearly fewer jobs with sharing loss than yours."
 
 
-def sections(found: Audit, shares: str) -> list[Part]:
+def sections(found: Audit, shares: str) -> list[dict[str, Any]]:
     """Everything on the page, in order."""
     load = (
         "All jobs were submitted at once." if math.isnan(found.utilization)
         else f"Until the last submission, {100 * found.utilization:.0f} % of the cluster's GPU-time was in use."
     )  # fmt: skip
     return [
-        section("The cluster", paragraph(load), figure_of(pictures.load(found.over_time, found.cluster.gpus),
+        section("The cluster", load, figure_of(pictures.load(found.over_time, found.cluster.gpus),
                  "GPUs in use, and GPUs that jobs waited for, over time."), *_aside(found)),
-        section("Who got what they were owed", paragraph(shares), *_owed(found)),
+        section("Who got what they were owed", shares, *_owed(found)),
         section("Who waited, and why", *_why(found)),
         section("What if", *_what_if(found)),
         section("Which lease term", *_leases(found)),
-        section("What to change first", paragraph(change(found))),
-        section("What this cannot know", bullets(*LIMITS)),
+        section("What to change first", change(found)),
+        section("What this cannot know", {"lines": LIMITS}),
     ]  # fmt: skip
 
 
 def _aside(found: Audit) -> list[Part]:
     counts = found.trace.excluded_jobs["reason"].value_counts()
     if not len(counts):
-        return [paragraph("Every row of the log is a job of this page.")]
+        return ["Every row of the log is a job of this page."]
     text = "Rows of the log that are not among the jobs of this page:"
-    return [paragraph(text), table_of(pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()}))]
+    return [text, table_of(pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()}))]
 
 
 def _owed(found: Audit) -> list[Part]:
@@ -212,7 +200,7 @@ def _owed(found: Audit) -> list[Part]:
     )
     some = whole.nlargest(ROWS, "owed", keep="first")["tenant"]
     note = f" The {ROWS} that were owed most; owed.csv has all." if len(whole) > ROWS else ""
-    parts = [paragraph(text + note), table_of(table[table["tenant"].isin(some)])]
+    parts = [text + note, table_of(table[table["tenant"].isin(some)])]
     if found.owed["period"].max() > 1:
         shown = found.owed[found.owed["tenant"].isin(some[whole.loc[some.index, "owed"] > 0])]
         parts.append(figure_of(pictures.fairness(shown, found.period),
@@ -223,7 +211,7 @@ def _owed(found: Audit) -> list[Part]:
 
 def _why(found: Audit) -> list[Part]:
     if not len(found.causes):
-        return [paragraph("Nobody waited.")]
+        return ["Nobody waited."]
     weight = found.causes.pivot_table(index="tenant", columns="cause", values="wait", aggfunc="sum", fill_value=0.0)
     shares = (100 * weight.div(weight.sum(axis=1), axis=0))[list(_weight(found).index)].round(0).reset_index()
     shares.columns = pd.Index(["tenant", *(f"{c} [%]" for c in shares.columns[1:])])
@@ -231,9 +219,9 @@ def _why(found: Audit) -> list[Part]:
     many = f" (of the {ROWS} tenants that waited longest; waits.csv has all)" if len(shares) > ROWS else ""
     longest = found.causes.sort_values("wait", ascending=False, kind="stable").head(SHOWN)
     return [
-        paragraph("The longest waits until the first start:"),
-        bullets(*(f"Job {why}." for why in longest["why"])),
-        paragraph(f"What the longest waits of each tenant were for, in percent of their time{many}:"),
+        "The longest waits until the first start:",
+        {"lines": [f"Job {why}." for why in longest["why"]]},
+        f"What the longest waits of each tenant were for, in percent of their time{many}:",
         table_of(shares[shares["tenant"].isin(some)]),
     ]
 
@@ -257,8 +245,8 @@ def _what_if(found: Audit) -> list[Part]:
     by_tenant = found.by_tenant[found.by_tenant["tenant"].isin(tenants)]
     which = f" of the {CLASSES} tenants that were owed most" if len(found.quota) > CLASSES else " of each tenant"
     return [
-        paragraph(found.calibration.sentence),
-        paragraph(f"The same jobs under other schedulers. {rounds}{out}"),
+        found.calibration.sentence,
+        f"The same jobs under other schedulers. {rounds}{out}",
         table_of(readable(table)),
         figure_of(pictures.waits(by_tenant, "tenant", found.replay),
                 f"Average wait of the jobs{which}, with 95 % intervals."),
@@ -268,5 +256,5 @@ def _what_if(found: Audit) -> list[Part]:
 
 
 def _leases(found: Audit) -> list[Part]:
-    text, outcomes = paragraph(found.lease_term), found.lease_terms.drop(columns="lease_term").drop_duplicates()
+    text, outcomes = found.lease_term, found.lease_terms.drop(columns="lease_term").drop_duplicates()
     return [text] if len(outcomes) == 1 else [text, table_of(readable(found.lease_terms))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,46 +14,35 @@ from astraea.traces.readers.slurm import WAITS
 from astraea.traces.trace import Trace
 
 
-class Waits(NamedTuple):
-    """Who waited, of the jobs that ran and of those that wait still; all arrays have shape (w,)."""
-
-    job_id: np.ndarray
-    tenant: IntArray  #: index into the trace's tenants
-    demand: IntArray  #: [GPU]
-    since: FloatArray  #: submission [s]
-    until: FloatArray  #: first start, or the end of the log [s]
-    later: IntArray  #: index in the trace of the first job that came later
-    still: BoolArray  #: whether it waits still
-
-    def take(self, rows: IntArray) -> Waits:
-        """Keep these."""
-        return Waits._make(column[rows] for column in self)
-
-
 def still_waiting(trace: Trace) -> pd.DataFrame:
-    """Jobs that a log says wait still: columns job_id, tenant, demand [GPU], submit_time [s], reason."""
-    aside = trace.excluded_jobs
-    if "submit_time" not in aside:
-        return pd.DataFrame({"job_id": [], "tenant": [], "demand": [], "submit_time": [], "reason": []}, dtype=object)
-    return aside[(aside["reason"] == WAITS) & (aside["demand"] > 0)]
+    """Jobs that a log says wait still: columns job_id, tenant, demand [GPU], submit_time [s]."""
+    aside = trace.excluded_jobs.reindex(columns=["job_id", "tenant", "demand", "submit_time", "reason"])
+    still = aside[(aside["reason"] == WAITS) & (aside["demand"] > 0)]
+    return still.drop(columns="reason").astype({"demand": np.int64, "submit_time": float})
 
 
-def waits(trace: Trace, runs: pd.DataFrame) -> Waits:
-    """Every wait for a first start; `runs` as `observed.recorded_runs` gives them."""
+def waits(trace: Trace, runs: pd.DataFrame) -> pd.DataFrame:
+    """Every wait for a first start, of the jobs that ran and of those that wait still.
+
+    `runs` are those of `observed.recorded_runs`. The columns are job_id, tenant (its index), demand [GPU], since and
+    until (submission, and first start or the end of the log) [s], later (index of the first job that came later) and
+    still.
+    """
     first = np.full(len(trace), np.inf)
     np.minimum.at(first, runs["job"].to_numpy(), runs["start"].to_numpy())
     rest = still_waiting(trace)
-    since = rest["submit_time"].to_numpy(dtype=float)
+    since = rest["submit_time"].to_numpy()
     end = max(float(runs["end"].max()), float(since.max(initial=0.0)))
-    return Waits(
-        np.concatenate([trace.job_id, rest["job_id"].to_numpy(dtype=object)]),
-        np.concatenate([trace.tenant, pd.Index(trace.tenants).get_indexer(pd.Index(rest["tenant"]))]),
-        np.concatenate([trace.demand, rest["demand"].to_numpy(dtype=np.int64)]),
-        np.concatenate([trace.submit_time, since]),
-        np.concatenate([first, np.full(len(rest), end)]),
-        np.concatenate([np.arange(1, len(trace) + 1), np.searchsorted(trace.submit_time, since, side="right")]),
-        np.arange(len(trace) + len(rest)) >= len(trace),
-    )
+    columns: dict[str, list[Any]] = {
+        "job_id": [trace.job_id, rest["job_id"].to_numpy(dtype=object)],
+        "tenant": [trace.tenant, pd.Index(trace.tenants).get_indexer(pd.Index(rest["tenant"]))],
+        "demand": [trace.demand, rest["demand"]],
+        "since": [trace.submit_time, since],
+        "until": [first, np.full(len(rest), end)],
+        "later": [np.arange(1, len(trace) + 1), np.searchsorted(trace.submit_time, since, side="right")],
+        "still": [np.zeros(len(trace), bool), np.ones(len(rest), bool)],
+    }
+    return pd.DataFrame({name: np.concatenate(parts) for name, parts in columns.items()})
 
 
 class Log:

@@ -1,18 +1,19 @@
-"""What was, and what would have been: one log under several schedulers, measured alike."""
+"""What was, and what would have been: one log under several schedulers, measured alike, and how near its replay is."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.metrics import average_jct, has_sharing_loss, sharing_loss
 from astraea.core.result import Result
-from astraea.core.units import DAY, HOUR, MINUTE
+from astraea.core.units import DAY, HOUR, MINUTE, duration_text
 
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 """Lower ends of the classes of gangs [GPU]."""
@@ -20,6 +21,9 @@ SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 AS_IT_WAS: Final = "as it was"
 FEW: Final = 30
 """Jobs below which a mean says little."""
+
+NOTICED: Final = 2.0
+"""Waits up to this are the reaction of a scheduler, and no wait [s]."""
 
 _RESAMPLED: Final = 1000
 
@@ -32,15 +36,11 @@ def wait(result: Result) -> pd.Series:
 def size_of(demand: pd.Series) -> pd.Series:
     """Class of each gang: 1, 2-3, 4-7, ... GPUs."""
     names = [*(f"{a}" if a == b - 1 else f"{a}-{b - 1}" for a, b in pairwise(SIZES)), f"{SIZES[-1]}+"]
-    k = np.searchsorted(SIZES, demand.to_numpy(), side="right") - 1
-    return pd.Series(pd.Categorical([names[i] for i in k], categories=names, ordered=True), index=demand.index)
+    return pd.cut(demand, [*SIZES, np.inf], right=False, labels=names)
 
 
 def overview_row(name: str, result: Result) -> dict[str, object]:
-    """What is shown of a scheduler; `result` is with its grants.
-
-    Times are in s; sharing_loss is a part of the jobs, utilization of the GPU-time until the last submission.
-    """
+    """Times in s, sharing_loss as a part of the jobs, utilization of the GPU-time until the last submission."""
     waits = wait(result)
     return {
         "scheduler": name,
@@ -124,22 +124,10 @@ def owed(
 ) -> pd.DataFrame:
     """Who got what they were owed, exactly, in each period and in all ([Ye2022] Eqs. 8 to 12).
 
-    Parameters
-    ----------
-    result : Result
-        With its grants.
-    quota : mapping of str to float
-        Of each tenant [GPU].
-    bounds : array of float
-        Where periods begin and end [s].
-    waiting : DataFrame, columns tenant, demand [GPU], submit_time [s], optional
-        Jobs that wait still: they are owed their part, and have got nothing.
-
-    Returns
-    -------
-    DataFrame, columns period (1, 2, ...; 0 is the whole time), tenant, got, owed [GPU-h], rho
-        Owed is the integral of what the tenant's active jobs asked for, at most its quota; rho is NaN where it is
-        owed nothing.
+    `quota` is that of each tenant [GPU]; periods begin and end at `bounds` [s]; jobs that are still `waiting` are owed
+    their part, and have got nothing. The columns are period (1, 2, ...; 0 is the whole time), tenant, got, owed
+    [GPU-h], rho. Owed is the integral of what the tenant's active jobs asked for, at most its quota; rho is NaN where
+    it is owed nothing.
     """
     assert result.grants is not None
     jobs = result.jobs[["tenant", "demand", "submit_time", "end_time"]]
@@ -170,13 +158,7 @@ def _integral(start: pd.Series, end: pd.Series, height: pd.Series, at: FloatArra
 
 
 def over_time(result: Result, waiting: pd.DataFrame | None = None) -> pd.DataFrame:
-    """GPUs that were held, and that jobs waited for, at each change; at most some thousand points.
-
-    Returns
-    -------
-    DataFrame, columns time [s], held, wanted [GPU]
-        Means over equal steps.
-    """
+    """GPUs held, and waited for, as means over a thousand equal steps: columns time [s], held, wanted [GPU]."""
     assert result.grants is not None
     grants, jobs = result.grants, result.jobs
     since, until, demand = jobs["submit_time"], jobs["first_start_time"], jobs["demand"]
@@ -188,3 +170,78 @@ def over_time(result: Result, waiting: pd.DataFrame | None = None) -> pd.DataFra
         ends = pd.Series(np.full(len(waiting), end), dtype=float)
         wanted += np.diff(_integral(waiting["submit_time"], ends, waiting["demand"], at)) / np.diff(at)
     return pd.DataFrame({"time": at[:-1], "held": held, "wanted": wanted})
+
+
+class Calibration(NamedTuple):
+    """Recorded and replayed starts compared."""
+
+    waited: int  #: jobs that waited in the log
+    in_order: float  #: part of the pairs of them that start in the recorded order, in [0, 1]; NaN for fewer than two
+    recorded: float  #: average wait of all jobs [s]
+    replayed: float  #: the same in the replay [s]
+
+    @property
+    def error(self) -> float:
+        """Replayed over recorded average wait, less 1; NaN if nobody waited."""
+        return self.replayed / self.recorded - 1 if self.recorded > 0 else float("nan")
+
+    @property
+    def sentence(self) -> str:
+        """What goes with every answer."""
+        if not self.waited:
+            return "Nobody waited in the log, so there is nothing that a replay of its scheduler could be held against."
+        recorded, replayed = duration_text(self.recorded), duration_text(self.replayed)
+        much = f"{abs(100 * self.error):.0f} % {'more' if self.error > 0 else 'less'} waiting than"
+        if self.error >= 1:
+            much = f"{1 + self.error:.1f} times as much waiting as"
+        waiting = f"{much} the log shows ({replayed} against {recorded} on average)"
+        if abs(self.error) < 0.005:
+            waiting = f"as much waiting as the log shows ({recorded} on average)"
+        order = ""
+        if self.waited > 1 and not math.isnan(self.in_order):
+            part = f"{100 * self.in_order:.0f} % of the pairs of the {self.waited:,} jobs that waited"
+            order = f", and {part} start in the recorded order"
+        return f"Replaying the cluster's own scheduler gives {waiting}{order}."
+
+
+def calibration(log: Result, replay: Result) -> Calibration:
+    """Compare two results on the jobs that both have."""
+    both = log.jobs.merge(replay.jobs, on="job_id", suffixes=("", "_replayed"))
+    wait = (both["first_start_time"] - both["submit_time"]).to_numpy(dtype=float)
+    replayed = (both["first_start_time_replayed"] - both["submit_time"]).to_numpy(dtype=float)
+    waited = wait > NOTICED
+    starts = both.loc[waited, ["first_start_time", "first_start_time_replayed"]].to_numpy(dtype=float)
+    order = in_order(starts[:, 0], starts[:, 1])
+    return Calibration(int(waited.sum()), order, float(wait.mean()), float(replayed.mean()))
+
+
+def in_order(one: FloatArray, other: FloatArray) -> float:
+    """Part of the pairs with different times in `one` that have the same order in `other`, in [0, 1].
+
+    Pairs with equal times in `other` count half. Takes n (log n)^2 steps.
+    """
+    apart = len(one) * (len(one) - 1) // 2 - _ties(one)
+    if apart == 0:
+        return float("nan")
+    same = _ties(other) - _ties(np.stack([one, other], axis=1))
+    # sorted by `one`, and by `other` within equal times, so that no pair of equal times is an inversion
+    against = _inversions(np.unique(other, return_inverse=True)[1][np.lexsort((other, one))])
+    return (apart - against - 0.5 * same) / apart
+
+
+def _ties(times: FloatArray) -> int:
+    """Pairs of equal rows."""
+    counts = np.unique(times, return_counts=True, axis=0)[1]
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def _inversions(ranks: IntArray) -> int:
+    """Pairs of which the later one is the smaller, told by the highest bit in which they differ."""
+    count = 0
+    for bit in reversed(range(int(ranks.max(initial=0)).bit_length())):
+        ranks = ranks[np.argsort(ranks >> (bit + 1), kind="stable")]  # equal in all higher bits, in their order
+        first = np.searchsorted(ranks >> (bit + 1), ranks >> (bit + 1))
+        ones = (ranks >> bit) & 1
+        before = np.cumsum(ones) - ones
+        count += int((before - before[first])[ones == 0].sum())
+    return count

@@ -32,7 +32,7 @@ from astraea.live.state import (
 
 
 class Event(NamedTuple):
-    """What happened to a job between two rounds, when [s]; `kind` as in `engine.recorded`."""
+    """What happened to a job between two rounds, when [s]; `kind` as in `engine.live`."""
 
     time: float
     kind: int

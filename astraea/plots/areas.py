@@ -1,38 +1,26 @@
-"""Pictures made of areas: who holds which GPUs when, what share each job has, and coloured cells."""
+"""Pictures made of areas: who holds which GPUs when, and coloured cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm, Normalize, to_rgb
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Rectangle
 
 from astraea.core.arrays import IntArray
 from astraea.core.units import HOUR
 from astraea.plots.style import OTHERS, look, name_axis, named, ordered, style, with_unit
 
-HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-"""Of the entities, in order; their jobs become lighter one after another."""
 
-LIGHTER: Final = 0.12
-"""How much further towards white each job is than the one before, for six jobs."""
-
-
-def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu") -> Axes:
+def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu") -> None:
     """Who holds which GPUs when: one box per lease, one colour per job, its name inside.
 
-    Parameters
-    ----------
-    grants : DataFrame, columns job_id, demand, start, end, kind
-        As `Result.grants`; on which GPUs, `gpu_rows` makes up.
-    gpus : int
-        GPUs of the cluster [GPU].
-    rows : {"gpu", "job"}
-        What the vertical axis lists.
+    `grants` are those of a `Result`; on which of the cluster's GPUs they lie, `gpu_rows` makes up. With `rows` "job",
+    the vertical axis lists jobs.
     """
     table = gpu_rows(grants, gpus)
     jobs = list(dict.fromkeys(sorted(grants["job_id"])))
@@ -54,7 +42,6 @@ def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu") -> Ax
         ax.grid(visible=False)
         name_axis(ax.xaxis, "time")
         ax.set_ylabel("GPU" if rows == "gpu" else "Job")
-    return ax
 
 
 def gpu_rows(grants: pd.DataFrame, gpus: int) -> pd.DataFrame:
@@ -84,41 +71,7 @@ def _blocks(gpus: IntArray) -> list[IntArray]:
     return np.split(gpus, np.flatnonzero(np.diff(gpus) > 1) + 1)
 
 
-def stacked_area(frame: pd.DataFrame, ax: Axes) -> Axes:
-    """Stack the shares of jobs over time, jobs in order, each value holding until the next time step.
-
-    The columns of `frame` are job, entity, timestep, share; a job that is not there has no row.
-    """
-    wide = frame.pivot_table(index="timestep", columns="job", values="share").fillna(0.0)
-    entity = frame.groupby("job")["entity"].first()
-    at = wide.index.to_numpy(dtype=float)
-    step = at[-1] - at[-2] if len(at) > 1 else 1.0
-    edges = np.append(at, at[-1] + step)
-    values = np.vstack([wide.to_numpy(), wide.to_numpy()[-1]]).T
-    turn = entity.groupby(entity).cumcount()
-    with style():
-        ax.stackplot(
-            edges, values, step="post", edgecolor="white", linewidth=0.3,
-            colors=[shade(int(entity[m]), int(turn[m])) for m in wide.columns],
-        )  # fmt: skip
-        for e in sorted(entity.unique()):  # for the legend
-            ax.plot([], [], "s", color=shade(e, 0), label=f"entity {e}")
-        ax.set_xlim(edges[0], edges[-1])
-        ax.set_ylim(0, float(values.sum(axis=0).max()))
-        ax.grid(visible=False)
-        name_axis(ax.xaxis, "timestep")
-        name_axis(ax.yaxis, "share")
-    return ax
-
-
-def shade(entity: int, turn: int) -> tuple[float, float, float]:
-    """Colour of an entity's job."""
-    red, green, blue = to_rgb(HUES[entity % len(HUES)])
-    part = LIGHTER * (turn % 6)
-    return (red + part * (1 - red), green + part * (1 - green), blue + part * (1 - blue))
-
-
-def heatmap(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, is_part: bool = False) -> Axes:
+def heatmap(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, is_part: bool = False) -> None:
     """One coloured cell for each `x` and `y`; the colour is neutral at 1, or, of a part of 1, dark at 0."""
     import seaborn as sns  # takes a second to import, and only this figure needs it
 
@@ -129,10 +82,9 @@ def heatmap(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, is_par
         ax.set_xlabel(named(x)[0])
         ax.set_ylabel(named(y)[0])
         ax.tick_params(length=0, labelrotation=0)
-    return ax
 
 
-def strips(frame: pd.DataFrame, value: str, by: str, ax: Axes, *, log: bool = False, ticks: Sequence[float]) -> Axes:
+def strips(frame: pd.DataFrame, value: str, by: str, ax: Axes, *, log: bool = False, ticks: Sequence[float]) -> None:
     """One row of colours per class over time [s], light for small values; NaN and, with `log`, 0 are white.
 
     `ticks` are the values at the colour bar; its ends are their smallest and largest.
@@ -158,4 +110,3 @@ def strips(frame: pd.DataFrame, value: str, by: str, ax: Axes, *, log: bool = Fa
         bar.set_ticks(list(ticks), labels=texts)
         bar.ax.minorticks_off()
         bar.set_label(with_unit(word, "%" if unit == "share" else unit))
-    return ax

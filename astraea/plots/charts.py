@@ -1,7 +1,6 @@
 """Tidy table -> Axes, one function per kind of figure, and `save` for the picture with the table behind it.
 
-Two steps keep picture and CSV the same thing: `ecdf`, `mean_interval` and `box_stats` reduce many jobs to the few
-numbers that are drawn; `cdf`, `lines`, `bars` and `boxes` draw such a table. Nothing here simulates.
+`ecdf`, `mean_interval` and `box_stats` reduce many jobs to the few numbers that are drawn.
 
 >>> points = ecdf(jobs, "rho_job", by="scheduler", at=[0.95])                                   # doctest: +SKIP
 >>> fig, ax = panels()                                                                          # doctest: +SKIP
@@ -18,13 +17,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from astraea.plots.areas import gantt, heatmap, stacked_area, strips
-from astraea.plots.dodged import dodged
-from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, dot_plot, error, ranked, reading_of, seed_means
+from astraea.plots.areas import gantt, heatmap, strips
+from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, dodged, error, ranked, reading_of, seed_means
 from astraea.plots.files import save, save_table
 from astraea.plots.statistics import box_stats, corners, ecdf, mean_interval
 from astraea.plots.style import (
-    LOOKS,
     Look,
     footnote,
     legend,
@@ -40,9 +37,9 @@ from astraea.plots.style import (
 )
 
 __all__ = [
-    "PUBLISHED", "bars", "box_stats", "boxes", "cdf", "corners", "dodged", "dot_plot", "ecdf", "footnote",
+    "PUBLISHED", "bars", "box_stats", "boxes", "cdf", "corners", "dodged", "ecdf", "footnote",
     "gantt", "heatmap", "legend", "lines", "look", "mark_line", "mean_interval", "named_line", "ordered", "panels",
-    "ranked", "save", "save_table", "stacked", "stacked_area", "strips", "style", "timeseries", "title",
+    "ranked", "save", "save_table", "stacked", "strips", "style", "timeseries", "title",
 ]  # fmt: skip
 
 
@@ -51,16 +48,9 @@ LINE_LEVEL: Final = 2.0
 
 
 def cdf(
-    points: pd.DataFrame,
-    value: str,
-    by: str,
-    ax: Axes,
-    *,
-    log: bool = False,
-    tail: bool = False,
-    reference: tuple[float, str] | None = None,
-    bold: str = "",
-) -> Axes:
+    points: pd.DataFrame, value: str, by: str, ax: Axes, *, log: bool = False, tail: bool = False,
+    reference: tuple[float, str] | None = None, bold: str = "",
+) -> None:  # fmt: skip
     """Distribution functions from a table of `ecdf`; `reference` is a value to mark and its text, `bold` as in `look`.
 
     With `tail`, the share that lies *above* each value, on a logarithmic axis that ends where one value is left.
@@ -83,13 +73,12 @@ def cdf(
             mark_line(ax, *reference)
         name_axis(ax.xaxis, value, log=log)
         name_axis(ax.yaxis, "share")
-    return ax
 
 
 def lines(
     frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False, log: bool = False,
     each: bool = False, bold: str = "",
-) -> Axes:  # fmt: skip
+) -> None:  # fmt: skip
     """Mean of `y` over the rows (seeds) at each `x`, one line per class, with a band for the 95 % interval.
 
     Of fewer than `ENOUGH` seeds, or with `each`, every one is a small dot instead. With `even`, the values of `x` stand
@@ -118,61 +107,51 @@ def lines(
             name_ticks(ax, x, values)
         elif len(values) <= 8:
             ax.set_xticks(values)
-    return ax
 
 
-def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> Axes:
+def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> None:
     """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval, or dots for few seeds."""
-    names, table = _positions(frame, x, y)
-    known = names[0] in LOOKS
+    table = seed_means(frame, [x], y).set_index(x).loc[ordered(frame[x])]
     with style():
-        for k, (name, (_, row)) in enumerate(zip(names, table.iterrows(), strict=True)):
-            here = look(name if known else "astraea")
+        for k, (name, row) in enumerate(table.iterrows()):
+            here = look(name)
             ax.bar(k, row["mean"], 0.72, color=here.color, hatch=here.hatch, edgecolor="white", linewidth=0)
             if row["n"] >= ENOUGH:
                 for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
                     ax.errorbar(k, row["mean"], error(row), color=color, capsize=2.5, elinewidth=width)
             elif len(rows := frame.loc[frame[x] == name, y]) > 1:
                 ax.plot([k] * len(rows), rows, **SEED, color="#222222", markeredgecolor="white", markeredgewidth=0.4)
-        _name_positions(ax, x, y, names, reading_of(frame))
-    return ax
+        _name_positions(ax, x, y, list(table.index))
 
 
-def boxes(table: pd.DataFrame, value: str, by: str, ax: Axes, *, scheduler: str | None = None) -> Axes:
-    """Boxes from a table of `box_stats`, one per class; whiskers reach from the 5 % to the 95 % quantile."""
+def boxes(table: pd.DataFrame, value: str, by: str, ax: Axes, *, scheduler: str) -> None:
+    """Boxes of one scheduler from a table of `box_stats`, one per class; whiskers from the 5 % to the 95 % quantile."""
     rows = [part.iloc[0] for _, part in _classes(table, by)]
     names = {"whislo": "low", "q1": "q1", "med": "median", "q3": "q3", "whishi": "high"}
     figures = [{k: float(row[c]) for k, c in names.items()} for row in rows]
     with style():
         drawn = ax.bxp(figures, positions=range(len(rows)), widths=0.62, showfliers=False, patch_artist=True,
                        medianprops={"color": "#111111", "linewidth": 1.4}, manage_ticks=False)  # fmt: skip
-        for k, (box, row) in enumerate(zip(drawn["boxes"], rows, strict=True)):
-            here = look(scheduler if scheduler is not None else row[by], k)
-            box.set(facecolor=here.color, alpha=0.75, linewidth=0.6)
+        for box in drawn["boxes"]:
+            box.set(facecolor=look(scheduler).color, alpha=0.75, linewidth=0.6)
         for line in (*drawn["whiskers"], *drawn["caps"]):
             line.set(linewidth=0.8, color="#444444")
         _name_positions(ax, by, value, [row[by] for row in rows])
         ax.set_xlabel("")
-        long = sum(len(str(row[by])) for row in rows) > 30
-        ax.tick_params(axis="x", labelrotation=90 if long else 0)
-    return ax
 
 
-def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes) -> Axes:
+def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes) -> None:
     """One stepped line per class over time [s]."""
     with style():
         for k, (name, part) in enumerate(_classes(frame, by)):
             ax.step(part["time"], part[y], where="post", **_line(look(name, k), 0.7))
-        finite = frame.loc[np.isfinite(frame["time"]), "time"]
-        if len(finite):
-            ax.set_xlim(finite.min(), finite.max())
+        ax.set_xlim(frame["time"].min(), frame["time"].max())
         ax.set_ylim(bottom=0)
         name_axis(ax.xaxis, "time")
         name_axis(ax.yaxis, y)
-    return ax
 
 
-def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> Axes:
+def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> None:
     """Bars of shares that add up: `y` for each `x`, split by a class; `x` in the order of the table."""
     table = frame.pivot_table(index=x, columns=by, values=y, aggfunc="sum", sort=False).fillna(0.0)
     bottom = np.zeros(len(table))
@@ -183,7 +162,6 @@ def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> Axes:
                    edgecolor="white", linewidth=0.5)  # fmt: skip
             bottom += table[name].to_numpy()
         _name_positions(ax, x, y, list(table.index))
-    return ax
 
 
 def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
@@ -191,22 +169,14 @@ def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
 
 
 def _line(here: Look, thin: float = 1.0) -> dict[str, Any]:
-    """How a curve of this look is drawn."""
     width = thin * here.width
     return {"label": here.label, "color": here.color, "linestyle": here.line, "linewidth": width,
             "zorder": LINE_LEVEL - width / 100}  # fmt: skip
 
 
-def _positions(frame: pd.DataFrame, x: str, y: str) -> tuple[list[Any], pd.DataFrame]:
-    """Distinct values of `x` in the order in which they stand beside each other, and the means of `y` in this order."""
-    table = seed_means(frame, [x], y)
-    names = ordered(table[x]) if any(name in LOOKS for name in table[x]) else sorted(table[x])
-    return names, table.set_index(x).loc[names]
-
-
-def _name_positions(ax: Axes, x: str, y: str, names: list[Any], reading: str = "") -> None:
+def _name_positions(ax: Axes, x: str, y: str, names: list[Any]) -> None:
     """Name the classes that stand beside each other, and what is shown of them."""
-    name_ticks(ax, x, names, reading)
+    name_ticks(ax, x, names)
     ax.tick_params(axis="x", length=0)
     ax.grid(visible=False, axis="x")
     name_axis(ax.yaxis, y)

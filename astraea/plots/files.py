@@ -1,8 +1,9 @@
-"""A figure as the files of its picture, beside the table that it shows."""
+"""A figure as the files of its picture, in every form that is wanted, beside the table that it shows."""
 
 from __future__ import annotations
 
 import io
+import os
 from base64 import b64encode
 from pathlib import Path
 from typing import Any, Final
@@ -11,12 +12,18 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from astraea.core.checks import one_of
 from astraea.core.files import write_atomically
-from astraea.plots.forms import further_forms
 from astraea.plots.style import style
 
 DPI: Final = 200
 """Of a picture in pixels."""
+
+KNOWN: Final = ("pdf", "svg")
+"""Forms beside PNG."""
+
+VARIABLE: Final = "ASTRAEA_FORMATS"
+"""Environment variable with forms, separated by commas; it reaches the kernels of notebooks."""
 
 UNDATED: Final[dict[str, dict[str, Any]]] = {
     "png": {"Software": None},
@@ -26,15 +33,17 @@ UNDATED: Final[dict[str, dict[str, Any]]] = {
 """What is left out of each form, so that the same figure gives the same bytes."""
 
 
+def further_forms() -> tuple[str, ...]:
+    """Return the forms that `VARIABLE` names; `InputError` if one is unknown."""
+    named = (word.strip() for word in os.environ.get(VARIABLE, "").split(","))
+    return tuple(one_of(word, KNOWN, "form") for word in named if word)
+
+
 def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame) -> None:
     """Write `<id>_<trace>.png`, `.csv`, and the further forms that are wanted; the same figure gives the same bytes.
 
-    In a notebook the picture is shown as it was written, and the figure closed.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written.
+    In a notebook the picture is shown as it was written, and the figure closed. `InputError` if the folder cannot be
+    written.
     """
     base = save_table(data, id, trace, folder).with_suffix("")
     written = {kind: _drawn(fig, kind) for kind in ("png", *further_forms())}

@@ -11,16 +11,12 @@ import pandas as pd
 def ecdf(
     frame: pd.DataFrame, value: str, by: str | Sequence[str], *, at: Sequence[float] = (), points: int = 200
 ) -> pd.DataFrame:
-    """Points of the empirical distribution functions, one per class.
+    """Points of the empirical distribution functions, one per class; NaN is left out.
 
     The share at every point is exact, F(x) = #{values <= x} / n; only the points in between are left out.
 
     Parameters
     ----------
-    value : str
-        Column; NaN is left out.
-    by : str or list of str
-        Column or columns that name the class.
     at : sequence of float
         Values at which a point must stand, as thresholds of claims.
     points : int
@@ -60,12 +56,7 @@ def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> p
 
 
 def compared(frame: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Compare schedulers with ASTRAEA, seed by seed, so that what seeds differ in cancels.
-
-    Parameters
-    ----------
-    value : str
-        Column that is compared, positive; small is good.
+    """Compare a positive `value` of schedulers with ASTRAEA's, seed by seed, so that what seeds differ in cancels.
 
     Returns
     -------

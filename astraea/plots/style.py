@@ -43,22 +43,23 @@ class Look(NamedTuple):
     marker: str = "o"
 
 
-_listed = tomllib.loads(Path(__file__).with_name("looks.toml").read_text(encoding="utf-8"))
-for _entry in _listed.values():
-    if isinstance(_dashes := _entry.get("line"), list):  # lengths of dashes and gaps
-        _entry["line"] = (0, tuple(_dashes))
+def _listed(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
-LOOKS: Final = {name: Look(**entry) for name, entry in _listed.items()}
+
+def _look(line: Any = "-", **entry: Any) -> Look:
+    return Look(**entry, line=line if isinstance(line, str) else (0, tuple(line)))  # lengths of dashes and gaps
+
+
+LOOKS: Final = {name: _look(**entry) for name, entry in _listed("looks.toml").items()}
 """Looks by name, in the order in which every figure and table shows them."""
 
 REFERENCE: Final[dict[str, Any]] = {"color": "#444444", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 1}
 """How a line that marks a value is drawn."""
 
+_SHEET: Final = Path(__file__).with_name("astraea.mplstyle")
 SETTINGS: Final[dict[str, Any]] = {
-    str(name): value
-    for name, value in rc_params_from_file(
-        Path(__file__).with_name("astraea.mplstyle"), use_default_template=False
-    ).items()
+    str(name): value for name, value in rc_params_from_file(_SHEET, use_default_template=False).items()
 }
 """matplotlib's settings for every figure, `rcParams`."""
 
@@ -66,10 +67,7 @@ OTHERS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#000000
 LINES: Final = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 """Colours and lines of what is not among `LOOKS`, by its position."""
 
-WORDS: Final[dict[str, tuple[str, str]]] = {
-    name: (word, unit)
-    for name, (word, unit) in tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8")).items()
-}
+WORDS: Final[dict[str, tuple[str, str]]] = {name: (word, unit) for name, (word, unit) in _listed("words.toml").items()}
 """Column of a table -> its name in a figure, and its unit; `share` is a number in [0, 1] that is shown in percent."""
 
 WIDTH: Final = 7.0
@@ -90,37 +88,25 @@ def look(name: Any, position: int = 0, reading: str = "", bold: str = "") -> Loo
     A scheduler may be named apart in a reading of an evaluation. With `bold`, the one that a picture is about, its line
     is wide and solid, and all others are thin.
     """
-    here = _known(name, position, reading)
+    k = position % len(OTHERS)
+    unknown = Look(str(name), OTHERS[k], LINES[k], 1.6, "", "osv^DPXd"[k])
+    here = LOOKS.get(f"{name}, {reading}", LOOKS.get(name, unknown))
     if not bold:
         return here
     return here._replace(line="-", width=2.8) if name == bold else here._replace(width=min(here.width, 1.5))
 
 
-def _known(name: Any, position: int, reading: str) -> Look:
-    """Look of a scheduler or state in pictures that are about none of them."""
-    if f"{name}, {reading}" in LOOKS:
-        return LOOKS[f"{name}, {reading}"]
-    if name in LOOKS:
-        return LOOKS[name]
-    k = position % len(OTHERS)
-    return Look(str(name), OTHERS[k], LINES[k], 1.6, "", "osv^DPXd"[k])
-
-
 @contextmanager
 def style() -> Iterator[None]:
-    """Every figure's settings, for the time of a `with` block; nothing of the caller's settings is changed."""
+    """Every figure's settings, for the time of a `with` block."""
     with plt.style.context(["default", SETTINGS]):
         yield
 
 
 def panels(columns: int = 1, rows: int = 1, width: float = 3.6, height: float = 2.6) -> tuple[Figure, Any]:
-    """Make a figure in the project's style; `width` and `height` are those of one panel [inch].
+    """Make a figure, with one Axes or an array of them, flat, row by row; `width` and `height` are of one panel [inch].
 
     One that would be wider than the page becomes smaller as a whole, its letters do not.
-
-    Returns
-    -------
-    Figure, and one Axes or an array of Axes, flat, row by row
     """
     part = min(1.0, WIDTH / (width * columns))
     with style():
@@ -137,13 +123,9 @@ def legend(fig: Figure, columns: int = 0) -> None:
     place = {known.label: i for i, known in enumerate(LOOKS.values())}
     labels = sorted(handles, key=lambda x: place.get(x, len(place)))
     rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
+    columns = columns or math.ceil(len(labels) / max(rows, 1))
     with style():
-        fig.legend(
-            [handles[x] for x in labels],
-            labels,
-            loc="outside upper center",
-            ncols=columns or math.ceil(len(labels) / max(rows, 1)),
-        )
+        fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns)
 
 
 def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:
@@ -189,11 +171,6 @@ def with_unit(word: str, unit: str) -> str:
     return f"{word} [{unit}]" if unit else word
 
 
-def possible(column: str) -> tuple[float, float]:
-    """Smallest and largest value that a quantity can have: no interval is drawn beyond."""
-    return 0.0, 1.0 if named(column)[1] == "share" or column == "jain" else math.inf
-
-
 def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
     """Write a quantity and its unit at an axis, and set ticks that a person reads: times in s, min, h, d."""
     word, unit = named(column)
@@ -222,26 +199,20 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
 
 
 def log_ticks(axis: Axis, factor: float = 1.0) -> None:
-    """Set ticks of a logarithmic axis that a person reads, more of them for few powers of ten.
-
-    `factor` is that to the unit that is shown.
-    """
+    """Set ticks that a person reads, more of them for few powers of ten; `factor` is that to the unit that is shown."""
     low, high = sorted(axis.get_view_interval())
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{factor * value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
 
-def name_ticks(ax: Axes, column: str, values: Sequence[Any], reading: str = "") -> None:
-    """Label the positions 0, 1, 2, ... of a horizontal axis with these values, times in minutes, and name the axis.
-
-    Schedulers are named as in `look`.
-    """
+def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
+    """Label the positions 0, 1, 2, ... of a horizontal axis with these values, times in minutes, and name the axis."""
     word, unit = named(column)
     if unit == "s":
         texts, unit = [f"{v / 60:g}" for v in values], "min"
     else:
-        texts = [f"{v:g}" if isinstance(v, (int, float, np.number)) else look(v, reading=reading).label for v in values]
+        texts = [f"{v:g}" if isinstance(v, (int, float, np.number)) else look(v).label for v in values]
     slanted = len(values) > 4 and values[0] in LOOKS
     ax.set_xticks(range(len(values)), texts if slanted else [text.replace(" (", "\n(") for text in texts])
     if slanted:

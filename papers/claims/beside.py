@@ -14,24 +14,11 @@ _KEY: Final = ["id", "trace", "reading"]
 
 
 def verdicts(folder: str | Path, about: str, trace: str | None = None, scale: str = "small") -> pd.DataFrame:
-    """Judge the statements that a notebook is about.
+    """Judge the statements whose identifiers begin with `about`, a regular expression, on the tables of a folder.
 
-    Parameters
-    ----------
-    folder : path
-        With the tables that the notebook wrote.
-    about : str
-        Regular expression that the identifiers of the statements begin with.
-    trace : str, optional
-        Only what is judged on this trace.
-    scale : {"small", "paper", "full"}
-        Of the notebook's run. At ``small`` the table has a column more, with what came out at the paper's size: the
-        tables in ``figures/``.
-
-    Returns
-    -------
-    DataFrame, index ``id``, all text
-        Statement, what the paper says, and verdict and measured value here (and at the paper's size).
+    With a `trace`, only what is judged on it. The index is the identifier; the columns, all text, are the statement,
+    what the paper says, and verdict and measured value here, and at the scale ``small`` beside it those of the
+    committed figures.
     """
     found = evaluate(folder, about)
     found = found[found["trace"] == trace] if trace is not None else found

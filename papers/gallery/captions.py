@@ -11,20 +11,16 @@ from astraea.traces.synthetic import SYNTHETIC
 
 
 class Entry(NamedTuple):
-    """A figure: what it shows, or what its paper says of it, and what makes it.
-
-    `claims` says how the identifiers of its statements begin, `tables` which further tables belong to it, `seeds` how
-    many there are where no table says so.
-    """
+    """A figure: what it shows, or what its paper says of it, and what makes it."""
 
     id: str
     title: str
     text: str
     code: str = ""
     notebook: str = ""
-    claims: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
-    seeds: str = ""
+    claims: tuple[str, ...] = ()  # how the identifiers of its statements begin
+    tables: tuple[str, ...] = ()  # further ones that belong to it
+    seeds: str = ""  # how many there are where no table says so
 
     def has(self, figure: str) -> bool:
         """Whether a file whose name begins so belongs to this figure: its own, a panel, or a further table."""
@@ -57,6 +53,8 @@ def _read(name: str) -> tuple[Entry, ...]:
 
 ENTRIES: Final[dict[str, tuple[Entry, ...]]] = {key: _read(key) for key in (*(p.key for p in PAPERS), "further")}
 """Every figure by the page that it belongs to, in order; in `further` those that no paper has."""
+
+EVERY: Final = [entry for entries in ENTRIES.values() for entry in entries]
 
 OWN_WORKLOADS: Final = (
     "09_themis", "10a_gavel_programs", "10b_gavel_evaluation", "10c_gavel_extensions", "11a_market",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -20,10 +20,9 @@ from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
 from papers.claims.evaluate import counts, evaluate, with_reasons
-from papers.gallery import pictures as drawn
 from papers.gallery import published
-from papers.gallery.captions import ENTRIES, PAPERS, Entry
-from papers.gallery.sections import Made, Shown, contents, section, shown
+from papers.gallery.captions import ENTRIES, EVERY, PAPERS
+from papers.gallery.sections import Made, Shown, alt, files, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
 from papers.gallery.verdicts import MARKS, side_by_side, table_of_kinds
 from papers.scales import seeds
@@ -55,7 +54,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     """
     claims = evaluate(folder)
     forest = published.beside_published(claims, folder)
-    made = Made(folder, sorted(folder.glob("*_*"), key=drawn.trace_order), command, scale, claims, "")
+    made = Made(folder, sorted(folder.glob("*_*"), key=trace_order), command, scale, claims, "")
     if scale != "small":
         findings = (ROOT / FINDINGS).read_text(encoding="utf-8")
         made = made._replace(claims=with_reasons(claims), findings=findings)
@@ -75,18 +74,9 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
 def _figures(made: Made, key: str) -> list[Shown]:
     """What a page shows; nothing if there is no file of it."""
     real = key == "real_traces"
-    entries = [entry for some in ENTRIES.values() for entry in some] if real else [*ENTRIES.get(key, ())]
-    entries += _unknown(made.folder) if key == "further" else []
-    found = [shown(made, entry, real=real) for entry in entries]
+    found = [shown(made, entry, real=real) for entry in (EVERY if real else ENTRIES.get(key, ()))]
     there = [figure for figure in found if figure.is_there]
     return found if there and key in (paper.key for paper in PAPERS) else there
-
-
-def _unknown(folder: Path) -> Iterator[Entry]:
-    """Pictures of which no caption is known."""
-    known = [entry for some in ENTRIES.values() for entry in some]
-    names = {path.stem.partition("_")[0] for path in folder.glob("*_*.png")} - {published.NAME}
-    return (Entry(name, name, "") for name in sorted(names) if not any(entry.has(name) for entry in known))
 
 
 def _page(made: Made, key: str, figures: list[Shown]) -> list[str]:
@@ -97,21 +87,20 @@ def _page(made: Made, key: str, figures: list[Shown]) -> list[str]:
     lines += [IN_TWO_READINGS, ""] if set(mine["reading"]) - {""} else []
     lines += [line for sentence in sentences for line in (f"**{sentence}**", "")]
     lines += _made_from(made) if key == "real_traces" else []
-    lines += contents(figures)
+    lines += [*(f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures), ""]
     return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]
 
 
 def _made_from(made: Made) -> list[str]:
     """What the figures of real workloads were made from, as far as that was written down beside them."""
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(made.folder.glob("made_*.json"))]
-    if not records:
-        return []
     names = {"command": "made by", "trace_sha256": "SHA-256 of the jobs", "code": "SHA-256 of the code"}
-    rows = [
-        {"trace": record["trace"], "what it is": _workload(record["trace"])}
-        | {says: f"`{record.get(name, '')}`" for name, says in names.items()}
-        for record in records
-    ]
+    rows = []
+    for path in sorted(made.folder.glob("made_*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        quoted = {says: f"`{record[name]}`" for name, says in names.items()}
+        rows.append({"trace": record["trace"], "what it is": _workload(record["trace"]), **quoted})
+    if not rows:
+        return []
     return ["What they were made from (`make data` downloads the jobs):", "", *markdown(pd.DataFrame(rows)), ""]
 
 
@@ -125,7 +114,6 @@ def _workload(trace: str) -> str:
 
 
 def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
-    """Every statement once, with a link to where it stands with its notes."""
     place = {
         (id, trace): f"{key}.md#{figure.entry.id}"
         for key, some in figures.items()
@@ -144,14 +132,13 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
 
 
 def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) -> list[str]:
-    """The page that a reader sees first."""
     lines = ["# Figures", "", *made.findings.splitlines(), *([""] if made.findings else [])]
     kinds = table_of_kinds(made.claims, {key: f"{key}.md" for key in figures})
     if forest:
         said = published.in_words(forest.with_suffix(".csv"))
-        text = drawn.alt("Every published value with ours, over the published one", said)
-        lines += ["## Every published value with ours", "", said, "", drawn.thumbnail(forest, text, 900), ""]
-        lines += [drawn.files([forest], []), ""]
+        text = alt("Every published value with ours, over the published one", said)
+        lines += ["## Every published value with ours", "", said, "", thumbnail(forest, text, 900), ""]
+        lines += [files([forest], []), ""]
     if not kinds.empty:
         marks = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
         rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
@@ -179,7 +166,7 @@ def _provenance(made: Made) -> str:
         f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{made.scale}`: seeds "
         f"0, 1, ... of the synthetic traces, {numbers}; one run of a real one."
     )
-    traces = {drawn.trace_of(path) for path in made.folder.glob("fig13_*.csv")}
+    traces = {trace_of(path) for path in made.folder.glob("fig13_*.csv")}
     real = sorted(traces - set(SYNTHETIC))
     if not real or len(real) == len(traces):
         return text
@@ -195,7 +182,7 @@ def _linked(text: str, made: Made, figures: Mapping[str, list[Shown]]) -> str:
     """Make links of the figures and notebooks that findings and notes name."""
     there = [(key, f.entry.id) for key, some in figures.items() for f in some if f.is_there]
     place = {id: f"{key}.md#{id}" for key, id in reversed(there)}  # real traces come last
-    notebooks = {e.notebook[:2]: e.notebook for some in ENTRIES.values() for e in some if e.notebook}
+    notebooks = {e.notebook[:2]: e.notebook for e in EVERY if e.notebook}
 
     def figure(match: re.Match[str]) -> str:
         id = match[1]

@@ -2,19 +2,67 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+from urllib.parse import quote
 
 import pandas as pd
 
+from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
-from papers.gallery import pictures as drawn
 from papers.gallery.captions import ENTRIES, Entry, is_real
 from papers.gallery.tables import markdown, written_out
 from papers.gallery.verdicts import finding, side_by_side, with_footnotes
+
+WIDTHS: Final = {1: 640, 2: 420}
+"""Of so many thumbnails in a row [pixels]; more of them are 280 wide."""
+
+
+def trace_of(path: Path) -> str:
+    """The trace in the name of a file, ``<figure>_<trace>.<form>``."""
+    return path.stem.partition("_")[2]
+
+
+def trace_order(path: Path) -> tuple[int, str]:
+    """Synthetic traces first, the others by name."""
+    trace = trace_of(path)
+    return (SYNTHETIC.index(trace) if trace in SYNTHETIC else len(SYNTHETIC), path.name)
+
+
+def alt(title: str, finding: str, trace: str = "") -> str:
+    """What a picture shows in words, as an attribute takes it: the title, the trace, and what was found."""
+    words = f"{title}{f', {trace}' if trace else ''}. {finding}".replace("`", "")
+    return html.escape(" ".join(words.split()), quote=True)
+
+
+def thumbnail(path: Path, text: str, width: int) -> str:
+    """A small picture that leads to the large one; `text` is that of `alt`."""
+    name = quote(path.name)
+    return f'<a href="{name}"><img src="{name}" width="{width}" alt="{text}"></a>'
+
+
+def files(pictures: Sequence[Path], tables: Sequence[Path]) -> str:
+    """Links to the numbers of the pictures, in their order, and to further tables."""
+    beside = [path.with_suffix(".csv") for path in pictures if path.with_suffix(".csv").exists()]
+    others = [path for path in tables if path not in beside]
+    return "; ".join(f"[{path.name}]({quote(path.name)})" for path in (*beside, *others))
+
+
+def repetitions(tables: Iterable[Path]) -> str:
+    """Over how many seeds or trials the numbers in tables go, as far as they say so: ``5 seeds of venus``."""
+    found: dict[tuple[str, str], int] = {}
+    for path in tables:
+        of = f" of {trace_of(path)}" if trace_of(path) in SYNTHETIC else ""
+        for column in pd.read_csv(path, nrows=0).columns.intersection(["seed", "trial", "seeds", "instances"]):
+            values = pd.read_csv(path, usecols=[column])[column].dropna()
+            many = values.nunique() if column in ("seed", "trial") else int(values.max())
+            key = (column.removesuffix("s"), of)
+            found[key] = max(found.get(key, 0), many)
+    return ", ".join(f"{many:,} {what}{'s' if many > 1 else ''}{of}" for (what, of), many in found.items())
 
 
 class Made(NamedTuple):
@@ -49,7 +97,7 @@ class Shown(NamedTuple):
 
 def shown(made: Made, entry: Entry, *, real: bool) -> Shown:
     """Gather what a page shows of a figure: real workloads, or everything else."""
-    mine = [p for p in made.files if entry.has(p.stem.partition("_")[0]) and is_real(entry, drawn.trace_of(p)) == real]
+    mine = [p for p in made.files if entry.has(p.stem.partition("_")[0]) and is_real(entry, trace_of(p)) == real]
     about = made.claims["id"].str.startswith(entry.claims)
     about &= made.claims["trace"].isin([t for t in made.claims["trace"].unique() if is_real(entry, t) == real])
     return Shown(
@@ -63,12 +111,13 @@ def section(made: Made, figure: Shown, *, real: bool) -> list[str]:
     lines = [f'<a id="{entry.id}"></a>', "", f"## {entry.title}", ""]
     lines += [*([_said(entry), ""] if entry.text else []), *_found(made, figure)]
     if pictures:
-        lines += [*drawn.thumbnails(pictures, (_alt(figure, path) for path in pictures)), ""]
-        lines += [drawn.files(pictures, tables), ""]
+        width = WIDTHS.get(len(pictures), 280)
+        lines += [*(thumbnail(path, _alt(figure, path), width) for path in pictures), ""]
+        lines += [files(pictures, tables), ""]
     else:  # a table of the paper, and not the numbers behind a picture
         for path in tables:
             text = written_out(entry.id, pd.read_csv(path))
-            lines += [drawn.files([], [path]), "", *text, ""]
+            lines += [files([], [path]), "", *text, ""]
     if not figure.is_there:
         lines += ["Not there yet.", ""]
     if not claims.empty:
@@ -93,36 +142,24 @@ def _found(made: Made, figure: Shown) -> list[str]:
 
 def _alt(figure: Shown, path: Path) -> str:
     """Words for one picture: what was found on its trace, or on all, or what the figure shows."""
-    trace = drawn.trace_of(path)
+    trace = trace_of(path)
     of_trace = figure.claims[figure.claims["trace"] == trace]
     text = finding(of_trace if len(of_trace) else figure.claims) or _said(figure.entry).replace("*", "")
-    return drawn.alt(figure.entry.title, text, trace)
+    return alt(figure.entry.title, text, trace)
 
 
 def _origin(made: Made, figure: Shown, real: bool) -> list[str]:
-    """What made a figure, in a line."""
     entry = figure.entry
     if not entry.code or not figure.is_there:
         return []
-    parts = []
-    if entry.notebook:
-        parts.append(f"notebook [{entry.notebook}]({made.path_to(f'notebooks/{entry.notebook}.ipynb')})")
-    parts += [f"code [{entry.code}]({made.path_to(entry.code)})", _command(made, figure, real)]
-    many = "one run of each" if real else entry.seeds or drawn.repetitions(figure.tables)
-    parts.append(f"scale `{made.scale}`{f', {many}' if many else ''}" if entry.notebook else "the authors' traces")
-    return [f"*Made by* {'; '.join(parts)}.", ""]
-
-
-def _command(made: Made, figure: Shown, real: bool) -> str:
-    notebook = figure.entry.notebook
+    code, notebook = f"code [{entry.code}]({made.path_to(entry.code)})", entry.notebook
     if not notebook:
-        return "`make verify`"
-    if not real or "TRACE=" in made.command:
-        return f"`{made.command} ONLY={notebook}`"
-    traces = dict.fromkeys(drawn.trace_of(path) for path in (*figure.pictures, *figure.tables))
-    return f"`make real`, or into `build/` `make figures TRACE={next(iter(traces))} ONLY={notebook}`"
-
-
-def contents(figures: Iterable[Shown]) -> list[str]:
-    """A list of the figures of a page."""
-    return [*(f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures), ""]
+        return [f"*Made by* {code}; `make verify`; the authors' traces.", ""]
+    command = f"`{made.command} ONLY={notebook}`"
+    if real and "TRACE=" not in made.command:
+        trace = trace_of([*figure.pictures, *figure.tables][0])
+        command = f"`make real`, or into `build/` `make figures TRACE={trace} ONLY={notebook}`"
+    many = "one run of each" if real else entry.seeds or repetitions(figure.tables)
+    scale = f"scale `{made.scale}`{f', {many}' if many else ''}"
+    place = made.path_to(f"notebooks/{notebook}.ipynb")
+    return [f"*Made by* notebook [{notebook}]({place}); {code}; {command}; {scale}.", ""]

@@ -18,8 +18,7 @@ def markdown(frame: pd.DataFrame) -> list[str]:
 
 def written_out(id: str, frame: pd.DataFrame) -> list[str]:
     """The table of a figure that has no picture, line by line."""
-    write = {"table1": _shares, "generator": _ranges}.get(id, _rounded)
-    shown = write(frame)
+    shown = {"table1": _shares, "generator": _ranges}.get(id, _rounded)(frame)
     lines = markdown(shown)
     if len(shown) <= LONGEST:
         return lines
@@ -44,7 +43,8 @@ def _shares(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _ranges(frame: pd.DataFrame) -> pd.DataFrame:
     """Published statistics of a synthetic trace for a person: mean over seeds, and from the smallest to the largest."""
-    mean, smallest, largest = (frame[c].map(_digits) for c in ("mean", "smallest", "largest"))
+    columns = (frame[c] for c in ("mean", "smallest", "largest"))
+    mean, smallest, largest = (c.map(lambda x: f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}") for c in columns)
     spread = mean + " (" + smallest + " .. " + largest + ")"
     how = {"above": "more", "at least": "at least that"}
     shown = {
@@ -57,8 +57,3 @@ def _ranges(frame: pd.DataFrame) -> pd.DataFrame:
         "why": frame["why"].astype(object).fillna(""),
     }
     return pd.DataFrame(shown)
-
-
-def _digits(x: float) -> str:
-    """Three digits and more, as many as there are before the point."""
-    return f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"

@@ -13,8 +13,8 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from hashlib import sha256
@@ -28,14 +28,16 @@ from astraea.core.progress import progress
 from astraea.experiments.cache import fill
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Work
-from astraea.plots.forms import further_forms
+from astraea.plots.files import further_forms
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
-from papers import ROOT, gallery
-from papers.running import made, notebooks
+from papers import ROOT
+from papers.gallery.pages import write_gallery
+from papers.running import notebooks
 from papers.running.grids import GRIDS
 from papers.running.notebooks import Outcome
 from papers.scales import SCALES
+from papers.ye2022.evaluation import load_workload
 
 LONGEST: Final = ("12_your_cluster", "07_estimates")
 """Notebooks that compute themselves what takes longest: the simulations of one, and what the other learns."""
@@ -43,14 +45,15 @@ LONGEST: Final = ("12_your_cluster", "07_estimates")
 ONCE: Final = ("00_tour", "02_fairness_mechanisms")
 """Notebooks that run for the first trace only: what they show is no result on a trace."""
 
+SHOWN: Final = (
+    "03_lease_term", "04a_fairness", "04b_fairness_experiments", "05_efficiency", "06_cluster_size",
+)  # fmt: skip
+"""Notebooks whose figures of a real workload stand in the gallery: the evaluation, Figs 9 to 14."""
+
 
 @dataclass(frozen=True)
 class Task:
-    """One notebook with one trace.
-
-    It is kept as `executed`; its figures are written to the folder `staging` first, then go to `target`; `record` says
-    what its last good run depended on and wrote.
-    """
+    """One notebook with one trace."""
 
     name: str
     notebook: Path
@@ -58,8 +61,8 @@ class Task:
     parameters: dict[str, Any]
     digest: str
     executed: Path
-    staging: Path
-    record: Path
+    staging: Path  # where figures are written first
+    record: Path  # of what its last good run depended on and wrote
     target: Path
 
 
@@ -82,7 +85,7 @@ def make_figures(
     began = time.perf_counter()
     if shown and (trace is None or scale == "small"):
         raise InputError("only figures of a named trace, and not at the scale small, are put beside the synthetic ones")
-    tasks = [task for task in _tasks(root, trace, scale, only, shown) if not shown or task.notebook.stem in made.SHOWN]
+    tasks = [task for task in _tasks(root, trace, scale, only, shown) if not shown or task.notebook.stem in SHOWN]
     stale = []
     for task in tasks:
         if up_to_date(task):
@@ -99,9 +102,9 @@ def make_figures(
     failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
     if shown and only is None and not failed:
         written = {name: checksum for task in tasks for name, checksum in _outputs(task).items()}
-        made.write(tasks[0].target, root, str(trace), "make real", written, name=_slug(str(trace)))
+        write_record(tasks[0].target / f"made_{_slug(str(trace))}.json", root, str(trace), written)
     command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace and not shown else "")
-    page = gallery.write_gallery(tasks[0].target, command, scale)
+    page = write_gallery(tasks[0].target, command, scale)
     spent |= {task.name: outcome.seconds for task, outcome in zip(stale, outcomes, strict=True)}
     for name, seconds in (spent | {"in all": time.perf_counter() - began}).items():
         print(f"{name:<40}{seconds:8.1f} s")
@@ -109,6 +112,21 @@ def make_figures(
     for task, error in failed:
         print(f"failed: {task.name}, {error}\n        executed notebook: {task.executed}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def code(root: Path) -> str:
+    """Return the digest of the code that decides these figures: the cells of the notebooks, and what they can reach."""
+    cells = (notebooks.read(root / "notebooks" / f"{name}.ipynb") for name in SHOWN)
+    return sha256(" ".join(notebooks.code_of(found).digest for found in cells).encode()).hexdigest()
+
+
+def write_record(path: Path, root: Path, trace: str, files: Mapping[str, str]) -> None:
+    """Write beside the committed figures of a real workload what they were made from; `files` are names and SHA-256.
+
+    Who changes the code makes them anew (`make real`), or a test says so.
+    """
+    about = {"command": "make real", "trace": trace, "trace_sha256": load_workload(trace)[0].digest, "code": code(root)}
+    write_atomically(path, json.dumps({**about, "files": dict(sorted(files.items()))}, indent=1) + "\n")
 
 
 def _tasks(root: Path, trace: str | None, scale: str, only: str | None, shown: bool) -> Iterator[Task]:
@@ -192,7 +210,12 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
         try:
             for run in as_completed(runs):
                 task = runs[run]
-                outcomes[task.executed] = outcome = _outcome(run, task)
+                try:
+                    outcome = run.result()
+                except BrokenProcessPool:
+                    killed = "a process was killed before it was done, perhaps for lack of memory; try fewer jobs"
+                    outcome = Outcome(task.executed, 0.0, killed)
+                outcomes[task.executed] = outcome
                 if not outcome.error:
                     _publish(task)
                 waiting.remove(task)
@@ -208,14 +231,6 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
 def _running(waiting: Sequence[Task], jobs: int) -> str:
     names = ", ".join(task.name for task in waiting[:jobs])
     return f"running {names}; {len(waiting[jobs:])} more to come" if names else ""
-
-
-def _outcome(run: Future[Outcome], task: Task) -> Outcome:
-    try:
-        return run.result()
-    except BrokenProcessPool:
-        killed = "a process was killed before it was done, perhaps for lack of memory; try fewer jobs"
-        return Outcome(task.executed, 0.0, killed)
 
 
 def _outputs(task: Task) -> dict[str, str]:

@@ -10,7 +10,6 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,8 +17,7 @@ from astraea.core import source
 from astraea.core.errors import InputError
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a run ended: the executed notebook, the time [s], and what went wrong in a sentence, or nothing."""
 
     executed: Path

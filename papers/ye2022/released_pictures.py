@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.result import Result
 from astraea.plots import charts
+from astraea.plots.style import OTHERS, REFERENCE, log_ticks, style
 from papers.ye2022.list_walk import EXAMPLE, WALKS, changed_loss, example
 from papers.ye2022.released import VARIANTS, WRITTEN
 
@@ -29,6 +32,40 @@ MEASURES: Final = {
 """Column of a table -> its heading, and the factor to its unit; less is better in each."""
 
 
+def dot_plot(
+    frame: pd.DataFrame, columns: Mapping[str, tuple[str, float]], by: str, axes: Sequence[Axes], *,
+    groups: Mapping[str, str], reference: str | None = None, log: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Draw each class of `by` as a row, in the order of the table, and each of `columns` in a panel of its own.
+
+    Small dots are the rows of the table (seeds), the large one is their mean. `columns` gives each column its heading
+    and the factor to its unit; `groups` gives each class its group, which has a colour and stands in the legend, unless
+    it is empty. The mean of the class `reference` is a line through the whole panel; without it the line is at 0. The
+    columns in `log` have a logarithmic axis, unless a value is 0.
+    """
+    names = list(dict.fromkeys(frame[by]))
+    kinds = list(dict.fromkeys(groups.values()))
+    with style():
+        for k, ((column, (heading, factor)), ax) in enumerate(zip(columns.items(), axes, strict=True)):
+            shown = factor * frame[column]
+            means = shown.groupby(frame[by]).mean()
+            ax.axvline(0.0 if reference is None else means[reference], **REFERENCE, label=reference)
+            for row, name in enumerate(names):
+                values = shown[frame[by] == name]
+                mark: dict[str, Any] = {"color": OTHERS[kinds.index(groups[name])], "linestyle": "none"}
+                ax.plot(values, np.full(len(values), row), marker=".", markersize=4, alpha=0.6, zorder=3, **mark)
+                ax.plot(means[name], row, marker="o", markersize=7, markeredgecolor="white", zorder=2,
+                        label=groups[name] or None, **mark)  # fmt: skip
+            ax.set_ylim(len(names) - 0.5, -0.5)
+            ax.set_yticks(range(len(names)), names if k == 0 else [""] * len(names))
+            ax.tick_params(axis="y", length=0)
+            ax.margins(x=0.12)
+            ax.set_xlabel(heading)
+            if column in log and shown.min() > 0:
+                ax.set_xscale("log")
+                log_ticks(ax.xaxis)
+
+
 def parting(results: Mapping[str, Result]) -> Figure:
     """Who runs when: the results of `list_walk.parting`."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.1)
@@ -46,7 +83,7 @@ def options(paid: pd.DataFrame) -> Figure:
     """Each variant of `released_grid`, with overheads; the line is Algorithm 1."""
     fig, axes = charts.panels(columns=4, width=1.75, height=3.3)
     log = ["average_slowdown", "sharing_loss"]
-    charts.dot_plot(paid, MEASURES, "variant", axes, groups=GROUPS, reference=WRITTEN, log=log)
+    dot_plot(paid, MEASURES, "variant", axes, groups=GROUPS, reference=WRITTEN, log=log)
     charts.legend(fig, columns=2)
     return fig
 
@@ -64,7 +101,7 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
     axes[2].set_ylim(0, 1.15 * together["together"].max())
     charts.title(axes[2], "(c) in one round, on average")
     what = {"change": ("Jobs with sharing loss:\nskipped minus mended [points]", 100)}
-    charts.dot_plot(changed_loss(alone), what, "times", axes[3:], groups={"in rounds": "", "whole minutes": ""})
+    dot_plot(changed_loss(alone), what, "times", axes[3:], groups={"in rounds": "", "whole minutes": ""})
     charts.named_line(axes[3], 0.0, "no change")
     charts.title(axes[3], "(d) what it does to fairness")
     charts.legend(fig)

@@ -19,10 +19,10 @@ def test_the_committee_reads_the_same(tmp_path: Path) -> None:
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in PAGE.splitlines() if row.startswith("| C")]
     wanted = []
     for name, claim in claims.items():
-        told = [f"{name}: {claim.claim}", f"E{name[1:]}, {claim.where}", f"`python -m papers reproduce {name}`"]
-        for check in claim.checks:
-            paper = "as stated" if papers[check.id].endswith(" abs tol") else papers[check.id]
-            wanted.append([name, check.id, paper, check.tolerance, check.expected])
-        assert [*told, f"{claim.minutes:g}"] in rows
+        told = [f"{name}: {claim['claim']}", f"E{name[1:]}, {claim['where']}", f"`python -m papers reproduce {name}`"]
+        for check in claim["checks"]:
+            paper = "as stated" if papers[check["id"]].endswith(" abs tol") else papers[check["id"]]
+            wanted.append([name, check["id"], paper, check["tolerance"], check["expected"]])
+        assert [*told, f"{claim['minutes']:g}"] in rows
     assert [row for row in rows if row[0] in claims] == wanted
-    assert f"all eight take {sum(claim.minutes for claim in claims.values()):g}," in PAGE
+    assert f"all eight take {sum(claim['minutes'] for claim in claims.values()):g}," in PAGE

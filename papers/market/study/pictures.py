@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.dodged import dodged
 from astraea.plots.style import REFERENCE, look, mark_line, ordered, style
 
 OURS: Final = "astraea-market"
@@ -69,7 +68,7 @@ def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) 
     shown = over_ours(pd.concat([frame, total]).astype({"value": str}), "revenue", ["value", "trial"])
     places = [*map(str, sorted(frame["value"].unique())), "all"]
     shown = shown.sort_values("value", key=lambda names: names.map(places.index), kind="stable")
-    dodged(shown, "value", "relative", "scheduler", ax)
+    charts.dodged(shown, "value", "relative", "scheduler", ax)
     mark_line(ax, 1, "", vertical=False)
     names, low = ordered(shown["scheduler"]), shown.groupby(["value", "scheduler"])["relative"].mean()
     with style():

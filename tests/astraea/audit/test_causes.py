@@ -1,22 +1,21 @@
 """Why a job waited, on schedules small enough to draw: 2 nodes of 4 GPUs, tenants a and b with 4 GPUs each.
 
-One letter is a second: = holds its GPUs, . waits.
+One sign is a second: = holds its GPUs, . waits.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 
-import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from recorded_logs import recorded
 
 from astraea.audit.causes import Cause, causes
-from astraea.audit.recorded import Log, still_waiting, waits
+from astraea.audit.recorded import still_waiting, waits
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.observed import recorded_runs
@@ -30,130 +29,79 @@ def explained(trace: Trace, cluster: Cluster = TWO) -> pd.DataFrame:
     return causes(trace, runs, cluster, waits(trace, runs)).set_index("job_id")
 
 
-def why(job: str, *rows: str) -> tuple[str, float, str]:
-    """The cause of a job's wait, how long it lasted, and the sentence after the head."""
-    found = explained(recorded(*rows)).loc[job]
-    return found["cause"], found[found["cause"]], found["why"].partition(": ")[2]
-
-
-def test_those_before_hold_too_much() -> None:
-    """Nothing is free until a1 ends.
-
-        a1 (8) ==========
-        b1 (4)   ........====
-    """
-    assert why("b1", "a1 8 0 0 10", "b1 4 2 10 14") == (
-        Cause.QUEUE, 8,
+# the log, the job in question, its cause and how long it lasted, and how the sentence goes on after the head
+EXAMPLES = {
+    # a1 (8) ==========
+    # b1 (4)   ........====
+    "those before hold too much": (
+        ("a1 8 0 0 10", "b1 4 2 10 14"), "b1", Cause.QUEUE, 8,
         "for 8 s, jobs that came before it held too many GPUs (8 by a when it came), and no job was ahead of it in the "
         "queue",
-    )  # fmt: skip
-
-
-def test_there_is_room_but_another_is_ahead() -> None:
-    """b1 has room from the first second on, but a2 is first.
-
-        a1 (4) ==========
-        a2 (8)  .........====
-        b1 (1)   ............==
-    """
-    cause, lasted, text = why("b1", "a1 4 0 0 10", "a2 8 1 10 14", "b1 1 2 14 16")
-    assert (cause, lasted) == (Cause.ORDER, 8)
-    assert text == (
+    ),
+    # a1 (4) ==========
+    # a2 (8)  .........====
+    # b1 (1)   ............==
+    "there is room but another is ahead": (
+        ("a1 4 0 0 10", "a2 8 1 10 14", "b1 1 2 14 16"), "b1", Cause.ORDER, 8,
         "for 8 s, it had room, as 4 GPUs were free on average, but was kept back behind a job that had come before, "
-        "a2 of a (8 GPUs)"
-    )
-
-
-def test_free_gpus_lie_on_two_nodes() -> None:
-    """Four GPUs are free, but b1 fits a node only if they are on one; a log does not tell.
-
-        a1 (2) ==========
-        a2 (2) ==========
-        b1 (4)  .........====
-    """
-    cause, lasted, text = why("b1", "a1 2 0 0 10", "a2 2 0 0 10", "b1 4 1 10 14")
-    assert (cause, lasted) == (Cause.GANG, 9)
-    assert text.startswith("for 9 s, 4 GPUs were free on average, but on nodes that its gang could not have together")
-
-
-def test_a_large_gang_needs_whole_nodes() -> None:
-    """All is free but one GPU, and a gang of 8 needs both nodes: that is no lack of room, but of GPUs.
-
-        a1 (1) ==========
-        b1 (8)  .........====
-    """
-    assert why("b1", "a1 1 0 0 10", "b1 8 1 10 14")[:2] == (Cause.QUEUE, 9)
-
-
-def test_the_quota_is_a_wall() -> None:
-    """Four GPUs are free for ten seconds, but a has its four, and nobody ever has more.
-
-        a1 (4) ==========
-        a2 (2)  .........====
-    """
-    cause, lasted, text = why("a2", "a1 4 0 0 10", "a2 2 1 10 14", "b1 1 20 20 21")
-    assert (cause, lasted) == (Cause.QUOTA, 9)
-    assert text == "for 9 s, 4 GPUs were free on average, but with it a would have had more than its quota of 4 GPUs"
-
-
-def test_quotas_are_no_walls_where_somebody_has_more() -> None:
-    """The same, but later a has six.
-
-        a1 (4) ==========
-        a2 (2)  .........====
-        a3 (6)                =
-    """
-    assert why("a2", "a1 4 0 0 10", "a2 2 1 10 14", "a3 6 15 15 16", "b1 1 20 20 21")[0] == Cause.ORDER
-
-
-def test_a_later_job_of_the_same_tenant_went_first() -> None:
-    """At 6 s all would be free for a2, but a3, which came later, has half of it.
-
-        a1 (4) ======
-        a2 (8)  ...........====
-        a3 (4)   ==========
-    """
-    cause, lasted, text = why("a2", "a1 4 0 0 6", "a2 8 1 12 16", "a3 4 2 2 12", "b1 1 20 20 21")
-    assert (cause, lasted) == (Cause.BACKFILL, 6)
-    assert text == "for 6 s, it would have had room but for 1 job that came later, a3 of a"
-
-
-def test_a_later_job_of_a_tenant_that_had_used_less_went_first() -> None:
-    """The same, but the later job is of b, which had used less when it started.
-
-        b0 (2) =
-        a1 (4) ======
-        a2 (8)  ...........====
-        b3 (4)   ==========
-    """
-    cause, lasted, text = why("a2", "b0 2 0 0 1", "a1 4 0 0 6", "a2 8 1 12 16", "b3 4 2 2 12")
-    assert (cause, lasted) == (Cause.SHARE, 6)
-    assert text == (
+        "a2 of a (8 GPUs)",
+    ),
+    # a1 (2) ==========
+    # a2 (2) ==========
+    # b1 (4)  .........====    if the free ones are on one node; a log does not tell
+    "free GPUs may lie on two nodes": (
+        ("a1 2 0 0 10", "a2 2 0 0 10", "b1 4 1 10 14"), "b1", Cause.GANG, 9,
+        "for 9 s, 4 GPUs were free on average, but on nodes that its gang could not have together, or kept for another "
+        "job",
+    ),
+    # a1 (4) ==========
+    # a2 (2)  .........====    a has its four, and nobody ever has more
+    "the quota is a wall": (
+        ("a1 4 0 0 10", "a2 2 1 10 14", "b1 1 20 20 21"), "a2", Cause.QUOTA, 9,
+        "for 9 s, 4 GPUs were free on average, but with it a would have had more than its quota of 4 GPUs",
+    ),
+    # a1 (4) ==========
+    # a2 (2)  .........====
+    # a3 (6)                =
+    "quotas are no walls where somebody has more": (
+        ("a1 4 0 0 10", "a2 2 1 10 14", "a3 6 15 15 16", "b1 1 20 20 21"), "a2", Cause.ORDER, 9,
+        "for 9 s, it had room, as 4 GPUs were free on average, but was kept back, though no other job that came before "
+        "it was waiting",
+    ),
+    # a1 (4) ======
+    # a2 (8)  ...........====
+    # a3 (4)   ==========
+    "a later job of the same tenant went first": (
+        ("a1 4 0 0 6", "a2 8 1 12 16", "a3 4 2 2 12", "b1 1 20 20 21"), "a2", Cause.BACKFILL, 6,
+        "for 6 s, it would have had room but for 1 job that came later, a3 of a",
+    ),
+    # b0 (2) =
+    # a1 (4) ======
+    # a2 (8)  ...........====
+    # b3 (4)   ==========
+    "a later job of a tenant that had used less went first": (
+        ("b0 2 0 0 1", "a1 4 0 0 6", "a2 8 1 12 16", "b3 4 2 2 12"), "a2", Cause.SHARE, 6,
         "for 6 s, its GPUs went to 1 job that came later, b3 of b; when b3 started, a had used 4.0 times as much as b, "
-        "relative to their shares"
-    )
-    without_b0 = why("a2", "a1 4 0 0 6", "a2 8 1 12 16", "b3 4 2 2 12")
-    assert without_b0[2].endswith("b had used nothing yet")
+        "relative to their shares",
+    ),
+    # the same without b0
+    "a later job of a tenant that had used nothing went first": (
+        ("a1 4 0 0 6", "a2 8 1 12 16", "b3 4 2 2 12"), "a2", Cause.SHARE, 6,
+        "for 6 s, its GPUs went to 1 job that came later, b3 of b; when b3 started, b had used nothing yet",
+    ),
+}  # fmt: skip
 
 
-def test_who_had_used_more_was_not_passed_over_for_its_share() -> None:
-    """The later job is of b, which had used more: no fair share explains that.
-
-        b0 (4) ==
-        a1 (1) ======
-        a2 (8)  ...........====
-        b3 (4)   ==========
-    """
-    assert why("a2", "b0 4 0 0 2", "a1 1 0 0 6", "a2 8 1 12 16", "b3 4 2 2 12")[0] == Cause.BACKFILL
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_causes_by_hand(name: str) -> None:
+    rows, job, cause, lasted, text = EXAMPLES[name]
+    found = explained(recorded(*rows)).loc[job]
+    assert (found["cause"], found[cause]) == (cause, lasted)
+    assert found["why"].partition(": ")[2] == text
 
 
 def test_who_waits_still() -> None:
-    """b1 waits until the log ends, where a2 does.
-
-        a1 (8) =====
-        a2 (8)      =====
-        b1 (1)  .........
-    """
+    """b1 waits until the log ends, where a2 does."""
     found = explained(recorded("a1 8 0 0 5", "a2 8 0 5 10", "b1 1 1", "b0 1 0 10 11")).loc["b1"]
     assert (found["wait"], found["still"], found["cause"]) == (10, True, Cause.QUEUE)
     assert found["why"].startswith("b1 of b (1 GPU) has waited 10 s: for 9 s, jobs that came before it")
@@ -228,8 +176,10 @@ def surely_fits(gpus: int, free: int, cluster: Cluster) -> bool:
     )
 
 
-def check_causes(drawn: list[tuple[str, int, int, int | None, int]], of: dict[str, float]) -> None:
-    """Every waiting second has one cause, that of the plain definition."""
+@given(runs_of_all, weights)
+def test_every_second_of_a_wait_has_one_cause(
+    drawn: list[tuple[str, int, int, int | None, int]], of: dict[str, float]
+) -> None:
     rows = [
         f"{t}{k} {d} {since}" if wait is None else f"{t}{k} {d} {since} {since + wait} {since + wait + ran}"
         for k, (t, d, since, wait, ran) in enumerate(drawn)
@@ -250,34 +200,3 @@ def check_causes(drawn: list[tuple[str, int, int, int | None, int]], of: dict[st
     for job, seconds in expected.items():
         assert parts.loc[job].to_dict() == seconds, job
         assert seconds[found.loc[job, "cause"]] == max(seconds.values())
-
-
-@settings(max_examples=20, deadline=None, derandomize=True)
-@given(runs_of_all, weights)
-def test_every_second_of_a_wait_has_one_cause(
-    drawn: list[tuple[str, int, int, int | None, int]], of: dict[str, float]
-) -> None:
-    check_causes(drawn, of)
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=500, deadline=None)
-@given(runs_of_all, weights)
-def test_every_second_of_a_wait_has_one_cause_searched(
-    drawn: list[tuple[str, int, int, int | None, int]], of: dict[str, float]
-) -> None:
-    check_causes(drawn, of)
-
-
-def test_room_that_is_sure_is_there_however_free_gpus_lie() -> None:
-    trace = recorded("a1 1 0 0 1")
-    log = Log(trace, recorded_runs(trace), Cluster(3, 3))
-    for free in product(range(4), repeat=3):
-        for demand in range(1, 10):
-            whole = sum(f == 3 for f in free)
-            fits = max(free) >= demand if demand <= 3 else whole >= -(-demand // 3)
-            assert fits or not log.has_room(demand, np.array([sum(free)]))[0], (free, demand)
-    for demand in (1, 2, 3):  # and it is as much as can be sure
-        worst = max(sum(free) for free in product(range(demand), repeat=3))
-        assert not log.has_room(demand, np.array([worst]))[0]
-        assert log.has_room(demand, np.array([worst + 1]))[0]

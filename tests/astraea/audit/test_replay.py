@@ -12,7 +12,7 @@ from places import ROOT
 from processes import run
 from slurm_log import calc_offset, clock_offset
 
-from astraea.audit.calibration import Calibration, calibration
+from astraea.audit.scenarios import Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.cluster.policies import get_policy

@@ -13,7 +13,7 @@ from recorded_logs import recorded
 from workloads import few
 
 from astraea.audit import scenarios
-from astraea.audit.calibration import calibration, in_order
+from astraea.audit.scenarios import calibration, in_order
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.cluster.settings import Settings
@@ -106,10 +106,6 @@ def test_a_job_that_is_owed_nothing_is_neither_lost_nor_spared() -> None:
     assert found["high"] - found["gain"] == pytest.approx(1.96 * np.std([1, 0, 0], ddof=1) / 3**0.5)
     unlike = scenarios.gains(before, before, {"astraea": with_rho(other, 1.0, nan, 1.0, 0.5)}).iloc[0]
     assert unlike["gain"] == 1 / 2  # of the first and the third job, which both are owed something
-    nobody = with_rho(own, nan, nan, nan, nan)
-    assert np.isnan(sharing_loss(nobody)) and np.isnan(
-        scenarios.gains(own, nobody, {"astraea": nobody})["gain"].iloc[0]
-    )
 
 
 times = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=0, max_size=12)
@@ -125,11 +121,6 @@ def test_pairs_in_order_one_by_one(drawn: list[tuple[int, int]]) -> None:
                 pairs += 1
                 agree += 0.5 if other[i] == other[j] else float((one[i] < one[j]) == (other[i] < other[j]))
     assert in_order(one, other) == pytest.approx(agree / pairs if pairs else np.nan, nan_ok=True)
-
-
-def test_many_pairs_are_counted_exactly() -> None:
-    many = np.arange(100_000)
-    assert [in_order(many, other) for other in (many, -many, 0 * many)] == [1, 0, 0.5]
 
 
 def test_calibration_compares_the_jobs_that_both_have() -> None:

@@ -26,7 +26,7 @@ from astraea.experiments.grid import run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run, Work
 from papers.market.study.example import worked_example
-from papers.running import made, notebooks
+from papers.running import figures, notebooks
 from papers.running.grids import GRIDS
 
 CARRYING = {"IPython", "distributed", "joblib", "matplotlib", "pooch", "requests", "seaborn", "tqdm"}
@@ -116,7 +116,7 @@ def told(functions: list[str]) -> dict[str, str]:
     for name in functions:
         module, _, function = name.rpartition(".")
         found[name] = keys.code(getattr(importlib.import_module(module), function))
-    found["made"] = made.code(root)
+    found["made"] = figures.code(root)
     for path in sorted((root / "notebooks").glob("*.ipynb")):
         found[path.name] = notebooks.digest(notebooks.read(path), {}, [], root)
     return found

@@ -11,14 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
-from astraea.plots.forest import forest
-from astraea.plots.forms import VARIABLE
-from astraea.plots.style import LOOKS
+from astraea.plots.files import VARIABLE
+from astraea.plots.style import LOOKS, WORDS
+from papers.ye2022.readings import SCHEDULERS
 
 matplotlib.use("Agg")
 
@@ -39,13 +40,9 @@ def closed() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def jobs() -> pd.DataFrame:
     rng = np.random.default_rng(1)
-    return pd.concat(
-        pd.DataFrame(
-            {"scheduler": s, "tenant": rng.choice(["a", "b"], 400), "rho_job": rng.lognormal(0, 0.5, 400),
-             "pending_time": rng.lognormal(6, 3, 400)}
-        )
-        for s in SIX
-    )  # fmt: skip
+    values = {"rho_job": rng.lognormal(0, 0.5, 400), "pending_time": rng.lognormal(6, 3, 400)}
+    tenants = rng.choice(["a", "b"], 400)
+    return pd.concat(pd.DataFrame({"scheduler": s, "tenant": tenants, **values}) for s in SIX)
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +52,80 @@ def runs() -> pd.DataFrame:
         for s in SIX for k in range(3) for t in (60.0, 900.0, 3600.0)
     ]  # fmt: skip
     return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
+    """One panel of each kind."""
+    fig, axes = charts.panels(5, 3)
+    pending = charts.ecdf(jobs, "pending_time", "scheduler")
+    charts.cdf(charts.ecdf(jobs, "rho_job", "scheduler"), "rho_job", "scheduler", axes[0], reference=(0.95, "0.95"))
+    charts.cdf(pending, "pending_time", "scheduler", axes[1], log=True)
+    charts.cdf(pending, "pending_time", "scheduler", axes[2], log=True, tail=True)
+    charts.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[3], even=True)
+    charts.bars(runs[runs["lease_term"] == 900.0], "scheduler", "average_jct", axes[4])
+    boxes = charts.box_stats(jobs, "rho_job", "tenant").rename(columns={"rho_job": "rho_tenant"})
+    charts.boxes(boxes, "rho_tenant", "tenant", axes[5], scheduler="astraea")
+    series = pd.DataFrame({"scheduler": "fifo", "time": np.arange(200) * 3600.0, "utilization": 0.5})
+    charts.timeseries(series, "utilization", "scheduler", axes[6])
+    charts.gantt(GRANTS, axes[7], gpus=6)
+    charts.gantt(GRANTS, axes[8], gpus=6, rows="job")
+    states = {"demand": ["1", "1", "8"], "state": ["failed", "completed", "failed"], "share": [0.2, 0.3, 0.5]}
+    charts.stacked(pd.DataFrame(states), "demand", "share", "state", axes[9])
+    charts.title(axes[9], "States")
+    charts.ranked(runs[runs["lease_term"] == 900.0], "average_jct", axes[10])
+    charts.dodged(runs, "lease_term", "average_jct", "scheduler", axes[11])
+    charts.strips(series, "utilization", "scheduler", axes[12], ticks=[0, 0.5, 1])
+    waiting = {"scheduler": ["fifo"] * 3 + ["astraea"] * 3, "time": [0.0, 3600.0, 7200.0] * 2,
+               "waiting": [0, 10, 100, 5, 0, 50]}  # fmt: skip
+    charts.strips(pd.DataFrame(waiting), "waiting", "scheduler", axes[13], log=True, ticks=[1, 1000])
+    axes[14].remove()
+    charts.legend(fig)
+    return fig
+
+
+def test_labels_have_units(figure: Figure) -> None:
+    axes = figure.axes
+    assert [ax.get_ylabel() or ax.get_xlabel() if "colorbar" in ax.get_label() else ax.get_ylabel() for ax in axes] == [
+        "Jobs [%]", "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "Average JCT [h]", "Tenant fairness $\\rho$",
+        "Utilization [%]", "GPU", "Job", "Jobs [%]", "", "Average JCT [h]", "", "",
+        "Utilization [%]", "GPUs waited for [GPU]",
+    ]  # fmt: skip
+    assert [axes[k].get_xlabel() for k in (0, 1, 3, 6, 7, 11)] == [
+        "Job fairness $\\rho$", "Pending time", "Lease term [min]", "Time [d]", "Time [min]", "Lease term [min]",
+    ]  # fmt: skip
+    ticks = [tick.get_text() for tick in axes[1].get_xticklabels()]
+    assert {"1\u2009s", "1\u2009min", "1\u2009h"} <= set(ticks)  # the unit stands at the tick
+    assert [tick.get_text() for tick in axes[3].get_xticklabels()] == ["1", "15", "60"]
+    assert [tick.get_text() for tick in axes[8].get_yticklabels()] == ["Job1", "Job2", "Job3", "Job4"]
+
+
+def test_order_and_palette(figure: Figure) -> None:
+    expected = ["ASTRAEA", "HiveD", "Tiresias-L", "Gandiva$_{\\mathrm{fair}}$", "YARN-CS", "FIFO"]
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == [*expected, "completed", "failed"]
+    assert [t.get_text() for t in figure.axes[4].get_xticklabels()] == expected
+    lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
+    assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
+    assert max(lines.values(), key=lambda line: line.get_linewidth()).get_label() == "ASTRAEA"
+    assert charts.ordered(["new", "fifo", "astraea"]) == ["astraea", "fifo", "new"]
+    about = {name: charts.look(name, bold="themis") for name in ("astraea", "themis", "tiresias-l", "not known")}
+    assert about["themis"].line == "-"
+    assert all(about["themis"].width > 1.5 * look.width for name, look in about.items() if name != "themis")
+
+
+def test_every_value_is_in_its_place(figure: Figure) -> None:
+    for ax, values in ((figure.axes[4], "get_ydata"), (figure.axes[10], "get_xdata")):  # every seed is a dot
+        clouds = [list(getattr(line, values)()) for line in ax.get_lines() if len(line.get_ydata()) == 3]
+        assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)
+    means = [line for line in figure.axes[11].get_lines() if not line.get_label().startswith("_")]
+    assert [line.get_ydata().tolist() for line in means] == [[9160.0, 10000.0, 12700.0]] * len(SIX)
+    places = np.concatenate([line.get_xdata() for line in means])
+    assert len(set(places)) == len(places) and places.min() > -0.5 and places.max() < 2.5  # none hides another
+    strips = figure.axes[13]
+    cells = strips.collections[0].get_array()
+    assert cells.filled(-1).tolist() == [[5, -1, 50], [-1, 10, 100]]  # nothing waits: white
+    assert [tick.get_text() for tick in strips.get_yticklabels()] == ["ASTRAEA", "FIFO"]
+    assert strips.get_ylim() == (2, 0)  # the first row is the upper one
 
 
 def test_gpus_of_leases() -> None:
@@ -70,62 +141,6 @@ def test_gpus_of_leases() -> None:
     assert gpu_rows(late, 3)[["first_gpu", "gpus"]].to_numpy().tolist()[-2:] == [[0, 1], [2, 1]]
 
 
-@pytest.fixture(scope="module")
-def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
-    """One panel of each kind."""
-    fig, axes = charts.panels(5, 3)
-    charts.cdf(charts.ecdf(jobs, "rho_job", "scheduler"), "rho_job", "scheduler", axes[0], reference=(0.95, "0.95"))
-    charts.cdf(charts.ecdf(jobs, "pending_time", "scheduler"), "pending_time", "scheduler", axes[1], log=True)
-    charts.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[2], even=True)
-    charts.bars(runs, "scheduler", "average_jct", axes[3])
-    charts.bars(runs[runs["scheduler"] == "astraea"], "lease_term", "average_jct", axes[4])
-    boxes = charts.box_stats(jobs, "rho_job", "tenant").rename(columns={"rho_job": "rho_tenant"})
-    charts.boxes(boxes, "rho_tenant", "tenant", axes[5], scheduler="astraea")
-    series = pd.DataFrame({"scheduler": "fifo", "time": np.arange(200) * 3600.0, "utilization": 0.5})
-    charts.timeseries(series, "utilization", "scheduler", axes[6])
-    charts.gantt(GRANTS, axes[7], gpus=6)
-    charts.gantt(GRANTS, axes[8], gpus=6, rows="job")
-    shares = pd.DataFrame(
-        {"demand": ["1", "1", "8"], "state": ["failed", "completed", "failed"], "share": [0.2, 0.3, 0.5]}
-    )
-    charts.stacked(shares, "demand", "share", "state", axes[9])
-    charts.title(axes[9], "States")
-    charts.ranked(runs[runs["lease_term"] == 900.0], "average_jct", axes[10])
-    points = charts.ecdf(jobs, "pending_time", "scheduler")
-    charts.cdf(points, "pending_time", "scheduler", axes[11], log=True, tail=True)
-    series = series.assign(waiting=series["time"] / 3600)
-    charts.strips(series, "utilization", "scheduler", axes[12], ticks=[0, 0.5, 1])
-    charts.strips(series, "waiting", "scheduler", axes[13], log=True, ticks=[1, 10, 100])
-    axes[14].remove()
-    charts.legend(fig)
-    return fig
-
-
-def test_labels_have_units(figure: Figure) -> None:
-    axes = figure.axes
-    assert [ax.get_ylabel() or ax.get_xlabel() if "colorbar" in ax.get_label() else ax.get_ylabel() for ax in axes] == [
-        "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "Average JCT [h]", "Average JCT [h]",
-        "Tenant fairness $\\rho$", "Utilization [%]", "GPU", "Job", "Jobs [%]", "", "Jobs [%]", "", "",
-        "Utilization [%]", "GPUs waited for [GPU]",
-    ]  # fmt: skip
-    assert [axes[k].get_xlabel() for k in (0, 1, 2, 4, 6, 7)] == [
-        "Job fairness $\\rho$", "Pending time", "Lease term [min]", "Lease term [min]", "Time [d]", "Time [min]",
-    ]  # fmt: skip
-    ticks = [tick.get_text() for tick in axes[1].get_xticklabels()]
-    assert {"1\u2009s", "1\u2009min", "1\u2009h"} <= set(ticks)  # the unit stands at the tick
-    assert [tick.get_text() for tick in axes[2].get_xticklabels()] == ["1", "15", "60"]
-    assert [tick.get_text() for tick in axes[8].get_yticklabels()] == ["Job1", "Job2", "Job3", "Job4"]
-
-
-def test_a_picture_is_about_one_scheduler() -> None:
-    """Its line is wide and solid, all others are thin, and nothing is remembered."""
-    names = ["astraea", "themis", "tiresias-l", "not known"]
-    about = {name: charts.look(name, bold="themis") for name in names}
-    assert about["themis"].line == "-"
-    assert all(about["themis"].width > 1.5 * about[name].width for name in names if name != "themis")
-    assert charts.look("astraea") == LOOKS["astraea"]
-
-
 def test_a_tail_is_what_the_curve_leaves(jobs: pd.DataFrame) -> None:
     points = charts.ecdf(jobs[jobs["scheduler"] == "fifo"], "rho_job", "scheduler")
     _, ax = charts.panels()
@@ -134,26 +149,6 @@ def test_a_tail_is_what_the_curve_leaves(jobs: pd.DataFrame) -> None:
     assert list(x) == points["rho_job"].iloc[:-1].tolist()  # the last has nothing above it
     assert list(y) == pytest.approx(1 - points["share"].iloc[:-1])
     assert ax.get_ylim()[0] < min(y) and ax.get_yscale() == "log"
-
-
-def test_every_seed_is_a_dot(runs: pd.DataFrame) -> None:
-    _, ax = charts.panels()
-    charts.bars(runs[runs["lease_term"] == 900.0], "scheduler", "average_jct", ax)
-    clouds = [line.get_ydata().tolist() for line in ax.get_lines() if len(line.get_ydata()) == 3]
-    assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)
-    _, ax = charts.panels()
-    charts.ranked(runs[runs["lease_term"] == 900.0], "average_jct", ax)
-    clouds = [line.get_xdata().tolist() for line in ax.get_lines() if len(line.get_xdata()) == 3]
-    assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)
-
-
-def test_dodged_classes_hide_none(runs: pd.DataFrame) -> None:
-    _, ax = charts.panels()
-    charts.dodged(runs, "lease_term", "average_jct", "scheduler", ax)
-    means = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-    assert [line.get_ydata().tolist() for line in means] == [[9160.0, 10000.0, 12700.0]] * len(SIX)
-    places = np.concatenate([line.get_xdata() for line in means])
-    assert len(set(places)) == len(places) and places.min() > -0.5 and places.max() < 2.5
 
 
 def test_few_seeds_are_dots_and_many_a_band_inside_what_can_be(runs: pd.DataFrame) -> None:
@@ -181,17 +176,6 @@ def test_rows_are_ranked_beside_published_values() -> None:
     assert ax.get_xlim()[1] == 0.5
 
 
-def test_strips_show_every_value_in_its_place() -> None:
-    frame = pd.DataFrame({"scheduler": ["fifo"] * 3 + ["astraea"] * 3, "time": [0.0, 3600.0, 7200.0] * 2,
-                          "waiting": [0, 10, 100, 5, 0, 50]})  # fmt: skip
-    _, ax = charts.panels()
-    charts.strips(frame, "waiting", "scheduler", ax, log=True, ticks=[1, 1000])
-    cells = ax.collections[0].get_array()
-    assert cells.filled(-1).tolist() == [[5, -1, 50], [-1, 10, 100]]  # nothing waits: white
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["ASTRAEA", "FIFO"]
-    assert ax.get_ylim() == (2, 0)  # the first row is the upper one
-
-
 def test_numbers_have_six_digits_and_a_file_may_be_in_the_way(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [1 / 3, 1234567.8], "b": ["x", "y"], "n": [1, 2000000]})
     path = charts.save_table(frame, "t", "x", tmp_path)
@@ -200,18 +184,14 @@ def test_numbers_have_six_digits_and_a_file_may_be_in_the_way(tmp_path: Path) ->
         charts.save_table(frame, "t", "x", path)
 
 
-def one_chart(runs: pd.DataFrame) -> Figure:
-    fig, ax = charts.panels(1, 1)
-    charts.bars(runs, "scheduler", "average_jct", ax)
-    return fig
-
-
 def test_saved_bytes_are_the_same_in_every_form_that_is_wanted(
     runs: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "svg, pdf")
     for folder in ("a", "b/c"):
-        charts.save(one_chart(runs), "fig99", "venus", tmp_path / folder, runs)
+        fig, ax = charts.panels()
+        charts.bars(runs, "scheduler", "average_jct", ax)
+        charts.save(fig, "fig99", "venus", tmp_path / folder, runs)
     first, second = ({p.suffix: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in ("a", "b/c"))
     assert first == second and first.keys() == {".csv", ".png", ".svg", ".pdf"}
     assert b"matplotlib" not in first[".png"].lower()
@@ -220,7 +200,7 @@ def test_saved_bytes_are_the_same_in_every_form_that_is_wanted(
     assert b"<svg" in first[".svg"] and b"<dc:date>" not in first[".svg"]
     monkeypatch.setenv(VARIABLE, "gif")
     with pytest.raises(InputError, match="form must be one of pdf, svg, got 'gif'"):
-        charts.save(one_chart(runs), "fig99", "venus", tmp_path / "c", runs)
+        charts.save(fig, "fig99", "venus", tmp_path / "c", runs)
 
 
 def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,35 +213,29 @@ def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeyp
     assert figure.number not in plt.get_fignums()  # type: ignore[attr-defined]  # so that it is not shown twice
 
 
-def test_style_leaves_settings_alone_and_no_picture_is_wider_than_a_page(runs: pd.DataFrame) -> None:
+def test_style_leaves_settings_alone_and_no_picture_is_wider_than_a_page() -> None:
     fig, _ = charts.panels(columns=5, rows=3, width=2.8, height=2.0)
     assert fig.get_size_inches().tolist() == pytest.approx([7.0, 3.0])
-    assert charts.panels(width=4.0)[0].get_figwidth() == 4.0
     with matplotlib.rc_context({"font.size": 23.0}):
         before = dict(matplotlib.rcParams)
-        _, ax = charts.panels()
-        charts.bars(runs, "scheduler", "average_jct", ax)
-        assert ax.yaxis.label.get_fontsize() == 9
+        _, ax = charts.panels(width=4.0)
+        assert ax.figure.get_figwidth() == 4.0 and ax.yaxis.label.get_fontsize() == 9
         assert dict(matplotlib.rcParams) == before
 
 
-def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> None:
-    readings = ["as measured", "by its paper", ""]
-    frame = pd.DataFrame({"id": ["b", "b", "a"], "reading": readings, "ratio": [2.0, 0.5, 1.0]})
-    fig, ax = charts.panels()
-    forest(frame, "ratio", by="id", mark="reading", ax=ax)
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["as measured", "by its paper"]
-    low, high = ax.get_xlim()
-    assert low < 0.5 and high > 2.0
-    fig.canvas.draw()
+def test_schedulers_differ_in_print() -> None:
+    schedulers = [LOOKS[s] for s in SCHEDULERS]
+    for kind in ("color", "marker", "hatch"):
+        assert len({getattr(look, kind) for look in schedulers}) == len(schedulers), kind
+    # two are solid, of widths that nobody confuses
+    assert len({str(look.line) for look in schedulers}) == len(schedulers) - 1
+    assert LOOKS["astraea"].line == "-" and LOOKS["astraea"].width > 1.5 * LOOKS["tiresias-l"].width
+    hues = {name: rgb_to_hsv(to_rgb(LOOKS[name].color))[0] for name in ("astraea", "algorithm-1", "gandiva-fair")}
+    assert abs(hues["algorithm-1"] - hues["astraea"]) < 0.01  # its relative, and dashed
+    assert abs(hues["gandiva-fair"] - hues["astraea"]) > 0.03
+    assert LOOKS["algorithm-1"].line == (0, (3.2, 1.3))
 
 
-def test_order_and_palette(figure: Figure) -> None:
-    expected = ["ASTRAEA", "HiveD", "Tiresias-L", "Gandiva$_{\\mathrm{fair}}$", "YARN-CS", "FIFO"]
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == [*expected, "completed", "failed"]
-    assert [t.get_text() for t in figure.axes[3].get_xticklabels()] == expected
-    lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
-    assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
-    assert max(lines.values(), key=lambda line: line.get_linewidth()).get_label() == "ASTRAEA"
-    assert charts.ordered(["new", "fifo", "astraea"]) == ["astraea", "fifo", "new"]
+def test_names_and_units_are_clear() -> None:
+    assert len({look.label for look in LOOKS.values()}) == len(LOOKS)  # a legend shows each name once
+    assert {unit for _, unit in WORDS.values()} <= {"", "s", "%", "share", "GPU", "GPU-s"}

@@ -8,12 +8,13 @@ import shlex
 from functools import cache
 from itertools import pairwise
 
+import pandas as pd
 import pytest
 from places import ROOT
 
 from astraea.cluster.policies import POLICIES
 from astraea.cluster.settings import Settings
-from papers.claims.evaluate import evaluate, with_reasons
+from papers.claims.evaluate import evaluate, read_claims, with_reasons
 from papers.judging import Verdict
 from papers.ye2022.readings import MEASURED
 
@@ -27,6 +28,11 @@ def notes() -> dict[tuple[str, str], str]:
         (found["reading"] == MEASURED) & found["id"].str.startswith("ye.") & (found["verdict"] != Verdict.HOLDS)
     ]
     return {(row["id"], row["trace"]): row["note"] for row in open_ones.to_dict("records")}
+
+
+def test_every_note_is_about_a_statement() -> None:
+    noted = pd.read_csv(ROOT / "data" / "claim_notes.csv")["id"]
+    assert set(noted) <= set(read_claims()["id"])
 
 
 def test_every_one_names_a_command() -> None:

@@ -13,20 +13,12 @@ from PIL import Image
 from places import ROOT
 
 from astraea.plots.files import DPI
-from papers.gallery.captions import ENTRIES
+from papers.gallery.captions import EVERY
 
 FIGURES = ROOT / "figures"
 PAGES = sorted(FIGURES.glob("*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:href|src)=\"([^\"]+)\"")
 PICTURE = re.compile(r"<img [^>]*>|!\[[^\]]*\]\([^)]*\)")
-
-
-def anchors(path: Path) -> list[str]:
-    return re.findall(r'<a id="([^"]+)">', path.read_text(encoding="utf-8"))
-
-
-def test_the_first_page_is_short() -> None:
-    assert len((FIGURES / "README.md").read_text(encoding="utf-8").splitlines()) <= 300
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
@@ -37,26 +29,20 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
         name, _, anchor = unquote(link).partition("#")
         target = (page.parent / name).resolve() if name else page
         assert target.exists() and target.is_relative_to(ROOT), link
-        assert not anchor or anchors(target).count(anchor) == 1, link
+        assert not anchor or target.read_text(encoding="utf-8").count(f'<a id="{anchor}">') == 1, link
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_every_picture_has_words(page: Path) -> None:
-    for picture in PICTURE.findall(page.read_text(encoding="utf-8")):
-        found = re.search(r' src="([^"]+)".* alt="([^"]*)"', picture)
-        assert found, picture
-        name, words = Path(found[1]), found[2]
-        assert len(words) >= 20 and words not in (name.name, name.stem) and "](" not in words, picture
+def test_every_picture_is_shown_once_and_in_words() -> None:
+    found = [re.search(r' src="([^"]+)".* alt="([^"]*)"', picture)
+             for page in PAGES for picture in PICTURE.findall(page.read_text(encoding="utf-8"))]  # fmt: skip
+    pictures = [(Path(unquote(match[1])), match[2]) for match in found if match]
+    assert Counter(path.name for path, _ in pictures) == Counter(path.name for path in FIGURES.glob("*.png"))
+    assert [path for path, words in pictures if len(words) < 20 or path.stem == words or "](" in words] == []
 
 
-def test_every_picture_is_shown_once() -> None:
-    pictures = [picture for page in PAGES for picture in PICTURE.findall(page.read_text(encoding="utf-8"))]
-    shown = Counter(unquote(name) for picture in pictures for name in re.findall(r'src="([^"]+)"', picture))
-    assert shown == Counter(path.name for path in FIGURES.glob("*.png"))
-
-
-def test_every_page_is_named_on_the_first() -> None:
+def test_the_first_page_is_short_and_names_all_others() -> None:
     first = (FIGURES / "README.md").read_text(encoding="utf-8")
+    assert len(first.splitlines()) <= 300
     assert all(f"]({page.name})" in first for page in PAGES if page.stem != "README")
 
 
@@ -66,7 +52,7 @@ def test_the_notebook_of_a_figure_saves_it() -> None:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         sources[path.stem] = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
     files = {path.stem.partition("_")[0] for path in FIGURES.glob("*_*.csv")}
-    for entry in (entry for entries in ENTRIES.values() for entry in entries):
+    for entry in EVERY:
         assert (ROOT / entry.code).is_file(), entry.id
         mine = [name for name in files if entry.has(name)]
         assert mine, entry.id
@@ -74,9 +60,9 @@ def test_the_notebook_of_a_figure_saves_it() -> None:
             assert f'"{name}"' in sources[entry.notebook], name
 
 
-@pytest.mark.parametrize("path", sorted(FIGURES.glob("*.png")), ids=lambda path: path.stem)
-def test_pictures_fit_a_printed_page(path: Path) -> None:
-    with Image.open(path) as picture:
-        dpi = float(picture.info["dpi"][0])
-        assert dpi == pytest.approx(DPI, abs=0.05)
-        assert picture.width / dpi <= 7.01
+def test_pictures_fit_a_printed_page() -> None:
+    for path in FIGURES.glob("*.png"):
+        with Image.open(path) as picture:
+            dpi = float(picture.info["dpi"][0])
+            assert dpi == pytest.approx(DPI, abs=0.05), path
+            assert picture.width / dpi <= 7.01, path

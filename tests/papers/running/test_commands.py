@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-import sys
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
 import pytest
+from places import ROOT
 
+from astraea.cli.main import run
 from astraea.experiments.parallel import Place, computing
-from papers.__main__ import main
+from papers.__main__ import app
+from papers.claims.evaluate import STATEMENTS, read_claims
 from papers.running import smallest_experiments
-from papers.running.reproduce import major_claims
+from papers.running.reproduce import major_claims, reproduce
 
-
-def module(monkeypatch: pytest.MonkeyPatch, name: str, **functions: Any) -> None:
-    made = ModuleType(f"papers.{name}")
-    made.__dict__.update(functions)
-    monkeypatch.setitem(sys.modules, f"papers.{name}", made)
+main = partial(run, app)
+CLAIMS = major_claims()
+QUICK = ("C1", "C2", "C3")
 
 
 def test_figures_passes_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,30 +31,43 @@ def test_figures_passes_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append((options, computing.place))
         return 3
 
-    module(monkeypatch, "running.figures", make_figures=make_figures)
+    monkeypatch.setattr("papers.running.figures.make_figures", make_figures)
     assert main(["figures"]) == 3
     assert main(["figures", "--trace", "x", "--scale", "small", "--jobs", "2", "--only", "04"]) == 3
     assert calls[0] == ({"trace": None, "scale": "paper", "only": None, "shown": False}, Place(None, "loky", None))
     assert calls[1] == ({"trace": "x", "scale": "small", "only": "04", "shown": False}, Place(2, "loky", None))
 
 
-def test_claims_prints_a_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def evaluate(folder: Path) -> pd.DataFrame:
-        assert folder == tmp_path
-        return pd.DataFrame({"id": ["ye.1"], "trace": ["venus"], "measured": [float("nan")], "verdict": ["not yet"]})
-
-    module(monkeypatch, "claims.evaluate", evaluate=evaluate, with_reasons=lambda table: table)
+def test_what_is_known_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "--folder", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == ["ye.1", "venus", "-", "not", "yet"]
-
-
-def test_claims_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) > len(read_claims()) and "not yet" in out[1]
     assert main(["reproduce"]) == 0
-    assert re.findall(r"^(C\d)  ", capsys.readouterr().out, re.M) == list(major_claims())
+    assert re.findall(r"^(C\d)  ", capsys.readouterr().out, re.M) == list(CLAIMS)
     assert main(["reproduce", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["C1"]["checks"][0]["id"] == "ye.f6.b.job1"
+    assert main(["reproduce", "C1", "C9"]) == 2
+    assert capsys.readouterr() == ("", "papers: claim must be one of C1, C2, C3, C4, C5, C6, C7, C8, got 'C9'\n")
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_what_a_claim_is_made_of_exists(name: str) -> None:
+    claim = CLAIMS[name]
+    assert callable(getattr(smallest_experiments, claim["experiment"]))
+    assert all((ROOT / "notebooks" / f"{notebook}.ipynb").is_file() for notebook in claim["notebook"].split(", "))
+    assert 0 < claim["minutes"] <= (1 if name in QUICK else 10)
+    for check in claim["checks"]:
+        given = STATEMENTS[check["id"]].judge.keywords
+        if "points" in given:
+            assert check["tolerance"] == f"± {given['points']:g} points"
+
+
+@pytest.mark.parametrize("name", [c if c in QUICK else pytest.param(c, marks=pytest.mark.exhaustive) for c in CLAIMS])
+def test_a_claim_is_reproduced(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
+    found = reproduce(name)
+    assert found.table["got"].tolist() == [check["expected"] for check in CLAIMS[name]["checks"]]
+    assert found.holds
 
 
 def test_what_came_out_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,6 +90,3 @@ def test_what_does_not_come_out_is_said(monkeypatch: pytest.MonkeyPatch, capsys:
     assert "C1 is NOT reproduced" in capsys.readouterr().out
 
 
-def test_an_unknown_claim_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "C1", "C9"]) == 2
-    assert capsys.readouterr() == ("", "papers: claim must be one of C1, C2, C3, C4, C5, C6, C7, C8, got 'C9'\n")

@@ -13,7 +13,7 @@ import pytest
 from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.experiments.parallel import computing
-from astraea.plots.forms import VARIABLE
+from astraea.plots.files import VARIABLE
 from papers.running import figures, notebooks
 from papers.running.figures import make_figures
 
@@ -80,7 +80,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_second_run_does_nothing_until_something_changes(
-    tmp_path: Path, runs: list[str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, runs: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "notebooks" / "01_good.ipynb"
     write(path, GOOD)
@@ -107,55 +107,37 @@ def test_second_run_does_nothing_until_something_changes(
     assert again() == []  # outputs are not sources
     (tmp_path / "requirements.lock").write_text("numpy==2.0\n")
     assert again() == both
-    (tmp_path / "build" / "paper" / "records" / "01_good-venus.json").write_text("{")  # a damaged record
+    record = tmp_path / "build" / "paper" / "records" / "01_good-venus.json"
+    record.write_text("{")  # damaged
     assert again() == both[:1]
-
-
-def test_further_forms_are_made_once_and_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "notebooks" / "01_good.ipynb", GOOD, parameters='TRACE = "venus"\nSCALE = "small"\nOUT = "."')
-    task = next(figures._tasks(tmp_path, "venus", "small", None, False))
-    outputs = {"fig_venus.png": "", "fig_venus.csv": ""}
-
-    def written(*more: str) -> bool:
-        task.target.mkdir(parents=True, exist_ok=True)
-        for name in (*outputs, *more):
+    old = json.loads(record.read_text())  # what is no longer written goes
+    record.write_text(json.dumps({"digest": "of before", "outputs": {**old["outputs"], "old.png": ""}}))
+    for name in ("old.png", "mine.png"):
+        (tmp_path / "figures" / name).write_bytes(b"")
+    assert again() == both[:1]
+    assert {path.name for path in (tmp_path / "figures").glob("*.png")} == {"mine.png"}
+    # a form that is wanted and not there is made, and stays where it is not wanted
+    task = next(figures._tasks(tmp_path, None, "paper", None, False))
+    drawn = {f"fig_venus.{form}": sha256().hexdigest() for form in ("png", "pdf")}
+    for forms, wanted, is_current in (("png", "", True), ("png", "pdf", False), ("png pdf", "pdf", True)):
+        outputs = {name: drawn[name] for name in (f"fig_venus.{form}" for form in forms.split())}
+        for name in outputs:
             (task.target / name).write_bytes(b"")
-        record = {"digest": task.digest, "target": str(task.target)}
-        record |= {"outputs": dict.fromkeys((*outputs, *more), sha256().hexdigest())}  # type: ignore[dict-item]
-        task.record.parent.mkdir(parents=True, exist_ok=True)
-        task.record.write_text(json.dumps(record))
-        return figures.up_to_date(task)
-
-    assert written() and written("fig_venus.pdf")
-    monkeypatch.setenv(VARIABLE, "pdf")
-    assert written("fig_venus.pdf") and not written()
+        record.write_text(json.dumps({"digest": task.digest, "target": str(task.target), "outputs": outputs}))
+        monkeypatch.setenv(VARIABLE, wanted)
+        assert figures.up_to_date(task) == is_current
 
 
 def test_changed_data_runs_again(tmp_path: Path, runs: list[str]) -> None:
     write(tmp_path / "notebooks" / "01_good.ipynb", GOOD)
     data = tmp_path / "my trace"
     data.mkdir()
-    (data / "a.csv").write_text("x\n")
     for content, expected in (("x\n", 1), ("x\n", 1), ("y\n", 2)):
         (data / "a.csv").write_text(content)
         assert make_figures(str(data), root=tmp_path) == 0
         assert len(runs) == expected
-    assert runs[0] == "01_good-my-trace"
+    assert runs[0] == "01_good-my-trace" and not (tmp_path / "figures").exists()
     assert (tmp_path / "build" / "paper-my-trace" / "figures" / "README.md").is_file()
-    assert not (tmp_path / "figures").exists()
-
-
-def test_what_is_no_longer_written_goes(tmp_path: Path, runs: list[str]) -> None:
-    write(tmp_path / "notebooks" / "01_good.ipynb", GOOD)
-    assert make_figures(root=tmp_path) == 0
-    record = tmp_path / "build" / "paper" / "records" / "01_good-venus.json"
-    old = json.loads(record.read_text())
-    record.write_text(json.dumps({"digest": "of before", "outputs": {**old["outputs"], "old.png": ""}}))
-    (tmp_path / "figures" / "old.png").write_bytes(b"old")
-    (tmp_path / "figures" / "mine.png").write_bytes(b"not of a notebook")
-    assert make_figures(root=tmp_path) == 0
-    assert not (tmp_path / "figures" / "old.png").exists()
-    assert (tmp_path / "figures" / "mine.png").exists()
 
 
 @pytest.mark.parametrize(
@@ -192,9 +174,3 @@ def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pyt
     assert digest(cell) != before
 
 
-def test_parameter_names(tmp_path: Path) -> None:
-    cell = "# where\nTRACE = 'x'  # a trace\nSCALE: str = 'y'\nif TRACE == SCALE:\n    A = 1"
-    write(tmp_path / "a.ipynb", parameters=cell)
-    assert notebooks.parameter_names(notebooks.read(tmp_path / "a.ipynb")) == ("TRACE", "SCALE")
-    write(tmp_path / "b.ipynb", "TRACE = 1", parameters=None)
-    assert notebooks.parameter_names(notebooks.read(tmp_path / "b.ipynb")) == ()

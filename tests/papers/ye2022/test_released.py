@@ -13,7 +13,6 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.plots import charts
-from astraea.plots.charts import dot_plot
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import load_workload, main_grid
@@ -35,6 +34,7 @@ from papers.ye2022.released import (
     tenant_loads,
     whole_minutes,
 )
+from papers.ye2022.released_pictures import dot_plot
 
 
 def two_tenants() -> Trace:
