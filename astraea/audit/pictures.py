@@ -124,7 +124,7 @@ def fairness(table: pd.DataFrame, period: str) -> Figure:
 
 
 def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
-    """Average wait of each class under each scheduler, a table of `scenarios.waits_by`; `replay` is the cluster's own."""
+    """Average wait of each class under each scheduler, of `scenarios.waits_by`; `replay` is the cluster's own."""
     classes, names = list(dict.fromkeys(table[by])), list(dict.fromkeys(table["scheduler"]))
     unit = unit_for(float(table["mean"].max()))
     length = SECONDS[unit]
