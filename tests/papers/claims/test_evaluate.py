@@ -10,9 +10,8 @@ from places import ROOT
 
 from astraea.core.errors import InputError
 from papers.claims import evaluate
-from papers.claims.beside import verdicts
+from papers.claims.beside import published, published_of, verdicts
 from papers.claims.evaluate import STATEMENTS, read_claims, read_statements
-from papers.claims.published import published, published_of
 from papers.gallery.verdicts import side_by_side
 from papers.judging import Verdict
 from papers.market.study.example import example_table
