@@ -12,10 +12,9 @@ Part = str | Sequence[str] | npt.NDArray[np.generic]
 
 
 def digest_of(**parts: Part) -> str:
-    """Return the SHA-256 of named texts, sequences of texts and arrays of numbers.
+    """Return the SHA-256 of named texts, sequences of texts and arrays of numbers; of different data it is different.
 
-    The lengths of all texts come before them, and the name and the shape before each part, so different data never give
-    the same bytes. Whole numbers count as int64, other numbers as float64, in little-endian order.
+    Whole numbers count as int64, other numbers as float64, in little-endian order.
     """
     h = hashlib.sha256()
     for name, part in parts.items():

@@ -14,10 +14,7 @@ from astraea.core.errors import InputError
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write a file in one step, with the folders above it: whoever looks sees the old content or the new.
-
-    `InputError` if it cannot be written; what stood at `path` is untouched then.
-    """
+    """Write a file in one step, with the folders above it; if it cannot be, `InputError`, and nothing has changed."""
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,9 +35,8 @@ def write_atomically(path: Path, content: bytes | str) -> None:
 def publishing(folder: str | Path) -> Iterator[Path]:
     """Give a temporary folder to write into, which becomes `folder` when all went well, and vanishes if not.
 
-    A folder that is not there yet appears in one step with everything in it; in one that is there, each file is
-    replaced in one step, a folder in two, and others are left alone. `InputError` if `folder` cannot be made or
-    written; at the start where that can be known then.
+    If `folder` is there already, each file in it is replaced in one step, a folder in two, and others are left alone.
+    `InputError` if it cannot be made or written; at the start where that can be known then.
     """
     target = Path(folder)
     above = target if target.exists() else next(p for p in target.absolute().parents if p.exists())

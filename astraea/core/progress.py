@@ -14,11 +14,10 @@ PAUSE: Final = 30.0
 
 
 def progress(doing: str, unit: str, total: int | None = None, over: Iterable[Any] | None = None, **more: Any) -> Any:
-    """Show on the standard error stream how far some work is, and return a `tqdm`.
+    """Show on the standard error stream how far some work is, and return a `tqdm`: a bar, or lines in a log.
 
-    In a terminal and in a notebook that is a bar; in a log, complete lines. `doing` is a word such
-    as ``simulating``. `unit` is what is counted, in the plural. `over` is what to go through; without it the caller
-    calls `update`. `total` is needed if `over` has no length. `more` are arguments of `tqdm`.
+    `doing` is a word such as ``simulating``, `unit` what is counted, in the plural, and `over` what to go through;
+    without it the caller calls `update`. `total` is needed if `over` has no length. `more` are arguments of `tqdm`.
     """
     is_notebook = tqdm is not tqdm_asyncio
     if not (is_notebook or sys.stderr.isatty()):

@@ -78,10 +78,9 @@ version = cache(metadata.version)  # which reads files
 
 
 def provenance(inputs: Mapping[str, Any], *packages: str, source: str = "") -> dict[str, Any]:
-    """Everything that one needs to get the same bytes again: what was simulated, then by which software.
+    """What was simulated (`inputs`, by name), then by which software: what one needs to get the same bytes again.
 
-    `inputs` are workload, machines, policy and parameters by name, `packages` those whose versions could decide a
-    result, and `source` is the digest of the code that decides it, where it is known.
+    `source` is the digest of the code that decides the result, `packages` are those whose versions could.
     """
     return {
         **inputs,

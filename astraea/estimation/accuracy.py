@@ -16,21 +16,11 @@ from astraea.traces.trace import Trace
 
 
 def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
-    """Compare estimates with what the jobs really needed.
+    """Compare estimates, by name, with what the jobs really needed [s]: columns estimator, measure, value, unit.
 
-    Parameters
-    ----------
-    estimates : mapping of str to Estimates
-        By the name of the estimator.
-    duration : array, shape (n,)
-        True service of the jobs [s].
-
-    Returns
-    -------
-    DataFrame, columns estimator, measure, value, unit
-        `median APE`: median of abs(median / duration - 1) [%]; `mean APE`: its mean [%]; `log-MAE`: mean of
-        abs(ln(median / duration)), its exponential is the typical factor; `coverage`: share of jobs inside the 10-90 %
-        band [%]; `below`, `above`: shares under and over that band [%]; `band`: mean of ln(90 % / 10 % quantile).
+    `median APE`: median of abs(median / duration - 1) [%]; `mean APE`: its mean [%]; `log-MAE`: mean of
+    abs(ln(median / duration)), its exponential is the typical factor; `coverage`: share of jobs inside the 10-90 % band
+    [%]; `below`, `above`: shares under and over that band [%]; `band`: mean of ln(90 % / 10 % quantile).
     """
     rows = []
     for name, e in estimates.items():
@@ -50,12 +40,9 @@ def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.Dat
 
 
 def calibration(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
-    """How often jobs needed no more than each quantile of their estimate; parameters as in `accuracy`.
+    """How often jobs needed no more than each quantile of their estimate: columns estimator, probability, share.
 
-    Returns
-    -------
-    DataFrame, columns estimator, probability, share
-        Equal where an estimator is calibrated; `probability` runs through 0.05, 0.1 ... 0.95.
+    `probability` runs through 0.05, 0.1 ... 0.95; where an estimator is calibrated, `share` [1] is equal to it.
     """
     levels = [round(0.05 * k, 2) for k in range(1, 20)]
     rows = [(name, p, float(np.mean(duration <= e.quantile(p)))) for name, e in estimates.items() for p in levels]
@@ -63,13 +50,9 @@ def calibration(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.
 
 
 def error_table(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFrame:
-    """Error and band of each estimator, one row each.
+    """The measures of `accuracy`, a row per estimator, and `rank correlation`, which an order by estimates hangs on.
 
-    Returns
-    -------
-    DataFrame, index estimator
-        The measures of `accuracy`, and `rank correlation`: Spearman's, between estimated and true GPU-time,
-        which is what an order by estimates hangs on; NaN where all are equal.
+    It is Spearman's, between estimated and true GPU-time; NaN where all are equal.
     """
     table = accuracy(estimates, trace.duration).pivot_table(
         index="estimator", columns="measure", values="value", sort=False
@@ -84,12 +67,9 @@ def error_table(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFram
 
 
 def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 7) -> pd.DataFrame:
-    """Error and coverage of jobs that come soon after second 0, when all estimates are made, and later.
+    """Error and coverage by when a job comes, as all estimates are made at second 0: a row per estimator and part.
 
-    Returns
-    -------
-    DataFrame, columns estimator, day, jobs, log-MAE, coverage
-        One row per estimator and part of the time in which a job comes; `day` is its middle; shares in [0, 1].
+    Columns estimator, day (the middle of a part), jobs, log-MAE, coverage; shares in [0, 1].
     """
     part = np.minimum((trace.submit_time / max(trace.span, 1.0) * parts).astype(np.int64), parts - 1)
     rows = []
@@ -104,12 +84,9 @@ def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 
 
 
 def joint_density(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFrame:
-    """Share of the jobs in each cell of true running time and estimate, cells even in the logarithm.
+    """Share of the jobs in each cell of true running time and estimate: columns estimator, truth, estimate, share.
 
-    Returns
-    -------
-    DataFrame, columns estimator, truth, estimate, share
-        Cells with a job; `truth` and `estimate` are the lower edges [s], each cell a factor 10^(1/6) wide.
+    `truth` and `estimate` are the lower edges [s] of the cells with a job, each a factor 10^(1/6) wide.
     """
     parts = []
     truth = np.floor(6 * np.log10(trace.duration))

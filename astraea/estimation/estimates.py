@@ -44,13 +44,7 @@ class Estimates:
         return cls(q50, np.log(q50 / q10) / _LOG_ODDS, np.log(q90 / q50) / _LOG_ODDS)
 
     def quantile(self, p: float) -> FloatArray:
-        """The service that a job needs at most with probability `p` [s], shape (n,).
-
-        Raises
-        ------
-        InputError
-            If `p` is not between 0 and 1, both excluded.
-        """
+        """Quantiles [s], shape (n,), at a probability above 0 and below 1; `InputError` at any other."""
         if not 0 < p < 1:
             raise InputError(f"a quantile is asked for at a probability above 0 and below 1, got {p!r}")
         spread = self.spread_below if p < 0.5 else self.spread_above

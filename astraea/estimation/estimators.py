@@ -53,21 +53,9 @@ from one history."""
 def estimate(trace: Trace, name: str = "oracle", error: float = 0.0, seed: int = 0) -> Estimates:
     """Estimate the service that every job of a trace needs, as a scheduler would before the first comes.
 
-    Parameters
-    ----------
-    trace : Trace
-        With a history for the estimators that learn.
-    name : str
-        One of `ESTIMATORS`.
-    error : float
-        Mean absolute percentage error of `noisy`, as a number (0.5 is 50 %); 0 for the others.
-    seed : int
-        Of `noisy`.
-
-    Raises
-    ------
-    InputError
-        If there is no such estimator, the error rate is out of range, or there is nothing to learn from.
+    `name` is one of `ESTIMATORS`; those that learn need a trace with a history. `error` is the mean absolute percentage
+    error of `noisy`, as a number (0.5 is 50 %), and `seed` is its seed. `InputError` if there is no such estimator, the
+    error is out of range, or there is nothing to learn from.
     """
     check(name, error)
     if name == "noisy":

@@ -44,10 +44,9 @@ MODEL: Final[dict[str, Any]] = {
 
 
 class History:
-    """Median of the last jobs of the same user with the same demand, or of the next in `LEVELS`.
+    """Median of the logarithms of the last jobs of the same user with the same demand, or of the next in `LEVELS`.
 
-    The median of running times is that of their logarithms. The spread comes from the errors that the same rule makes
-    on the history of the trace, by level.
+    The spread comes from the errors that the same rule makes on the history of the trace, by level.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -118,12 +117,9 @@ class GradientBoosting:
         return _estimates(*found[:, alike])
 
     def importance(self, trace: Trace, repeats: int = 5) -> pd.DataFrame:
-        """How much worse the medians of a trace's jobs get when one feature is shuffled among them.
+        """How much worse the medians of a trace's jobs get when one feature is shuffled among them, the worst first.
 
-        Returns
-        -------
-        DataFrame, columns feature, importance, spread
-            Increase of log-MAE, its mean and standard deviation over `repeats`; the largest first.
+        Columns feature, importance, spread: increase of log-MAE, its mean and standard deviation over `repeats`.
         """
         with extra("learn"):
             from sklearn.inspection import permutation_importance

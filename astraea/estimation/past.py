@@ -111,10 +111,7 @@ class Past:
 
 
 class _LastJobs(BaseIndexer):
-    """The last `LAST` rows of its group up to each row, of rows that stand group by group.
-
-    `before` is the number of rows of its group before each row.
-    """
+    """The last `LAST` rows of its group up to each row; `before` is the number of rows of its group before each."""
 
     def __init__(self, before: IntArray) -> None:
         super().__init__()

@@ -77,10 +77,7 @@ def pack(value: Value, key: str = "") -> bytes:
 
 
 def unpack(data: bytes, key: str | None = None) -> Value:
-    """Restore what `pack` packed.
-
-    `InputError` if the archive is damaged, not one of ours, or the result of something else than `key`.
-    """
+    """Restore what `pack` packed; `InputError` if it is damaged, or the result of something else than `key`."""
     if hashlib.sha256(data[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
         raise InputError("the content does not match its checksum")
     try:

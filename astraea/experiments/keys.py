@@ -1,12 +1,8 @@
 """Keys of results: everything that decides a result, and nothing else. `docs/cache.md` explains them to a reader.
 
-A key is the SHA-256 of the fingerprints (`astraea.core.fingerprint`) of
-
-- the function that computes the result, and its arguments: of a simulation trace, cluster, policy, seed, settings;
-- what is kept of the result, and the code that reduces it;
-- the versions of Python and of the libraries that compute, where the code imports them.
-
-The code is that of the modules which the function, or the policy, can reach by imports. It is not named anywhere.
+A key is the SHA-256 of the fingerprints (`astraea.core.fingerprint`) of the function that computes the result, its
+arguments, what is kept of it, and of the versions of Python and of the libraries that the code imports. The code is
+that of the modules which the function, or the policy, can reach by imports.
 """
 
 from __future__ import annotations

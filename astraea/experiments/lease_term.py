@@ -34,24 +34,11 @@ class LeaseTermChoice(NamedTuple):
 
 
 def select_lease_term(run: Run, terms: Sequence[float] = TERMS, **options: Any) -> LeaseTermChoice:
-    """Recommend the shortest lease term whose average JCT is hardly above the best.
+    """Recommend the shortest lease term [s] whose average JCT is hardly above the best.
 
     A shorter term lets the scheduler correct shares more often, so of terms that are as good as the best for job
-    completion, the shortest is the fairest ([Ye2022] §6.2).
-
-    Parameters
-    ----------
-    run : Run
-        Jobs of the past on the cluster, under a scheduler with leases; its other parameters stay as they are.
-    terms : sequence of float
-        Lease terms to try [s].
-    **options
-        `cache` and `progress`, as in `grid_table`.
-
-    Raises
-    ------
-    InputError
-        If the policy has no leases, or a term is out of range.
+    completion, the shortest is the fairest ([Ye2022] §6.2). `run` has jobs of the past under a scheduler with leases;
+    `options` are those of `grid_table`. `InputError` if the policy has no leases, or a term is out of range.
     """
     if "lease_term" not in run.policy.parameters:
         raise InputError(f"policy {run.policy.name} does not preempt, so it has no lease term to select")

@@ -64,14 +64,10 @@ def test_tenant_windows_are_differences_of_sums() -> None:
     assert np.isnan(metrics.tenant_sharing_loss(r))  # shorter than a day
 
 
-def test_tenant_sharing_loss_forgives_rounding_and_no_more() -> None:
+def test_tenant_sharing_loss_forgives_rounding_and_windows_are_whole_hours() -> None:
     for rho, expected in ((1.0, 0), (1 - 0.9e-9, 0), (1 - 1.1e-9, 1), (0.5, 1), (2.0, 0)):
         r = result(timeline=hours({"a": [0, rho]}, {"a": [0, 1]}))
         assert metrics.tenant_sharing_loss(r, window=3600) == expected
-
-
-def test_windows_are_whole_hours() -> None:
-    r = result(timeline=hours({"a": [0, 1]}, {"a": [0, 1]}))
     for name, value in (("window", 1800), ("window", 5000), ("step", 0), ("step", -3600), ("window", np.nan)):
         with pytest.raises(InputError, match=f"{name} must be a whole number of hours"):
             metrics.tenant_windows(r, **{name: value})
