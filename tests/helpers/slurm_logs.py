@@ -33,7 +33,7 @@ def in_seconds(trace: Trace) -> Trace:
 
 
 def played(trace: Trace, cluster: Cluster) -> Result:
-    """First come, first served, in rounds of a second: what starts at once, starts within a second."""
+    """First come, first served, in rounds of a second."""
     return simulate(trace, cluster, "fifo", settings=Settings(interval=1.0))
 
 

@@ -3,8 +3,8 @@
 Arrivals are drawn on a grid of ten-minute bins, the finest at which those of Venus were published.
 
 Who sees no room for a large or long job submits it at another time. Without this, gangs that run for days leave six
-jobs in ten waiting behind them under FIFO. In Venus a job waited 1,253 s on average (public Helios logs), and only 4.4 % of
-the 1-GPU jobs waited for more than half an hour ([Ye2022] Fig. 5). Only which job goes at which time changes here.
+jobs in ten waiting behind them under FIFO. In Venus a job waited 1,253 s on average (public Helios logs), and only
+4.4 % of the 1-GPU jobs waited for more than half an hour ([Ye2022] Fig. 5). Only which job goes at which time changes.
 """
 
 from __future__ import annotations
