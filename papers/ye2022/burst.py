@@ -26,17 +26,10 @@ from papers.ye2022.evaluation import Row, few_seeds, runs_of, workloads
 from papers.ye2022.one_tenant import KEYS, Experiment, experiment_grid, experiments, hourly_service, hours
 from papers.ye2022.readings import COMPARED, MEMORIES, PAPERS
 
-SIZE: Final = 8
-"""Times as many GPUs as the quota of the tenant, asked for at once."""
-
-DURATION: Final = 12 * HOUR
-"""Of each job of the burst [s]."""
-
-GANG: Final = 4
-"""GPUs of each, or the whole quota where that is less."""
-
-HORIZON: Final = int(SIZE * DURATION / HOUR)
-"""Hours that are looked at: as long as the quota alone would need for the burst."""
+SIZE: Final = 8  # times as many GPUs as the quota of the tenant, asked for at once
+DURATION: Final = 12 * HOUR  # of each job of the burst [s]
+GANG: Final = 4  # GPUs of each, or the whole quota where that is less
+HORIZON: Final = int(SIZE * DURATION / HOUR)  # hours that are looked at: what the burst needs on the quota alone
 
 SCHEDULERS: Final = (
     *(s for s in COMPARED[PAPERS] if s.name in ("astraea", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")),
@@ -112,13 +105,10 @@ def burst_figures(result: Result) -> dict[str, Any]:
 def burst_curves(table: pd.DataFrame) -> pd.DataFrame:
     """What the burst gets and the others lack, hour by hour; `table` is ``burst_grid(...).table(burst_figures)``.
 
-    Returns
-    -------
-    DataFrame, columns scheduler, seed, tenant, time, done, lacking
-        time since the burst came [s], in whole hours up to `HORIZON`; done is GPU-time that the burst has attained,
-        over all that it attains in the end; lacking is GPU-time that the other tenants were owed and did not get, with
-        the burst less without it, over the same. What a tenant gets beyond its share in one hour makes up for nothing
-        in another.
+    Columns scheduler, seed, tenant, time since the burst came [s], in whole hours up to `HORIZON`, then done, GPU-time
+    that the burst has attained, over all that it attains in the end, and lacking, GPU-time that the others were owed
+    and did not get, with the burst less without it, over the same. What a tenant gets beyond its share in one hour
+    makes up for nothing in another.
     """
     parts = []
     for key, old, new in experiments(table):
@@ -127,21 +117,17 @@ def burst_curves(table: pd.DataFrame) -> pd.DataFrame:
         done = hours(new["attained"][[tenant]], first, HORIZON)[:, 0]
         short = [np.maximum(0.0, owed - got) for got, owed in _of_others(old, new, tenant)]
         lacking = (short[1] - short[0]).sum(axis=1)
-        time = HOUR * np.arange(HORIZON + 1)
         sums = {c: np.r_[0.0, np.cumsum(v)] / total for c, v in (("done", done), ("lacking", lacking))}
-        parts.append(pd.DataFrame({**key, "time": time, **sums}))
+        parts.append(pd.DataFrame({**key, "time": HOUR * np.arange(HORIZON + 1), **sums}))
     return pd.concat(parts, ignore_index=True)
 
 
 def burst_table(table: pd.DataFrame) -> pd.DataFrame:
     """When the burst is done, and how long the others are short; `table` as in `burst_curves`.
 
-    Returns
-    -------
-    DataFrame, columns scheduler, seed, tenant, finished, short_without, short_with, lacking_soon, lacking
-        finished is the time from the burst to the end of its last job [s]; short_with and short_without are hours
-        within `HORIZON` in which a tenant got less than 95 % of what it was owed in that hour, on average over the
-        other tenants; lacking as in `burst_curves`, after `DURATION` and at the end of `HORIZON`.
+    Columns scheduler, seed, tenant, finished, the time from the burst to the end of its last job [s], short_without and
+    short_with, the hours within `HORIZON` in which another tenant got less than 95 % of what it was owed, on average
+    over these, and lacking_soon and lacking, as in `burst_curves`, after `DURATION` and `HORIZON`.
     """
     curves = burst_curves(table).set_index([*KEYS, "time"])["lacking"]
     rows = []

@@ -28,20 +28,12 @@ from papers.ye2022.evaluation import NODES, grid_of, load_workload, run_of
 PRODUCTION_NODES: Final = {"venus": 133, "helios-venus": 133, "philly": 311, "philly-two-weeks": 311}
 """Nodes of 8 GPUs that the workload ran on: 1,064 GPUs of Venus, 2,490 of Philly ([Ye2022] §6.1.2)."""
 
-CLASSES: Final = {"1": 1, "2-3": 3, "4-7": 7, "8": 8, ">8": np.inf}
-"""Classes of demand of Figs 3 and 5: last GPU count."""
-
-LONG_WAIT: Final = 1800.0
-"""A long wait [s], and a large slowdown (§3.2)."""
-
-LARGE_SLOWDOWN: Final = 5.0
-
-SMALL_TIME: Final = 10 * DAY
-"""Of a trace at the scale ``small`` [s]."""
-
+CLASSES: Final = {"1": 1, "2-3": 3, "4-7": 7, "8": 8, ">8": np.inf}  # classes of demand of Figs 3 and 5: last GPU count
+LONG_WAIT: Final = 1800.0  # [s] (§3.2)
+LARGE_SLOWDOWN: Final = 5.0  # (§3.2)
+SMALL_TIME: Final = 10 * DAY  # of a trace at the scale ``small`` [s]
 LOW: Final = 0.5
-HIGH: Final = 0.9
-"""Utilization below and above which a virtual cluster counts as idle and as full (§3.1)."""
+HIGH: Final = 0.9  # utilization below and above which a virtual cluster counts as idle and as full (§3.1)
 
 
 def demand_class(demand: Any) -> pd.Series[Any]:
@@ -57,10 +49,8 @@ def class_label(name: str) -> str:
 def shares_by_state(trace: Trace, *, service: bool) -> pd.DataFrame:
     """Shares of jobs by demand and how they ended (Fig 1), or of GPU service time, demand x duration (Fig 2).
 
-    Returns
-    -------
-    DataFrame, columns demand (a class of `astraea.traces.describe.DEMANDS`), state, share [0, 1]
-        One row per class and state that occurs, in order.
+    Columns demand (a class of `astraea.traces.describe.DEMANDS`), state, share [0, 1]; a row per class and state that
+    occurs, in order.
     """
     weight = trace.gpu_time if service else np.ones(len(trace))
     states = [state for state in STATES if (trace.state == state).any()]
@@ -76,10 +66,8 @@ def shares_by_state(trace: Trace, *, service: bool) -> pd.DataFrame:
 def running_time_distributions(trace: Trace) -> pd.DataFrame:
     """Distribution functions of running time and of GPU service time by class of demand (Fig 3).
 
-    Returns
-    -------
-    DataFrame, columns demand, running_time [s], share [0, 1], service_time [GPU-s]
-        Rows of the second kind have no `running_time`. Exact at the limits of Table 1.
+    Columns demand, running_time [s], share [0, 1], service_time [GPU-s]; rows of the second kind have no
+    `running_time`. Exact at the limits of Table 1.
     """
     columns = {"running_time": trace.duration, "service_time": trace.gpu_time}
     return _by_class(trace.demand, columns, {"running_time": list(RUNNING_TIMES.values())})
@@ -112,10 +100,8 @@ def described_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple
     At the scale ``small`` these are the first `SMALL_TIME` seconds on the whole cluster: long enough for queues to
     form, and for days on which tenants change places. The part that the evaluation takes there has two days.
     """
-    if scale != "small":
-        jobs, evaluated = load_workload(trace, scale, seed)
-    else:
-        jobs, evaluated = load_workload(trace, "paper", seed)
+    jobs, evaluated = load_workload(trace, "paper" if scale == "small" else scale, seed)
+    if scale == "small":
         jobs = jobs.head(max(1, int(np.searchsorted(jobs.submit_time, SMALL_TIME))))
     return jobs, production_cluster(trace, evaluated)
 
@@ -129,13 +115,8 @@ def described_grid(trace: str, scale: str = "paper") -> Grid:
 def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
     """How long each job waited, and how much longer that made it ([Ye2022] §3.2, Fig 5).
 
-    What the trace recorded is used where it did; otherwise what the simulation gave.
-
-    Returns
-    -------
-    DataFrame, columns demand, running_time, pending_time [s], slowdown
-        One row per job whose waiting is known.
-    source : {"recorded", "simulated"}
+    What the trace recorded is used where it did; otherwise what the simulation gave: the text is ``recorded`` or
+    ``simulated``. Columns demand, running_time, pending_time [s], slowdown; a row per job whose waiting is known.
     """
     recorded = ~np.isnan(trace.queueing_delay)
     if recorded.any():
@@ -150,10 +131,8 @@ def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
 def pending_distributions(jobs: pd.DataFrame) -> pd.DataFrame:
     """Distribution functions of pending time and slowdown by class of demand (Fig 5), of jobs as `pending` gives them.
 
-    Returns
-    -------
-    DataFrame, columns demand, pending_time [s], share [0, 1], slowdown
-        Rows of the second kind have no `pending_time`. Exact at 30 min and at a slowdown of 5.
+    Columns demand, pending_time [s], share [0, 1], slowdown; rows of the second kind have no `pending_time`. Exact at
+    30 min and at a slowdown of 5.
     """
     columns = {name: jobs[name].to_numpy() for name in ("pending_time", "slowdown")}
     return _by_class(jobs["demand"], columns, {"pending_time": [LONG_WAIT], "slowdown": [LARGE_SLOWDOWN]})
@@ -187,10 +166,8 @@ def _by_class(demand: Any, columns: dict[str, FloatArray], at: dict[str, list[fl
 def pending_table(jobs: pd.DataFrame) -> pd.DataFrame:
     """Who waits long ([Ye2022] §3.2): jobs on 1 GPU, on fewer than 4, and on 4 and more.
 
-    Returns
-    -------
-    DataFrame, columns demand, jobs, pending_over_30min [0, 1], average_pending_time [s], slowdown_over_5 [0, 1]
-        NaN for a class without jobs.
+    Columns demand, jobs, pending_over_30min [0, 1], average_pending_time [s], slowdown_over_5 [0, 1]; NaN for a class
+    without jobs.
     """
     groups = {"1": jobs["demand"] == 1, "<4": jobs["demand"] < 4, ">=4": jobs["demand"] >= 4}
     rows = []
@@ -205,18 +182,14 @@ def pending_table(jobs: pd.DataFrame) -> pd.DataFrame:
 def tenant_utilization(trace: Trace, result: Result, step: float = HOUR) -> pd.DataFrame:
     """GPU-time that each tenant held over that of its whole-GPU quota, in periods of some whole hours (Fig 4).
 
-    Returns
-    -------
-    DataFrame, columns time [s], tenant, utilization
-        One row per period (`time` is its beginning) and tenant, as many periods as the submissions fill, rounded. With
-        static quotas utilization is at most 1.
-        A tenant whose quota is less than one GPU is left out: it has no cluster of its own.
+    Columns time [s], the beginning of a period, tenant, utilization; as many periods as the submissions fill, rounded.
+    With static quotas utilization is at most 1. A tenant with a quota below one GPU is left out: it has no cluster
+    of its own.
     """
     quota = pd.Series(np.floor(result.gpus * trace.tenant_weight / trace.tenant_weight.sum()), trace.tenants)
     periods = tenant_windows(result, step, step)
-    periods = periods[periods["window_start"] < round(trace.span / step) * step].rename(
-        columns={"window_start": "time"}
-    )
+    periods = periods.rename(columns={"window_start": "time"})
+    periods = periods[periods["time"] < round(trace.span / step) * step]
     share = periods["attained_service"] / (periods["tenant"].map(quota) * step)
     own = periods.assign(utilization=share)[(periods["tenant"].map(quota) >= 1).to_numpy()]
     return own[["time", "tenant", "utilization"]].reset_index(drop=True)

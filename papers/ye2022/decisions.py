@@ -25,24 +25,20 @@ from astraea.plots.style import OTHERS, WIDTH, name_axis, panels, quick, style
 from astraea.traces.trace import Trace
 from papers.ye2022.examples import NO_OVERHEADS, ROUND, SIX_GPUS
 
-NONE: Final = ""
-"""No job: all of the tenant's jobs have got leases at this round already."""
-
-TENANTS: Final = {"vision": "#222222", "speech": "#999999"}
-"""Of the example, and their colours."""
+NONE: Final = ""  # no job: all of the tenant's jobs have got leases at this round already
+TENANTS: Final = {"vision": "#222222", "speech": "#999999"}  # of the example, and their colours
 
 
 class Turns(NamedTuple):
-    """What the two algorithms looked at, turn by turn, and whom they picked."""
+    """What the two algorithms looked at, turn by turn, and whom they picked.
+
+    `considered` has the columns time [s], turn, phase (tenant or job), name, rho, is_new, is_picked, and `picks` time,
+    turn, free [GPU], tenant, rho_tenant, job_id, rho_job, demand [GPU], is_granted. `rho_job` is NaN for a job that has
+    not run yet (it goes first), and where no job is left (`job_id` is `NONE`).
+    """
 
     considered: pd.DataFrame
-    """Columns time [s], turn, phase (tenant or job), name, rho, is_new, is_picked; a row per tenant or job."""
-
     picks: pd.DataFrame
-    """Columns time [s], turn, free [GPU], tenant, rho_tenant, job_id, rho_job, demand [GPU], is_granted, a row each.
-
-    `rho_job` is NaN for a job that has not run yet (it goes first), and where no job is left (`job_id` is `NONE`).
-    """
 
 
 def two_tenants() -> Trace:
@@ -65,8 +61,8 @@ def two_tenants_turns() -> tuple[Turns, pd.DataFrame]:
 def turns(trace: Trace, cluster: Cluster, grants: pd.DataFrame, lease_term: float) -> Turns:
     """Replay AllocateJob and SelectJob ([Ye2022] Algorithms 1 and 2, without refinements) at the rounds of a log.
 
-    `grants` are those of a `Result` under this lease term [s], in which no job loses time to checkpoints or restarts.
-    Of them, only what lies before a round is used to compute the picks of the round.
+    `grants` are those of a `Result` under this lease term [s], in which no job loses time to checkpoints or restarts;
+    only what lies before a round is used to compute its picks.
     """
     considered: list[dict[str, Any]] = []
     picks: list[dict[str, Any]] = []

@@ -29,20 +29,12 @@ def remaining(table: pd.DataFrame, whose: str) -> Figure:
     fig, (left, right) = charts.panels(columns=2, width=3.9, height=3.1)
     x, median = table["time"].to_numpy(), float(table["exponential_remaining"].iloc[0])
     with style():
-        for column, (label, color, line, width) in {
-            "observed": (f"observed, {whose}", "#0072B2", "-", 2.6),
-            **CURVES,
-        }.items():
+        curves = {"observed": (f"observed, {whose}", "#0072B2", "-", 2.6), **CURVES}
+        for column, (label, color, line, width) in curves.items():
             left.plot(x, table[column], color=color, linestyle=line, linewidth=width, label=label)
             right.plot(x, table[f"{column}_remaining"], color=color, linestyle=line, linewidth=width)
-        left.plot(
-            x,
-            table["after_1_h"],
-            color="#009E73",
-            linestyle=":",
-            linewidth=2.0,
-            label="log-logistic, after 1 h of service",
-        )
+        left.plot(x, table["after_1_h"], color="#009E73", linestyle=":", linewidth=2.0,
+                  label="log-logistic, after 1 h of service")  # fmt: skip
         certain = x[x < median]
         right.plot(certain, median - certain, color="#222222", linestyle=(0, (1, 1)), linewidth=1.5,
                    label="one number, the median")  # fmt: skip
@@ -64,10 +56,7 @@ def remaining(table: pd.DataFrame, whose: str) -> Figure:
 
 
 def errors(density: pd.DataFrame, jobs: int) -> Figure:
-    """Estimates over true running times, a panel for each estimator.
-
-    `density` is that of `accuracy.joint_density` of so many jobs.
-    """
+    """Estimates over true running times, a panel for each estimator: `accuracy.joint_density` of so many jobs."""
     names = list(dict.fromkeys(density["estimator"]))
     low, high = (np.log10(f(density[["truth", "estimate"]].to_numpy())) for f in (np.min, np.max))
     edges = 10 ** np.arange(low, high + 0.2, 1 / 6)  # the cells that were counted: six to a factor of ten
@@ -96,10 +85,7 @@ def errors(density: pd.DataFrame, jobs: int) -> Figure:
 
 
 def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
-    """Whether quantiles hold what they promise: all of them, and the band by age.
-
-    `curve` and `age` are those of `accuracy.calibration` and `error_by_age`, of a trace of so many seconds.
-    """
+    """Whether quantiles promise too much: `accuracy.calibration`, and `error_by_age` in a trace of `span` seconds."""
     fig, (left, right) = charts.panels(columns=2, width=3.8, height=2.9)
     with style():
         for k, name in enumerate(dict.fromkeys(curve["estimator"])):
@@ -148,9 +134,8 @@ def impact(table: pd.DataFrame) -> Figure:
     noisy = sum(source.endswith("%") for source in at)
     for ax, (column, text) in zip(axes, panels, strict=True):
         for k, name in enumerate(("astraea", *ESTIMATING)):
-            _one_scheduler(
-                both[both["scheduler"] == name].dropna(subset=[column]), name, column, at, ax, 0.15 * (k - 1.5)
-            )
+            rows = both[both["scheduler"] == name].dropna(subset=[column])
+            _one_scheduler(rows, name, column, at, ax, 0.15 * (k - 1.5))
         if len(at) > noisy:
             ax.axvline(noisy - 0.25, color="#BBBBBB", linewidth=0.8)
         charts.title(ax, text)

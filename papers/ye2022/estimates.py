@@ -37,9 +37,7 @@ from papers.ye2022.evaluation import (
 )
 from papers.ye2022.readings import ASTRAEA
 
-ESTIMATING: Final = ("allox", "themis")
-"""Schedulers of the evaluation that need running times."""
-
+ESTIMATING: Final = ("allox", "themis")  # schedulers of the evaluation that need running times
 RATES: Final = (0.5, 1.0, 2.0, 10.0)
 """Error rates of `noisy`; the last has about the mean error of the learned estimators on the synthetic traces."""
 
@@ -92,7 +90,7 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
     """Schedulers that need running times with noisy and learned estimates, and ASTRAEA.
 
     The column `source` is what the scheduler knows: an error rate such as ``50 %``, the name of an estimator that
-    learned, or ``nothing``. The seed of the noise is that of the trace.
+    learned, or ``nothing``.
     """
     noise = {f"{100 * rate:g} %": Settings(estimator="noisy", estimate_error=rate) for rate in RATES}
     rows = []
@@ -111,10 +109,7 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
 def costs(table: pd.DataFrame) -> pd.DataFrame:
     """What errors cost: figures of ``estimate_grid(...).table()`` over those of the same run with true running times.
 
-    Returns
-    -------
-    DataFrame
-        Rows of `ESTIMATING`, with the columns jct_ratio (1 is no cost) and loss_change (difference of sharing loss).
+    Rows of `ESTIMATING`, with the columns jct_ratio (1 is no cost) and loss_change (difference of sharing loss).
     """
     table = table[table["scheduler"].isin(ESTIMATING)]
     keys = ["scheduler", "seed"]
@@ -124,8 +119,7 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(jct_ratio=ratio, loss_change=change).reset_index(drop=True)
 
 
-HAD: Final = 3600.0
-"""Service of the job whose estimate `remaining_table` follows [s]."""
+HAD: Final = 3600.0  # service of the job whose estimate `remaining_table` follows [s]
 
 
 def through_quantiles(durations: FloatArray) -> Estimates:
@@ -137,12 +131,9 @@ def through_quantiles(durations: FloatArray) -> Estimates:
 def remaining_table(durations: FloatArray) -> pd.DataFrame:
     """Survival of running times [s] and what is left of jobs that still run, observed and by two distributions.
 
-    Returns
-    -------
-    DataFrame
-        Rows are 160 values of `time` [s], from the shortest to the longest. `observed`, `log_logistic` (through
-        `through_quantiles`), `exponential` (with the same median) and `after_1_h` (log-logistic, of a job that has had
-        `HAD`) are shares in [0, 1] that need more; ``*_remaining`` the median of what is left after so much [s].
+    Rows are 160 values of `time` [s], from the shortest to the longest. `observed`, `log_logistic` (through
+    `through_quantiles`), `exponential` (with the same median) and `after_1_h` (log-logistic, of a job that has had
+    `HAD`) are shares in [0, 1] that need more; ``*_remaining`` the median of what is left after so much [s].
     """
     one = through_quantiles(durations)
     median = float(one.median[0])
@@ -163,10 +154,7 @@ def remaining_table(durations: FloatArray) -> pd.DataFrame:
 
 
 def places(table: pd.DataFrame) -> dict[str, float]:
-    """Where the sources of ``estimate_grid(...).table()`` stand beside each other: error rates, and apart the learned.
-
-    The source ``nothing`` has no place.
-    """
+    """Where the sources of ``estimate_grid(...).table()`` stand beside each other: error rates, then the learned."""
     sources = [s for s in dict.fromkeys(table["source"]) if s != "nothing"]
     noisy = sorted((s for s in sources if s.endswith("%")), key=lambda s: float(s.split()[0]))
     learned = [s for s in sources if s not in noisy]
@@ -174,13 +162,7 @@ def places(table: pd.DataFrame) -> dict[str, float]:
 
 
 def ahead_of_astraea(table: pd.DataFrame) -> pd.DataFrame:
-    """In how many seeds of ``estimate_grid(...).table()`` a scheduler is ahead of ASTRAEA, by what it knows.
-
-    Returns
-    -------
-    DataFrame of int, index (scheduler, source)
-        Seeds with a shorter average JCT, seeds with less sharing loss, and how many there are.
-    """
+    """In how many seeds of ``estimate_grid(...).table()`` a scheduler is ahead of ASTRAEA, by what it knows."""
     ours = table[table["scheduler"] == "astraea"].set_index("seed")
     rows = {}
     for scheduler, source in product(ESTIMATING, places(table)):

@@ -1,10 +1,9 @@
 """The evaluation of [Ye2022] §6: which workloads, clusters, lease terms and sizes are simulated, in both readings.
 
-A grid is named by the trace and the scale, so that everybody who asks for it finds the same results in the cache. At
-the scale ``small`` a workload is the first two days of its trace, or its first 1,500 jobs where these are more, on a
+At the scale ``small`` a workload is the first two days of its trace, or its first 1,500 jobs where these are more, on a
 cluster that is too small for them by a quarter, so that jobs have to wait; otherwise it is the whole trace on the
 evaluation's cluster. Except at the scale ``full``, lease terms below 900 s that give a trace more than `MOST_LEASES`
-leases are left out: the time that a simulation takes grows with their number.
+leases are left out.
 """
 
 from __future__ import annotations
@@ -31,18 +30,8 @@ from astraea.traces.named import named_trace
 from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
 from papers.scales import SCALES, at_scale, seeds
-from papers.ye2022.readings import (
-    ASTRAEA,
-    BASELINES,
-    MEASURED,
-    PAPERS,
-    READINGS,
-    RELEASED,
-    Scheduler,
-    able,
-    compared,
-    settings_of,
-)
+from papers.ye2022 import readings
+from papers.ye2022.readings import MEASURED, PAPERS, READINGS, Scheduler, able, compared, settings_of
 
 Row = dict[Any, Any]
 """What distinguishes a run."""
@@ -53,43 +42,24 @@ NODES: Final = {
 }  # fmt: skip
 """8-GPU nodes of the evaluation (§6.1.3), and of what its authors' program was run on."""
 
-LEASE_TERM: Final = 900.0
-"""Of all figures but Fig 9 [s]."""
-
-LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)
-"""Of Fig 9 [s]."""
-
-SIZES: Final = (60, 80, 100, 120, 150, 200)
-"""Of Fig 14: nodes, relative to the evaluation [%]."""
-
+LEASE_TERM: Final = 900.0  # of all figures but Fig 9 [s]
+LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)  # of Fig 9 [s]
+SIZES: Final = (60, 80, 100, 120, 150, 200)  # of Fig 14: nodes, relative to the evaluation [%]
 SMALL_JOBS: Final = 1500
-SMALL_TIME: Final = 2 * 86_400.0
-SMALL_LOAD: Final = 1.25
-"""Served load of the first seed at the scale ``small``, over the GPUs: in two days a queue has little time to grow."""
+SMALL_TIME: Final = 2 * 86_400.0  # [s]
+SMALL_LOAD: Final = 1.25  # served load of the first seed over the GPUs: in two days a queue has little time to grow
+LARGE: Final = 20_000  # jobs from which on a trace counts as large
 
-LARGE: Final = 20_000
-"""Jobs from which on a trace counts as large."""
-
-IN_FIG_14: Final = ("astraea", "algorithm-1", "tiresias-l")
-"""The two that the paper compares there, and Algorithm 1 alone."""
-
-INTERVAL: Final = Settings().interval
-"""Between rounds, which submissions are counted in [s]."""
-
-LOADS: Final = {
-    "small": (1.4, 1.6, 1.8, 2.0, 2.2, 2.4),
-    "paper": (0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
-    "full": (0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
-}
+IN_FIG_14: Final = ("astraea", "algorithm-1", "tiresias-l")  # the paper's two, and Algorithm 1 alone
+INTERVAL: Final = Settings().interval  # between rounds, which submissions are counted in [s]
+_LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
+LOADS: Final = {"small": (1.4, 1.6, 1.8, 2.0, 2.2, 2.4), "paper": _LOADS, "full": _LOADS}
 """Offered loads at which all schedulers are compared.
 
-At the scale ``small`` they are twice as high: half of what jobs of two days ask for would run after the last of them
-comes.
+At the scale ``small``, half of what jobs of two days ask for would run after the last of them comes.
 """
 
-LOADED_JOBS: Final = 10_000
-"""Jobs of that comparison where a trace has more than `LARGE`."""
-
+LOADED_JOBS: Final = 10_000  # jobs of that comparison where a trace has more than `LARGE`
 READ: Final[Kept] = {
     "jobs": (
         "tenant", "demand", "submit_time", "first_start_time", "end_time", "duration", "jct", "queueing_delay",
@@ -98,30 +68,17 @@ READ: Final[Kept] = {
     "excluded_jobs": ("demand", "duration"),
     "timeline": ("time", "tenant", "attained_service", "fair_service", "held", "waiting"),
 }  # fmt: skip
-"""What notebooks 01 to 08 read of a run: `metrics.summary`, `metrics.tenant_windows` and their own measures.
+"""What notebooks 01 to 08 read of a run, one for all, as a run that two of them share is computed once for both.
 
-One for all, because a run that two of them share is computed once for both; only of the many runs over lease terms and
-cluster sizes the summary is kept.
-"""
+Only of the many runs over lease terms and cluster sizes the summary is kept."""
 
 
 def load_workload(trace: str, scale: str = "paper", seed: int = 0, load: float = 0.0) -> tuple[Trace, Cluster]:
-    """One trace of the evaluation and the cluster that it runs on.
+    """One trace of the evaluation (named as in `traces.named.named_trace`) and the cluster that it runs on.
 
-    Parameters
-    ----------
-    trace : str
-        As in `traces.named.named_trace`.
-    scale : {"small", "paper", "full"}
-    seed : int
-        Of a synthetic trace; a real one is the same for all.
-    load : float
-        Offered load over the GPUs that the jobs are to have, submitted slower or faster; 0 leaves them as they are.
-
-    Raises
-    ------
-    InputError
-        If there is no such trace or scale, or the load is none.
+    A synthetic trace has many seeds, a real one is the same for all. `load` is the offered load over the GPUs that the
+    jobs are to have, submitted slower or faster; 0 leaves them as they are. `InputError` if there is no such trace or
+    scale, or the load is none.
     """
     number(load, "the load", least=0)
     jobs, cluster = _loaded(trace, one_of(scale, SCALES, "scale"), seed if trace in SYNTHETIC else 0)
@@ -143,7 +100,7 @@ def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
 
 
 def evaluated_cluster(name: str, trace: Trace, scale: str) -> Cluster:
-    """The cluster that the workload of some name runs on; `trace` is what is simulated of it."""
+    """The cluster that what is simulated of the workload of some name runs on."""
     return Cluster(crowded_nodes(trace) if scale == "small" else NODES.get(name) or suitable_nodes(trace))
 
 
@@ -245,7 +202,7 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
     busy = float(load_workload(trace, scale)[0].duration.sum())
     terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
     rows: list[tuple[Run, Row]] = []
-    paid = {MEASURED: (RELEASED, Settings(whole_rounds=True)), PAPERS: (ASTRAEA, Settings())}
+    paid = {MEASURED: (readings.RELEASED, Settings(whole_rounds=True)), PAPERS: (readings.ASTRAEA, Settings())}
     for reading, (scheduler, settings) in paid.items():
         few = few_seeds(trace, scale, usual=2, large=1)
         for seed, jobs, cluster in workloads(trace, scale, few, reading):
@@ -295,5 +252,5 @@ def baselines_grid(trace: str, scale: str = "paper") -> Grid:
     """`BASELINES`: the baselines and what their papers leave open; columns as of `main_grid`."""
     rows: list[tuple[Run, Row]] = []
     for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
-        rows += runs_of(able(BASELINES, jobs), PAPERS, seed, jobs, cluster)
+        rows += runs_of(able(readings.BASELINES, jobs), PAPERS, seed, jobs, cluster)
     return Grid.of(rows)

@@ -22,9 +22,7 @@ from astraea.core.units import MINUTE
 from astraea.plots.style import OTHERS, mark_line, name_axis, style
 from astraea.traces.trace import Trace
 
-ROUND: Final = 10 * MINUTE
-"""One scheduling round, and one lease [s] ([Ye2022] §4.1.2)."""
-
+ROUND: Final = 10 * MINUTE  # one scheduling round, and one lease [s] ([Ye2022] §4.1.2)
 SIX_GPUS: Final = Cluster(nodes=1, gpus_per_node=6)
 NO_OVERHEADS: Final = Settings(interval=10, checkpoint_overhead=0, restart_overhead=0)
 
@@ -59,10 +57,10 @@ def mechanisms() -> dict[str, Policy]:
 
 
 class Asked(NamedTuple):
-    """What jobs got that asked for some gangs: parts of the cluster's GPU-time in [0, 1], and when they ended [s]."""
+    """What jobs got that asked for some gangs."""
 
-    shares: pd.Series[float]
-    ends: pd.Series[float]
+    shares: pd.Series[float]  # parts of the cluster's GPU-time in [0, 1]
+    ends: pd.Series[float]  # when they ended [s]
 
 
 def asking(mechanism: str, demands: Sequence[int], hours: Sequence[float], window: float) -> Asked:
@@ -103,22 +101,13 @@ def window_shares(grants: pd.DataFrame, gpus: int, window: float, until: float) 
     """What each job got of the cluster's GPU-time in windows that start with every round.
 
     `grants` are those of a `Result` on `gpus` [GPU]; a window has the length `window`, and ends by `until` [s].
-
-    Returns
-    -------
-    DataFrame, columns window_start, window_end [s], job_id, share [0, 1]
-
-    Raises
-    ------
-    InputError
-        If not even one window ends by `until`.
+    Columns window_start, window_end [s], job_id, share [0, 1]. `InputError` if not even one window ends by `until`.
     """
     if not 0 < window <= until:
         raise InputError(f"a window must be above 0 and at most {until:g} s long, got {window:g} s")
-    starts = np.arange(0.0, until - window + 1e-9, ROUND)
     names = sorted(set(grants["job_id"]))
     rows = []
-    for start in starts:
+    for start in np.arange(0.0, until - window + 1e-9, ROUND):
         end = start + window
         held = (grants["end"].clip(upper=end) - grants["start"].clip(lower=start)).clip(lower=0)
         sums = (held * grants["demand"]).groupby(grants["job_id"]).sum()

@@ -22,26 +22,11 @@ from astraea.traces.describe import burstiness, user_shares
 from astraea.traces.synthetic import compromises, synthesize
 from astraea.traces.trace import Trace
 from papers.scales import seeds
-from papers.ye2022.characterize import (
-    CLASSES,
-    LARGE_SLOWDOWN,
-    LONG_WAIT,
-    PRODUCTION_NODES,
-    demand_class,
-    described_grid,
-    tenant_utilization,
-    widest_swap,
-)
+from papers.ye2022 import characterize
 
-SEEDS: Final = {"small": 2, "paper": 5, "full": 5}
-"""Of either trace; the evaluation simulates fewer Phillys."""
-
-LIMITS: Final = {"10 minutes": 600.0, "1 hour": HOUR, "6 hours": 6 * HOUR, "1 day": DAY, "6 days": 6 * DAY}
-"""Of Table 1 [s]."""
-
-POINTS: Final = (16, 64, 256, 4096, 65_536)
-"""Running times between them [s]."""
-
+SEEDS: Final = {"small": 2, "paper": 5, "full": 5}  # of either trace; the evaluation simulates fewer Phillys
+LIMITS: Final = {"10 minutes": 600.0, "1 hour": HOUR, "6 hours": 6 * HOUR, "1 day": DAY, "6 days": 6 * DAY}  # Table 1
+POINTS: Final = (16, 64, 256, 4096, 65_536)  # running times between them [s]
 PUBLISHED: Final = {
     name: pd.DataFrame(rows)
     for name, rows in tomllib.loads(Path(__file__).with_name("generator.toml").read_text(encoding="utf-8")).items()
@@ -94,9 +79,10 @@ def _over(values: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:
 
 def _shorter(trace: Trace) -> float:
     """By how much the distribution of running times of a larger class of demand lies above a smaller one's [%]."""
-    classes = demand_class(trace.demand).to_numpy()
+    classes = characterize.demand_class(trace.demand).to_numpy()
     times = np.unique(trace.duration)
-    sorted_times = [np.sort(trace.duration[classes == name]) for name in CLASSES if (classes == name).any()]
+    there = [name for name in characterize.CLASSES if (classes == name).any()]
+    sorted_times = [np.sort(trace.duration[classes == name]) for name in there]
     curves = [np.searchsorted(x, times, side="right") / len(x) for x in sorted_times]
     return 100 * max((float((b - a).max()) for a, b in pairwise(curves)), default=float("nan"))
 
@@ -107,15 +93,16 @@ def of_queues(trace: Trace, result: Result) -> dict[str, float]:
     wait, gpus = jobs["queueing_delay"].to_numpy(), jobs["demand"].to_numpy()
     until = np.ceil(trace.span / DAY) * DAY
     busy = (jobs["end_time"].clip(upper=until) - jobs["first_start_time"]).clip(lower=0).to_numpy() @ gpus
-    swap = widest_swap(tenant_utilization(trace, result, step=DAY))
+    swap = characterize.widest_swap(characterize.tenant_utilization(trace, result, step=DAY))
     slowdown = (jobs["queueing_delay"] + jobs["duration"]) / jobs["duration"]
+    late = wait > characterize.LONG_WAIT
     return {
         "two virtual clusters change places, 1 if so": float(swap is not None and swap.is_full),
         "queueing delay, mean [s]": float(wait.mean()),
-        "1-GPU jobs waiting for more than half an hour [%]": 100 * float(np.mean(wait[gpus == 1] > LONG_WAIT)),
+        "1-GPU jobs waiting for more than half an hour [%]": 100 * float(np.mean(late[gpus == 1])),
         "queueing delay, gangs of 4 GPUs and more over others": _over(wait, gpus >= 4, gpus < 4),
         "queueing delay, gangs above 8 GPUs over others": _over(wait, gpus > 8, gpus <= 8),
-        "jobs with slowdown above 5 [%]": 100 * float((slowdown > LARGE_SLOWDOWN).mean()),
+        "jobs with slowdown above 5 [%]": 100 * float((slowdown > characterize.LARGE_SLOWDOWN).mean()),
         "busy GPUs, mean": float(busy / until),
     }
 
@@ -134,28 +121,28 @@ def drawn(trace: str, seed: int, nodes: int) -> pd.DataFrame:
 def further_grid(trace: str, scale: str = "paper") -> Grid:
     """The seeds of a synthetic trace that only its description has; of others none."""
     more = sorted(set(seeds(trace, scale, SEEDS)) - set(seeds(trace, scale)))
-    rows = [{"trace": trace, "seed": seed, "nodes": PRODUCTION_NODES[trace]} for seed in more]
+    rows = [{"trace": trace, "seed": seed, "nodes": characterize.PRODUCTION_NODES[trace]} for seed in more]
     return Grid.of((Call(drawn, (*row.values(),), row, expected=1.5), row) for row in rows)
 
 
 def characterization_grid(trace: str, scale: str = "paper") -> Grid:
     """What notebook 01 reads: `described_grid`, and the seeds that are described beside."""
-    return described_grid(trace, scale) + further_grid(trace, scale)
+    return characterize.described_grid(trace, scale) + further_grid(trace, scale)
 
 
 def beside_published(trace: str, found: Iterable[dict[str, float]]) -> pd.DataFrame:
     """Every published statistic of a synthetic trace with those of its seeds; `found` has those of each, by name.
 
-    Returns
-    -------
-    DataFrame, columns statistic, published, within, source, mean, smallest, largest, seeds, holds, why
-        `within` says how far the mean may be from the published value, `holds` whether it is not farther; `why` what
-        is known of a value that gave way.
+    Columns statistic, published, within, how far the mean may be from that, source, mean, smallest, largest, seeds,
+    holds, whether it is not farther, and why, what is known of a value that gave way.
     """
     measured = pd.DataFrame(list(found))
     known = compromises(trace).set_index("statistic")["why"]
+    table = PUBLISHED[trace]
+    reasons = table["why"].fillna(table["statistic"]) if "why" in table else table["statistic"]
+    listed = zip(table["statistic"], table["published"], table["within"], table["source"], reasons, strict=True)
     rows = []
-    for statistic, published, within, source, why in _listed(trace):
+    for statistic, published, within, source, why in listed:
         ours = measured[statistic].dropna() if statistic in measured else pd.Series(dtype=float)
         mean = float(ours.mean())
         low, high = accepted(published, within)
@@ -164,12 +151,6 @@ def beside_published(trace: str, found: Iterable[dict[str, float]]) -> pd.DataFr
                      known.get(why, "")))  # fmt: skip
     columns = ["statistic", "published", "within", "source", "mean", "smallest", "largest", "seeds", "holds", "why"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _listed(trace: str) -> Iterable[tuple[str, float, str, str, str]]:
-    table = PUBLISHED[trace]
-    why = table["why"].fillna(table["statistic"]) if "why" in table else table["statistic"]
-    return zip(table["statistic"], table["published"], table["within"], table["source"], why, strict=True)
 
 
 def accepted(published: float, within: str) -> tuple[float, float]:

@@ -21,18 +21,11 @@ from astraea.traces.named import named_trace
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import INTERVAL, LARGE, crowded_nodes, run_of
 
-SWEPT_TERMS: Final = (300.0, 600.0, 900.0, 1800.0, 3600.0)
-"""Lease terms of the sensitivity sweep [s]."""
-
-OVERHEADS: Final = (0.5, 2.0, 4.0)
-LOADS: Final = (0.8, 1.2)
-"""Factors on the checkpoint and restart overheads, and on the rate of arrival, in the sensitivity sweep."""
-
-SWEPT_JOBS: Final = 10_000
-"""Jobs of the sensitivity sweep where a trace has more than `LARGE`."""
-
-HANDFUL: Final = 700
-"""Jobs of `handful`."""
+SWEPT_TERMS: Final = (300.0, 600.0, 900.0, 1800.0, 3600.0)  # lease terms of the sensitivity sweep [s]
+OVERHEADS: Final = (0.5, 2.0, 4.0)  # factors on the checkpoint and restart overheads in it
+LOADS: Final = (0.8, 1.2)  # factors on the rate of arrival in it
+SWEPT_JOBS: Final = 10_000  # jobs of the sensitivity sweep where a trace has more than `LARGE`
+HANDFUL: Final = 700  # jobs of `handful`
 
 
 def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:

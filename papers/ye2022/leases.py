@@ -45,9 +45,8 @@ AT_THE_END: Final = {"renewed": (">", "#009E73"), "preempted": ("X", "#D55E00"),
 
 
 class LeaseExample(NamedTuple):
-    """A simulation of four jobs, and what they do when."""
+    """A simulation of four jobs, and what they do when (`lease_parts`)."""
 
-    trace: Trace
     result: Result
     parts: pd.DataFrame
 
@@ -61,7 +60,7 @@ def lease_example() -> LeaseExample:
     trace = Trace.from_frame(jobs, name="example", weights={"vision": 1.0, "speech": 1.0})
     policy = get_policy("astraea")(lease_term=ROUND)
     result = simulate(trace, Cluster(nodes=1, gpus_per_node=4), policy, settings=VISIBLE, keep_log=True)
-    return LeaseExample(trace, result, lease_parts(result, VISIBLE))
+    return LeaseExample(result, lease_parts(result, VISIBLE))
 
 
 def lease_parts(result: Result, settings: Settings) -> pd.DataFrame:
@@ -144,7 +143,8 @@ def workflow_picture() -> Figure:
                 ax.add_patch(Rectangle((15.6 + 1.5 * m, 21.8 - 3 * k), 1.2, 1.5, facecolor=OTHERS[k], alpha=0.7))
         for y, step in ((19.2, "2"), (14.2, "3")):
             _box(ax, 30, y, 15, 4.2, "white")
-            ax.text(37.5, y + 2.1, f"{step}  {_broken(says[step])}", ha="center", va="center", fontsize=8)
+            two_lines = says[step].replace(" with", "\nwith")
+            ax.text(37.5, y + 2.1, f"{step}  {two_lines}", ha="center", va="center", fontsize=8)
         for k, holder in enumerate((0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 2, 2)):
             ax.add_patch(Rectangle((53.8 + 2.7 * (k % 4), 21 - 2.9 * (k // 4)), 2.2, 2.2, facecolor=OTHERS[holder],
                                    alpha=0.7))  # fmt: skip
@@ -174,8 +174,3 @@ def _box(ax: Axes, x: float, y: float, width: float, height: float, color: str) 
 def _arrow(ax: Axes, begin: tuple[float, float], end: tuple[float, float], color: str = "#222222") -> None:
     ax.annotate("", end, begin, arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 1.1, "shrinkA": 0,
                                             "shrinkB": 0})  # fmt: skip
-
-
-def _broken(text: str) -> str:
-    """On two lines, the second of which begins with what decides."""
-    return text.replace(" with", "\nwith")

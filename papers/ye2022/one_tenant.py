@@ -36,18 +36,10 @@ from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import Row, few_seeds, runs_of, workloads
 from papers.ye2022.readings import COMPARED, PAPERS, Scheduler, able
 
-KEYS: Final = ["scheduler", "seed", "tenant"]
-"""What a comparison is made within."""
-
-CLAIMED: Final = 2
-"""Times as many GPUs as a job needs, when its tenant over-claims."""
-
-EFFICIENCY: Final = 0.8
-"""Speed per GPU of an enlarged gang, relative to the gang that the job needs: twice the GPUs, 1.6 times as fast."""
-
-PAID: Final = 2.0
-"""Times as much weight as before."""
-
+KEYS: Final = ["scheduler", "seed", "tenant"]  # what a comparison is made within
+CLAIMED: Final = 2  # times as many GPUs as a job needs, when its tenant over-claims
+EFFICIENCY: Final = 0.8  # speed per GPU of an enlarged gang, over that of the needed one: 1.6 times as fast on twice
+PAID: Final = 2.0  # times as much weight as before
 _SLACK: Final = 1e-6
 
 
@@ -66,9 +58,8 @@ def experiment_grid(
 ) -> Grid:  # fmt: skip
     """Schedulers, each by its own paper, on a few seeds, before and after the change.
 
-    At the scale `paper` there are two seeds, of a large trace one. The columns are those of
-    `evaluation.main_grid`, `tenant`, `run` (``before`` or ``after``), `quota`, that of the tenant in the run [GPU], and
-    `start` [s].
+    The columns are those of `evaluation.main_grid`, `tenant`, `run` (``before`` or ``after``), `quota`, that of the
+    tenant in the run [GPU], and `start` [s].
     """
     rows: list[tuple[Run, Row]] = []
     for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
@@ -190,11 +181,8 @@ def hours(frame: pd.DataFrame, first: int, number: int) -> FloatArray:
 def own_and_others(table: pd.DataFrame) -> pd.DataFrame:
     """What became of the tenant and of the others in each run of a grid measured with `tenant_figures`.
 
-    Returns
-    -------
-    DataFrame, columns scheduler, seed, tenant, run, own_running, own_jct, others_jct, own_service
-        Mean running time of the tenant's jobs, mean JCT of its jobs and of all others' [s]; GPU-time that it attained
-        [GPU-s]. NaN where there is no such job.
+    Columns scheduler, seed, tenant, run, own_running, own_jct, others_jct, means over jobs [s], and own_service, the
+    GPU-time that the tenant attained [GPU-s]. NaN where there is no such job.
     """
     rows = []
     for row in table.to_dict("records"):
@@ -209,18 +197,12 @@ def own_and_others(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def changes(figures: pd.DataFrame) -> pd.DataFrame:
-    """Each figure of `own_and_others` after the change, over the same before it.
-
-    Returns
-    -------
-    DataFrame, columns scheduler, seed, tenant, own_running, own_jct, others_jct, own_service
-        Ratios within each scheduler and seed; a JCT below 1 has become shorter.
-    """
-    before, after = pairs(figures)
+    """Each figure of `own_and_others` after the change, over the same before it, within each scheduler and seed."""
+    before, after = _pairs(figures)
     return (after / before).reset_index()
 
 
-def pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of the runs before and after the change, in the same order, indexed by `KEYS`."""
     before, after = (table[table["run"] == r].set_index(KEYS).drop(columns="run") for r in ("before", "after"))
     return before, after.loc[before.index]
@@ -228,7 +210,7 @@ def pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def experiments(table: pd.DataFrame) -> list[tuple[Row, Row, Row]]:
     """Of every scheduler and seed: `KEYS`, and the rows before and after the change."""
-    before, after = pairs(table)
+    before, after = _pairs(table)
     keys = before.index.to_frame().to_dict("records")
     return list(zip(keys, before.to_dict("records"), after.to_dict("records"), strict=True))
 
@@ -237,13 +219,9 @@ def attained_when_busy(table: pd.DataFrame) -> pd.DataFrame:
     """GPU-time of the tenant in the hours in which it asks for its whole quota, both before and after.
 
     A tenant that is owed its quota for a whole hour (Eq. 8) asked for as much, or more, at every moment of it. `table`
-    is that of `paid_share_grid`, measured with `hourly_service`.
-
-    Returns
-    -------
-    DataFrame, columns scheduler, seed, tenant, busy_hours, before, after, gained, paid
-        Hours; GPU-time over quota before and after; GPU-time after over that before, and quota likewise. NaN without
-        such an hour.
+    is that of `paid_share_grid`, measured with `hourly_service`. Columns scheduler, seed, tenant, busy_hours, before,
+    after (GPU-time over quota), gained (GPU-time after over that before), paid (quota likewise); NaN without such an
+    hour.
     """
     rows = []
     for key, old, new in experiments(table):

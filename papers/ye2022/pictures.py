@@ -1,4 +1,4 @@
-"""Pictures of [Ye2022] §6, Figs 10 to 14, and of what it argues for: from the tables of the notebooks to figures.
+"""Pictures of [Ye2022] §6, Figs 10 to 14, and of single tenants: memory, over-claiming, a paid share, a burst.
 
 Every function takes the table that is written beside the picture, and draws both readings where it has both.
 """
@@ -21,14 +21,9 @@ from astraea.plots.style import WIDTH, footnote, look, name_axis, named_line, st
 from papers.ye2022.readings import MEASURED, READINGS
 from papers.ye2022.tables import TENANT_LEVELS, relative_to
 
-RHO_RANGE: Final = (0.5, 1.5)
-"""Of the boxes of Fig 11; a triangle stands where a whisker goes on beyond."""
-
-HIGHEST_RATIO: Final = 2.0
-"""Of Fig 14; what is not below stands at the edge, with its number."""
-
-FAR: Final = 2.0
-"""Times as long as ASTRAEA, from which on an average JCT stands at the edge of Fig 13, with its number."""
+RHO_RANGE: Final = (0.5, 1.5)  # of the boxes of Fig 11; a triangle stands where a whisker goes on beyond
+HIGHEST_RATIO: Final = 2.0  # of Fig 14; what is not below stands at the edge, with its number
+FAR: Final = 2.0  # the same of Fig 13: an average JCT over ASTRAEA's
 
 _EDGE: Final[dict[str, Any]] = {"color": "#444444", "markersize": 3.5, "linestyle": "none", "clip_on": False}
 _LEVELS: Final = dict(zip(TENANT_LEVELS, ("o", "o", "|"), strict=True))  # figure of a tenant -> its mark
@@ -36,11 +31,7 @@ _SIDES: Final = (("v", "low", RHO_RANGE[0], -1), ("^", "high", RHO_RANGE[1], 1))
 
 
 def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[str, float]) -> Figure:
-    """Fig 10: distribution of rho_job under each scheduler, and the share of the jobs below 0.95 by seed.
-
-    `points` are of `ecdf`, `losses` have `sharing_loss`, both by reading and scheduler; `published` is the paper's
-    sharing loss by scheduler.
-    """
+    """Fig 10: distribution of rho_job (`ecdf`) under each scheduler, and `sharing_loss` by seed and as published."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.6)
     for k, (reading, part) in enumerate(points.groupby("reading", sort=False)):
         above, below = axes[k], axes[k + 2]
@@ -55,16 +46,9 @@ def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[
 
 
 def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mapping[str, float]) -> Figure:
-    """Fig 11: rho_tenant of each tenant's cases, a panel per scheduler, and the shares of the cases below each level.
+    """Fig 11: rho_tenant of each tenant's cases (`box_stats`), a panel per scheduler, and shares below each level.
 
-    Parameters
-    ----------
-    boxes : DataFrame
-        Of `box_stats`, by reading, scheduler and tenant.
-    shares : DataFrame
-        `TENANT_LEVELS` by reading, scheduler and seed.
-    published : mapping of str to float
-        The paper's share of the cases below 1 by scheduler.
+    `shares` are `TENANT_LEVELS` by reading, scheduler and seed; `published` are the paper's shares below 1.
     """
     means = shares.groupby(["reading", "scheduler"], sort=False)[list(TENANT_LEVELS)].mean()
     shown = [(r, s) for r in READINGS for s in charts.ordered(means.loc[r].index)]
@@ -77,7 +61,13 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
             ax.remove()
         for ax, (reading, name) in zip(axes, shown, strict=False):
             mine = boxes[(boxes["reading"] == reading) & (boxes["scheduler"] == name)]
-            _tenant_boxes(mine, name, ax)
+            charts.boxes(mine, "rho_tenant", by="tenant", ax=ax, scheduler=name)
+            charts.mark_line(ax, 1, "", vertical=False)
+            ax.set(ylim=RHO_RANGE, xticks=[])
+            for mark, column, edge, sign in _SIDES:
+                beyond = np.flatnonzero(sign * (mine[column].to_numpy() - edge) > 0)
+                if len(beyond):  # the layout fails at an empty line
+                    ax.plot(beyond, np.full(len(beyond), edge), marker=mark, **_EDGE)
             label, is_named = look(name, reading=reading).label, look(name).label
             known = f" (paper {100 * published[name]:.3g} %)" if name in published else ""
             below = f"{100 * means.loc[(reading, name), 'tenant_sharing_loss']:.2g} % < 1{known}"
@@ -95,17 +85,6 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
         ]  # fmt: skip
         lower.legend(handles=handles, loc="outside lower center", ncols=3)
     return fig
-
-
-def _tenant_boxes(boxes: pd.DataFrame, scheduler: str, ax: Axes) -> None:
-    """Boxes of one scheduler, with a triangle where a whisker leaves the panel."""
-    charts.boxes(boxes, "rho_tenant", by="tenant", ax=ax, scheduler=scheduler)
-    charts.mark_line(ax, 1, "", vertical=False)
-    ax.set(ylim=RHO_RANGE, xticks=[])
-    for mark, column, edge, sign in _SIDES:
-        beyond = np.flatnonzero(sign * (boxes[column].to_numpy() - edge) > 0)
-        if len(beyond):  # the layout fails at an empty line
-            ax.plot(beyond, np.full(len(beyond), edge), marker=mark, **_EDGE)
 
 
 def _below_levels(means: pd.DataFrame, published: Mapping[str, float], reading: str, ax: Axes) -> None:
@@ -182,11 +161,7 @@ def completion_times(table: pd.DataFrame) -> Figure:
 
 
 def cluster_sizes(table: pd.DataFrame) -> Figure:
-    """Fig 14: average JCT and sharing loss on smaller and larger clusters, and both over Tiresias-L's.
-
-    A ratio is that of the same seed and size, and there is none where nobody has a loss under Tiresias-L. One from
-    `HIGHEST_RATIO` on stands at the edge.
-    """
+    """Fig 14: average JCT and sharing loss on smaller and larger clusters, and both over Tiresias-L's."""
     fig, axes = charts.panels(columns=2, rows=4, width=3.5, height=1.75)
     panels = axes.reshape(4, 2)
     for k, (reading, part) in enumerate(table.groupby("reading", sort=False)):
@@ -260,5 +235,66 @@ def loads(table: pd.DataFrame) -> Figure:
     panels[0, 0].set_ylabel("Average JCT [h]")
     for ax in panels[:, 1]:
         ax.set_ylabel("")
+    charts.legend(fig)
+    return fig
+
+
+def memories(table: pd.DataFrame) -> Figure:
+    """Fairness and efficiency by how far back a scheduler remembers what tenants have used."""
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=1.9)
+    measures = ("sharing_loss", "tenant_below_99", "average_slowdown", "average_jct")
+    for ax, column in zip(axes, measures, strict=True):
+        charts.ranked(table, column, ax, names=charts.ordered(table["scheduler"]))
+    for ax in axes[1::2]:
+        ax.set_yticklabels([])
+    return fig
+
+
+def over_claiming(gained: pd.DataFrame) -> Figure:
+    """Average JCTs of a tenant that asks for more than it needs, and of all others: `one_tenant.changes`."""
+    fig, (own, others) = charts.panels(columns=2, width=3.5, height=2.9)
+    charts.ranked(gained, "own_jct", own)
+    charts.ranked(gained, "others_jct", others)
+    named_line(own, gained["own_running"].mean(), "its running times alone")
+    for ax, text in ((own, "The tenant that over-claims"), (others, "All others")):
+        named_line(ax, 1, "no change", (6, 1))
+        ax.set_xlabel("Average JCT / if honest")
+        charts.title(ax, text)
+    own.set_xlim(left=0)
+    low, high = others.get_xlim()
+    others.set_xlim(min(low, 0.95), max(high, 1.05))
+    charts.legend(fig)
+    return fig
+
+
+def paid_share(weighed: pd.DataFrame) -> Figure:
+    """What a tenant gets for twice the weight: `one_tenant.changes` with `one_tenant.attained_when_busy`."""
+    fig, axes = charts.panels(columns=3, width=2.33, height=2.8)
+    panels = {"gained": "GPU-time when it\nasks for its quota", "own_jct": "Its average JCT",
+              "others_jct": "Average JCT\nof all others"}  # fmt: skip
+    names = charts.ordered(weighed["scheduler"])
+    named_line(axes[0], weighed["paid"].mean(), "new quota / old quota")
+    for ax, (column, text) in zip(axes, panels.items(), strict=True):
+        charts.ranked(weighed, column, ax, names=names)
+        named_line(ax, 1, "no change", (6, 1))
+        ax.set_xlabel("After / before")
+        charts.title(ax, text)
+        low, high = ax.get_xlim()
+        ax.set_xlim(max(min(low, 0.95), 0), max(high, 1.05))
+        ax.label_outer(remove_inner_ticks=False)
+    charts.legend(fig)
+    return fig
+
+
+def burst(curves: pd.DataFrame) -> Figure:
+    """What a burst gets and what the others lack, over the time since it came: means of `burst.burst_curves`."""
+    fig, axes = charts.panels(columns=2, width=4.2, height=3.2)
+    panels = (("done", "The burst", "Of its GPU-time, done [%]"), ("lacking", "All others", "Lacking [% of the burst]"))
+    for ax, (column, text, label) in zip(axes, panels, strict=True):
+        charts.timeseries(curves.assign(**{column: 100 * curves[column]}), column, "scheduler", ax=ax)
+        ax.set_ylabel(label)
+        ax.set_xlabel(f"{ax.get_xlabel().replace('Time', 'Time since it came')}")
+        charts.title(ax, text)
+    axes[1].set_ylim(min(0, 110 * curves["lacking"].min()), max(10, 110 * curves["lacking"].max()))
     charts.legend(fig)
     return fig

@@ -38,11 +38,8 @@ program, as the paper gives none. New jobs first (§6.1.1) is in both; early lea
 NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
 """As in the released simulator, but for its flaw."""
 
-FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)
-"""As in the released simulator."""
-
-COUNTED: Final = dataclasses.replace(FLAWED, whole_rounds=True)
-"""And counted as there."""
+FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)  # as in the released simulator
+COUNTED: Final = dataclasses.replace(FLAWED, whole_rounds=True)  # and counted as there
 
 
 class Scheduler(NamedTuple):

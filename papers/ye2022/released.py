@@ -1,4 +1,4 @@
-"""ASTRAEA as written against ASTRAEA as released: which variants are compared, and what is measured of each.
+"""ASTRAEA as written against ASTRAEA as released: the variants, what is measured of each, and the flaw of the release.
 
 The variants lead from Algorithms 1 and 2 ([Ye2022] §5.2), one option at a time, to the rules of the simulator that the
 authors released. Where that one has no cost of checkpoints and restarts, the same is simulated with and without.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +20,9 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
+from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
 from astraea.core.metrics import SHARING_LOSS, summary
 from astraea.core.result import Result
 from astraea.core.units import HOUR, MINUTE
@@ -29,13 +32,8 @@ from papers.ye2022.evaluation import few_seeds, grid_of, run_of, workloads
 from papers.ye2022.readings import FLAWED, NO_COST, WHOLE
 from papers.ye2022.tables import fairness_figures, relative_to
 
-EARLY_LEASE: Final = 300.0
-"""`early_lease` of the released code, which the paper does not name [s]."""
-
-FIGURES: Final = (
-    "average_jct", "average_slowdown", "sharing_loss", "tenant_sharing_loss", "tenant_below_99",
-)  # fmt: skip
-"""What `study_figures` takes from `metrics.summary` and `fairness_figures`."""
+EARLY_LEASE: Final = 300.0  # `early_lease` of the released code, which the paper does not name [s]
+FIGURES: Final = ("average_jct", "average_slowdown", "sharing_loss", "tenant_sharing_loss", "tenant_below_99")
 
 
 class Variant(NamedTuple):
@@ -82,11 +80,7 @@ FREE_VARIANTS: Final = (
 
 
 def released_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every variant on the first two seeds, or one of a large trace; those without overheads on the first only.
-
-    Columns of the index: variant, overheads (whether they are paid), minutes (whether times are whole minutes),
-    scheduler, seed, nodes.
-    """
+    """Every variant on the first two seeds, or one of a large trace; those without overheads on the first only."""
     rows = []
     for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
         rounded = whole_minutes(jobs)
@@ -115,8 +109,7 @@ def staggered(trace: Trace, seed: int = 0) -> Trace:
 def study_figures(result: Result) -> dict[str, Any]:
     """Efficiency and fairness of one run; times in s, shares in [0, 1].
 
-    `first_wait` is the mean time from submission to the first lease, `longest_wait` the largest sum of a job's waits;
-    of `astraea-released` also its `job_order`, and `skipped_neighbour`, whether its flaw was in it.
+    `first_wait` is the mean time from submission to the first lease, `longest_wait` the largest sum of a job's waits.
     """
     jobs, figures, about = result.jobs, summary(result) | fairness_figures(result), result.provenance
     is_released = result.policy == "astraea-released"
@@ -149,13 +142,8 @@ def held_at_submission(result: Result) -> np.ndarray:
 def changes(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
     """What each variant changes against ASTRAEA as written, within each seed, so that what seeds differ in cancels.
 
-    The runs of `table` differ in variant and seed only; of all `columns`, which have a heading each, less is better.
-
-    Returns
-    -------
-    DataFrame of str, index variant
-        Mean relative change, and in how many of the seeds the value is lower: ``-12.3 % (3 of 3)``;
-        ``–`` where the reference is 0.
+    `columns` have a heading each. Texts are the mean relative change, and in how many of the seeds the value is lower:
+    ``-12.3 % (3 of 3)``; ``–`` where the reference is 0.
     """
     shown = {}
     for column, heading in columns.items():
@@ -194,14 +182,10 @@ LOAD_BANDS: Final = {"below 100 %": (-np.inf, 1.0), "100 % and more": (1.0, np.i
 def job_groups(jobs: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
     """Slowdown and losses of the jobs, by what their tenants hold and ask for.
 
-    `jobs` are measured with `job_figures`; `loads` is `tenant_loads` of every seed, with the column seed.
-
-    Returns
-    -------
-    DataFrame, columns variant, by (``held`` or ``load``), band, jobs, excess, slowdown, loses
-        `jobs` is the band's share of the jobs and `excess` its share of the sum of slowdown - 1, both in [0, 1];
-        `slowdown` the mean, `loses` the share of its jobs with sharing loss. Means over the jobs of all seeds. ``held``
-        is what the tenant held before the submission over its quota.
+    `jobs` are measured with `job_figures`; `loads` is `tenant_loads` of every seed, with the column seed. Columns
+    variant, by (``held``, what the tenant held before the submission over its quota, or ``load``), band, jobs, the
+    band's share of the jobs, excess, that of the sum of slowdown - 1, both in [0, 1], slowdown, the mean, and loses,
+    the share of its jobs with sharing loss. Means over the jobs of all seeds.
     """
     jobs = jobs.merge(loads, on=["seed", "tenant"], validate="many_to_one")
     jobs["held"] /= jobs["quota"]
@@ -216,3 +200,78 @@ def job_groups(jobs: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
                 means = part[["slowdown", "loses"]].mean()
                 rows.append((variant, by, band, len(part) / len(mine), excess, *means))
     return pd.DataFrame(rows, columns=["variant", "by", "band", "jobs", "excess", "slowdown", "loses"])
+
+
+EXAMPLE: Final = Cluster(nodes=1, gpus_per_node=3)  # where `parting` and `example` run
+
+
+def parting() -> dict[str, Result]:
+    """Four jobs of one tenant on three GPUs, under the paper's text and under the released program.
+
+    A and B, of 2 GPUs and of 1, are in their second lease when C comes, two minutes after it began, and D, seven
+    minutes after. Rounds are a minute apart, and there are no overheads.
+    """
+    jobs = {
+        "job_id": ["A", "B", "C", "D"], "demand": [2, 1, 2, 1],
+        "submit_time": [0.0, 0.0, 17 * MINUTE, 22 * MINUTE], "duration": [45 * MINUTE] * 2 + [5 * MINUTE] * 2,
+    }  # fmt: skip
+    trace = Trace.from_frame(pd.DataFrame({**jobs, "tenant": "all"}), name="four jobs")
+    settings = dataclasses.replace(NO_COST, interval=MINUTE)
+    policies = {"the paper's text": "astraea", "the released program": "astraea-released"}
+    return {text: simulate(trace, EXAMPLE, p, settings=settings, keep_log=True) for text, p in policies.items()}
+
+
+def example(skipped: bool) -> Result:
+    """Three jobs of 45 min that start together, and a short one that comes 30 s after their leases have ended.
+
+    All on one GPU, with rounds of a minute, no overheads and no delay jobs.
+    """
+    jobs = {"job_id": ["A", "B", "C", "new"], "submit_time": [0.0, 0.0, 0.0, 930.0], "duration": [2700.0] * 3 + [600.0]}
+    trace = Trace.from_frame(pd.DataFrame({**jobs, "tenant": "all", "demand": 1}), name="example")
+    policy = get_policy("astraea-released")(delay_threshold=0)
+    settings = dataclasses.replace(FLAWED if skipped else NO_COST, interval=MINUTE)
+    return simulate(trace, EXAMPLE, policy, settings=settings, keep_log=True)
+
+
+def lease_ends_together(result: Result) -> float:
+    """How many leases end in the round in which a lease ends, on average over the leases; itself is one of them.
+
+    Leases during which the job was completed are not counted.
+    """
+    assert result.grants is not None, "simulate with keep_log=True"
+    whole = result.grants["end"] - result.grants["start"] >= result.provenance["parameters"]["lease_term"]
+    ends = (result.grants.loc[whole, "end"] / float(result.provenance["interval"])).round().value_counts()
+    return float((ends**2).sum() / ends.sum()) if len(ends) else float("nan")
+
+
+def synchrony(trace: Trace, cluster: Cluster, most_jobs: int = 5_000) -> pd.DataFrame:
+    """How many leases end together, with recorded times and with whole minutes, neighbours looked at or skipped.
+
+    Of a trace with more than `most_jobs` jobs the first so many. Columns minutes, skipped, together.
+    """
+    first, rows = trace.head(most_jobs), []
+    for minutes, skipped in product((False, True), repeat=2):
+        jobs, settings = whole_minutes(first) if minutes else first, FLAWED if skipped else NO_COST
+        result = simulate(jobs, cluster, "astraea-released", settings=settings, keep_log=True)
+        rows.append({"minutes": minutes, "skipped": skipped, "together": lease_ends_together(result)})
+    return pd.DataFrame(rows)
+
+
+TIMES: Final = {False: "in rounds", True: "whole minutes"}  # names, by whether times are whole minutes
+WALKS: Final = {False: "mended", True: "neighbour skipped"}  # names, by whether the neighbour is skipped
+
+
+def walked(table: pd.DataFrame) -> pd.DataFrame:
+    """The runs of ``released_grid(...).table()`` in which overheads are free and the walk is one of `WALKS`.
+
+    `times` and `walk` name what they differ in.
+    """
+    names = {RELEASED: WALKS[False], SKIPPED: WALKS[True]}
+    alone = table[~table["overheads"] & (table["scheduler"] == "astraea-released")]
+    return alone.assign(times=alone["minutes"].map(TIMES), walk=alone["variant"].map(names))
+
+
+def changed_loss(alone: pd.DataFrame) -> pd.DataFrame:
+    """What the skipped neighbour does to sharing loss within each seed of `walked`: columns times, seed, change."""
+    wide = alone.pivot_table(index=["times", "seed"], columns="walk", values="sharing_loss")
+    return (wide[WALKS[True]] - wide[WALKS[False]]).rename("change").reset_index()

@@ -13,14 +13,11 @@ from matplotlib.figure import Figure
 from astraea.core.result import Result
 from astraea.plots import charts
 from astraea.plots.style import OTHERS, REFERENCE, log_ticks, style
-from papers.ye2022.list_walk import EXAMPLE, WALKS, changed_loss, example
-from papers.ye2022.released import VARIANTS, WRITTEN
+from papers.ye2022.released import EXAMPLE, VARIANTS, WALKS, WRITTEN, changed_loss, example
 
-KINDS: Final = ("the paper's text and its options", "the release", "the release, another order of jobs")
-"""Groups of the variants."""
-
+_KINDS: Final = ("the paper's text and its options", "the release", "the release, another order of jobs")
 GROUPS: Final = {
-    v.name: KINDS[0 if v.policy == "astraea" else 2 if "job_order" in v.parameters else 1] for v in VARIANTS
+    v.name: _KINDS[0 if v.policy == "astraea" else 2 if "job_order" in v.parameters else 1] for v in VARIANTS
 }
 
 MEASURES: Final = {
@@ -67,7 +64,7 @@ def dot_plot(
 
 
 def parting(results: Mapping[str, Result]) -> Figure:
-    """Who runs when: the results of `list_walk.parting`."""
+    """Who runs when: the results of `released.parting`."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.1)
     for ax, letter, (text, result) in zip(axes, "ab", results.items(), strict=True):
         assert result.grants is not None
@@ -89,7 +86,7 @@ def options(paid: pd.DataFrame) -> Figure:
 
 
 def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
-    """The skipped neighbour in an example, and what it does: `list_walk.walked` and, named alike, `synchrony`."""
+    """The skipped neighbour in an example, and what it does: `released.walked` and, named alike, `synchrony`."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.1)
     for ax, letter, (skipped, text) in zip(axes, "ab", WALKS.items(), strict=False):
         grants = example(skipped).grants

@@ -14,14 +14,8 @@ from papers.rules import lowest_of
 from papers.ye2022.characterize import widest_swap
 from papers.ye2022.readings import COMPARED, MEASURED
 
-SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")
-"""Schedulers of the evaluation, §6.1.5."""
-
-IN_READING: Final = {MEASURED: tuple(s.name for s in COMPARED[MEASURED] if s.name in SEVEN)}
-"""Those that a reading has, where these are not all seven."""
-
-SIX_GPUS: Final = 6
-"""GPUs of the example of Fig 6."""
+SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")  # of §6.1.5
+SIX_GPUS: Final = 6  # GPUs of the example of Fig 6
 
 
 def larger_run_longer(source: Source) -> Judged:
@@ -37,9 +31,9 @@ def larger_run_longer(source: Source) -> Judged:
         part = frame[frame["demand"] == c].sort_values("running_time", kind="stable")
         below = np.searchsorted(part["running_time"], grid, side="right")
         curves.append(np.r_[0.0, part["share"].cummax()][below])
-    worst = max((float((b - a).max()) for a, b in itertools.pairwise(curves)), default=np.nan)
-    shown = f"a larger class lies above a smaller one by at most {100 * max(worst, 0):.3g} points"
-    return shown, graded(worst <= 0.02, float((curves[-1] - curves[0]).mean()) < 0)
+    most_above = max((float((b - a).max()) for a, b in itertools.pairwise(curves)), default=np.nan)
+    shown = f"a larger class lies above a smaller one by at most {100 * max(most_above, 0):.3g} points"
+    return shown, graded(most_above <= 0.02, float((curves[-1] - curves[0]).mean()) < 0)
 
 
 def roles_swap(source: Source) -> Judged:
@@ -57,10 +51,8 @@ def roles_swap(source: Source) -> Judged:
     days = sorted(daily["day"].unique())
     pair = swap.tenant_a, swap.tenant_b
     shown = [[100 * float(use[days[k], name]) for name in pair] for k in (swap.day_1, swap.day_2)]
-    texts = [
-        f"day {days[k]:g}: {pair[0]} {a:.0f} %, {pair[1]} {b:.0f} %"
-        for k, (a, b) in zip((swap.day_1, swap.day_2), shown, strict=True)
-    ]
+    which = zip((swap.day_1, swap.day_2), shown, strict=True)
+    texts = [f"day {days[k]:g}: {pair[0]} {a:.0f} %, {pair[1]} {b:.0f} %" for k, (a, b) in which]
     return "; ".join(texts), graded(swap.is_full, shown[0][0] < 50 and shown[0][1] > 90)
 
 
@@ -117,9 +109,9 @@ def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
 
 
 def lowest(source: Source, *, column: str) -> Judged:
-    """``ordering``: ASTRAEA has the lowest value of all seven schedulers; "not yet" if not all are there to tell.
+    """``ordering``: ASTRAEA has the lowest value of the seven, or of the four that the authors' program has.
 
-    In the authors' program there are four of the seven, which are all then.
+    "Not yet" if not all are there to tell.
     """
     others = [n for n in SEVEN[1:] if n in source.means(column)]
     return _of_all(source, *lowest_of(source, column=column, ours=SEVEN[0], others=others), others)
@@ -138,7 +130,8 @@ def larger_lead(source: Source, *, column: str, other: str) -> Judged:
 
 def _of_all(source: Source, shown: str, verdict: Verdict, others: Sequence[str]) -> Judged:
     """What is true of those that are there is not yet true of all; what is false of them is false."""
-    there, all_of = len(others) + 1, len(IN_READING.get(source.where.get("reading", ""), SEVEN))
+    is_measured = source.where.get("reading") == MEASURED
+    there, all_of = len(others) + 1, sum(s.name in SEVEN for s in COMPARED[MEASURED]) if is_measured else len(SEVEN)
     unsure = there < all_of and verdict == Verdict.HOLDS
     return f"{shown} ({there} of {all_of} there)", Verdict.NOT_YET if unsure else verdict
 

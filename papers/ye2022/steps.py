@@ -9,21 +9,9 @@ from astraea.cluster.settings import Settings
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from papers.ye2022.evaluation import INTERVAL, READ, Row, load_workload
-from papers.ye2022.readings import (
-    ALGORITHM,
-    ASTRAEA,
-    COMPARED,
-    COUNTED,
-    FLAWED,
-    MEASURED,
-    NO_COST,
-    PAPERS,
-    Scheduler,
-    able,
-)
+from papers.ye2022.readings import ALGORITHM, COMPARED, COUNTED, FLAWED, NO_COST, Scheduler, able
 
-SHOWN: Final = ("astraea", "tiresias-l", "themis", "yarn-cs")
-"""The four of the seven that the authors' program has."""
+SHOWN: Final = ("astraea", "tiresias-l", "themis", "yarn-cs")  # the four of the seven that the authors' program has
 
 
 class Step(NamedTuple):
@@ -36,21 +24,18 @@ class Step(NamedTuple):
     learned: bool = True  # running times, where a scheduler needs them
 
 
-def _shown(reading: str) -> tuple[Scheduler, ...]:
-    return tuple(s for s in COMPARED[reading] if s.name in SHOWN)
-
-
-_ALONE: Final = (ALGORITHM._replace(name=ASTRAEA.name), *(s for s in _shown(PAPERS) if s is not ASTRAEA))
+_MEASURED, _PAPERS = (tuple(s for s in listed if s.name in SHOWN) for listed in COMPARED.values())
+_ALONE: Final = (ALGORITHM._replace(name=_PAPERS[0].name), *_PAPERS[1:])
 
 STEPS: Final = (
     Step("Algorithm 1, to the second", _ALONE, Settings(), in_rounds=False),
     Step("in rounds", _ALONE, Settings()),
-    Step("ASTRAEA as its paper has it", _shown(PAPERS), Settings()),
-    Step("preemption is free", _shown(PAPERS), NO_COST),
-    Step("the released program, others are orders in it", _shown(MEASURED), NO_COST),
-    Step("true running times", _shown(MEASURED), NO_COST, learned=False),
-    Step("with its flaw", _shown(MEASURED), FLAWED, learned=False),
-    Step("and counted as there", _shown(MEASURED), COUNTED, in_rounds=False, learned=False),
+    Step("ASTRAEA as its paper has it", _PAPERS, Settings()),
+    Step("preemption is free", _PAPERS, NO_COST),
+    Step("the released program, others are orders in it", _MEASURED, NO_COST),
+    Step("true running times", _MEASURED, NO_COST, learned=False),
+    Step("with its flaw", _MEASURED, FLAWED, learned=False),
+    Step("and counted as there", _MEASURED, COUNTED, in_rounds=False, learned=False),
 )
 """The third is the reading `PAPERS`, the last is `MEASURED`."""
 

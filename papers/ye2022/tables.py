@@ -19,22 +19,15 @@ EFFICIENCY: Final = (
 )  # fmt: skip
 """What `efficiency_figures` takes from `metrics.summary`."""
 
-LARGE_GANG: Final = 8
-"""GPUs from which on a gang counts as large: a whole node."""
-
+LARGE_GANG: Final = 8  # GPUs from which on a gang counts as large: a whole node
+# figure -> the rho_tenant below which a case counts
 TENANT_LEVELS: Final = {"tenant_sharing_loss": 1.0, "tenant_below_99": 0.99, "tenant_below_95": 0.95}
-"""Figure -> the rho_tenant below which a case counts."""
 
 
 def fairness_figures(result: Result) -> dict[str, Any]:
-    """Fairness of jobs and tenants, Figs 10 and 11.
+    """Shares of jobs with rho_job < 0.95, and of (tenant, window) cases below `TENANT_LEVELS`; Figs 10 and 11.
 
-    Returns
-    -------
-    dict
-        sharing_loss : share of jobs with rho_job < 0.95.
-        tenant_sharing_loss, tenant_below_99, tenant_below_95 : share of (tenant, window) cases with rho_tenant below 1,
-            0.99, 0.95, of those that are owed something.
+    Of the cases, only those count in which the tenant is owed something.
     """
     rho = tenant_windows(result)["rho_tenant"].dropna()
     return {
@@ -44,15 +37,12 @@ def fairness_figures(result: Result) -> dict[str, Any]:
 
 
 def efficiency_figures(result: Result) -> dict[str, Any]:
-    """Slowdown, completion time, use of the cluster and overheads, Figs 12 and 13.
+    """Slowdown, completion time, use of the cluster and overheads, Figs 12 and 13; times in s, shares in [0, 1].
 
-    Returns
-    -------
-    dict
-        Scalars by name; times in s, shares in [0, 1]. `busy_utilization` is that until the last submission, as the
-        whole includes the days in which a few long jobs run out. `slowdown_one_node` is the average over jobs that one
-        node can hold, `slowdown_more_nodes` over the others (NaN without one), `slowdown_other_99` over all but the
-        slowest hundredth, and `slowdown_slowest_share` is the part of that hundredth in the sum.
+    `busy_utilization` is that until the last submission, as the whole includes the days in which a few long jobs run
+    out. `slowdown_one_node` is the average over jobs that one node can hold, `slowdown_more_nodes` over the others (NaN
+    without one), `slowdown_other_99` over all but the slowest hundredth, and `slowdown_slowest_share` is the part of
+    that hundredth in the sum.
     """
     jobs, figures = result.jobs, summary(result)
     rising = np.sort(jobs["slowdown"].to_numpy())
@@ -74,13 +64,9 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
 def longest_waits(result: Result) -> dict[str, float]:
     """Starvation, which an average does not show: the longest waits of any job, and of any gang of `LARGE_GANG` GPUs.
 
-    Returns
-    -------
-    dict
-        first_wait, first_wait_large : longest time from submission to the first start [s].
-        total_wait, total_wait_large : longest queueing delay, all waits of a job together [s].
-        longest_waiting_demand : demand of the job with the longest first wait, the first submitted of equals [GPU].
-        NaN where there is no such job.
+    A first wait is the time from submission to the first start, a total wait all waits of a job together [s];
+    `longest_waiting_demand` is that of the job with the longest first wait, the first submitted of equals [GPU]. NaN
+    where there is no such job.
     """
     jobs = result.jobs.assign(first_wait=result.jobs["first_start_time"] - result.jobs["submit_time"])
     large = jobs[jobs["demand"] >= LARGE_GANG]
@@ -112,8 +98,7 @@ def cluster_timeline(result: Result) -> pd.DataFrame:
 def plus_minus(frame: pd.DataFrame, by: str, columns: Mapping[str, tuple[str, float]], digits: int = 3) -> pd.DataFrame:
     """Means over seeds as text, ``mean ± half width of the 95 % interval``; the mean alone below three seeds.
 
-    The column `by` names the rows; `columns` have a heading each, and the factor to its unit. The mean has so many
-    significant `digits`, and the interval as many decimals.
+    `columns` have a heading each, and the factor to its unit. The mean has so many significant `digits`.
     """
     shown = {}
     for column, (heading, factor) in columns.items():
@@ -158,9 +143,6 @@ def times_as_much(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFra
 
 
 def relative_to(frame: pd.DataFrame, x: str, y: str, reference: float | str, by: str = "seed") -> pd.DataFrame:
-    """`frame` with the column ``relative``: `y` over its value at `x` = `reference`, within each seed or another `by`.
-
-    So what seeds differ in cancels.
-    """
+    """`frame` with the column ``relative``: `y` over its value at `x` = `reference`, within each seed (or `by`)."""
     base = frame[frame[x] == reference].set_index(by)[y]
     return frame.assign(relative=(frame[y] / frame[by].map(base)).to_numpy())

@@ -16,15 +16,12 @@ from papers.ye2022.characterize import HIGH, LOW, Swap, tenant_utilization, wide
 
 
 class Unbalanced(NamedTuple):
-    """Two tenants of a simulation.
-
-    `daily` has the columns tenant, day, utilization, and `hourly` time [s], tenant, utilization.
-    """
+    """Two tenants of a simulation."""
 
     tenants: tuple[str, str]
     swap: Swap | None
-    daily: pd.DataFrame
-    hourly: pd.DataFrame
+    daily: pd.DataFrame  # tenant, day, utilization
+    hourly: pd.DataFrame  # time [s], tenant, utilization
 
 
 def unbalanced(trace: Trace, result: Result) -> Unbalanced:

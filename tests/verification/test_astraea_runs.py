@@ -14,14 +14,6 @@ from astraea.core.errors import InputError
 from verification.astraea_runs import agrees, compare, references, summarize, verify
 
 
-def test_every_run_agrees(tmp_path: Path) -> None:
-    for jobs in verify(write_runs(tmp_path)):
-        row = summarize(jobs)
-        assert agrees(row), row
-        assert row["average_jct"] == row["their_average_jct"]
-        assert row["lease_ends"] == row["their_lease_ends"] > 40
-
-
 @pytest.mark.parametrize("column, by", [("lease_expiry_cnt", 1), ("preempt_cnt", 1), ("fairness", 0.001)])
 def test_other_differences_count_too(tmp_path: Path, good: Path, column: str, by: float) -> None:
     path = shutil.copytree(good, tmp_path, dirs_exist_ok=True) / OUTPUT
@@ -56,10 +48,6 @@ def changed(path: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
         ),
         (lambda path: path.write_bytes(path.read_bytes()[:-200]), f"{OUTPUT}: expected a whole table with job_id"),
         (lambda path: path.write_text("job_id\n"), f"{OUTPUT}: expected a whole table with job_id"),
-        (
-            lambda path: changed(path, lambda t: t.drop(columns="end_time")),
-            f"{OUTPUT}: expected a whole table with job_id",
-        ),
         (
             lambda path: changed(path, lambda t: t.head(30)),
             "30 jobs where w.input.csv.gz gives 40; the first that differs is '30'",

@@ -38,6 +38,7 @@ _TOLD: Final = {
     frozenset({*_COMMON, "user", "expect_time_list", "expect_value_list", "best_effort", "job_type"}): "min",
     frozenset({*_COMMON, "user", "expect_time"}): "s",
     frozenset({"tenant", *REQUIRED, *OPTIONAL}): "s",
+    frozenset({"tenant", *REQUIRED, *OPTIONAL} - {"time_limit"}): "s",
 }  # fmt: skip
 
 NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "submit_time", "duration", *OPTIONAL)}

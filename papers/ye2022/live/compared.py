@@ -1,14 +1,19 @@
-"""Measured and simulated runs side by side: orders, times, overheads."""
+"""Measured and simulated runs side by side: orders, times, overheads, and the picture of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from astraea.core.arrays import FloatArray
 from astraea.core.metrics import average_jct, sharing_loss
+from astraea.plots import charts
+from astraea.plots.style import LOOKS, REFERENCE, style
 from papers.ye2022.live.tables import (
     ASTRAEA,
     INTERVAL,
@@ -35,14 +40,12 @@ def in_order(one: FloatArray, other: FloatArray) -> float:
 
 
 def comparison(repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Measured and simulated side by side.
+    """Measured and simulated side by side, one row per system and repetition.
 
-    Returns
-    -------
-    DataFrame, one row per system and repetition
-        `jct` and `simulated_jct`, on average [s], `error` (simulated over measured, less 1), `granted` (grants that
-        both have) and `lone` (that only one has), `in_order` (pairs of grants in the same order), `first_in_order` (of
-        first grants), `same_round` (grants at the same time), `loss` and `simulated_loss` (jobs with sharing loss).
+    `jct` and `simulated_jct` are averages [s], `error` is simulated over measured, less 1, `granted` and `lone` count
+    grants that both have and that only one has, `in_order` is the part of their pairs in the same order,
+    `first_in_order` that of first grants, `same_round` that of grants at the same time, `loss` and `simulated_loss` are
+    shares of jobs with sharing loss.
     """
     rows = []
     for one in repetitions:
@@ -64,12 +67,8 @@ def comparison(repetitions: Sequence[Repetition]) -> pd.DataFrame:
 def steps(repetitions: Sequence[Repetition]) -> pd.DataFrame:
     """What it takes to come close: simulations of the coordinator's runs with one thing after the other.
 
-    Returns
-    -------
-    DataFrame, columns repetition, modelled, error, in_order, same_round
-        As in `comparison`; `modelled` is what was added last: nothing, the delay of first starts, the costs of being
-        stopped, the nodes that Slurm takes instead of those that the simulator would, the first start of each job as
-        it was instead of the average.
+    `modelled` is what was added last: nothing, the delay of first starts, the costs of being stopped, the nodes that
+    Slurm takes, the first start of each job as it was instead of the average. The rest is as in `comparison`.
     """
     rows = []
     for one in repetitions:
@@ -89,14 +88,11 @@ def steps(repetitions: Sequence[Repetition]) -> pd.DataFrame:
 
 
 def overheads(repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """What the coordinator's runs cost, measured.
+    """What the coordinator's runs cost, measured, one row per repetition.
 
-    Returns
-    -------
-    DataFrame, one row per repetition
-        `first`, `again`, `unsaved`, on average, and `longest`, from a grant to work [s]; `stops`, `renewals` and
-        `unstarted` leases, for which Slurm had no nodes; `share` of the GPU-time under leases in which
-        no work was done that counted, and `simulated_share`.
+    `first`, `again`, `unsaved`, on average, and `longest`, from a grant to work [s]; `stops`, `renewals` and
+    `unstarted` leases, for which Slurm had no nodes; `share` of the GPU-time under leases in which no work was done
+    that counted, and `simulated_share`.
     """
     rows = []
     for one in repetitions:
@@ -122,3 +118,43 @@ def per_job(one: Repetition) -> pd.DataFrame:
     was, would = (result.jobs.set_index("job_id")["jct"] for result in (measured(one), simulated(one)))
     jobs = one.runs.drop_duplicates("job").set_index("job")[["tenant", "gpus", "service"]]
     return jobs.assign(measured=was, simulated=would).reset_index()
+
+
+SYSTEMS: Final = {"astraea": (LOOKS["astraea"].label, "#D55E00"), "slurm": ("Slurm, fair share", "#0072B2")}
+"""Name and colour."""
+
+
+def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
+    """When jobs got GPUs (`tables.grants` of the coordinator) really and in the simulation, and their `comparison`."""
+    fig, axes = charts.panels(columns=3, width=2.6, height=2.6)
+    both = granted.dropna()
+    with style():
+        color = SYSTEMS["astraea"][1]
+        longest = float(both[["measured", "simulated"]].to_numpy().max())
+        axes[0].plot([0, longest], [0, longest], **REFERENCE)
+        axes[0].plot(both["measured"], both["simulated"], ".", color=color, markersize=3, alpha=0.6)
+        axes[0].set(xlabel="Granted on Slurm [s]", ylabel="in the simulation [s]")
+    charts.title(axes[0], "(a) grants")
+    _pairs(axes[1], table, "jct", 1.0, "Average JCT [s]")
+    charts.title(axes[1], "(b) completion times")
+    _pairs(axes[2], table, "loss", 100.0, "Sharing loss [% of jobs]")
+    charts.title(axes[2], "(c) sharing loss")
+    charts.legend(fig, columns=2)
+    return fig
+
+
+def _pairs(ax: Axes, table: pd.DataFrame, column: str, factor: float, label: str) -> None:
+    """Measured and simulated values of every repetition, joined by a line."""
+    with style():
+        for k, (system, (name, color)) in enumerate(SYSTEMS.items()):
+            part = table[table["system"] == system]
+            at = part["repetition"] + 0.3 * k - 0.15
+            was, would = factor * part[column], factor * part[f"simulated_{column}"]
+            ax.vlines(at, was, would, color=color, linewidth=0.8)
+            ax.plot(at, was, "o", color=color, markersize=4.5, label=f"{name}, measured")
+            ax.plot(at, would, "D", color=color, markerfacecolor="white", markersize=4, label=f"{name}, simulated")
+        repetitions = sorted(table["repetition"].unique())
+        ax.set_xticks(repetitions)
+        ax.set_xlim(min(repetitions) - 0.5, max(repetitions) + 0.5)
+        ax.set_ylim(0, 1.1 * factor * table[[column, f"simulated_{column}"]].to_numpy().max())
+        ax.set(xlabel="Repetition", ylabel=label)

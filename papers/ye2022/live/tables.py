@@ -11,43 +11,76 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numba
 import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.state import PENDING, I, View
 from astraea.cluster.observed import observed
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy import Policy
+from astraea.cluster.policies.slurm_backfill import choose, shape
+from astraea.cluster.policy import Policy, place_on
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
-from papers.ye2022.live.nodes import on_slurms_nodes
 
 CLUSTER: Final = Cluster(nodes=4, gpus_per_node=8)
 SHARES: Final = {"vision": 2.0, "speech": 1.0, "nlp": 1.0}
+INTERVAL: Final = 2.0  # between rounds [s]
+HALF_LIFE: Final = 600.0  # PriorityDecayHalfLife [s]
+PASS: Final = 1.0  # between looks of plain Slurm for jobs to start [s]: ``batch_sched_delay=0``
+TIME_LIMIT: Final = 120.0  # of every job, as backfill is told [s]
 
-INTERVAL: Final = 2.0
-"""Between rounds [s]."""
+# compiled anew in every process: what is kept on disk for the studies is not told of changes of the engine
+COMPILED: Final = numba.njit(error_model="numpy")
 
-LEASE_TERM: Final = 20.0
-"""[s]"""
 
-ASTRAEA: Final = get_policy("astraea")(lease_term=LEASE_TERM)
-"""What the coordinator runs."""
+def on_slurms_nodes(policy: Policy) -> Policy:
+    """A policy that chooses no nodes, with those that `select/cons_tres` of Slurm would take: it packs less closely."""
+    select_jobs = policy.select
 
+    @COMPILED
+    def select(s: View) -> None:
+        select_jobs(s)
+        take_nodes(s)
+
+    return replace(policy, name=f"{policy.name} on Slurm's nodes", select=select)
+
+
+@COMPILED
+def take_nodes(s: View) -> None:
+    """Choose nodes for the jobs that were granted GPUs and have none yet."""
+    free, everywhere = free_on_nodes(s), np.ones(len(s.node_free), np.bool_)
+    for j in s.granted[: s.clock[0].n_granted]:
+        if s.job[j].status == PENDING:
+            count, gpus = shape(s, j)
+            left = s.job[j].demand
+            for node in choose(free, everywhere, count, gpus):
+                place_on(s, j, node, min(left, gpus))
+                free[node] -= min(left, gpus)
+                left -= gpus
+
+
+@COMPILED
+def free_on_nodes(s: View) -> I:
+    """GPUs of each node that nobody holds, once those are gone whose lease ended and was not renewed."""
+    free, is_kept = s.node_free.copy(), np.zeros(len(s.job), np.bool_)
+    for j in s.granted[: s.clock[0].n_granted]:
+        is_kept[j] = True
+    for j in s.expired[: s.clock[0].n_expired]:
+        piece = -1 if is_kept[j] else s.job[j].first_piece
+        while piece >= 0:
+            free[s.piece[piece].node] += s.piece[piece].gpus
+            piece = s.piece[piece].next
+    return free
+
+
+ASTRAEA: Final = get_policy("astraea")(lease_term=20.0)  # what the coordinator runs
 SIMULATED: Final = on_slurms_nodes(ASTRAEA)
 """The same with the nodes that Slurm takes; made once, because it is compiled anew whenever it is made."""
-
-HALF_LIFE: Final = 600.0
-"""PriorityDecayHalfLife [s]."""
-
-PASS: Final = 1.0
-"""How often plain Slurm looks for jobs to start [s]: after what happens, with ``batch_sched_delay=0`` once a second."""
-
-TIME_LIMIT: Final = 120.0
-"""Of every job, as backfill is told [s]."""
 
 
 class Delays(NamedTuple):
@@ -171,13 +204,7 @@ def _runs_of(leases: pd.DataFrame) -> pd.Series:
 
 
 def grants(repetition: Repetition, simulation: Result) -> pd.DataFrame:
-    """Every grant to a job that waited, measured and simulated.
-
-    Returns
-    -------
-    DataFrame, columns job, tenant, gpus, run, measured, simulated
-        Times in seconds, NaN where a job was not granted GPUs that often.
-    """
+    """Every grant to a job that waited, measured and simulated [s], NaN where a job was not granted GPUs that often."""
     when = "granted" if repetition.system == "astraea" else "slurm_start"
     assert simulation.grants is not None
     starts = simulation.grants[simulation.grants["kind"] != "renewal"]

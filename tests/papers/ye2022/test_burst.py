@@ -52,14 +52,9 @@ def test_a_newcomer_of_average_weight_asks_for_several_times_its_quota_at_once()
     assert split_off_impossible(trace, cluster)[1]["tenant"].ne(name).all()
     again, other = with_newcomer(idle, cluster)
     assert other == "newcomer+" and other in again.tenants
-
-
-def test_its_quota_is_a_gpu_at_least() -> None:
-    cluster = Cluster(1, 3)
-    trace, name = with_newcomer(listed(*((t, t, 1, 0.0, 9.0) for t in "abcd")), cluster)
-    burst = with_burst(trace, cluster, name, 0.0)
-    assert quotas(burst, 3)[burst.tenants.index(name)] == pytest.approx(1)
-    assert len(burst) == 4 + SIZE
+    crowded, name = with_newcomer(listed(*((t, t, 1, 0.0, 9.0) for t in "abcd")), Cluster(1, 3))
+    assert quotas(crowded, 3)[crowded.tenants.index(name)] == pytest.approx(1)  # a GPU at least
+    assert len(with_burst(crowded, Cluster(1, 3), name, 0.0)) == 4 + SIZE
 
 
 def test_it_comes_when_most_is_going_on() -> None:

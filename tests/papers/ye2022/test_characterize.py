@@ -16,7 +16,6 @@ from astraea.traces.trace import Trace
 from papers.ye2022.characterize import (
     SMALL_TIME,
     Swap,
-    class_label,
     demand_class,
     described_workload,
     pending,
@@ -39,16 +38,8 @@ def make(**columns: list[object]) -> Trace:
     return Trace.from_frame(pd.DataFrame({**base, **columns}))
 
 
-def test_classes_have_the_limits_that_their_names_say() -> None:
-    classes = demand_class([1, 2, 3, 4, 7, 8, 9, 500])
-    assert list(classes) == ["1", "2-3", "2-3", "4-7", "4-7", "8", ">8", ">8"]
-    labels = [class_label(str(c)) for c in classes.cat.categories]
-    assert labels == ["1 GPU", "2-3 GPUs", "4-7 GPUs", "8 GPUs", "> 8 GPUs"]
-
-
 def test_the_production_cluster_keeps_the_ratio_of_the_evaluation() -> None:
     assert production_cluster("venus", Cluster(100)) == Cluster(133)
-    assert production_cluster("philly", Cluster(210)) == Cluster(311)
     assert production_cluster("venus", Cluster(50)) == Cluster(67)
     assert production_cluster("some/log.csv", Cluster(50, 4)) == Cluster(50, 4)
 
@@ -69,7 +60,6 @@ def test_shares_by_state_add_up() -> None:
     assert jobs.sum() == service.sum() == pytest.approx(1)
     assert jobs["1", "failed"] == jobs[">8", "completed"] == 0.25
     assert service[">8", "completed"] == 0.5 and service["8", "failed"] == 0.25 and service["1", "completed"] == 0.0625
-    assert set(jobs.index.get_level_values("state")) == {"completed", "failed"}
 
 
 def test_running_times_have_points_at_the_limits() -> None:
@@ -80,6 +70,7 @@ def test_running_times_have_points_at_the_limits() -> None:
     service = found.dropna(subset=["service_time"])
     assert service.loc[service["demand"] == ">8", "service_time"].tolist() == [160.0]
     assert list(dict.fromkeys(found["demand"])) == ["1", ">8"]
+    assert list(demand_class([1, 2, 3, 4, 7, 8, 9])) == ["1", "2-3", "2-3", "4-7", "4-7", "8", ">8"]
 
 
 def test_recorded_waiting_goes_before_the_simulated() -> None:

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from trace_samples import write_csv
 
-from astraea.core.errors import InputError
 from astraea.estimation.estimators import LEARNED
 from astraea.traces.trace import Trace
 from papers.ye2022.estimates import (
@@ -58,13 +57,6 @@ def test_a_short_history_is_a_sentence(tmp_path: Path, n: int, duration: float, 
     assert work.notes[-1].endswith(f"by second 0 of mine{n}, and its history has {ended}.")
     sources = estimate_grid(path).index["source"]
     assert sources.nunique() == 2 + len(RATES) and "history" not in set(sources)
-
-
-def test_unknown_traces_and_scales_are_refused() -> None:
-    with pytest.raises(InputError, match="no workload of that name"):
-        estimate_workload("nowhere")
-    with pytest.raises(InputError, match="scale must be one of"):
-        estimate_workload("venus", "tiny")
 
 
 def test_every_run_of_the_grid_is_what_its_row_says() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from listed_jobs import listed
-from trace_samples import write_csv
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.errors import InputError
@@ -52,6 +51,9 @@ def test_nodes_of_an_unknown_trace() -> None:
     assert evaluation.suitable_nodes(trace(x=1)) == 2  # offered load: 16 GPUs
     assert evaluation.suitable_nodes(trace(x=7, y=1)) == 2  # x, which has 7/8, asks for the gang
     assert evaluation.suitable_nodes(trace(x=1, y=7)) == 8  # x has 1/8, and its quota must hold 8 GPUs
+    # until 100 s: 1 x 100, 1 x 50, 8 x 80 and nothing of the last: 790 GPU-s, 7.9 GPUs; 16 with all that they ask for
+    assert served_load(trace(x=1)) == pytest.approx(7.9) and evaluation.crowded_nodes(trace(x=1)) == 1
+    assert served_load(trace(x=1).head(1)) == 0 and evaluation.crowded_nodes(trace(x=1).head(1)) == 1
 
 
 def test_grids() -> None:
@@ -73,29 +75,9 @@ def test_grids() -> None:
     assert sizes.index["nodes"].tolist() == [-(-whole * p // 100) for p in sizes.index["nodes_percent"]]
 
 
-def test_table_has_what_distinguishes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
-    four = write_csv(trace(x=1), tmp_path / "four.csv")
-    grid = evaluation.size_grid(four, "paper")
-    table = grid.table()
-    assert list(table)[:6] == ["reading", "scheduler", "seed", "nodes", "nodes_percent", "set_aside_jobs"]
-    assert len(table) == (2 + 3) * len(evaluation.SIZES) and table["average_jct"].gt(0).all()
-    assert table["nodes"].tolist()[:4] == [2, 2, 2, 2]
-
-
-def test_loads_are_those_that_are_named() -> None:
-    grid = evaluation.load_grid("venus", "small")
-    assert sorted(set(grid.index["load"])) == list(evaluation.LOADS["small"])
-    for run, load in zip(grid.runs, grid.index["load"], strict=True):
-        assert offered_load(run.trace) / run.cluster.gpus == pytest.approx(load, rel=1e-3)
-    jobs, cluster = evaluation.load_workload("venus", "small", 1, 3.0)
-    assert offered_load(jobs) / cluster.gpus == pytest.approx(3.0)
-
-
-GRIDS = (evaluation.main_grid, evaluation.accounting_grid, evaluation.size_grid)
-
-
-@pytest.mark.parametrize("grid", [*GRIDS, evaluation.load_grid])
+@pytest.mark.parametrize(
+    "grid", [evaluation.main_grid, evaluation.accounting_grid, evaluation.size_grid, evaluation.load_grid]
+)
 def test_another_lease_term_or_load_changes_what_it_should(grid: Callable[..., Grid]) -> None:
     usual, longer = grid("venus", "small"), grid("venus", "small", lease_term=1800)
     pd.testing.assert_frame_equal(usual.index, longer.index)
@@ -105,7 +87,11 @@ def test_another_lease_term_or_load_changes_what_it_should(grid: Callable[..., G
         assert not leases or (before.policy.lease_term, after.policy.lease_term) == (900, 1800)
     with pytest.raises(InputError, match=r"lease_term must be a number of at least 0, got 'long'$"):
         grid("venus", "small", lease_term="long")
-    if grid is not evaluation.load_grid:
+    if grid is evaluation.load_grid:
+        assert sorted(set(usual.index["load"])) == list(evaluation.LOADS["small"])
+        for run, load in zip(usual.runs, usual.index["load"], strict=True):
+            assert offered_load(run.trace) / run.cluster.gpus == pytest.approx(load, rel=1e-3)
+    else:
         fuller = grid("venus", "small", load=3.0)
         pd.testing.assert_frame_equal(usual.index, fuller.index)
         assert not {run.key for run in usual.runs} & {run.key for run in fuller.runs}
@@ -140,21 +126,6 @@ def test_unknown(name: str, scale: str, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"no such file|not downloaded yet|scale must be one of small, paper, full"):
         evaluation.load_workload(name, scale)
-
-
-def test_four_real_virtual_clusters(shared: Path) -> None:
-    path = str(shared / "data" / "philly-vcs")
-    read, cluster = evaluation.load_workload(path, "paper")
-    assert (len(read), len(read.tenants), cluster.nodes) == (10_879, 4, 64)
-    assert len(evaluation.load_workload(path, "small")[0]) == 1_500
-
-
-def test_nodes_of_the_small_scale() -> None:
-    four = trace(x=1)
-    # until 100 s: 1 x 100, 1 x 50, 8 x 80 and nothing of the last: 790 GPU-s, 7.9 GPUs; 16 with all that they ask for
-    assert served_load(four) == pytest.approx(7.9)
-    assert evaluation.crowded_nodes(four) == 1
-    assert served_load(four.head(1)) == 0 and evaluation.crowded_nodes(four.head(1)) == 1
 
 
 def test_steps_lead_from_one_reading_to_the_other() -> None:

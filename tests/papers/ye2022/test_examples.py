@@ -57,28 +57,11 @@ def test_shares_in_any_window(mechanism: str, minutes: float, until: float, shar
         assert turns == [["Job1"], ["Job2", "Job3"]] * 4
 
 
-def test_dividing_keeps_the_work() -> None:
-    tasks = divided(six_gpu_trace((2, 1), minutes=5))
-    assert tasks.frame[["job_id", "tenant", "demand", "duration"]].to_numpy().tolist() == [
-        ["Job1.1", "Job1", 1, 300.0], ["Job1.2", "Job1", 1, 300.0], ["Job2.1", "Job2", 1, 300.0],
-    ]  # fmt: skip
-
-
-def test_rejoining_adds_the_tasks_of_a_round() -> None:
-    ran = {0.0: ["A.1", "A.2", "B.1"], 600.0: ["A.1", "A.2", "B.1", "B.2"]}
-    rows = [(task, task[0], 1, start, start + 600, "start") for start, tasks in ran.items() for task in tasks]
-    tasks = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "start", "end", "kind"])
-    whole = rejoined(tasks)[["job_id", "start", "demand", "kind"]].to_numpy().tolist()
-    assert whole == [["A", 0, 2, "start"], ["B", 0, 1, "start"], ["A", 600, 2, "renewal"], ["B", 600, 2, "start"]]
-
-
 def test_shares_count_the_part_of_a_lease_inside_the_window() -> None:
     grants = pd.DataFrame({"job_id": ["A", "B"], "demand": [2, 1], "start": [0.0, 600.0], "end": [1200.0, 2400.0]})
     assert window_shares(grants, gpus=4, window=1200, until=1800).to_numpy().tolist() == [
         [0, 1200, "A", 0.5], [0, 1200, "B", 0.125], [600, 1800, "A", 0.25], [600, 1800, "B", 0.25],
     ]  # fmt: skip
-    whole = window_shares(grants, gpus=4, window=2400, until=2400)
-    assert whole["share"].sum() == pytest.approx((2400 + 1800) / 9600)
     with pytest.raises(InputError, match="at most 900 s long, got 1200 s"):
         window_shares(grants, gpus=4, window=1200, until=900)
 

@@ -25,7 +25,7 @@ def example() -> LeaseExample:
 def test_parts_add_up_to_what_the_simulation_says(example: LeaseExample) -> None:
     jobs, parts = example.result.jobs.set_index("job_id"), example.parts
     seconds = (parts["end"] - parts["start"]).groupby([parts["job_id"], parts["part"]]).sum().unstack(fill_value=0.0)
-    assert seconds["training"].to_dict() == dict(zip(example.trace.job_id, example.trace.duration, strict=True))
+    assert seconds["training"].to_dict() == dict(zip(jobs.index, jobs["duration"], strict=True))
     assert (seconds["restart"] + seconds["checkpoint"]).to_dict() == jobs["overhead"].to_dict()
     assert parts.groupby("job_id")["end"].max().to_dict() == jobs["end_time"].to_dict()
 

@@ -61,17 +61,9 @@ def test_jobs_of_one_tenant_ask_for_more() -> None:
     over = over_claimed(honest, "b", 6)
     assert over.demand.tolist() == [4, 4, 4, 8]  # job 3 would need 8 of 6
     assert over.duration.tolist() == [100.0, 250.0, 200.0, 1000.0]
-    assert over.digest != honest.digest and over.name != honest.name
     assert over_claimed(honest, "b", 8).demand.tolist() == [4, 4, 8, 8]
-    assert honest.demand.tolist() == [4, 2, 4, 8]
     with pytest.raises(InputError, match="no tenant is called 'e'"):
         over_claimed(honest, "e", 8)
-
-
-def test_typical_tenant_is_the_median_of_those_with_jobs() -> None:
-    trace = three_tenants()
-    assert typical_tenant(trace) == "b"
-    assert typical_tenant(trace.head(3)) == "a"  # of two, the lower
 
 
 def test_gains_by_hand() -> None:
@@ -98,13 +90,12 @@ def test_one_weight_changes_and_nothing_else() -> None:
     trace = crowded()
     after = heavier(trace, "b")
     assert after.tenant_weight.tolist() == [1.0, 2.0] and trace.tenant_weight.tolist() == [1.0, 1.0]
-    assert after.name != trace.name and after.digest != trace.digest
     pd.testing.assert_frame_equal(after.frame, trace.frame)
-    with pytest.raises(InputError, match="no tenant is called 'c'"):
-        heavier(trace, "c")
 
 
-def test_busiest_for_its_quota() -> None:
+def test_the_typical_tenant_and_the_busiest_for_its_quota() -> None:
+    assert typical_tenant(three_tenants()) == "b"  # the median of those with jobs
+    assert typical_tenant(three_tenants().head(3)) == "a"  # of two, the lower
     jobs = [("1", "a", 4, 0.0, 100.0), ("2", "b", 3, 0.0, 100.0), ("3", "b", 8, 0.0, 100.0), ("4", "a", 1, 100.0, 9.0)]
     equal = listed(*jobs, weights={"a": 1.0, "b": 1.0})
     assert busiest_tenant(equal, Cluster(2, 8)) == "b"
@@ -131,11 +122,8 @@ def test_whoever_pays_more_gets_more_where_weights_count(scheduler: str, gained:
     assert got["busy_hours"] >= 5
     assert got["before"] == pytest.approx(1, abs=0.1) or scheduler != "astraea"
     assert got["gained"] == pytest.approx(gained, rel=0.1)
-
-
-def test_without_a_busy_hour_nothing_is_said() -> None:
-    got = measured(crowded().head(2), "a", "fifo", Cluster(2, 8))
-    assert got["busy_hours"] == 0 and np.isnan(got["gained"])
+    idle = measured(crowded().head(2), "a", scheduler, Cluster(2, 8))
+    assert idle["busy_hours"] == 0 and np.isnan(idle["gained"])
 
 
 def measured(trace: Trace, tenant: str, scheduler: str, cluster: Cluster) -> pd.Series:
