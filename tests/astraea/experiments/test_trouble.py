@@ -84,7 +84,7 @@ GOOD_RUN = ["simulate", "good.csv", *S, *RUN, "--out", "out"]
 TROUBLE: dict[str, tuple[str, Callable[..., None], int, str]] = {
     "no disk space for a table": ("pandas.DataFrame.to_csv", full_disk, 2, "out: no space left on the disk"),
     "a folder that is read-only": ("tempfile.mkdtemp", no_permission, 2, "out: cannot be written (Permission denied)"),
-    "a trace that cannot be read": ("pathlib.Path.read_bytes", no_permission, 2, "good.csv: cannot be read"),
+    "a trace that cannot be read": ("pathlib.Path.open", no_permission, 2, "good.csv: cannot be read"),
     "Ctrl-C while reading": ("astraea.traces.named.read_trace", ctrl_c, 130, "interrupted"),
     "Ctrl-C while simulating": ("astraea.cluster.simulation.new_state", ctrl_c, 130, "interrupted"),
     "Ctrl-C while writing": ("pandas.DataFrame.to_csv", ctrl_c, 130, "interrupted"),

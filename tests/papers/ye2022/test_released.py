@@ -39,6 +39,7 @@ from papers.ye2022.released import (
     walked,
     whole_minutes,
 )
+from papers.ye2022.released_pictures import dot_plot
 
 
 def two_tenants() -> Trace:
@@ -196,12 +197,12 @@ def test_dots_draw_means_and_seeds() -> None:
     _, axes = charts.panels(columns=2)
     columns = {"x": ("X [%]", 100.0), "y": ("Y", 1.0)}
     groups = {"a": "first", "b": "second"}
-    charts.dot_plot(frame, columns, "variant", axes, groups=groups, reference="a", log=["x", "y"])
+    dot_plot(frame, columns, "variant", axes, groups=groups, reference="a", log=["x", "y"])
     assert [t.get_text() for t in axes[0].get_yticklabels()] == ["a", "b"]
     assert axes[0].get_xlabel() == "X [%]"
     assert axes[0].get_xscale() == "log" and axes[1].get_xscale() == "linear"  # a value is 0
     drawn = [line.get_xdata() for line in axes[0].lines]
     assert np.ravel(drawn[0]).tolist() == [200.0, 200.0]  # the reference
     assert list(drawn[1]) == [100.0, 300.0] and np.ravel(drawn[2]).tolist() == [200.0]
-    charts.dot_plot(frame, {"x": ("X", 1.0)}, "variant", axes[:1], groups={"a": "", "b": ""})
+    dot_plot(frame, {"x": ("X", 1.0)}, "variant", axes[:1], groups={"a": "", "b": ""})
     assert np.ravel(axes[0].lines[-5].get_xdata()).tolist() == [0.0, 0.0]  # no reference: the line is at 0
