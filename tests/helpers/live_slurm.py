@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -46,7 +46,7 @@ policy = "astraea"
 interval = {INTERVAL:g}
 warning = {WARNING:g}
 history = 0
-patience = 5
+patience = {{patience}}
 [parameters]
 lease_term = {LEASE:g}
 [weights]
@@ -133,6 +133,10 @@ class RealSlurm:
         local_slurm.run("slurmd", "-N", name)
         until(f"{name} is there", 20, lambda: said("sinfo", "-h", "-n", name, "-o", "%t") in ("idle", "mix", "alloc"))
 
+    def runs(self, since: float, ids: Sequence[str]) -> list[Run]:
+        """All runs of these jobs, from the accounting."""
+        return [run for run in Slurm("gpu").runs(since) if run.id in ids]
+
 
 def said(*command: str) -> str:
     """What a command prints, without end of line; empty if it fails."""
@@ -156,16 +160,19 @@ def lines(job: Asked) -> list[str]:
 class Site:
     """A Slurm with jobs of three tenants and a coordinator, for one test."""
 
-    def __init__(self, slurm: RealSlurm, at: Path) -> None:
+    def __init__(self, slurm: RealSlurm, at: Path, *, patience: float = 5, state: Path | None = None) -> None:
         self.slurm, self.at, self.began = slurm, at, time.time()
-        self.state = at / "state.sqlite"
+        self.state = state or at / "state.sqlite"
         self.jobs: list[Asked] = []
+        self.cancelled: list[Asked] = []
+        self.bin = at / "bin"
+        self.bin.mkdir()
         (at / "job.sh").write_text(SCRIPT)
-        (at / "live.toml").write_text(CONFIG.format(state=self.state))
+        (at / "live.toml").write_text(CONFIG.format(state=self.state, patience=patience))
         self.stranger = ""
         command = [sys.executable, str(HELPERS / "live_process.py"), str(at / "live.toml"), str(at / "log.txt")]
         self.end = ExitStack()
-        env = {"PYTHONPATH": str(ROOT)}
+        env = {"PATH": f"{self.bin}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.nursery = self.end.enter_context(started(*command, cwd=ROOT, env=env, **pipes))
         self.process = 0
@@ -212,7 +219,7 @@ class Site:
 
     def submit(self, tenant: str, demand: int, steps: int, how: str = "-", *, nodes: int = 1) -> Asked:
         """Submit a job that counts to `steps`; `how` it takes signals: ``saves``, ``ignores`` or ``-``."""
-        file = self.at / f"job{len(self.jobs)}"
+        file = self.at / f"job{len(self.jobs) + len(self.cancelled)}"
         id = said(
             "sbatch", "--parsable", "-A", tenant, "-p", "gpu", f"-N{nodes}", "--ntasks-per-node=1",
             f"--gres=gpu:{demand // nodes}", "-o", "/dev/null", "-D", str(self.at),
@@ -235,6 +242,12 @@ class Site:
             saves = rng.random() < 0.4
             steps = int(rng.integers(12, 28)) if saves else int(rng.integers(4, 15))
             self.submit(tenant, demand, steps, "saves" if saves else "-")
+
+    def cancel(self, job: Asked) -> None:
+        """Cancel a job."""
+        local_slurm.run("scancel", job.id)
+        self.jobs.remove(job)
+        self.cancelled.append(job)
 
     def running(self) -> list[str]:
         """Jobs of this test that run now."""
@@ -262,15 +275,17 @@ class Site:
 
     def open_leases(self) -> int:
         """Leases that run, in the file."""
-        with closing(sqlite3.connect(self.state)) as db:
+        db = sqlite3.connect(self.state)
+        try:
             return int(db.execute("select count(*) from lease where outcome = 'running'").fetchone()[0])
+        finally:
+            db.close()
 
     def runs(self) -> dict[str, list[Run]]:
         """All runs of the jobs of this test, by job."""
         found: dict[str, list[Run]] = {job.id: [] for job in self.jobs}
-        for one in Slurm("gpu").runs(self.began - 5):
-            if one.id in found:
-                found[one.id].append(one)
+        for one in self.slurm.runs(self.began - 5, list(found)):
+            found[one.id].append(one)
         return found
 
     def run_of_stranger(self) -> list[Run]:

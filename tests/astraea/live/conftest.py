@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from live_cluster import Clock
@@ -44,12 +45,18 @@ def real_slurm() -> Iterator[RealSlurm]:
 
 
 @pytest.fixture
-def here(real_slurm: RealSlurm) -> Iterator[Site]:
-    """A place for jobs and a coordinator."""
-    at = Path(tempfile.mkdtemp(prefix="live-"))
-    site = Site(real_slurm, at)
-    yield site
-    site.close()
-    print(site.log)
-    real_slurm.clear()
-    shutil.rmtree(at, ignore_errors=True)
+def site(real_slurm: RealSlurm) -> Iterator[Callable[..., Site]]:
+    """Make a place for jobs and a coordinator."""
+    made: list[Site] = []
+
+    def make(**options: Any) -> Site:
+        at = Path(tempfile.mkdtemp(prefix="live-"))
+        made.append(Site(real_slurm, at, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+        print(one.log)
+        real_slurm.clear()
+        shutil.rmtree(one.at, ignore_errors=True)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from live_checks import check, told_before_the_end
-from live_slurm import Site, lines, until
+from live_slurm import LEASE, Site, lines, until
+from processes import run
 
 from astraea.live.coordinator import LATE_ENDS
 
-pytestmark = pytest.mark.slurm
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.parametrize("time_around", range(int(os.environ.get("REPEAT", "1")))),
+]
+Make = Callable[..., Site]
 
 
-def test_coordinator_is_killed_twenty_times(here: Site) -> None:
-    here.submit_mixture(20, seed=0)
-    rng = np.random.default_rng(0)
+def test_coordinator_is_killed_twenty_times(site: Make, time_around: int) -> None:
+    here = site()
+    here.submit_mixture(20, seed=time_around)
+    rng = np.random.default_rng(time_around)
     for k in range(20):
         here.start()
         time.sleep(rng.uniform(0.02, 0.5) if k % 2 else rng.uniform(0.5, 2.2))
@@ -30,11 +39,12 @@ def test_coordinator_is_killed_twenty_times(here: Site) -> None:
     assert "stopped; jobs keep their GPUs" in here.log
 
 
-def test_controller_is_away_for_a_while(here: Site) -> None:
-    here.submit_mixture(16, seed=100)
+def test_controller_is_away_for_a_while(site: Make, time_around: int) -> None:
+    here = site()
+    here.submit_mixture(16, seed=100 + time_around)
     here.start()
     until("jobs run", 20, here.running)
-    time.sleep(2)
+    time.sleep(2 + time_around % 3)
     here.slurm.stop_controller()
     time.sleep(8)
     here.slurm.start_controller()
@@ -43,7 +53,8 @@ def test_controller_is_away_for_a_while(here: Site) -> None:
     assert "ERROR this round is left out: s" in here.log
 
 
-def test_node_goes_away_under_a_gang(here: Site) -> None:
+def test_node_goes_away_under_a_gang(site: Make, time_around: int) -> None:
+    here = site()
     gang = here.submit("a", 4, 40, nodes=2)
     here.start()
     others = [here.submit("b", 1, 20), here.submit("c", 1, 20)]
@@ -52,7 +63,7 @@ def test_node_goes_away_under_a_gang(here: Site) -> None:
     assert gang in on_it
     here.slurm.lose_node("n1", on_it)
     try:
-        here.submit_mixture(10, seed=200)
+        here.submit_mixture(10, seed=200 + time_around)
         until("it is noted", 20, lambda: f"job {gang.id} lost its lease" in here.log)
         time.sleep(4)
     finally:
@@ -61,12 +72,78 @@ def test_node_goes_away_under_a_gang(here: Site) -> None:
     check(here, outage=2)
 
 
-def test_job_ignores_signals(here: Site) -> None:
+def test_job_ignores_signals(site: Make, time_around: int) -> None:
+    here = site()
     deaf = here.submit("a", 4, 70, "ignores")  # a lease and what Slurm waits until it kills are too short for it
     here.start()
     until("it runs", 20, lambda: lines(deaf))
-    here.submit_mixture(8, seed=300)
+    here.submit_mixture(8, seed=300 + time_around)
     here.finish(120)
     check(here)
     assert f"requeue job {deaf.id} of a" in here.log
     assert told_before_the_end(here) > 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    if run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path, check=False).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    yield tmp_path
+    run("umount", "-l", tmp_path)
+
+
+def test_disk_of_the_state_is_full(site: Make, small_disk: Path, time_around: int) -> None:
+    here = site(state=small_disk / "state.sqlite")
+    here.submit_mixture(14, seed=400 + time_around)
+    here.start()
+    until("jobs run", 20, here.running)
+    time.sleep(1)
+    ballast = small_disk / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            pass
+    until("it is noted", 20, lambda: "the state cannot be written" in here.log)
+    time.sleep(8)
+    ballast.unlink()
+    here.finish(90)
+    check(here, outage=1)
+
+
+def test_squeue_hangs(site: Make, time_around: int) -> None:
+    here = site(patience=2)
+    (here.bin / "squeue").write_text(f'#!/bin/sh\n[ -e {here.at}/hang ] && exec sleep 7\nexec /usr/bin/squeue "$@"\n')
+    (here.bin / "squeue").chmod(0o755)
+    here.submit_mixture(14, seed=500 + time_around)
+    here.start()
+    until("jobs run", 20, here.running)
+    time.sleep(1)
+    (here.at / "hang").touch()
+    time.sleep(9)
+    (here.at / "hang").unlink()
+    here.finish(90)
+    check(here, outage=14)
+    assert "ERROR this round is left out: squeue did not answer within 2 s" in here.log
+
+
+def test_two_coordinators_and_then_none(site: Make, time_around: int) -> None:
+    here = site()
+    here.submit_mixture(12, seed=600 + time_around)
+    first = here.start()
+    until("jobs run", 20, lambda: len(here.running()) > 1)
+    second = here.start()
+    assert here.ended(second) == 2
+    said = f"{here.state}: another coordinator (process {first}) runs with this state\n"
+    assert here.log.count("astraea: ") == here.log.count(f"astraea: {said}") == 1
+    here.process = first
+    ids = here.running()
+    here.cancel(next(job for job in here.jobs if job.id in ids))
+    here.cancel(here.jobs[-1])
+    here.kill()
+    time.sleep(LEASE + 2)
+    here.start()
+    here.finish(90)
+    check(here, outage=LEASE + 3)
