@@ -92,6 +92,7 @@ def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
         look(arbiter)
 
     result = simulate(w, AppPolicy(policy, decide, inner.parameters), lease_term=term)
+    assert (result.policy, result.provenance["parameters"]["lease_term"]) == (policy, term)
     assert max(seen[::2]) > 0 and min(seen[1::2]) == 0
     assert tables(result) == tables(simulated(policy, seed, term)), "the same, byte by byte, when it is run again"
     jobs, grants = result.jobs, result.grants
