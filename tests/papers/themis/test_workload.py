@@ -1,8 +1,8 @@
-"""Drawn workloads of explorations: what they look like, what depends on what; and how well a loss curve is foreseen."""
+"""Apps, workloads that can be simulated and drawn ones, successive halving, and how well a loss curve is foreseen."""
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,94 @@ from hypothesis import strategies as st
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from papers.themis.apps import App, Tuner, course
+from papers.themis.apps import App, AppTrace, Phase, Tuner, course
 from papers.themis.loss_curves import estimated_length, learning_curve
 from papers.themis.workload import sample_workload
 
+LOSSES = (np.array([3.0, 2.0, 1.5]), np.array([4.0, 1.0]))
+GOOD = App("a", 5.0, "vgg16", 2, 60.0, LOSSES)
 MANY = sample_workload(400, seed=1)
 """Enough apps for statistics."""
+
+
+def app(*losses: list[float], **changes: Any) -> App:
+    return replace(GOOD, loss=tuple(np.array(one) for one in losses), **changes)
+
+
+def second(**changes: Any) -> list[App]:
+    """Two apps, of which the second is another one."""
+    return [GOOD, replace(GOOD, name="b", **changes)]
+
+
+TUNER = "a tuner needs first >= 1, eta >= 2, longest >= first and tolerance > 0, got Tuner"
+
+
+@pytest.mark.parametrize(
+    "apps, machines, said",
+    [
+        ([], [8, 2], "small: a workload needs at least one app"),
+        ([GOOD, GOOD], [8, 2], "small: two apps have the same name"),
+        (second(arrival=4.0), [8], "app 'b': apps must come in order of arrival, got 4 s"),
+        (second(gang=3), [8], "small: every gang must divide the next larger one, got 2 and 3"),
+        ([GOOD], [4, 0], "small: every machine needs at least one GPU, got [4, 0]"),
+        ([GOOD], [4.0, 2.5], "small: machines must be whole numbers of GPUs, got [4.0, 2.5]"),
+        (second(loss=()), [8], "app 'b': it needs at least one job, got none"),
+        (second(loss=(LOSSES[0], np.ones(0))), [8], "app 'b', job 1: it must have from 1 to 120 epochs, got 0"),
+        (second(loss=(np.array([2.0, np.nan]),)), [8], "app 'b', job 0, epoch 2: the loss must be finite, got nan"),
+        (second(model="gpt"), [8], "app 'b': model must be one of vgg16, resnet50, inception-v3, got 'gpt'"),
+        (second(arrival=-1.0), [8], "app 'b': arrival must be a time from 0 [s], got -1.0"),
+        (second(gang=9), [8], "app 'b': gang must be from 1 to the 8 GPUs of the largest machine, got 9"),
+        (second(tuner=Tuner(first=0)), [8], f"app 'b': {TUNER}(first=0, eta=2, tolerance=0.0005, longest=120)"),
+    ],
+)
+def test_no_workload(apps: list[App], machines: list[Any], said: str) -> None:
+    """One number out of range: the sentence names the app, the job from 0, the epoch from 1, and the value."""
+    with pytest.raises(InputError) as err:
+        AppTrace("small", tuple(apps), np.array(machines))
+    assert str(err.value) == said
+
+
+def test_course_by_hand() -> None:
+    """Four jobs of 1, 7, 3 and 5 epochs of 10 s in rungs that end after 2 and 4 epochs.
+
+    The first rung is 1 + 2 + 2 + 2 epochs. Jobs 0 and 1 go on; job 0 has converged, so the second rung is the 2 epochs
+    of job 1, whose other 3 are the last rung. A rung of jobs that have all converged is there and needs no work.
+    """
+    losses = [0.5], [0.7, 0.4, 0.35, 0.3, 0.3, 0.3, 0.3], [1.0, 0.9, 0.1], [0.9, 0.8, 0.2, 0.2, 0.2]
+    four = app(*losses, epoch=10.0, tuner=Tuner(first=2, longest=10))
+    assert course(four) == [Phase(4, 70.0), Phase(2, 20.0), Phase(1, 30.0)]
+    assert course(app([1.0, 0.5], [2.0], epoch=10.0)) == [Phase(2, 30.0), Phase(1, 0.0)]
+
+
+def halving_epoch_by_epoch(losses: list[list[float]], tuner: Tuner) -> list[tuple[int, int]]:
+    """(jobs, epochs trained) of every rung, with nothing but loops."""
+    trained = [0] * len(losses)
+    jobs, goal, out = list(range(len(losses))), tuner.first, []
+    while True:
+        is_last, epochs = len(jobs) == 1, 0
+        for j in jobs:
+            while trained[j] < len(losses[j]) and (is_last or trained[j] < min(goal, tuner.longest)):
+                trained[j] += 1
+                epochs += 1
+        out.append((len(jobs), epochs))
+        if is_last:
+            return out
+        kept: list[int] = []
+        while len(kept) * tuner.eta < len(jobs):
+            kept.append(min((j for j in jobs if j not in kept), key=lambda j: (losses[j][trained[j] - 1], j)))
+        jobs, goal = kept, goal * tuner.eta
+
+
+@given(
+    losses=st.lists(st.lists(st.sampled_from([1.0, 2.0, 3.0, 4.0]), min_size=1, max_size=12), min_size=1, max_size=20),
+    first=st.integers(1, 5),
+    eta=st.integers(2, 4),
+)
+def test_course_is_what_training_epoch_by_epoch_gives(losses: list[list[float]], first: int, eta: int) -> None:
+    """Jobs and work of every rung, against a twin that trains one epoch after the other; many losses are equal."""
+    tuner = Tuner(first=first, eta=eta, longest=12)
+    expected = halving_epoch_by_epoch(losses, tuner)
+    assert course(app(*losses, epoch=1.0, tuner=tuner)) == [Phase(jobs, float(done)) for jobs, done in expected]
 
 
 def parts(app: App) -> list[Any]:
@@ -111,18 +193,8 @@ def test_bad_input_is_refused(bad: dict[str, Any], said: str) -> None:
     assert str(err.value) == said
 
 
-LOSSES = st.lists(st.floats(0.001, 100.0), min_size=1, max_size=60).map(np.array)
-
-
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
-
-
-def drawn(n: int, noise: float, seed: int = 0) -> list[FloatArray]:
-    """Curves of many kinds."""
-    random = rng(seed)
-    ranges = ((0.2, 1.0), (0.5, 2.0), (0.6, 1.4))  # of floor, span and power
-    return [learning_curve(*(random.uniform(*one) for one in ranges), noise, Tuner(), random) for _ in range(n)]
 
 
 def test_a_curve_by_hand() -> None:
@@ -145,7 +217,11 @@ def test_noise_is_a_part_of_the_loss() -> None:
     assert len(curve) == 45 and (curve > 0).all()  # 1 / (44 * 45) = 0.000505, 1 / (45 * 46) = 0.000483
 
 
-@given(losses=LOSSES, longest=st.integers(60, 150), factor=st.floats(1.0, 100.0))
+@given(
+    losses=st.lists(st.floats(0.001, 100.0), min_size=1, max_size=60).map(np.array),
+    longest=st.integers(60, 150),
+    factor=st.floats(1.0, 100.0),
+)
 def test_estimates_of_any_losses(losses: FloatArray, longest: int, factor: float) -> None:
     """From m + 1 on while there is another epoch, at most `longest`, whatever the losses look like; a whole number.
 
@@ -159,12 +235,10 @@ def test_estimates_of_any_losses(losses: FloatArray, longest: int, factor: float
     assert estimated_length(2 * losses, tuner._replace(tolerance=2 * tuner.tolerance)) == estimate
 
 
-@pytest.mark.parametrize(
-    "losses", [[], [3.0, 2.999], [0.1] * 3, [0.3] * 12, [*np.linspace(0.3, 0.7, 50)], [1.0, 1.0, 5.0, 5.0]]
-)
-def test_losses_that_do_not_fall_tell_nothing(losses: list[float]) -> None:
+def test_losses_that_do_not_fall_tell_nothing() -> None:
     """Too few, all alike, or rising: the job may go on to the end."""
-    assert estimated_length(np.array(losses), Tuner(longest=77)) == 77.0
+    for losses in ([], [3.0, 2.999], [0.1] * 3, [0.3] * 12, [*np.linspace(0.3, 0.7, 50)], [1.0, 1.0, 5.0, 5.0]):
+        assert estimated_length(np.array(losses), Tuner(longest=77)) == 77.0, losses
 
 
 def plain_estimate(losses: FloatArray, tuner: Tuner) -> float:
@@ -191,7 +265,10 @@ def test_the_fit_is_the_best_one(noise: float) -> None:
 
     Without noise it is the true length.
     """
-    for curve, seen in zip(drawn(6, noise, seed=4), itertools.cycle((7, 4, 15)), strict=False):
+    random = rng(4)
+    for seen in (7, 4, 15, 7, 4, 15):
+        floor, span, power = (random.uniform(*one) for one in ((0.2, 1.0), (0.5, 2.0), (0.6, 1.4)))
+        curve = learning_curve(floor, span, power, noise, Tuner(), random)
         estimate = estimated_length(curve[:seen], Tuner())
         assert estimate == pytest.approx(plain_estimate(curve[:seen], Tuner()), abs=1)
         assert noise or estimate == pytest.approx(len(curve), abs=1)
