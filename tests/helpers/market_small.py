@@ -36,10 +36,6 @@ def market(
     return dataclasses.replace(m, ps_bandwidth=reach)
 
 
-def with_jobs(m: Market, **changes: Any) -> Market:
-    return dataclasses.replace(m, jobs=dataclasses.replace(m.jobs, **changes))
-
-
 def spans(plan: Plan) -> dict[int, tuple[int, int]]:
     """Start and end of each job that runs; a plan that breaks no constraint."""
     assert violations(plan.market, plan) == []
