@@ -1,4 +1,4 @@
-"""The tables of Themis at the smallest scale and by hand, and what a paper printed in their pictures."""
+"""The tables and auctions of Themis at the smallest scale and by hand, and what a paper printed in their pictures."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from astraea.core.result import Result
 from astraea.experiments import keys
 from astraea.experiments.cache import fill
 from astraea.experiments.grid import run_grid
-from papers.themis.apps import Tuner
+from papers.themis.apps import MODELS, Tuner
+from papers.themis.auction import Outcome, auction
 from papers.themis.metrics import rho_summary
 from papers.themis.policies import POLICIES, get_policy
 from papers.themis.policies.themis import bid, themis
 from papers.themis.simulate import simulate
-from papers.themis.study import tables
+from papers.themis.study import auctions, tables
 from papers.themis.study.auctions import PROPERTIES, random_offer
 from papers.themis.study.cells import LATER, VARIANTS, bid_in_need, simulated
 from papers.themis.study.pictures import knob_and_lease
@@ -147,6 +148,57 @@ def test_the_auction_keeps_its_promises() -> None:
     assert table["property"].tolist() == list(PROPERTIES)
     assert (table["instances"] == SMALL.instances).all()
     assert (table["violations"] > 0).tolist() == [False, False, False, True, True]
+
+
+def test_a_seed_is_an_auction_in_any_chunk() -> None:
+    pd.testing.assert_frame_equal(auctions.failures(0, 8)[5:8].reset_index(drop=True), auctions.failures(5, 8))
+
+
+def test_brute_force_notices_what_is_not_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An auction that gives nothing to anybody is found out wherever something could be won."""
+    cases = [auctions.random_case(seed) for seed in range(60)]
+    best = [bool(auction(*case).row.any()) for case in cases]
+    nothing = lambda bids, _: Outcome(np.zeros(len(bids), np.int64), np.ones(len(bids)))  # noqa: E731
+    monkeypatch.setattr(auctions, "auction", nothing)
+    assert [auctions.is_maximal(case) for case in cases] == [not won for won in best] and 0 < sum(best) < len(best)
+
+
+def test_parts_of_a_prize_are_worth_what_the_app_says() -> None:
+    """Whole parts are rows of the bid, others lie between; what is on one machine is kept first."""
+    for seed in range(20):
+        arbiter, agents = random_offer(seed)
+        table, rows = bid(arbiter, agents[0])
+        known = {tuple(row): value for row, value in zip(rows.tolist(), table.value, strict=True)}
+        for row in rows:
+            gangs = int(row.sum())
+            kept = [min(n, row[0]) for n in range(gangs + 1)]
+            worth = [known[local, n - local] for n, local in enumerate(kept)]
+            for n in range(gangs):
+                for part in (0.0, 0.25, 1.0):
+                    got = auctions.expected_value(arbiter, agents[0], row, (n + part) / gangs)
+                    assert got == pytest.approx((1 - part) * worth[n] + part * worth[n + 1])
+
+
+def test_the_example_by_hand() -> None:
+    """Twelve gang-epochs of 2 min, of which each app could have run one at a time with a third of the cluster.
+
+    One row is won by each, and the two that suffer from being spread are not. Each pays.
+    """
+    table = auctions.example_table()
+    rho = table.set_index(["app", "local", "spread"])["rho"]
+    alone, waited, lease = 12 * 120, 600, 900
+    first, second = 8 * 120, 4 * 120  # of both jobs, of the better one
+    for name, slowdown in (("vgg16", 2.0), ("resnet50", 1.25), ("inception-v3", 1.0)):
+        assert rho[name, 0, 0] == pytest.approx((waited + lease + alone) / alone)
+        assert rho[name, 1, 0] == pytest.approx((waited + alone) / alone)
+        assert rho[name, 0, 1] == pytest.approx((waited + slowdown * alone) / alone)
+        assert rho[name, 2, 0] == pytest.approx((waited + first / 2 + second) / alone)
+        assert rho[name, 1, 1] == pytest.approx((waited + first / (1 + 1 / slowdown) + second) / alone)
+    won = table[table["won"]].set_index("app")
+    assert won.index.tolist() == list(MODELS)
+    assert won["local"].tolist() == [1, 1, 0] and won["spread"].tolist() == [0, 0, 1]
+    assert table["kept"].notna().tolist() == table["won"].tolist()
+    assert (won["kept"] < 0.8).all()
 
 
 def test_only_who_has_nothing_is_in_need() -> None:
