@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
@@ -16,10 +15,8 @@ from papers.themis.apps import App, AppTrace, Tuner
 from papers.themis.arbiter import Arbiter
 from papers.themis.policies import get_policy
 
-ONE_RUNG: Final = Tuner(first=10, eta=2, tolerance=5e-4, longest=10)
+STANDARD: Final = App("a", 0.0, "vgg16", 1, 60.0, (), Tuner(first=10, eta=2, tolerance=5e-4, longest=10))
 """All jobs have had all their epochs at the end of the first rung: what follows takes no time."""
-
-STANDARD: Final = App("a", 0.0, "vgg16", 1, 60.0, (), ONE_RUNG)
 
 
 def falling(epochs: int) -> FloatArray:
@@ -71,5 +68,4 @@ def ends(result: Result) -> list[float]:
 def tables(result: Result) -> str:
     """Every byte of the tables."""
     assert result.grants is not None
-    frames: list[pd.DataFrame] = [result.jobs, result.timeline, result.grants]
-    return "\n".join(frame.to_csv(float_format="%.17g") for frame in frames)
+    return "\n".join(t.to_csv(float_format="%.17g") for t in (result.jobs, result.timeline, result.grants))

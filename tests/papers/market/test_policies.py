@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from market_small import market, markets, spans
+from market_small import market, spans
 
 from astraea.core.errors import InputError
 from papers.market.constraints import violations
@@ -30,6 +31,32 @@ from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule, c
 from papers.market.policies.batch_sche import batch_sche
 from papers.market.policies.fair import gandiva_fair, gangs, hived
 from papers.market.study.example import EXAMPLE_ROUNDS, J11, J12, J21, J22, SLOTS, THETA, small_market, worked_example
+
+
+@st.composite
+def markets(draw: st.DrawFn) -> Market:
+    """Up to 6 jobs of 3 tenants on up to 4 servers."""
+    servers, tenants, n = draw(st.integers(1, 4)), draw(st.integers(1, 3)), draw(st.integers(1, 6))
+    workers = draw(st.lists(st.integers(1, 3), min_size=servers, max_size=servers))
+    ps = draw(st.lists(st.integers(1, 2), min_size=servers, max_size=servers))
+    quota = []
+    for units in (workers, ps):
+        cuts = sorted(draw(st.lists(st.integers(0, sum(units)), min_size=tenants - 1, max_size=tenants - 1)))
+        quota.append(np.diff([0, *cuts, sum(units)]))
+    values = {
+        "tenant": st.integers(0, tenants - 1),
+        "arrival": st.integers(0, 9),
+        "epochs": st.integers(1, 3),
+        "chunks": st.integers(1, 4),
+        "batches": st.integers(1, 2),
+        "slope": st.sampled_from([-4.0, -2.0, -1.0]),
+        "height": st.sampled_from([20.0, 60.0, 100.0]),
+    }
+    columns = {name: draw(st.lists(value, min_size=n, max_size=n)) for name, value in values.items()}
+    utility = draw(st.sampled_from(["linear", "convex"]))
+    m = small_market("small", workers, ps, np.array(quota).T, utility=utility, **columns)
+    return dataclasses.replace(m, ps_bandwidth=draw(st.sampled_from([0.5, 1.0, 2.0])))
+
 
 FAIR: list[Callable[[Market], Plan]] = [gandiva_fair, hived]
 THETAS = st.sampled_from([None, (2.0, 2.0), (16.0, 16.0), (1000.0, 50.0)])
