@@ -58,7 +58,7 @@ class State:
         self.lots: list[Lot] = []
         self.just_had: list[Lot] = []
         self.held, self.owed = 0.0, Fraction(0)  # GPU-time
-        self.overhead, self.end = 0.0, -1.0
+        self.overhead = 0.0
         self.next_rung()
 
     def next_rung(self) -> None:
@@ -88,7 +88,7 @@ class Naive:
         self.now = 0.0
 
     def run(self) -> tuple[object, ...]:
-        """All leases, sorted; of each app its end and its overhead [s]."""
+        """All leases, sorted; of each app its overhead [s]."""
         while self.to_come or self.there:
             for state in list(self.there):
                 self.end_jobs(state)
@@ -101,7 +101,7 @@ class Naive:
                 for lot in state.lots:
                     self.step(state, lot)
             self.now += STEP
-        return sorted(self.leases), [s.end for s in self.all], [s.overhead for s in self.all]
+        return sorted(self.leases), [s.overhead for s in self.all]
 
     def step(self, state: State, lot: Lot) -> None:
         state.held += state.app.gang * STEP
@@ -130,7 +130,6 @@ class Naive:
                     self.take_back(state, lot)
         if not state.jobs:
             assert not state.lots
-            state.end = self.now
             self.there.remove(state)
 
     def begin(self, lot: Lot, job: Job, lost: float) -> None:

@@ -77,7 +77,7 @@ def test_every_plan(m: Market, theta: tuple[float, float] | None, rounds: int, i
     assert {s.job for s in plan.schedules} == {j for j in range(len(m.jobs)) if demand(m, j).revenue > 0}
     # within an interval (lambda tau, 2 lambda tau] and a round of tau slots
     for s in plan.schedules:
-        tau = 2 ** (int(math.log2(s.start // rounds)) if s.start % rounds == 0 else int(math.log2(s.start / rounds)))
+        tau = 2 ** int(math.log2(s.start // rounds))
         assert m.jobs.arrival[s.job] <= tau
         assert s.start // tau == (s.end - 1) // tau
 
@@ -202,9 +202,9 @@ def test_whole_example() -> None:
     assert EXAMPLE.jobs.value(J22, last.end - 3) == -82  # admitted by ideal revenue, at a loss
 
 
-@pytest.mark.parametrize(("servers", "reach", "most"), [(4, 3.0, 5), (4, 0.9, 2), (2, 9.0, 4)])
-def test_a_gang_is_no_larger_than_its_parameter_servers_can_feed(servers: int, reach: float, most: int) -> None:
-    assert gangs(market([1, 1], [1, 50], servers=servers, reach=reach)).tolist() == [1, most]
+def test_a_gang_is_no_larger_than_its_parameter_servers_can_feed() -> None:
+    for servers, reach, most in ((4, 3.0, 5), (4, 0.9, 2), (2, 9.0, 4)):
+        assert gangs(market([1, 1], [1, 50], servers=servers, reach=reach)).tolist() == [1, most]
 
 
 def test_parameter_servers_go_where_they_can_feed_the_gang() -> None:
@@ -222,15 +222,38 @@ def test_gandiva_fair_takes_turns_by_share() -> None:
     assert [s.is_shared for s in plan.schedules][:4] == [False] * 4
 
 
-def test_gandiva_fair_lends_idle_workers_for_nothing_and_batch_sche_never() -> None:
-    m = market([1] * 4, [2] * 4, tenant=[1] * 4, servers=4, quota=[6, 2], ps_quota=[3, 1])
-    plan = gandiva_fair(m)
-    assert set(spans(plan).values()) == {(0, 1)}
-    assert [s.is_shared for s in plan.schedules] == [False, True, True, True]
+@pytest.mark.parametrize(
+    ("schedule", "m", "where", "shared"),
+    [
+        # the second of two tenants is alone: idle workers are lent
+        (gandiva_fair, market([1] * 3, [2] * 3, tenant=[1] * 3, servers=4, quota=[6, 2], ps_quota=[3, 1]),
+         {0: (0, 1), 1: (0, 1), 2: (0, 1)}, [False, True, True]),
+        (hived, market([2, 2], [2] * 2, tenant=[0, 0], quota=[2, 2], ps_quota=[1, 1]),
+         {0: (0, 2), 1: (0, 2)}, [False, True]),
+        # not while the owner has use for them: a job of tenant 0 waits until tenant 1's are done
+        (hived, market([2, 2, 1, 1], [2] * 4, tenant=[0, 0, 1, 1], quota=[2, 2], ps_quota=[1, 1]),
+         {0: (0, 2), 2: (0, 1), 3: (1, 2), 1: (2, 4)}, [False] * 4),
+        # gangs that no virtual cluster holds run on idle servers
+        (hived, market([1, 1], [4, 4], tenant=[0, 1], quota=[2, 2], ps_quota=[1, 1], reach=2.0),
+         {0: (0, 1), 1: (1, 2)}, [True, True]),
+    ],
+)  # fmt: skip
+def test_what_is_lent(
+    schedule: Callable[[Market], Plan], m: Market, where: dict[int, tuple[int, int]], shared: list[bool]
+) -> None:
+    plan = schedule(m)
+    assert spans(plan) == where
+    assert [s.is_shared for s in plan.schedules] == shared
     assert plan.income.sum() == 0
+
+
+def test_batch_sche_lends_nothing_and_leaves_out_who_has_no_parameter_server() -> None:
+    m = market([1] * 4, [2] * 4, tenant=[1] * 4, servers=4, quota=[6, 2], ps_quota=[3, 1])
     plan = batch_sche(m, theta=(1.5, 1.5), rounds=1)
     assert {s.server.tolist()[0] for s in plan.schedules} == {3}
     assert len(plan.schedules) == len({s.start for s in plan.schedules}) == 4
+    m = market([1, 1], [2, 2], tenant=[0, 1], quota=[2, 2], ps_quota=[2, 0])
+    assert spans(batch_sche(m, theta=(1.5, 1.5), rounds=1)).keys() == {0}
 
 
 def test_gandiva_fair_does_not_look_for_one_server_and_hived_does() -> None:
@@ -239,28 +262,6 @@ def test_gandiva_fair_does_not_look_for_one_server_and_hived_does() -> None:
     blind, cells = gandiva_fair(m), hived(m)
     assert blind.schedules[1].server.tolist() == [0, 1] and spans(blind)[1] == (0, 4)
     assert cells.schedules[1].server.tolist() == [1] and spans(cells)[1] == (0, 2)
-
-
-def test_hived_lends_nothing_while_the_owner_has_use_for_it() -> None:
-    # tenant 1 has server 1; a second job of tenant 0 waits until tenant 1's are done
-    both = market([2, 2, 1, 1], [2] * 4, tenant=[0, 0, 1, 1], quota=[2, 2], ps_quota=[1, 1])
-    plan = hived(both)
-    assert spans(plan) == {0: (0, 2), 2: (0, 1), 3: (1, 2), 1: (2, 4)}
-    alone = market([2, 2], [2] * 2, tenant=[0, 0], quota=[2, 2], ps_quota=[1, 1])
-    assert spans(hived(alone)) == {0: (0, 2), 1: (0, 2)}
-    assert [s.is_shared for s in hived(alone).schedules] == [False, True]
-
-
-def test_hived_runs_gangs_that_no_virtual_cluster_holds() -> None:
-    m = market([1, 1], [4, 4], tenant=[0, 1], quota=[2, 2], ps_quota=[1, 1], reach=2.0)
-    plan = hived(m)
-    assert spans(plan) == {0: (0, 1), 1: (1, 2)}
-    assert all(s.is_shared for s in plan.schedules)
-
-
-def test_batch_sche_leaves_out_who_has_no_parameter_server() -> None:
-    m = market([1, 1], [2, 2], tenant=[0, 1], quota=[2, 2], ps_quota=[2, 0])
-    assert spans(batch_sche(m, theta=(1.5, 1.5), rounds=1)).keys() == {0}
 
 
 @pytest.mark.parametrize("schedule", FAIR)

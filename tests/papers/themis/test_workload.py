@@ -71,8 +71,8 @@ def test_course_by_hand() -> None:
     assert course(app([1.0, 0.5], [2.0], epoch=10.0)) == [Phase(2, 30.0), Phase(1, 0.0)]
 
 
-def halving_epoch_by_epoch(losses: list[list[float]], tuner: Tuner) -> list[tuple[int, int]]:
-    """(jobs, epochs trained) of every rung, with nothing but loops."""
+def halving_epoch_by_epoch(losses: list[list[float]], tuner: Tuner) -> list[Phase]:
+    """Every rung with epochs of 1 s, by nothing but loops."""
     trained = [0] * len(losses)
     jobs, goal, out = list(range(len(losses))), tuner.first, []
     while True:
@@ -81,7 +81,7 @@ def halving_epoch_by_epoch(losses: list[list[float]], tuner: Tuner) -> list[tupl
             while trained[j] < len(losses[j]) and (is_last or trained[j] < min(goal, tuner.longest)):
                 trained[j] += 1
                 epochs += 1
-        out.append((len(jobs), epochs))
+        out.append(Phase(len(jobs), float(epochs)))
         if is_last:
             return out
         kept: list[int] = []
@@ -98,8 +98,7 @@ def halving_epoch_by_epoch(losses: list[list[float]], tuner: Tuner) -> list[tupl
 def test_course_is_what_training_epoch_by_epoch_gives(losses: list[list[float]], first: int, eta: int) -> None:
     """Jobs and work of every rung, against a twin that trains one epoch after the other; many losses are equal."""
     tuner = Tuner(first=first, eta=eta, longest=12)
-    expected = halving_epoch_by_epoch(losses, tuner)
-    assert course(app(*losses, epoch=1.0, tuner=tuner)) == [Phase(jobs, float(done)) for jobs, done in expected]
+    assert course(app(*losses, epoch=1.0, tuner=tuner)) == halving_epoch_by_epoch(losses, tuner)
 
 
 def parts(app: App) -> list[Any]:
@@ -145,23 +144,21 @@ def test_losses_of_jobs() -> None:
     assert rough.std() / np.sqrt(6) == pytest.approx(0.01, rel=0.05)
 
 
-def test_arrivals_are_a_poisson_process() -> None:
-    """The first at 0; gaps have a standard deviation like their mean, and a part of 1 - 1/e is below it."""
+def test_arrivals() -> None:
+    """A Poisson process, the first at 0; gaps have a deviation like their mean, and 1 - 1/e of them are below it.
+
+    The contention holds exactly: GPU-time of all rungs over GPUs and the time from the first to the last arrival.
+    """
     arrival = np.array([app.arrival for app in MANY.apps])
     gaps = np.diff(arrival)
     assert arrival[0] == 0 and (gaps >= 0).all()
     assert gaps.std() / gaps.mean() == pytest.approx(1.0, abs=0.2)
     assert np.mean(gaps < gaps.mean()) == pytest.approx(1 - np.exp(-1), abs=0.07)
-
-
-@pytest.mark.parametrize("machines", [None, np.array([4, 4, 2])])
-@pytest.mark.parametrize("apps, contention", [(2, 0.25), (30, 3.5)])
-def test_contention_holds_exactly(apps: int, contention: float, machines: Any) -> None:
-    """GPU-time of all rungs over GPUs and the time from the first to the last arrival."""
-    workload = sample_workload(apps, contention, seed=2, machines=machines)
-    needed = sum(app.gang * sum(phase.work for phase in course(app)) for app in workload.apps)
-    available = workload.gpus * (workload.apps[-1].arrival - workload.apps[0].arrival)
-    assert needed / available == pytest.approx(contention, rel=1e-12)
+    for apps, contention, machines in ((2, 0.25, None), (30, 3.5, np.array([4, 4, 2]))):
+        workload = sample_workload(apps, contention, seed=2, machines=machines)
+        needed = sum(app.gang * sum(phase.work for phase in course(app)) for app in workload.apps)
+        available = workload.gpus * (workload.apps[-1].arrival - workload.apps[0].arrival)
+        assert needed / available == pytest.approx(contention, rel=1e-12)
 
 
 def test_what_an_app_depends_on() -> None:
