@@ -43,11 +43,6 @@ def arbiter_of(w: AppTrace, *, lease_term: float = 900.0, lies: Mapping[int, flo
     return arbiter
 
 
-def given(arbiter: Arbiter) -> list[tuple[str, tuple[tuple[int, int], ...], int]]:
-    """(app, pieces, job) of all lots, in order of app, then as given."""
-    return [(agent.app.name, lot.pieces, lot.job) for agent in arbiter.agents for lot in agent.lots]
-
-
 def decided(arbiter: Arbiter, policy: str, **parameters: Any) -> list[int]:
     """Gangs that each app holds once the policy has decided."""
     get_policy(policy, **parameters).decide(arbiter)

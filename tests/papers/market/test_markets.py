@@ -117,7 +117,6 @@ def test_no_market(bad: Market, said: str) -> None:
     "settings, said",
     [
         ({"theta": (2.0,)}, "theta must be two numbers, theta_w and theta_p, got (2.0,)"),
-        ({"theta": (1.0, 16.0)}, "theta_w: must be above 1, so that what is in use has a price, got 1.0"),
         ({"theta": (16.0, np.nan)}, "theta_p: must be above 1, so that what is in use has a price, got nan"),
         ({"rounds": 0}, "rounds: lambda must be a whole number of at least 1, got 0"),
     ],
@@ -265,9 +264,7 @@ def test_every_tenant_brings_in_whole_servers() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"jobs": 0}, "the number of jobs must be a whole number of at least 1, got 0"),
         ({"servers": 2}, "each of 3 tenants brings in a server, so 2 servers are too few"),
-        ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
         ({"tenants": 4}, "three: it has 3 tenants, so 4 cannot be taken"),
         ({"jobs": 9, "tenants": 2}, "three: its 2 largest tenants have 8 jobs, so 9 cannot be taken"),
         ({"chunks": "none"}, "chunks must be one of drawn, requested, got 'none'"),

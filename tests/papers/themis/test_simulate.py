@@ -162,20 +162,6 @@ def many_short_jobs(seed: int) -> AppTrace:
     return workload(apps, 2, 1)
 
 
-def granularity(w: AppTrace, lease: float) -> np.ndarray:
-    """By how much rho can be above 1 because time is not infinitely divisible.
-
-    An app with work W that has been there for A, with N apps on average and x of its work done on R GPUs, is short of
-    d = R A / N - x, and has rho = 1 + d / W at its end. All d together grow by at most R a second, which is what
-    running jobs take off; so the sum of those above 0 grows only while the worst off cannot use all GPUs: it is short
-    of less than R leases, has few jobs left, or GPUs wait for a round.
-    """
-    work = np.array([sum(phase.work for phase in course(one)) for one in w.apps])
-    job = max(len(one.loss[0]) * one.epoch for one in w.apps)
-    most = w.gpus * (lease * (1 + work.sum() / work.min()) + len(work) * (job + 2 * lease))
-    return np.asarray(most / work)
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_sharing_incentive(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With f = 1 no app is worse off than with 1/N of the cluster to itself, where apps are divisible.
@@ -185,14 +171,11 @@ def test_sharing_incentive(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in ((themis_arbiter, "CHECKPOINT"), (themis_arbiter, "RESTART"), (themis_simulate, "RESTART")):
         monkeypatch.setattr(module, name, 0.0)
     w = many_short_jobs(seed)
-    allowed = granularity(w, 60.0)
-    assert allowed.max() < 0.15
     jobs = simulate(w, get_policy("themis", f=1.0), lease_term=60.0).jobs
     assert (jobs["overhead"] == 0).all() and (jobs["contention"] > 1.5).all()
-    assert (jobs["finish_time_fairness"] <= 1 + allowed).all()
+    assert (jobs["finish_time_fairness"] <= 1).all()
     for policy in ("optimus", "gandiva-packing"):
-        fairness = simulate(w, get_policy(policy), lease_term=60.0).jobs["finish_time_fairness"]
-        assert (fairness > 1.2 + allowed).any()
+        assert simulate(w, get_policy(policy), lease_term=60.0).jobs["finish_time_fairness"].max() > 1.2
 
 
 def test_two_apps_by_hand() -> None:
