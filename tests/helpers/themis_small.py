@@ -55,11 +55,6 @@ def leases(result: Result) -> list[tuple[str, float, float, bool]]:
     return sorted(result.grants[["job_id", "start", "end", "is_local"]].itertuples(index=False, name=None))
 
 
-def ends(result: Result) -> list[float]:
-    """End of every app [s]."""
-    return list(result.jobs["end_time"])
-
-
 def tables(result: Result) -> str:
     """Every byte of the tables."""
     assert result.grants is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from themis_small import app, arbiter_of, decided, ends, tables, workload
+from themis_small import app, arbiter_of, decided, tables, workload
 
 from astraea.core.arrays import IntArray
 from astraea.core.errors import InputError
@@ -102,7 +102,7 @@ def test_whom_a_lie_helps(policy: str) -> None:
     chosen = get_policy(name, **({"f": 0.0} if all_bid else {}))
     truth, lie = (simulate(crowded, chosen, lies={"app-3": factor}) for factor in (1.0, 3.0))
     if policy in ("themis", "strawman"):
-        assert ends(lie)[3] < ends(truth)[3]
+        assert lie.jobs["end_time"][3] < truth.jobs["end_time"][3]
     else:
         assert tables(lie) == tables(truth)
 
