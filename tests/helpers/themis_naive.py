@@ -1,16 +1,15 @@
 """A second simulator of the setting of Themis, second by second, to compare the package's with.
 
 It is written from the rules and knows no events: at every step of a quarter of a second it asks what is due, and then
-moves every running job on by one step. Nothing is taken from the package but the workload.
+moves every running job on by one step. Nothing is taken from the package but the workload and the rungs of its apps.
 
-Rules. Every job of a rung trains until it has had the epochs of the rung or has converged; when all have, the better
-part goes on. A lot is what one gang holds under one lease. A job that reaches the end of its rung leaves its lot,
-unless it goes on in the next rung: then it stays where it is. A lot without a job takes the job of its app that is
-furthest behind, or is returned at once. Rounds are at whole minutes, whenever GPUs are on offer and somebody wants
-some. Leases end at the first round after their term. The job of a lot that is given to its app again goes on in place,
-after 5 s for the checkpoint; one that ran before and starts elsewhere does so after 25 s at a round, after 20 s within
-a lease. A gang goes where the app had one, else on the machine on which it leaves least free, else on the smallest
-holes.
+Rules. When all jobs of a rung have had their epochs of it, the next one begins. A lot is what one gang holds under one
+lease. A job that reaches the end of its rung leaves its lot, unless it goes on in the next rung: then it stays where it
+is. A lot without a job takes the job of its app that is furthest behind, or is returned at once. Rounds are at whole
+minutes, whenever GPUs are on offer and somebody wants some. Leases end at the first round after their term. The job of
+a lot that is given to its app again goes on in place, after 5 s for the checkpoint; one that ran before and starts
+elsewhere does so after 25 s at a round, after 20 s within a lease. A gang goes where the app had one, else on the
+machine on which it leaves least free, else on the smallest holes.
 
 What the rules leave open is done as the package does it: what is due at one moment are jobs that end, then arrivals,
 then the round; of equals goes first the app that came first, the job and the machine with the smallest number, and the
@@ -21,7 +20,7 @@ yet waited when its lease ends is forgiven: it goes on after 5 s in place or 25 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from papers.themis.apps import App, AppTrace
@@ -30,20 +29,15 @@ STEP = 0.25
 MINUTE = 60
 
 
-Leases = list[tuple[str, float, float, bool]]
-"""App, begin, end, whether on one machine."""
-
-
-@dataclass
+@dataclass(eq=False)
 class Job:
     number: int
-    loss: list[float]
     had: float = 0.0  # progress, in s on one machine
     goal: float = 0.0  # what it must have had at the end of the rung
     ever_ran: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Lot:
     where: dict[int, int]  # machine -> GPUs
     begin: float
@@ -56,28 +50,27 @@ class Lot:
         return len(self.where) == 1
 
 
-@dataclass
 class State:
-    app: App
-    slow: float
-    jobs: list[Job]  # of this rung
-    rung: int = 0
-    lots: list[Lot] = field(default_factory=list)
-    just_had: list[Lot] = field(default_factory=list)
-    held: float = 0.0  # GPU-time
-    owed: Fraction = Fraction(0)  # GPU-time
-    overhead: float = 0.0
-    end: float = -1.0
+    def __init__(self, app: App) -> None:
+        self.app, self.slow = app, {"vgg16": 2.0, "inception-v3": 1.0}[app.model]
+        self.every = [Job(k) for k in range(len(app.loss))]
+        self.rungs = list(app.stages)
+        self.lots: list[Lot] = []
+        self.just_had: list[Lot] = []
+        self.held, self.owed = 0.0, Fraction(0)  # GPU-time
+        self.overhead = 0.0
+        self.next_rung()
 
-    def set_goals(self) -> None:
-        t = self.app.tuner
-        epochs = t.longest if len(self.jobs) == 1 else min(t.first * t.eta**self.rung, t.longest)
+    def next_rung(self) -> None:
+        """No job is left after the last one."""
+        numbers, epochs = self.rungs.pop(0) if self.rungs else ([], [])
+        self.jobs = [self.every[k] for k in numbers]
         for job in self.jobs:
-            job.goal = min(epochs, len(job.loss)) * self.app.epoch
+            job.goal = epochs[job.number] * self.app.epoch
 
     def waiting(self) -> list[Job]:
         running = [lot.job for lot in self.lots]
-        left = [job for job in self.jobs if job.had < job.goal and not any(job is one for one in running)]
+        left = [job for job in self.jobs if job.had < job.goal and job not in running]
         return sorted(left, key=lambda job: (job.had, job.number))
 
 
@@ -88,25 +81,19 @@ class Naive:
         self.policy, self.term = policy, lease_term
         self.free = [int(gpus) for gpus in workload.machines]
         self.gpus = sum(self.free)
-        slow = {"vgg16": 2.0, "inception-v3": 1.0}
-        self.to_come = [
-            State(app, slow[app.model], [Job(k, list(map(float, loss))) for k, loss in enumerate(app.loss)])
-            for app in workload.apps
-        ]
+        self.to_come = [State(app) for app in workload.apps]
         self.all = list(self.to_come)
         self.there: list[State] = []
-        self.leases: Leases = []
+        self.leases: list[tuple[str, float, float, bool]] = []  # app, begin, end, whether on one machine
         self.now = 0.0
 
-    def run(self) -> tuple[Leases, list[float], list[float]]:
-        """All leases, sorted; of each app its end and its overhead [s]."""
+    def run(self) -> tuple[object, ...]:
+        """All leases, sorted; of each app its overhead [s]."""
         while self.to_come or self.there:
             for state in list(self.there):
                 self.end_jobs(state)
             while self.to_come and self.to_come[0].app.arrival <= self.now:
-                state = self.to_come.pop(0)
-                state.set_goals()
-                self.there.append(state)
+                self.there.append(self.to_come.pop(0))
             if self.now % MINUTE == 0:
                 self.hold_round()
             for state in self.there:
@@ -114,7 +101,7 @@ class Naive:
                 for lot in state.lots:
                     self.step(state, lot)
             self.now += STEP
-        return sorted(self.leases), [s.end for s in self.all], [s.overhead for s in self.all]
+        return sorted(self.leases), [s.overhead for s in self.all]
 
     def step(self, state: State, lot: Lot) -> None:
         state.held += state.app.gang * STEP
@@ -127,48 +114,30 @@ class Naive:
         assert lot.job.had <= lot.job.goal, "a job ends between two steps: a workload for smaller steps"
 
     def end_jobs(self, state: State) -> None:
-        done = [lot for lot in state.lots if lot.job is not None and lot.job.had >= lot.job.goal]
-        if not done:
-            return
-        were_there = [lot.job for lot in done]
-        for lot in done:
+        done = [(lot, lot.job) for lot in state.lots if lot.job is not None and lot.job.had >= lot.job.goal]
+        for lot, _ in done:
             lot.job = None
-        is_over = False
-        while not is_over and all(job.had >= job.goal for job in state.jobs):
-            if len(state.jobs) == 1:
-                is_over = True
-            else:
-                self.next_rung(state)
-        for lot, job in zip(done, were_there, strict=True):
-            if not is_over and any(job is one for one in state.waiting()):
+        while state.jobs and all(job.had >= job.goal for job in state.jobs):
+            state.next_rung()
+        for lot, job in done:
+            if job in state.waiting():
                 lot.job = job
-        for lot in done:
+        for lot, _ in done:
             if lot.job is None:
-                waiting = [] if is_over else state.waiting()
-                if waiting:
+                if waiting := state.waiting():
                     self.begin(lot, waiting[0], 20.0 if waiting[0].ever_ran else 0.0)
                 else:
                     self.take_back(state, lot)
-        if is_over:
+        if not state.jobs:
             assert not state.lots
-            state.end = self.now
             self.there.remove(state)
-
-    def next_rung(self, state: State) -> None:
-        """The better part of the jobs goes on."""
-        epoch, eta = state.app.epoch, state.app.tuner.eta
-        ranked = sorted((job.loss[round(job.goal / epoch) - 1], job.number, job) for job in state.jobs)
-        count = (len(ranked) + eta - 1) // eta
-        state.jobs = sorted((job for _, _, job in ranked[:count]), key=lambda job: job.number)
-        state.rung += 1
-        state.set_goals()
 
     def begin(self, lot: Lot, job: Job, lost: float) -> None:
         lot.job, lot.lost = job, lost
         job.ever_ran = True
 
     def take_back(self, state: State, lot: Lot) -> None:
-        state.lots = [one for one in state.lots if one is not lot]
+        state.lots.remove(lot)
         for machine, gpus in lot.where.items():
             self.free[machine] += gpus
         self.leases.append((state.app.name, lot.begin, self.now, lot.local))
@@ -210,22 +179,17 @@ class Naive:
         old = [
             lot
             for lot in state.just_had
-            if any(lot.job is job for job in waiting) and all(self.free[m] >= n for m, n in lot.where.items())
+            if lot.job in waiting and all(self.free[m] >= n for m, n in lot.where.items())
         ]
         in_place = [lot for lot in old if lot.local or state.slow == 1]
-        where = None
-        if not in_place:
-            where = self.one_machine(gang)
-            if where is None and old:
-                in_place = old
-            elif where is None:
-                where = self.smallest_holes(gang)
-        job, lost = waiting[0], 25.0 if waiting[0].ever_ran else 0.0
-        if in_place:
-            state.just_had = [lot for lot in state.just_had if lot is not in_place[0]]
-            assert in_place[0].job is not None
-            job, where, lost = in_place[0].job, in_place[0].where, 5.0
-        assert where is not None
+        where = None if in_place else self.one_machine(gang)
+        if where is None and (in_place or old):
+            lot = (in_place or old)[0]
+            state.just_had.remove(lot)
+            assert lot.job is not None
+            job, where, lost = lot.job, lot.where, 5.0
+        else:
+            job, where, lost = waiting[0], where or self.smallest_holes(gang), 25.0 if waiting[0].ever_ran else 0.0
         for machine, gpus in where.items():
             self.free[machine] -= gpus
             assert self.free[machine] >= 0
@@ -241,16 +205,11 @@ class Naive:
     def one_machine(self, gang: int) -> dict[int, int] | None:
         """The one on which it leaves least free, first of those where it takes from nobody."""
         just_had = [0] * len(self.free)
-        for state in self.there:
-            for lot in state.just_had:
-                for machine, gpus in lot.where.items():
-                    just_had[machine] += gpus
-        best = None
-        for m, free in enumerate(self.free):
-            if free >= gang:
-                key = (free - just_had[m] < gang, free - gang, m)
-                best = key if best is None else min(best, key)
-        return None if best is None else {best[2]: gang}
+        for lot in [lot for state in self.there for lot in state.just_had]:
+            for machine, gpus in lot.where.items():
+                just_had[machine] += gpus
+        fits = [(free - just_had[m] < gang, free - gang, m) for m, free in enumerate(self.free) if free >= gang]
+        return {min(fits)[2]: gang} if fits else None
 
     def smallest_holes(self, gang: int) -> dict[int, int]:
         where: dict[int, int] = {}

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
@@ -16,10 +15,8 @@ from papers.themis.apps import App, AppTrace, Tuner
 from papers.themis.arbiter import Arbiter
 from papers.themis.policies import get_policy
 
-ONE_RUNG: Final = Tuner(first=10, eta=2, tolerance=5e-4, longest=10)
+STANDARD: Final = App("a", 0.0, "vgg16", 1, 60.0, (), Tuner(first=10, eta=2, tolerance=5e-4, longest=10))
 """All jobs have had all their epochs at the end of the first rung: what follows takes no time."""
-
-STANDARD: Final = App("a", 0.0, "vgg16", 1, 60.0, (), ONE_RUNG)
 
 
 def falling(epochs: int) -> FloatArray:
@@ -46,19 +43,6 @@ def arbiter_of(w: AppTrace, *, lease_term: float = 900.0, lies: Mapping[int, flo
     return arbiter
 
 
-def next_round(arbiter: Arbiter, now: float) -> None:
-    """All leases end, and all GPUs are on offer."""
-    arbiter.now = now
-    arbiter.forget()
-    for agent in arbiter.agents:
-        arbiter.end_leases(agent, agent.lots)
-
-
-def given(arbiter: Arbiter) -> list[tuple[str, tuple[tuple[int, int], ...], int]]:
-    """(app, pieces, job) of all lots, in order of app, then as given."""
-    return [(agent.app.name, lot.pieces, lot.job) for agent in arbiter.agents for lot in agent.lots]
-
-
 def decided(arbiter: Arbiter, policy: str, **parameters: Any) -> list[int]:
     """Gangs that each app holds once the policy has decided."""
     get_policy(policy, **parameters).decide(arbiter)
@@ -71,13 +55,7 @@ def leases(result: Result) -> list[tuple[str, float, float, bool]]:
     return sorted(result.grants[["job_id", "start", "end", "is_local"]].itertuples(index=False, name=None))
 
 
-def ends(result: Result) -> list[float]:
-    """End of every app [s]."""
-    return list(result.jobs["end_time"])
-
-
 def tables(result: Result) -> str:
     """Every byte of the tables."""
     assert result.grants is not None
-    frames: list[pd.DataFrame] = [result.jobs, result.timeline, result.grants]
-    return "\n".join(frame.to_csv(float_format="%.17g") for frame in frames)
+    return "\n".join(t.to_csv(float_format="%.17g") for t in (result.jobs, result.timeline, result.grants))

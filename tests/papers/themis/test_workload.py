@@ -1,8 +1,8 @@
-"""Drawn workloads of explorations: what they look like, what depends on what; and how well a loss curve is foreseen."""
+"""Apps, workloads that can be simulated and drawn ones, successive halving, and how well a loss curve is foreseen."""
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,93 @@ from hypothesis import strategies as st
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from papers.themis.apps import App, Tuner, course
+from papers.themis.apps import App, AppTrace, Phase, Tuner, course
 from papers.themis.loss_curves import estimated_length, learning_curve
 from papers.themis.workload import sample_workload
 
+LOSSES = (np.array([3.0, 2.0, 1.5]), np.array([4.0, 1.0]))
+GOOD = App("a", 5.0, "vgg16", 2, 60.0, LOSSES)
 MANY = sample_workload(400, seed=1)
 """Enough apps for statistics."""
+
+
+def app(*losses: list[float], **changes: Any) -> App:
+    return replace(GOOD, loss=tuple(np.array(one) for one in losses), **changes)
+
+
+def second(**changes: Any) -> list[App]:
+    """Two apps, of which the second is another one."""
+    return [GOOD, replace(GOOD, name="b", **changes)]
+
+
+TUNER = "a tuner needs first >= 1, eta >= 2, longest >= first and tolerance > 0, got Tuner"
+
+
+@pytest.mark.parametrize(
+    "apps, machines, said",
+    [
+        ([], [8, 2], "small: a workload needs at least one app"),
+        ([GOOD, GOOD], [8, 2], "small: two apps have the same name"),
+        (second(arrival=4.0), [8], "app 'b': apps must come in order of arrival, got 4 s"),
+        (second(gang=3), [8], "small: every gang must divide the next larger one, got 2 and 3"),
+        ([GOOD], [4, 0], "small: every machine needs at least one GPU, got [4, 0]"),
+        ([GOOD], [4.0, 2.5], "small: machines must be whole numbers of GPUs, got [4.0, 2.5]"),
+        (second(loss=()), [8], "app 'b': it needs at least one job, got none"),
+        (second(loss=(LOSSES[0], np.ones(0))), [8], "app 'b', job 1: it must have from 1 to 120 epochs, got 0"),
+        (second(loss=(np.array([2.0, np.nan]),)), [8], "app 'b', job 0, epoch 2: the loss must be finite, got nan"),
+        (second(model="gpt"), [8], "app 'b': model must be one of vgg16, resnet50, inception-v3, got 'gpt'"),
+        (second(arrival=-1.0), [8], "app 'b': arrival must be a time from 0 [s], got -1.0"),
+        (second(gang=9), [8], "app 'b': gang must be from 1 to the 8 GPUs of the largest machine, got 9"),
+        (second(tuner=Tuner(first=0)), [8], f"app 'b': {TUNER}(first=0, eta=2, tolerance=0.0005, longest=120)"),
+    ],
+)
+def test_no_workload(apps: list[App], machines: list[Any], said: str) -> None:
+    """One number out of range: the sentence names the app, the job from 0, the epoch from 1, and the value."""
+    with pytest.raises(InputError) as err:
+        AppTrace("small", tuple(apps), np.array(machines))
+    assert str(err.value) == said
+
+
+def test_course_by_hand() -> None:
+    """Four jobs of 1, 7, 3 and 5 epochs of 10 s in rungs that end after 2 and 4 epochs.
+
+    The first rung is 1 + 2 + 2 + 2 epochs. Jobs 0 and 1 go on; job 0 has converged, so the second rung is the 2 epochs
+    of job 1, whose other 3 are the last rung. A rung of jobs that have all converged is there and needs no work.
+    """
+    losses = [0.5], [0.7, 0.4, 0.35, 0.3, 0.3, 0.3, 0.3], [1.0, 0.9, 0.1], [0.9, 0.8, 0.2, 0.2, 0.2]
+    four = app(*losses, epoch=10.0, tuner=Tuner(first=2, longest=10))
+    assert course(four) == [Phase(4, 70.0), Phase(2, 20.0), Phase(1, 30.0)]
+    assert course(app([1.0, 0.5], [2.0], epoch=10.0)) == [Phase(2, 30.0), Phase(1, 0.0)]
+
+
+def halving_epoch_by_epoch(losses: list[list[float]], tuner: Tuner) -> list[Phase]:
+    """Every rung with epochs of 1 s, by nothing but loops."""
+    trained = [0] * len(losses)
+    jobs, goal, out = list(range(len(losses))), tuner.first, []
+    while True:
+        is_last, epochs = len(jobs) == 1, 0
+        for j in jobs:
+            while trained[j] < len(losses[j]) and (is_last or trained[j] < min(goal, tuner.longest)):
+                trained[j] += 1
+                epochs += 1
+        out.append(Phase(len(jobs), float(epochs)))
+        if is_last:
+            return out
+        kept: list[int] = []
+        while len(kept) * tuner.eta < len(jobs):
+            kept.append(min((j for j in jobs if j not in kept), key=lambda j: (losses[j][trained[j] - 1], j)))
+        jobs, goal = kept, goal * tuner.eta
+
+
+@given(
+    losses=st.lists(st.lists(st.sampled_from([1.0, 2.0, 3.0, 4.0]), min_size=1, max_size=12), min_size=1, max_size=20),
+    first=st.integers(1, 5),
+    eta=st.integers(2, 4),
+)
+def test_course_is_what_training_epoch_by_epoch_gives(losses: list[list[float]], first: int, eta: int) -> None:
+    """Jobs and work of every rung, against a twin that trains one epoch after the other; many losses are equal."""
+    tuner = Tuner(first=first, eta=eta, longest=12)
+    assert course(app(*losses, epoch=1.0, tuner=tuner)) == halving_epoch_by_epoch(losses, tuner)
 
 
 def parts(app: App) -> list[Any]:
@@ -32,6 +113,8 @@ def test_machines() -> None:
     small = sample_workload(4, machines=np.array([2, 8, 4]))
     assert small.machines.tolist() == [2, 8, 4]
     assert [*map(parts, small.apps)] == [*map(parts, sample_workload(4).apps)]
+    with pytest.raises(InputError, match="gang must be from 1 to the 1 GPUs of the largest machine, got 2"):
+        sample_workload(2, machines=np.array([1]))
 
 
 def test_apps() -> None:
@@ -63,23 +146,23 @@ def test_losses_of_jobs() -> None:
     assert rough.std() / np.sqrt(6) == pytest.approx(0.01, rel=0.05)
 
 
-def test_arrivals_are_a_poisson_process() -> None:
-    """The first at 0; gaps have a standard deviation like their mean, and a part of 1 - 1/e is below it."""
+def test_arrivals() -> None:
+    """A Poisson process, the first at 0; gaps have a deviation like their mean, and 1 - 1/e of them are below it.
+
+    The contention holds exactly: GPU-time of all rungs over GPUs and the time from the first to the last arrival.
+    """
     arrival = np.array([app.arrival for app in MANY.apps])
     gaps = np.diff(arrival)
     assert arrival[0] == 0 and (gaps >= 0).all()
     assert gaps.std() / gaps.mean() == pytest.approx(1.0, abs=0.2)
     assert np.mean(gaps < gaps.mean()) == pytest.approx(1 - np.exp(-1), abs=0.07)
-
-
-@pytest.mark.parametrize("machines", [None, np.array([4, 4, 2])])
-@pytest.mark.parametrize("apps, contention", [(2, 0.25), (30, 3.5)])
-def test_contention_holds_exactly(apps: int, contention: float, machines: Any) -> None:
-    """GPU-time of all rungs over GPUs and the time from the first to the last arrival."""
-    workload = sample_workload(apps, contention, seed=2, machines=machines)
-    needed = sum(app.gang * sum(phase.work for phase in course(app)) for app in workload.apps)
-    available = workload.gpus * (workload.apps[-1].arrival - workload.apps[0].arrival)
-    assert needed / available == pytest.approx(contention, rel=1e-12)
+    for apps, contention, machines in ((2, 0.25, None), (30, 3.5, np.array([4, 4, 2]))):
+        workload = sample_workload(apps, contention, seed=2, machines=machines)
+        needed = sum(app.gang * sum(phase.work for phase in course(app)) for app in workload.apps)
+        available = workload.gpus * (workload.apps[-1].arrival - workload.apps[0].arrival)
+        assert needed / available == pytest.approx(contention, rel=1e-12)
+    with pytest.raises(InputError, match="the contention must be a number above 0, got 0"):
+        sample_workload(2, 0)
 
 
 def test_what_an_app_depends_on() -> None:
@@ -95,34 +178,8 @@ def test_what_an_app_depends_on() -> None:
     assert [app.arrival for app in sample_workload(1, 10.0, seed=6).apps] == [0.0], "there is no span of time to scale"
 
 
-@pytest.mark.parametrize(
-    "bad, said",
-    [
-        ({"apps": 0}, "the number of apps must be a whole number of at least 1, got 0"),
-        ({"contention": 0}, "the contention must be a number above 0, got 0"),
-        ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
-        ({"machines": np.array([1])}, "app 'app-0': gang must be from 1 to the 1 GPUs of the largest machine, got 2"),
-    ],
-)
-def test_bad_input_is_refused(bad: dict[str, Any], said: str) -> None:
-    """The sentence names what is wrong, the value, and what is expected."""
-    with pytest.raises(InputError) as err:
-        sample_workload(**{"apps": 2, **bad})
-    assert str(err.value) == said
-
-
-LOSSES = st.lists(st.floats(0.001, 100.0), min_size=1, max_size=60).map(np.array)
-
-
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
-
-
-def drawn(n: int, noise: float, seed: int = 0) -> list[FloatArray]:
-    """Curves of many kinds."""
-    random = rng(seed)
-    ranges = ((0.2, 1.0), (0.5, 2.0), (0.6, 1.4))  # of floor, span and power
-    return [learning_curve(*(random.uniform(*one) for one in ranges), noise, Tuner(), random) for _ in range(n)]
 
 
 def test_a_curve_by_hand() -> None:
@@ -145,7 +202,11 @@ def test_noise_is_a_part_of_the_loss() -> None:
     assert len(curve) == 45 and (curve > 0).all()  # 1 / (44 * 45) = 0.000505, 1 / (45 * 46) = 0.000483
 
 
-@given(losses=LOSSES, longest=st.integers(60, 150), factor=st.floats(1.0, 100.0))
+@given(
+    losses=st.lists(st.floats(0.001, 100.0), min_size=1, max_size=60).map(np.array),
+    longest=st.integers(60, 150),
+    factor=st.floats(1.0, 100.0),
+)
 def test_estimates_of_any_losses(losses: FloatArray, longest: int, factor: float) -> None:
     """From m + 1 on while there is another epoch, at most `longest`, whatever the losses look like; a whole number.
 
@@ -159,12 +220,10 @@ def test_estimates_of_any_losses(losses: FloatArray, longest: int, factor: float
     assert estimated_length(2 * losses, tuner._replace(tolerance=2 * tuner.tolerance)) == estimate
 
 
-@pytest.mark.parametrize(
-    "losses", [[], [3.0, 2.999], [0.1] * 3, [0.3] * 12, [*np.linspace(0.3, 0.7, 50)], [1.0, 1.0, 5.0, 5.0]]
-)
-def test_losses_that_do_not_fall_tell_nothing(losses: list[float]) -> None:
+def test_losses_that_do_not_fall_tell_nothing() -> None:
     """Too few, all alike, or rising: the job may go on to the end."""
-    assert estimated_length(np.array(losses), Tuner(longest=77)) == 77.0
+    for losses in ([], [3.0, 2.999], [0.1] * 3, [0.3] * 12, [*np.linspace(0.3, 0.7, 50)], [1.0, 1.0, 5.0, 5.0]):
+        assert estimated_length(np.array(losses), Tuner(longest=77)) == 77.0, losses
 
 
 def plain_estimate(losses: FloatArray, tuner: Tuner) -> float:
@@ -191,7 +250,10 @@ def test_the_fit_is_the_best_one(noise: float) -> None:
 
     Without noise it is the true length.
     """
-    for curve, seen in zip(drawn(6, noise, seed=4), itertools.cycle((7, 4, 15)), strict=False):
+    random = rng(4)
+    for seen in (7, 4, 15, 7, 4, 15):
+        floor, span, power = (random.uniform(*one) for one in ((0.2, 1.0), (0.5, 2.0), (0.6, 1.4)))
+        curve = learning_curve(floor, span, power, noise, Tuner(), random)
         estimate = estimated_length(curve[:seen], Tuner())
         assert estimate == pytest.approx(plain_estimate(curve[:seen], Tuner()), abs=1)
         assert noise or estimate == pytest.approx(len(curve), abs=1)

@@ -1,4 +1,4 @@
-"""The tables of the other Astraea's evaluation, at the smallest scale: shapes, and what must be exactly so."""
+"""The market's tables and pictures, at the smallest scale: shapes, and what must be exactly so."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from astraea.experiments import keys
 from astraea.experiments.cache import fill
+from astraea.plots import charts
 from papers.market.constraints import violations
 from papers.market.metrics import revenue_fairness, total_revenue
 from papers.market.model import SLOT
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.capacity import feasible_theta
 from papers.market.policies.fair import hived
-from papers.market.study import tables
+from papers.market.study import choices, tables
 from papers.market.study.example import price_steps, worked_example
 from papers.market.study.exhibits import (
     exhibits_table,
@@ -27,10 +29,11 @@ from papers.market.study.exhibits import (
     properties_table,
     two_jobs,
 )
+from papers.market.study.pictures import makespans, relative_revenue, running_time
 from papers.market.study.properties import PROPERTIES, planned, random_market, reported
 from papers.market.study.runs import LEMMA, SCHEDULERS
-from papers.market.study.settings import settings_table
-from papers.market.study.tables import MARKET_SCALES, market_grid, market_of, plans
+from papers.market.study.settings import fig4_readings, last_use, settings_table, table2
+from papers.market.study.tables import MARKET_SCALES, TABLE2, market_grid, market_of, plans
 
 SMALL = MARKET_SCALES["small"]
 FOUR = set(SCHEDULERS)
@@ -70,30 +73,24 @@ def test_revenue(revenue: pd.DataFrame) -> None:
     assert (revenue.loc[revenue["scheduler"] == "gandiva-fair", "shared"] > 0).any()
 
 
-def test_fairness() -> None:
-    table = tables.fairness_table(**HERE)
-    assert list(table) == ["scheduler", "trial", "tenant", "alpha"]
-    assert table.groupby(["scheduler", "trial"], sort=False).size().tolist() == [14] * (4 * SMALL.trials)
+def test_fairness_theta_and_admission() -> None:
     market = market_of("philly", "small", 1, *SMALL.usual)
-    plan = hived(market)
-    mine = table[(table["scheduler"] == "hived") & (table["trial"] == 1)]["alpha"].to_numpy()
-    assert mine.tolist() == revenue_fairness(plan).tolist()
-
-
-def test_theta_at_100_percent_is_that_of_the_paper() -> None:
-    table = tables.theta_table(**HERE)
-    assert len(table) == 2 * len(SMALL.percents) * SMALL.trials
-    assert set(table["load"]) == {"moderate", "high"}
+    fairness = tables.fairness_table(**HERE)
+    assert list(fairness) == ["scheduler", "trial", "tenant", "alpha"]
+    assert fairness.groupby(["scheduler", "trial"], sort=False).size().tolist() == [14] * (4 * SMALL.trials)
+    mine = fairness[(fairness["scheduler"] == "hived") & (fairness["trial"] == 1)]
+    assert mine["alpha"].tolist() == revenue_fairness(hived(market)).tolist()
+    # theta at 100 % is that of the paper
+    thetas = tables.theta_table(**HERE)
+    assert len(thetas) == 2 * len(SMALL.percents) * SMALL.trials
     market = market_of("philly", "small", 1, SMALL.jobs[-1], SMALL.usual[1])
     plan = astraea_market(market, theta=feasible_theta(market), rounds=1)
-    found = table[(table["load"] == "high") & (table["percent"] == 100) & (table["trial"] == 1)]
+    found = thetas[(thetas["load"] == "high") & (thetas["percent"] == 100) & (thetas["trial"] == 1)]
     assert found["revenue"].tolist() == [total_revenue(plan)]
-
-
-def test_admission() -> None:
-    table = tables.admission_table(**HERE)
-    assert (table["ideal"] > table["cost"]).all() and (table["cost"] >= 0).all() and (table["cost"] > 0).any()
-    assert set(table["scheduler"]) == {"astraea-market", LEMMA}
+    admission = tables.admission_table(**HERE)
+    assert set(admission["scheduler"]) == {"astraea-market", LEMMA}
+    assert (admission["ideal"] > admission["cost"]).all()
+    assert (admission["cost"] >= 0).all() and (admission["cost"] > 0).any()
 
 
 def test_utilization(revenue: pd.DataFrame) -> None:
@@ -143,19 +140,15 @@ def test_a_setting_changes_only_what_it_names() -> None:
         assert other.jobs.train.tolist() == USUAL.jobs.train.tolist()
 
 
-def test_time_and_tenants() -> None:
+def test_times_tenants_and_ratios() -> None:
     time = tables.time_table(**HERE)
     assert len(time) == 3 * SMALL.trials and (time["seconds_per_job"] > 0).all()
     tenants = tables.tenants_table(**HERE)
     assert tenants["tenants"].tolist() == [n for n in SMALL.tenants for _ in range(SMALL.trials)]
     assert (tenants["variance"] > 0).all()
-
-
-def test_ratios_are_at_most_1() -> None:
-    table = tables.ratio_table(**HERE)
-    settings = len(SMALL.small_jobs) * len(SMALL.small_servers) * SMALL.trials
-    assert len(table) == settings * len(FOUR) and table["is_exact"].all()
-    assert (table["ratio"] <= 1 + 1e-6).all() and (table["ratio"] > 0).all()
+    ratios = tables.ratio_table(**HERE)
+    assert len(ratios) == len(SMALL.small_jobs) * len(SMALL.small_servers) * SMALL.trials * len(FOUR)
+    assert ratios["is_exact"].all() and (ratios["ratio"] <= 1 + 1e-6).all() and (ratios["ratio"] > 0).all()
 
 
 def test_price_steps() -> None:
@@ -203,16 +196,83 @@ def test_the_notebooks_compute_nothing_beside_their_grids(cache: Path, monkeypat
     assert {path.name for path in cache.iterdir()} == entries
 
 
-def test_a_plan_is_made_once() -> None:
+def test_a_plan_is_made_once_and_by_no_code_of_tables() -> None:
     """What several tables read is one run: every plan of the default point is among those of Fig 4."""
-    keys = [run.key for run in plans("philly", "small", "Fig 4").runs]
-    assert len(set(keys)) == len(keys)
+    known = [run.key for run in plans("philly", "small", "Fig 4").runs]
+    assert len(set(known)) == len(known)
     for figure in ("Fig 7", "Fig 9", "Fig 12"):
-        assert {run.key for run in plans("philly", "small", figure).runs} <= set(keys)
-
-
-def test_an_edit_of_tables_computes_nothing_again() -> None:
+        assert {run.key for run in plans("philly", "small", figure).runs} <= set(known)
     for run in (*market_grid("philly", "small").runs, *properties_grid("philly", "small").runs):
         files = keys.reached(run.call[0]).files
-        assert files
-        assert Path(tables.__file__) not in files
+        assert files and Path(tables.__file__) not in files
+
+
+def test_choices_of_theta_and_lambda() -> None:
+    """Waiting costs revenue, as written nothing is earned, and a choice is a row of the table."""
+    table = choices.table("philly", "small")
+    means = table[table["theta"] == 2.0].groupby("rounds")["revenue"].mean()
+    assert len(means) == len(choices.TRIED_ROUNDS) and (means.diff().dropna() < 0).all()
+    written = table[table["rounds"] == choices.AS_WRITTEN]
+    assert len(written) == choices.TRIALS and (written["revenue"] < 0).all() and written["variance"].isna().all()
+    made = choices.choose(choices.market("philly", "small"), *choices.HERE)
+    theta, rounds = choices.HERE
+    row = table[(table["theta"] == theta) & (table["rounds"] == rounds) & (table["trial"] == 0)].iloc[0]
+    assert (made.revenue, np.var(made.alpha)) == (row["revenue"], row["variance"])
+    assert 0 < made.admitted <= choices.JOBS and made.used.max() <= 1
+
+
+def test_table_2_beside_the_papers() -> None:
+    found = pd.DataFrame({"tenants": [5, 5, 14], "revenue_per_job": [100.0, 300, 400], "variance": [1.0, 1, 4]})
+    shown = table2(found)
+    assert shown["revenue per job", "ours"].tolist() == [200, 400, 2]
+    assert shown["revenue per job", "paper / ours"].iloc[0] == TABLE2[5][0] / 200
+    assert shown["variance of alpha", "paper"].iloc[1] == TABLE2[14][1]
+
+
+def test_readings_of_figure_4() -> None:
+    rows = [("linear", "jobs", s, r, i, f) for s, r, i, f in (("astraea-market", 30.0, 60.0, 40.0),
+            ("hived", 20.0, 30.0, 40.0), ("batch-sche", -5.0, 10.0, 1.0))]  # fmt: skip
+    columns = ["utility", "varied", "scheduler", "revenue", "ideal_revenue", "floored_revenue"]
+    found = fig4_readings(pd.DataFrame(rows, columns=columns), {"jobs": {"hived": 1.35, "batch-sche": 1.58}})["jobs"]
+    assert found.loc["hived"].tolist() == [1.5, 1.5, 2.0, 1.35]
+    assert np.isnan(found.loc["batch-sche", "real"]) and found.loc["batch-sche", "ideal over floored real"] == 60
+
+
+def test_last_use() -> None:
+    used = pd.DataFrame({"scheduler": ["hived"] * 3 + ["batch-sche"] * 3, "hour": [1, 2, 3] * 2, "trial": 0,
+                         "utilization": [0.5, 0.25, 0.0, 0.1, 0.1, 0.1], "setting": tables.USUAL})  # fmt: skip
+    found = last_use(used)
+    assert found.loc["hived"].tolist() == [2, 50] and np.isnan(found.loc["batch-sche", "last use [h]"])
+
+
+def test_losses_are_written_where_they_have_no_place() -> None:
+    revenue = pd.DataFrame(
+        [(n, trial, name, value * (trial + 1)) for n in (5, 15) for trial in (0, 1)
+         for name, value in (("astraea-market", 100.0), ("hived", 80.0), ("batch-sche", -150.0))],
+        columns=["value", "trial", "scheduler", "revenue"],
+    )  # fmt: skip
+    _, ax = charts.panels()
+    relative_revenue(revenue, ax, {"hived": 1.35})
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["5", "15", "all"]
+    assert [text.get_text() for text in ax.texts if text.get_text()] == ["−1.5 ↓"] * 3
+    papers = [list(line.get_ydata()) for line in ax.get_lines() if line.get_marker() == "D"]
+    assert papers == [[], [pytest.approx(1 / 1.35)]]
+
+
+def test_makespans_are_last_hours_of_use_and_published_ones_stand_in_our_row() -> None:
+    used = pd.DataFrame({"scheduler": ["hived"] * 4 + ["astraea-market"], "trial": [0, 0, 1, 1, 0],
+                         "hour": [1, 9, 1, 9, 20], "utilization": [0.5, 0.2, 0.5, 0.0, 0.5]})  # fmt: skip
+    _, ax = charts.panels()
+    makespans(used, ax, {"hived": 0.6})
+    assert sorted(list(line.get_xdata()) for line in ax.get_lines()) == [[], [3.0], [5.0], [9, 1], [20], [20.0]]
+    assert {text.get_text() for text in ax.texts} == {"5 h", "20 h"}
+    [mark] = [line for line in ax.get_lines() if line.get_marker() == "D" and len(line.get_xdata())]
+    assert (list(mark.get_xdata()), list(mark.get_ydata())) == ([3.0], [-17])
+
+
+def test_running_time_of_all_jobs_and_of_one() -> None:
+    times = pd.DataFrame({"jobs": [100, 200], "servers": 10, "trial": 0, "seconds_per_job": [1e-4, 2e-4]})
+    whole, one = running_time(times, "jobs", 1.56).axes
+    assert list(whole.get_lines()[0].get_ydata()) == pytest.approx([0.01, 0.04])
+    assert list(one.get_lines()[0].get_ydata()) == [1e-4, 2e-4]
+    assert [text.get_text() for text in one.texts] == ["paper: about 1.56 s, on a laptop"]

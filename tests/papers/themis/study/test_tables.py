@@ -1,32 +1,27 @@
-"""The tables of Themis at the smallest scale and by hand, and what a paper printed in their pictures."""
+"""The tables and auctions of Themis at the smallest scale and by hand, and what a paper printed in their pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from math import inf
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from themis_small import app, workload
 
-from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.experiments import keys
 from astraea.experiments.cache import fill
 from astraea.experiments.grid import run_grid
-from astraea.plots.style import LOOKS
-from papers.themis.apps import Tuner
+from papers.themis.apps import MODELS, Tuner
+from papers.themis.auction import Outcome, auction
 from papers.themis.metrics import rho_summary
 from papers.themis.policies import POLICIES, get_policy
 from papers.themis.policies.themis import bid, themis
 from papers.themis.simulate import simulate
-from papers.themis.study import tables
+from papers.themis.study import auctions, tables
 from papers.themis.study.auctions import PROPERTIES, random_offer
 from papers.themis.study.cells import LATER, VARIANTS, bid_in_need, simulated
 from papers.themis.study.pictures import knob_and_lease
@@ -65,11 +60,8 @@ def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """What `make figures` computes beforehand is all that is read; equal cells of different tables are one run."""
     runs = tables.themis_grid("", "small").runs
     assert len({run.key for run in runs}) < 0.7 * len(runs)
-
-    def compute(*_: Any) -> None:
-        raise AssertionError("a table computed something")
-
-    monkeypatch.setattr("astraea.experiments.cache._compute", lambda missing, *_: compute() if missing else None)
+    refuse = lambda missing, *_: pytest.fail("a table computed something") if missing else None  # noqa: E731
+    monkeypatch.setattr("astraea.experiments.cache._compute", refuse)
     for name in tables.SWEEPS:
         assert len(sweep_table(name, "small")) == len(tables.sweep_grid(name, "small").runs)
     for table in (app_table, lies_table, properties_table):
@@ -81,20 +73,17 @@ def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_edit_of_tables_leaves_runs_as_they_are() -> None:
-    """The key of a run depends on the code that decides it: Themis, its variants and cells, no table or scale."""
+    """The key of a run depends on the code that decides it, and so on no table or scale."""
     files = keys.reached(run_of(cell_of(SMALL)).function).files
-    folders = {"/".join(path.relative_to(source.ROOT).parts[:2]) for path in files}
-    assert folders == {"astraea/core", "astraea/experiments", "papers/themis"}
-    names = {path.name for path in files if {"study", "experiments"} & {*path.parts}}
-    assert names == {"cells.py", "kept.py"}
+    assert [path.name for path in files if path.parent.name == "study"] == ["cells.py"]
+    assert "simulate.py" in {path.name for path in files}
 
 
 def test_comparison() -> None:
     """One row per run, one per app of it, nothing missing, the same apps for all, and both tables say the same."""
     runs, apps = sweep_table("comparison", "small"), app_table("small")
-    assert [*runs[["scheduler", "trial"]].itertuples(index=False, name=None)] == list(
-        product(POLICIES, range(SMALL.trials))
-    )
+    points = [[scheduler, trial] for scheduler in POLICIES for trial in range(SMALL.trials)]
+    assert runs[["scheduler", "trial"]].to_numpy().tolist() == points
     assert list(apps) == ["scheduler", "trial", *tables.APP_COLUMNS]
     assert len(apps) == len(runs) * SMALL.apps and not runs.isna().any(axis=None) and not apps.isna().any(axis=None)
     kinds = apps[["trial", "job_id", "model", "gang", "exploration"]].drop_duplicates()
@@ -153,6 +142,55 @@ def test_the_auction_keeps_its_promises() -> None:
     assert table["property"].tolist() == list(PROPERTIES)
     assert (table["instances"] == SMALL.instances).all()
     assert (table["violations"] > 0).tolist() == [False, False, False, True, True]
+    # a seed is an auction in any chunk
+    pd.testing.assert_frame_equal(auctions.failures(0, 8)[5:8].reset_index(drop=True), auctions.failures(5, 8))
+
+
+def test_brute_force_notices_what_is_not_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An auction that gives nothing to anybody is found out wherever something could be won."""
+    cases = [auctions.random_case(seed) for seed in range(60)]
+    best = [bool(auction(*case).row.any()) for case in cases]
+    nothing = lambda bids, _: Outcome(np.zeros(len(bids), np.int64), np.ones(len(bids)))  # noqa: E731
+    monkeypatch.setattr(auctions, "auction", nothing)
+    assert [auctions.is_maximal(case) for case in cases] == [not won for won in best] and 0 < sum(best) < len(best)
+
+
+def test_parts_of_a_prize_are_worth_what_the_app_says() -> None:
+    """Whole parts are rows of the bid, others lie between; what is on one machine is kept first."""
+    for seed in range(20):
+        arbiter, agents = random_offer(seed)
+        table, rows = bid(arbiter, agents[0])
+        known = {tuple(row): value for row, value in zip(rows.tolist(), table.value, strict=True)}
+        for row in rows:
+            gangs = int(row.sum())
+            kept = [min(n, row[0]) for n in range(gangs + 1)]
+            worth = [known[local, n - local] for n, local in enumerate(kept)]
+            for n in range(gangs):
+                for part in (0.0, 0.25, 1.0):
+                    got = auctions.expected_value(arbiter, agents[0], row, (n + part) / gangs)
+                    assert got == pytest.approx((1 - part) * worth[n] + part * worth[n + 1])
+
+
+def test_the_example_by_hand() -> None:
+    """Twelve gang-epochs of 2 min, of which each app could have run one at a time with a third of the cluster.
+
+    One row is won by each, and the two that suffer from being spread are not. Each pays.
+    """
+    table = auctions.example_table()
+    rho = table.set_index(["app", "local", "spread"])["rho"]
+    alone, waited, lease = 12 * 120, 600, 900
+    first, second = 8 * 120, 4 * 120  # of both jobs, of the better one
+    for name, slowdown in (("vgg16", 2.0), ("resnet50", 1.25), ("inception-v3", 1.0)):
+        assert rho[name, 0, 0] == pytest.approx((waited + lease + alone) / alone)
+        assert rho[name, 1, 0] == pytest.approx((waited + alone) / alone)
+        assert rho[name, 0, 1] == pytest.approx((waited + slowdown * alone) / alone)
+        assert rho[name, 2, 0] == pytest.approx((waited + first / 2 + second) / alone)
+        assert rho[name, 1, 1] == pytest.approx((waited + first / (1 + 1 / slowdown) + second) / alone)
+    won = table[table["won"]].set_index("app")
+    assert won.index.tolist() == list(MODELS)
+    assert won["local"].tolist() == [1, 1, 0] and won["spread"].tolist() == [0, 0, 1]
+    assert table["kept"].notna().tolist() == table["won"].tolist()
+    assert (won["kept"] < 0.8).all()
 
 
 def test_only_who_has_nothing_is_in_need() -> None:
@@ -178,13 +216,18 @@ def test_losers_get_what_is_left() -> None:
     assert free[0] > free[1] == 0
 
 
-def test_every_epoch_that_is_trained_is_a_row() -> None:
-    """Four jobs: two end after 2 epochs, the second best after 4, and the best trains to its end."""
+def test_losses_of_jobs_and_what_they_foretell() -> None:
+    """Every epoch is a row: of four jobs two end after 2 epochs, the second best after 4, the best at its own end."""
     losses = [1.0 + j - 0.01 * np.arange(n) for j, n in enumerate((9, 20, 20, 20))]
     table = tables.loss_table(app("a", losses, tuner=Tuner(first=2, longest=20)))
     assert table.groupby("job")["epoch"].max().to_dict() == {0: 9, 1: 4, 2: 2, 3: 2}
     assert table.groupby("job")["rung"].first().to_dict() == {0: 3, 1: 2, 2: 1, 3: 1}
     assert table.loc[(table["job"] == 0) & (table["epoch"] == 3), "loss"].item() == pytest.approx(0.98)
+    # only jobs that train longer are foreseen
+    trace = sample_workload(15, seed=3)
+    table = tables.foresight(trace)
+    assert table["median"].is_monotonic_decreasing and (table["worst_tenth"] > table["median"]).all()
+    assert list(table["jobs"]) == [sum(len(loss) > n for a in trace.apps for loss in a.loss) for n in table["epochs"]]
 
 
 def test_what_is_held_adds_up_to_the_gpu_time() -> None:
@@ -193,49 +236,35 @@ def test_what_is_held_adds_up_to_the_gpu_time() -> None:
     result = simulate(trace, get_policy("tiresias"))
     held = tables.held_table(trace, result, "a")
     area = {
-        kind: float((part["held"].to_numpy()[:-1] * np.diff(part["time"])).sum()) for kind, part in held.groupby("kind")
+        kind: np.dot(part["held"].iloc[:-1], np.diff(part["time"])).item() for kind, part in held.groupby("kind")
     }
-    row = result.jobs.iloc[0]
-    assert area["in all"] == pytest.approx(row["attained_service"])
-    spread = (1 - row["placement"]) / (1 - 1 / 2.0)
-    assert 0 < spread < 1
-    assert area["on one machine"] == pytest.approx((1 - spread) * row["attained_service"])
+    service = result.grants["demand"] * (result.grants["end"] - result.grants["start"])
+    is_local = result.grants["is_local"]
+    assert area == pytest.approx({"in all": service.sum(), "on one machine": service[is_local].sum()})
+    assert 0 < area["on one machine"] < area["in all"]
     assert held["time"].iloc[0] == 0
     assert (held.groupby("kind")["held"].last() == 0).all()
 
 
-def test_only_jobs_that_train_longer_are_foreseen() -> None:
-    trace = sample_workload(15, seed=3)
-    table = tables.foresight(trace)
-    assert table["median"].is_monotonic_decreasing and (table["worst_tenth"] > table["median"]).all()
-    assert list(table["jobs"]) == [sum(len(loss) > n for a in trace.apps for loss in a.loss) for n in table["epochs"]]
+def test_groups_of_apps_by_hand() -> None:
+    """Late or lacking: one app of each kind, and the two bounds themselves, which are neither.
 
-
-def test_cases_by_hand() -> None:
-    """One app of each kind, and the two bounds themselves, which are neither late nor lacking."""
-    rows = {"finish_time_fairness": [1.0, 1.2, 1.0, 1.2, 1 / 0.95], "rho_job": [1.0, 1.0, 0.9, 0.9, 0.95]}
-    table = tables.quadrants(pd.DataFrame({"scheduler": "x", **rows}))
-    assert list(table.columns) == list(tables.CASES)
-    assert table.loc["x"].tolist() == pytest.approx([0.4, 0.2, 0.2, 0.2])
-
-
-def test_groups_by_placement_by_hand() -> None:
-    """A score of exactly 0.75 belongs to the group above, a perfect one to its own."""
+    By placement: a score of exactly 0.75 belongs to the group above, a perfect one to its own.
+    """
     rows = {
-        "placement": [0.5, 0.75, 0.95, 1.0, 1.0 - 1e-12],
-        "finish_time_fairness": [2.0, 1.0, 1.0, 1.0, 1.2],
-        "rho_job": [1.0, 1.0, 1.0, 0.5, 0.7],
+        "finish_time_fairness": [1.0, 1.2, 1.0, 1.2, 1 / 0.95],
+        "rho_job": [1.0, 1.0, 0.9, 0.9, 0.95],
+        "placement": [0.95, 0.5, 0.75, 1.0, 1.0 - 1e-12],
     }
-    table = tables.by_placement(pd.DataFrame({"scheduler": "x", **rows})).set_index("placement")
-    assert list(table.index) == ["below 0.75", "0.75 to 0.9", "0.9 to 1", "1"]
-    assert list(table["apps"]) == [1, 1, 1, 2]
-    assert list(table["late"]) == [1, 0, 0, 0.5]
-    assert table.loc["1", "rho_job"] == pytest.approx(0.6)
-
-
-def line(ax: Axes, label: str) -> Line2D:
-    [found] = [x for x in ax.lines if x.get_label() == label]
-    return found
+    apps = pd.DataFrame({"scheduler": "x", **rows})
+    cases = tables.quadrants(apps)
+    assert list(cases.columns) == list(tables.CASES)
+    assert cases.loc["x"].tolist() == pytest.approx([0.4, 0.2, 0.2, 0.2])
+    placed = tables.by_placement(apps).set_index("placement")
+    assert list(placed.index) == ["below 0.75", "0.75 to 0.9", "0.9 to 1", "1"]
+    assert list(placed["apps"]) == [1, 1, 1, 2]
+    assert list(placed["late"]) == [1, 0, 0, 0.5]
+    assert placed.loc["1", "rho_job"] == pytest.approx((0.9 + 0.95) / 2)
 
 
 def test_published_values_of_fig_19_and_leases_that_end() -> None:
@@ -243,7 +272,7 @@ def test_published_values_of_fig_19_and_leases_that_end() -> None:
     knob = pd.DataFrame({"f": [0.0, 0.8], "max_rho": [2.0, 1.3], "relative_gpu_time": [1.0, 1.1]})
     lease = pd.concat([knob.assign(scheduler=name, lease_term=[900.0, inf]) for name in ("themis", "strawman")])
     axes = knob_and_lease(knob, lease, 1.2, 0.8).axes
-    assert [list(line(ax, "paper: 1.2").get_ydata()) for ax in (axes[0], axes[2])] == [[1.2, 1.2]] * 2
-    assert [list(line(ax, "paper: f = 0.8").get_xdata()) for ax in axes[:2]] == [[0.8, 0.8]] * 2
-    assert list(line(axes[2], "Themis").get_ydata()) == [2.0]
-    assert line(axes[2], "Themis").get_linewidth() > 1.5 * line(axes[2], LOOKS["strawman"].label).get_linewidth()
+    lines = [{line.get_label(): line for line in ax.lines} for ax in axes]
+    assert [list(lines[k]["paper: 1.2"].get_ydata()) for k in (0, 2)] == [[1.2, 1.2]] * 2
+    assert [list(lines[k]["paper: f = 0.8"].get_xdata()) for k in (0, 1)] == [[0.8, 0.8]] * 2
+    assert list(lines[2]["Themis"].get_ydata()) == [2.0]
