@@ -31,6 +31,13 @@ def pair(table: Throughputs, first: tuple[str, int], second: tuple[str, int]) ->
     return table.pairs(np.array([table.kind(*first)]), np.array([table.kind(*second)]))[0]
 
 
+def hours(w: Workload) -> np.ndarray:
+    """Time of each job alone on V100s of the compact table [h]."""
+    table = Throughputs.compact()
+    speed = [table.alone(kind, int(size))[0] for kind, size in zip(w.job_type, w.scale_factor, strict=True)]
+    return w.total_steps / np.array(speed) / 3600
+
+
 def workload(rows: Sequence[tuple[Any, ...]], **columns: Any) -> Workload:
     """Jobs as (type, gang, steps, arrival)."""
     kinds, gangs, steps, arrival = zip(*rows, strict=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from gavel_small import pair, workload
+from gavel_small import hours, pair, workload
 from synthetic_traces import synthetic
 
 from astraea.core.errors import InputError
@@ -150,14 +150,10 @@ def test_shared_capacity_leaves_nothing_to_decide():
 def test_drawn_jobs_of_the_physical_cluster_have_the_shape(trace):
     shape = physical.SHAPES[trace]
     many = [physical.physical(trace, COMPACT, seed=seed) for seed in range(20)]
-    hours = []
-    for w in many:
-        assert len(w) == shape.jobs and w.arrival_time[0] == 0
-        speed = [COMPACT.alone(kind, int(s))[0] for kind, s in zip(w.job_type, w.scale_factor, strict=True)]
-        hours.append(w.total_steps / speed / 3600)
+    assert all(len(w) == shape.jobs and w.arrival_time[0] == 0 for w in many)
     gang = np.concatenate([w.scale_factor for w in many])
     assert [np.mean(gang == g) for g in physical.GANGS] == pytest.approx(shape.gangs, abs=0.05)
-    every = np.concatenate(hours)
+    every = np.concatenate([hours(w) for w in many])
     assert shape.shortest <= every.min() < every.max() <= shape.longest
     assert every.mean() == pytest.approx((shape.shortest + shape.longest) / 2, rel=0.03)
     if shape.rate:
