@@ -117,20 +117,14 @@ class Dense:
 
     def __init__(self, problem: Problem) -> None:
         n, types = problem.throughput.shape
-        units = n + len(problem.pairs)
-        self.rate = np.zeros((n, units, types))
-        time = np.zeros((n, units, types))
-        gpus = np.zeros((types, units, types))
-        for m in range(n):
-            self.rate[m, m] = problem.throughput[m]
-            time[m, m] = 1.0
-            gpus[range(types), m, range(types)] = problem.scale_factor[m]
-        for p, (a, b) in enumerate(problem.pairs):
-            self.rate[a, n + p], self.rate[b, n + p] = problem.pair_throughput[p]
-            time[[a, b], n + p] = 1.0
-            gpus[range(types), n + p, range(types)] = problem.scale_factor[a]
-        self.rate = self.rate.reshape(n, -1)
-        self.gpus = gpus.reshape(types, -1)
+        own, (first, second) = np.arange(n), problem.pairs.T
+        pair = n + np.arange(len(first))
+        rate, time = np.zeros((2, n, n + len(first), types))
+        rate[own, own], time[own, own] = problem.throughput, 1.0
+        rate[first, pair], rate[second, pair] = problem.pair_throughput[:, 0], problem.pair_throughput[:, 1]
+        time[first, pair] = time[second, pair] = 1.0
+        gangs = problem.scale_factor[np.concatenate([own, first])]
+        self.rate, self.gpus = rate.reshape(n, -1), np.kron(gangs, np.eye(types))
         self.rows = np.vstack([time.reshape(n, -1), self.gpus])
         self.limits = np.concatenate([np.ones(n), problem.workers])
 

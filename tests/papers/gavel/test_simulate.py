@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,11 +18,13 @@ from astraea.core.result import JOB_COLUMNS
 from astraea.core.step_function import Stepped
 from papers.gavel.policies import get_policy
 from papers.gavel.policy_calls import Speeds
-from papers.gavel.problem import Allocation, Allocator
+from papers.gavel.problem import Problem
 from papers.gavel.record import _merged, pace
 from papers.gavel.rounds.ideal import IDEAL
 from papers.gavel.rounds.mechanism import IN_ROUNDS
 from papers.gavel.simulate import Options, simulate
+from papers.gavel.throughputs.table import Throughputs
+from papers.gavel.workload import Workload
 from verification.gavel_rounds import RELEASED_ROUNDS
 
 SPEED = {"a": (4.0, 1.0, 0.5), "b": (2.0, 2.0, 1.0), "c": (3.0, 0.0, 0.0)}
@@ -78,53 +81,48 @@ def test_ideal_execution_by_hand() -> None:
     assert result.jobs["attained_service"].to_numpy() == pytest.approx([400 / 2.25, 400 / 2.125 * 0.75])
 
 
-def test_the_program_is_solved_when_jobs_came_or_went_and_time_has_passed() -> None:
-    asked: list[tuple[float, int]] = []
+def asked(w: Workload, table: Throughputs, solve_interval: float = 1920.0, **declared: Any) -> list[Problem]:
+    """What a policy is asked that divides all jobs' time evenly."""
+    problems: list[Problem] = []
 
     def spread(problem):
-        asked.append((float(problem.elapsed[0]), len(problem.job)))
+        problems.append(problem)
         return np.full((len(problem.job), 3), 1 / 3)
 
+    policy = of(spread, **declared)
+    simulate(w, table, (2, 2, 2), policy, preemption_overhead=0.0, solve_interval=solve_interval)
+    return problems
+
+
+@pytest.mark.parametrize("interval, expected", [(1920.0, [0.0, 2160.0, 4320.0]), (0.0, [0.0, 360.0, 3240.0])])
+def test_the_program_is_solved_when_jobs_came_or_went_and_time_has_passed(interval, expected) -> None:
     w = workload([("b", 1, 20_000, 0), ("b", 1, 20_000, 100), ("b", 1, 20_000, 3000)])
-    simulate(w, TABLE, (2, 2, 2), of(spread), preemption_overhead=0.0)
-    assert asked[:3] == [(0.0, 1), (2160.0, 2), (4320.0, 3)]
-    asked.clear()
-    simulate(w, TABLE, (2, 2, 2), of(spread), preemption_overhead=0.0, solve_interval=0.0)
-    assert asked[:3] == [(0.0, 1), (360.0, 2), (3240.0, 3)]
+    first = asked(w, TABLE, interval)[:3]
+    assert [problem.elapsed[0] for problem in first] == expected
+    assert [len(problem.job) for problem in first] == [1, 2, 3]
 
 
 def test_pairs_are_offered_where_they_pay() -> None:
-    seen: list[list[list[int]]] = []
-
-    def allocate(problem):
-        seen.append(problem.pairs.tolist())
-        return Allocation(np.full((len(problem.job), 3), 1 / 3), np.zeros((len(problem.pairs), 3)))
-
     table = throughputs(SPEED, TYPES, shared={("a", "a"): 0.54, ("a", "b"): 0.6})
     w = workload([("a", 1, 100, 0), ("a", 1, 100, 0), ("b", 1, 100, 0), ("b", 2, 100, 0)])
-    simulate(w, table, (2, 2, 2), Allocator("any", lambda: allocate, space_sharing=True))
-    assert seen[0] == [[0, 2], [1, 2]]
-    seen.clear()
-    simulate(w, table, (2, 2, 2), Allocator("any", lambda: allocate, space_sharing=True, least_gain=0.0))
-    assert seen[0] == [[0, 1], [0, 2], [1, 2]]
+    assert asked(w, table, space_sharing=True)[0].pairs.tolist() == [[0, 2], [1, 2]]
+    assert asked(w, table, space_sharing=True, least_gain=0.0)[0].pairs.tolist() == [[0, 1], [0, 2], [1, 2]]
 
 
 def test_a_policy_that_knows_no_speeds_is_told_none() -> None:
-    told: list[np.ndarray] = []
-
-    def even(problem):
-        told.append(problem.throughput)
-        return np.zeros((len(problem.job), 3))
-
     w = workload([("a", 1, 400, 0), ("c", 1, 400, 0)])
     table = throughputs({"a": (1.0, 4.0, 2.0), "c": (0.0, 1.0, 3.0)}, TYPES)
+    assert asked(w, table, knows_speeds=False)[0].throughput.tolist() == [[1, 1, 1], [0, 3, 3]]
+    assert asked(w, table, knows_speeds=True)[0].throughput.tolist() == [[1, 4, 2], [0, 1, 3]]
     blind, aware = (
-        simulate(w, table, (1, 1, 1), of(even, knows_speeds=knows), preemption_overhead=0.0).jobs["end_time"].iloc[0]
+        simulate(w, table, (1, 1, 1), of(nothing, knows_speeds=knows), preemption_overhead=0.0).jobs["end_time"].iloc[0]
         for knows in (False, True)
     )
-    assert told[0].tolist() == [[1, 1, 1], [0, 3, 3]]
-    assert told[-1].tolist()[0] == [1, 4, 2]
     assert blind > aware == 100  # what a policy leaves over: in turn, or to the fastest type
+
+
+def nothing(problem):
+    return np.zeros((len(problem.job), 3))
 
 
 def test_no_gpu_idles_unless_the_policy_says_so() -> None:
@@ -294,6 +292,5 @@ def test_bad_answers_get_a_sentence(function, sentence: str) -> None:
 @MECHANISMS
 def test_a_policy_that_leaves_the_cluster_idle_is_named(mechanism) -> None:
     w = workload([("a", 1, 100, 5), ("a", 1, 100, 6)])
-    nothing = of(lambda p: np.zeros((len(p.job), 3)), leaves_idle=True)
     with pytest.raises(PolicyError, match="leaves job 'j0' and 1 more waiting in an idle cluster for ever"):
-        simulate(w, TABLE, (1, 1, 1), nothing, mechanism=mechanism)
+        simulate(w, TABLE, (1, 1, 1), of(nothing, leaves_idle=True), mechanism=mechanism)
