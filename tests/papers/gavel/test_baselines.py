@@ -7,11 +7,11 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from gavel_moments import SEEDS, assert_valid, later, moment, offered, random_moment
+from gavel_moments import SEEDS, later, moment, offered, random_moment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from papers.gavel.policies.baselines import ALLOX, GANDIVA, ISOLATED, starting
+from papers.gavel.policies.baselines import ALLOX, GANDIVA, starting
 from papers.gavel.policies.ltgf import LTGF, LTGF_HET, fill
 
 BOTH = pytest.mark.parametrize("policy", [LTGF, LTGF_HET], ids=lambda p: p.name)
@@ -20,27 +20,6 @@ BOTH = pytest.mark.parametrize("policy", [LTGF, LTGF_HET], ids=lambda p: p.name)
 def pairs_of(problem, allocation):
     """Jobs of the pairs that have time."""
     return {tuple(problem.job[p].tolist()) for p, x in zip(problem.pairs, allocation.paired, strict=True) if x.any()}
-
-
-@given(SEEDS)
-@settings(max_examples=20, deadline=None)
-def test_answers_are_valid_as_jobs_go_and_simulations_do_not_know_each_other(seed):
-    for policy in (ISOLATED, GANDIVA, ALLOX, LTGF, LTGF_HET):
-        problem = random_moment(seed, jobs=20, gangs=policy is not ALLOX, shared=policy.space_sharing)
-        allocate, answers = policy.make(), []
-        for _ in range(4):
-            allocation = allocate(problem)
-            assert_valid(problem, allocation)
-            assert policy in (ISOLATED, GANDIVA) or not allocation.alone[problem.throughput == 0].any()
-            answers.append((problem, allocation))
-            problem = later(problem, allocation, 300.0)
-            if len(problem.job) == 0:
-                break
-        again = policy.make()
-        for asked, answer in answers:
-            same = again(asked)
-            np.testing.assert_array_equal(answer.alone, same.alone)
-            np.testing.assert_array_equal(answer.paired, same.paired)
 
 
 def all_pairs(problem, kept):
@@ -189,19 +168,6 @@ def test_who_was_kept_waiting_is_served_first(policy):
     # job 0 ran all of the first hour, whatever was granted
     hour = replace(problem, steps=np.array([1e9 - 3600, 1e9]), elapsed=np.array([3600.0, 3600.0]))
     np.testing.assert_allclose(allocate(hour).alone[:, 0], [0, 1], atol=1e-6)
-
-
-@BOTH
-@pytest.mark.parametrize("weights", [[1, 1], [1, 3]])
-def test_entities_have_gpu_time_by_weight_whatever_they_run(policy, weights):
-    """Phase 1 is over entities: five jobs of one against one gang of the other."""
-    entities = {"entity": [0, 0, 0, 0, 0, 1], "entity_weight": np.array(weights, float)}
-    problem = moment([[4, 2, 1]] * 5 + [[2, 1, 0.5]], [2, 2, 2], 2, 1e12, **entities)
-    s = service(problem, policy.make()(problem))
-    # the gang of 2 can use 2 of its 3 or 4.5 GPUs
-    assert policy is LTGF_HET or s[:5].sum() == pytest.approx(4)
-    assert s[5] >= 2 - 1e-6
-    np.testing.assert_allclose(s[:5], s[:5].mean(), rtol=1e-5)
 
 
 @BOTH

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gavel_moments import answer, assert_valid, moment, random_moment
+from gavel_moments import SEEDS, answer, assert_valid, later, moment, random_moment
+from hypothesis import given, settings
 
 from astraea.core.errors import InputError, PolicyError
 from papers.gavel.policies import POLICIES, get_policy
@@ -60,6 +61,7 @@ def test_objectives(policy, problem, value):
         # types that are not told apart: time follows the cluster, also where a job cannot run on one of them
         ("las", moment([[4, 2, 1], [4, 2, 0]], [2, 1, 1]), [[1 / 2, 1 / 4, 1 / 4], [2 / 3, 1 / 3, 0]]),
         ("ltgf", moment([[10, 1, 1], [1.1, 1, 1], [5, 2, 1], [4, 3, 2]], [1, 1, 0]), [[1 / 4, 1 / 4, 0]] * 4),
+        ("ltgf-het", moment(np.ones((2, 1)), [1], weight=[1.0, 3.0]), [[1 / 4], [3 / 4]]),
         ("isolated", moment(np.ones((4, 2)), [1, 2]), [[1 / 4, 2 / 4]] * 4),
         # each of the two owns 3 + 3 GPUs: a gang of 2 needs no more than two of them, in the mix of the cluster
         ("isolated", moment(np.ones((2, 2)), [6, 6], [2, 8]), [[1 / 2, 1 / 2], [3 / 8, 3 / 8]]),
@@ -112,6 +114,27 @@ def test_no_jobs(name):
     for jobs in (0, 3, 0):
         problem = random_moment(0, jobs=jobs, gangs=False)
         assert_valid(problem, allocate(problem))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@settings(max_examples=4, deadline=None)
+@given(seed=SEEDS)
+def test_answers_are_valid_as_jobs_go_and_simulations_do_not_know_each_other(name, seed):
+    policy = POLICIES[name]
+    columns = {"gangs": name != "allox", "shared": policy.space_sharing, "cost": [3.0, 1.5, 0.5]}
+    problem = random_moment(seed, jobs=12, **columns)
+    allocate, answers = policy.make(), []
+    for _ in range(4):
+        allocation = allocate(problem)
+        assert_valid(problem, allocation)
+        assert name in ("isolated", "gandiva") or not allocation.alone[problem.throughput == 0].any()
+        answers.append((problem, allocation))
+        problem = later(problem, allocation, 300.0)
+    again = policy.make()
+    for asked, allocation in answers:
+        same = again(asked)
+        np.testing.assert_array_equal(allocation.alone, same.alone)
+        np.testing.assert_array_equal(allocation.paired, same.paired)
 
 
 @pytest.mark.parametrize(

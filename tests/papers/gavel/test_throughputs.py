@@ -29,7 +29,6 @@ TABLE: dict[str, Any] = {
 
 
 COMPACT = Throughputs.compact()
-Read = Callable[[Any], Throughputs]
 
 
 @pytest.fixture
@@ -37,15 +36,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "speeds.json"
 
 
-@pytest.fixture
-def read(path: Path) -> Read:
-    """What is read of a file with this content."""
-
-    def from_file(content: Any) -> Throughputs:
-        path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return Throughputs.read(path)
-
-    return from_file
+def read(path: Path, content: Any) -> Throughputs:
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return Throughputs.read(path)
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +55,8 @@ def refused(call: Callable[[], Any]) -> str:
     return message
 
 
-def test_a_small_file(read: Read) -> None:
-    t = read(TABLE)
+def test_a_small_file(path: Path) -> None:
+    t = read(path, TABLE)
     assert t.types == ("v100", "p100", "k80")
     assert t.job_types == ("A", "B")
     assert t.alone("A", 1).tolist() == [6, 3, 1]
@@ -77,14 +70,14 @@ def test_a_small_file(read: Read) -> None:
     assert [t.type_index(name) for name in t.types] == [0, 1, 2]
 
 
-def test_what_was_never_measured_is_said(read: Read, path: Path) -> None:
-    t = read(TABLE)
+def test_what_was_never_measured_is_said(path: Path) -> None:
+    t = read(path, TABLE)
     assert refused(lambda: t.alone("C", 1)) == f"{path}: unknown job type 'C'; known are A, B"
     assert refused(lambda: t.alone("A", 4)) == f"{path}: 'A' was not measured on a gang of 4 GPUs, only of 1, 2"
     never = refused(lambda: pair(t, ("B", 1), ("B", 1)))
     assert never == f"{path}: ('B', 1) and ('B', 1) were never measured on the same GPUs"
     assert refused(lambda: t.type_index("a100")).endswith("accelerator must be one of v100, p100, k80, got 'a100'")
-    t = read({name: entries for name, entries in TABLE.items() if name != "v100_unconsolidated"})
+    t = read(path, {name: entries for name, entries in TABLE.items() if name != "v100_unconsolidated"})
     assert "('A', 2) was never measured unconsolidated" in refused(lambda: t.alone("A", 2, consolidated=False))
     path.unlink()
     hint = "get it with `astraea data fetch gavel-throughputs`"
@@ -115,14 +108,14 @@ def test_what_was_never_measured_is_said(read: Read, path: Path) -> None:
         (("k80", B1, A1), [1, 0.25], f", k80, {B1}: {A1} must be [1.5, 0.25] as the other way round, got [1, 0.25]"),
     ],
 )
-def test_bad_files(read: Read, path: Path, place: tuple[str, ...], value: Any, says: str) -> None:
+def test_bad_files(path: Path, place: tuple[str, ...], value: Any, says: str) -> None:
     content = copy.deepcopy(TABLE) if place else value
     inner = content
     for key in place[:-1]:
         inner = inner[key]
     if place:
         inner[place[-1]] = value
-    assert refused(lambda: read(content)).startswith(f"{path}{says}")
+    assert refused(lambda: read(path, content)).startswith(f"{path}{says}")
 
 
 def test_what_is_fetched_is_what_is_read(shared: Path, measured: Throughputs) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,8 +22,6 @@ from papers.gavel.study.policies import answer, moment
 from papers.gavel.study.runs import belief
 from papers.gavel.throughputs.table import Throughputs
 
-DATA = Path("../shared/data")
-MEASURED = DATA / "gavel" / "simulation_throughputs.json"
 COMPACT = Throughputs.compact()
 SIZE = runs.GAVEL_SCALES["small"]
 
@@ -137,10 +133,7 @@ def test_who_is_told_nothing_takes_the_wrong_ones():
 
 
 def test_shared_capacity_leaves_nothing_to_decide():
-    """What `by_placement` says: the slower way of placing gets no time where both would use the same GPUs.
-
-    One type twice with all GPUs each is more than the cluster has, and still nobody asks for the slower one.
-    """
+    """One type twice with all GPUs each is more than the cluster has, and still nobody asks for the slower one."""
     split = TWO.by_placement()
     problem = moment([split.alone("close", 2), split.alone("close", 1)], [4, 4], scale_factor=np.array([2, 1]))
     assert answer("las-het", problem).alone[0, 1] == 0
@@ -181,11 +174,9 @@ def test_table_3():
         physical.table3_grid("small", "", "nowhere")
 
 
-def test_the_authors_traces_give_the_papers_numbers():
-    authors = DATA / "gavel" / "physical_cluster"
-    if not (MEASURED.is_file() and authors.is_dir()):
-        pytest.skip(f"needs {MEASURED} and {authors}")
-    grid = physical.table3_grid("small", str(MEASURED), str(authors))
+def test_the_authors_traces_give_the_papers_numbers(shared):
+    data = shared / "data" / "gavel"
+    grid = physical.table3_grid("small", str(data / "simulation_throughputs.json"), str(data / "physical_cluster"))
     shown = physical.table3(grid.table(physical.objectives)).set_index("policy")
     ratio = shown["authors"] / shown["paper"]
     assert ratio[["las-het", "makespan-het"]].to_numpy() == pytest.approx(1.0, abs=0.06)
@@ -254,11 +245,10 @@ def test_tenants_are_measured_on_the_same_jobs_for_every_policy():
     assert first.to_numpy() == pytest.approx((line.loc[25 * 3600.0] - line.loc[3600.0])[first.index].to_numpy())
 
 
-def test_tenants_of_another_trace():
-    folder = DATA / "philly-gavel"
-    if not (MEASURED.is_file() and folder.is_dir()):
-        pytest.skip(f"needs {MEASURED} and {folder}")
-    grid = tenants.tenants_grid("small", str(MEASURED), str(folder))
+def test_tenants_of_another_trace(shared):
+    data = shared / "data"
+    measured = data / "gavel" / "simulation_throughputs.json"
+    grid = tenants.tenants_grid("small", str(measured), str(data / "philly-gavel"))
     jobs = grid.runs[0].arguments.workload
     assert len(jobs) == tenants.SMALL_JOBS and len(jobs.entity_weight) == 15 and len(np.unique(jobs.entity)) > 5
     with pytest.raises(InputError, match="no such file or folder"):
