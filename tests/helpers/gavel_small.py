@@ -14,10 +14,10 @@ from papers.gavel.workload import Workload
 
 def throughputs(
     speed: dict[str, tuple[float, ...]], types: tuple[str, ...] = ("fast", "slow"), apart: float = 1.0,
-    shared: dict[tuple[str, str], float] | None = None, sizes: tuple[int, ...] = (1, 2, 3, 4, 8),
+    shared: dict[tuple[str, str], float] | None = None,
 ) -> Throughputs:  # fmt: skip
     """Throughputs by job type, in proportion to the gang; `apart` and `shared` are factors on them."""
-    kinds = [(kind, size) for kind in speed for size in sizes]
+    kinds = [(kind, size) for kind in speed for size in (1, 2, 3, 4, 8)]
     alone = np.array([np.array(speed[kind]) * size for kind, size in kinds])
     pairs = shared or {}
     factor = np.array([[pairs.get((a, b), pairs.get((b, a), 0.0)) * (m == n) for b, n in kinds] for a, m in kinds])
@@ -41,8 +41,7 @@ def hours(w: Workload) -> np.ndarray:
 def workload(rows: Sequence[tuple[Any, ...]], **columns: Any) -> Workload:
     """Jobs as (type, gang, steps, arrival)."""
     kinds, gangs, steps, arrival = zip(*rows, strict=True)
-    names = tuple(f"j{i}" for i in range(len(rows)))
-    given = {"job_id": names, **columns}
+    given = {"job_id": tuple(f"j{i}" for i in range(len(rows))), **columns}
     return Workload.of("small", kinds, np.array(gangs), np.array(steps, float), np.array(arrival, float), **given)
 
 

@@ -195,9 +195,6 @@ def test_every_step_is_counted_once(policy, mechanism):
         assert (done > w.total_steps - 2).all()
     else:
         assert done == pytest.approx(w.total_steps)
-    assert list(line.columns) == [
-        "time", "tenant", "attained_service", "effective_service", "fair_service", "held", "waiting"
-    ]  # fmt: skip
     # of a fluid, GPUs are taken as held evenly from a job's first to its last second
     assert mechanism is IDEAL or (line.groupby("time")["held"].sum() <= 5).all()
     assert (line["waiting"] >= -1e-9).all()

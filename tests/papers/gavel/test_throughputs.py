@@ -26,8 +26,6 @@ TABLE: dict[str, Any] = {
     "v100": {A1: {"null": 6, B1: [4, 5]}, B1: {"null": 7}, A2: {"null": 11, A2: [7, 8]}},
     "v100_unconsolidated": {A1: {"null": 99}, A2: {"null": 9}},
 }
-
-
 COMPACT = Throughputs.compact()
 
 
@@ -235,25 +233,21 @@ def test_error_of_estimates(measured: Throughputs) -> None:
     assert new[0.2] < 0.15
 
 
+ONE_LESS = COMPACT.measured.copy()
+ONE_LESS[:, SINGLE[0], SINGLE[1]] = False
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        *(({"fraction": f}, "fraction must be above 0 and at most 1, got ") for f in (0, 1.5, float("nan"))),
-        ({"references": ["AlexNet"]}, r"job type must be one of .*CycleGAN.*, got 'AlexNet'$"),
-        ({"references": []}, "references must be different job types, at least one, got "),
-        ({"references": ["A3C", "A3C"]}, "references must be different job types, at least one, got "),
+        *(({"fraction": f}, "^estimator: fraction must be above 0 and at most 1, got ") for f in (0, 1.5, np.nan)),
+        ({"references": ["AlexNet"]}, r"^estimator: job type must be one of .*CycleGAN.*, got 'AlexNet'$"),
+        ({"references": []}, "^estimator: references must be different job types, at least one, got none$"),
+        ({"references": ["A3C", "A3C"]}, "^estimator: references must be different job types, at least one, got A3C, "),
+        ({"measured": replace(COMPACT, measured=ONE_LESS)}, "were never measured on the same GPUs$"),
+        ({"measured": replace(COMPACT, measured=np.zeros_like(ONE_LESS))}, "of pairs of the 26 references, got none$"),
     ],
 )
 def test_what_no_estimator_can_have(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=f"^estimator: {says}"):
-        Estimator(COMPACT, **{"fraction": 0.5} | arguments)
-
-
-def test_pairs_without_measurements() -> None:
-    measured = np.array(COMPACT.measured)
-    a, b = SINGLE[:2]
-    measured[:, a, b] = measured[:, b, a] = False
-    with pytest.raises(InputError, match="were never measured on the same GPUs"):
-        Estimator(replace(COMPACT, measured=measured), fraction=0.5)
-    with pytest.raises(InputError, match=r"must have measurements of pairs of the 26 references, got none$"):
-        Estimator(replace(COMPACT, measured=np.zeros_like(measured)), fraction=0.5)
+    with pytest.raises(InputError, match=says):
+        Estimator(**{"measured": COMPACT, "fraction": 0.5} | arguments)

@@ -170,17 +170,14 @@ def test_hierarchical() -> None:
 
 
 def test_from_trace() -> None:
-    jobs = pd.DataFrame(
-        {
-            "job_id": ["a", "b", "c", "d"],
-            "tenant": ["y", "x", "x", "y"],
-            "demand": [1, 3, 4, 8],
-            "submit_time": [0.0, 1.0, 2.0, 3.0],
-            "duration": [100.0, 100.0, 200.0, 300.0],
-            "weight": [1.0, 1.0, 2.0, 1.0],
-            "deadline": [np.nan, np.nan, 502.0, np.nan],
-        }
-    )
+    rows = [
+        ("a", "y", 1, 0.0, 100.0, 1.0, np.nan),
+        ("b", "x", 3, 1.0, 100.0, 1.0, np.nan),
+        ("c", "x", 4, 2.0, 200.0, 2.0, 502.0),
+        ("d", "y", 8, 3.0, 300.0, 1.0, np.nan),
+    ]
+    columns = ["job_id", "tenant", "demand", "submit_time", "duration", "weight", "deadline"]
+    jobs = pd.DataFrame(rows, columns=columns)
     trace = Trace.from_frame(jobs, name="t", weights={"x": 3.0, "y": 1.0})
     w = from_trace(trace, COMPACT, seed=5)
     assert w.job_id == ("a", "c", "d")

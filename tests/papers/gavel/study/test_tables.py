@@ -35,8 +35,7 @@ def test_measures() -> None:
     assert tables.steady(jobs.iloc[1:]) == {
         "average_jct": 3, "average_ftf": 1.5, "sharing_loss": 0.25, "high_jct": 3.5, "low_jct": 2.5
     }  # fmt: skip
-    decided = shown(jobs.dropna())
-    assert tables.bill(decided) == {"cost": 11, "missed": 0.25}
+    assert tables.bill(shown(jobs.dropna())) == {"cost": 11, "missed": 0.25}
     assert tables.by_gang(jobs.assign(demand=[1, 1, 2, 4, 1])) == {
         "average_jct": 4.2, "gang_jct": 2.5, "single_jct": 16 / 3
     }  # fmt: skip
@@ -45,9 +44,7 @@ def test_measures() -> None:
 
 
 def test_figures_of_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    index = pd.DataFrame(
-        {"policy": ["las", "las-het"] * 2, "jobs_per_hour": [1.0, 1, 2, 2], "seed": 0, "figure": "gavel08"}
-    )
+    index = pd.DataFrame({"policy": ["las", "las-het"] * 2, "jobs_per_hour": [1.0, 1, 2, 2], "seed": 0})
     results = [
         shown(pd.DataFrame({"jct": [99.0, jct, jct + 1], "finish_time_fairness": 1.0, "rho_job": 1.0, "weight": 1.0}))
         for jct in (3.5, 1.5, 8.5, 2.5)
@@ -64,9 +61,7 @@ def test_worked_examples() -> None:
     found = policies.worked_examples()
     off = (found["value"] - found["paper"]).abs().groupby(found["quantity"]).max()
     assert off["LAS het. allocation"] < 0.01 and off["water filling"] < 0.01 and off["gain over isolated"] < 1
-    assert found.groupby("quantity").size().to_dict() == {
-        "LAS het. allocation": 6, "gain over isolated": 1, "water filling": 8
-    }  # fmt: skip
+    assert len(found) == 3 * 2 + 1 + 2 * 4
 
 
 def test_effective_throughput_counts_pairs() -> None:
@@ -78,17 +73,14 @@ def test_effective_throughput_counts_pairs() -> None:
 
 def test_hierarchy_keeps_the_entities_weights() -> None:
     frame = policies.hierarchy(COMPACT, ["hierarchical", "hierarchical-het"])
-    assert list(frame) == [
-        "policy", "seed", "timestep", "jobs", "job", "entity", "throughput", "share", "total"
-    ]  # fmt: skip
     assert len(frame) == 2 * 18 * 19 // 2
     np.testing.assert_allclose(frame.groupby(["policy", "timestep"])["share"].sum(), 1)
-    last = frame[frame["jobs"] == 18].pivot_table("throughput", "policy", "entity", aggfunc="sum")
+    last = frame[frame["jobs"] == 18].pivot_table("throughput", "entity", "policy", aggfunc="sum")
+    blind, aware = last["hierarchical"], last["hierarchical-het"]
     # X^equal is the same part of each of 9 GPUs: weights 1, 2, 3 of 6 are 1.5, 3 and 4.5 of them
-    np.testing.assert_allclose(last.loc["hierarchical"], [1.5, 3, 4.5], rtol=1e-6)
-    np.testing.assert_allclose(last.loc["hierarchical-het"] / last.loc["hierarchical-het"].sum(), [1 / 6, 1 / 3, 1 / 2],
-                               rtol=1e-3)  # fmt: skip
-    assert last.loc["hierarchical-het"].sum() > last.loc["hierarchical"].sum()
+    np.testing.assert_allclose(blind, [1.5, 3, 4.5], rtol=1e-6)
+    np.testing.assert_allclose(aware / aware.sum(), [1 / 6, 1 / 3, 1 / 2], rtol=1e-3)
+    assert aware.sum() > blind.sum()
 
 
 def test_solve_times_have_a_row_each() -> None:
