@@ -89,8 +89,7 @@ def asked(w: Workload, table: Throughputs, solve_interval: float = 1920.0, **dec
         problems.append(problem)
         return np.full((len(problem.job), 3), 1 / 3)
 
-    policy = of(spread, **declared)
-    simulate(w, table, (2, 2, 2), policy, preemption_overhead=0.0, solve_interval=solve_interval)
+    simulate(w, table, (2, 2, 2), of(spread, **declared), preemption_overhead=0.0, solve_interval=solve_interval)
     return problems
 
 
