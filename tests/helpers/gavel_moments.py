@@ -11,22 +11,20 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from papers.gavel.policies import POLICIES
-from papers.gavel.policies.cost import promised
 from papers.gavel.problem import Allocation, Problem
-from papers.gavel.programs.program import Program
 from papers.gavel.study import policies
+from papers.gavel.study.policies import effective
 
 SEEDS = st.integers(0, 2**32 - 1)
 FEW = settings(max_examples=8, deadline=None)
 
 
-def moment(throughput, workers, scale_factor=None, steps=None, **columns) -> Problem:
-    """A problem of n jobs just arrived, of equal weight and 1,000 steps, in one entity unless told."""
+def moment(throughput, workers, scale_factor=1, steps=1000.0, **columns) -> Problem:
+    """A problem of n jobs just arrived, of equal weight, in one entity unless told."""
+    n = len(throughput)
+    columns |= {"scale_factor": np.full(n, scale_factor), "steps": np.full(n, steps, float)}
     given = {name: v if isinstance(v, tuple) else np.asarray(v) for name, v in columns.items()}
-    if scale_factor is not None:
-        given["scale_factor"] = np.asarray(scale_factor)
-    left = np.full(len(throughput), 1000.0) if steps is None else np.asarray(steps, np.float64)
-    return policies.moment(throughput, workers, steps=left, **given)
+    return policies.moment(throughput, workers, **given)
 
 
 def with_pairs(problem: Problem, random: np.random.Generator) -> Problem:
@@ -50,37 +48,36 @@ def offered(problem: Problem, pairs: np.ndarray, speed: np.ndarray) -> Problem:
     return replace(problem, together=together)
 
 
-def of_all_pairs(problem: Problem, allocation: Allocation) -> np.ndarray:
-    """Fractions of time of all pairs of the problem, (P, J)."""
-    if allocation.pairs is None:
-        return allocation.paired
-    number = {(a, b): p for p, (a, b) in enumerate(problem.pairs.tolist())}
-    paired = np.zeros((len(problem.pairs), len(problem.workers)))
-    for pair, x in zip(allocation.pairs.tolist(), allocation.paired, strict=True):
-        paired[number[tuple(pair)]] += x
-    return paired
+def random_moment(seed, jobs=5, gangs=True, shared=False, like=0, **columns) -> Problem:
+    """Jobs of so many kinds, each of its own if 0, with some types on which they cannot run, but never all.
 
-
-def random_moment(seed: int, jobs: int = 12, gangs: bool = True, entities: int = 3) -> Problem:
-    """A problem with some types on which a job cannot run, but never all."""
+    All pairs are offered where they are `shared`.
+    """
     random = np.random.default_rng(seed)
     throughput = random.uniform(0.5, 10, (jobs, 3)) * (random.random((jobs, 3)) > 0.15)
     throughput[:, 0] = np.maximum(throughput[:, 0], 0.5)
-    return moment(
+    problem = moment(
         throughput,
-        random.integers(4, 7, 3),
-        random.choice([1, 1, 2, 4], jobs) if gangs else None,
+        random.integers(4, 6, 3),
+        random.choice([1, 1, 2, 4], jobs) if gangs else 1,
         random.uniform(10, 1e4, jobs),
         weight=random.choice([1.0, 5.0], jobs),
         elapsed=np.sort(random.uniform(0, 1e4, jobs))[::-1],
-        entity=random.integers(0, entities, jobs),
-        entity_weight=np.arange(1.0, entities + 1),
+        isolated_elapsed=random.uniform(0, 1e4, jobs),
+        entity=random.integers(0, 3, jobs),
+        entity_weight=np.arange(1.0, 4.0),
+        **columns,
     )
+    if like:
+        _, first, kind = np.unique(random.integers(0, like, jobs), return_index=True, return_inverse=True)
+        speed, gang = problem.throughput[first][kind], problem.scale_factor[first][kind]
+        problem = replace(problem, kind=kind, throughput=speed, seen=speed, scale_factor=gang)
+    return with_pairs(problem, random) if shared else problem
 
 
 def later(problem: Problem, allocation: Allocation, seconds: float) -> Problem:
     """The problem after an allocation has run exactly; jobs that end leave."""
-    steps = problem.steps - rates(problem, allocation) * seconds
+    steps = problem.steps - effective(problem, allocation) * seconds
     rest = replace(problem, steps=steps, elapsed=problem.elapsed + seconds, slo=problem.slo - seconds)
     return rest.some(np.flatnonzero(steps > 0))
 
@@ -88,41 +85,17 @@ def later(problem: Problem, allocation: Allocation, seconds: float) -> Problem:
 def assert_valid(problem: Problem, allocation: Allocation) -> None:
     """Constraints (1) to (3) of [Narayanan2020] §3.1, with space sharing."""
     slack = 1e-9
-    alone, paired = allocation.alone, of_all_pairs(problem, allocation)
+    alone, paired = allocation.alone, allocation.paired
+    pairs = problem.pairs if allocation.pairs is None else allocation.pairs
+    assert {*map(tuple, pairs.tolist())} <= {*map(tuple, problem.pairs.tolist())}
     assert alone.shape == problem.throughput.shape
-    assert paired.shape == (len(problem.pairs), len(problem.workers))
-    for x in (alone, paired):
-        assert np.isfinite(x).all()
-        assert ((x >= 0) & (x <= 1 + slack)).all()
+    assert paired.shape == (len(pairs), len(problem.workers))
+    assert ((alone >= 0) & (alone <= 1 + slack)).all() and ((paired >= 0) & (paired <= 1 + slack)).all()
     time = alone.sum(axis=1)
-    gpus = problem.scale_factor @ alone
-    if len(problem.pairs):
-        np.add.at(time, problem.pairs, paired.sum(axis=1)[:, None])
-        gpus = gpus + problem.scale_factor[problem.pairs[:, 0]] @ paired
+    gpus = problem.scale_factor @ alone + problem.scale_factor[pairs[:, 0]] @ paired
+    np.add.at(time, pairs, paired.sum(axis=1)[:, None])
     assert (time <= 1 + slack).all()
     assert (gpus <= problem.workers * (1 + slack)).all()
-
-
-def unmet(problem: Problem) -> np.ndarray:
-    """Part of the throughput that each job needs for its deadline, and is not promised; 0 where it is met."""
-    has_deadline = np.isfinite(problem.slo)
-    given = promised(Program(problem, "min-cost-slo"))
-    part = given * np.where(has_deadline, np.maximum(problem.slo, 0.0), 0.0) / problem.steps
-    return np.where(has_deadline & (part < 1 - 1e-9), 1 - part, 0.0)
-
-
-def a_moment(seed, jobs=5, shared=False, like=0, **columns) -> Problem:
-    """A random moment of jobs of so many kinds, each of its own if 0, with all pairs where they are `shared`."""
-    random = np.random.default_rng(seed)
-    problem = random_moment(seed, jobs=jobs)
-    problem = replace(
-        problem, workers=random.integers(4, 6, 3), isolated_elapsed=random.uniform(0, 1e4, jobs), **columns
-    )
-    if like:
-        _, first, kind = np.unique(random.integers(0, like, jobs), return_index=True, return_inverse=True)
-        speed, gangs = problem.throughput[first][kind], problem.scale_factor[first][kind]
-        problem = replace(problem, kind=kind, throughput=speed, seen=speed, scale_factor=gangs)
-    return with_pairs(problem, random) if shared else problem
 
 
 def answer(name: str, problem: Problem) -> Allocation:
@@ -130,12 +103,6 @@ def answer(name: str, problem: Problem) -> Allocation:
     allocation = POLICIES[name].make()(problem)
     assert_valid(problem, allocation)
     return allocation
-
-
-def rates(problem: Problem, allocation: Allocation) -> np.ndarray:
-    """Effective throughput of each job [steps/s]."""
-    x = np.concatenate([allocation.alone.ravel(), of_all_pairs(problem, allocation).ravel()])
-    return Dense(problem).rate @ x
 
 
 def close(value, expected) -> None:
@@ -150,20 +117,14 @@ class Dense:
 
     def __init__(self, problem: Problem) -> None:
         n, types = problem.throughput.shape
-        units = n + len(problem.pairs)
-        self.rate = np.zeros((n, units, types))
-        time = np.zeros((n, units, types))
-        gpus = np.zeros((types, units, types))
-        for m in range(n):
-            self.rate[m, m] = problem.throughput[m]
-            time[m, m] = 1.0
-            gpus[range(types), m, range(types)] = problem.scale_factor[m]
-        for p, (a, b) in enumerate(problem.pairs):
-            self.rate[a, n + p], self.rate[b, n + p] = problem.pair_throughput[p]
-            time[[a, b], n + p] = 1.0
-            gpus[range(types), n + p, range(types)] = problem.scale_factor[a]
-        self.rate = self.rate.reshape(n, -1)
-        self.gpus = gpus.reshape(types, -1)
+        own, (first, second) = np.arange(n), problem.pairs.T
+        pair = n + np.arange(len(first))
+        rate, time = np.zeros((2, n, n + len(first), types))
+        rate[own, own], time[own, own] = problem.throughput, 1.0
+        rate[first, pair], rate[second, pair] = problem.pair_throughput[:, 0], problem.pair_throughput[:, 1]
+        time[first, pair] = time[second, pair] = 1.0
+        gangs = problem.scale_factor[np.concatenate([own, first])]
+        self.rate, self.gpus = rate.reshape(n, -1), np.kron(gangs, np.eye(types))
         self.rows = np.vstack([time.reshape(n, -1), self.gpus])
         self.limits = np.concatenate([np.ones(n), problem.workers])
 

@@ -14,10 +14,10 @@ from papers.gavel.workload import Workload
 
 def throughputs(
     speed: dict[str, tuple[float, ...]], types: tuple[str, ...] = ("fast", "slow"), apart: float = 1.0,
-    shared: dict[tuple[str, str], float] | None = None, sizes: tuple[int, ...] = (1, 2, 3, 4, 8),
+    shared: dict[tuple[str, str], float] | None = None,
 ) -> Throughputs:  # fmt: skip
     """Throughputs by job type, in proportion to the gang; `apart` and `shared` are factors on them."""
-    kinds = [(kind, size) for kind in speed for size in sizes]
+    kinds = [(kind, size) for kind in speed for size in (1, 2, 3, 4, 8)]
     alone = np.array([np.array(speed[kind]) * size for kind, size in kinds])
     pairs = shared or {}
     factor = np.array([[pairs.get((a, b), pairs.get((b, a), 0.0)) * (m == n) for b, n in kinds] for a, m in kinds])
@@ -31,11 +31,17 @@ def pair(table: Throughputs, first: tuple[str, int], second: tuple[str, int]) ->
     return table.pairs(np.array([table.kind(*first)]), np.array([table.kind(*second)]))[0]
 
 
+def hours(w: Workload) -> np.ndarray:
+    """Time of each job alone on V100s of the compact table [h]."""
+    table = Throughputs.compact()
+    speed = [table.alone(kind, int(size))[0] for kind, size in zip(w.job_type, w.scale_factor, strict=True)]
+    return w.total_steps / np.array(speed) / 3600
+
+
 def workload(rows: Sequence[tuple[Any, ...]], **columns: Any) -> Workload:
     """Jobs as (type, gang, steps, arrival)."""
     kinds, gangs, steps, arrival = zip(*rows, strict=True)
-    names = tuple(f"j{i}" for i in range(len(rows)))
-    given = {"job_id": names, **columns}
+    given = {"job_id": tuple(f"j{i}" for i in range(len(rows))), **columns}
     return Workload.of("small", kinds, np.array(gangs), np.array(steps, float), np.array(arrival, float), **given)
 
 

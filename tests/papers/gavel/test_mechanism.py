@@ -16,6 +16,8 @@ from papers.gavel.simulate import simulate
 from verification.gavel_rounds import RELEASED_ROUNDS
 
 ONE = throughputs({"a": (1.0, 0.5), "b": (2.0, 2.0)})
+APART = throughputs({"a": (1.0,)}, types=("fast",), apart=0.25)
+ALWAYS = fixed({j: (1,) for j in range(5)})
 ROUND = 100.0
 
 
@@ -50,23 +52,19 @@ def test_freed_workers_and_arrivals_do_not_wait_for_the_end_of_the_round() -> No
 
 
 def test_gangs_are_placed_first_and_together() -> None:
-    table = throughputs({"a": (1.0,)}, types=("fast",), apart=0.25)
     w = workload([("a", 1, 1000, 0), ("a", 1, 1000, 0), ("a", 2, 2000, 0)])
-    shares = {0: (1,), 1: (1,), 2: (1,)}
-    jobs = run(w, (4,), fixed(shares), table, server_gpus=2).jobs
+    jobs = run(w, (4,), ALWAYS, APART, server_gpus=2).jobs
     assert list(jobs["end_time"]) == [1000, 1000, 1000]  # the gang has a server of its own
 
 
 def test_a_gang_that_is_spread_is_slower() -> None:
-    table = throughputs({"a": (1.0,)}, types=("fast",), apart=0.25)
-    rows = [("a", 1, 90, 0), ("a", 1, 900, 0), ("a", 1, 90, 0), ("a", 1, 900, 0), ("a", 2, 200, 91)]
-    policy = fixed({j: (1,) for j in range(5)})
+    w = workload([("a", 1, 90, 0), ("a", 1, 900, 0), ("a", 1, 90, 0), ("a", 1, 900, 0), ("a", 2, 200, 91)])
     # j0 and j2 leave one GPU of each server; the gang gets those, and keeps them: 0.25 * 2 steps/s from 91 s on
-    spread = run(workload(rows), (4,), policy, table, server_gpus=2).jobs
+    spread = run(w, (4,), ALWAYS, APART, server_gpus=2).jobs
     assert spread["end_time"].iloc[4] == 491
     assert spread["leases"].iloc[4] == 5
     # where servers have one GPU each, every gang is as together as it can be
-    assert run(workload(rows), (4,), policy, table).jobs["end_time"].iloc[4] == 191
+    assert run(w, (4,), ALWAYS, APART).jobs["end_time"].iloc[4] == 191
 
 
 def test_a_pair_shares_workers_and_the_rest_goes_on_alone() -> None:
@@ -81,9 +79,8 @@ def test_a_pair_shares_workers_and_the_rest_goes_on_alone() -> None:
 
 @pytest.mark.parametrize("mechanism", [IN_ROUNDS, RELEASED_ROUNDS], ids=["rounds", "released"])
 def test_received_fractions_converge_to_the_allocation(mechanism: Mechanism) -> None:
-    shares = {0: (0.9, 0.1), 1: (0.6, 0.3), 2: (0.3, 0.5), 3: (0.2, 0.1)}
+    shares = {0: (0.9, 0.1), 1: (0.6, 0.3), 2: (0.3, 0.5), 3: (0.2, 0.1), 4: (0.0, 1.0)}  # the last ends first
     w = workload([("a", 1, 1e7, 0)] * 4 + [("b", 1, 2e5, 0)])
-    shares[4] = (0.0, 1.0)  # ends first
     result = run(w, (2, 2), fixed(shares, leaves_idle=True), mechanism=mechanism, until=5)
     end = result.jobs["end_time"].iloc[4]
     assert end < 1.2e5
@@ -105,16 +102,12 @@ def random_shares(problem):
 def test_capacity_is_never_exceeded_and_no_job_runs_twice(seed: int, mechanism: Mechanism) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 15))
-    rows = [
-        (str(rng.choice(["a", "b"])), int(rng.choice([1, 1, 2, 4])), float(rng.integers(20, 3000)), float(t))
-        for t in np.sort(rng.integers(0, 800, n))
-    ]
-    w = workload(rows)
+    kinds, gangs = rng.choice(["a", "b"], n), rng.choice([1, 1, 2, 4], n)
+    w = workload(list(zip(kinds, gangs, rng.integers(20, 3000, n), np.sort(rng.integers(0, 800, n)), strict=True)))
     result = run(w, (4, 5), of(random_shares), mechanism=mechanism, server_gpus=2)
     g = result.grants
     assert (g["end"] >= g["start"]).all()
-    for _, own in g.groupby("job_id"):
-        own = own.sort_values("start")
+    for _, own in g.sort_values("start").groupby("job_id"):
         assert (own["start"].to_numpy()[1:] >= own["end"].to_numpy()[:-1]).all()
     times = np.unique(g["start"])
     held = [(g["demand"] * g["part"])[(g["start"] <= t) & (g["end"] > t)].sum() for t in times]

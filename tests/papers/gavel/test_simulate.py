@@ -1,27 +1,38 @@
-"""The door: what comes back, what is refused, when the program is solved, and the ideal execution beside it."""
+"""The door: what comes back and is recorded, what is refused, when the program is solved, and the ideal execution."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from gavel_small import crowd, fixed, of, throughputs, workload
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.metrics import summary
 from astraea.core.result import JOB_COLUMNS
+from astraea.core.step_function import Stepped
 from papers.gavel.policies import get_policy
-from papers.gavel.problem import Allocation, Allocator
+from papers.gavel.policy_calls import Speeds
+from papers.gavel.problem import Problem
+from papers.gavel.record import _merged, pace
 from papers.gavel.rounds.ideal import IDEAL
-from papers.gavel.rounds.mechanism import IN_ROUNDS, Mechanism
+from papers.gavel.rounds.mechanism import IN_ROUNDS
 from papers.gavel.simulate import Options, simulate
+from papers.gavel.throughputs.table import Throughputs
+from papers.gavel.workload import Workload
 from verification.gavel_rounds import RELEASED_ROUNDS
 
 SPEED = {"a": (4.0, 1.0, 0.5), "b": (2.0, 2.0, 1.0), "c": (3.0, 0.0, 0.0)}
 TYPES = ("v100", "p100", "k80")
 TABLE = throughputs(SPEED, TYPES)
+SHARED = {("a", "b"): 0.8, ("b", "b"): 0.7}
+PAIRED = throughputs({"a": (4.0, 1.0), "b": (2.0, 2.0), "c": (3.0, 0.0)}, ("v100", "k80"), shared=SHARED)
+MECHANISMS = pytest.mark.parametrize("mechanism", [IN_ROUNDS, RELEASED_ROUNDS, IDEAL], ids=lambda m: m.name)
 
 
 def test_the_result_has_the_columns_of_every_result_and_its_own() -> None:
@@ -44,26 +55,8 @@ def test_the_result_has_the_columns_of_every_result_and_its_own() -> None:
     assert simulate(w, TABLE, (1, 2, 0), get_policy("fifo-het")).jobs["slo_met"].notna().all()
 
 
-def test_timeline_and_jobs_tell_the_same() -> None:
-    w = replace(crowd(), entity=np.arange(40) % 2, entity_weight=np.array([1.0, 3.0]))
-    result = simulate(w, TABLE, (2, 3, 2), get_policy("las-het"))
-    line, jobs = result.timeline, result.jobs
-    assert list(line.columns) == [
-        "time", "tenant", "attained_service", "effective_service", "fair_service", "held", "waiting"
-    ]  # fmt: skip
-    assert (line.groupby("time")["held"].sum() <= 7).all()
-    assert (line["waiting"] >= -1e-9).all()
-    for tenant, own in line.groupby("tenant"):
-        assert (np.diff(own["attained_service"]) >= 0).all()
-        total = jobs.loc[jobs["tenant"] == tenant, "attained_service"].sum()
-        assert own["attained_service"].iloc[-1] <= total + 1e-6
-        owed = jobs.loc[jobs["tenant"] == tenant, "fair_service"].sum()
-        assert own["fair_service"].iloc[-1] == pytest.approx(owed, rel=0.1)
-
-
 def test_the_same_again() -> None:
-    table = throughputs(SPEED, TYPES, shared={("a", "b"): 0.8, ("b", "b"): 0.7})
-    once, again = (simulate(crowd(), table, (2, 3, 2), get_policy("las-het-ss")) for _ in range(2))
+    once, again = (simulate(crowd(), PAIRED, (2, 3), get_policy("las-het-ss")) for _ in range(2))
     pd.testing.assert_frame_equal(once.jobs, again.jobs)
     pd.testing.assert_frame_equal(once.timeline, again.timeline)
     assert once.provenance == again.provenance
@@ -88,53 +81,47 @@ def test_ideal_execution_by_hand() -> None:
     assert result.jobs["attained_service"].to_numpy() == pytest.approx([400 / 2.25, 400 / 2.125 * 0.75])
 
 
-def test_the_program_is_solved_when_jobs_came_or_went_and_time_has_passed() -> None:
-    asked: list[tuple[float, int]] = []
+def asked(w: Workload, table: Throughputs, solve_interval: float = 1920.0, **declared: Any) -> list[Problem]:
+    """What a policy is asked that divides all jobs' time evenly."""
+    problems: list[Problem] = []
 
     def spread(problem):
-        asked.append((float(problem.elapsed[0]), len(problem.job)))
+        problems.append(problem)
         return np.full((len(problem.job), 3), 1 / 3)
 
+    simulate(w, table, (2, 2, 2), of(spread, **declared), preemption_overhead=0.0, solve_interval=solve_interval)
+    return problems
+
+
+@pytest.mark.parametrize("interval, expected", [(1920.0, [0.0, 2160.0, 4320.0]), (0.0, [0.0, 360.0, 3240.0])])
+def test_the_program_is_solved_when_jobs_came_or_went_and_time_has_passed(interval, expected) -> None:
     w = workload([("b", 1, 20_000, 0), ("b", 1, 20_000, 100), ("b", 1, 20_000, 3000)])
-    simulate(w, TABLE, (2, 2, 2), of(spread), preemption_overhead=0.0)
-    assert asked[:3] == [(0.0, 1), (2160.0, 2), (4320.0, 3)]
-    asked.clear()
-    simulate(w, TABLE, (2, 2, 2), of(spread), preemption_overhead=0.0, solve_interval=0.0)
-    assert asked[:3] == [(0.0, 1), (360.0, 2), (3240.0, 3)]
+    first = asked(w, TABLE, interval)[:3]
+    assert [problem.elapsed[0] for problem in first] == expected
+    assert [len(problem.job) for problem in first] == [1, 2, 3]
 
 
 def test_pairs_are_offered_where_they_pay() -> None:
-    seen: list[list[list[int]]] = []
-
-    def allocate(problem):
-        seen.append(problem.pairs.tolist())
-        return Allocation(np.full((len(problem.job), 3), 1 / 3), np.zeros((len(problem.pairs), 3)))
-
     table = throughputs(SPEED, TYPES, shared={("a", "a"): 0.54, ("a", "b"): 0.6})
     w = workload([("a", 1, 100, 0), ("a", 1, 100, 0), ("b", 1, 100, 0), ("b", 2, 100, 0)])
-    simulate(w, table, (2, 2, 2), Allocator("any", lambda: allocate, space_sharing=True))
-    assert seen[0] == [[0, 2], [1, 2]]
-    seen.clear()
-    simulate(w, table, (2, 2, 2), Allocator("any", lambda: allocate, space_sharing=True, least_gain=0.0))
-    assert seen[0] == [[0, 1], [0, 2], [1, 2]]
+    assert asked(w, table, space_sharing=True)[0].pairs.tolist() == [[0, 2], [1, 2]]
+    assert asked(w, table, space_sharing=True, least_gain=0.0)[0].pairs.tolist() == [[0, 1], [0, 2], [1, 2]]
 
 
 def test_a_policy_that_knows_no_speeds_is_told_none() -> None:
-    told: list[np.ndarray] = []
-
-    def even(problem):
-        told.append(problem.throughput)
-        return np.zeros((len(problem.job), 3))
-
     w = workload([("a", 1, 400, 0), ("c", 1, 400, 0)])
     table = throughputs({"a": (1.0, 4.0, 2.0), "c": (0.0, 1.0, 3.0)}, TYPES)
+    assert asked(w, table, knows_speeds=False)[0].throughput.tolist() == [[1, 1, 1], [0, 3, 3]]
+    assert asked(w, table, knows_speeds=True)[0].throughput.tolist() == [[1, 4, 2], [0, 1, 3]]
     blind, aware = (
-        simulate(w, table, (1, 1, 1), of(even, knows_speeds=knows), preemption_overhead=0.0).jobs["end_time"].iloc[0]
+        simulate(w, table, (1, 1, 1), of(nothing, knows_speeds=knows), preemption_overhead=0.0).jobs["end_time"].iloc[0]
         for knows in (False, True)
     )
-    assert told[0].tolist() == [[1, 1, 1], [0, 3, 3]]
-    assert told[-1].tolist()[0] == [1, 4, 2]
     assert blind > aware == 100  # what a policy leaves over: in turn, or to the fastest type
+
+
+def nothing(problem):
+    return np.zeros((len(problem.job), 3))
 
 
 def test_no_gpu_idles_unless_the_policy_says_so() -> None:
@@ -167,12 +154,88 @@ def test_until_ends_the_run_and_cuts_the_table() -> None:
         simulate(crowd(), TABLE, (1, 1, 1), get_policy("las"), until=41)
 
 
-@pytest.mark.parametrize("policy", ["max-throughput", "min-cost", "isolated", "gandiva", "ltgf-het", "sjf-het"])
-def test_every_kind_of_policy_ends(policy: str) -> None:
-    w = crowd(25, seed=3, gangs=(1, 2, 4))
-    for mechanism in (IN_ROUNDS, RELEASED_ROUNDS):
-        jobs = simulate(w, TABLE, (4, 4, 4), get_policy(policy), mechanism=mechanism).jobs
-        assert np.isfinite(jobs["end_time"]).all()
+@pytest.mark.parametrize(
+    ("gang", "share", "hours", "ratio"), [(1, (1, 0), 1.0, 1.6), (1, (0, 1), 4.0, 0.4), (2, (1, 0), 1.0, 1.6)]
+)
+def test_raw_gpu_time_hides_on_which_type_a_job_ran(gang, share, hours, ratio):
+    w = workload([("a", gang, gang * 14_400, 0)])
+    policy = fixed({0: share}, leaves_idle=True)
+    result = simulate(w, PAIRED, (gang, gang), policy, preemption_overhead=0.0, round_length=3600.0)
+    job, line = result.jobs.iloc[0], result.timeline.set_index("time")
+    assert job["end_time"] == 3600 * hours
+    assert job["attained_service"] == job["fair_service"] == 3600 * hours * gang
+    assert job["rho_job"] == 1
+    assert job["effective_service"] == pytest.approx(gang * 14_400 / 2.5)  # mean speed: (4 + 1) / 2
+    assert job["rho_effective"] == pytest.approx(ratio)
+    assert line.loc[3600.0, "effective_service"] == pytest.approx(3600 * ratio * gang)
+    assert line.loc[3600.0, "attained_service"] == 3600 * gang
+
+
+def test_a_part_of_every_type_is_worth_the_same_in_both_units():
+    w = workload([("a", 1, 9_000, 0), ("b", 1, 9_000, 0), ("c", 1, 9_000, 0)])
+    policy = fixed(dict.fromkeys(range(3), (0.2, 0.6)))
+    jobs = simulate(w, PAIRED, (2, 6), policy, mechanism=IDEAL, solve_interval=0.0).jobs
+    assert jobs["effective_service"].to_numpy() == pytest.approx(jobs["attained_service"].to_numpy())
+    assert jobs["rho_effective"].to_numpy() == pytest.approx(jobs["rho_job"].to_numpy())
+
+
+@pytest.mark.parametrize(
+    "policy", ["las", "las-het-ss", "hierarchical-het", "min-cost", "isolated", "gandiva", "ltgf-het", "sjf-het"]
+)
+@MECHANISMS
+def test_every_step_is_counted_once(policy, mechanism):
+    workers = (2, 3)
+    w = crowd(gangs=(1, 1, 2), entity=np.arange(40) % 2, entity_weight=np.array([1.0, 3.0]))
+    result = simulate(w, PAIRED, workers, get_policy(policy), mechanism=mechanism)
+    speed = pace(w, Speeds(w, PAIRED, np.array(workers), 1).alone, np.array(workers))
+    jobs, line = result.jobs, result.timeline
+    done = jobs["effective_service"].to_numpy() * speed
+    if mechanism is RELEASED_ROUNDS:  # it drops a rest of fewer steps than the gang has GPUs
+        assert (done > w.total_steps - 2).all()
+    else:
+        assert done == pytest.approx(w.total_steps)
+    # of a fluid, GPUs are taken as held evenly from a job's first to its last second
+    assert mechanism is IDEAL or (line.groupby("time")["held"].sum() <= 5).all()
+    assert (line["waiting"] >= -1e-9).all()
+    for tenant, own in line.groupby("tenant"):
+        total, last = jobs[jobs["tenant"] == tenant].sum(numeric_only=True), own.iloc[-1]
+        ended = jobs.loc[jobs["tenant"] == tenant, "end_time"].max()
+        for column in ("attained_service", "effective_service"):
+            assert (own[column].diff().dropna() >= -1e-6).all()
+            assert last[column] <= total[column] * (1 + 1e-9)
+        if ended <= last["time"]:
+            assert last["effective_service"] == pytest.approx(total["effective_service"])
+        assert last["fair_service"] == pytest.approx(total["fair_service"], rel=0.1)
+    # nobody is faster than on the fastest GPU
+    assert line.groupby("time")["effective_service"].sum().diff().max() <= 4.0 / 1.0 * 5 * 3600
+
+
+def test_a_job_that_goes_on_when_the_simulation_ends_has_its_progress():
+    w = workload([("a", 1, 4 * 5400, 0), ("a", 1, 1e6, 0)], entity=np.array([0, 1]), entity_weight=np.ones(2))
+    policy = fixed({0: (1.0, 0.0), 1: (0.0, 1.0)})
+    result = simulate(w, PAIRED, (1, 1), policy, preemption_overhead=0.0, round_length=7200.0, until=1)
+    line = result.timeline.set_index(["time", "tenant"])["effective_service"]
+    assert len(result.jobs) == 1 and result.makespan == 5400
+    assert line[3600.0, "entity 0"] == pytest.approx(3600 * 1.6)
+    assert line[3600.0, "entity 1"] == pytest.approx(3600 * 0.4)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_three_sums_in_one_go_are_those_of_three(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 60))
+    start = rng.integers(0, 20, n) / 3
+    end = start + rng.integers(0, 5, n) / 7
+    amounts = rng.random((3, n))
+    orders = np.argsort(start, kind="stable"), np.argsort(end, kind="stable")
+    time, *rates = _merged(start, end, *orders, *amounts)
+    assert (np.diff(time) > 0).all()
+    when = np.concatenate([start, end, rng.random(20) * 12])
+    for rate, amount in zip(rates, amounts, strict=True):
+        one, other = Stepped(time, rate), Stepped.between(start, end, amount)
+        assert np.array_equal(one.at(when), other.at(when))
+        assert np.array_equal(one.until(when), other.until(when))
 
 
 @pytest.mark.parametrize(
@@ -222,9 +285,8 @@ def test_bad_answers_get_a_sentence(function, sentence: str) -> None:
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("mechanism", [IN_ROUNDS, RELEASED_ROUNDS, IDEAL], ids=["rounds", "released", "ideal"])
-def test_a_policy_that_leaves_the_cluster_idle_is_named(mechanism: Mechanism) -> None:
+@MECHANISMS
+def test_a_policy_that_leaves_the_cluster_idle_is_named(mechanism) -> None:
     w = workload([("a", 1, 100, 5), ("a", 1, 100, 6)])
-    nothing = of(lambda p: np.zeros((len(p.job), 3)), leaves_idle=True)
     with pytest.raises(PolicyError, match="leaves job 'j0' and 1 more waiting in an idle cluster for ever"):
-        simulate(w, TABLE, (1, 1, 1), nothing, mechanism=mechanism)
+        simulate(w, TABLE, (1, 1, 1), of(nothing, leaves_idle=True), mechanism=mechanism)

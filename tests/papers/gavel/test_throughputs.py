@@ -26,24 +26,17 @@ TABLE: dict[str, Any] = {
     "v100": {A1: {"null": 6, B1: [4, 5]}, B1: {"null": 7}, A2: {"null": 11, A2: [7, 8]}},
     "v100_unconsolidated": {A1: {"null": 99}, A2: {"null": 9}},
 }
-
-
 COMPACT = Throughputs.compact()
 
 
 @pytest.fixture
-def table() -> dict[str, Any]:
-    return copy.deepcopy(TABLE)
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "speeds.json"
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[Any], Path]:
-    def to_file(content: Any) -> Path:
-        path = tmp_path / "speeds.json"
-        path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return path
-
-    return to_file
+def read(path: Path, content: Any) -> Throughputs:
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return Throughputs.read(path)
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +53,8 @@ def refused(call: Callable[[], Any]) -> str:
     return message
 
 
-def test_a_small_file(write: Callable[[Any], Path], table: dict[str, Any]) -> None:
-    t = Throughputs.read(write(table))
+def test_a_small_file(path: Path) -> None:
+    t = read(path, TABLE)
     assert t.types == ("v100", "p100", "k80")
     assert t.job_types == ("A", "B")
     assert t.alone("A", 1).tolist() == [6, 3, 1]
@@ -75,23 +68,29 @@ def test_a_small_file(write: Callable[[Any], Path], table: dict[str, Any]) -> No
     assert [t.type_index(name) for name in t.types] == [0, 1, 2]
 
 
-def test_what_was_never_measured_is_said(write: Callable[[Any], Path], table: dict[str, Any]) -> None:
-    path = write(table)
-    t = Throughputs.read(path)
+def test_what_was_never_measured_is_said(path: Path) -> None:
+    t = read(path, TABLE)
     assert refused(lambda: t.alone("C", 1)) == f"{path}: unknown job type 'C'; known are A, B"
     assert refused(lambda: t.alone("A", 4)) == f"{path}: 'A' was not measured on a gang of 4 GPUs, only of 1, 2"
-    assert refused(lambda: pair(t, ("B", 1), ("B", 1))).endswith(
-        "('B', 1) and ('B', 1) were never measured on the same GPUs"
-    )
+    never = refused(lambda: pair(t, ("B", 1), ("B", 1)))
+    assert never == f"{path}: ('B', 1) and ('B', 1) were never measured on the same GPUs"
     assert refused(lambda: t.type_index("a100")).endswith("accelerator must be one of v100, p100, k80, got 'a100'")
-    del table["v100_unconsolidated"]
-    t = Throughputs.read(write(table))
+    t = read(path, {name: entries for name, entries in TABLE.items() if name != "v100_unconsolidated"})
     assert "('A', 2) was never measured unconsolidated" in refused(lambda: t.alone("A", 2, consolidated=False))
+    path.unlink()
+    hint = "get it with `astraea data fetch gavel-throughputs`"
+    assert refused(lambda: Throughputs.read(path)).endswith(f"there is no such file of measured throughputs; {hint}")
 
 
 @pytest.mark.parametrize(
     ("place", "value", "says"),
     [
+        ((), "{", ": not JSON"),
+        ((), "[" * 100_000, ": not JSON"),
+        ((), "", ": the file is empty"),
+        ((), [], ": expected an object with the accelerators v100, p100, k80, got []"),
+        ((), {}, ": accelerator 'v100' is missing; found none"),
+        ((), '{"v100": {}, "v100": {}}', ": not JSON (key v100 is there twice)"),
         (("a100",), {}, ": unknown accelerator 'a100'; expected one of v100, p100, k80, v100_unconsolidated"),
         (("p100",), [], ", p100: expected an object with the throughputs of job types, got []"),
         (("p100", "('A', 0)"), {"null": 1}, ", p100: a key must be \"('job type', scale factor)\", got ('A', 0)"),
@@ -107,34 +106,14 @@ def test_what_was_never_measured_is_said(write: Callable[[Any], Path], table: di
         (("k80", B1, A1), [1, 0.25], f", k80, {B1}: {A1} must be [1.5, 0.25] as the other way round, got [1, 0.25]"),
     ],
 )
-def test_bad_entries(
-    write: Callable[[Any], Path], table: dict[str, Any], place: tuple[str, ...], value: Any, says: str
-) -> None:
-    inner = table
+def test_bad_files(path: Path, place: tuple[str, ...], value: Any, says: str) -> None:
+    content = copy.deepcopy(TABLE) if place else value
+    inner = content
     for key in place[:-1]:
         inner = inner[key]
-    inner[place[-1]] = value
-    path = write(table)
-    assert refused(lambda: Throughputs.read(path)).startswith(f"{path}{says}")
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("", "the file is empty"),
-        ("[]", "expected an object with the accelerators v100, p100, k80, got []"),
-        ("{}", "accelerator 'v100' is missing; found none"),
-        ('{"v100": {}, "v100": {}}', "not JSON (key v100 is there twice)"),
-    ],
-)
-def test_bad_files(write: Callable[[Any], Path], text: str, says: str) -> None:
-    path = write(text)
-    assert refused(lambda: Throughputs.read(path)).startswith(f"{path}: {says}")
-    path.unlink()
-    hint = "get it with `astraea data fetch gavel-throughputs`"
-    assert refused(lambda: Throughputs.read(path)).endswith(f"there is no such file of measured throughputs; {hint}")
+    if place:
+        inner[place[-1]] = value
+    assert refused(lambda: read(path, content)).startswith(f"{path}{says}")
 
 
 def test_what_is_fetched_is_what_is_read(shared: Path, measured: Throughputs) -> None:
@@ -197,8 +176,7 @@ def test_compact_is_close_to_the_measurements(measured: Throughputs) -> None:
     assert (t.solo[0].argmax(1) == measured.solo[0].argmax(1)).mean() >= 0.9
 
 
-def single(table: Throughputs) -> Any:
-    return np.array([k for k, (_, size) in enumerate(table.configurations) if size == 1])
+SINGLE = [k for k, (_, size) in enumerate(COMPACT.configurations) if size == 1]
 
 
 def test_completion_recovers_a_row_of_low_rank() -> None:
@@ -219,7 +197,7 @@ def test_completion_recovers_a_row_of_low_rank() -> None:
 def test_everything_profiled_is_everything_known() -> None:
     estimator = Estimator(COMPACT, fraction=1)
     estimated = estimator.throughputs()
-    one = np.ix_(single(COMPACT), single(COMPACT))
+    one = np.ix_(SINGLE, SINGLE)
     np.testing.assert_allclose(estimated.shared[0][one], COMPACT.shared[0][one], rtol=1e-12)
     np.testing.assert_array_equal(estimated.solo, COMPACT.solo)
     assert [estimator.match(t) for t in estimator.job_types] == list(estimator.job_types)
@@ -238,48 +216,38 @@ def test_what_is_profiled() -> None:
     other = Estimator(COMPACT, t[:10], fraction=0.25, seed=4)
     assert (np.isnan(other.profile(t[20])) != np.isnan(profile.ravel())).any()
     assert estimator.match(t[20]) in t[:10]
-
-
-def test_pairs_agree_with_each_other() -> None:
-    t = Estimator(COMPACT, fraction=1).job_types
-    estimated = Estimator(COMPACT, t[::2], fraction=0.1).throughputs()
-    ab, ba = pair(estimated, (t[1], 1), (t[8], 1)), pair(estimated, (t[8], 1), (t[1], 1))
-    np.testing.assert_array_equal(ab, ba[::-1])
-    assert (ab[0] <= estimated.alone(t[1], 1)).all()
+    shared = estimator.throughputs().shared  # of pairs that agree with each other
+    np.testing.assert_array_equal(shared[..., 0, :], shared[..., 1, :].transpose(0, 2, 1, 3))
+    assert (shared[..., 0, :] <= COMPACT.solo[:, :, None]).all()
 
 
 def test_error_of_estimates(measured: Throughputs) -> None:
     """Where every job type is a reference, and for job types that were never seen."""
     t = Estimator(measured, fraction=1).job_types
-    known, new = {}, {}
+    assert Estimator(measured, fraction=0.2).errors().mean() < 0.02  # a reference at random is wrong by 0.17 on average
+    new = {}
     for fraction in (0.02, 0.2, 1):
-        known[fraction] = Estimator(measured, fraction=fraction).errors().mean()
         half = [Estimator(measured, t[s::2], fraction=fraction, seed=s).errors().drop([*t[s::2]]) for s in range(2)]
         new[fraction] = np.mean([errors.mean() for errors in half])
-    assert known[0.2] < 0.02  # a reference taken at random is wrong by 0.17 on average
     assert new[1] <= new[0.2] < new[0.02]
     assert new[0.2] < 0.15
+
+
+ONE_LESS = COMPACT.measured.copy()
+ONE_LESS[:, SINGLE[0], SINGLE[1]] = False
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        *(({"fraction": f}, "fraction must be above 0 and at most 1, got ") for f in (0, 1.5, float("nan"))),
-        ({"references": ["AlexNet"]}, r"job type must be one of .*CycleGAN.*, got 'AlexNet'$"),
-        ({"references": []}, "references must be different job types, at least one, got "),
-        ({"references": ["A3C", "A3C"]}, "references must be different job types, at least one, got "),
+        *(({"fraction": f}, "^estimator: fraction must be above 0 and at most 1, got ") for f in (0, 1.5, np.nan)),
+        ({"references": ["AlexNet"]}, r"^estimator: job type must be one of .*CycleGAN.*, got 'AlexNet'$"),
+        ({"references": []}, "^estimator: references must be different job types, at least one, got none$"),
+        ({"references": ["A3C", "A3C"]}, "^estimator: references must be different job types, at least one, got A3C, "),
+        ({"measured": replace(COMPACT, measured=ONE_LESS)}, "were never measured on the same GPUs$"),
+        ({"measured": replace(COMPACT, measured=np.zeros_like(ONE_LESS))}, "of pairs of the 26 references, got none$"),
     ],
 )
 def test_what_no_estimator_can_have(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=f"^estimator: {says}"):
-        Estimator(COMPACT, **{"fraction": 0.5} | arguments)
-
-
-def test_pairs_without_measurements() -> None:
-    measured = np.array(COMPACT.measured)
-    a, b = single(COMPACT)[:2]
-    measured[:, a, b] = measured[:, b, a] = False
-    with pytest.raises(InputError, match="were never measured on the same GPUs"):
-        Estimator(replace(COMPACT, measured=measured), fraction=0.5)
-    with pytest.raises(InputError, match=r"must have measurements of pairs of the 26 references, got none$"):
-        Estimator(replace(COMPACT, measured=np.zeros_like(measured)), fraction=0.5)
+    with pytest.raises(InputError, match=says):
+        Estimator(**{"measured": COMPACT, "fraction": 0.5} | arguments)
