@@ -15,6 +15,8 @@ from places import ROOT
 from astraea.cli.main import app
 from astraea.traces.readers import FORMATS
 from papers import __main__ as papers
+from papers.claims.evaluate import evaluate
+from papers.running.reproduce import major_claims
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -78,9 +80,26 @@ def test_every_format_is_described() -> None:
 
 
 def test_every_make_target_exists() -> None:
+    workflows = "".join(path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+    named = set(re.findall(r"make ([a-z-]+)", SHELL + " ".join(re.findall(r"`make [^`]*`", TEXT)) + workflows))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = set(re.findall(r"`?make (\w+)", SHELL + " ".join(re.findall(r"`make [^`]*`", TEXT))))
-    assert {name for name in named if not re.search(rf"^{name}:", makefile, re.M)} == set()
+    assert "release" in named and named <= set(re.findall(r"^([a-z-]+):", makefile, re.M))
+
+
+def test_the_committee_reads_of_the_major_claims_what_their_list_says(tmp_path: Path) -> None:
+    """A line per claim, with experiment, command and minutes, and one per statement."""
+    claims, page = major_claims(), PAGES["docs/artifact.md"]
+    papers = evaluate(tmp_path).drop_duplicates("id").set_index("id")["paper"]
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| C")]
+    wanted = []
+    for name, claim in claims.items():
+        told = [f"{name}: {claim['claim']}", f"E{name[1:]}, {claim['where']}", f"`python -m papers reproduce {name}`"]
+        assert [*told, f"{claim['minutes']:g}"] in rows
+        for check in claim["checks"]:
+            paper = "as stated" if papers[check["id"]].endswith(" abs tol") else papers[check["id"]]
+            wanted.append([name, check["id"], paper, check["tolerance"], check["expected"]])
+    assert [row for row in rows if row[0] in claims] == wanted
+    assert f"all eight take {sum(claim['minutes'] for claim in claims.values()):g}," in page
 
 
 def test_every_dependency_has_a_reason() -> None:
@@ -98,7 +117,6 @@ WRITTEN = {
     **{path.name: "\n\n".join(c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "markdown")
        for path in sorted((ROOT / "notebooks").glob("*.ipynb"))},
 }  # fmt: skip
-
 
 LEFT = re.compile(r"\b(TODO|FIXME|TBD|XXX+|lorem ipsum|fill (this |me )?in|[A-Z]{3,}_[A-Z]{3,})\b|<your[ -]|\?\?\?")
 """What somebody still has to replace; capitals with a low line are such names where they are no code."""

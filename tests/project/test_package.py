@@ -6,6 +6,7 @@ import email
 import importlib.util
 import json
 import os
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -71,6 +72,12 @@ def test_what_is_built_passes_its_checks_and_is_typed(release: ModuleType, built
     # few packages are asked for by name
     always = [line for line in about.get_all("Requires-Dist", []) if "extra ==" not in line]
     assert 0 < len(always) <= 12
+
+
+def test_versions_agree() -> None:
+    newest = re.search(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None and newest[1] == astraea.__version__
+    assert f"\nversion: {newest[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_a_checkout_that_is_not_ready_is_refused(release: ModuleType, tmp_path: Path) -> None:
