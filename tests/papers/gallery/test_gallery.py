@@ -1,14 +1,21 @@
-"""The gallery: everything that is there is shown once, in words too, and the same files give the same pages."""
+"""The gallery: all is shown once, in words too, by the notebook that made it; the same files give the same pages."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from collections import Counter
 from pathlib import Path
+from urllib.parse import unquote
 
 import pandas as pd
+import pytest
 from matplotlib import pyplot as plt
+from PIL import Image
 from places import ROOT
 
+from astraea.plots.files import DPI
 from astraea.plots.style import panels
 from papers.claims.evaluate import evaluate, read_claims
 from papers.gallery.captions import EVERY
@@ -17,6 +24,9 @@ from papers.gallery.published import forest
 from papers.gallery.verdicts import finding, side_by_side, with_footnotes
 
 FIGURES = ROOT / "figures"
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in FIGURES.glob("*.md")}
+LINK = re.compile(r"\]\(([^)\s]+)\)|(?:href|src)=\"([^\"]+)\"")
+PICTURE = re.compile(r'<img [^>]*?src="([^"]+)"[^>]* alt="([^"]*)"[^>]*>')
 
 
 def make(folder: Path) -> None:
@@ -68,7 +78,7 @@ def test_committed_pages_are_those_of_the_committed_tables(tmp_path: Path) -> No
             (tmp_path / path.name).symlink_to(path)
     here = f"{os.path.relpath(ROOT, tmp_path)}/"
     pages = {name: page.replace(here, "../") for name, page in write(tmp_path).items()}
-    assert pages == {path.stem: path.read_text(encoding="utf-8") for path in FIGURES.glob("*.md")}
+    assert pages == PAGES
 
 
 def test_a_page_without_figures_goes(tmp_path: Path) -> None:
@@ -121,3 +131,44 @@ def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> No
     low, high = ax.get_xlim()
     assert low < 0.5 and high > 2.0
     plt.close(fig)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_leads_to_a_file(name: str) -> None:
+    links = [a or b for a, b in LINK.findall(PAGES[name])]
+    assert links
+    for link in links:
+        place, _, anchor = unquote(link).partition("#")
+        target = (FIGURES / (place or f"{name}.md")).resolve()
+        assert target.exists() and target.is_relative_to(ROOT), link
+        assert not anchor or PAGES[target.stem].count(f'<a id="{anchor}">') == 1, link
+
+
+def test_every_picture_is_shown_once_in_words_and_fits_a_printed_page() -> None:
+    shown = [found for page in PAGES.values() for found in PICTURE.findall(page)]
+    files = sorted(FIGURES.glob("*.png"))
+    assert Counter(unquote(name) for name, _ in shown) == Counter(path.name for path in files)
+    assert [name for name, words in shown if len(words) < 20 or "](" in words] == []
+    for path in files:
+        with Image.open(path) as picture:
+            dpi = float(picture.info["dpi"][0])
+            assert dpi == pytest.approx(DPI, abs=0.05) and picture.width / dpi <= 7.01, path
+
+
+def test_the_first_page_is_short_and_names_all_others() -> None:
+    assert len(PAGES["README"].splitlines()) <= 300
+    assert all(f"]({name}.md)" in PAGES["README"] for name in PAGES if name != "README")
+
+
+def test_the_notebook_of_a_figure_saves_it() -> None:
+    sources = {}
+    for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        sources[path.stem] = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    files = {path.stem.partition("_")[0] for path in FIGURES.glob("*_*.csv")}
+    for entry in EVERY:
+        assert (ROOT / entry.code).is_file(), entry.id
+        mine = [name for name in files if entry.has(name)]
+        assert mine, entry.id
+        for name in mine if entry.notebook else ():
+            assert f'"{name}"' in sources[entry.notebook], name
