@@ -11,7 +11,6 @@ import sys
 import zipfile
 from pathlib import Path
 from types import ModuleType
-from typing import Final, NamedTuple
 
 import pytest
 from live_cluster import LIVE
@@ -32,17 +31,7 @@ result = astraea.simulate(astraea.synthesize("venus").head(200), astraea.Cluster
 print(json.dumps([astraea.__file__, len(result.jobs), *map(float, result.jobs["end_time"][:3])]))
 """
 
-LARGEST: Final = 450e6
-"""Of an installation without extras, compiled bytecode left out [B]."""
-
 NO_NETWORK = ("dns error", "error sending request", "Connection refused", "Network is unreachable", "Could not connect")
-
-
-class Built(NamedTuple):
-    """A wheel and a source distribution."""
-
-    wheel: Path
-    sdist: Path
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +44,16 @@ def release() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def built(release: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """What a release builds of the checkout."""
-    return Built(*release.build(ROOT, tmp_path_factory.mktemp("built")))
+def built(release: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The wheel and the source distribution that a release builds of the checkout."""
+    return release.build(ROOT, tmp_path_factory.mktemp("built"))
 
 
-def test_what_is_built_passes_its_checks_and_is_typed(release: ModuleType, built: Built) -> None:
+def test_what_is_built_passes_its_checks_and_is_typed(release: ModuleType, built: tuple[Path, Path]) -> None:
     assert release.check(*built, astraea.__version__, ROOT) == []
     (said,) = release.check(*built, "9.9", ROOT)
     assert "expected 9.9" in said
-    with zipfile.ZipFile(built.wheel) as wheel:
+    with zipfile.ZipFile(built[0]) as wheel:
         assert "astraea/py.typed" in wheel.namelist()
         (name,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
         about = email.message_from_bytes(wheel.read(name))
@@ -104,32 +93,25 @@ def environment(tmp_path: Path, version: str, wanted: str) -> Path:
     return folder / "bin"
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("kind", Built._fields)
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
-def test_it_works_where_nothing_else_is(version: str, kind: str, built: Built, tmp_path: Path) -> None:
-    """The newest versions that its bounds allow, from an empty folder."""
-    bin = environment(tmp_path, version, str(getattr(built, kind)))
-    works_alone(bin, tmp_path)
-    sizes = (p.stat().st_size for p in bin.parent.rglob("*") if p.is_file() and p.suffix != ".pyc")
-    assert sum(sizes) < LARGEST
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
-def test_an_audit_needs_its_extra_and_nothing_else(version: str, built: Built, tmp_path: Path) -> None:
-    bin = environment(tmp_path, version, f"astraea[audit] @ {built.wheel.as_uri()}")
-    run(bin / "astraea", "audit", "venus", "--nodes", "100", "--out", "page", cwd=tmp_path, env=alone(tmp_path))
-    assert (tmp_path / "page" / "index.html").is_file()
-
-
 def alone(tmp_path: Path) -> dict[str, str]:
     """Variables of a process that is to see nothing of the checkout and of the user's caches."""
     return {"PYTHONPATH": "", "VIRTUAL_ENV": "", "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": ""}
 
 
-def works_alone(bin: Path, tmp_path: Path) -> None:
-    """Try what an administrator tries first, from an empty folder."""
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", ["wheel", "sdist", "audit"])
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_it_works_where_nothing_else_is(version: str, kind: str, built: tuple[Path, Path], tmp_path: Path) -> None:
+    """What an administrator tries first, from an empty folder, with the newest versions that its bounds allow."""
+    wheel, sdist = built
+    if kind == "audit":  # needs its extra and nothing else
+        bin = environment(tmp_path, version, f"astraea[audit] @ {wheel.as_uri()}")
+        run(bin / "astraea", "audit", "venus", "--nodes", "100", "--out", "page", cwd=tmp_path, env=alone(tmp_path))
+        assert (tmp_path / "page" / "index.html").is_file()
+        return
+    bin = environment(tmp_path, version, str(wheel if kind == "wheel" else sdist))
+    sizes = (path.stat().st_size for path in bin.parent.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    assert sum(sizes) < 450e6  # without extras and compiled bytecode [B]
     folder, env = tmp_path / "empty", alone(tmp_path)
     folder.mkdir()
     assert "Usage: astraea" in run(bin / "astraea", "--help", cwd=folder, env=env).stdout

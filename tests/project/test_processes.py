@@ -38,10 +38,6 @@ def test_a_process_hears_what_the_tests_ignore_and_block() -> None:
             signal.signal(number, handler)
 
 
-def test_a_process_has_an_empty_input() -> None:
-    assert run(sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))").stdout == "''\n"
-
-
 @pytest.mark.parametrize("has_ended", [False, True])
 def test_what_a_process_started_ends_with_it(has_ended: bool) -> None:
     command = (sys.executable, "-W", "ignore", "-c", PARENT)
@@ -66,13 +62,11 @@ def test_what_a_process_started_ends_with_it(has_ended: bool) -> None:
     wait_until(nobody)
 
 
-def test_a_command_that_fails_says_why() -> None:
-    with pytest.raises(AssertionError, match="ended with 3: because"):
-        run(sys.executable, "-c", "import sys; print('because', file=sys.stderr); sys.exit(3)")
+def test_a_process_has_an_empty_input_and_says_why_it_fails() -> None:
+    assert run(sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))").stdout == "''\n"
     assert run(sys.executable, "-c", "raise SystemExit(3)", check=False).returncode == 3
-
-
-def test_waiting_for_a_process_that_has_ended_is_over() -> None:
+    with pytest.raises(AssertionError, match="ended with 1: because"):
+        run(sys.executable, "-c", "raise SystemExit('because')")
     with started(sys.executable, "-c", "") as process, pytest.raises(AssertionError, match="ended before"):
         wait_until(lambda: False, process)
 
