@@ -82,22 +82,17 @@ def test_committed_pages_are_those_of_the_committed_tables(tmp_path: Path) -> No
 
 
 def test_a_page_without_figures_goes(tmp_path: Path) -> None:
-    make(tmp_path / "a")
-    assert "The figures of my|log, a real workload, are made by `make real`" in write(tmp_path / "a")["README"]
-    for path in (tmp_path / "a").glob("*_*"):
-        if path.suffix == ".png" or "my|log" in path.name:
-            path.unlink()
-    pages = write(tmp_path / "a")
-    assert sorted(pages) == ["README", "statements", "ye2022"] and "further.md" not in pages["README"]
-    assert "make real" not in pages["README"]
-
-
-def test_a_gallery_of_one_real_trace(tmp_path: Path) -> None:
-    make(tmp_path / "a")
-    for path in (tmp_path / "a").iterdir():
-        if "my|log" not in path.name:
-            path.unlink()
-    pages = write(tmp_path / "a", "make figures SCALE=small TRACE=my.csv", "small")
+    for name in ("synthetic", "real"):
+        make(tmp_path / name)
+        page = write(tmp_path / name)["README"]
+        assert "The figures of my|log, a real workload, are made by `make real`" in page
+        for path in (tmp_path / name).glob("*_*"):
+            if ("my|log" in path.name) != (name == "real") or (name == "synthetic" and path.suffix == ".png"):
+                path.unlink()
+    pages = write(tmp_path / "synthetic")
+    assert sorted(pages) == ["README", "statements", "ye2022"]
+    assert "further.md" not in pages["README"] and "make real" not in pages["README"]
+    pages = write(tmp_path / "real", "make figures SCALE=small TRACE=my.csv", "small")
     assert sorted(pages) == ["README", "real_traces", "statements"]
     assert "`make figures SCALE=small TRACE=my.csv ONLY=05_efficiency`" in pages["real_traces"]
 

@@ -46,7 +46,6 @@ def test_good_and_failing_notebooks(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (build / "figures" / "extra_venus.csv").read_text() == "venus,small,2\n"
     assert str(build / "figures" / "README.md") in said.out
     assert not (tmp_path / "figures").exists()
-
     # the failed one would be tried again, the good one left alone
     tasks = figures._tasks(tmp_path, "venus", "small", None, False)
     assert {task.name: figures.up_to_date(task) for task in tasks} == {"01_good-venus": True, "02_bad": False}
@@ -172,5 +171,3 @@ def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pyt
     assert not {"figures.py", "main.py", "ye2022.toml"} & looks
     monkeypatch.setattr(source, "of_text", lambda text: source.Source("of other modules", frozenset(), frozenset()))
     assert digest(cell) != before
-
-
