@@ -90,12 +90,6 @@ def test_container_and_workflows_have_every_python_that_is_supported() -> None:
     assert PROJECT["requires-python"].startswith(f">={pythons[0]}.")
 
 
-def test_hooks_run_tools_of_the_environment() -> None:
-    repos = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
-    tools = [hook["entry"].split()[0] for repo in repos for hook in repo["hooks"]]
-    assert tools and all(f"$(BIN)/{Path(tool).name}" in MAKEFILE for tool in tools)
-
-
 def test_the_container_is_not_given_what_git_ignores() -> None:
     def names(file: str) -> set[str]:
         lines = (ROOT / file).read_text().splitlines()

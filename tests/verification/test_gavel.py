@@ -31,16 +31,6 @@ def test_small_traces_agree(shared: Path) -> None:
     assert "34 of 34 runs" in shown_gavel(table)
 
 
-def test_their_water_filling_is_its_first_step(shared: Path) -> None:
-    """Job by job their results are those of their LAS, not of water filling to the end."""
-    ends = pd.read_csv(shared / "reference" / "gavel" / "jobs.csv")
-    ends = ends.pivot_table(index=["trace", "job"], columns="policy", values="jct_s")
-    ends = ends.loc[["medium_test", "max_min_fairness", "minimize_makespan"]]
-    filled, las = (ends[f"max_min_fairness{name}_perf"].dropna() for name in ("_water_filling", ""))
-    off = (filled / las - 1).abs()
-    assert len(off) == 216 and (off < 1e-6).sum() == 113 and (off < 0.05).sum() == 213
-
-
 @pytest.mark.exhaustive
 def test_long_traces_agree(shared: Path, tmp_path: Path) -> None:
     # every policy once, on one of the two

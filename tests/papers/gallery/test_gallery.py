@@ -118,9 +118,9 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
 
 
 def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> None:
-    readings = ["as measured", "by its paper", ""]
     fig, ax = panels()
-    forest(pd.DataFrame({"row": ["b", "b", "a"], "reading": readings, "ratio": [2.0, 0.5, 1.0]}), ax)
+    rows = [("b", "as measured", 2.0), ("b", "by its paper", 0.5), ("a", "", 1.0)]
+    forest(pd.DataFrame(rows, columns=["row", "reading", "ratio"]), ax)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["as measured", "by its paper"]
     low, high = ax.get_xlim()
