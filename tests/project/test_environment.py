@@ -39,30 +39,31 @@ def requirements(name: str, environment: dict[str, str]) -> dict[str, str]:
     return pins
 
 
+DIRECT, LOCK = (requirements(f"requirements.{kind}", LINUX) for kind in ("in", "lock"))
+
+
 def test_every_list_has_the_same_pins() -> None:
-    direct, lock = (requirements(f"requirements.{kind}", LINUX) for kind in ("in", "lock"))
-    assert direct.items() <= lock.items()
+    assert DIRECT.items() <= LOCK.items()
     assert requirements("requirements.in", INTEL_MAC).items() <= requirements("requirements.lock", INTEL_MAC).items()
     lines = (ROOT / "environment.yml").read_text().splitlines()
     conda = dict(line.strip("- ").split("=", 1) for line in lines if re.match(r"  - [a-z0-9_-]+=[^=]", line))
-    assert {canonicalize_name(name): pin for name, pin in conda.items()} == direct
+    assert {canonicalize_name(name): pin for name, pin in conda.items()} == DIRECT
     # Binder has a copy: it takes files one by one, so a link would lead nowhere
     assert (ROOT / ".binder" / "environment.yml").read_bytes() == (ROOT / "environment.yml").read_bytes()
     assert os.access(ROOT / ".binder" / "postBuild", os.X_OK)
 
 
 def test_bounds_allow_the_pins_and_no_other_private_interface() -> None:
-    direct, lock = (requirements(f"requirements.{kind}", LINUX) for kind in ("in", "lock"))
     groups = (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
     wanted = [Requirement(text) for group in groups for text in group]
-    assert {r.name for r in wanted} <= set(direct)
-    assert [str(r) for r in wanted if not r.specifier.contains(lock[r.name])] == []
+    assert {r.name for r in wanted} <= set(DIRECT)
+    assert [str(r) for r in wanted if not r.specifier.contains(LOCK[r.name])] == []
     bounds = {r.name: r.specifier for r in wanted}
     for name, path, words in (
         ("numba", "astraea/core/compilation.py", "from numba.core import cgutils"),
         ("joblib", "astraea/experiments/parallel.py", "from joblib.externals.loky"),
     ):
-        pin = Version(lock[name])
+        pin = Version(LOCK[name])
         assert not bounds[name].contains(f"{pin.major}.{pin.minor + 1}" if pin.major == 0 else f"{pin.major + 1}")
         assert words in (ROOT / path).read_text(encoding="utf-8")  # or it needs no upper bound
 

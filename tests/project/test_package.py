@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import email
-import importlib.util
 import json
 import os
 import re
+import runpy
 import sys
 import zipfile
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import pytest
 from live_cluster import LIVE
@@ -31,27 +31,19 @@ result = astraea.simulate(astraea.synthesize("venus").head(200), astraea.Cluster
 print(json.dumps([astraea.__file__, len(result.jobs), *map(float, result.jobs["end_time"][:3])]))
 """
 
+RELEASE = SimpleNamespace(**runpy.run_path(str(ROOT / ".ci" / "release.py")))
 NO_NETWORK = ("dns error", "error sending request", "Connection refused", "Network is unreachable", "Could not connect")
 
 
 @pytest.fixture(scope="module")
-def release() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("release", ROOT / ".ci" / "release.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def built(release: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The wheel and the source distribution that a release builds of the checkout."""
-    return release.build(ROOT, tmp_path_factory.mktemp("built"))
+    return RELEASE.build(ROOT, tmp_path_factory.mktemp("built"))
 
 
-def test_what_is_built_passes_its_checks_and_is_typed(release: ModuleType, built: tuple[Path, Path]) -> None:
-    assert release.check(*built, astraea.__version__, ROOT) == []
-    (said,) = release.check(*built, "9.9", ROOT)
+def test_what_is_built_passes_its_checks_and_is_typed(built: tuple[Path, Path]) -> None:
+    assert RELEASE.check(*built, astraea.__version__, ROOT) == []
+    (said,) = RELEASE.check(*built, "9.9", ROOT)
     assert "expected 9.9" in said
     with zipfile.ZipFile(built[0]) as wheel:
         assert "astraea/py.typed" in wheel.namelist()
@@ -69,13 +61,13 @@ def test_versions_agree() -> None:
     assert f"\nversion: {newest[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
-def test_a_checkout_that_is_not_ready_is_refused(release: ModuleType, tmp_path: Path) -> None:
+def test_a_checkout_that_is_not_ready_is_refused(tmp_path: Path) -> None:
     run("git", "init", "-q", tmp_path)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0\n")
     (tmp_path / "CITATION.cff").write_text("a: b\nversion: 0.2.0\n")
-    said = release.problems(tmp_path, "0.2.0")
+    said = RELEASE.problems(tmp_path, "0.2.0")
     assert said == ["files are changed or new; commit them first", "CHANGELOG.md has no section 0.2.0"]
-    assert "CITATION.cff names another version" in release.problems(tmp_path, "0.1.0")[1]
+    assert "CITATION.cff names another version" in RELEASE.problems(tmp_path, "0.1.0")[1]
 
 
 def environment(tmp_path: Path, version: str, wanted: str) -> Path:

@@ -83,12 +83,10 @@ def test_backfill_and_fair_share_are_what_makes_it_near() -> None:
 
 
 @pytest.mark.slurm
-def test_replay_of_a_log_made_now(tmp_path: Path) -> None:
-    sys.path.insert(0, str(MAKE_LOG.parent))
-    try:
-        from make_log import missing
-    finally:
-        sys.path.pop(0)
+def test_replay_of_a_log_made_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(MAKE_LOG.parent))
+    from make_log import missing
+
     if missing() or os.geteuid() != 0:
         pytest.skip("no Slurm is installed here, or nobody may start it (needs root)")
     path = tmp_path / "log.txt"
@@ -97,6 +95,4 @@ def test_replay_of_a_log_made_now(tmp_path: Path) -> None:
     run(sys.executable, MAKE_LOG, path, *options)
     # one log of a few minutes: two of them gave 92 and 86 % of the pairs, 11 and 2 % less waiting
     log = Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 3600, in_order=0.8, wait=0.2)
-    found = replayed(path, log)
-    print(found.sentence)
-    holds(found, log)
+    holds(replayed(path, log), log)

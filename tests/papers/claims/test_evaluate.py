@@ -71,21 +71,6 @@ def test_missing_column_is_named(tmp_path: Path) -> None:
         evaluate.evaluate(tmp_path)
 
 
-def test_notes_stand_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "claims.csv").write_bytes((ROOT / "data" / "claims.csv").read_bytes())
-    (data / "claim_notes.csv").write_text("id,trace,reading,note\nye.f13,venus,,because\n")
-    monkeypatch.setattr(evaluate, "ROOT", tmp_path)
-    table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index(["id", "trace"])["note"]
-    assert table["ye.f13", "venus"] == "because"
-    assert table["ye.f13", "philly"] == "fig13_philly.csv is not there"
-    (tmp_path / "wang-properties_random.csv").write_text("property,instances,violations\nPareto efficiency,9,0\n")
-    (data / "claim_notes.csv").write_text("id,trace,reading,note\nwang.prop.pareto,random instances,,so far\n")
-    table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index("id")
-    assert table.loc["wang.prop.pareto", ["verdict", "note"]].tolist() == [HOLDS, "so far"]
-
-
 def test_a_value_is_checked_on_its_trace_and_an_order_on_every_one(tmp_path: Path) -> None:
     assert evaluate.counts(evaluate.evaluate(tmp_path)) == []
     table = pd.DataFrame({"scheduler": ["astraea", "yarn-cs"], "seed": 0, "sharing_loss": [0.07, 0.7]})
