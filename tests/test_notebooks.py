@@ -13,8 +13,7 @@ from places import ROOT
 
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))
-SOLUTIONS = sorted((FOLDER / "solutions").glob("*.ipynb"))
-BOTH = [*NOTEBOOKS, *SOLUTIONS]
+BOTH = [*NOTEBOOKS, *sorted((FOLDER / "solutions").glob("*.ipynb"))]
 
 WORDS, CELLS, LINES = 1800, 16, 25
 """At most so many words of prose, cells of code, and lines in one of them."""
