@@ -13,19 +13,18 @@ from places import ROOT
 
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))
-SOLUTIONS = sorted((FOLDER / "solutions").glob("*.ipynb"))
-BOTH = [*NOTEBOOKS, *SOLUTIONS]
+BOTH = [*NOTEBOOKS, *sorted((FOLDER / "solutions").glob("*.ipynb"))]
 
 WORDS, CELLS, LINES = 1800, 16, 25
 """At most so many words of prose, cells of code, and lines in one of them."""
 
-LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
-PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)|<img ([^>]*)>")
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+"""A link, or with `!` a picture."""
 GOALS = re.compile(
     r"^> \*\*You will learn\*\* .+<br>\n"
     r"(?:> .+\n)*?"
     r"> \*\*Time\*\* .*\d+ minutes? to read, .*\d+ (?:second|minute)s? to run at `SCALE=small`<br>\n"
-    r"> \*\*Know first\*\* (?P<before>.+)<br>\n"
+    r"> \*\*Know first\*\* .+<br>\n"
     r"> \*\*Next\*\* (?P<after>.+)$",
     re.MULTILINE,
 )
@@ -47,19 +46,10 @@ def prose(path: Path) -> str:
     return "\n\n".join(cell.source for cell in cells(path, "markdown"))
 
 
-def links(text: str) -> list[str]:
-    """Where the links of a text lead; what stands in it as code is none."""
-    return LINK.findall(re.sub(r"`[^`]*`", "", text))
-
-
 def exercises(path: Path) -> list[str]:
     """The text of each numbered exercise."""
     _, _, text = prose(path).partition("\n## Exercises\n")
     return re.split(r"^(?:#+ |\*\*)?\d+\. ", text, flags=re.MULTILINE)[1:]
-
-
-def is_there(link: str, path: Path) -> bool:
-    return "://" in link or link.startswith("#") or (path.parent / link.partition("#")[0]).exists()
 
 
 @each_of_both
@@ -76,24 +66,16 @@ def test_it_begins_with_its_goals(path: Path) -> None:
     assert first.cell_type == "markdown" and first.source.startswith(f"# {path.stem.split('_')[0]} · ")
     found = GOALS.search(first.source)
     assert found, "the block of goals is missing or has another form"
-    for text in found.groups():
-        assert all(is_there(link, path) for link in links(text)), text
-    assert any(link.endswith(".ipynb") for link in links(found["after"]))
+    assert ".ipynb)" in found["after"]
 
 
 @each_of_both
-def test_every_link_leads_somewhere(path: Path) -> None:
-    assert [link for link in links(prose(path)) if not is_there(link, path)] == []
-
-
-@each_of_both
-def test_every_picture_is_there_and_told_in_words(path: Path) -> None:
-    for words, link, tag in PICTURE.findall(prose(path)):
-        if tag:
-            link = "".join(re.findall(r'src="([^"]*)"', tag))
-            words = "".join(re.findall(r'alt="([^"]*)"', tag))
-        assert is_there(link, path), link
-        assert len(words) >= 20 and words not in (Path(link).name, Path(link).stem), link
+def test_every_link_leads_somewhere_and_every_picture_is_told_in_words(path: Path) -> None:
+    text = re.sub(r"`[^`]*`", "", prose(path))
+    assert not re.search(r"<img|\b(TODO|FIXME|TBD|XXX+)\b|\?\?\?", text)
+    for picture, words, link in LINK.findall(text):
+        assert "://" in link or link.startswith("#") or (path.parent / link.partition("#")[0]).exists(), link
+        assert not picture or (len(words) >= 20 and words not in (Path(link).name, Path(link).stem)), link
 
 
 @each

@@ -7,7 +7,6 @@ import shlex
 from pathlib import Path
 
 import click
-import nbformat
 import pytest
 from packaging.requirements import Requirement
 from places import ROOT
@@ -15,6 +14,8 @@ from places import ROOT
 from astraea.cli.main import app
 from astraea.traces.readers import FORMATS
 from papers import __main__ as papers
+from papers.claims.evaluate import evaluate
+from papers.running.reproduce import major_claims
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -27,6 +28,9 @@ SHELL = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n",
 ELSEWHERE = ("astraea.checkpoint", "def least_time(s):")
 PYTHON = [text for kind, text in BLOCKS if kind == "python" and not any(words in text for words in ELSEWHERE)]
 CSV = next(text for kind, text in BLOCKS if kind == "csv")
+
+LEFT = re.compile(r"\b(TODO|FIXME|TBD|XXX+|lorem ipsum|fill (this |me )?in|[A-Z]{3,}_[A-Z]{3,})\b|<your[ -]|\?\?\?")
+"""What somebody still has to replace; capitals with a low line are such names where they are no code."""
 
 PROGRAMS = {"astraea": app, "python -m papers": papers.app}
 COMMANDS = [x.split("#")[0].strip() for x in SHELL.splitlines() if x.startswith(tuple(f"{name} " for name in PROGRAMS))]
@@ -62,10 +66,12 @@ def test_every_example_runs(
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_link_leads_somewhere(page: str) -> None:
+def test_every_link_leads_somewhere_and_nothing_is_left_to_fill_in(page: str) -> None:
     links = re.findall(r"\]\(([^)#]+)\)", PAGES[page])
     folder = (ROOT / page).parent
     assert [link for link in links if not link.startswith("http") and not (folder / link).exists()] == []
+    text = re.sub(r"```.*?```|`[^`]*`|\$[^$]*\$", "", PAGES[page], flags=re.S)
+    assert [found[0] for found in LEFT.finditer(text)] == []
 
 
 def test_the_readme_is_one_page_and_leads_to_all_others() -> None:
@@ -78,9 +84,26 @@ def test_every_format_is_described() -> None:
 
 
 def test_every_make_target_exists() -> None:
+    workflows = "".join(path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+    named = set(re.findall(r"make ([a-z-]+)", SHELL + " ".join(re.findall(r"`make [^`]*`", TEXT)) + workflows))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = set(re.findall(r"`?make (\w+)", SHELL + " ".join(re.findall(r"`make [^`]*`", TEXT))))
-    assert {name for name in named if not re.search(rf"^{name}:", makefile, re.M)} == set()
+    assert "release" in named and named <= set(re.findall(r"^([a-z-]+):", makefile, re.M))
+
+
+def test_the_committee_reads_of_the_major_claims_what_their_list_says(tmp_path: Path) -> None:
+    """A line per claim, with experiment, command and minutes, and one per statement."""
+    claims, page = major_claims(), PAGES["docs/artifact.md"]
+    papers = evaluate(tmp_path).drop_duplicates("id").set_index("id")["paper"]
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| C")]
+    wanted = []
+    for name, claim in claims.items():
+        told = [f"{name}: {claim['claim']}", f"E{name[1:]}, {claim['where']}", f"`python -m papers reproduce {name}`"]
+        assert [*told, f"{claim['minutes']:g}"] in rows
+        for check in claim["checks"]:
+            paper = "as stated" if papers[check["id"]].endswith(" abs tol") else papers[check["id"]]
+            wanted.append([name, check["id"], paper, check["tolerance"], check["expected"]])
+    assert [row for row in rows if row[0] in claims] == wanted
+    assert f"all eight take {sum(claim['minutes'] for claim in claims.values()):g}," in page
 
 
 def test_every_dependency_has_a_reason() -> None:
@@ -90,22 +113,3 @@ def test_every_dependency_has_a_reason() -> None:
     named = [name for names, *_ in rows for name in re.findall(r"[a-z][a-z0-9-]+", names)]
     lines = (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()
     assert sorted(named) == sorted({Requirement(line).name for line in lines if line and not line.startswith("#")})
-
-
-WRITTEN = {
-    **PAGES,
-    **{name: (ROOT / name).read_text(encoding="utf-8") for name in ("CHANGELOG.md", "CITATION.cff")},
-    **{path.name: "\n\n".join(c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "markdown")
-       for path in sorted((ROOT / "notebooks").glob("*.ipynb"))},
-}  # fmt: skip
-
-
-LEFT = re.compile(r"\b(TODO|FIXME|TBD|XXX+|lorem ipsum|fill (this |me )?in|[A-Z]{3,}_[A-Z]{3,})\b|<your[ -]|\?\?\?")
-"""What somebody still has to replace; capitals with a low line are such names where they are no code."""
-
-
-@pytest.mark.parametrize("page", WRITTEN)
-def test_nothing_is_left_to_fill_in_or_soon_wrong(page: str) -> None:
-    text = re.sub(r"```.*?```|`[^`]*`|\$[^$]*\$", "", WRITTEN[page], flags=re.S)
-    assert [found[0] for found in LEFT.finditer(text)] == []
-    assert not re.search(r"notebooks\s+00\s+to\s+\d", text, re.I)  # the next notebook would make it wrong

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from nbval.plugin import get_sanitize_patterns
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -19,6 +20,8 @@ from processes import run
 INTEL_MAC = {"sys_platform": "darwin", "platform_machine": "x86_64", "python_full_version": "3.13.0"}
 LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix", "python_full_version": "3.11.4"}
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 NO_MAKE = dict.fromkeys(("MAKEFLAGS", "TRACE", "SCALE", "JOBS", "ONLY", "FORMATS", "BACKEND", "SCHEDULER"), "")
 """What the `make` that started the tests was told is not for those that they start."""
 
@@ -36,10 +39,33 @@ def requirements(name: str, environment: dict[str, str]) -> dict[str, str]:
     return pins
 
 
-@pytest.mark.parametrize("environment", [LINUX, INTEL_MAC], ids=["linux", "intel-mac"])
-def test_lock_holds_the_direct_pins(environment: dict[str, str]) -> None:
-    direct, lock = requirements("requirements.in", environment), requirements("requirements.lock", environment)
-    assert direct.items() <= lock.items()
+DIRECT, LOCK = (requirements(f"requirements.{kind}", LINUX) for kind in ("in", "lock"))
+
+
+def test_every_list_has_the_same_pins() -> None:
+    assert DIRECT.items() <= LOCK.items()
+    assert requirements("requirements.in", INTEL_MAC).items() <= requirements("requirements.lock", INTEL_MAC).items()
+    lines = (ROOT / "environment.yml").read_text().splitlines()
+    conda = dict(line.strip("- ").split("=", 1) for line in lines if re.match(r"  - [a-z0-9_-]+=[^=]", line))
+    assert {canonicalize_name(name): pin for name, pin in conda.items()} == DIRECT
+    # Binder has a copy: it takes files one by one, so a link would lead nowhere
+    assert (ROOT / ".binder" / "environment.yml").read_bytes() == (ROOT / "environment.yml").read_bytes()
+    assert os.access(ROOT / ".binder" / "postBuild", os.X_OK)
+
+
+def test_bounds_allow_the_pins_and_no_other_private_interface() -> None:
+    groups = (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
+    wanted = [Requirement(text) for group in groups for text in group]
+    assert {r.name for r in wanted} <= set(DIRECT)
+    assert [str(r) for r in wanted if not r.specifier.contains(LOCK[r.name])] == []
+    bounds = {r.name: r.specifier for r in wanted}
+    for name, path, words in (
+        ("numba", "astraea/core/compilation.py", "from numba.core import cgutils"),
+        ("joblib", "astraea/experiments/parallel.py", "from joblib.externals.loky"),
+    ):
+        pin = Version(LOCK[name])
+        assert not bounds[name].contains(f"{pin.major}.{pin.minor + 1}" if pin.major == 0 else f"{pin.major + 1}")
+        assert words in (ROOT / path).read_text(encoding="utf-8")  # or it needs no upper bound
 
 
 def test_lock_has_hashes_for_everything_and_names_no_place() -> None:
@@ -52,26 +78,17 @@ def test_lock_has_hashes_for_everything_and_names_no_place() -> None:
     assert not re.search(r"^\s*-(?!-hash=)|^\s*[^#\s].* @ ", lock, re.MULTILINE)
 
 
-def test_conda_has_the_same_pins() -> None:
-    lines = (ROOT / "environment.yml").read_text().splitlines()
-    conda = dict(line.strip("- ").split("=", 1) for line in lines if re.match(r"  - [a-z0-9_-]+=[^=]", line))
-    assert {canonicalize_name(name): pin for name, pin in conda.items()} == requirements("requirements.in", LINUX)
-
-
-def test_binder_has_the_same_environment() -> None:
-    # a copy: Binder takes files one by one, so a link would lead nowhere
-    binder = ROOT / ".binder"
-    assert (binder / "environment.yml").read_bytes() == (ROOT / "environment.yml").read_bytes()
-    assert os.access(binder / "postBuild", os.X_OK)
-
-
-def test_the_container_has_a_python_that_is_supported() -> None:
+def test_container_and_workflows_have_every_python_that_is_supported() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text()
     tag = re.search(r"^FROM python:(\d+\.\d+)-slim$", dockerfile, re.MULTILINE)
     assert tag is not None
-    supported = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
-    assert SpecifierSet(supported).contains(f"{tag[1]}.99")  # a tag of two parts is the newest of its patches
+    # a tag of two parts is the newest of its patches
+    assert SpecifierSet(PROJECT["requires-python"]).contains(f"{tag[1]}.99")
     assert "\nRUN make .venv/.stamp\n" in dockerfile
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))["jobs"]
+    pythons = jobs["test"]["strategy"]["matrix"]["python"]
+    assert pythons == [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    assert PROJECT["requires-python"].startswith(f">={pythons[0]}.")
 
 
 def test_the_container_is_not_given_what_git_ignores() -> None:
@@ -81,28 +98,6 @@ def test_the_container_is_not_given_what_git_ignores() -> None:
 
     ours = {name for name in names(".gitignore") if not name.startswith("notebooks/")}
     assert names(".dockerignore") - {".git"} == ours
-
-
-def test_lower_bounds_allow_the_pins() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lock = requirements("requirements.lock", LINUX)
-    extras = project["optional-dependencies"].values()
-    wanted = [Requirement(r) for group in (project["dependencies"], *extras) for r in group]
-    assert {r.name for r in wanted} <= set(requirements("requirements.in", LINUX))
-    assert [str(r) for r in wanted if not r.specifier.contains(lock[r.name])] == []
-
-
-def test_whose_private_interfaces_are_used_has_an_upper_bound() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = {r.name: r.specifier for r in map(Requirement, project["dependencies"])}
-    for name, path, words in (
-        ("numba", "astraea/core/compilation.py", "from numba.core import cgutils"),
-        ("joblib", "astraea/experiments/parallel.py", "from joblib.externals.loky"),
-    ):
-        pin = Version(requirements("requirements.lock", LINUX)[name])
-        following = f"{pin.major}.{pin.minor + 1}" if pin.major == 0 else f"{pin.major + 1}"
-        assert wanted[name].contains(pin) and not wanted[name].contains(following)
-        assert words in (ROOT / path).read_text(encoding="utf-8")  # or it needs none
 
 
 def test_no_registry_is_named() -> None:
@@ -117,14 +112,11 @@ def test_no_registry_is_named() -> None:
 
 
 def test_help_lists_every_target() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
-    assert phony is not None
-    shown = run("make", "-C", ROOT, "--no-print-directory", env=NO_MAKE)
-    lines = [line.split() for line in shown.stdout.splitlines()]
-    assert [line[1] for line in lines] == phony[1].split()
+    targets = re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE)
+    assert f"\n.PHONY: {' '.join(targets)}\n" in MAKEFILE
+    lines = [line.split() for line in run("make", "-C", ROOT, "--no-print-directory", env=NO_MAKE).stdout.splitlines()]
+    assert [line[1] for line in lines] == targets
     assert all(line[0] == "make" and len(line) > 2 for line in lines)
-    assert set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)) == set(phony[1].split())
 
 
 def test_trace_with_spaces_and_quotes_reaches_the_command(tmp_path: Path) -> None:

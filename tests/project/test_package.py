@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import email
-import importlib.util
 import json
 import os
+import re
+import runpy
 import sys
 import zipfile
 from pathlib import Path
-from types import ModuleType
-from typing import Final, NamedTuple
+from types import SimpleNamespace
 
 import pytest
 from live_cluster import LIVE
@@ -31,39 +31,21 @@ result = astraea.simulate(astraea.synthesize("venus").head(200), astraea.Cluster
 print(json.dumps([astraea.__file__, len(result.jobs), *map(float, result.jobs["end_time"][:3])]))
 """
 
-LARGEST: Final = 450e6
-"""Of an installation without extras, compiled bytecode left out [B]."""
-
+RELEASE = SimpleNamespace(**runpy.run_path(str(ROOT / ".ci" / "release.py")))
 NO_NETWORK = ("dns error", "error sending request", "Connection refused", "Network is unreachable", "Could not connect")
 
 
-class Built(NamedTuple):
-    """A wheel and a source distribution."""
-
-    wheel: Path
-    sdist: Path
-
-
 @pytest.fixture(scope="module")
-def release() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("release", ROOT / ".ci" / "release.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The wheel and the source distribution that a release builds of the checkout."""
+    return RELEASE.build(ROOT, tmp_path_factory.mktemp("built"))
 
 
-@pytest.fixture(scope="module")
-def built(release: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """What a release builds of the checkout."""
-    return Built(*release.build(ROOT, tmp_path_factory.mktemp("built")))
-
-
-def test_what_is_built_passes_its_checks_and_is_typed(release: ModuleType, built: Built) -> None:
-    assert release.check(*built, astraea.__version__, ROOT) == []
-    (said,) = release.check(*built, "9.9", ROOT)
+def test_what_is_built_passes_its_checks_and_is_typed(built: tuple[Path, Path]) -> None:
+    assert RELEASE.check(*built, astraea.__version__, ROOT) == []
+    (said,) = RELEASE.check(*built, "9.9", ROOT)
     assert "expected 9.9" in said
-    with zipfile.ZipFile(built.wheel) as wheel:
+    with zipfile.ZipFile(built[0]) as wheel:
         assert "astraea/py.typed" in wheel.namelist()
         (name,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
         about = email.message_from_bytes(wheel.read(name))
@@ -73,13 +55,19 @@ def test_what_is_built_passes_its_checks_and_is_typed(release: ModuleType, built
     assert 0 < len(always) <= 12
 
 
-def test_a_checkout_that_is_not_ready_is_refused(release: ModuleType, tmp_path: Path) -> None:
+def test_versions_agree() -> None:
+    newest = re.search(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None and newest[1] == astraea.__version__
+    assert f"\nversion: {newest[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_a_checkout_that_is_not_ready_is_refused(tmp_path: Path) -> None:
     run("git", "init", "-q", tmp_path)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0\n")
     (tmp_path / "CITATION.cff").write_text("a: b\nversion: 0.2.0\n")
-    said = release.problems(tmp_path, "0.2.0")
+    said = RELEASE.problems(tmp_path, "0.2.0")
     assert said == ["files are changed or new; commit them first", "CHANGELOG.md has no section 0.2.0"]
-    assert "CITATION.cff names another version" in release.problems(tmp_path, "0.1.0")[1]
+    assert "CITATION.cff names another version" in RELEASE.problems(tmp_path, "0.1.0")[1]
 
 
 def environment(tmp_path: Path, version: str, wanted: str) -> Path:
@@ -97,32 +85,26 @@ def environment(tmp_path: Path, version: str, wanted: str) -> Path:
     return folder / "bin"
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("kind", Built._fields)
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
-def test_it_works_where_nothing_else_is(version: str, kind: str, built: Built, tmp_path: Path) -> None:
-    """The newest versions that its bounds allow, from an empty folder."""
-    bin = environment(tmp_path, version, str(getattr(built, kind)))
-    works_alone(bin, tmp_path)
-    sizes = (p.stat().st_size for p in bin.parent.rglob("*") if p.is_file() and p.suffix != ".pyc")
-    assert sum(sizes) < LARGEST
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
-def test_an_audit_needs_its_extra_and_nothing_else(version: str, built: Built, tmp_path: Path) -> None:
-    bin = environment(tmp_path, version, f"astraea[audit] @ {built.wheel.as_uri()}")
-    run(bin / "astraea", "audit", "venus", "--nodes", "100", "--out", "page", cwd=tmp_path, env=alone(tmp_path))
-    assert (tmp_path / "page" / "index.html").is_file()
-
-
 def alone(tmp_path: Path) -> dict[str, str]:
     """Variables of a process that is to see nothing of the checkout and of the user's caches."""
     return {"PYTHONPATH": "", "VIRTUAL_ENV": "", "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": ""}
 
 
-def works_alone(bin: Path, tmp_path: Path) -> None:
-    """Try what an administrator tries first, from an empty folder."""
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", ["wheel", "sdist", "audit"])
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_it_works_where_nothing_else_is(version: str, kind: str, built: tuple[Path, Path], tmp_path: Path) -> None:
+    """What an administrator tries first, from an empty folder, with the newest versions that its bounds allow."""
+    wheel, sdist = built
+    if kind == "audit":  # needs its extra and nothing else
+        bin = environment(tmp_path, version, f"astraea[audit] @ {wheel.as_uri()}")
+        log = ROOT / "tests" / "data" / "slurm" / "short_jobs.txt"
+        run(bin / "astraea", "audit", log, "--nodes", "4", "--out", "page", cwd=tmp_path, env=alone(tmp_path))
+        assert (tmp_path / "page" / "index.html").is_file()
+        return
+    bin = environment(tmp_path, version, str(wheel if kind == "wheel" else sdist))
+    sizes = (path.stat().st_size for path in bin.parent.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    assert sum(sizes) < 450e6  # without extras and compiled bytecode [B]
     folder, env = tmp_path / "empty", alone(tmp_path)
     folder.mkdir()
     assert "Usage: astraea" in run(bin / "astraea", "--help", cwd=folder, env=env).stdout

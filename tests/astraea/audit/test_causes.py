@@ -111,7 +111,6 @@ def test_who_waits_still() -> None:
 run = st.tuples(
     st.sampled_from("abc"), st.integers(1, 8), st.integers(0, 12), st.integers(0, 12) | st.none(), st.integers(1, 12)
 )
-runs_of_all = st.lists(run, min_size=1, max_size=12)
 weights = st.fixed_dictionaries({t: st.sampled_from([1.0, 2.0, 0.5]) for t in "abc"})
 
 
@@ -176,7 +175,7 @@ def surely_fits(gpus: int, free: int, cluster: Cluster) -> bool:
     )
 
 
-@given(runs_of_all, weights)
+@given(st.lists(run, min_size=1, max_size=12), weights)
 def test_every_second_of_a_wait_has_one_cause(
     drawn: list[tuple[str, int, int, int | None, int]], of: dict[str, float]
 ) -> None:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pytest
 from places import ROOT
 from processes import run
-from slurm_log import calc_offset, clock_offset
 
 from astraea.audit.scenarios import Calibration, calibration
 from astraea.cluster.cluster import Cluster
@@ -43,11 +42,12 @@ LOGS = {
 SHARED = Log({"vision": 2, "speech": 1, "nlp": 1}, 4, 8, 600)
 
 
-def replayed(path: Path, log: Log, *, offset: float | None = None) -> Calibration:
-    """The log beside its replay."""
+def replayed(path: Path, log: Log, **parameters: object) -> Calibration:
+    """The log beside its replay, whose backfill has the clock of the log."""
     trace = read_trace(path, format="slurm", weights=log.shares)
-    first = calc_offset(path) if offset is None else offset
-    policy = get_policy("slurm")(half_life=log.half_life, calc_offset=first, clock_offset=clock_offset(trace))
+    assert trace.origin is not None
+    clock = trace.origin.second + trace.origin.microsecond / 1e6
+    policy = get_policy("slurm")(half_life=log.half_life, clock_offset=clock, **parameters)
     cluster = Cluster(log.nodes, log.gpus)
     return calibration(observed(trace, cluster), simulate(trace, cluster, policy))
 
@@ -71,27 +71,22 @@ def test_replay_of_the_shared_log(shared: Path) -> None:
     path = shared / "reference" / "slurm" / "sacct.txt"
     if not path.is_file():
         pytest.skip("no log of Slurm beside the project (../shared/reference/slurm)")
-    holds(replayed(path, SHARED), SHARED)
-    for offset in (0, 15, 30, 45):  # even if the log did not tell when usage was computed
-        holds(replayed(path, SHARED, offset=offset), SHARED)
+    for offset in (0, 15, 30, 45):  # a log does not tell when usage was computed
+        holds(replayed(path, SHARED, calc_offset=offset), SHARED)
 
 
 def test_backfill_and_fair_share_are_what_makes_it_near() -> None:
     path, log = ROOT / "tests" / "data" / "slurm" / "three_accounts.txt", LOGS["three_accounts"]
-    trace = read_trace(path, format="slurm", weights=log.shares)
-    cluster, slurm = Cluster(log.nodes, log.gpus), get_policy("slurm")
     near = replayed(path, log)
-    for other in (slurm(half_life=log.half_life, backfill="none"), slurm(weight_fairshare=0, weight_age=0)):
-        assert calibration(observed(trace, cluster), simulate(trace, cluster, other)).in_order < near.in_order
+    for other in ({"backfill": "none"}, {"weight_fairshare": 0, "weight_age": 0}):
+        assert replayed(path, log, **other).in_order < near.in_order
 
 
 @pytest.mark.slurm
-def test_replay_of_a_log_made_now(tmp_path: Path) -> None:
-    sys.path.insert(0, str(MAKE_LOG.parent))
-    try:
-        from make_log import missing
-    finally:
-        sys.path.pop(0)
+def test_replay_of_a_log_made_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(MAKE_LOG.parent))
+    from make_log import missing
+
     if missing() or os.geteuid() != 0:
         pytest.skip("no Slurm is installed here, or nobody may start it (needs root)")
     path = tmp_path / "log.txt"
@@ -100,20 +95,4 @@ def test_replay_of_a_log_made_now(tmp_path: Path) -> None:
     run(sys.executable, MAKE_LOG, path, *options)
     # one log of a few minutes: two of them gave 92 and 86 % of the pairs, 11 and 2 % less waiting
     log = Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 3600, in_order=0.8, wait=0.2)
-    found = replayed(path, log)
-    print(found.sentence)
-    holds(found, log)
-
-
-def test_when_usage_was_computed_is_read_off_the_priorities(tmp_path: Path) -> None:
-    path = tmp_path / "log.txt"
-    rows = [
-        f"{'ab'[k % 2]}|2026-01-01T00:{k // 60:02d}:{k % 60:02d}|gres/gpu=1|{100 * ((k + 23) // 60 % 2) + k % 2}"
-        for k in range(0, 600, 3)
-    ]
-    path.write_text("Account|Submit|ReqTRES|Priority\n" + "\n".join(rows) + "\n")
-    assert calc_offset(path) == pytest.approx(37, abs=3)
-    path.write_text("Account|Submit|ReqTRES|Priority\na|2026-01-01T00:00:00|gres/gpu=1|5\n")
-    assert calc_offset(path) == 0
-    path.write_text("Account|Submit\na|2026-01-01T00:00:00\n")
-    assert calc_offset(path) == 0
+    holds(replayed(path, log), log)

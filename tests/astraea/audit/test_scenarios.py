@@ -16,14 +16,12 @@ from astraea.audit import scenarios
 from astraea.audit.scenarios import calibration, in_order
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
-from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import sharing_loss
 from astraea.core.result import Result
 from astraea.core.units import HOUR
 
 CLUSTER = Cluster(4, 4)
-PROMPT = Settings(interval=1, checkpoint_overhead=0, restart_overhead=0)
 
 run = st.tuples(st.sampled_from("ab"), st.integers(1, 3), st.integers(0, 20), st.integers(0, 10), st.integers(1, 20))
 
@@ -92,26 +90,22 @@ def test_intervals_hold_their_mean() -> None:
 
 
 def test_a_job_that_is_owed_nothing_is_neither_lost_nor_spared() -> None:
-    w = few()
-    own, other = (simulate(w.trace, w.cluster, name) for name in ("fifo", "astraea"))
+    w, nan = few(), float("nan")
+    result = simulate(w.trace, w.cluster, "fifo")
 
-    def with_rho(result: Result, *rho: float) -> Result:
+    def with_rho(*rho: float) -> Result:
         return replace(result, jobs=result.jobs.head(4).assign(rho_job=rho))
 
-    nan = float("nan")
-    before, after = with_rho(own, 0.5, 0.5, 1.0, nan), with_rho(other, 1.0, 0.5, 1.0, nan)
+    before, after = with_rho(0.5, 0.5, 1.0, nan), with_rho(1.0, 0.5, 1.0, nan)
     found = scenarios.gains(before, before, {"astraea": after}).iloc[0]
     assert (sharing_loss(before), sharing_loss(after)) == (2 / 3, 1 / 3)
     assert [found["gain"], found["over_log"]] == pytest.approx([1 / 3] * 2)
     assert found["high"] - found["gain"] == pytest.approx(1.96 * np.std([1, 0, 0], ddof=1) / 3**0.5)
-    unlike = scenarios.gains(before, before, {"astraea": with_rho(other, 1.0, nan, 1.0, 0.5)}).iloc[0]
+    unlike = scenarios.gains(before, before, {"astraea": with_rho(1.0, nan, 1.0, 0.5)}).iloc[0]
     assert unlike["gain"] == 1 / 2  # of the first and the third job, which both are owed something
 
 
-times = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=0, max_size=12)
-
-
-@given(times)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_pairs_in_order_one_by_one(drawn: list[tuple[int, int]]) -> None:
     one, other = (np.array([pair[k] for pair in drawn], dtype=float) for k in (0, 1))
     agree, pairs = 0.0, 0

@@ -1,4 +1,4 @@
-"""Figures: the numbers that are drawn, labels with units, one order and palette, and the same bytes every time."""
+"""Figures: statistics that are drawn, each in its place, labels with units, one palette, the same bytes every time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
 from astraea.plots.files import VARIABLE
+from astraea.plots.statistics import compared
 from astraea.plots.style import LOOKS, WORDS
 from papers.ye2022.readings import SCHEDULERS
 
@@ -47,11 +47,10 @@ def jobs() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def runs() -> pd.DataFrame:
-    rows = [
+    return pd.DataFrame(
         {"scheduler": s, "seed": k, "lease_term": t, "average_jct": 9000.0 + 100 * k + t, "sharing_loss": 0.1 + k / 100}
         for s in SIX for k in range(3) for t in (60.0, 900.0, 3600.0)
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +107,8 @@ def test_order_and_palette(figure: Figure) -> None:
     assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
     assert max(lines.values(), key=lambda line: line.get_linewidth()).get_label() == "ASTRAEA"
     assert charts.ordered(["new", "fifo", "astraea"]) == ["astraea", "fifo", "new"]
-    about = {name: charts.look(name, bold="themis") for name in ("astraea", "themis", "tiresias-l", "not known")}
-    assert about["themis"].line == "-"
-    assert all(about["themis"].width > 1.5 * look.width for name, look in about.items() if name != "themis")
+    bold, *others = (charts.look(name, bold="themis") for name in ("themis", "astraea", "tiresias-l", "not known"))
+    assert bold.line == "-" and all(bold.width > 1.5 * look.width for look in others)
 
 
 def test_every_value_is_in_its_place(figure: Figure) -> None:
@@ -213,9 +211,7 @@ def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeyp
     assert figure.number not in plt.get_fignums()  # type: ignore[attr-defined]  # so that it is not shown twice
 
 
-def test_style_leaves_settings_alone_and_no_picture_is_wider_than_a_page() -> None:
-    fig, _ = charts.panels(columns=5, rows=3, width=2.8, height=2.0)
-    assert fig.get_size_inches().tolist() == pytest.approx([7.0, 3.0])
+def test_style_leaves_settings_alone() -> None:
     with matplotlib.rc_context({"font.size": 23.0}):
         before = dict(matplotlib.rcParams)
         _, ax = charts.panels(width=4.0)
@@ -223,19 +219,65 @@ def test_style_leaves_settings_alone_and_no_picture_is_wider_than_a_page() -> No
         assert dict(matplotlib.rcParams) == before
 
 
-def test_schedulers_differ_in_print() -> None:
+def test_schedulers_differ_in_print_and_units_are_clear() -> None:
     schedulers = [LOOKS[s] for s in SCHEDULERS]
     for kind in ("color", "marker", "hatch"):
         assert len({getattr(look, kind) for look in schedulers}) == len(schedulers), kind
     # two are solid, of widths that nobody confuses
     assert len({str(look.line) for look in schedulers}) == len(schedulers) - 1
     assert LOOKS["astraea"].line == "-" and LOOKS["astraea"].width > 1.5 * LOOKS["tiresias-l"].width
-    hues = {name: rgb_to_hsv(to_rgb(LOOKS[name].color))[0] for name in ("astraea", "algorithm-1", "gandiva-fair")}
-    assert abs(hues["algorithm-1"] - hues["astraea"]) < 0.01  # its relative, and dashed
-    assert abs(hues["gandiva-fair"] - hues["astraea"]) > 0.03
-    assert LOOKS["algorithm-1"].line == (0, (3.2, 1.3))
-
-
-def test_names_and_units_are_clear() -> None:
     assert len({look.label for look in LOOKS.values()}) == len(LOOKS)  # a legend shows each name once
     assert {unit for _, unit in WORDS.values()} <= {"", "s", "%", "share", "GPU", "GPU-s"}
+
+
+def test_ecdf_points_are_exact() -> None:
+    values = np.random.default_rng(1).lognormal(0, 0.5, 400)
+    points = charts.ecdf(pd.DataFrame({"s": "a", "x": values}), "x", "s", at=[0.95], points=50)
+    assert list(points) == ["s", "x", "share"] and len(points) <= 51
+    assert points["share"].to_numpy() == pytest.approx([(values <= x).mean() for x in points["x"]])
+    assert 0.95 in points["x"].to_numpy() and points["share"].iloc[-1] == 1
+    frame = pd.DataFrame({"scheduler": ["a", "a", "a", "b"], "x": [2.0, 1.0, np.nan, np.nan]})
+    assert charts.ecdf(frame, "x", "scheduler").to_numpy().tolist() == [["a", 1.0, 0.5], ["a", 2.0, 1.0]]
+    assert list(charts.ecdf(frame.iloc[3:], "x", "scheduler")) == ["scheduler", "x", "share"]
+
+
+def test_mean_interval_is_student_t() -> None:
+    frame = pd.DataFrame({"s": ["a"] * 5 + ["b"], "y": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]})
+    a, b = charts.mean_interval(frame, "s", "y").itertuples()
+    assert (a.mean, a.n) == (3.0, 5)
+    assert a.high - a.mean == pytest.approx(2.7764 * np.sqrt(2.5 / 5), rel=1e-4)  # t table: 4 degrees of freedom
+    assert b.mean == 7.0 and np.isnan(b.low) and np.isnan(b.high)
+
+
+def test_compared_pairs_seeds() -> None:
+    logs = {"astraea": [0.0, 1.0, 2.0], "fifo": [0.1, 1.2, 2.3], "hived": [-0.1, 1.2, 2.0], "allox": [-0.1, 0.8, 1.7]}
+    rows = [{"scheduler": s, "seed": k, "y": np.exp(v)} for s, values in logs.items() for k, v in enumerate(values)]
+    frame = pd.DataFrame(rows)
+    table = compared(frame, "y")
+    assert list(table.index) == ["fifo", "hived", "allox"]
+    # differences of logarithms 0.1, 0.2, 0.3: standard error 0.1 / sqrt(3), t table: 2 degrees of freedom
+    half = 4.3027 * 0.1 / np.sqrt(3)
+    assert np.log(table.loc["fifo", ["ratio", "low", "high"]].astype(float)).tolist() == pytest.approx(
+        [0.2, 0.2 - half, 0.2 + half], rel=1e-4
+    )
+    assert table["lower"].tolist() == [0, 1, 3]
+    assert table["finding"].tolist() == ["not shown to differ"] * 3
+    narrow = frame.assign(y=np.exp(10 * np.log(frame["y"]))).query("scheduler != 'hived'")
+    shifted = narrow.assign(y=narrow["y"] * narrow["scheduler"].map({"astraea": 1.0, "fifo": 99.0, "allox": 1 / 99}))
+    assert compared(shifted, "y")["finding"].tolist() == ["higher", "lower"]
+    few = compared(frame[frame["seed"] < 2], "y")
+    assert few["finding"].tolist() == ["too few to tell"] * 3
+    assert few["low"].isna().all()
+
+
+def test_box_stats() -> None:
+    frame = pd.DataFrame({"t": "x", "v": [*range(101), np.nan]})
+    assert charts.box_stats(frame, "v", "t").to_numpy().tolist() == [["x", 5.0, 25.0, 50.0, 75.0, 95.0, 101]]
+
+
+def test_corners_are_the_same_curve() -> None:
+    frame = pd.DataFrame({"s": [*"aaaaaabb"], "hour": [1, 2, 3, 4, 5, 6, 1, 2], "use": [0, 0, 0, 1, 2, 2, 2, 2]})
+    thin = charts.corners(frame, "use", ["s"])
+    assert thin["hour"].tolist() == [1, 3, 4, 5, 6, 1, 2]
+    filled = frame[["s", "hour"]].merge(thin, how="left").groupby("s")["use"].ffill()
+    assert filled.tolist() == frame["use"].tolist()

@@ -145,13 +145,12 @@ def hours(ours: int, theirs: float = 1.0) -> Tables:
 
 
 def tenants(revenue: float, variance: float) -> Tables:
-    table = pd.DataFrame({"tenants": [5, 14], "revenue_per_job": [1, revenue], "variance": [1, variance]})
-    return {"wang-table2_philly": table}
+    return {"wang-table2_philly": rows("tenants revenue_per_job variance", (5, 1, 1), (14, revenue, variance))}
 
 
 def violated(tried: int, failed: int) -> Tables:
-    table = pd.DataFrame({"property": ["truth is a best response"], "instances": tried, "violations": failed})
-    return {"themis-properties_random": table}
+    row = ("truth is a best response", tried, failed)
+    return {"themis-properties_random": rows("property instances violations", row)}
 
 
 def example(off: float) -> Tables:
@@ -220,8 +219,6 @@ CASES: list[tuple[str | tuple[str, ...], Tables, Verdict | tuple[Verdict, ...]]]
     (SIZES, sizes([5, 5.2, 3], [6, 5, 4]), (DIRECTION, DIRECTION, DIRECTION)),
     (SIZES, sizes([7, 8, 9], [6, 5, 4]), (OTHERWISE, OTHERWISE, OTHERWISE)),
     ("themis.f08", knob((2.0, 1.5, 1.0, 1.0), (100, 101, 102, 110)), HOLDS),  # at 0.8
-    ("themis.f08", knob((2.0, 1.1, 1.0, 1.0), (100, 101, 120, 130)), DIRECTION),  # at 0.4
-    ("themis.f08", knob((2.0, 1.5, 1.1, 1.0), (100, 101, 102, 103)), OTHERWISE),  # at 1
     ("themis.truth", violated(2000, 0), HOLDS),
     ("themis.truth", violated(2000, 1), OTHERWISE),
     ("themis.truth", violated(0, 0), NOT_YET),
@@ -285,5 +282,3 @@ def test_what_is_missing_is_said(judge: Judge) -> None:
     assert judge({"gavel08_continuous-single": low}, of)[of][:2] == (OTHERWISE, "1 x at 1 jobs/h")
     apart = frame[(frame["policy"] == "las") == (frame["jobs_per_hour"] == 2)]
     assert judge({"gavel08_continuous-single": apart}, of)[of][0] == NOT_YET
-
-

@@ -1,25 +1,31 @@
-"""How statements are read and evaluated: their rules, their traces, their readings, their notes."""
+"""How statements are read and evaluated: their rules, traces and readings, and notes with what shows a cause."""
 
 from __future__ import annotations
 
+import dataclasses
+import re
+import shlex
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from places import ROOT
 
+from astraea.cluster.policies import POLICIES
+from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
 from papers.claims import evaluate
 from papers.claims.beside import published, published_of, verdicts
 from papers.claims.evaluate import STATEMENTS, read_claims, read_statements
 from papers.gallery.verdicts import side_by_side
 from papers.judging import Verdict
-from papers.market.study.example import example_table
 from papers.ye2022.readings import MEASURED, PAPERS
 from papers.ye2022.rules import SEVEN
 
-HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
-
+HOLDS, _, OTHERWISE, NOT_YET = Verdict
+FIGURES = ROOT / "figures"
 
 
 def test_every_statement_has_a_rule() -> None:
@@ -47,9 +53,7 @@ def test_published_values_are_those_of_the_trace() -> None:
         ('rule = "lowestt", table = "fig13"', "there is no rule 'lowestt'; there are: absolutely_fair, "),
         ('rule = "lowest", column = "x"', "the table is missing"),
         ('rule = "lowest", table = "fig13"', "rule lowest: missing a required argument: 'column'; it takes: column"),
-        ('rule = "lowest", table = "fig13", colum = "x"', "rule lowest: missing a required argument: 'column';"),
         ('rule = "lowest", table = "fig13", column = "x", a = 1', "rule lowest: got an unexpected keyword argument"),
-        ('rule = "some_slow", table = "fig13", best = 1', "rule some_slow: got an unexpected keyword argument 'best'"),
     ],
 )
 def test_what_a_statement_lacks_is_said(tmp_path: Path, entry: str, says: str) -> None:
@@ -66,29 +70,19 @@ def test_missing_column_is_named(tmp_path: Path) -> None:
         evaluate.evaluate(tmp_path)
 
 
-def test_notes_stand_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "claims.csv").write_bytes((ROOT / "data" / "claims.csv").read_bytes())
-    (data / "claim_notes.csv").write_text("id,trace,reading,note\nye.f13,venus,,because\n")
-    monkeypatch.setattr(evaluate, "ROOT", tmp_path)
-    table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index(["id", "trace"])["note"]
-    assert table["ye.f13", "venus"] == "because"
-    assert table["ye.f13", "philly"] == "fig13_philly.csv is not there"
-    (tmp_path / "wang-properties_random.csv").write_text("property,instances,violations\nPareto efficiency,9,0\n")
-    (data / "claim_notes.csv").write_text("id,trace,reading,note\nwang.prop.pareto,random instances,,so far\n")
-    table = evaluate.with_reasons(evaluate.evaluate(tmp_path)).set_index("id")
-    assert table.loc["wang.prop.pareto", ["verdict", "note"]].tolist() == [HOLDS, "so far"]
-
-
-def test_counts(tmp_path: Path) -> None:
+def test_a_value_is_checked_on_its_trace_and_an_order_on_every_one(tmp_path: Path) -> None:
     assert evaluate.counts(evaluate.evaluate(tmp_path)) == []
-    pd.DataFrame({"scheduler": ["astraea", "yarn-cs"], "seed": 0, "sharing_loss": [0.07, 0.7]}).to_csv(
-        tmp_path / "table10_venus.csv", index=False
-    )
+    table = pd.DataFrame({"scheduler": ["astraea", "yarn-cs"], "seed": 0, "sharing_loss": [0.07, 0.7]})
+    table.to_csv(tmp_path / "table10_venus.csv", index=False)
     (sentence,) = evaluate.counts(evaluate.evaluate(tmp_path))
     # without the 22 that the synthetic traces are made to satisfy
     assert sentence.startswith("ASTRAEA: 35 checks of 30 statements, 3 hold") and sentence.endswith(" not yet.")
+    for trace in ("helios-venus", "my-log"):
+        table.to_csv(tmp_path / f"table10_{trace}.csv", index=False)
+    found = evaluate.evaluate(tmp_path).set_index(["id", "trace"])["verdict"]
+    assert found["ye.f10.astraea", "helios-venus"] == HOLDS
+    assert ("ye.f10.astraea", "my-log") not in found
+    assert found["ye.f10.best", "my-log"] == NOT_YET
 
 
 def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
@@ -115,42 +109,51 @@ def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
     assert row[MEASURED] == "✓ holds: 7 %" and row[PAPERS].startswith("✗ does not hold: 20 %")
 
 
-def test_a_value_is_checked_on_its_trace_and_an_order_on_every_one(tmp_path: Path) -> None:
-    table = pd.DataFrame({"scheduler": ["astraea", "yarn-cs"], "seed": 0, "sharing_loss": [0.07, 0.7]})
-    for trace in ("helios-venus", "my-log"):
-        table.to_csv(tmp_path / f"table10_{trace}.csv", index=False)
-    found = evaluate.evaluate(tmp_path).set_index(["id", "trace"])["verdict"]
-    assert found["ye.f10.astraea", "helios-venus"] == HOLDS
-    assert ("ye.f10.astraea", "my-log") not in found
-    assert found["ye.f10.best", "my-log"] == NOT_YET
-
-
-def test_the_worked_example_of_the_market(tmp_path: Path) -> None:
-    table = example_table()
-    ids = [id for id in STATEMENTS if id.startswith(("wang.eq8", "wang.ex.")) and id != "wang.ex.j22"]
-    verdicts = []
-    for shown in (table, table.assign(value=table["value"].where(table["paper"].notna(), 2.0) + 1e-6)):
-        shown.to_csv(tmp_path / "wang-example_example.csv", index=False)
-        verdicts.append(set(evaluate.evaluate(tmp_path, r"wang\.(eq8|ex\.)")["verdict"]))
-    assert verdicts == [{HOLDS}, {HOLDS, OTHERWISE}]  # the interval of a job may be off
-    printed = dict(zip(table["quantity"], table["paper"], strict=True))
-    stated = read_claims().set_index("id")["value"]
-    given = {id: STATEMENTS[id].where["quantity"] for id in ids}
-    assert {id: printed[quantity] for id, quantity in given.items()} == stated[list(given)].astype(float).to_dict()
-
-
 def test_a_notebook_shows_both_sizes_in_one_row(tmp_path: Path) -> None:
-    table = pd.read_csv(ROOT / "figures" / "fig14_venus.csv")
-    table.assign(average_jct=1.0).to_csv(tmp_path / "fig14_venus.csv", index=False)
+    table = pd.read_csv(FIGURES / "fig14_venus.csv")
+    for trace in ("venus", "mine"):
+        table.assign(average_jct=1.0).to_csv(tmp_path / f"fig14_{trace}.csv", index=False)
     found = verdicts(tmp_path, r"ye\.f14\.", "venus")
-    committed = evaluate.evaluate(ROOT / "figures", r"ye\.f14\.")
+    committed = evaluate.evaluate(FIGURES, r"ye\.f14\.")
     committed = committed[committed["trace"] == "venus"]
-    at_paper = found["at the paper's size"].tolist()
     assert found.index.tolist() == committed["id"].tolist()
-    assert at_paper == (committed["verdict"] + ": " + committed["measured"]).tolist()
-    assert (found["here"] != at_paper).any()
+    assert found["at the paper's size"].tolist() == (committed["verdict"] + ": " + committed["measured"]).tolist()
+    assert (found["here"] != found["at the paper's size"]).any()
     assert "at the paper's size" not in verdicts(tmp_path, r"ye\.f14\.", "venus", "paper")
-    (tmp_path / "fig14_mine.csv").write_bytes((ROOT / "figures" / "fig14_venus.csv").read_bytes())
-    mine = verdicts(tmp_path, r"ye\.f14\.", "mine")
-    assert len(mine) and set(mine["at the paper's size"]) == {""}  # no figure shows this trace
+    assert set(verdicts(tmp_path, r"ye\.f14\.", "mine")["at the paper's size"]) == {""}  # no figure shows this trace
     assert verdicts(tmp_path, r"gavel\.f8")["here"].str.startswith("not yet").all()
+
+
+@cache
+def notes() -> dict[tuple[str, str], str]:
+    """Of the statements of [Ye2022] that do not hold as measured."""
+    found = evaluate.with_reasons(evaluate.evaluate(FIGURES))
+    found = found[(found["reading"] == MEASURED) & found["id"].str.startswith("ye.") & (found["verdict"] != HOLDS)]
+    return {(row["id"], row["trace"]): row["note"] for row in found.to_dict("records")}
+
+
+def test_every_note_is_about_a_statement_and_those_of_what_fails_name_a_command() -> None:
+    assert set(pd.read_csv(ROOT / "data" / "claim_notes.csv")["id"]) <= set(read_claims()["id"])
+    without = [key for key, note in notes().items() if not re.search(r"`(make|astraea) [^`]+`", note)]
+    assert notes() and not without
+
+
+@pytest.mark.parametrize("command", sorted({c for note in notes().values() for c in re.findall(r"`([^`]+)`", note)}))
+def test_what_is_named_exists(command: str) -> None:
+    program, *words = shlex.split(command)
+    if program == "make":
+        target, *given = words
+        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        for notebook in (value.removeprefix("ONLY=") for value in given if value.startswith("ONLY=")):
+            assert (ROOT / "notebooks" / f"{notebook}.ipynb").is_file()
+    elif program == "astraea" or program.startswith("--"):
+        options = list(pairwise(words))
+        chosen = [value for option, value in options if option in ("--policy", "--policies")]
+        known = {f.name for f in dataclasses.fields(Settings)}
+        known |= {name for p in POLICIES.values() if not chosen or p.name in chosen for name in p.parameters}
+        assert set(chosen) <= set(POLICIES)
+        options += [(program, words[0])] if program != "astraea" else []
+        assert {value.partition("=")[0] for option, value in options if option == "--param"} <= known
+        assert program != "astraea" or words[0] in ("simulate", "sweep")
+    else:
+        assert list(FIGURES.glob(f"{program}_*.csv"))

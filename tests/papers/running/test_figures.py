@@ -1,4 +1,4 @@
-"""`make figures` on notebooks that the tests write: progress, failures, and what is left alone."""
+"""`make figures` on notebooks that the tests write, and what committed figures of real workloads were made from."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
+from listed_jobs import listed
+from places import ROOT
+from trace_samples import write_csv
 
 from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.experiments.parallel import computing
 from astraea.plots.files import VARIABLE
 from papers.running import figures, notebooks
-from papers.running.figures import make_figures
+from papers.running.figures import code, make_figures, write_record
+from papers.ye2022.evaluation import load_workload
 
 PARAMETERS = 'TRACE = "venus"\nSCALE: str = "small"\nOUT = "."\nJOBS = 1'
+FIGURES = ROOT / "figures"
+RECORDS = [json.loads(path.read_text()) for path in sorted(FIGURES.glob("made_*.json"))]
 GOOD = "from pathlib import Path\nPath(OUT, f'extra_{TRACE}.csv').write_text(f'{TRACE},{SCALE},{JOBS}\\n');"
 
 
@@ -46,7 +53,6 @@ def test_good_and_failing_notebooks(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (build / "figures" / "extra_venus.csv").read_text() == "venus,small,2\n"
     assert str(build / "figures" / "README.md") in said.out
     assert not (tmp_path / "figures").exists()
-
     # the failed one would be tried again, the good one left alone
     tasks = figures._tasks(tmp_path, "venus", "small", None, False)
     assert {task.name: figures.up_to_date(task) for task in tasks} == {"01_good-venus": True, "02_bad": False}
@@ -174,3 +180,30 @@ def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pyt
     assert digest(cell) != before
 
 
+def test_every_committed_figure_of_a_real_workload_is_in_a_record() -> None:
+    traces = {record["trace"] for record in RECORDS}
+    assert traces == {"w2", "chrslo", "philly-vcs"}
+    there = {p.name for trace in traces for p in FIGURES.glob(f"*_{trace}.*") if p.suffix != ".json"}
+    recorded = {name for record in RECORDS for name in record["files"]}
+    assert {name for name in there if not name.startswith("verification")} == recorded
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["trace"])
+def test_committed_figures_are_up_to_date(record: dict[str, Any]) -> None:
+    assert record["code"] == code(ROOT), f"made by older code; run {record['command']}"
+    assert {name: sha256((FIGURES / name).read_bytes()).hexdigest() for name in record["files"]} == record["files"]
+    try:
+        trace = load_workload(record["trace"])[0]
+    except InputError:
+        return  # the data is not here
+    assert trace.digest == record["trace_sha256"]
+
+
+def test_what_is_recorded(tmp_path: Path) -> None:
+    log = write_csv(listed(("1", "a", 1, 0.0, 60.0)), tmp_path / "log.csv")
+    path = tmp_path / "made_log.json"
+    write_record(path, ROOT, log, {"fig13_log.csv": "8"})
+    assert json.loads(path.read_text()) == {
+        "command": "make real", "trace": log, "trace_sha256": load_workload(log)[0].digest, "code": code(ROOT),
+        "files": {"fig13_log.csv": "8"},
+    }  # fmt: skip

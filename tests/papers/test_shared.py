@@ -1,4 +1,4 @@
-"""Verdicts of numbers, which all rules share."""
+"""What all papers share: verdicts of numbers, scales and seeds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
+from astraea.core.errors import InputError
 from papers import judging
 from papers.judging import Missing, Source, Verdict
+from papers.scales import SCALES, SEEDS, at_scale, seeds
 
 HOLDS, DIRECTION, OTHERWISE, _ = Verdict
 
@@ -44,3 +46,12 @@ def test_verdicts_of_many_numbers() -> None:
     for nothing in (lambda: judging.trend([1.0], rising=True), lambda: judging.most([])):
         with pytest.raises(Missing, match="there is"):
             nothing()
+
+
+def test_scales_and_seeds() -> None:
+    assert [[at_scale(numbers, scale) for scale in SCALES] for numbers in SEEDS.values()] == [[2, 5, 5], [2, 2, 5]]
+    assert seeds("venus", "small") == (0, 1)
+    assert seeds("venus", "paper", {"paper": 3}) == (0, 1, 2)
+    assert seeds("helios-venus", "paper") == (0,)  # a real trace is one
+    with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'large'"):
+        at_scale(SEEDS["venus"], "large")
