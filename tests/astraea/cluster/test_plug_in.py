@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import pandas as pd
 import pytest
+from schedules import jobs, trace_of
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import View
 from astraea.cluster.policy import Policy, all_candidates, fits, grant, place_on, policy, revoke, spare_checkpoints
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import PolicyError
-from astraea.traces.trace import Trace
-
-
-def trace_of(*jobs: tuple[Any, ...]) -> Trace:
-    """A trace of rows (tenant, demand, submit, duration)."""
-    frame = pd.DataFrame(jobs, columns=["tenant", "demand", "submit_time", "duration"])
-    return Trace.from_frame(frame.assign(job_id=range(len(jobs))))
-
 
 CELL = '''
 from astraea.cluster.policy import all_candidates, fits, grant, policy
@@ -38,7 +30,7 @@ def test_a_policy_from_a_notebook_cell_plugs_in() -> None:
     exec(compile(CELL, "<ipython-input-1>", "exec"), cell)
     mine: Policy = cell["mine"]
     assert mine.source == "The last submitted first, whatever fits."
-    result = simulate(trace_of(("a", 1, 0, 20), ("a", 1, 0, 20), ("a", 1, 5, 20)), Cluster(1, 1), mine)
+    result = simulate(trace_of(jobs("a0 1 0 20", "a1 1 0 20", "a2 1 5 20")), Cluster(1, 1), mine)
     assert result.jobs["first_start_time"].tolist() == [40, 0, 20]
     assert result.policy == "mine"
 
@@ -48,13 +40,7 @@ NOBODY = 99  # stands for index -1, as parameters are not negative
 
 
 class Deeds(NamedTuple):
-    """Parameters of the broken policy: what it does at 30 s, and for which job; then what it does next.
-
-    first : one of the deeds above, or nothing
-    first_job : index of the job
-    second : as `first`
-    second_job : index of the job
-    """
+    """What the broken policy does at 30 s, one of the deeds above, and for which job; then what it does next."""
 
     first: float = 0.0
     first_job: float = 0.0
@@ -82,42 +68,36 @@ def broken(s: View) -> None:
             place_on(s, job, (deed - PLACE) // 10, (deed - PLACE) % 10)
 
 
-# at 30 s job 0 has ended, job 1 runs, jobs 2 and 3 wait, job 4 has not come
+# 4 GPUs: at 30 s job a0 has ended, a1 holds one GPU, a2 and a3 wait, a4 has not come
+BREAKABLE = trace_of(jobs("a0 1 0 10", "a1 1 0 500", "a2 2 25 10", "a3 3 25 10", "a4 1 3600 10"))
 BROKEN = [
-    ((GRANT, 2, GRANT, 2), "granted job '2' twice in one round"),
-    ((GRANT, 2, GRANT, 3), "granted job '3' more GPUs than are free"),
-    ((GRANT, 0), "granted job '0', which neither waits nor asks for renewal"),
-    ((GRANT, 1), "granted job '1', which neither waits nor asks for renewal"),
-    ((GRANT, 4), "granted job '4', which neither waits nor asks for renewal"),
+    ((GRANT, 2, GRANT, 2), "granted job 'a2' twice in one round"),
+    ((GRANT, 2, GRANT, 3), "granted job 'a3' more GPUs than are free"),
+    ((GRANT, 0), "granted job 'a0', which neither waits nor asks for renewal"),
+    ((GRANT, 1), "granted job 'a1', which neither waits nor asks for renewal"),
+    ((GRANT, 4), "granted job 'a4', which neither waits nor asks for renewal"),
     ((GRANT, NOBODY), "granted index -1, which is not a job"),
     ((GRANT, 5), "granted index 5, which is not a job"),
-    ((REVOKE, 2), "revoked job '2', which is not under a running lease or was revoked already"),
-    ((REVOKE, 1, REVOKE, 1), "revoked job '1', which is not under a running lease or was revoked already"),
+    ((REVOKE, 2), "revoked job 'a2', which is not under a running lease or was revoked already"),
+    ((REVOKE, 1, REVOKE, 1), "revoked job 'a1', which is not under a running lease or was revoked already"),
     ((REVOKE, NOBODY), "revoked index -1, which is not under a running lease or was revoked already"),
-    ((REVOKE, 1, GRANT, 1), "granted job '1', which neither waits nor asks for renewal"),
-    ((GRANT, 2, PLACE + 12, 2), "chose nodes for job '2' that do not have its gang free"),  # there is one node
-    ((GRANT, 2, PLACE + 1, 2), "chose nodes for job '2' that do not have its gang free"),  # half of the gang
-    ((GRANT, 2, PLACE + 4, 2), "chose nodes for job '2' that do not have its gang free"),  # one is in use
-    ((GRANT, 2, PLACE + 1, 3), "chose nodes for job '3' that do not have its gang free"),  # was not granted
+    ((REVOKE, 1, GRANT, 1), "granted job 'a1', which neither waits nor asks for renewal"),
+    ((GRANT, 2, PLACE + 12, 2), "chose nodes for job 'a2' that do not have its gang free"),  # there is one node
+    ((GRANT, 2, PLACE + 1, 2), "chose nodes for job 'a2' that do not have its gang free"),  # half of the gang
+    ((GRANT, 2, PLACE + 4, 2), "chose nodes for job 'a2' that do not have its gang free"),  # one is in use
+    ((GRANT, 2, PLACE + 1, 3), "chose nodes for job 'a3' that do not have its gang free"),  # was not granted
 ]
-
-# 4 GPUs: job 0 ends at 10 s, job 1 holds one GPU, jobs 2 and 3 come at 25 s, job 4 in an hour
-BREAKABLE = (("a", 1, 0, 10), ("a", 1, 0, 500), ("a", 2, 25, 10), ("a", 3, 25, 10), ("a", 1, 3600, 10))
 
 
 @pytest.mark.parametrize("deeds, message", BROKEN)
 def test_a_broken_policy_is_named_with_job_and_time(deeds: tuple[float, ...], message: str) -> None:
     with pytest.raises(PolicyError, match=rf"^policy broken, at 30 s: {message}") as raised:
-        simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken(**Deeds(*deeds)._asdict()))
+        simulate(BREAKABLE, Cluster(1, 4), broken(**Deeds(*deeds)._asdict()))
     assert "\n" not in str(raised.value)
 
 
 class When(NamedTuple):
-    """Parameters of the policy that takes GPUs from a job that was to keep them.
-
-    lease_term : s, length of a lease
-    revokes : whether it does so in the middle of a lease
-    """
+    """Of a policy that takes GPUs from a job that was to keep them, perhaps in the middle of a lease."""
 
     lease_term: float = 50.0
     revokes: float = 0.0
@@ -139,13 +119,11 @@ def breaks_its_word(s: View) -> None:
 @pytest.mark.parametrize("revokes, time", [(0, 100), (1, 60)])
 def test_a_job_without_checkpoints_keeps_its_gpus(revokes: float, time: int) -> None:
     """Or the engine would have to throw away all that it has done."""
-    jobs = (("a", 1, 0, 500), ("a", 1, 60, 10))
-    expected = rf"^policy breaks-its-word, at {time} s: takes the GPUs of job '0', which saved no state"
+    expected = rf"^policy breaks-its-word, at {time} s: takes the GPUs of job 'a0', which saved no state"
     with pytest.raises(PolicyError, match=expected):
-        simulate(trace_of(*jobs), Cluster(1, 1), breaks_its_word(revokes=revokes))
+        simulate(trace_of(jobs("a0 1 0 500", "a1 1 60 10")), Cluster(1, 1), breaks_its_word(revokes=revokes))
 
 
 def test_a_policy_that_grants_nothing_for_ever_is_noticed() -> None:
-    expected = r"policy broken, at .* s: leaves job '2' and 2 more waiting in an idle cluster"
-    with pytest.raises(PolicyError, match=expected):
-        simulate(trace_of(*BREAKABLE), Cluster(1, 4), broken(first=99))
+    with pytest.raises(PolicyError, match=r"policy broken, at .* s: leaves job 'a2' and 2 more waiting in an idle"):
+        simulate(BREAKABLE, Cluster(1, 4), broken(first=99))
