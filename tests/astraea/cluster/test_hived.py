@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,29 +13,11 @@ from hypothesis import strategies as st
 from schedules import check, jobs, simulated, small_view, trace_of
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.state import View, whole
+from astraea.cluster.engine.state import whole
 from astraea.cluster.policies.hived import hived
-from astraea.cluster.policies.hived_cells import Cells, free_cell, lay_out, owned
+from astraea.cluster.policies.hived_cells import free_cell, lay_out, owned
 from astraea.cluster.settings import Settings
 from astraea.core.result import Result
-
-
-def state(cluster: Cluster, weights: list[float]) -> tuple[View, Cells]:
-    """Nothing runs; tenants of these weights, with a job each."""
-    names = [f"t{t:02}" for t in range(len(weights))]
-    frame = pd.DataFrame({"job_id": names, "tenant": names, "demand": 1, "submit_time": 0.0, "duration": 1.0})
-    trace = trace_of(frame, dict(zip(names, weights, strict=True)))
-    view = small_view(trace, cluster, memory=hived.memory)
-    return view, lay_out(view)
-
-
-def free_cells(taken: str) -> list[int]:
-    """Sizes of the free buddies of a cell, from left to right; x is a GPU that is taken."""
-    flags, sizes, a = np.array([c == "x" for c in taken]), [], 0
-    while a < len(taken):
-        sizes.append(int(free_cell(flags, 0, len(taken), a)))
-        a += max(sizes[-1], 1)
-    return [size for size in sizes if size > 0]
 
 
 @pytest.mark.parametrize(
@@ -53,13 +36,22 @@ def free_cells(taken: str) -> list[int]:
     ],
 )
 def test_free_buddies(taken: str, sizes: list[int]) -> None:
-    assert free_cells(taken) == sizes
+    """Sizes of the free buddies of a cell, from left to right; x is a GPU that is taken."""
+    flags, found, a = np.array([c == "x" for c in taken]), [], 0
+    while a < len(taken):
+        found.append(int(free_cell(flags, 0, len(taken), a)))
+        a += max(found[-1], 1)
+    assert [size for size in found if size > 0] == sizes
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 17), st.lists(st.integers(1, 40), min_size=1, max_size=9))
 def test_cells_of_all_tenants_add_up_to_their_quotas_and_do_not_overlap(n: int, p: int, weights: list[float]) -> None:
-    view, cells = state(Cluster(n, p), weights)
+    names = [f"t{t:02}" for t in range(len(weights))]
+    frame = pd.DataFrame({"job_id": names, "tenant": names, "demand": 1, "submit_time": 0.0, "duration": 1.0})
+    trace = trace_of(frame, dict(zip(names, weights, strict=True)))
+    view = small_view(trace, Cluster(n, p), memory=hived.memory)
+    cells = lay_out(view)
     uses = np.zeros(n * p, int)
     for t in range(len(weights)):
         sizes = [owned(view, cells, t, level) for level in range(len(cells.first))]
@@ -171,19 +163,16 @@ def blocks(root: Held, held: list[Held], is_root: bool = True) -> list[Held]:
 
 def roots_of(quota: list[int], p: int) -> list[list[Held]]:
     """The cells of every tenant by first fit decreasing, for a power of two `p` of GPUs a node; smallest first."""
-    sizes = sorted(((size, t) for t, q in enumerate(quota) for size in binary(q, p)), key=lambda c: -c[0])
-    filled: dict[int, int] = {}
+    sizes = [(p, t) for t, q in enumerate(quota) for _ in range(q // p)]
+    for k in reversed(range(p.bit_length())):
+        sizes += [(2**k, t) for t, q in enumerate(quota) if q % p & 2**k]
+    filled: dict[int, int] = defaultdict(int)
     roots: list[list[Held]] = [[] for _ in quota]
     for size, t in sizes:
-        node = next(n for n in range(10**6) if filled.get(n, 0) + size <= p)
-        roots[t].insert(0, Held(node, filled.get(node, 0), size))
-        filled[node] = filled.get(node, 0) + size
+        node = next(n for n in range(10**6) if filled[n] + size <= p)
+        roots[t].append(Held(node, filled[node], size))
+        filled[node] += size
     return [sorted(r, key=lambda c: (c.size, c.node)) for r in roots]
-
-
-def binary(quota: int, p: int) -> list[int]:
-    """Whole nodes, then powers of two."""
-    return [p] * (quota // p) + [2**k for k in range(p.bit_length()) if quota % p & 2**k]
 
 
 @pytest.mark.parametrize("seed", range(9))
