@@ -209,17 +209,9 @@ def gandiva_fair(s: Twin, others_fill: bool = False, quanta: bool = False) -> No
         s.strides[t].left_waiting = bool(queue[t])
 
 
-POLICIES: dict[str, Callable[..., None]] = {
-    "fifo": fifo,
-    "yarn-cs": yarn_cs,
-    "tiresias-l": tiresias_l,
-    "astraea": astraea,
-    "max-min": max_min,
-    "finish-time-fairness": finish_time_fairness,
-    "allox": allox,
-    "allox-under-leases": allox,
-    "gandiva-fair": gandiva_fair,
-}
+ALL = (fifo, yarn_cs, tiresias_l, astraea, max_min, finish_time_fairness, allox, gandiva_fair)
+POLICIES: dict[str, Callable[..., None]] = {f.__name__.replace("_", "-"): f for f in ALL}
+POLICIES["allox-under-leases"] = allox
 
 
 def simulate(

@@ -52,12 +52,10 @@ class Twin(textbook.Simulation):
         self.strides = [Stride() for _ in self.tenants]
 
     def deadline(self, job: Job) -> Exact | float:
-        """Return the deadline of a job."""
         deadline = self.specs[job.index].deadline
         return -math.inf if deadline is None else exact(deadline)
 
     def queues(self) -> dict[int, list[Job]]:
-        """Candidates of each tenant."""
         return {t: [job for job in self.candidates if job.tenant == t] for t in range(len(self.tenants))}
 
     def running(self) -> list[Job]:
@@ -69,7 +67,6 @@ class Twin(textbook.Simulation):
         return sum(job.demand for job in self.running() + self.picks if job.tenant == tenant)
 
     def grant(self, job: Job) -> None:
-        """Give a lease to a job that fits."""
         self.picks.append(job)
         self.free -= job.demand
 

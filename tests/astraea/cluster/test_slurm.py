@@ -33,16 +33,12 @@ def ranked(usage: list[float], shares: list[float]) -> list[float]:
     return [float(f) for f in view.tenant_memory[FACTOR]]
 
 
-def test_ranks_are_those_that_sshare_shows() -> None:
-    """Three accounts of a Slurm 22.05 (nlp, speech, vision) beside the user root, who is 1.0."""
-    assert ranked([149, 57, 1238], [1, 1, 2]) == [0.5, 0.75, 0.25]
-
-
 def test_accounts_are_ranked_by_shares_over_usage() -> None:
     """Level fair share is shares over usage; of equal ones the next rank is lost, and root shares that of no usage.
 
     With five users, root among them, the ranks are 4, 3, 2 and 1 of 5.
     """
+    assert ranked([149, 57, 1238], [1, 1, 2]) == [0.5, 0.75, 0.25]  # as `sshare` of a Slurm 22.05 shows them
     assert ranked([30, 30, 10, 20], [3, 3, 3, 1]) == [0.6, 0.6, 0.8, 0.2]
     assert ranked([0, 10, 0], [1, 5, 2]) == [1, 0.25, 1]
 

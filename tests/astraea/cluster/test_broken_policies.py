@@ -1,39 +1,17 @@
-"""A policy of one's own, and what the engine says of policies that break its rules."""
+"""What the engine says of policies that break its rules."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from schedules import jobs, trace_of
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import View
-from astraea.cluster.policy import Policy, all_candidates, fits, grant, place_on, policy, revoke, spare_checkpoints
+from astraea.cluster.policy import all_candidates, fits, grant, place_on, policy, revoke, spare_checkpoints
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import PolicyError
-
-CELL = '''
-from astraea.cluster.policy import all_candidates, fits, grant, policy
-
-@policy("mine")
-def mine(s):
-    """The last submitted first, whatever fits."""
-    for j in all_candidates(s)[::-1]:
-        if fits(s, j):
-            grant(s, j)
-'''
-
-
-def test_a_policy_from_a_notebook_cell_plugs_in() -> None:
-    cell: dict[str, Any] = {}
-    exec(compile(CELL, "<ipython-input-1>", "exec"), cell)
-    mine: Policy = cell["mine"]
-    assert mine.source == "The last submitted first, whatever fits."
-    result = simulate(trace_of(jobs("a0 1 0 20", "a1 1 0 20", "a2 1 5 20")), Cluster(1, 1), mine)
-    assert result.jobs["first_start_time"].tolist() == [40, 0, 20]
-    assert result.policy == "mine"
-
 
 GRANT, REVOKE, PLACE = 1, 2, 100  # to the last, 10 times the node and the GPUs are added
 NOBODY = 99  # stands for index -1, as parameters are not negative
@@ -58,8 +36,7 @@ def broken(s: View) -> None:
         return
     for k in range(0, 4, 2):
         deed, job = int(s.parameters[k]), int(s.parameters[k + 1])
-        if job == NOBODY:
-            job = -1
+        job = -1 if job == NOBODY else job
         if deed == GRANT:
             grant(s, job)
         elif deed == REVOKE:
