@@ -94,16 +94,12 @@ class Slurm:
         while self.computed + PERIOD <= self.now:
             since, until = self.computed, self.computed + PERIOD
             factor = 0.5 ** (1 / self.half_life)
-            for j in self.jobs:
-                if j.start < until and since < j.end() <= until:
-                    ran = j.end() - max(since, j.start)
-                    self.usage[j.account] += j.demand * ran * factor**ran
             for a in self.usage:
                 self.usage[a] *= factor**PERIOD
             for j in self.jobs:
-                if j.start < until < j.end():
-                    ran = until - max(since, j.start)
-                    self.usage[j.account] += j.demand * ran * factor**ran
+                ran = min(j.end(), until) - max(since, j.start)
+                if ran > 0:  # what has ended is counted before the decay of the period
+                    self.usage[j.account] += j.demand * ran * factor ** (ran + PERIOD * (j.end() <= until))
             self.computed = until
             users = len(self.shares) + 1
             level = {a: self.shares[a] / u if u > 0 else math.inf for a, u in self.usage.items()}
