@@ -9,7 +9,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.leases import expect
-from astraea.cluster.engine.state import View, new_state
+from astraea.cluster.engine.state import Private, View, new_state
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import remaining_service
 from astraea.cluster.settings import Settings
@@ -54,12 +54,14 @@ def simulated(
     return result
 
 
-def small_view(trace: Trace, cluster: Cluster, memory: tuple[int, int] = (0, 0), decay: float = 0.0) -> View:
-    """What policies see before anything has happened."""
-    nothing = (np.zeros(len(trace)),) * 3
+def small_state(
+    trace: Trace, cluster: Cluster, memory: tuple[int, int] = (0, 0), **more: Any
+) -> tuple[View, Private]:
+    """What policies and the engine see before anything has happened."""
+    estimate = (np.zeros(len(trace)),) * 3
     return new_state(
-        trace, cluster, parameters=np.zeros(5), estimate=nothing, memory=memory, seed=0, keep_log=False, decay=decay
-    )[0]
+        trace, cluster, parameters=np.zeros(5), estimate=estimate, memory=memory, seed=0, keep_log=False, **more
+    )
 
 
 def drawn(result: Result, step: float) -> list[str]:
@@ -96,7 +98,7 @@ def check(policy: str, cluster: Cluster | int, options: dict[str, Any], *lines: 
 
 def left(e: Estimates, progress: float) -> tuple[float, float]:
     """Total and remaining service of one job as policies see them."""
-    view = small_view(trace_of(jobs("t0 1 0 1")), Cluster(1, 1))
+    view, _ = small_state(trace_of(jobs("t0 1 0 1")), Cluster(1, 1))
     view.job[0].estimate, view.job[0].progress = e.median[0], progress
     view.job[0].spread_below, view.job[0].spread_above = e.spread_below[0], e.spread_above[0]
     expect(view, 0)

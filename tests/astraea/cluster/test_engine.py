@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from schedules import jobs, simulated, trace_of
+from schedules import jobs, simulated, small_state, trace_of
 from workloads import few
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.state import View
+from astraea.cluster.engine.placement import PLACEMENTS, give_back, place
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy import all_candidates, fits, grant, place_on, policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
@@ -161,33 +160,6 @@ def test_timeline_and_log_grow_with_jobs_of_thirty_days() -> None:
 # -- placement, node by node -------------------------------------------------------------------------------------------
 
 
-@policy("pinned")
-def pinned(s: View) -> None:
-    """First in, first out; a job whose weight is above 1 stands on the node of that number, counted from 2."""
-    for j in all_candidates(s):
-        if fits(s, j):
-            grant(s, j)
-            if s.job[j].weight > 1:
-                place_on(s, j, int(s.job[j].weight) - 2, s.job[j].demand)
-
-
-def placed(free: list[int], kind: str, gangs: list[int]) -> list[dict[int, int]]:
-    """GPUs of each gang by node, one after the other for a second each, where the nodes have these free GPUs."""
-    per_node, end = 4, 1000.0 + 10 * len(gangs)
-    held = [(0.0, per_node - gpus, end, node + 2) for node, gpus in enumerate(free) if gpus < per_node]
-    rows = held + [(10.0 * (k + 1), gpus, 1.0, 1) for k, gpus in enumerate(gangs)]
-    table = pd.DataFrame(rows, columns=["submit_time", "demand", "duration", "weight"])
-    trace = trace_of(table.assign(job_id=[f"{k:05}" for k in range(len(rows))], tenant="t"))
-    settings = Settings(placement=kind)
-    result = simulate(trace, Cluster(len(free), per_node), pinned, settings=settings, keep_log=True)
-    assert result.grants is not None and result.placements is not None
-    pieces = {g: dict(zip(x["node"], x["gpus"], strict=True)) for g, x in result.placements.groupby("grant")}
-    starts = zip(result.grants["start"], result.grants["nodes"], strict=True)
-    assert all(nodes == len(pieces[g]) for g, (_, nodes) in enumerate(starts))
-    order = np.argsort(result.grants["job_id"].to_numpy())[len(held) :]
-    return [pieces[g] if result.grants["start"][g] < end else {} for g in order]
-
-
 @pytest.mark.parametrize(
     "kind, free, gpus, expected",
     [
@@ -201,13 +173,24 @@ def placed(free: list[int], kind: str, gangs: list[int]) -> list[dict[int, int]]
     ],
 )
 def test_where_a_gang_goes(kind: str, free: list[int], gpus: int, expected: dict[int, int]) -> None:
-    assert placed(free, kind, [gpus]) == [expected]
+    """GPUs of the gang by node, where nodes of four GPUs have these free ones."""
+    trace, cluster = trace_of(jobs(f"t0 {gpus} 0 1")), Cluster(len(free), 4)
+    s, private = small_state(trace, cluster, placement=PLACEMENTS.index(kind))
+    s.node_free[:] = free
+    assert place(s, private, 0, gpus) == len(expected)
+    assert {node: g for node, g in enumerate(free - s.node_free) if g > 0} == expected
 
 
 def test_random_placement_takes_every_free_gpu_equally_often() -> None:
-    free, draws = [4, 1, 0, 3], 4000
-    counts = np.bincount([node for gang in placed(free, "random", [1] * draws) for node in gang], minlength=4)
-    expected = np.array(free) * draws / 8
+    free, draws = np.array([4, 1, 0, 3]), 4000
+    s, private = small_state(trace_of(jobs("t0 1 0 1")), Cluster(4, 4), placement=PLACEMENTS.index("random"))
+    counts = np.zeros(4)
+    for _ in range(draws):
+        s.node_free[:] = free
+        place(s, private, 0, 1)
+        counts += free - s.node_free
+        give_back(s, 0)
+    expected = free * draws / 8
     chi_square = ((counts - expected)[expected > 0] ** 2 / expected[expected > 0]).sum()
     assert counts[2] == 0
     assert chi_square < 13.8  # 0.999 quantile, two degrees of freedom

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schedules import check, jobs, simulated, small_view, trace_of
+from schedules import check, jobs, simulated, small_state, trace_of
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import whole
@@ -50,7 +50,7 @@ def test_cells_of_all_tenants_add_up_to_their_quotas_and_do_not_overlap(n: int, 
     names = [f"t{t:02}" for t in range(len(weights))]
     frame = pd.DataFrame({"job_id": names, "tenant": names, "demand": 1, "submit_time": 0.0, "duration": 1.0})
     trace = trace_of(frame, dict(zip(names, weights, strict=True)))
-    view = small_view(trace, Cluster(n, p), memory=hived.memory)
+    view, _ = small_state(trace, Cluster(n, p), memory=hived.memory)
     cells = lay_out(view)
     uses = np.zeros(n * p, int)
     for t in range(len(weights)):

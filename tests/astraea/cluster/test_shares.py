@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schedules import check, jobs, simulated, small_view, trace_of
+from schedules import check, jobs, simulated, small_state, trace_of
 from scipy.optimize import linear_sum_assignment
 
 from astraea.cluster.cluster import Cluster
@@ -188,7 +188,7 @@ def test_idleness_earns_one_lease_of_the_quota_and_no_more(steady: int) -> None:
 def test_usage_counts_half_after_each_half_life() -> None:
     """Two GPUs from 0 to 100, six from 100 to 150, none after; the half-life is 100 s."""
     unit = 100 / math.log(2)  # one GPU held for ever comes to this
-    s = small_view(trace_of(jobs("a0 1 0 10")), Cluster(1, 8), decay=1 / unit)
+    s, _ = small_state(trace_of(jobs("a0 1 0 10")), Cluster(1, 8), decay=1 / unit)
     change_held(s, 0, 2, 0.0)
     assert tenant_decayed(s, 0, 100.0) == pytest.approx(2 * unit / 2)
     change_held(s, 0, 4, 100.0)
@@ -229,7 +229,7 @@ def test_fair_shares_of_kai(
     """Tenants a, b, ... ask for so many GPUs of eight, and a held all of them so far."""
     names = [tenant for tenant, demand in zip("abc", demands, strict=False) for _ in range(demand)]
     trace = trace_of(jobs(*(f"{t}{k} 1 0 10" for k, t in enumerate(names))), dict(zip("abc", weights, strict=False)))
-    s = small_view(trace, Cluster(1, 8), decay=math.log(2) / 100)
+    s, _ = small_state(trace, Cluster(1, 8), decay=math.log(2) / 100)
     for j in range(len(trace)):
         change_active(s, j, 1, 0.0)
     change_held(s, 0, 8, 0.0)

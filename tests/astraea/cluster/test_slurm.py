@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from schedules import jobs, simulated, small_view, trace_of
+from schedules import jobs, simulated, small_state, trace_of
 from slurm_naive import Job, Slurm
 
 from astraea.cluster.cluster import Cluster
@@ -27,7 +27,7 @@ def starts(rows: list[dict[str, Any]], time_limit: float, gpus: int = 4, **param
 def ranked(usage: list[float], shares: list[float]) -> list[float]:
     """Fair-share factors of accounts."""
     trace = trace_of(jobs(*(f"{t} 1 0 1" for t in "abcd"[: len(shares)])), dict(zip("abcd", shares, strict=False)))
-    view = small_view(trace, Cluster(1), memory=(1, 5))
+    view, _ = small_state(trace, Cluster(1), memory=(1, 5))
     view.tenant_memory[USAGE] = usage
     rank(view)
     return [float(f) for f in view.tenant_memory[FACTOR]]
