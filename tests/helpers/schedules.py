@@ -54,14 +54,11 @@ def simulated(
     return result
 
 
-def small_state(
-    trace: Trace, cluster: Cluster, memory: tuple[int, int] = (0, 0), **more: Any
-) -> tuple[View, Private]:
+def small_state(trace: Trace, cluster: Cluster, **more: Any) -> tuple[View, Private]:
     """What policies and the engine see before anything has happened."""
     estimate = (np.zeros(len(trace)),) * 3
-    return new_state(
-        trace, cluster, parameters=np.zeros(5), estimate=estimate, memory=memory, seed=0, keep_log=False, **more
-    )
+    usual = {"parameters": np.zeros(5), "estimate": estimate, "memory": (0, 0), "seed": 0, "keep_log": False}
+    return new_state(trace, cluster, **usual | more)
 
 
 def drawn(result: Result, step: float) -> list[str]:
@@ -98,8 +95,8 @@ def check(policy: str, cluster: Cluster | int, options: dict[str, Any], *lines: 
 
 def left(e: Estimates, progress: float) -> tuple[float, float]:
     """Total and remaining service of one job as policies see them."""
-    view, _ = small_state(trace_of(jobs("t0 1 0 1")), Cluster(1, 1))
-    view.job[0].estimate, view.job[0].progress = e.median[0], progress
-    view.job[0].spread_below, view.job[0].spread_above = e.spread_below[0], e.spread_above[0]
+    estimate = e.median, e.spread_below, e.spread_above
+    view, _ = small_state(trace_of(jobs("t0 1 0 1")), Cluster(1, 1), estimate=estimate)
+    view.job[0].progress = progress
     expect(view, 0)
     return float(view.job[0].total_service), float(remaining_service(view, 0))

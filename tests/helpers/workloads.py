@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import sys
-from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -119,16 +118,12 @@ class Audit:
 
 
 @cache
-def audit(name: str, policy: str, parameters: tuple[tuple[str, float], ...]) -> Audit:
-    """A run, once for all tests that look at it."""
-    return Audit(workload(name), get_policy(policy)(**dict(parameters)))
-
-
-def key(name: str, parameters: Mapping[str, float]) -> str:
-    """A policy with its parameters, as text."""
-    return name + "".join(f",{option}={value:g}" for option, value in parameters.items())
+def audit(name: str, variant: str) -> Audit:
+    """A run, once for all tests that look at it; a variant is ``policy,parameter=value,...``."""
+    policy, *options = variant.split(",")
+    parameters = {key: float(value) for key, value in (option.split("=") for option in options)}
+    return Audit(workload(name), get_policy(policy)(**parameters))
 
 
 if __name__ == "__main__":
-    chosen = {key(n, p): audit(sys.argv[1], n, tuple(p.items())).digest for n, p in json.loads(sys.argv[2])}
-    print(json.dumps(chosen))
+    print(json.dumps({variant: audit(sys.argv[1], variant).digest for variant in sys.argv[2:]}))
