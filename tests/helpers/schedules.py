@@ -56,9 +56,8 @@ def simulated(
 
 def small_state(trace: Trace, cluster: Cluster, **more: Any) -> tuple[View, Private]:
     """What policies and the engine see before anything has happened."""
-    estimate = (np.zeros(len(trace)),) * 3
-    usual = {"parameters": np.zeros(5), "estimate": estimate, "memory": (0, 0), "seed": 0, "keep_log": False}
-    return new_state(trace, cluster, **usual | more)
+    usual: dict[str, Any] = {"parameters": np.zeros(5), "estimate": (np.zeros(len(trace)),) * 3, "memory": (0, 0)}
+    return new_state(trace, cluster, seed=0, keep_log=False, **usual | more)
 
 
 def drawn(result: Result, step: float) -> list[str]:

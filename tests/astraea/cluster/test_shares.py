@@ -83,12 +83,23 @@ SCHEDULES: dict[str, tuple[Any, ...]] = {
         "a3 1 20 100 |  S==...R=========",
         "b4 2 50 30  |     S==",
     ),
-    "kai: nobody reclaims beyond its share": (
-        "kai", 4, KAI,  # b holds one of the two GPUs that it is owed: for its gang of two it takes nothing from a
+    "kai: nobody reclaims from who is not above its share": (
+        "kai", 6, KAI,  # b's jobs are the youngest, but a holds twice its share
         "a0 2 0 100  |S=========",
-        "a1 2 0 100  |S===......R=========",
-        "b2 1 40 200 |    S===================",
-        "b3 2 50 30  |     ...............S==",
+        "a1 1 0 100  |S=====..R=========",
+        "a2 1 0 100  |S====....R=========",
+        "b3 1 10 100 | S=========",
+        "b4 1 10 100 | S=========",
+        "c5 1 50 30  |     S==",
+        "c6 1 50 30  |     .S==",  # a queue reclaims for one job at a round
+    ),
+    "kai: nobody reclaims beyond its share, deserved or fair": (
+        # b holds one of the two GPUs that it is owed: for its gang of two it takes nothing from a
+        "kai", 4, KAI | {"deserved": [1, 0], "k_value": 0},
+        "a0 2 0 100  |S=========                |S=========",
+        "a1 2 0 100  |S===......R=========      |S====.....R=========",
+        "b2 1 40 200 |    S===================  |    .S===================",  # fair is what is wanted, until b3 comes
+        "b3 2 50 30  |     ...............S==   |     ...............S==",
     ),
 }  # fmt: skip
 
