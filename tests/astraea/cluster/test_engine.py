@@ -28,9 +28,6 @@ def leased(term: float) -> Result:
     return simulated(ONE, 1, "astraea", settings=Settings(), lease_term=term)
 
 
-# -- rounds and leases -------------------------------------------------------------------------------------------------
-
-
 def test_a_job_is_seen_at_the_next_round_and_ends_at_its_exact_time() -> None:
     result = simulated(jobs("a0 1 0 12.5", "a1 1 3.25 4", "a2 1 20 1"), 1, "fifo")
     assert result.jobs["first_start_time"].tolist() == [0, 20, 30]  # GPUs that are free at 12.5 s are given at 20 s
@@ -155,9 +152,6 @@ def test_timeline_and_log_grow_with_jobs_of_thirty_days() -> None:
     a, b = (result.timeline[result.timeline["tenant"] == t]["attained_service"].to_numpy() for t in "ab")
     np.testing.assert_array_equal(a, hours)
     np.testing.assert_array_equal(b, np.maximum(0, hours - 100))
-
-
-# -- placement, node by node -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
