@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile the simulator before several workers begin, as each would compile it for itself at the same time."""
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         for name in POLICIES:
-            audit("few", name, ())
+            audit("few", name)
 
 
 @pytest.fixture(scope="session", autouse=True)

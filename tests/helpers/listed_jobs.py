@@ -8,11 +8,8 @@ import pandas as pd
 
 from astraea.traces.trace import Trace
 
-Job = tuple[str, str, int, float, float]
-"""Its name, tenant, demand [GPU], submission and running time [s]."""
 
-
-def listed(*jobs: Job, **about: Any) -> Trace:
-    """These jobs as a trace, with what `Trace.from_frame` is told about it: name, weights, origin."""
+def listed(*jobs: tuple[str, str, int, float, float], **about: Any) -> Trace:
+    """Jobs (name, tenant, demand, submission, running time), with what `Trace.from_frame` is told about the trace."""
     columns = ["job_id", "tenant", "demand", "submit_time", "duration"]
     return Trace.from_frame(pd.DataFrame(jobs, columns=columns), **about)

@@ -1,8 +1,7 @@
 """The naive twin of the simulator: the oracle that the fast engine is compared with.
 
-It is `astraea.textbook` with what the textbook leaves out: the other policies, refinements of ASTRAEA, placements,
-placement sensitivity and leases that end together. It shares no code with the engine, on purpose. Each policy returns
-the jobs of this round's grants, in order.
+It is `astraea.textbook` with what the textbook leaves out (`reference_state`), and the other policies and refinements
+of ASTRAEA. It shares no code with the engine, on purpose.
 """
 
 from __future__ import annotations
@@ -18,35 +17,26 @@ from astraea import textbook
 from astraea.textbook import HOUR, Exact, Job, exact, key, ratio
 
 
-def fifo(s: Twin) -> list[Job]:
+def fifo(s: Twin) -> None:
     """One queue; a head that does not fit blocks."""
-    picks, free = [], s.free
     for job in s.candidates:
-        if job.demand > free:
+        if job.demand > s.free:
             break
-        picks.append(job)
-        free -= job.demand
-    return picks
+        s.grant(job)
 
 
-def yarn_cs(s: Twin) -> list[Job]:
+def yarn_cs(s: Twin) -> None:
     """Static quota: one queue per tenant inside floor(quota); a head that does not fit blocks."""
-    picks: list[Job] = []
-    for index, tenant in enumerate(s.tenants):
-        room = math.floor(tenant.quota) - s.running_gpus(index)
-        for job in s.candidates:
-            if job.tenant != index:
-                continue
-            if job.demand > room:
+    for t, jobs in s.queues().items():
+        for job in jobs:
+            if s.gpus_of(t) + job.demand > math.floor(s.tenants[t].quota):
                 break
-            picks.append(job)
-            room -= job.demand
-    return picks
+            s.grant(job)
 
 
 def tiresias_l(
     s: Twin, threshold: float = 18000, queues: int = 2, growth: float = 10, promote: float = 0, immediate: bool = False
-) -> list[Job]:
+) -> None:
     """Queues by attained service, FIFO inside a queue; a job that waits too long goes back to the first queue."""
     for job in s.candidates:
         patience = exact(promote) * (job.held - s.promoted_at[job])
@@ -59,19 +49,11 @@ def tiresias_l(
     def level(job: Job) -> int:
         return sum(job.demand * (job.held - s.promoted_at[job]) >= limit for limit in thresholds)
 
-    picks: list[Job] = []
-    free = s.free
     for job in sorted(s.candidates, key=lambda job: (level(job), job.index)):
-        behind = [k for k in s.jobs if k.status == "running" and k not in s.revoked and level(k) > level(job)]
-        behind.sort(key=lambda k: (k.lease_start, k.index))
-        if immediate and free + sum(k.demand for k in behind) >= job.demand:
-            while free < job.demand:
-                s.revoked.append(behind.pop())
-                free += s.revoked[-1].demand
-        if job.demand <= free:
-            picks.append(job)
-            free -= job.demand
-    return picks
+        if immediate:
+            s.make_room(job, [k for k in s.running() if level(k) > level(job)])
+        if job.demand <= s.free:
+            s.grant(job)
 
 
 def astraea(
@@ -82,24 +64,22 @@ def astraea(
     early_lease: float = 0,
     renewal_bonus: float = 0,
     deadline_bonus: float = 0,
-) -> list[Job]:
+) -> None:
     """Algorithms 1 and 2 with §6.1.1: the tenant furthest below its quota, then its job with the least rho."""
     refinements = (tenant_window, idle_guard, starvation, early_lease, renewal_bonus, deadline_bonus)
     if not any(refinements):
-        return textbook.astraea(s)
+        s.picks = textbook.astraea(s)
+        return
     assert s.lease is not None
     lease = s.lease
     hour = max(0, s.now - exact(tenant_window)) // HOUR if tenant_window else 0
-    picks: list[Job] = []
-    free = s.free
-    queue = {t: [job for job in s.candidates if job.tenant == t] for t in range(len(s.tenants))}
-    granted = dict.fromkeys(queue, 0)  # GPUs given to each tenant in this round
 
     def tenant_order(t: int) -> tuple[bool, int, int]:
         quota = s.tenants[t].quota
         alloc = s.tenants[t].attained - s.hours[hour][t][0]
-        fairness = ratio(alloc + granted[t] * lease, quota * (s.now - hour * HOUR + lease))
-        below = bool(idle_guard) and key(ratio(s.running_gpus(t) + granted[t], quota)) < key(exact(idle_guard))
+        granted = sum(job.demand for job in s.picks if job.tenant == t)
+        fairness = ratio(alloc + granted * lease, quota * (s.now - hour * HOUR + lease))
+        below = bool(idle_guard) and key(ratio(s.gpus_of(t), quota)) < key(exact(idle_guard))
         return not below, key(fairness), t
 
     def job_order(job: Job) -> tuple[int, int, int]:
@@ -114,49 +94,40 @@ def astraea(
             reward += exact(deadline_bonus)
         return 2, key(-reward), job.index
 
-    def young(t: int) -> list[Job]:
-        """Return the running jobs that a new job of the tenant may take GPUs from, the youngest lease first."""
-        renewed = [j for j in s.jobs if j.tenant == t and j.status == "running" and j.renewed and j not in s.revoked]
-        short = [j for j in renewed if s.now - j.lease_start < exact(early_lease)]
-        return sorted(short, key=lambda j: (-j.lease_start, -j.index))
+    def make_room(job: Job) -> None:
+        """A new job may take GPUs from young renewed leases of its tenant."""
+        if job.leases == 0 and early_lease:
+            renewed = [j for j in s.running() if j.tenant == job.tenant and j.renewed]
+            s.make_room(job, [j for j in renewed if s.now - j.lease_start < exact(early_lease)])
 
-    while any(queue.values()):
-        t = min((t for t in queue if queue[t]), key=tenant_order)  # phase 1
-        job = min(queue[t], key=job_order)  # phase 2
-        if job.leases == 0 and early_lease and free + sum(j.demand for j in young(t)) >= job.demand:
-            while free < job.demand:
-                victim = young(t)[0]
-                s.revoked.append(victim)
-                free += victim.demand
-        if job.demand <= free:
-            picks.append(job)
+    by_tenant(s, tenant_order, job_order, make_room)
+
+
+def by_tenant(
+    s: Twin,
+    tenant_order: Callable[[int], Any],
+    job_order: Callable[[Job], Any],
+    make_room: Callable[[Job], None] = lambda job: None,
+) -> None:
+    """The first job of the first tenant, until nobody waits; a tenant whose job does not fit is closed (line 16)."""
+    queue = s.queues()
+    while waiting := [t for t in queue if queue[t]]:
+        t = min(waiting, key=tenant_order)
+        job = min(queue[t], key=job_order)
+        make_room(job)
+        if job.demand <= s.free:
+            s.grant(job)
             queue[t].remove(job)
-            granted[t] += job.demand
-            free -= job.demand
-        else:
-            queue[t] = []  # Algorithm 1, line 16: closed for this round
-    return picks
-
-
-def max_min(s: Twin) -> list[Job]:
-    """Instantaneous max-min: the tenant with the fewest GPUs for its weight, FIFO inside."""
-    picks: list[Job] = []
-    free = s.free
-    queue = {t: [job for job in s.candidates if job.tenant == t] for t in range(len(s.tenants))}
-    gpus = {t: s.running_gpus(t) for t in queue}
-    while any(queue.values()):
-        t = min((t for t in queue if queue[t]), key=lambda t: (key(ratio(gpus[t], s.tenants[t].weight)), t))
-        job = queue[t].pop(0)
-        if job.demand <= free:
-            picks.append(job)
-            gpus[t] += job.demand
-            free -= job.demand
         else:
             queue[t] = []
-    return picks
 
 
-def finish_time_fairness(s: Twin) -> list[Job]:
+def max_min(s: Twin) -> None:
+    """Instantaneous max-min: the tenant with the fewest GPUs for its weight, FIFO inside."""
+    by_tenant(s, lambda t: (key(ratio(s.gpus_of(t), s.tenants[t].weight)), t), lambda job: job.index)
+
+
+def finish_time_fairness(s: Twin) -> None:
     """The largest T_shared / T_isolated first, with the true remaining time."""
 
     def unfairness(job: Job) -> Exact:
@@ -165,131 +136,97 @@ def finish_time_fairness(s: Twin) -> list[Job]:
         isolated = job.duration * contenders
         return ratio(waited + job.duration - job.progress, isolated)
 
-    picks, free = [], s.free
     for job in sorted(s.candidates, key=lambda job: (-key(unfairness(job)), job.index)):
-        if job.demand <= free:
-            picks.append(job)
-            free -= job.demand
-    return picks
+        if job.demand <= s.free:
+            s.grant(job)
 
 
-def allox(s: Twin, alpha: float = 0.3) -> list[Job]:
+def allox(s: Twin, alpha: float = 0.3) -> None:
     """The least true GPU-time left among the tenants that hold the least; twice as many while none of theirs fits."""
-    picks: list[Job] = []
-    while True:
-        left = [job for job in s.candidates if job not in picks]
-        free = s.free - sum(job.demand for job in picks)
-        if not any(job.demand <= free for job in left):
-            return picks
-
-        def progress(t: int) -> tuple[int, int]:
-            holds = s.running_gpus(t) + sum(job.demand for job in picks if job.tenant == t)
-            return key(ratio(holds, s.tenants[t].quota)), t
-
-        tenants = sorted({job.tenant for job in left}, key=progress)
+    left = list(s.candidates)
+    while any(job.demand <= s.free for job in left):
+        progress = {job.tenant: key(ratio(s.gpus_of(job.tenant), s.tenants[job.tenant].quota)) for job in left}
+        tenants = sorted(progress, key=lambda t: (progress[t], t))
         part = max(exact(alpha), Fraction(1, len(tenants)))
-        while True:
+        fitting: list[Job] = []
+        while not fitting:
             eligible = tenants[: math.ceil(part * len(tenants))]
-            fitting = [job for job in left if job.tenant in eligible and job.demand <= free]
-            if fitting:
-                picks.append(min(fitting, key=lambda job: (key(job.demand * (job.duration - job.progress)), job.index)))
-                break
+            fitting = [job for job in left if job.tenant in eligible and job.demand <= s.free]
             part *= 2
+        job = min(fitting, key=lambda job: (key(job.demand * (job.duration - job.progress)), job.index))
+        s.grant(job)
+        left.remove(job)
 
 
-def gandiva_fair(s: Twin, others_fill: bool = False, quanta: bool = False) -> list[Job]:
+def gandiva_fair(s: Twin, others_fill: bool = False, quanta: bool = False) -> None:
     """Stride among tenants, then among the jobs of one; inside a quantum new jobs only."""
     assert s.lease is not None
     term = s.lease
     if not s.candidates:
-        return []
+        return
     part = 1 - ratio(s.now % term, term) if quanta else 1
-    queue = {t: [job for job in s.candidates if job.tenant == t] for t in range(len(s.tenants))}
+    queue = s.queues()
     passes = {}
     for t, tenant in enumerate(s.tenants):
-        running = [job for job in s.jobs if job.status == "running" and job.tenant == t]
-        given = tenant.attained + sum(job.demand * (job.lease_end - s.now) for job in running)
+        given = tenant.attained + sum(job.demand * (job.lease_end - s.now) for job in s.running() if job.tenant == t)
         passes[t] = ratio(given, tenant.quota * term) + s.strides[t].raised
-    kept = [passes[t] for t, tenant in enumerate(s.tenants) if s.strides[t].left_waiting]
+    kept = [passes[t] for t in queue if s.strides[t].left_waiting]
     least = (min(kept) if kept else max(passes.values())) - 1
     for t, tenant in enumerate(s.tenants):
-        if queue[t] and not s.strides[t].left_waiting and passes[t] < least:
-            s.strides[t].raised += least - passes[t]
+        stride = s.strides[t]
+        if queue[t] and not stride.left_waiting and passes[t] < least:
+            stride.raised += least - passes[t]
             passes[t] = least
-        virtual = s.strides[t].virtual
-        if s.strides[t].tickets:
-            virtual += ratio(tenant.attained - s.strides[t].attained_then, s.strides[t].tickets * term)
+        virtual = stride.virtual
+        if stride.tickets:
+            virtual += ratio(tenant.attained - stride.attained_then, stride.tickets * term)
         for job in queue[t]:
-            if job not in s.first_pass:
-                s.first_pass[job] = virtual
+            s.first_pass.setdefault(job, virtual)
         tickets = sum(job.weight for job in s.jobs if job.tenant == t and job.active)
-        if tickets != s.strides[t].tickets:
-            s.strides[t].virtual, s.strides[t].attained_then, s.strides[t].tickets = virtual, tenant.attained, tickets
+        if tickets != stride.tickets:
+            stride.virtual, stride.attained_then, stride.tickets = virtual, tenant.attained, tickets
 
     def job_order(job: Job) -> tuple[int, int]:
         return key(s.first_pass[job] + ratio(job.attained, job.weight * term)), job.index
 
-    picks: list[Job] = []
-    free = s.free
     served = {t for t in queue if queue[t]}
-    while served and any(job.demand <= free for jobs in queue.values() for job in jobs):
+    while served and any(job.demand <= s.free for jobs in queue.values() for job in jobs):
         t = min(served, key=lambda t: (key(passes[t]), t))
         jobs = [job for job in queue[t] if part == 1 or job.leases == 0]
-        jobs = [job for job in jobs if job.demand <= free or not others_fill]
+        jobs = [job for job in jobs if job.demand <= s.free or not others_fill]
         job = min(jobs, key=job_order, default=None)
         if job is None:
             served.remove(t)
             continue
-        if job.demand > free:
+        if job.demand > s.free:
             break  # GPUs are kept for it
-        picks.append(job)
-        free -= job.demand
+        s.grant(job)
         queue[t].remove(job)
         passes[t] += ratio(part * job.demand, s.tenants[t].quota)
         if not queue[t]:
             served.remove(t)
     for t in queue:
         s.strides[t].left_waiting = bool(queue[t])
-    return picks
 
 
-POLICIES: dict[str, Callable[..., list[Job]]] = {
-    "fifo": fifo,
-    "yarn-cs": yarn_cs,
-    "tiresias-l": tiresias_l,
-    "astraea": astraea,
-    "max-min": max_min,
-    "finish-time-fairness": finish_time_fairness,
-    "allox": allox,
-    "allox-under-leases": allox,
-    "gandiva-fair": gandiva_fair,
-}
-WITHOUT_PREEMPTION = ("fifo", "yarn-cs", "allox")
+ALL = (fifo, yarn_cs, tiresias_l, astraea, max_min, finish_time_fairness, allox, gandiva_fair)
+POLICIES: dict[str, Callable[..., None]] = {f.__name__.replace("_", "-"): f for f in ALL}
+POLICIES["allox-under-leases"] = allox
 
 
 def simulate(
-    jobs: Sequence[JobSpec],
-    nodes: int,
-    gpus_per_node: int,
-    tenant_weights: Sequence[float | Fraction],
-    policy: str,
-    params: dict[str, Any] | None = None,
-    lease_term: float = 900,
-    placement: str = "consolidated",
-    **options: Any,
+    jobs: Sequence[JobSpec], policy: str, params: dict[str, Any], lease_term: float, **options: Any
 ) -> dict[str, Any]:
     """Run a policy by name; the result is that of `textbook.simulate`, and so are the options."""
-    chosen = params or {}
-    s = Twin(
-        jobs, nodes, gpus_per_node, tenant_weights, None if policy in WITHOUT_PREEMPTION else lease_term,
-        placement=placement, synchronous=policy == "gandiva-fair" and bool(chosen.get("quanta")), **options,
-    )  # fmt: skip
+    lease = None if policy in ("fifo", "yarn-cs", "allox") else lease_term
+    synchronous = policy == "gandiva-fair" and bool(params.get("quanta"))
+    s = Twin(jobs, lease_term=lease, synchronous=synchronous, **options)
 
     def decide(_: textbook.Simulation) -> list[Job]:
-        s.revoked = []
-        picks = POLICIES[policy](s, **chosen)
+        s.picks, s.revoked = [], []
+        POLICIES[policy](s, **params)
         for job in s.revoked:
             s.preempt(job)
-        return picks
+        return s.picks
 
     return s.run(decide)

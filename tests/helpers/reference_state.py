@@ -38,27 +38,45 @@ class Stride:
 
 
 class Twin(textbook.Simulation):
-    """The state of the textbook, with what other policies need; they write `revoked` and what they remember."""
+    """The state of the textbook, with what other policies need; they write `picks` and what they remember."""
 
-    def __init__(self, jobs: Sequence[JobSpec], *args: Any, placement: str, synchronous: bool, **options: Any) -> None:
-        super().__init__([textbook.JobSpec(*job[:5]) for job in jobs], *args, **options)
+    def __init__(self, jobs: Sequence[JobSpec], placement: str, synchronous: bool, **options: Any) -> None:
+        super().__init__([textbook.JobSpec(*job[:5]) for job in jobs], **options)
         self.specs = jobs
         self.placement = placement
         self.synchronous = synchronous  # leases end together; only jobs that lose their GPUs pay for a checkpoint
+        self.picks: list[Job] = []  # jobs that get a lease at this round, in order
         self.revoked: list[Job] = []  # running jobs that the policy takes GPUs from in this round
         self.promoted_at: dict[Job, Exact] = defaultdict(int)  # `held` at the last promotion (Tiresias)
         self.first_pass: dict[Job, Exact] = {}  # when the job came (Gandiva_fair)
         self.strides = [Stride() for _ in self.tenants]
 
     def deadline(self, job: Job) -> Exact | float:
-        """Return the deadline of a job; one that is not finite is none."""
         deadline = self.specs[job.index].deadline
-        return -math.inf if deadline is None or not math.isfinite(deadline) else exact(deadline)
+        return -math.inf if deadline is None else exact(deadline)
 
-    def running_gpus(self, tenant: int) -> int:
-        """GPUs of a tenant under running leases, without those revoked in this round."""
-        running = [job for job in self.jobs if job.status == "running" and job not in self.revoked]
-        return sum(job.demand for job in running if job.tenant == tenant)
+    def queues(self) -> dict[int, list[Job]]:
+        return {t: [job for job in self.candidates if job.tenant == t] for t in range(len(self.tenants))}
+
+    def running(self) -> list[Job]:
+        """Jobs under running leases, without those revoked in this round."""
+        return [job for job in self.jobs if job.status == "running" and job not in self.revoked]
+
+    def gpus_of(self, tenant: int) -> int:
+        """GPUs that a tenant holds and has been granted in this round."""
+        return sum(job.demand for job in self.running() + self.picks if job.tenant == tenant)
+
+    def grant(self, job: Job) -> None:
+        self.picks.append(job)
+        self.free -= job.demand
+
+    def make_room(self, job: Job, among: list[Job]) -> None:
+        """Revoke leases until a job fits, the youngest first; none if all of these are not enough."""
+        among = sorted(among, key=lambda j: (j.lease_start, j.index))
+        if self.free + sum(j.demand for j in among) >= job.demand:
+            while self.free < job.demand:
+                self.revoked.append(among.pop())
+                self.free += self.revoked[-1].demand
 
     def contention_since(self, begin: Exact) -> Exact:
         """Integral of the number of active jobs from then until now."""
@@ -90,18 +108,13 @@ class Twin(textbook.Simulation):
         super().preempt(job)
 
     def place(self, demand: int) -> Nodes | None:
-        """Choose nodes by the placement of this simulation."""
-        return place(self.free_on, self.gpus_per_node, demand, self.placement)
-
-
-def place(free_on: Sequence[int], gpus_per_node: int, demand: int, placement: str) -> Nodes | None:
-    """Choose nodes for a gang; None if it has to wait (only "strict", as the free GPUs are known to suffice)."""
-    if placement == "spread":
-        taken = [0] * len(free_on)
-        for _ in range(demand):
-            taken[max(range(len(taken)), key=lambda node: (free_on[node] - taken[node], -node))] += 1
-        return tuple((node, gpus) for node, gpus in enumerate(taken) if gpus)
-    nodes = textbook.place(free_on, gpus_per_node, demand)
-    whole, rest = divmod(demand, gpus_per_node)
-    is_tight = len(nodes) == whole + (rest > 0) and sum(gpus == gpus_per_node for _, gpus in nodes) == whole
-    return nodes if is_tight or placement != "strict" else None
+        """Choose nodes for a gang; None if it has to wait (only "strict", as the free GPUs are known to suffice)."""
+        if self.placement == "spread":
+            taken = [0] * len(self.free_on)
+            for _ in range(demand):
+                taken[max(range(len(taken)), key=lambda node: (self.free_on[node] - taken[node], -node))] += 1
+            return tuple((node, gpus) for node, gpus in enumerate(taken) if gpus)
+        nodes = textbook.place(self.free_on, self.gpus_per_node, demand)
+        whole, rest = divmod(demand, self.gpus_per_node)
+        is_tight = len(nodes) == whole + (rest > 0) and sum(gpus == self.gpus_per_node for _, gpus in nodes) == whole
+        return nodes if is_tight or self.placement != "strict" else None

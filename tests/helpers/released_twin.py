@@ -101,21 +101,17 @@ class Simulator:
         for job in self.running if self.flawed else list(self.running):
             if job.executed >= job.duration:
                 job.end = self.now - (job.executed - job.duration)
+                self.leave(job)
             elif job.in_lease >= self.lease:
                 job.lease_ends += 1
-                self.wait(job)
-            else:
-                continue
-            self.running.remove(job)
-            self.release(job)
+                self.leave(job)
+                self.pending.append(job)
 
-    def wait(self, job: Job) -> None:
-        self.pending.append(job)
-        job.in_lease = job.waited = 0
-
-    def release(self, job: Job) -> None:
+    def leave(self, job: Job) -> None:
+        self.running.remove(job)
         self.free += job.demand
         self.tenants[job.tenant].held -= job.demand
+        job.in_lease = job.waited = 0
 
     def note_delay_jobs(self) -> None:
         """Running jobs that have little to lose."""
@@ -163,17 +159,13 @@ class Simulator:
         hours = range(max(0, self.now // 3600 - 24), self.now // 3600)
         used = [sum(t.bins.get(h, 0) for h in hours) for t in self.tenants]
         owed = [t.quota * 3600 * len(hours) for t in self.tenants]
-        while free > 0:
-            left = [t for t in range(len(queues)) if queues[t]]
-            if not left:
-                break
+        while free > 0 and (left := [t for t in range(len(queues)) if queues[t]]):
             chosen = min(left, key=lambda t: allowed[t] / self.tenants[t].quota)
             if allowed[chosen] / self.tenants[chosen].quota >= 0.2:
 
                 def served(t: int) -> float:
-                    more = self.tenants[t].quota * self.lease
                     if picked[t]:
-                        return (used[t] + picked[t] * self.lease) / (owed[t] + more)
+                        return (used[t] + picked[t] * self.lease) / (owed[t] + self.tenants[t].quota * self.lease)
                     return used[t] / owed[t] if owed[t] else 1.0
 
                 chosen = min(left, key=served)
@@ -195,13 +187,11 @@ class Simulator:
 
     def preempt(self, job: Job) -> None:
         """It loses what it executed in this lease."""
-        self.running.remove(job)
-        self.release(job)
-        job.is_delay = False
         job.preemptions += 1
         job.executed -= job.in_lease
         job.attained = job.demand * job.executed
-        self.wait(job)
+        self.leave(job)
+        self.pending.append(job)
 
     def launch(self, job: Job) -> None:
         self.pending.remove(job)

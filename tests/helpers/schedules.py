@@ -9,7 +9,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.leases import expect
-from astraea.cluster.engine.state import View, new_state
+from astraea.cluster.engine.state import Private, View, new_state
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import remaining_service
 from astraea.cluster.settings import Settings
@@ -17,6 +17,9 @@ from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.estimation.estimates import Estimates
 from astraea.traces.trace import Trace
+
+Rows = list[dict[str, Any]] | pd.DataFrame
+FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
 
 
 def jobs(*rows: str) -> list[dict[str, Any]]:
@@ -29,47 +32,70 @@ def jobs(*rows: str) -> list[dict[str, Any]]:
     return out
 
 
+def trace_of(rows: Rows, weights: dict[str, float] | None = None) -> Trace:
+    """Jobs as a trace."""
+    return Trace.from_frame(pd.DataFrame(rows), weights=weights)
+
+
 def simulated(
-    rows: list[dict[str, Any]], gpus: int, policy: str, *, flawed: bool = False, **parameters: float | str
+    rows: Rows,
+    cluster: Cluster | int,
+    policy: str,
+    *,
+    weights: dict[str, float] | None = None,
+    settings: Settings = FREE,
+    **parameters: float | str,
 ) -> Result:
-    """Run on one node, without overheads."""
-    settings = Settings(checkpoint_overhead=0, restart_overhead=0, list_removal_flaw=flawed)
-    trace = Trace.from_frame(pd.DataFrame(rows))
-    result = simulate(trace, Cluster(1, gpus), get_policy(policy)(**parameters), settings=settings, keep_log=True)
+    """Run with a log; the cluster is one node of so many GPUs, unless it is told."""
+    place = cluster if isinstance(cluster, Cluster) else Cluster(1, cluster)
+    chosen = get_policy(policy)(**parameters)
+    result = simulate(trace_of(rows, weights), place, chosen, settings=settings, keep_log=True)
     assert len(result.excluded_jobs) == 0
     return result
 
 
-def small_view(trace: Trace, cluster: Cluster, memory: tuple[int, int] = (0, 0), decay: float = 0.0) -> View:
-    """What policies see before anything has happened."""
-    nothing = (np.zeros(len(trace)),) * 3
-    return new_state(
-        trace, cluster, parameters=np.zeros(5), estimate=nothing, memory=memory, seed=0, keep_log=False, decay=decay
-    )[0]
+def small_state(trace: Trace, cluster: Cluster, **more: Any) -> tuple[View, Private]:
+    """What policies and the engine see before anything has happened."""
+    usual: dict[str, Any] = {"parameters": np.zeros(5), "estimate": (np.zeros(len(trace)),) * 3, "memory": (0, 0)}
+    return new_state(trace, cluster, seed=0, keep_log=False, **usual | more)
 
 
 def drawn(result: Result, step: float) -> list[str]:
-    """The schedule as lines ``name picture``: S start, R restart, r renewal, = goes on, . waits; one letter a step.
+    """The schedule of each job: S start, R restart, r renewal, = goes on, . waits; one letter a step.
 
     It leaves nothing out, as every time must be a multiple of the step.
     """
     assert result.grants is not None
     columns = [result.grants["start"], result.grants["end"], result.jobs["submit_time"], result.jobs["end_time"]]
     assert all((c % step == 0).all() for c in columns)
-    lines = []
+    pictures = []
     for job in result.jobs.to_dict("records"):
         cells = [" "] * round(job["submit_time"] / step) + ["."] * round(job["jct"] / step)
         for g in result.grants[result.grants["job_id"] == job["job_id"]].to_dict("records"):
             a, b = round(g["start"] / step), round(g["end"] / step)
             cells[a:b] = [{"start": "S", "restart": "R", "renewal": "r"}[g["kind"]]] + ["="] * (b - a - 1)
-        lines.append(f"{job['job_id']} {''.join(cells)}")
-    return lines
+        pictures.append("".join(cells))
+    return pictures
+
+
+def check(policy: str, cluster: Cluster | int, options: dict[str, Any], *lines: str) -> None:
+    """Compare schedules with lines ``name demand submit duration [deadline] |picture``, in the order of submission.
+
+    Where an option is a list, there is a picture for each of its values; `step` is that of the pictures.
+    """
+    options = {"step": 10, **options}
+    step = options.pop("step")
+    rows, *pictures = zip(*(line.split("|") for line in lines), strict=True)
+    for k, picture in enumerate(pictures):
+        chosen = {name: value[k] if isinstance(value, list) else value for name, value in options.items()}
+        result = simulated(jobs(*rows), cluster, policy, **chosen)
+        assert drawn(result, step) == [p.rstrip() for p in picture], chosen
 
 
 def left(e: Estimates, progress: float) -> tuple[float, float]:
     """Total and remaining service of one job as policies see them."""
-    view = small_view(Trace.from_frame(pd.DataFrame(jobs("t0 1 0 1"))), Cluster(1, 1))
-    view.job[0].estimate, view.job[0].progress = e.median[0], progress
-    view.job[0].spread_below, view.job[0].spread_above = e.spread_below[0], e.spread_above[0]
+    estimate = e.median, e.spread_below, e.spread_above
+    view, _ = small_state(trace_of(jobs("t0 1 0 1")), Cluster(1, 1), estimate=estimate)
+    view.job[0].progress = progress
     expect(view, 0)
     return float(view.job[0].total_service), float(remaining_service(view, 0))

@@ -1,6 +1,6 @@
 """Slurm's schedulers said the long way: lists and dictionaries, everything computed anew at every pass.
 
-Times are seconds of the simulation; `Job.limit` is infinite nowhere, as in Slurm.
+Times are seconds of the simulation.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
+
+INTERVAL, PERIOD = 2.0, 60.0
+"""Time between passes, and between two computations of usage [s]."""
 
 
 @dataclass
@@ -28,6 +31,11 @@ class Job:
         return self.start + self.duration
 
 
+def minute(time: float) -> float:
+    """The last full minute."""
+    return time // 60 * 60
+
+
 @dataclass
 class Slurm:
     """A cluster under Slurm; `run` fills in the starts of the jobs."""
@@ -36,9 +44,7 @@ class Slurm:
     shares: dict[str, float]
     count: int
     gpus: int
-    interval: float
     half_life: float
-    period: float
     window: float
     tests: int
     backfill: str
@@ -47,36 +53,28 @@ class Slurm:
         self.free = [self.gpus] * self.count
         self.usage = dict.fromkeys(self.shares, 0.0)
         self.rank = dict.fromkeys(self.shares, 0.0)
-        self.computed = -self.period
+        self.computed = -PERIOD
         self.now = 0.0
         self.running: list[Job] = []
         self.space: list[tuple[float, float, set[int]]] = []
 
     def run(self) -> None:
         """Pass after pass, until every job has started."""
-        running: list[Job] = []
         last: object = None
-        step = 0
         while any(j.start == math.inf for j in self.jobs):
-            self.now = step * self.interval
             self.account()
-            for j in running:
+            for j in self.running:
                 if j.end() <= self.now:
                     for node, part in self.parts(j, j.nodes):
                         self.free[node] += part
-            running = [j for j in running if j.end() > self.now]
+            self.running = [j for j in self.running if j.end() > self.now]
             waiting = [j for j in self.jobs if j.submit <= self.now and j.start == math.inf]
-            waiting.sort(key=self.order)
-            self.running = running
-            seen = [j.number for j in waiting], [j.number for j in running], self.computed
+            waiting.sort(key=lambda j: (-self.rank[j.account], j.number))
+            seen = [j.number for j in waiting], [j.number for j in self.running], self.computed
             if seen != last:  # a pass is repeated after something has happened, or if it started somebody
-                self.one_pass(waiting[:])
+                self.one_pass(waiting)
             last = seen
-            step += 1
-
-    def order(self, j: Job) -> tuple[float, int]:
-        """By priority, then by submission."""
-        return -self.rank[j.account], j.number
+            self.now += INTERVAL
 
     def parts(self, j: Job, nodes: list[int]) -> list[tuple[int, int]]:
         """Node and GPUs of each part of a job."""
@@ -93,19 +91,15 @@ class Slurm:
 
     def account(self) -> None:
         """Usage up to the last full period, and the ranks that follow."""
-        while self.computed + self.period <= self.now:
-            since, until = self.computed, self.computed + self.period
+        while self.computed + PERIOD <= self.now:
+            since, until = self.computed, self.computed + PERIOD
             factor = 0.5 ** (1 / self.half_life)
-            for j in self.jobs:
-                if j.start < until and since < j.end() <= until:
-                    ran = j.end() - max(since, j.start)
-                    self.usage[j.account] += j.demand * ran * factor**ran
             for a in self.usage:
-                self.usage[a] *= factor**self.period
+                self.usage[a] *= factor**PERIOD
             for j in self.jobs:
-                if j.start < until < j.end():
-                    ran = until - max(since, j.start)
-                    self.usage[j.account] += j.demand * ran * factor**ran
+                ran = min(j.end(), until) - max(since, j.start)
+                if ran > 0:  # what has ended is counted before the decay of the period
+                    self.usage[j.account] += j.demand * ran * factor ** (ran + PERIOD * (j.end() <= until))
             self.computed = until
             users = len(self.shares) + 1
             level = {a: self.shares[a] / u if u > 0 else math.inf for a, u in self.usage.items()}
@@ -121,10 +115,9 @@ class Slurm:
             return []
         runs: list[list[int]] = []
         for n in usable:
-            if runs and runs[-1][-1] == n - 1:
-                runs[-1].append(n)
-            else:
-                runs.append([n])
+            if not runs or runs[-1][-1] < n - 1:
+                runs.append([])
+            runs[-1].append(n)
         found: list[int] = []
         while len(found) < count:
             wanted = count - len(found)
@@ -141,10 +134,6 @@ class Slurm:
             self.free[node] -= part
         self.running.append(j)
 
-    def floor(self, time: float) -> float:
-        """The last full minute."""
-        return math.floor(time / 60) * 60
-
     def one_pass(self, waiting: list[Job]) -> None:
         """The main scheduler, then backfill."""
         everywhere = set(range(self.count))
@@ -152,7 +141,7 @@ class Slurm:
             self.begin(waiting.pop(0), nodes)
         if self.backfill == "none":
             return
-        self.space = [(self.floor(self.now), self.floor(self.now) + self.window, everywhere)]
+        self.space = [(minute(self.now), minute(self.now) + self.window, everywhere)]
         for k, j in enumerate(waiting[: self.tests]):
             self.test(j, self.backfill == "conservative" or k == 0)
 
@@ -173,15 +162,16 @@ class Slurm:
                 return
             if not reserves:
                 return
-            first, last = self.floor(begin) if begin < math.inf else begin, begin + j.limit
             if begin > later or begin == math.inf:
                 at = later
-            elif any(e > first and b < self.floor(last) and set(nodes) - n for b, e, n in self.space):
+                continue
+            first, last = minute(begin), minute(begin + j.limit)
+            if any(e > first and b < last and set(nodes) - n for b, e, n in self.space):
                 at = begin
-            else:
-                if begin <= self.now + self.window:
-                    self.reserve(set(nodes), first, self.floor(last))
-                return
+                continue
+            if begin <= self.now + self.window:
+                self.reserve(set(nodes), first, last)
+            return
 
     def reserve(self, nodes: set[int], first: float, last: float) -> None:
         """Cut the time to come at both ends, and take the nodes out in between."""

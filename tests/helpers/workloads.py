@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import sys
-from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -23,7 +22,6 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.core.result import Result
 from astraea.traces.trace import Trace
 
 WEIGHTS = {"t0": 1.0, "t1": 2.0, "t2": 3.0, "t3": 2.0}
@@ -86,17 +84,6 @@ def workload(name: str) -> Case:
     return {"crowd": crowd, "few": few, "venus": venus}[name]()
 
 
-def digest(result: Result) -> str:
-    """SHA-256 of the bytes of every table."""
-    h = hashlib.sha256()
-    for table in (result.jobs, result.excluded_jobs, result.timeline, result.grants, result.placements):
-        buffer = io.BytesIO()
-        if table is not None:
-            table.to_parquet(buffer)
-        h.update(buffer.getvalue())
-    return h.hexdigest()
-
-
 class Audit:
     """A run with its log, and what can be rebuilt from the log alone."""
 
@@ -104,14 +91,19 @@ class Audit:
         self.workload = w
         self.policy = policy
         self.result = simulate(w.trace, w.cluster, policy, settings=w.settings, keep_log=True, **options)
-        assert self.result.grants is not None
-        assert self.result.placements is not None
+        assert self.result.grants is not None and self.result.placements is not None
         self.grants, self.placements, self.jobs = self.result.grants, self.result.placements, self.result.jobs
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the bytes of every table."""
-        return digest(self.result)
+        r, h = self.result, hashlib.sha256()
+        for table in (r.jobs, r.excluded_jobs, r.timeline, r.grants, r.placements):
+            assert table is not None
+            buffer = io.BytesIO()
+            table.to_parquet(buffer)
+            h.update(buffer.getvalue())
+        return h.hexdigest()
 
     @cached_property
     def holder(self) -> npt.NDArray[np.int64]:
@@ -122,24 +114,16 @@ class Audit:
     @cached_property
     def pieces(self) -> pd.DataFrame:
         """Node, GPUs, start and end of every piece of every lease."""
-        rows = pd.DataFrame({"lease": np.arange(len(self.grants)), "grant": self.holder})
-        pieces = rows.merge(self.placements, on="grant")
-        return pieces.assign(
-            start=self.grants["start"].to_numpy()[pieces["lease"]], end=self.grants["end"].to_numpy()[pieces["lease"]]
-        )
+        return self.grants[["start", "end"]].assign(grant=self.holder).merge(self.placements, on="grant")
 
 
 @cache
-def audit(name: str, policy: str, parameters: tuple[tuple[str, float], ...]) -> Audit:
-    """A run, once for all tests that look at it."""
-    return Audit(workload(name), get_policy(policy)(**dict(parameters)))
-
-
-def key(name: str, parameters: Mapping[str, float]) -> str:
-    """A policy with its parameters, as text."""
-    return json.dumps([name, dict(parameters)])
+def audit(name: str, variant: str) -> Audit:
+    """A run, once for all tests that look at it; a variant is ``policy,parameter=value,...``."""
+    policy, *options = variant.split(",")
+    parameters = {key: float(value) for key, value in (option.split("=") for option in options)}
+    return Audit(workload(name), get_policy(policy)(**parameters))
 
 
 if __name__ == "__main__":
-    chosen = {key(n, p): audit(sys.argv[1], n, tuple(p.items())).digest for n, p in json.loads(sys.argv[2])}
-    print(json.dumps(chosen))
+    print(json.dumps({variant: audit(sys.argv[1], variant).digest for variant in sys.argv[2:]}))

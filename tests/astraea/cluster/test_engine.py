@@ -1,4 +1,4 @@
-"""The engine's own rules: rounds, leases, overheads, what is set aside, the integrals by hand, room to grow."""
+"""The engine's own rules: rounds, leases, overheads, what is set aside, the integrals by hand, placement by node."""
 
 from __future__ import annotations
 
@@ -8,38 +8,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from schedules import jobs, simulated, small_state, trace_of
+from workloads import few
 
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.placement import PLACEMENTS, give_back, place
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import GRANT_COLUMNS, JOB_COLUMNS, Result
-from astraea.traces.trace import Trace
 
-FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
-
-
-def trace_of(*jobs: tuple[Any, ...], weights: dict[str, float] | None = None, **columns: Any) -> Trace:
-    """A trace of rows (tenant, demand, submit, duration)."""
-    frame = pd.DataFrame(jobs, columns=["tenant", "demand", "submit_time", "duration"]).assign(**columns)
-    return Trace.from_frame(frame.assign(job_id=range(len(jobs))), weights=weights)
-
-
-ONE = trace_of(("a", 1, 0, 1))
+ONE = jobs("a0 1 0 1")
 
 
 def leased(term: float) -> Result:
     """One job under leases of this length."""
-    return simulate(ONE, Cluster(1, 1), get_policy("astraea")(lease_term=term))
-
-
-# -- rounds and leases -------------------------------------------------------------------------------------------------
+    return simulated(ONE, 1, "astraea", settings=Settings(), lease_term=term)
 
 
 def test_a_job_is_seen_at_the_next_round_and_ends_at_its_exact_time() -> None:
-    result = simulate(trace_of(("a", 1, 0, 12.5), ("a", 1, 3.25, 4), ("a", 1, 20, 1)), Cluster(1, 1), "fifo")
+    result = simulated(jobs("a0 1 0 12.5", "a1 1 3.25 4", "a2 1 20 1"), 1, "fifo")
     assert result.jobs["first_start_time"].tolist() == [0, 20, 30]  # GPUs that are free at 12.5 s are given at 20 s
     assert result.jobs["end_time"].tolist() == [12.5, 24, 31]
     assert result.jobs["queueing_delay"].tolist() == [0, 16.75, 10]
@@ -49,7 +39,7 @@ def test_a_job_is_seen_at_the_next_round_and_ends_at_its_exact_time() -> None:
 @pytest.mark.filterwarnings("error")
 def test_a_job_that_executes_for_no_time_has_no_slowdown() -> None:
     """A duration of 1e-320 s is lost in a time of 10 s: the second job waits, and does not execute."""
-    result = simulate(trace_of(("a", 1, 0, 1e-320), ("a", 1, 5, 1e-320), ("a", 1, 10, 30)), Cluster(1, 1), "fifo")
+    result = simulated(jobs("a0 1 0 1e-320", "a1 1 5 1e-320", "a2 1 10 30"), 1, "fifo")
     assert result.jobs["jct"].tolist() == [1e-320, 5, 40]
     assert result.jobs["slowdown"].isna().tolist() == [False, True, False]
     assert np.isfinite(result.jobs["contention"]).all()
@@ -58,17 +48,15 @@ def test_a_job_that_executes_for_no_time_has_no_slowdown() -> None:
 
 def test_overheads_are_charged_as_time_and_never_as_progress() -> None:
     # two jobs of 100 s take turns on one GPU in leases of 60 s: checkpoint 5 s, restart 20 s
-    result = simulate(
-        trace_of(("a", 1, 0, 100), ("a", 1, 0, 100)), Cluster(1, 1), get_policy("astraea")(lease_term=60), keep_log=True
-    )
+    result = simulated(jobs("a0 1 0 100", "a1 1 0 100"), 1, "astraea", settings=Settings(), lease_term=60)
     assert result.grants is not None
     assert list(result.grants[["job_id", "start", "end", "kind"]].itertuples(index=False, name=None)) == [
-        ("0", 0, 60, "start"),  # 55 s of service
-        ("1", 60, 120, "start"),
-        ("0", 120, 180, "restart"),  # 35 s: 90 s done
-        ("1", 180, 240, "restart"),
-        ("0", 240, 270, "restart"),  # 20 s of restart, 10 s of service
-        ("1", 270, 300, "restart"),
+        ("a0", 0, 60, "start"),  # 55 s of service
+        ("a1", 60, 120, "start"),
+        ("a0", 120, 180, "restart"),  # 35 s: 90 s done
+        ("a1", 180, 240, "restart"),
+        ("a0", 240, 270, "restart"),  # 20 s of restart, 10 s of service
+        ("a1", 270, 300, "restart"),
     ]
     assert result.jobs["overhead"].tolist() == [5 + 25 + 20] * 2
     assert result.jobs["preemptions"].tolist() == [2, 2]
@@ -78,47 +66,40 @@ def test_overheads_are_charged_as_time_and_never_as_progress() -> None:
 @pytest.mark.parametrize("interval", [0.1, 7.3])
 def test_skipped_rounds_change_nothing_at_any_interval(interval: float) -> None:
     """Also where the interval is no exact float: round k is at k times the interval, however one gets there."""
-    rng, n = np.random.default_rng(1), 30
-    tenant, demand, submit = rng.choice(list("ab"), n), rng.integers(1, 3, n), rng.uniform(0, 900, n)
-    trace = trace_of(*zip(tenant, demand, submit, rng.uniform(1, 700, n), strict=True))
-    results = [
-        simulate(trace, Cluster(2, 4), "astraea", settings=Settings(interval=interval), skip_rounds=skip)
-        for skip in (True, False)
-    ]
-    pd.testing.assert_frame_equal(results[0].jobs, results[1].jobs, check_exact=True)
+    w, settings = few(), Settings(interval=interval)
+    ours, theirs = (
+        simulate(w.trace, w.cluster, "astraea", settings=settings, skip_rounds=skip).jobs for skip in (True, False)
+    )
+    pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
 
 
 def test_what_never_fits_is_set_aside_with_the_reason() -> None:
-    result = simulate(trace_of(("a", 5, 0, 1), ("b", 3, 0, 1), ("b", 2, 0, 1)), Cluster(2, 2), "fifo")
-    assert result.jobs["job_id"].tolist() == ["2"]
+    result = simulate(trace_of(jobs("a0 5 0 1", "b1 3 0 1", "b2 2 0 1")), Cluster(2, 2), "fifo")
+    assert result.jobs["job_id"].tolist() == ["b2"]
     assert result.excluded_jobs["reason"].tolist() == [
         "demand exceeds the cluster (4 GPUs)", "demand exceeds the quota of its tenant (2 GPUs)",
     ]  # fmt: skip
     with pytest.raises(InputError, match="no job fits a cluster of 4 GPUs"):
-        simulate(trace_of(("a", 5, 0, 1)), Cluster(2, 2), "fifo")
+        simulate(trace_of(jobs("a0 5 0 1")), Cluster(2, 2), "fifo")
 
 
 @pytest.mark.parametrize("weight", [0.1, 0.7])
 def test_a_third_of_nine_gpus_is_three(weight: float) -> None:
     """A quota that is whole on paper stays whole, whatever the weights are written as."""
-    trace = trace_of(*[(t, 3, 0, 100) for t in "abc"], weights=dict.fromkeys("abc", weight))
-    result = simulate(trace, Cluster(3, 3), "yarn-cs")
-    assert len(result.excluded_jobs) == 0
+    rows = jobs(*(f"{t}0 3 0 100" for t in "abc"))
+    result = simulated(rows, Cluster(3, 3), "yarn-cs", weights=dict.fromkeys("abc", weight))
     assert result.jobs["end_time"].tolist() == [100, 100, 100]
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: simulate(ONE, Cluster(1, 1), "lifo"), "policy must be one of astraea, .*, got 'lifo'"),
-        (lambda: simulate(ONE, Cluster(1, 1), "fifo", -1), "seed must be a whole number of at least 0, got -1"),
-        (lambda: leased(5), "lease_term must be at least the scheduling interval of 10 s"),
+        (lambda: simulate(trace_of(ONE), Cluster(1, 1), "fifo", -1), "seed must be a whole number .*, got -1"),
         (lambda: leased(20), r"longer than checkpoint and restart together \(25 s\)"),
         (lambda: leased(-1), "policy astraea: lease_term must be a number"),
         (lambda: leased(True), "policy astraea: lease_term must be a number"),
         (lambda: leased(np.inf), "policy astraea: lease_term must be a number"),
         (lambda: get_policy("themis")(f=1.2), "policy themis: f must be a number from 0 to 1, got 1.2$"),
-        (lambda: get_policy("astraea")(lease=900), "policy astraea: unknown parameter 'lease'"),
         (lambda: Settings(interval=0), "interval must be"),
         (lambda: Settings(restart_overhead=np.nan), "restart_overhead must be"),
         (lambda: Settings(placement="near"), "placement must be"),
@@ -141,11 +122,8 @@ def test_fair_service_of_two_jobs_by_hand(weights: tuple[float, float], fair: tu
     # a0, a1     1, -             1, 1  or with weights 0.5, 1.5    -, 2                      Eqs. 13, 14
     # sums       a0: 40 + 60 = 100 or 40 + 30 = 70;                 a1: 60 + 80 = 140 or 90 + 80 = 170
     unit = 36.0
-    trace = trace_of(
-        ("a", 1, 0, 100 * unit), ("a", 2, 40 * unit, 100 * unit), ("b", 6, 110 * unit, 100 * unit),
-        weights={"a": 1, "b": 3}, weight=[*weights, 1],
-    )  # fmt: skip
-    result = simulate(trace, Cluster(1, 8), "fifo", settings=FREE)
+    rows = jobs(f"a0 1 0 {100 * unit}", f"a1 2 {40 * unit} {100 * unit}", f"b2 6 {110 * unit} {100 * unit}")
+    result = simulated(pd.DataFrame(rows).assign(weight=[*weights, 1]), 8, "fifo", weights={"a": 1, "b": 3})
     assert result.jobs["fair_service"].tolist() == [fair[0] * unit, fair[1] * unit, 600 * unit]
     assert result.jobs["attained_service"].tolist() == [100 * unit, 200 * unit, 600 * unit]
     np.testing.assert_allclose(result.jobs["rho_job"], [100 / fair[0], 200 / fair[1], 1], rtol=1e-15)
@@ -163,13 +141,9 @@ def test_fair_service_of_two_jobs_by_hand(weights: tuple[float, float], fair: tu
     assert result.timeline["waiting"].tolist() == [0] * 6
 
 
-# -- room for a long run -----------------------------------------------------------------------------------------------
-
-
 def test_timeline_and_log_grow_with_jobs_of_thirty_days() -> None:
-    policy, days = get_policy("astraea")(lease_term=900), 30 * 86_400.0
-    trace = trace_of(("a", 1, 0, days), ("b", 1, 100, days))
-    result = simulate(trace, Cluster(1, 2), policy, settings=FREE, keep_log=True)
+    days = 30 * 86_400.0
+    result = simulated(jobs(f"a0 1 0 {days}", f"b1 1 100 {days}"), 2, "astraea", lease_term=900)
     assert result.grants is not None and result.placements is not None
     assert set(GRANT_COLUMNS) <= set(result.grants)
     assert len(result.grants) == result.jobs["leases"].sum() == 2 * days / 900
@@ -178,3 +152,60 @@ def test_timeline_and_log_grow_with_jobs_of_thirty_days() -> None:
     a, b = (result.timeline[result.timeline["tenant"] == t]["attained_service"].to_numpy() for t in "ab")
     np.testing.assert_array_equal(a, hours)
     np.testing.assert_array_equal(b, np.maximum(0, hours - 100))
+
+
+@pytest.mark.parametrize(
+    "kind, free, gpus, expected",
+    [
+        ("consolidated", [4, 3, 3], 2, {1: 2}),  # best fit: the fullest node that holds it; of equals, the first
+        ("consolidated", [4, 1, 2, 4], 6, {0: 4, 2: 2}),  # a whole node and the fullest that holds the rest
+        ("consolidated", [4, 1, 4], 6, {0: 4, 2: 2}),  # the rest on a node that was empty
+        ("consolidated", [3, 2, 3], 4, {0: 3, 1: 1}),  # cannot be on one node: emptiest first, then the best fit
+        ("strict", [4, 1, 2, 4], 6, {0: 4, 2: 2}),
+        ("strict", [4, 1, 1, 1], 6, {}),  # waits
+        ("spread", [1, 4, 2], 4, {1: 3, 2: 1}),  # always from the node with most free GPUs; of equals, the first
+    ],
+)
+def test_where_a_gang_goes(kind: str, free: list[int], gpus: int, expected: dict[int, int]) -> None:
+    """GPUs of the gang by node, where nodes of four GPUs have these free ones."""
+    trace, cluster = trace_of(jobs(f"t0 {gpus} 0 1")), Cluster(len(free), 4)
+    s, private = small_state(trace, cluster, placement=PLACEMENTS.index(kind))
+    s.node_free[:] = free
+    assert place(s, private, 0, gpus) == len(expected)
+    assert {node: g for node, g in enumerate(free - s.node_free) if g > 0} == expected
+
+
+def test_random_placement_takes_every_free_gpu_equally_often() -> None:
+    free, draws = np.array([4, 1, 0, 3]), 4000
+    s, private = small_state(trace_of(jobs("t0 1 0 1")), Cluster(4, 4), placement=PLACEMENTS.index("random"))
+    counts = np.zeros(4)
+    for _ in range(draws):
+        s.node_free[:] = free
+        place(s, private, 0, 1)
+        counts += free - s.node_free
+        give_back(s, 0)
+    expected = free * draws / 8
+    chi_square = ((counts - expected)[expected > 0] ** 2 / expected[expected > 0]).sum()
+    assert counts[2] == 0
+    assert chi_square < 13.8  # 0.999 quantile, two degrees of freedom
+
+
+def test_random_placement_depends_on_the_seed_and_on_nothing_else() -> None:
+    trace = trace_of(jobs(*(f"t{k} 4 0 1000" for k in range(30))))
+    random = Settings(placement="random")
+    first, again, other = (
+        simulate(trace, Cluster(20, 8), "fifo", seed, settings=random, keep_log=True).placements for seed in (3, 3, 4)
+    )
+    assert first is not None and first.equals(again) and not first.equals(other)
+
+
+@pytest.mark.parametrize("sensitivity, seconds", [(1.0, 600.0), (0.75, 800.0), (0.5, 1200.0)])
+def test_a_spread_gang_runs_at_its_sensitivity(sensitivity: float, seconds: float) -> None:
+    rows = pd.DataFrame(jobs("t0 4 0 600", "t1 5 5000 600")).assign(sensitivity=sensitivity)
+    near, far = (
+        simulated(rows, Cluster(4, 4), "fifo", settings=Settings(placement=p)).jobs for p in ("consolidated", "spread")
+    )
+    # 5 GPUs need two nodes: they are not spread more than they must be in one case, and over four in the other
+    assert (near["end_time"] - near["first_start_time"]).tolist() == [600, 600]
+    assert (far["end_time"] - far["first_start_time"]).tolist() == [seconds, seconds]
+    assert (far["slowdown"] == 1).all()
