@@ -29,26 +29,6 @@ def test_everything(tmp_path: Path) -> None:
     assert (config.interval, config.warning, config.tenant, config.history, config.patience) == (2, 1.5, "user", 0, 3)
 
 
-OWN = '''
-from typing import NamedTuple
-import astraea
-from astraea.cluster.policy import LeaseTerm, all_candidates, fits, grant
-
-@astraea.policy("mine", LeaseTerm)
-def mine(s):
-    """First come, first served, in leases."""
-    for j in all_candidates(s):
-        if fits(s, j):
-            grant(s, j)
-'''
-
-
-def test_a_policy_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text(OWN)
-    config = read(tmp_path, GOOD + 'policy = "own.py:mine"\n[parameters]\nlease_term = 60\n')
-    assert (config.policy.name, config.policy.lease_term) == ("mine", 60)
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
