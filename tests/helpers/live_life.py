@@ -14,8 +14,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from live_cluster import EPOCH, Clock
-from live_invariants import check_accounts, check_charges, check_slurm
-from live_unsteady import Killed, Unforeseen, UnsteadySlurm
+from live_unsteady import Killed, Unforeseen, UnsteadySlurm, check_accounts, check_charges, check_slurm
 
 from astraea.cluster.policies import get_policy
 from astraea.live import coordinator as module
