@@ -49,7 +49,6 @@ class UnsteadySlurm(Slurm):
         self.ahead = 0.0  #: of the coordinator's clock [s]
         self.is_away, self.refuses = False, False
         self.failures = 0
-        self.touched: list[str] = []
 
     @property
     def now(self) -> float:
@@ -114,7 +113,6 @@ class UnsteadySlurm(Slurm):
         self.moment()
 
     def _touch(self, id: str) -> None:
-        self.touched.append(id)
         assert id not in self.left_to_slurm, f"job {id} is Slurm's own"
         assert self.all[id].partition == "gpu", f"job {id} is in another partition"
 

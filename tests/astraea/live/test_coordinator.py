@@ -123,18 +123,6 @@ def test_a_clock_that_is_set_back_meanwhile_delays_no_round(one: Told, monkeypat
     assert max(waits) <= one.config.interval
 
 
-def test_jobs_of_a_slurm_whose_clock_is_ahead(one: Told) -> None:
-    at = EPOCH + 10
-    short = job("1", state="COMPLETED", held=False, demand=2, submit=at, eligible=at, start=at + 1, end=at + 2)
-    one.at(0, [])
-    for second in (10, 20, 30):
-        one.at(second - 5, [short, EIGHT[1]])
-    assert status(one.config, one.clock.now).failed == 0
-    assert list(one.leases()) == ["2"]
-    one.at(40, [running("3", 45, 2)])  # Slurm started it by itself
-    assert one.leases()["3"].granted <= EPOCH + 40
-
-
 @pytest.mark.parametrize("name", ["(nobody)", " a", "", " "])
 def test_an_account_with_an_odd_name_costs_no_round(tmp_path: Path, clock: Clock, name: str) -> None:
     one = Told(tmp_path, clock, weights={})

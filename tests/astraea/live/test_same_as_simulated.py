@@ -43,21 +43,16 @@ def workload(seed: int, jobs: int = 20) -> Trace:
     return Trace.from_frame(table, name="live", weights=WEIGHTS)
 
 
-POLICIES = {
-    "astraea": {"lease_term": 300},
-    "astraea-released": {"lease_term": 300},
-    "tiresias-l": {"lease_term": 300},
-    "decayed-usage": {"lease_term": 300},
-    "max-min": {"lease_term": 300},
-    "gandiva-fair": {},
-    "fifo": {},
-    "yarn-cs": {},
-}
+POLICIES = (
+    "astraea", "astraea-released", "tiresias-l", "decayed-usage", "max-min", "gandiva-fair", "fifo", "yarn-cs",
+)  # fmt: skip
+WITHOUT_TERM = ("gandiva-fair", "fifo", "yarn-cs")
 
 
 def config(tmp_path: Path, policy: str) -> Config:
     """Ten seconds between rounds."""
-    return Config("gpu", tmp_path / "state.sqlite", get_policy(policy)(**POLICIES[policy]), weights=WEIGHTS)
+    parameters = {} if policy in WITHOUT_TERM else {"lease_term": 300}
+    return Config("gpu", tmp_path / "state.sqlite", get_policy(policy)(**parameters), weights=WEIGHTS)
 
 
 def played(trace: Trace, config: Config, again: Callable[[State, list[Lease]], State] | None = None) -> list[Granted]:

@@ -39,6 +39,11 @@ def test_jobs() -> None:
     assert (task.array, task.at_once, task.demand, task.nodes, task.on_nodes) == ("3", 2, 16, 2, {"n2": 8, "n3": 8})
     assert [jobs[f"3_{k}"].state for k in (1, 2, 3)] == ["PENDING"] * 3
     assert all(job.requeues and job.restarts == 0 and not job.depends for job in jobs.values())
+    answer = squeue()
+    answer["jobs"][0]["job_state"] = ["PENDING", "COMPLETING"]  # it gives its GPUs back
+    answer["jobs"][3]["array_task_string"] = "5,8-12:2%4"
+    first, _, _, *tasks = jobs_of(answer)
+    assert (first.state, [task.id for task in tasks]) == ("COMPLETING", ["3_5", "3_8", "3_10", "3_12"])
 
 
 def test_newer_versions_write_numbers_and_states_otherwise() -> None:
@@ -53,12 +58,6 @@ def test_newer_versions_write_numbers_and_states_otherwise() -> None:
     assert jobs_of(answer) == jobs_of(squeue())
 
 
-def test_a_job_that_gives_its_gpus_back() -> None:
-    answer = squeue()
-    answer["jobs"][0]["job_state"] = ["PENDING", "COMPLETING"]
-    assert jobs_of(answer)[0].state == "COMPLETING"
-
-
 @pytest.mark.parametrize(
     ("text", "gpus"),
     [
@@ -68,13 +67,6 @@ def test_a_job_that_gives_its_gpus_back() -> None:
 )  # fmt: skip
 def test_gpus_of_a_node(text: str, gpus: int) -> None:
     assert _per_node(text) == gpus
-
-
-def test_tasks_of_an_array_that_wait() -> None:
-    answer = squeue()
-    waiting = answer["jobs"][3]
-    waiting["array_task_string"] = "5,8-12:2%4"
-    assert [job.id for job in jobs_of(answer)][3:] == ["3_5", "3_8", "3_10", "3_12"]
 
 
 def test_nodes() -> None:
