@@ -86,13 +86,14 @@ def test_an_error_costs_one_round_and_the_next_does_the_right_thing(
     assert as_records(found)["failed"] == 2
 
 
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), SlurmError("squeue did not answer")])
 def test_jobs_are_warned_after_a_failed_round_too(
-    one: Told, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    one: Told, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     monkeypatch.setattr(one.stopping, "wait", lambda seconds: setattr(one.clock, "now", one.clock.now + seconds))
     one.at(0, [job("1", demand=8, saves=True)])
     one.at(80, [running("1", 0, saves=True)])
-    one.at(90, RuntimeError("a bug"))
+    one.at(90, error)
     one._wait()
     assert one.clock.now == EPOCH + 100
     assert one.slurm.done[-1] == ("--partition=gpu", "1")
@@ -182,15 +183,6 @@ def test_what_was_not_written_is_not_forgotten(one: Told, monkeypatch: pytest.Mo
     assert set(one.leases()) == {"1", "2"}
     found = [(lease.job, lease.outcome) for lease in all_leases(one.ledger._db)]
     assert found == [("1", "renewed"), ("3", "not renewed"), ("1", "running"), ("2", "running")]
-
-
-def test_a_round_without_an_answer_changes_nothing(one: Told) -> None:
-    one.at(0, EIGHT)
-    assert one.rounds
-    leases = dict(one.rounds.leases)
-    one.at(200, SlurmError("squeue did not answer"))
-    assert one.rounds.leases == leases  # so that jobs are told of the end of their lease
-    assert one.rounds.looks_back  # in the accounting, for what came and went
 
 
 def test_a_damaged_file_ends_the_service_at_its_start(one: Told) -> None:

@@ -83,16 +83,13 @@ def test_a_round_that_cannot_be_written_is_written_with_the_next(path: Path) -> 
         assert by_name(found.accounts) == by_name(second.accounts)
 
 
-def test_a_file_that_is_no_state(path: Path) -> None:
+def test_a_file_that_is_no_state_or_anothers_is_refused(path: Path) -> None:
+    with lock(path), pytest.raises(InputError, match="another coordinator"):
+        lock(path)
+    lock(path).close()
     path.write_text("no database" * 100)
     with pytest.raises(InputError, match="cannot be used as the state"):
         Ledger(path)
-
-
-def test_one_at_a_time(tmp_path: Path) -> None:
-    with lock(tmp_path / "state.sqlite"), pytest.raises(InputError, match="another coordinator"):
-        lock(tmp_path / "state.sqlite")
-    lock(tmp_path / "state.sqlite").close()
 
 
 @pytest.mark.parametrize("before", [{}, {"a": 1.0, "b": 1.0}])

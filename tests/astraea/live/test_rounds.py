@@ -215,13 +215,6 @@ def test_who_is_left_to_slurm_is_told_once() -> None:
     assert step(r, 10, *jobs).notes == ()
 
 
-def test_a_gang_beyond_its_quota_never_runs() -> None:
-    r = rounds()
-    result = step(r, 0, job("1", demand=9), job("2", demand=8, held=False))
-    assert actions(result) == [(RELEASE, "2")]
-    assert any("quota" in note for note in result.notes)
-
-
 def test_what_cannot_start_now_is_passed_over() -> None:
     late = job("1", eligible=EPOCH + 100)
     r = rounds()
