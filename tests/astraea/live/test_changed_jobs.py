@@ -137,16 +137,6 @@ def test_a_coordinator_may_start_when_nodes_of_running_leases_are_gone() -> None
     assert again.accounts.view.clock[0].free == 0
 
 
-def test_a_job_that_is_cancelled_as_it_waits_has_not_run() -> None:
-    r = rounds(FRESH)
-    waits = job("2", demand=8, submit=EPOCH + 1)
-    step(r, 0, job("1", demand=8), job("3", demand=8), waits)
-    gone = waits._replace(state="CANCELLED", start=EPOCH + 5, end=EPOCH + 5)  # as Slurm shows it
-    for second in (10, 20):
-        step(r, second, running("1", 0), running("3", 0, on_nodes={"n2": 8}), gone)
-    assert set(r.leases) == set(r.accounts.ids(RUNNING)) == {"1", "3"}
-
-
 def test_a_clock_that_was_set_back_waits() -> None:
     r = rounds(FRESH)
     step(r, 0, job("1", demand=4))
