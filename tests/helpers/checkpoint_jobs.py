@@ -6,8 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +54,14 @@ def saved(folder: Path) -> list[int]:
     return [int(name[1]) for name in names if name is not None] if all(names) else [-1]
 
 
-@contextmanager
-def process(*command: str | Path, cwd: Path, program: str = "python") -> Iterator[subprocess.Popen[str]]:
+def process(
+    *command: str | Path, cwd: Path, program: str = "python"
+) -> AbstractContextManager[subprocess.Popen[str]]:
     """A program that prints, Python by default; it does not outlive the test."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     env = {"PATH": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with processes.started(program, *command, cwd=cwd, env=env, **pipes) as started:
-        yield started
+    return processes.started(program, *command, cwd=cwd, env=env, **pipes)
 
 
 def read_until(started: subprocess.Popen[str], words: str) -> str:

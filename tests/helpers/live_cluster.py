@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import Any
 
 from astraea.cluster.policies import get_policy
 from astraea.live.answers import Job, Node, Run
@@ -15,8 +12,7 @@ from astraea.live.config import Config, read_config
 from astraea.live.ledger import Ledger
 from astraea.live.rounds import HOLD, RELEASE, Action, RoundResult, Rounds, Snapshot
 from astraea.live.slurm import Slurm
-from astraea.live.state import Lease, State
-from astraea.traces.trace import Trace
+from astraea.live.state import State
 
 EPOCH = 1_000_000_000.0
 NODES = [Node("n1", 8, True), Node("n2", 8, True)]
@@ -112,14 +108,6 @@ class ToldSlurm(Slurm):
         return ""
 
 
-class Granted(NamedTuple):
-    """A lease as a simulation logs it."""
-
-    time: float
-    job: str
-    is_renewal: bool
-
-
 def a_job(id: str, account: str, demand: int, submit: float = 0.0, **more: object) -> Job:
     """A job that waits, held, for GPUs of one node; `submit` is counted from `EPOCH`."""
     given = {"submit": EPOCH + submit, "eligible": EPOCH + submit, "user": f"{account}-user", "reason": "JobHeldUser"}
@@ -179,42 +167,3 @@ def play(folder: Path, slurm: SmallSlurm, rounds: int, text: str = LIVE) -> Conf
             for action in result.actions:
                 slurm.do(action)
     return config
-
-
-def played(
-    trace: Trace, config: Config, again: Callable[[State, list[Lease]], State] | None = None
-) -> list[Granted]:
-    """Every lease of a trace that the rounds grant; `again` may replace the state after a round, as a restart does."""
-    jobs = [
-        job(
-            str(trace.job_id[j]), account=trace.tenants[trace.tenant[j]], user=str(trace.user[j]),
-            submit=EPOCH + float(trace.submit_time[j]), demand=int(trace.demand[j]),
-        )
-        for j in range(len(trace))
-    ]  # fmt: skip
-    slurm = SmallSlurm(*jobs, seconds={one.id: float(trace.duration[j]) for j, one in enumerate(jobs)})
-    state = State(EPOCH, Rounds(config, GPUS, EPOCH, None, no_history).state().accounts, {})
-    rounds = Rounds(config, GPUS, EPOCH, state, no_history)
-    leases: list[Lease] = []
-    number = 0
-    while not slurm.is_done and number < 20_000:
-        result = rounds.play(slurm.show(EPOCH + number * config.interval))
-        leases += result.over
-        revoked = {lease.job: lease.granted for lease in result.over if lease.outcome == "revoked"}
-        for action in result.actions:
-            slurm.do(action, revoked.get(action.job.id, slurm.now))
-        if again is not None:
-            new = again(result.state, list(result.over))
-            if new is not result.state:
-                rounds = Rounds(config, GPUS, slurm.now, new, no_history)
-        number += 1
-    assert slurm.is_done
-    leases += rounds.leases.values()
-    return sorted(Granted(lease.granted - EPOCH, lease.job, bool(lease.is_renewal)) for lease in leases)
-
-
-def simulated_leases(grants: pd.DataFrame) -> list[Granted]:
-    """The leases of a simulation."""
-    kinds = grants["kind"].eq("renewal")
-    rows = zip(grants["start"], grants["job_id"], kinds, strict=True)
-    return sorted(Granted(float(t), str(j), bool(k)) for t, j, k in rows)

@@ -7,6 +7,7 @@ import sqlite3
 import tempfile
 from collections import Counter
 from contextlib import suppress
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,8 +15,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from live_cluster import EPOCH, Clock
-from live_invariants import check_accounts, check_charges, check_slurm
-from live_unsteady import Killed, Unforeseen, UnsteadySlurm
+from live_unsteady import Killed, Unforeseen, UnsteadySlurm, check_accounts, check_charges, check_slurm
 
 from astraea.cluster.policies import get_policy
 from astraea.live import coordinator as module
@@ -23,24 +23,13 @@ from astraea.live.answers import FINISHED
 from astraea.live.config import Config
 from astraea.live.coordinator import Coordinator
 from astraea.live.ledger import Ledger
-from astraea.live.rounds import RoundResult, Rounds, Snapshot
+from astraea.live.rounds import Rounds, Snapshot
 from astraea.live.state import State
 
 GPUS, INTERVAL = 8, 10
 POLICY = get_policy("astraea")(lease_term=30)
 NAMES = st.sampled_from(["a", "b", "a", "b", "c"])  # c has no weight
 DEMANDS = st.sampled_from([1, 2, 1, 2, 3, 4, 6])
-
-
-class Heard(logging.Handler):
-    """Keeps what the coordinator says of errors."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.records: list[logging.LogRecord] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.records.append(record)
 
 
 class Life(RuleBasedStateMachine):
@@ -56,7 +45,8 @@ class Life(RuleBasedStateMachine):
         self.slurm = UnsteadySlurm(self.clock)
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(module, "time", self.clock)
-        self.heard = Heard()
+        self.heard = BufferingHandler(10**6)
+        self.heard.setLevel(logging.WARNING)
         module.log.addHandler(self.heard)
         self.ledger: Ledger | None = None
         self.is_full = False
@@ -145,18 +135,14 @@ class Life(RuleBasedStateMachine):
     def until_round(self) -> int:
         return int(-(self.clock.now - EPOCH) % INTERVAL) or INTERVAL
 
-    def pass_to_round(self) -> None:
-        """Let time pass until the next round."""
-        self.slurm.pass_on(self.until_round())
-
     def round(self) -> None:
         """Have a round, and see that all is well after it."""
-        self.pass_to_round()
+        self.slurm.pass_on(self.until_round())
         self.have_round()
 
     def have_round(self) -> None:
         assert self.ledger
-        self.slurm.failures, self.heard.records = 0, []
+        self.slurm.failures, self.heard.buffer = 0, []
         known, before = self.known(), self.coordinator.state or self.ledger.read()
         with suppress(Killed):
             self.coordinator.round()
@@ -214,17 +200,17 @@ class Life(RuleBasedStateMachine):
         """A new coordinator decides as the old one does."""
         assert self.ledger
         assert self.coordinator.rounds
-        self.pass_to_round()
+        self.slurm.pass_on(self.until_round())
         snapshot = Snapshot(self.clock.now, self.slurm.jobs(), self.slurm.nodes())
         state = self.ledger.read()
         new = Rounds(self.config, sum(n.gpus for n in snapshot.nodes), snapshot.now, state, self.slurm.runs)
-        results = [rounds.play(snapshot) for rounds in (self.coordinator.rounds, new)]
-        assert self.decided(results[0]) == self.decided(results[1])
+        old, anew = (
+            (sorted((a.what, a.job.id, a.why) for a in result.actions), result.over, result.state.leases)
+            for result in (self.coordinator.rounds.play(snapshot), new.play(snapshot))
+        )
+        assert old == anew
         self.start()
         self.have_round()
-
-    def decided(self, result: RoundResult) -> object:
-        return sorted((a.what, a.job.id, a.why) for a in result.actions), result.over, result.state.leases
 
     # what must hold
 
@@ -235,8 +221,8 @@ class Life(RuleBasedStateMachine):
 
     def check(self, known: dict[str, int], serial: int) -> None:
         """What must hold after a round; `serial` is the number of the last lease before it."""
-        said = [record.getMessage() for record in self.heard.records]
-        for record in self.heard.records:
+        said = [record.getMessage() for record in self.heard.buffer]
+        for record in self.heard.buffer:
             if record.exc_info and not isinstance(record.exc_info[1], Unforeseen):
                 raise AssertionError("an unexpected error") from record.exc_info[1]
             assert "left out: policy" not in record.getMessage(), record.getMessage()

@@ -1,36 +1,39 @@
-"""Saves: whole or not there, at their pace, whatever happens to the disk."""
+"""Saves are whole or not there, at their pace, whatever happens to the disk; signals and kills come at any moment."""
 
 from __future__ import annotations
 
 import errno
 import os
+import random
 import re
+import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from checkpoint_jobs import Counter, count, saved
+from checkpoint_jobs import STEPS, Counter, Stopped, count, process, read_until, saved
+from processes import wait_until
 
 from astraea.checkpoint import checkpointed
 
 
-def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
-    assert count(tmp_path / "a", 10, until=6)["value"] == 6
-    state = count(tmp_path / "a", 10)
-    assert (state["value"], state["part"].value) == (10, 100)
-    assert count(tmp_path / "a", 10)["value"] == 10  # nothing is left to do, and the state is there
-
-
-def test_an_object_is_restored_in_place() -> None:
-    one = Counter()
-    with checkpointed(one) as saves:
-        for _ in saves.steps(3):
-            one.value += 1
-    other = Counter()
-    with checkpointed(other) as saves:
-        assert (saves.done, other.value) == (3, 3)
-    assert saved(Path("checkpoints/local")) == [1, 3]
+def test_it_goes_on_where_it_was_stopped_and_objects_are_restored_in_place(tmp_path: Path) -> None:
+    folder = tmp_path / "saves"
+    assert count(folder, 10, until=6)["value"] == 6
+    for _ in range(2):  # the second time nothing is left to do, and the state is there
+        state = count(folder, 10)
+        assert (state["value"], state["part"].value) == (10, 100)
+    for _ in range(2):
+        one = Counter()
+        with checkpointed(one) as saves:
+            for _ in saves.steps(3):
+                one.value += 1
+        assert (saves.done, one.value) == (3, 3)
+    with pytest.raises(ValueError, match="no scheduler") as error, checkpointed({"scheduler": one}, folder=folder):
+        pass
+    assert str(tmp_path) in error.value.__notes__[0]
 
 
 def test_a_pair_of_functions_writes_a_file_of_its_own() -> None:
@@ -100,32 +103,34 @@ def test_what_a_kill_left_is_removed_and_other_files_are_not(tmp_path: Path) -> 
     assert sorted(path.name[:15] for path in tmp_path.iterdir()) == ["notes.txt", "step-0000000003", "step-0000000004"]
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "empty", "unreadable"])
-def test_a_damaged_save_falls_back(damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [(lambda whole: whole[:-1], "damaged"), (lambda whole: b"?" + whole[1:], "damaged"), (lambda _: b"", "damaged"),
+     (None, "cannot be read")],
+)  # fmt: skip
+def test_a_damaged_save_falls_back(damage: Any, says: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     count(tmp_path, 9, until=6)
     newest = max(tmp_path.iterdir())
-    content = newest.read_bytes()
-    if damage == "unreadable":
-        newest.unlink()
+    whole = newest.read_bytes()
+    newest.unlink()
+    if damage is None:
         newest.mkdir()
-        assert count(tmp_path, 9, until=5)["value"] == 5
-        assert f"{newest}: cannot be read" in caplog.text
-        return
-    newest.write_bytes({"cut": content[:-1], "changed": b"?" + content[1:], "empty": b""}[damage])
+    else:
+        newest.write_bytes(damage(whole))
     assert count(tmp_path, 9, until=5)["value"] == 5
-    assert [r.levelname for r in caplog.records if f"{newest}: damaged" in r.message] == ["WARNING"]
-    # the save of the same step takes its place, and the whole one before it stays
-    assert count(tmp_path, 9, until=6)["value"] == 6
-    assert saved(tmp_path) == [5, 6]
-    for path in tmp_path.iterdir():
-        path.write_bytes(b"")
-    assert count(tmp_path, 9, until=0)["value"] == 0  # no whole save at all is the beginning
+    assert [r.levelname for r in caplog.records if f"{newest}: {says}" in r.message] == ["WARNING"]
+    if damage is not None:  # the save of the same step takes its place, and the whole one before it stays
+        assert count(tmp_path, 9, until=6)["value"] == 6
+        assert saved(tmp_path) == [5, 6]
+        for path in tmp_path.iterdir():
+            path.write_bytes(b"")
+        assert count(tmp_path, 9, until=0)["value"] == 0  # no whole save at all is the beginning
 
 
 def test_a_full_disk_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The disk is full in steps 3 and 4, as the flush to it tells."""
+    """The disk is full in steps 3 and 4, as the flush to it tells; functions of torch raise another error."""
     flush, state, seen = os.fsync, {"value": 0}, []
 
     def full(handle: int) -> None:
@@ -142,36 +147,20 @@ def test_a_full_disk_is_a_warning(
     assert [r.levelname for r in caplog.records if "No space left" in r.message] == ["WARNING"] * 2
     assert saved(tmp_path) == [5, 6]
 
-
-def test_torch_tells_a_full_disk_in_another_way(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def save(path: Path) -> None:
         raise RuntimeError("file write failed")
 
-    with checkpointed((save, lambda path: None), 0, tmp_path) as saves:
+    with checkpointed((save, lambda path: None), 0, tmp_path / "torch") as saves:
         for _ in saves.steps(2):
             pass
     assert caplog.text.count("file write failed") == 3  # two steps and, once more, the end
 
 
-def test_what_cannot_be_pickled_is_known_after_the_first_step(tmp_path: Path) -> None:
-    with (
-        pytest.raises((TypeError, AttributeError), match="pickle"),
-        checkpointed({"value": lambda: 0}, 300, tmp_path) as saves,
-    ):
+def test_what_cannot_be_pickled_is_known_after_the_first_step() -> None:
+    with pytest.raises((TypeError, AttributeError), match="pickle"), checkpointed({"f": lambda: 0}, 1) as saves:
         for step in saves.steps(2):
             assert step == 0
-    with checkpointed({}, 300, tmp_path) as saves:
-        assert saves.done == 0
-
-
-def test_a_state_that_does_not_fit_the_save_is_an_error(tmp_path: Path) -> None:
-    count(tmp_path, 2)
-    with (
-        pytest.raises(ValueError, match="has no scheduler") as error,
-        checkpointed({"scheduler": Counter()}, 0, tmp_path),
-    ):
-        pass
-    assert str(tmp_path) in error.value.__notes__[0]
+    assert not list(saves.folder.glob("step-*"))
 
 
 @pytest.mark.parametrize(
@@ -191,11 +180,9 @@ def test_what_cannot_be_used_is_refused(state: Any, options: dict[str, Any], say
 
 
 def test_only_rank_0_saves_and_all_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SLURM_PROCID", "RANK"):
-        with monkeypatch.context() as patch:
-            patch.setenv(name, "1")
-            count(tmp_path / "saves", 3)
-            assert not (tmp_path / "saves").exists()
+    monkeypatch.setenv("SLURM_PROCID", "1")
+    count(tmp_path / "saves", 3)
+    assert not (tmp_path / "saves").exists()
     monkeypatch.setenv("SLURM_PROCID", "0")
     count(tmp_path / "saves", 3)
     assert saved(tmp_path / "saves") == [2, 3]
@@ -215,3 +202,98 @@ def test_a_requeued_job_finds_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "70")
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "3")
     assert folder() == "checkpoints/70_3"
+
+
+def test_the_signal_saves_and_the_handler_of_before_comes_back(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    try:
+        with checkpointed({}, 1000, tmp_path) as saves:
+            for step in saves.steps(5):
+                if step == 2:
+                    signal.raise_signal(signal.SIGUSR1)
+                    assert saved(tmp_path) == [1]
+                if step > 2:
+                    assert saved(tmp_path) == [1, 3]
+        assert signal.getsignal(signal.SIGUSR1) is signal.SIG_IGN
+        with pytest.raises(Stopped), checkpointed({}, 1000, tmp_path):
+            raise Stopped
+        assert signal.getsignal(signal.SIGUSR1) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_the_last_store_does_not_wait_for_the_end_of_a_step(tmp_path: Path) -> None:
+    """The third step is one long call of a library, which Python's handlers do not interrupt."""
+    work = "step == 2 and __import__('hashlib').pbkdf2_hmac('sha256', b'', b'', 10**9)"
+    with process("-c", STEPS.format(last_store=True, work=work), cwd=tmp_path) as started:
+        read_until(started, "in step 2")
+        time.sleep(0.1)
+        started.send_signal(signal.SIGUSR1)
+        read_until(started, "2-")
+    state = {"value": 0}
+    with checkpointed(state, folder=tmp_path / "saves") as saves:
+        assert saves.done == state["value"] == 2
+
+
+def test_the_last_store_stores_the_step_too_when_it_ends(tmp_path: Path) -> None:
+    with checkpointed({}, 1000, tmp_path, last_store=True) as saves:
+        for step in saves.steps(4):
+            if step == 2:
+                signal.raise_signal(signal.SIGUSR1)
+                wait_until(lambda: saved(tmp_path) == [1, 2])
+            if step == 3:
+                assert saved(tmp_path) == [2, 3]
+    assert "astraea last store" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_another_thread(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+    found: list[Any] = []
+
+    def work() -> None:
+        with checkpointed({}, 1000, tmp_path, last_store=True) as saves:
+            for step in saves.steps(4):
+                if step == 2:
+                    saves.save_soon()
+        found.append(saved(tmp_path))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [[3, 4]]
+    assert "heard in the main thread only" in caplog.text
+    assert signal.getsignal(signal.SIGUSR1) is before
+
+
+SAVING = """
+from astraea.checkpoint import checkpointed
+state = {"value": 0, "content": b""}
+with checkpointed(state, 0, "saves") as saves:
+    assert state["content"] == state["value"].to_bytes(8, "big") * 100_000 * (state["value"] > 0)
+    print("restored", saves.done, state["value"])
+    for step in saves.steps(10_000):
+        state["value"] += 1
+        state["content"] = state["value"].to_bytes(8, "big") * 100_000
+        print("begins", step + 1)
+"""
+
+
+def test_a_kill_at_any_moment_of_saving(tmp_path: Path) -> None:
+    """Step n has begun, so n - 1 is saved; n may be."""
+    moments, done, unfinished, kills = random.Random(1), 0, 0, 0
+    while kills < 10 or done <= 10 or unfinished == 0:  # until saves were interrupted too
+        kills += 1
+        assert kills < 500
+        with process("-c", SAVING, cwd=tmp_path) as started:
+            text = read_until(started, "restored")
+            number, value = map(int, text.split()[1:])
+            assert number == value
+            assert done == 0 or number in (done - 1, done)
+            read_until(started, "begins")
+            time.sleep(moments.uniform(0, 0.05))
+            started.kill()
+            assert started.stdout is not None
+            lines = [line for line in started.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+        done = int(lines[-1].split()[1]) if lines else number + 1
+        unfinished += any((tmp_path / "saves").glob("unfinished-*"))
+        assert len(list((tmp_path / "saves").glob("step-*"))) <= 3

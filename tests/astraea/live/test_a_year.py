@@ -14,73 +14,49 @@ import tracemalloc
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
-from live_cluster import Clock, job
+from live_cluster import Clock, ToldSlurm, job
 
 from astraea.cluster.policies import get_policy
-from astraea.live.answers import Job, Node, Run
+from astraea.live.answers import Job, Node
 from astraea.live.config import Config
 from astraea.live.coordinator import Coordinator
 from astraea.live.ledger import Ledger, open_to_read, read_state
-from astraea.live.slurm import Slurm
 from astraea.live.state import hours_stored
 from astraea.live.status import status
 
 DAY = 86_400.0
-SAMPLE = 10
-"""Rounds of a sample."""
-
-LEFT = 20
-"""Jobs that are left to Slurm at every round, with new ids."""
+SAMPLE = 10  #: rounds
+LEFT = 20  #: jobs that are left to Slurm at every round, with new ids
 
 
-class Turns(Slurm):
+class Turns(ToldSlurm):
     """Four jobs at a time on eight GPUs: they wait, run for a round and end; others are never leased."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__("gpu")
-        self.clock, self.number, self.shown = clock, 0, dict[str, Job]()
-
-    def nodes(self) -> list[Node]:
-        return [Node("n1", 8, True)]
+        super().__init__([Node("n1", 8, True)])
+        self.clock, self.number, self.turn = clock, 0, dict[str, Job]()
 
     def jobs(self) -> list[Job]:
         now = self.clock.now
-        self.shown = {
+        self.turn = {
             id: one._replace(state="COMPLETED", end=now - 1, on_nodes={}) if one.state == "RUNNING" else one
-            for id, one in self.shown.items() if one.state != "COMPLETED" and one.demand > 0
+            for id, one in self.turn.items() if one.state != "COMPLETED" and one.demand > 0
         }  # fmt: skip
         for k in range(4 + LEFT):
             self.number += 1
             id = str(self.number)
-            self.shown[id] = job(id, account="ab"[k % 2], user="u", demand=2 if k < 4 else 0, submit=now - 2)
-        return list(self.shown.values())
-
-    def runs(self, since: float) -> list[Run]:
-        return []
-
-    def boot(self) -> float:
-        return 0.0
+            self.turn[id] = job(id, account="ab"[k % 2], user="u", demand=2 if k < 4 else 0, submit=now - 2)
+        return list(self.turn.values())
 
     def release(self, job: Job, rank: int) -> None:
         start = self.clock.now
-        self.shown[job.id] = job._replace(state="RUNNING", held=False, start=start, on_nodes={"n1": job.demand})
+        self.turn[job.id] = job._replace(state="RUNNING", held=False, start=start, on_nodes={"n1": job.demand})
 
     def hold(self, id: str) -> None:
-        self.shown[id] = self.shown[id]._replace(held=True)
-
-
-class Work(NamedTuple):
-    """What some rounds have cost."""
-
-    calls: int  #: of functions, in Python and C
-    rows: int  #: written
-    kept: int  #: hours that every round copies
-    read: int  #: hours that `status` reads
-    memory: int  #: of Python and numpy in use afterwards [B]
+        self.turn[id] = self.turn[id]._replace(held=True)
 
 
 @pytest.mark.slow
@@ -97,7 +73,8 @@ def test_memory_and_work_after_a_year_are_those_of_the_first_day(days: int, tmp_
                 one.round()
                 clock.now += step
 
-        def sample() -> Work:
+        def sample() -> tuple[int, int, tuple[int, int], int]:
+            """Calls of functions, rows written, hours that a round copies and `status` reads, and memory in use [B]."""
             some(SAMPLE, 10)
             calls, before = Counter[str](), ledger._db.total_changes
             sys.setprofile(lambda frame, event, arg: calls.update([event]))
@@ -110,15 +87,15 @@ def test_memory_and_work_after_a_year_are_those_of_the_first_day(days: int, tmp_
             with closing(open_to_read(config.state)) as db:
                 found = read_state(db)
             assert found is not None
-            kept, read = len(one.state.accounts.timeline), len(found.accounts.timeline)
-            return Work(calls["call"] + calls["c_call"], ledger._db.total_changes - before, kept, read, memory)
+            hours = len(one.state.accounts.timeline), len(found.accounts.timeline)
+            return calls["call"] + calls["c_call"], ledger._db.total_changes - before, hours, memory
 
         some(12, 3 * DAY)  # longer than hours are kept
         tracemalloc.start()
         try:
-            first = sample()
+            calls, rows, hours, memory = sample()
             some(days, DAY)
-            last = sample()
+            calls_after, rows_after, hours_after, memory_after = sample()
         finally:
             tracemalloc.stop()
         assert one.rounds is not None
@@ -126,10 +103,10 @@ def test_memory_and_work_after_a_year_are_those_of_the_first_day(days: int, tmp_
         (leases,) = ledger._db.execute("select count(*) from lease").fetchone()
         assert leases > 4 * days  # the history is there
 
-        assert first.kept == last.kept == first.read == last.read == hours_stored(config.policy)
-        assert first.rows == last.rows
-        assert last.calls <= 1.01 * first.calls
-        assert last.memory - first.memory < 100_000  # numpy's stores of small blocks fill; a year of hours has 560,000
+        assert hours == hours_after == (hours_stored(config.policy),) * 2
+        assert rows == rows_after
+        assert calls_after <= 1.01 * calls
+        assert memory_after - memory < 100_000  # numpy's stores of small blocks fill; a year of hours has 560,000
         assert len(one.rounds.told) <= 4 + LEFT
         written = np.flatnonzero(one.rounds.accounts.view.timeline["attained"].any(axis=1))
         assert len(written) <= hours_stored(config.policy) + 64  # memory is taken up by hours that are written

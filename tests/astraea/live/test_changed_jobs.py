@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import pytest
-from live_cluster import EPOCH, NODES, actions, job, no_history, running, step
+from live_cluster import CONFIG, EPOCH, NODES, actions, job, no_history, rounds, running, step
 
 from astraea.cluster.engine.state import PENDING, RUNNING
-from astraea.cluster.policies import get_policy
-from astraea.live.answers import Run
-from astraea.live.config import Config
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Rounds, Snapshot
+from astraea.live.rounds import RELEASE, REQUEUE, Rounds
 
-POLICY = get_policy("astraea")(lease_term=100)
-WEIGHTS = {"a": 1.0, "b": 1.0}
-
-
-def rounds(**given: Any) -> Rounds:
-    config = Config("gpu", Path("unused"), POLICY, **({"weights": WEIGHTS, "history": 0} | given))
-    return Rounds(config, 16, EPOCH, None, no_history)
+FRESH = replace(CONFIG, history=0)
+"""Accounts that begin with the first round."""
 
 
 @pytest.mark.parametrize("field", ["account", "user", "qos"])
 def test_a_job_keeps_the_tenant_that_it_was_admitted_with(field: str) -> None:
-    r = rounds(tenant=field)
+    r = rounds(replace(FRESH, tenant=field))
     jobs = [job(str(k), demand=8, **{field: "a"}) for k in (1, 2, 3)]
     assert actions(step(r, 0, *jobs)) == [(RELEASE, "1"), (RELEASE, "2")]
     moved = {field: "nobody knows"}
@@ -40,29 +31,33 @@ def test_a_job_keeps_the_tenant_that_it_was_admitted_with(field: str) -> None:
     assert r.accounts.trace.tenants == ("a", "b")
 
 
-@pytest.mark.parametrize("weights", [{}, WEIGHTS, {"ann": 1.0, "eve": 1.0}])
-def test_another_tenant_key_over_an_old_state(weights: dict[str, float]) -> None:
-    old = rounds(weights={} if not weights else WEIGHTS)
+@pytest.mark.parametrize(
+    ("before", "after", "tenants", "over"),
+    [
+        ({}, {}, ("a", "b", "ann", "eve"), []),
+        (CONFIG.weights, CONFIG.weights, ("a", "b"), []),
+        # tenants without a weight are left: their leases are over, and their jobs come anew
+        (CONFIG.weights, {"ann": 1.0, "eve": 1.0}, ("ann", "eve", "ann", "eve"), ["1", "2"]),
+    ],
+)
+def test_another_tenant_key_over_an_old_state(
+    before: dict[str, float], after: dict[str, float], tenants: tuple[str, ...], over: list[str]
+) -> None:
+    old = rounds(replace(FRESH, weights=before))
     step(old, 0, job("1", demand=8, user="ann"), job("2", account="b", demand=8, user="eve"))
-    config = Config("gpu", Path("unused"), POLICY, tenant="user", weights=weights, history=0)
-    new = Rounds(config, 16, EPOCH + 10, old.state(), no_history)
+    new = rounds(replace(FRESH, tenant="user", weights=after), old.state())
     shown = [running("1", 1, user="ann"), running("2", 1, account="b", user="eve", on_nodes={"n2": 8})]
-    over = []
+    found = []
     for second in (10, 110, 210):
         result = step(new, second, *shown, job("3", user="ann", demand=4), job("4", user="eve", demand=4))
-        over += [lease.job for lease in result.over if lease.outcome == "lost"]
-    assert over == (["1", "2"] if "ann" in weights else [])  # leases of tenants that are left are over
-    known = {member.id: member.tenant for member in new.accounts.admitted}
-    if weights == {"ann": 1.0, "eve": 1.0}:  # tenants without a weight are left, and their jobs come anew
-        assert known == {"1": "ann", "2": "eve", "3": "ann", "4": "eve"}
-    elif weights:
-        assert known == {"1": "a", "2": "b"}
-    else:
-        assert known == {"1": "a", "2": "b", "3": "ann", "4": "eve"}
+        found += [lease.job for lease in result.over if lease.outcome == "lost"]
+    assert found == over
+    members = {member.id: member.tenant for member in new.accounts.admitted}
+    assert members == dict(zip("1234", tenants, strict=False))
 
 
 def test_a_job_that_is_resized_as_it_waits_comes_anew() -> None:
-    r = rounds()
+    r = rounds(FRESH)
     result = step(r, 0, job("1", demand=8), job("2", account="b", demand=8), job("3", demand=8))
     assert actions(result) == [(RELEASE, "1"), (RELEASE, "2")]
     here = running("1", 1), running("2", 1, account="b", on_nodes={"n2": 8})
@@ -74,21 +69,9 @@ def test_a_job_that_is_resized_as_it_waits_comes_anew() -> None:
     assert r.accounts.view.tenant.demand.tolist() == [10, 8]
 
 
-def test_a_lease_of_a_job_that_is_resized_before_it_starts_is_not_charged() -> None:
-    r = rounds()
-    step(r, 0, job("1", demand=8))
-    result = step(r, 50, job("1", demand=4, held=False))
-    assert [(lease.outcome, lease.demand) for lease in result.over] == [("not started", 8)]
-    assert actions(result) == [(HOLD, "1")]
-    assert r.accounts.view.tenant.attained.tolist() == [0, 0]
-    result = step(r, 60, job("1", demand=4))
-    assert actions(result) == [(RELEASE, "1")]
-    assert [(lease.job, lease.demand) for lease in result.state.leases.values()] == [("1", 4)]
-
-
 @pytest.mark.parametrize(("before", "after"), [(2, 7), (8, 3), (2, 10)])
 def test_gpus_of_a_job_that_is_resized_as_it_runs_are_counted_as_they_are(before: int, after: int) -> None:
-    r = rounds()
+    r = rounds(FRESH)
     step(r, 0, job("1", demand=before))
     step(r, 10, running("1", 0, before))
     result = step(r, 50, running("1", 0, after))
@@ -106,7 +89,7 @@ def test_gpus_of_a_job_that_is_resized_as_it_runs_are_counted_as_they_are(before
 
 
 def test_a_job_that_leaves_the_partition_ends_in_the_accounts_only() -> None:
-    r = rounds()
+    r = rounds(FRESH)
     step(r, 0, job("1", demand=8), job("2", demand=4))
     result = step(r, 10, running("1", 1), job("2", demand=4, held=True, partition="other"))
     assert "job 2 has left the partition, and counts as ended" in result.notes
@@ -117,48 +100,34 @@ def test_a_job_that_leaves_the_partition_ends_in_the_accounts_only() -> None:
 
 
 def test_a_begin_time_beyond_all_clocks_is_no_submission() -> None:
-    r = rounds()
+    r = rounds(FRESH)
     far = job("1", demand=8, restarts=1, eligible=9e18)
     assert actions(step(r, 0, far)) == [(RELEASE, "1")]
     assert r.accounts.job("1").submit_time == 0
 
 
-def test_runs_of_other_sizes_and_accounts_while_nobody_looked() -> None:
-    config = Config("gpu", Path("unused"), POLICY, weights=WEIGHTS, history=1)
-    late = [
-        Run("7", "a", "u", "normal", "REQUEUED", EPOCH - 900, EPOCH - 800, EPOCH - 700, 4),
-        Run("7", "a", "u", "normal", "COMPLETED", EPOCH - 900, EPOCH - 600, EPOCH - 500, 0),
-        Run("8", "a", "u", "normal", "REQUEUED", EPOCH - 900, EPOCH - 800, EPOCH - 700, 4),
-        Run("8", "nobody", "u", "normal", "COMPLETED", EPOCH - 900, EPOCH - 600, EPOCH - 500, 4),
-    ]
-    r = Rounds(config, 16, EPOCH, None, lambda since: late)
-    step(r, 0)
-    assert r.accounts.view.tenant.attained.tolist() == [400, 0]
-
-
 @pytest.mark.parametrize("begins_with", [0, 1])
 def test_a_partition_may_have_no_nodes_for_a_while(begins_with: int) -> None:
-    config = Config("gpu", Path("unused"), POLICY, weights=WEIGHTS, history=0)
-    r = Rounds(config, 8 * begins_with, EPOCH, None, no_history)
+    r = Rounds(FRESH, 8 * begins_with, EPOCH, None, no_history)
     for second in (0, 10):
-        assert actions(r.play(Snapshot(EPOCH + second, [job("1", demand=1)], []))) == []
+        assert actions(step(r, second, job("1", demand=1), nodes=[])) == []
     result = step(r, 20, job("1", demand=1))
     assert actions(result) == [(RELEASE, "1")]
 
 
 def test_a_gang_waits_that_the_partition_has_become_too_small_for() -> None:
-    r = rounds(weights={})
-    step(r, 0, job("1", demand=12))
-    r.play(Snapshot(EPOCH + 10, [job("1", demand=12)], NODES))
-    r.play(Snapshot(EPOCH + 110, [job("1", demand=12, restarts=1)], NODES[:1]))  # it lost its lease with the node
-    r.play(Snapshot(EPOCH + 120, [job("1", demand=12, restarts=1)], NODES[:1]))
+    r = rounds(replace(FRESH, weights={}))
+    for second in (0, 10):
+        step(r, second, job("1", demand=12))
+    for second in (110, 120):
+        step(r, second, job("1", demand=12, restarts=1), nodes=NODES[:1])  # it lost its lease with the node
     assert r.accounts.ids(PENDING) == ["1"]
     assert r.accounts.gpus == 8
     assert r.accounts.view.open_gangs[12] == 1  # compiled code would write beyond the end of it
 
 
 def test_a_coordinator_may_start_when_nodes_of_running_leases_are_gone() -> None:
-    r = rounds(weights={})
+    r = rounds(replace(FRESH, weights={}))
     jobs = [job(str(k), demand=4) for k in (1, 2, 3, 4)]
     state = step(r, 0, *jobs).state
     assert len(state.leases) == 4
@@ -168,27 +137,8 @@ def test_a_coordinator_may_start_when_nodes_of_running_leases_are_gone() -> None
     assert again.accounts.view.clock[0].free == 0
 
 
-def test_a_run_before_the_first_round_is_counted_once() -> None:
-    run = Run("7", "a", "u", "normal", "COMPLETED", EPOCH - 120, EPOCH - 100, EPOCH - 50, 4)
-    ended = job("7", state="COMPLETED", held=False, start=EPOCH - 100, end=EPOCH - 50, submit=EPOCH - 120, demand=4)
-    for shown in ([], [ended]):  # gone from squeue, or there still
-        r = Rounds(Config("gpu", Path("unused"), POLICY, weights=WEIGHTS, history=1), 16, EPOCH, None, lambda _: [run])
-        step(r, 0, *shown)
-        assert r.accounts.view.tenant[0].attained == 200
-
-
-def test_a_job_that_is_cancelled_as_it_waits_has_not_run() -> None:
-    r = rounds()
-    waits = job("2", demand=8, submit=EPOCH + 1)
-    step(r, 0, job("1", demand=8), job("3", demand=8), waits)
-    gone = waits._replace(state="CANCELLED", start=EPOCH + 5, end=EPOCH + 5)  # as Slurm shows it
-    for second in (10, 20):
-        step(r, second, running("1", 0), running("3", 0, on_nodes={"n2": 8}), gone)
-    assert set(r.leases) == set(r.accounts.ids(RUNNING)) == {"1", "3"}
-
-
 def test_a_clock_that_was_set_back_waits() -> None:
-    r = rounds()
+    r = rounds(FRESH)
     step(r, 0, job("1", demand=4))
     for second in (50, 20):
         step(r, second, running("1", 0, 4))

@@ -1,4 +1,4 @@
-"""docs/live as an administrator reads it: its commands, its configuration, its policy, its unit."""
+"""``live.toml``, and docs/live as an administrator reads it: its commands, its configuration, its policy, its unit."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pretended_slurm import pretend, queue_entry
 from processes import run
 
 from astraea.cli.main import main
+from astraea.core.errors import InputError
 from astraea.live.config import Config, read_config
 
 PAGE = (ROOT / "docs" / "live" / "coordinator.md").read_text(encoding="utf-8")
@@ -28,10 +29,55 @@ def blocks(kind: str) -> list[str]:
     return re.findall(rf"```{kind}\n(.*?)```", PAGE, re.S)
 
 
+GOOD = 'partition = "gpu"\nstate = "state.sqlite"\n'
+
+
+def read(folder: Path, text: str) -> Config:
+    (folder / "live.toml").write_text(text)
+    return read_config(folder / "live.toml")
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    config = read(
+        tmp_path,
+        GOOD + 'policy = "tiresias-l"\ninterval = 2\nwarning = 1.5\ntenant = "user"\nhistory = 0\npatience = 3\n'
+        "[parameters]\nlease_term = 60\nqueues = 3\n[weights]\nvision = 2\nspeech = 1\n",
+    )
+    assert config.policy.parameters["queues"] == 3
+    assert config.weights == {"vision": 2, "speech": 1}
+    assert (config.interval, config.warning, config.tenant, config.history, config.patience) == (2, 1.5, "user", 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("partition", "is not TOML"),
+        ('state = "s"', "partition must be a text, got None"),
+        ('partition = "a b"\nstate = "s"', "partition must be one name, got 'a b'"),
+        (GOOD + "round = 3", "unknown key 'round'; there are partition, "),
+        (GOOD + "interval = 0", "interval must be a number of at least 1, got 0"),
+        (GOOD + 'interval = "2"', "interval must be a number of at least 1, got '2'"),
+        (GOOD + 'tenant = "group"', "tenant must be one of"),
+        (GOOD + 'policy = "none"', "policy must be one of"),
+        (GOOD + 'policy = "none.py:mine"', "there is no file"),
+        (GOOD + 'policy = "own.py:other"', "other is not a policy"),
+        (GOOD + "[parameters]\nlease = 3", "unknown parameter 'lease'"),
+        (GOOD + "[parameters]\nlease_term = 10", "lease_term must be longer than a round"),
+        (GOOD + "[weights]\na = 0", "weights.a must be a number above 0, got 0"),
+        (GOOD + "weights = 3", "weights must be a table, got 3"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "own.py").write_text("other = 3\n")
+    with pytest.raises(InputError) as error:
+        read(tmp_path, text)
+    assert sentence in str(error.value)
+    assert str(tmp_path / "live.toml") in str(error.value)
+
+
 def test_the_configuration_can_be_read_and_every_key_is_explained(tmp_path: Path) -> None:
     (text,) = blocks("toml")
-    (tmp_path / "live.toml").write_text(text)
-    config = read_config(tmp_path / "live.toml")
+    config = read(tmp_path, text)
     assert (config.policy.lease_term, config.weights["vision"]) == (1800, 2)
     rows = {keys.strip("`[]"): default for keys, default in re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", PAGE, re.M)}
     assert {field.name for field in fields(Config)} | {"parameters"} <= rows.keys()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.live import layout
 from astraea.live.ledger import Ledger, all_leases, lock, open_to_read, read_state
-from astraea.live.rounds import Rounds
 from astraea.live.state import AccountsState, State
 
 ANYONE = replace(CONFIG, policy=get_policy("astraea-released")(lease_term=100), weights={})
@@ -27,14 +25,6 @@ ANYONE = replace(CONFIG, policy=get_policy("astraea-released")(lease_term=100), 
 def path(tmp_path: Path) -> Path:
     """Where the state is to be."""
     return tmp_path / "state.sqlite"
-
-
-@pytest.fixture
-def umask() -> Iterator[Callable[[int], int]]:
-    """Set the umask of this process for a while."""
-    before = os.umask(0o022)
-    yield os.umask
-    os.umask(before)
 
 
 def by_name(b: AccountsState) -> dict[str, object]:
@@ -93,16 +83,13 @@ def test_a_round_that_cannot_be_written_is_written_with_the_next(path: Path) -> 
         assert by_name(found.accounts) == by_name(second.accounts)
 
 
-def test_a_file_that_is_no_state(path: Path) -> None:
+def test_a_file_that_is_no_state_or_anothers_is_refused(path: Path) -> None:
+    with lock(path), pytest.raises(InputError, match="another coordinator"):
+        lock(path)
+    lock(path).close()
     path.write_text("no database" * 100)
     with pytest.raises(InputError, match="cannot be used as the state"):
         Ledger(path)
-
-
-def test_one_at_a_time(tmp_path: Path) -> None:
-    with lock(tmp_path / "state.sqlite"), pytest.raises(InputError, match="another coordinator"):
-        lock(tmp_path / "state.sqlite")
-    lock(tmp_path / "state.sqlite").close()
 
 
 @pytest.mark.parametrize("before", [{}, {"a": 1.0, "b": 1.0}])
@@ -118,37 +105,6 @@ def test_a_tenant_that_is_gone_leaves_no_hours(path: Path, before: dict[str, flo
     assert state.accounts.tenants == ("a",)
     with closing(open_to_read(path)) as db:
         assert {tenant for (tenant,) in db.execute("select tenant from hour")} == {"a"}
-
-
-def waiting(jobs: int = 1) -> Rounds:
-    """Rounds in which so many jobs were released."""
-    r = rounds(ANYONE)
-    step(r, 0, *(job(str(k)) for k in range(1, jobs + 1)))
-    return r
-
-
-def modes(folder: Path) -> dict[str, int]:
-    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
-
-
-def test_the_state_is_for_its_owner_alone(tmp_path: Path, umask: Callable[[int], int]) -> None:
-    umask(0)
-    path = tmp_path / "new" / "state.sqlite"
-    with lock(path), closing(Ledger(path)) as ledger:
-        ledger.write(waiting().state())
-        found = modes(path.parent)
-    assert set(found) >= {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm", "state.sqlite.lock"}
-    assert set(found.values()) == {0o600}
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-
-
-def test_the_mode_that_its_owner_gave_it_is_kept(path: Path, umask: Callable[[int], int]) -> None:
-    umask(0o077)
-    Ledger(path).close()
-    path.chmod(0o640)
-    with closing(Ledger(path)) as ledger:
-        ledger.write(waiting().state())
-        assert set(modes(path.parent).values()) == {0o640}
 
 
 @pytest.mark.parametrize(
@@ -170,6 +126,24 @@ def test_a_state_of_other_columns_is_refused_and_left_as_it_is(
     assert path.read_bytes() == written
 
 
+@pytest.mark.parametrize("given", [None, 0o640])
+def test_the_state_is_for_its_owner_alone_unless_the_owner_says_otherwise(tmp_path: Path, given: int | None) -> None:
+    path = tmp_path / "new" / "state.sqlite"
+    before = os.umask(0)
+    try:
+        if given is not None:
+            Ledger(path).close()
+            path.chmod(given)
+        with lock(path), closing(Ledger(path)) as ledger:
+            ledger.write(step(rounds(ANYONE), 0, job("1")).state)
+            found = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert found.pop("state.sqlite.lock") == 0o600
+    assert found == dict.fromkeys(("state.sqlite", "state.sqlite-wal", "state.sqlite-shm"), given or 0o600)
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
 def test_history_is_kept_when_ids_come_again(path: Path) -> None:
     r = rounds(ANYONE)
     with closing(Ledger(path)) as ledger:
@@ -185,13 +159,3 @@ def test_history_is_kept_when_ids_come_again(path: Path) -> None:
         ("1", 1, 0, "ended"), ("1", 1, 1000, "ended"),
     ]  # fmt: skip
     assert len({lease.serial for lease in found}) == 2
-
-
-def test_serial_numbers_go_on_after_a_restart(path: Path) -> None:
-    with closing(Ledger(path)) as ledger:
-        ledger.write(waiting(3).state())
-    with closing(Ledger(path)) as ledger:
-        state = ledger.read()
-    assert state is not None and state.serial == 3
-    result = step(rounds(ANYONE, state), 10, *(job(str(k)) for k in range(1, 5)))
-    assert sorted(lease.serial for lease in result.state.leases.values()) == [1, 2, 3, 4]

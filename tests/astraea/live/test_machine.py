@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import hypothesis.strategies as st
@@ -14,56 +14,38 @@ from live_life import DEMANDS, GPUS, INTERVAL, NAMES, Life
 
 from astraea.live.answers import FINISHED, ON_GPUS, Job
 
-WHICH = st.integers(0, 7)
-
-
-def is_pending(_: Users, one: Job) -> bool:
-    return one.state == "PENDING"
-
-
-def is_running(_: Users, one: Job) -> bool:
-    return one.state == "RUNNING"
-
-
-def can_requeue(_: Users, one: Job) -> bool:
-    return one.state == "RUNNING" and one.requeues
+PENDING, RUNNING = ("PENDING",), ("RUNNING",)
 
 
 def can_forget(life: Users, one: Job) -> bool:
     """Slurm shows a job for longer than a round."""
     has_had = any(id == one.id for id, *_ in life.slurm.had)
-    return one.state in FINISHED and (one.id in life.known() or not has_had)
+    return one.id in life.known() or not has_had
 
 
 def can_rename(life: Users, one: Job) -> bool:
     """Return whether the job is admitted as it is: otherwise it would come anew, with another tenant."""
     is_as_known = life.known().get(one.id) == one.demand and one.partition == "gpu"
-    return one.state in ("PENDING", "RUNNING") and is_as_known and one.id not in life.slurm.left_to_slurm
-
-
-def can_resize(life: Users, one: Job) -> bool:
-    return one.state in ("PENDING", "RUNNING") and one.demand > 0 and has_its_name(life, one)
-
-
-def can_move(life: Users, one: Job) -> bool:
-    return one.state == "PENDING" and has_its_name(life, one)
+    return is_as_known and one.id not in life.slurm.left_to_slurm
 
 
 def has_its_name(life: Users, one: Job) -> bool:
     return life.slurm.tenant[one.id] == one.account
 
 
-def acts(which: Callable[[Users, Job], bool], **values: Any) -> Callable[[Any], Any]:
+def acts(states: Collection[str], which: Callable[[Users, Job], bool] | None = None, **values: Any) -> Any:
     """A rule that acts on one of some jobs, and is there when there are such."""
+
+    def jobs(life: Users) -> list[Job]:
+        return [j for j in life.slurm.all.values() if j.state in states and (which is None or which(life, j))]
 
     def made(act: Any) -> Any:
         def rule_of(self: Users, which_one: int, **drawn: Any) -> None:
-            found = [one for one in self.slurm.all.values() if which(self, one)]
+            found = jobs(self)
             act(self, found[which_one % len(found)], **drawn)
 
         rule_of.__name__, rule_of.__doc__ = act.__name__, act.__doc__
-        has_one = precondition(lambda self: any(which(self, one) for one in self.slurm.all.values()))
-        return has_one(rule(which_one=WHICH, **values)(rule_of))
+        return precondition(jobs)(rule(which_one=st.integers(0, 7), **values)(rule_of))
 
     return made
 
@@ -83,15 +65,15 @@ class Users(Life):
     def submit_to_slurm(self, held: bool, how: dict[str, object]) -> None:
         self.take(held=held, **how)
 
-    @acts(is_running, state=st.sampled_from(["COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"]))
+    @acts(RUNNING, state=st.sampled_from(["COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"]))
     def end(self, one: Job, state: str) -> None:
         self.slurm.end(one.id, state)
 
-    @acts(is_pending)
+    @acts(PENDING)
     def cancel(self, one: Job) -> None:
         self.slurm.end(one.id, "CANCELLED")
 
-    @acts(can_forget)
+    @acts(FINISHED, can_forget)
     def forget(self, one: Job) -> None:
         """Slurm shows a job that ended no longer."""
         del self.slurm.all[one.id]
@@ -100,16 +82,16 @@ class Users(Life):
         """The accounts hear of something at the next round only."""
         self.slurm.doubt[self.slurm.tenant[one.id]] += most
 
-    @acts(can_requeue, held=st.booleans(), wait=st.sampled_from([0, 120]))
+    @acts(RUNNING, lambda _, one: one.requeues, held=st.booleans(), wait=st.sampled_from([0, 120]))
     def requeue(self, one: Job, held: bool, wait: int) -> None:
         self.slurm.stop(one.id, held=held, wait=wait)
         self.doubt(one, one.demand * INTERVAL)
 
-    @acts(can_rename, field=st.sampled_from(["account", "user", "qos"]), name=NAMES)
+    @acts(PENDING + RUNNING, can_rename, field=st.sampled_from(["account", "user", "qos"]), name=NAMES)
     def rename(self, one: Job, field: str, name: str) -> None:
         self.slurm.change(one.id, **{field: name})
 
-    @acts(can_resize, demand=DEMANDS)
+    @acts(PENDING + RUNNING, lambda life, one: one.demand > 0 and has_its_name(life, one), demand=DEMANDS)
     def resize(self, one: Job, demand: int) -> None:
         if one.state == "RUNNING":
             demand = min(demand, one.demand)  # it can only shrink
@@ -122,15 +104,15 @@ class Users(Life):
                 left -= nodes[name]
             self.slurm.change(one.id, on_nodes={n: g for n, g in nodes.items() if g})
 
-    @acts(can_move, partition=st.sampled_from(["gpu", "other"]))
+    @acts(PENDING, has_its_name, partition=st.sampled_from(["gpu", "other"]))
     def move(self, one: Job, partition: str) -> None:
         self.slurm.change(one.id, partition=partition)
 
-    @acts(is_pending, depends=st.booleans(), wait=st.sampled_from([0, 15, 60]))
+    @acts(PENDING, depends=st.booleans(), wait=st.sampled_from([0, 15, 60]))
     def keep_back(self, one: Job, depends: bool, wait: int) -> None:
         self.slurm.change(one.id, depends=depends, eligible=self.clock.now + wait)
 
-    @acts(is_pending, held=st.booleans())
+    @acts(PENDING, held=st.booleans())
     def hold(self, one: Job, held: bool) -> None:
         self.slurm.change(one.id, held=held)
         self.slurm.start_all()

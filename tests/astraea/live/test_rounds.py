@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from live_cluster import CONFIG, EPOCH, NEW, NODES, actions, job, rounds, running, step
 
 from astraea.cluster.policies import get_policy
 from astraea.live.answers import Job, Node, Run
-from astraea.live.config import Config
 from astraea.live.rounds import HOLD, RELEASE, REQUEUE
 
 
@@ -23,42 +21,29 @@ def test_who_waits_is_released_in_the_order_of_the_policy() -> None:
     assert "granted lease 1; a was owed nothing yet" in result.actions[0].why
 
 
-def test_a_lease_ends_is_renewed_or_lost() -> None:
+def test_a_lease_is_renewed_or_lost_and_what_was_not_done_is_done_at_the_next_round() -> None:
     r = rounds()
-    step(r, 0, job("1", demand=8))
-    result = step(r, 100, running("1", 1, demand=8))
+    for second in (0, 10):
+        assert actions(step(r, second, job("1", demand=8))) == [(RELEASE, "1")]
+    result = step(r, 100, running("1", 11))
     assert [lease.outcome for lease in result.over] == ["renewed"]
     assert actions(result) == []
-    result = step(r, 200, running("1", 1, demand=8), *NEW)
+    result = step(r, 200, running("1", 11), *NEW)
     assert [lease.outcome for lease in result.over] == ["not renewed"]
     assert actions(result) == [(REQUEUE, "1"), (RELEASE, "2"), (RELEASE, "3")]
-
-
-def test_what_was_not_done_is_done_at_the_next_round() -> None:
-    r = rounds()
-    step(r, 0, job("1", demand=8))
-    assert actions(step(r, 10, job("1", demand=8))) == [(RELEASE, "1")]
-    step(r, 100, running("1", 11, demand=8), *NEW)
-    result = step(r, 110, running("1", 11, demand=8), *NEW)
+    result = step(r, 210, running("1", 11), *NEW)
     assert actions(result) == [(REQUEUE, "1"), (RELEASE, "2"), (RELEASE, "3")]
-    result = step(r, 120, job("1", demand=8, held=False, restarts=1), *NEW)
+    result = step(r, 220, job("1", demand=8, held=False, restarts=1), *NEW)
     assert actions(result) == [(HOLD, "1"), (RELEASE, "2"), (RELEASE, "3")]
 
 
-def test_a_job_that_slurm_started_by_itself_is_adopted() -> None:
+@pytest.mark.parametrize("start", [3, -5000])
+def test_a_job_that_slurm_started_by_itself_is_adopted(start: float) -> None:
+    """Also one that ran before the coordinator came; its lease ends a term from now on."""
     r = rounds()
-    result = step(r, 10, running("1", 3, demand=2))
-    assert actions(result) == []
-    (lease,) = result.state.leases.values()
-    assert (lease.granted - EPOCH, lease.ends - EPOCH) == (3, 110)
-    result = step(r, 110, running("1", 3, demand=2))
-    assert [one.outcome for one in result.over] == ["renewed"]
-
-
-def test_a_job_that_ran_before_the_coordinator_came_gets_a_lease_from_then_on() -> None:
-    result = step(rounds(), 10, running("1", -5000, demand=8), *NEW)
+    result = step(r, 10, running("1", start), *NEW)
     assert actions(result) == [(RELEASE, "2")]
-    assert result.state.leases["1"].ends == EPOCH + 110
+    assert (r.leases["1"].granted - EPOCH, r.leases["1"].ends - EPOCH) == (start, 110)
 
 
 def test_slurm_requeued_a_job() -> None:
@@ -86,21 +71,21 @@ def test_a_job_that_slurm_ran_and_requeued_before_it_was_seen() -> None:
     assert asked == [EPOCH + 90]  # once, when it came
 
 
-def test_a_job_ends() -> None:
-    r = rounds()
+@pytest.mark.parametrize(
+    ("shown", "accounting", "over"),
+    [
+        ([job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 33, held=False)], [], 33),
+        ([], [Run("1", "a", "u", "normal", "COMPLETED", EPOCH, EPOCH + 1, EPOCH + 21, 8)], 21),
+    ],
+    ids=["shown", "gone"],
+)
+def test_a_job_ends(shown: list[Job], accounting: list[Run], over: float) -> None:
+    r = rounds(history=lambda since: accounting if since > EPOCH - 1 else [])
     step(r, 0, job("1", demand=8))
-    result = step(r, 40, job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 33, held=False))
-    assert [(lease.outcome, lease.over - EPOCH) for lease in result.over] == [("ended", 33)]
-    assert r.accounts.view.tenant.attained[0] == 8 * 33
+    result = step(r, 40, *shown)
+    assert [(lease.outcome, lease.over - EPOCH) for lease in result.over] == [("ended", over)]
+    assert r.accounts.view.tenant.attained[0] == 8 * over
     assert actions(step(r, 50)) == []
-
-
-def test_a_job_that_is_gone_ended_when_the_accounting_says() -> None:
-    run = Run("1", "a", "u", "normal", "COMPLETED", EPOCH, EPOCH + 1, EPOCH + 21, 8)
-    r = rounds(history=lambda since: [run] if since > EPOCH - 1 else [])
-    step(r, 0, job("1", demand=8))
-    result = step(r, 40)
-    assert [(lease.outcome, lease.over - EPOCH) for lease in result.over] == [("ended", 21)]
 
 
 def test_a_job_that_is_about_to_end_is_not_stopped() -> None:
@@ -132,27 +117,19 @@ def test_a_gang_that_was_granted_and_has_not_started_keeps_its_place() -> None:
     assert actions(result) == []
 
 
-def test_a_lease_that_slurm_did_not_start_is_not_charged() -> None:
-    r = rounds()
-    one = job("1", demand=8)
-    step(r, 0, one)
-    waits = one._replace(held=False, reason="Resources")
+@pytest.mark.parametrize("policy", ["astraea", "decayed-usage"])
+def test_a_lease_that_slurm_did_not_start_is_not_charged(policy: str) -> None:
+    r = rounds(replace(CONFIG, policy=get_policy(policy)(lease_term=100)))
+    step(r, 0, job("1", demand=8))
+    waits = job("1", demand=8, held=False, reason="Resources")
     step(r, 50, waits)
     assert r.accounts.rho("a") == 1
     result = step(r, 100, waits, *NEW)
     assert [lease.outcome for lease in result.over] == ["not started"]
     assert any("Slurm had not started it (Resources)" in action.why for action in result.actions)
     assert r.accounts.view.tenant.attained[0] == 0
-    assert r.accounts.rho_of_job("1") == 0
-
-
-def test_what_is_not_charged_does_not_fade_either() -> None:
-    r = rounds(replace(CONFIG, policy=get_policy("decayed-usage")(lease_term=100)))
-    one = job("1", demand=8)
-    step(r, 0, one)
-    result = step(r, 100, one._replace(held=False), *NEW)
-    assert [lease.outcome for lease in result.over] == ["not started"]
     assert r.accounts.view.tenant.decayed[0] == pytest.approx(0, abs=1e-6)
+    assert r.accounts.rho_of_job("1") == 0
 
 
 FOREIGN = running("9", 0, demand=6, partition="other")
@@ -176,22 +153,34 @@ def test_what_others_and_limits_leave(jobs: list[Job], nodes: list[Node], releas
     assert actions(step(rounds(), 10, *jobs, nodes=nodes)) == [(RELEASE, id) for id in released]
 
 
-def test_what_was_before_is_counted() -> None:
-    def history(since: float) -> list[Run]:
-        assert since == EPOCH - 86_400
-        return [
-            Run("1", "a", "u", "normal", "COMPLETED", EPOCH - 5000, EPOCH - 4000, EPOCH - 3000, 8),
-            Run("2", "b", "u", "normal", "REQUEUED", EPOCH - 5000, EPOCH - 4000, EPOCH - 3500, 4),
-            Run("2", "b", "u", "normal", "RUNNING", EPOCH - 5000, EPOCH - 2000, 0, 4),
-        ]
+def before(id: str, state: str, start: float, end: float, *, account: str = "a", demand: int = 4) -> Run:
+    """A run that began so long before the first round, and ended so long before it; 0 if it has not."""
+    return Run(id, account, "u", "normal", state, EPOCH - 5000, EPOCH - start, EPOCH - end if end else 0, demand)
 
-    r = rounds(history=history)
-    step(r, 0, running("2", -2000, account="b", demand=4))
-    attained = dict(zip(r.accounts.trace.tenants, r.accounts.view.tenant.attained, strict=True))
-    assert attained["a"] == 8 * 1000
-    held = r.accounts.view.tenant.held[1]
-    until = r.accounts.view.tenant.attained_until[1]
-    assert attained["b"] + held * (r.accounts.now - until) == pytest.approx(4 * 2500)
+
+@pytest.mark.parametrize(
+    ("runs", "shown", "attained"),
+    [
+        ([before("1", "COMPLETED", 4000, 3000, demand=8), before("2", "REQUEUED", 4000, 3500, account="b"),
+          before("2", "RUNNING", 2000, 0, account="b")],
+         [running("2", -2000, account="b", demand=4)], [8 * 1000, 4 * 2500]),
+        ([before("7", "COMPLETED", 100, 50)], [], [200, 0]),
+        ([before("7", "COMPLETED", 100, 50)],
+         [job("7", state="COMPLETED", held=False, start=EPOCH - 100, end=EPOCH - 50, submit=EPOCH - 5000, demand=4)],
+         [200, 0]),
+        ([before("7", "REQUEUED", 800, 700), before("7", "COMPLETED", 600, 500, demand=0),
+          before("8", "REQUEUED", 800, 700), before("8", "COMPLETED", 600, 500, account="nobody")], [], [400, 0]),
+    ],
+    ids=["one still runs", "gone from squeue", "in squeue", "other sizes and accounts"],
+)  # fmt: skip
+def test_what_was_before_is_counted_once(runs: list[Run], shown: list[Job], attained: list[float]) -> None:
+    asked: list[float] = []
+    r = rounds(history=lambda since: asked.append(since) or runs)
+    step(r, 0, *shown)
+    assert asked[0] == EPOCH - 86_400
+    tenant = r.accounts.view.tenant
+    had = tenant.attained + tenant.held * (r.accounts.now - tenant.attained_until)
+    assert had.tolist() == pytest.approx(attained)
 
 
 def test_the_cluster_grows_and_shrinks() -> None:
@@ -208,8 +197,7 @@ def test_the_cluster_grows_and_shrinks() -> None:
 
 
 def test_a_tenant_that_comes_later() -> None:
-    config = Config("gpu", Path("unused"), get_policy("astraea")(lease_term=100), history=1.0)
-    r = rounds(config)
+    r = rounds(replace(CONFIG, weights={}))
     step(r, 0, job("1", account="x", demand=8))
     assert r.accounts.quota("x") == 16
     result = step(r, 50, running("1", 1, account="x", demand=8), job("2", account="y", demand=8))
@@ -225,13 +213,6 @@ def test_who_is_left_to_slurm_is_told_once() -> None:
     assert actions(result) == []
     assert len(result.notes) == 3
     assert step(r, 10, *jobs).notes == ()
-
-
-def test_a_gang_beyond_its_quota_never_runs() -> None:
-    r = rounds()
-    result = step(r, 0, job("1", demand=9), job("2", demand=8, held=False))
-    assert actions(result) == [(RELEASE, "2")]
-    assert any("quota" in note for note in result.notes)
 
 
 def test_what_cannot_start_now_is_passed_over() -> None:

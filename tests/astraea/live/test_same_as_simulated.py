@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from live_cluster import played, simulated_leases
+from live_cluster import EPOCH, GPUS, SmallSlurm, job, no_history
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
@@ -16,8 +17,12 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger
+from astraea.live.rounds import Rounds
 from astraea.live.state import Lease, State
 from astraea.traces.trace import Trace
+
+Granted = tuple[float, str, bool]
+"""When and to which job a lease was granted, and whether it is a renewal."""
 
 FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
 WEIGHTS = {"a": 2.0, "b": 1.0, "c": 1.0}
@@ -38,32 +43,56 @@ def workload(seed: int, jobs: int = 20) -> Trace:
     return Trace.from_frame(table, name="live", weights=WEIGHTS)
 
 
-POLICIES = {
-    "astraea": {"lease_term": 300},
-    "astraea-released": {"lease_term": 300},
-    "tiresias-l": {"lease_term": 300},
-    "decayed-usage": {"lease_term": 300},
-    "max-min": {"lease_term": 300},
-    "gandiva-fair": {},
-    "fifo": {},
-    "yarn-cs": {},
-}
+WITHOUT_TERM = ("gandiva-fair", "fifo", "yarn-cs")
+OTHERS = ("astraea-released", "tiresias-l", "decayed-usage", "max-min", *WITHOUT_TERM)
 
 
 def config(tmp_path: Path, policy: str) -> Config:
     """Ten seconds between rounds."""
-    return Config("gpu", tmp_path / "state.sqlite", get_policy(policy)(**POLICIES[policy]), weights=WEIGHTS)
+    parameters = {} if policy in WITHOUT_TERM else {"lease_term": 300}
+    return Config("gpu", tmp_path / "state.sqlite", get_policy(policy)(**parameters), weights=WEIGHTS)
 
 
-FIRST = ("astraea",)
-"""Compared for every change, as is Gandiva_fair below."""
+def played(trace: Trace, config: Config, again: Callable[[State, list[Lease]], State] | None = None) -> list[Granted]:
+    """Every lease of a trace that the rounds grant; `again` may replace the state after a round, as a restart does."""
+    jobs = [
+        job(
+            str(trace.job_id[j]), account=trace.tenants[trace.tenant[j]], user=str(trace.user[j]),
+            submit=EPOCH + float(trace.submit_time[j]), demand=int(trace.demand[j]),
+        )
+        for j in range(len(trace))
+    ]  # fmt: skip
+    slurm = SmallSlurm(*jobs, seconds={one.id: float(trace.duration[j]) for j, one in enumerate(jobs)})
+    state = State(EPOCH, Rounds(config, GPUS, EPOCH, None, no_history).state().accounts, {})
+    rounds = Rounds(config, GPUS, EPOCH, state, no_history)
+    leases: list[Lease] = []
+    number = 0
+    while not slurm.is_done and number < 20_000:
+        result = rounds.play(slurm.show(EPOCH + number * config.interval))
+        leases += result.over
+        revoked = {lease.job: lease.granted for lease in result.over if lease.outcome == "revoked"}
+        for action in result.actions:
+            slurm.do(action, revoked.get(action.job.id, slurm.now))
+        if again is not None:
+            new = again(result.state, list(result.over))
+            if new is not result.state:
+                rounds = Rounds(config, GPUS, slurm.now, new, no_history)
+        number += 1
+    assert slurm.is_done
+    leases += rounds.leases.values()
+    return sorted((lease.granted - EPOCH, lease.job, bool(lease.is_renewal)) for lease in leases)
 
 
-@pytest.mark.parametrize(
-    "policy", [p if p in FIRST else pytest.param(p, marks=pytest.mark.exhaustive) for p in POLICIES]
-)
+def simulated_leases(grants: pd.DataFrame) -> list[Granted]:
+    """The leases of a simulation."""
+    kinds = grants["kind"].eq("renewal")
+    rows = zip(grants["start"], grants["job_id"], kinds, strict=True)
+    return sorted((float(t), str(j), bool(k)) for t, j, k in rows)
+
+
+@pytest.mark.parametrize("policy", ["astraea", *(pytest.param(p, marks=pytest.mark.exhaustive) for p in OTHERS)])
 def test_the_same_leases(tmp_path: Path, policy: str) -> None:
-    trace = workload(3, 20 if policy in FIRST else 45)
+    trace = workload(3, 20 if policy == "astraea" else 45)
     wanted = simulate(trace, Cluster(2, 8), config(tmp_path, policy).policy, settings=FREE, keep_log=True)
     assert wanted.grants is not None
     if policy not in ("fifo", "yarn-cs"):
