@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from places import ROOT
-from processes import run
-from pythons import python
+from processes import python, run
 
 from astraea.core import origins, source
 from astraea.core.errors import InputError
