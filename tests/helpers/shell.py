@@ -8,8 +8,7 @@ import pytest
 
 from astraea.cli.main import main
 
-HEADER = "job_id,user,num_gpu,submit_time,duration\n"
-GOOD = HEADER + "1,a,1,0,100\n2,a,2,5,200\n3,b,1,9,50\n"
+GOOD = "job_id,user,num_gpu,submit_time,duration\n1,a,1,0,100\n2,a,2,5,200\n3,b,1,9,50\n"
 
 
 def refused(argv: list[str], capsys: pytest.CaptureFixture[str], *says: str, code: int = 2) -> str:
