@@ -156,7 +156,7 @@ def test_philly(tmp_path: Path) -> None:
     }
 
 
-def test_gavel_both_forms(write: Any) -> None:
+def test_gavel(write: Any) -> None:
     speeds = write("tables/t.json", json.dumps(SPEEDS))
     old = read_trace(write("a.trace", GAVEL7), throughputs=speeds)
     assert old.job_id.tolist() == ["0", "1"]
@@ -170,15 +170,10 @@ def test_gavel_both_forms(write: Any) -> None:
     new = read_trace(write("b.trace", GAVEL10), throughputs=speeds)
     assert new.weight.tolist() == [1.0, 5.0]
     np.testing.assert_array_equal(new.deadline, [np.nan, 50 + 1.2 * 125.0])
-
-
-def test_gavel_folder_and_table_beside_the_trace(write: Any, tmp_path: Path) -> None:
-    write("vcs/simulation_throughputs.json", json.dumps(SPEEDS))
-    write("vcs/x.trace", GAVEL7)
-    write("vcs/y.trace", GAVEL10)
-    trace = read_trace(tmp_path / "vcs")
-    assert trace.tenants == ("x", "y")
-    assert sorted(trace.job_id) == ["x/0", "x/1", "y/0", "y/1"]
+    write("tables/simulation_throughputs.json", json.dumps(SPEEDS))  # which is found beside the traces
+    write("tables/x.trace", GAVEL7)
+    both = read_trace(write("tables/y.trace", GAVEL10).parent)
+    assert (both.tenants, sorted(both.job_id)) == (("x", "y"), ["x/0", "x/1", "y/0", "y/1"])
 
 
 def test_standard_workload_format(tmp_path: Path) -> None:
@@ -252,21 +247,16 @@ def test_two_weeks_are_a_window_of_the_virtual_clusters(shared: Path) -> None:
     assert window.history is not None
 
 
-def test_gavel_older_form(shared: Path) -> None:
-    table = shared / "data" / "gavel" / "simulation_throughputs.json"
+def test_gavel_in_its_older_and_its_current_form(shared: Path) -> None:
+    gavel = shared / "data" / "gavel"
+    table = gavel / "simulation_throughputs.json"
     trace = read_trace(shared / "data" / "philly-gavel", throughputs=table)
     assert len(trace.tenants) == 15
     assert len(trace) + len(trace.excluded_jobs) == 15_264
     assert trace.excluded_jobs["reason"].unique().tolist() == ["its job type was not measured on that many V100s"]
     # one virtual cluster is in both collections: same arrivals, same gangs
-    ours = trace.submit_time[trace.tenant == trace.tenants.index("7f04ca")]
-    assert ours.max() == 10_817_570.0
-
-
-def test_gavel_current_form(shared: Path) -> None:
-    folder = shared / "data" / "gavel"
-    path = folder / "physical_cluster" / "max_min_fairness.trace"
-    trace = read_trace(path, throughputs=folder / "simulation_throughputs.json")
+    assert trace.submit_time[trace.tenant == trace.tenants.index("7f04ca")].max() == 10_817_570.0
+    trace = read_trace(gavel / "physical_cluster" / "max_min_fairness.trace", throughputs=table)
     assert (len(trace), trace.tenants) == (96, ("max_min_fairness",))
     assert np.isnan(trace.deadline).all()
 
