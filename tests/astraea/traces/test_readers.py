@@ -42,7 +42,7 @@ def test_tiresias_is_told_the_unit(write: Any) -> None:
     assert read_trace(path, time_unit="ms").submit_time.tolist() == [0.0, 0.03]
 
 
-def test_astraea_header_tells_seconds_and_tenants(write: Any) -> None:
+def test_headers_tell_units_and_tenants(write: Any) -> None:
     trace = read_trace(write("a.csv", ASTRAEA))
     assert trace.tenants == ("north", "south")
     assert trace.submit_time.tolist() == [190.0, 273.0]
@@ -53,15 +53,13 @@ def test_astraea_header_tells_seconds_and_tenants(write: Any) -> None:
     lines = ASTRAEA.splitlines()
     turned = "\n".join([lines[0], *reversed(lines[1:])])
     assert read_trace(write("b.csv", turned)).digest == trace.digest
-
-
-def test_headers_of_chronus_and_muri_tell_the_unit(write: Any) -> None:
-    trace = read_trace(write("a.csv", CHRONUS))
-    assert trace.duration.tolist() == [12660.0, 1860.0, 1860.0]
-    np.testing.assert_array_equal(trace.deadline, [(12 + 282) * 60.0, (19 + 88) * 60.0, np.nan])
-    trace = read_trace(write("a.csv", MURI))
-    assert trace.submit_time.tolist() == [0.0, 2016.941]
-    assert trace.duration.tolist() == [2868.294, 4472.936]
+    shares = write("share.csv", "vc,node num\nnorth,3\nsouth,1\nidle,2\n")
+    shared = read_trace(write("a.csv", ASTRAEA), weights=shares)
+    assert (shared.tenants, shared.tenant_weight.tolist()) == (("idle", "north", "south"), [2.0, 3.0, 1.0])
+    chronus, muri = read_trace(write("c.csv", CHRONUS)), read_trace(write("m.csv", MURI))  # their headers tell the unit
+    assert chronus.duration.tolist() == [12660.0, 1860.0, 1860.0]
+    np.testing.assert_array_equal(chronus.deadline, [(12 + 282) * 60.0, (19 + 88) * 60.0, np.nan])
+    assert (muri.submit_time.tolist(), muri.duration.tolist()) == ([0.0, 2016.941], [2868.294, 4472.936])
 
 
 def test_folder_is_one_tenant_per_file(write: Any, tmp_path: Path) -> None:
@@ -101,12 +99,6 @@ def test_gzip_blank_lines_byte_order_mark_and_crlf(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"t\.csv\.gz, line 4: num_gpu must be .*, got \"8x\""):
         path.write_bytes(gzip.compress(text.replace(" 8 ", "8x").encode()))
         read_trace(path, time_unit="s")
-
-
-def test_shares(write: Any) -> None:
-    shares = write("share.csv", "vc,node num\nnorth,3\nsouth,1\nidle,2\n")
-    trace = read_trace(write("a.csv", ASTRAEA), weights=shares)
-    assert dict(zip(trace.tenants, trace.tenant_weight, strict=True)) == {"idle": 2.0, "north": 3.0, "south": 1.0}
 
 
 def test_helios(write: Any) -> None:

@@ -94,6 +94,18 @@ def test_jobs_at_other_times_have_no_recorded_waits() -> None:
             observed(other, Cluster(1))
 
 
+def test_in_rounds_each_job_comes_at_the_round_that_sees_it() -> None:
+    frame = pd.DataFrame({"job_id": ["b", "a", "c"], "tenant": "t", "demand": 1, "submit_time": [0.0, 0.5, 10.0],
+                          "duration": 5.0})  # fmt: skip
+    trace = Trace.from_frame(frame, name="three")
+    found = trace.in_rounds(10.0)
+    assert found.submit_time.tolist() == [0.0, 10.0, 10.0]
+    assert found.job_id.tolist() == ["b", "a", "c"]  # in the order of submission, not of their names
+    assert found.name == "three, in rounds of 10 s" and found.digest != trace.digest
+    with pytest.raises(InputError, match="three: the time between rounds must be"):
+        trace.in_rounds(0.0)
+
+
 def test_window_resets_the_clock_and_keeps_history(trace: Trace) -> None:
     assert trace.job_id.tolist() == ["2", "3", "4", "5"]
     np.testing.assert_allclose(trace.submit_time, [1 / 3, 100 + 1 / 3, 200 + 1 / 3, 300 + 1 / 3])
@@ -192,18 +204,6 @@ def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
 
 
-def test_in_rounds_each_job_comes_at_the_round_that_sees_it() -> None:
-    frame = pd.DataFrame({"job_id": ["b", "a", "c"], "tenant": "t", "demand": 1, "submit_time": [0.0, 0.5, 10.0],
-                          "duration": 5.0})  # fmt: skip
-    trace = Trace.from_frame(frame, name="three")
-    found = trace.in_rounds(10.0)
-    assert found.submit_time.tolist() == [0.0, 10.0, 10.0]
-    assert found.job_id.tolist() == ["b", "a", "c"]  # in the order of submission, not of their names
-    assert found.name == "three, in rounds of 10 s" and found.digest != trace.digest
-    with pytest.raises(InputError, match="three: the time between rounds must be"):
-        trace.in_rounds(0.0)
-
-
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
@@ -279,6 +279,10 @@ def test_describe(ten: Trace) -> None:
     }  # fmt: skip
     for statistic, number in expected.items():
         assert value[statistic] == pytest.approx(number), statistic
+    lines = describe_text(ten).splitlines()
+    assert lines[0] == "ten: 10 jobs of 2 tenants in 0.2 days"
+    assert lines[1:4] == ["set aside: 3 rows", "         2  asks for 0 GPUs", "         1  ran for 0 s"]
+    assert "a                          75.0%         6" in lines
 
 
 def test_describe_where_nothing_is_known() -> None:
@@ -288,10 +292,3 @@ def test_describe_where_nothing_is_known() -> None:
     unknown = ["offered load", "1-GPU jobs running < 1 h", "recorded waiting, mean", "hourly arrivals, Fano factor"]
     assert value[unknown].isna().all()
     assert "set aside: nothing" in describe_text(one)
-
-
-def test_text_counts_reasons(ten: Trace) -> None:
-    lines = describe_text(ten).splitlines()
-    assert lines[0] == "ten: 10 jobs of 2 tenants in 0.2 days"
-    assert lines[1:4] == ["set aside: 3 rows", "         2  asks for 0 GPUs", "         1  ran for 0 s"]
-    assert "a                          75.0%         6" in lines
