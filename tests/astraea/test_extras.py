@@ -6,10 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-from own_policy import OWN
 from places import ROOT
 from processes import run
-from tiny_trace import TINY, command
+from tiny_trace import OWN, TINY, command
 
 OPTIONAL = ("dask", "distributed", "jinja2", "matplotlib", "pooch", "requests", "scipy", "seaborn", "sklearn")
 """What extras bring."""

@@ -7,6 +7,7 @@ without job control, Ctrl-C is ignored by everything.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
+
+import pytest
 
 HANG: Final = 1800.0
 """No wait is longer, so that a test that hangs fails; far above what a busy machine needs [s]."""
@@ -57,6 +60,15 @@ def run(
         out, err = process.communicate()
     assert process.returncode == 0 or not check, f"{command[0]} ended with {process.returncode}: {err}{out}"
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def python(version: str) -> str:
+    """Find a Python such as 3.12, on the path or of pyenv; skip the test if there is none that works."""
+    wanted = (shutil.which(f"python{version}"), *Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for path in filter(None, wanted):
+        if run(path, "-c", "", check=False).returncode == 0:
+            return str(path)
+    pytest.skip(f"there is no Python {version} here")
 
 
 def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:

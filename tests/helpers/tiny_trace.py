@@ -1,4 +1,4 @@
-"""A trace of four jobs whose results are found by hand, and commands on it."""
+"""A trace of four jobs whose results are found by hand, commands on it, and a policy of one's own."""
 
 from __future__ import annotations
 
@@ -14,3 +14,22 @@ TINY = "job_id,user,num_gpu,submit_time,duration\nA,t,1,0,100\nB,t,1,5,30\nC,t,0
 
 def command(tiny: Path, *more: str, name: str = "simulate") -> list[str]:
     return [name, str(tiny), "--time-unit", "s", "--nodes", "1", "--gpus-per-node", "1", *more]
+
+
+OWN = """
+import numpy as np
+import astraea
+from astraea.cluster.policy import all_candidates, fits, grant, is_open
+
+@astraea.policy("mine")
+def mine(s):
+    for j in all_candidates(s):
+        if is_open(s, j) and fits(s, j):
+            grant(s, j)
+
+trace, cluster = astraea.synthesize("venus").head(200), astraea.Cluster(nodes=10)
+result = astraea.simulate(trace, cluster, mine)
+assert len(result.jobs) + len(result.excluded_jobs) == 200
+assert np.isfinite(result.jobs["end_time"]).all()
+"""
+"""As an installation runs it."""

@@ -149,6 +149,7 @@ SACCT_JSON = {
         sacct_entry(1, 110, 150),
         sacct_entry(2, 0, 0, state={"current": "PENDING"}),
         sacct_entry(4, 120, 130, array={"job_id": 3, "task_id": {"set": True, "infinite": False, "number": 0}}),
+        sacct_entry(5, 120, 160, het={"job_id": 5, "job_offset": 0}),
         sacct_entry(6, 120, 160, het={"job_id": 5, "job_offset": 1}),
     ]
 }

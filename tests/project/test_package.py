@@ -14,12 +14,10 @@ from types import SimpleNamespace
 
 import pytest
 from live_cluster import LIVE
-from own_policy import OWN
 from places import ROOT
 from pretended_slurm import pretend, queue_entry
-from processes import run
-from pythons import python
-from tiny_trace import TINY, command
+from processes import python, run
+from tiny_trace import OWN, TINY, command
 
 import astraea
 

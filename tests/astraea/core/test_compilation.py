@@ -34,34 +34,6 @@ ASK = (
 )
 
 
-class Answer(NamedTuple):
-    """What a compiled function says of a constant of another file, and whether and where it was kept."""
-
-    value: float
-    hits: int
-    folder: str
-
-
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A copy of the packages, with a compiled function beside the market's that freezes a constant of `model`."""
-    for name in ("astraea", "papers"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    papers = tmp_path / "papers"
-    (papers / "market" / "probe.py").write_text(PROBE)
-    return papers
-
-
-def ask(package: Path) -> Answer:
-    """Call the function in a process of its own, with a folder of its own for machine code."""
-    places = {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(package.parent / "compiled")}
-    where = {**places, "NUMBA_DISABLE_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    found = run(sys.executable, "-c", ASK, env=where, cwd=package.parent)
-    value, hits, folder = found.stdout.split()
-    return Answer(float(value), int(hits), folder)
-
-
 def edit(path: Path, before: str, after: str) -> None:
     text, count = re.subn(before, after, path.read_text())
     assert count == 1
@@ -69,18 +41,30 @@ def edit(path: Path, before: str, after: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_decides_whether_machine_code_is_still_good(package: Path) -> None:
-    first = ask(package)
-    assert first.value == 1e-9 and first.hits == 0
-    edit(package / "market" / "model.py", r"NEARLY: Final = 1e-9", "NEARLY: Final = 1e-3")
-    after = ask(package)
-    assert after.value == 1e-3
-    assert after.folder != first.folder
+def test_what_decides_whether_machine_code_is_still_good(tmp_path: Path) -> None:
+    """Of a copy of the packages, with a compiled function beside the market's that freezes a constant of `model`."""
+    for name in ("astraea", "papers"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    papers = tmp_path / "papers"
+    (papers / "market" / "probe.py").write_text(PROBE)
+    places = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
+    where = {**places, "NUMBA_DISABLE_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def ask() -> list[str]:
+        """What the function says in a process of its own, how often it was found compiled, and its folder."""
+        return run(sys.executable, "-c", ASK, env=where, cwd=tmp_path).stdout.split()
+
+    value, hits, folder = ask()
+    assert (value, hits) == ("1e-09", "0")
+    edit(papers / "market" / "model.py", r"NEARLY: Final = 1e-9", "NEARLY: Final = 1e-3")
+    changed, _, other = ask()
+    assert changed == "0.001" and other != folder
     # back again, what was compiled for it is still there; what it cannot reach does not matter, nor does a comment
-    edit(package / "market" / "model.py", r"NEARLY: Final = 1e-3", "NEARLY: Final = 1e-9  # or so")
+    edit(papers / "market" / "model.py", r"NEARLY: Final = 1e-3", "NEARLY: Final = 1e-9  # or so")
     for place in ("gavel", "claims", "running", "market"):
-        (package / place / "added.py").write_text("NOTHING = 0\n")
-    assert ask(package) == Answer(1e-9, 1, first.folder)
+        (papers / place / "added.py").write_text("NOTHING = 0\n")
+    assert ask() == ["1e-09", "1", folder]
 
 
 def test_machine_code_that_nobody_uses_goes(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from places import ROOT
-from processes import run
-from pythons import python
+from processes import python, run
 
 from astraea.core import origins, source
 from astraea.core.errors import InputError
@@ -42,27 +41,25 @@ top = double(far.x)
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A small project in place of this one."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(source, "ROOT", tmp_path)
     monkeypatch.setattr(source, "_PROJECT", {"astraea"})
-    return tmp_path
+    yield tmp_path
+    forget()
+
+
+def forget() -> None:
+    source.of_module.cache_clear()
+    source._lazy_names.cache_clear()
 
 
 def digest(module: str = "astraea.a") -> str:
-    source.of_module.cache_clear()
-    source._lazy_names.cache_clear()
+    forget()
     return source.of_module(module).digest
-
-
-@pytest.fixture(autouse=True)
-def real_digests_afterwards() -> Iterator[None]:
-    yield
-    source.of_module.cache_clear()
-    source._lazy_names.cache_clear()
 
 
 def edit(path: Path, before: str, after: str) -> None:

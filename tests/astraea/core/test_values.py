@@ -1,9 +1,11 @@
-"""Parts in whole numbers, values as text, random streams, hashes that stand for chance, and digests of data."""
+"""Numbers that somebody gave, values as text, parts, random streams, hashes that stand for chance, and digests."""
 
 from __future__ import annotations
 
 import hashlib
+from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +13,56 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astraea.core.arrays import apportion
+from astraea.core.checks import is_number, number, one_of, whole_number
 from astraea.core.digest import Part, digest_of
 from astraea.core.errors import InputError
 from astraea.core.random import lottery, number_of_bidders, splitmix64, streams
 from astraea.core.text import counted, escaped, printable
 from astraea.core.units import duration_text, unit_for
+
+
+def test_numbers_of_python_and_numpy_are_taken() -> None:
+    for whole in (1, np.int32(1), np.uint8(1)):
+        assert type(whole_number(whole, "n", 1, 1)) is int
+    for value in (0.5, 1, np.float32(0.5), np.int64(1), Fraction(1, 2)):
+        assert is_number(value)
+        assert type(number(value, "x", least=0.5, most=1)) is float
+        assert number(value, "x", above=0.25, below=1.25) == float(value)
+
+
+@pytest.mark.parametrize(
+    ("check", "limits", "value", "sentence"),
+    [
+        *(
+            (whole_number, {}, value, "a whole number of at least 0")
+            for value in (True, np.True_, 1.0, "1", None, np.array([1, 2]), -1)
+        ),
+        (whole_number, {"least": 1}, 2.5, "a whole number of at least 1"),
+        (whole_number, {"least": 1, "most": 9}, 10, "a whole number from 1 to 9"),
+        (whole_number, {"least": 1, "most": 1_000_000}, 0, "a whole number from 1 to 1000000"),
+        (whole_number, {"most": 2**63 - 1, "expected": "a seed"}, 2**63, "a seed"),
+        *(
+            (number, {"least": -5}, value, "a number of at least -5")
+            for value in (True, np.False_, "1", None, 1j, np.nan, np.inf, -np.inf, 10**400)
+        ),
+        (number, {"least": 0, "most": 1}, 1.5, "a number from 0 to 1"),
+        (number, {"least": 0.0, "most": 0.5}, -0.0001, "a number from 0 to 0.5"),
+        (number, {"least": 0.25}, 0, "a number of at least 0.25"),
+        (number, {"above": 0}, 0.0, "a number above 0"),
+        (number, {"above": 0, "most": 1}, 2, "a number above 0 and at most 1"),
+        (number, {"least": 0, "below": 1, "expected": "a part below 1"}, 1, "a part below 1"),
+    ],
+)
+def test_sentences_about_numbers(check: Any, limits: dict[str, Any], value: object, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check(value, "x", **limits)
+    assert str(caught.value) == f"x must be {sentence}, got {value!r}"
+
+
+def test_a_word_that_is_not_known_is_told_the_others() -> None:
+    assert one_of("b", {"a": 1, "b": 2}, "letter") == "b"
+    with pytest.raises(InputError, match=r"^letter must be one of a, b, got 'c'$"):
+        one_of("c", ("a", "b"), "letter")
 
 
 @given(st.lists(st.floats(0.01, 1000.0), min_size=1, max_size=20), st.integers(0, 1000))

@@ -23,7 +23,7 @@ from astraea.core import source
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
-from astraea.experiments import cache, keys
+from astraea.experiments import cache
 from astraea.experiments.archive import pack, unpack
 from astraea.experiments.grid import grid, grid_table, run_grid
 from astraea.experiments.parallel import computing, parallel_stream
@@ -185,13 +185,6 @@ def test_whatever_decides_a_result_is_in_its_key() -> None:
     assert Run(tiny(), FOUR, get_policy("astraea")).key == base.key
     keys = [replace(base, **change).key for change in CHANGES.values()]
     assert len({base.key, *keys}) == 1 + len(CHANGES)
-
-
-def test_all_code_that_a_run_can_reach_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    base, reached = Run(tiny(), FOUR, get_policy("fifo")), keys.reached
-    before = base.key
-    monkeypatch.setattr(keys, "reached", lambda *given: reached(*given)._replace(digest="another"))
-    assert base.key != before
 
 
 @pytest.mark.parametrize("computed", [0, 4])

@@ -170,11 +170,3 @@ def test_what_was_computed_by_other_code_is_not_kept(tmp_path: Path, monkeypatch
     with computing(jobs=2), pytest.raises(InputError, match="a worker runs other code than this process"):
         run_grid(runs, cache=tmp_path, progress=False)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_changed_while_it_was_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = [replace(Run(tiny(), FOUR, get_policy("fifo")), seed=1)]
-    monkeypatch.setattr(source, "STARTED", 0.0)
-    with computing(jobs=1), pytest.raises(InputError, match=r"astraea/.*\.py was changed while this process ran"):
-        run_grid(runs, cache=tmp_path, progress=False)
-    assert list(tmp_path.iterdir()) == []

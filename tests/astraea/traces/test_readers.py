@@ -1,4 +1,4 @@
-"""Every public format, on small files that the tests write in the same form."""
+"""Every public format: small files of the same form, and real workloads, with figures of their own descriptions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from trace_samples import ASTRAEA, CHRONUS, GAVEL7, GAVEL10, HELIOS, MURI, PHILLY, SACCT, SIZES, SPEEDS, SWF, TIRESIAS
 
 from astraea.core.errors import InputError
+from astraea.traces.describe import burstiness, describe_text
 from astraea.traces.readers import read_trace, recognise
 from astraea.traces.readers.table import read_start
 
@@ -41,7 +42,7 @@ def test_tiresias_is_told_the_unit(write: Any) -> None:
     assert read_trace(path, time_unit="ms").submit_time.tolist() == [0.0, 0.03]
 
 
-def test_astraea_header_tells_seconds_and_tenants(write: Any) -> None:
+def test_headers_tell_units_and_tenants(write: Any) -> None:
     trace = read_trace(write("a.csv", ASTRAEA))
     assert trace.tenants == ("north", "south")
     assert trace.submit_time.tolist() == [190.0, 273.0]
@@ -52,15 +53,13 @@ def test_astraea_header_tells_seconds_and_tenants(write: Any) -> None:
     lines = ASTRAEA.splitlines()
     turned = "\n".join([lines[0], *reversed(lines[1:])])
     assert read_trace(write("b.csv", turned)).digest == trace.digest
-
-
-def test_headers_of_chronus_and_muri_tell_the_unit(write: Any) -> None:
-    trace = read_trace(write("a.csv", CHRONUS))
-    assert trace.duration.tolist() == [12660.0, 1860.0, 1860.0]
-    np.testing.assert_array_equal(trace.deadline, [(12 + 282) * 60.0, (19 + 88) * 60.0, np.nan])
-    trace = read_trace(write("a.csv", MURI))
-    assert trace.submit_time.tolist() == [0.0, 2016.941]
-    assert trace.duration.tolist() == [2868.294, 4472.936]
+    shares = write("share.csv", "vc,node num\nnorth,3\nsouth,1\nidle,2\n")
+    shared = read_trace(write("a.csv", ASTRAEA), weights=shares)
+    assert (shared.tenants, shared.tenant_weight.tolist()) == (("idle", "north", "south"), [2.0, 3.0, 1.0])
+    chronus, muri = read_trace(write("c.csv", CHRONUS)), read_trace(write("m.csv", MURI))  # their headers tell the unit
+    assert chronus.duration.tolist() == [12660.0, 1860.0, 1860.0]
+    np.testing.assert_array_equal(chronus.deadline, [(12 + 282) * 60.0, (19 + 88) * 60.0, np.nan])
+    assert (muri.submit_time.tolist(), muri.duration.tolist()) == ([0.0, 2016.941], [2868.294, 4472.936])
 
 
 def test_folder_is_one_tenant_per_file(write: Any, tmp_path: Path) -> None:
@@ -100,12 +99,6 @@ def test_gzip_blank_lines_byte_order_mark_and_crlf(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"t\.csv\.gz, line 4: num_gpu must be .*, got \"8x\""):
         path.write_bytes(gzip.compress(text.replace(" 8 ", "8x").encode()))
         read_trace(path, time_unit="s")
-
-
-def test_shares(write: Any) -> None:
-    shares = write("share.csv", "vc,node num\nnorth,3\nsouth,1\nidle,2\n")
-    trace = read_trace(write("a.csv", ASTRAEA), weights=shares)
-    assert dict(zip(trace.tenants, trace.tenant_weight, strict=True)) == {"idle": 2.0, "north": 3.0, "south": 1.0}
 
 
 def test_helios(write: Any) -> None:
@@ -155,7 +148,7 @@ def test_philly(tmp_path: Path) -> None:
     }
 
 
-def test_gavel_both_forms(write: Any) -> None:
+def test_gavel(write: Any) -> None:
     speeds = write("tables/t.json", json.dumps(SPEEDS))
     old = read_trace(write("a.trace", GAVEL7), throughputs=speeds)
     assert old.job_id.tolist() == ["0", "1"]
@@ -169,15 +162,10 @@ def test_gavel_both_forms(write: Any) -> None:
     new = read_trace(write("b.trace", GAVEL10), throughputs=speeds)
     assert new.weight.tolist() == [1.0, 5.0]
     np.testing.assert_array_equal(new.deadline, [np.nan, 50 + 1.2 * 125.0])
-
-
-def test_gavel_folder_and_table_beside_the_trace(write: Any, tmp_path: Path) -> None:
-    write("vcs/simulation_throughputs.json", json.dumps(SPEEDS))
-    write("vcs/x.trace", GAVEL7)
-    write("vcs/y.trace", GAVEL10)
-    trace = read_trace(tmp_path / "vcs")
-    assert trace.tenants == ("x", "y")
-    assert sorted(trace.job_id) == ["x/0", "x/1", "y/0", "y/1"]
+    write("tables/simulation_throughputs.json", json.dumps(SPEEDS))  # which is found beside the traces
+    write("tables/x.trace", GAVEL7)
+    both = read_trace(write("tables/y.trace", GAVEL10).parent)
+    assert (both.tenants, sorted(both.job_id)) == (("x", "y"), ["x/0", "x/1", "y/0", "y/1"])
 
 
 def test_standard_workload_format(tmp_path: Path) -> None:
@@ -209,3 +197,66 @@ def test_a_log_is_recognised_by_its_beginning(known: str, start: str, tmp_path: 
         assert len(read_start(log)) <= 1 << 16
         with pytest.raises(InputError, match=r"not a text file, byte .* is not UTF-8"):
             read_trace(log)
+
+
+def test_philly_vcs(shared: Path) -> None:
+    trace = read_trace(shared / "data" / "philly-vcs")
+    assert len(trace) == 10_879
+    assert trace.tenants == ("trace1", "trace2", "trace3", "trace4")
+    assert np.bincount(trace.tenant).tolist() == [1494, 5755, 992, 2638]
+    assert trace.span == 10_817_570.0  # milliseconds, told by the header
+    assert trace.duration.min() == 1.0
+    assert len(trace.excluded_jobs) == 0
+
+
+def test_chronus(shared: Path) -> None:
+    trace = read_trace(shared / "data" / "philly-chronus")
+    assert len(trace) == 30_940 - 205
+    assert trace.excluded_jobs["reason"].tolist() == ["asks for 0 GPUs"] * 205
+    assert trace.excluded_jobs["job_id"].iloc[0] == "188"
+    assert len(trace.tenants) == 11
+    assert trace.span == 20_151 * 60.0
+    assert trace.duration.min() == 20 * 60.0
+    assert (trace.deadline > trace.submit_time).all()
+    text = describe_text(trace)
+    assert "30735 jobs of 11 tenants in 14.0 days" in text
+    assert "set aside: 205 rows\n       205  asks for 0 GPUs\n" in text
+    # the reference input is the same trace in seconds, renumbered, without the jobs of 0 GPUs
+    reference = read_trace(shared / "reference" / "chrSLO.input.csv.gz")
+    for column in ("submit_time", "demand", "duration", "tenant"):
+        ours, theirs = (sorted(zip(t.submit_time, getattr(t, column), strict=True)) for t in (trace, reference))
+        assert ours == theirs, column
+
+
+def test_two_weeks_are_a_window_of_the_virtual_clusters(shared: Path) -> None:
+    reference = read_trace(shared / "reference" / "w2.input.csv.gz")
+    window = read_trace(shared / "data" / "philly-vcs").window(28 * 86400, 42 * 86400)
+    assert len(reference) == len(window) == 2049
+    assert reference.tenants == ("vc1", "vc2", "vc3", "vc4")
+    np.testing.assert_array_equal(np.bincount(reference.tenant), np.bincount(window.tenant))
+    np.testing.assert_allclose(np.sort(reference.duration), np.sort(window.duration), atol=1.0)
+    np.testing.assert_allclose(np.sort(reference.submit_time), np.sort(window.submit_time), atol=1.0)
+    assert window.history is not None
+
+
+def test_gavel_in_its_older_and_its_current_form(shared: Path) -> None:
+    gavel = shared / "data" / "gavel"
+    table = gavel / "simulation_throughputs.json"
+    trace = read_trace(shared / "data" / "philly-gavel", throughputs=table)
+    assert len(trace.tenants) == 15
+    assert len(trace) + len(trace.excluded_jobs) == 15_264
+    assert trace.excluded_jobs["reason"].unique().tolist() == ["its job type was not measured on that many V100s"]
+    # one virtual cluster is in both collections: same arrivals, same gangs
+    assert trace.submit_time[trace.tenant == trace.tenants.index("7f04ca")].max() == 10_817_570.0
+    trace = read_trace(gavel / "physical_cluster" / "max_min_fairness.trace", throughputs=table)
+    assert (len(trace), trace.tenants) == (96, ("max_min_fairness",))
+    assert np.isnan(trace.deadline).all()
+
+
+def test_burstiness_of_venus(shared: Path) -> None:
+    """The real arrival process of Venus: Fano factor 39, autocorrelation 0.48 and 0.24."""
+    bins = pd.read_csv(shared / "data" / "venus" / "cluster_throughput.csv", parse_dates=["time"]).set_index("time")
+    found = burstiness(bins["submit_gpu_job"].resample("h").sum().to_numpy(dtype=np.float64))
+    assert found["fano"] == pytest.approx(39, abs=0.5)
+    assert found["lag_1h"] == pytest.approx(0.48, abs=0.005)
+    assert found["lag_24h"] == pytest.approx(0.24, abs=0.005)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from trace_samples import sacct_entry
+from trace_samples import SACCT_JSON
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
@@ -72,17 +72,15 @@ def test_a_job(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(trace.frame, other.frame)
 
 
-@pytest.mark.parametrize(
-    ("tres", "gpus"),
-    [
-        ("cpu=8,gres/gpu:a100=4,node=1", 4),
-        ("cpu=8,gres/gpu=6,gres/gpu:a100=4,gres/gpu:v100=2,node=1", 6),
-        ("cpu=8,gres/gpu:a100=4,gres/gpu:v100=2,node=1", 6),
-        ("cpu=8,gres/gpumem=40G,gres/gpu=1", 1),
-    ],
-)
-def test_typed_gpus(tmp_path: Path, tres: str, gpus: int) -> None:
-    assert read(tmp_path, row("1", 0, 1, 9, tres)).demand.tolist() == [gpus]
+def test_typed_gpus(tmp_path: Path) -> None:
+    gpus = {
+        "cpu=8,gres/gpu:a100=4,node=1": 4,
+        "cpu=8,gres/gpu=6,gres/gpu:a100=4,gres/gpu:v100=2,node=1": 6,
+        "cpu=8,gres/gpu:a100=4,gres/gpu:v100=2,node=1": 6,
+        "cpu=8,gres/gpumem=40G,gres/gpu=1": 1,
+    }
+    rows = [row(str(k), 0, 1, 9, tres) for k, tres in enumerate(gpus)]
+    assert read(tmp_path, *rows).demand.tolist() == list(gpus.values())
 
 
 def test_limits_in_words(tmp_path: Path) -> None:
@@ -180,15 +178,8 @@ root|||0.000000|1445|1.000000|
 
 
 def test_json_of_newer_and_older_versions(tmp_path: Path) -> None:
-    jobs = [
-        sacct_entry(1, 110, 150),
-        sacct_entry(2, 0, 0, state={"current": "PENDING"}),
-        sacct_entry(4, 120, 130, array={"job_id": 3, "task_id": {"set": True, "infinite": False, "number": 0}}),
-        sacct_entry(5, 120, 160, het={"job_id": 5, "job_offset": 0}),
-        sacct_entry(6, 120, 160, het={"job_id": 5, "job_offset": 1}),
-    ]
     file = tmp_path / "log.json"
-    file.write_text(json.dumps({"meta": {}, "jobs": jobs}))
+    file.write_text(json.dumps({"meta": {}, **SACCT_JSON}))
     trace = read_trace(file)
     assert trace.frame[["job_id", "demand", "duration", "time_limit"]].to_numpy().tolist() == [
         ["1", 4, 40, 1800], ["3_0", 4, 10, 1800], ["5", 8, 40, 1800],

@@ -1,23 +1,72 @@
-"""The same grid on a Dask cluster: same bytes, and sentences where the cluster is not what it should be."""
+"""Workers: they read what is there now, and those of a Dask cluster give the same bytes, or a sentence."""
 
 from __future__ import annotations
 
+import enum
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from distributed import Client, LocalCluster
 from small_runs import FOUR, content, same, tiny
 
+from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.experiments import parallel
 from astraea.experiments.grid import grid, run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Run
 
-pytestmark = pytest.mark.exhaustive
+MYMOD = """
+import numba
+import numpy as np
+ORDER = np.array([1.0])
+
+@numba.njit
+def step():
+    return int(ORDER[0])
+"""
+HELPED = """
+from astraea.cluster.policy import all_candidates, fits, grant, policy
+
+@policy("helped")
+def helped(s):
+    for j in all_candidates(s)[:: mymod.sub.step() * Mode.A.value]:
+        if fits(s, j):
+            grant(s, j)
+"""
+
+
+def policy_of_a_user(folder: Path) -> dict[str, Any]:
+    """What stands in the session of a user, who has a module too."""
+    mymod = ModuleType("mymod")
+    exec(compile(MYMOD, str(folder / "mymod.py"), "exec"), vars(mymod))
+    mymod.sub = mymod  # type: ignore[attr-defined]
+    scope: dict[str, Any] = {"__name__": "__main__", "mymod": mymod, "Mode": enum.IntEnum("Mode", {"A": 1})}
+    exec(compile(HELPED, "<cell>", "exec"), scope)
+    return scope
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_helper_reads_is_read_again_wherever_it_is(jobs: int, tmp_path: Path) -> None:
+    def ends(scope: dict[str, Any], jobs: int, cache: str) -> list[float]:
+        runs = [Run(tiny(name), FOUR, scope["helped"]) for name in ("x", "y")]
+        with computing(jobs=jobs):
+            found = run_grid(runs, cache=tmp_path / cache, progress=False)
+        found.append(simulate(tiny(), FOUR, scope["helped"]))
+        return [float(r.jobs["end_time"].sum()) for r in found]
+
+    first, second = policy_of_a_user(tmp_path), policy_of_a_user(tmp_path)
+    forward = ends(first, jobs, "cache")
+    first["mymod"].ORDER[0] = -1.0
+    backward = ends(first, jobs, "cache")
+    assert all(one != other for one, other in zip(backward, forward, strict=True))
+    second["Mode"] = enum.IntEnum("Mode", {"A": -1})  # who has compiled nothing before
+    assert ends(second, 1, "other") == ends(second, jobs, "third") == backward
+    assert len([*(tmp_path / "cache").iterdir()]) == 4
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +91,7 @@ def there(scheduler: str) -> computing:
     return computing(backend="dask", scheduler=scheduler)
 
 
+@pytest.mark.exhaustive
 def test_dask_gives_the_same_bytes(cluster: Any, runs: list[Run], tmp_path: Path) -> None:
     with there(cluster.scheduler_address):
         far = run_grid(runs, cache=tmp_path / "dask", progress=False)
@@ -51,6 +101,7 @@ def test_dask_gives_the_same_bytes(cluster: Any, runs: list[Run], tmp_path: Path
         same(a, b)
 
 
+@pytest.mark.exhaustive
 def test_a_failing_run_on_dask_is_named(cluster: Any, runs: list[Run], tmp_path: Path) -> None:
     (bad,) = grid([tiny("short")], [FOUR], ["astraea"], {"lease_term": [5]})
     named = r"trace short, .* policy astraea \(lease_term=5.* seed 0: .*interval"
@@ -59,6 +110,7 @@ def test_a_failing_run_on_dask_is_named(cluster: Any, runs: list[Run], tmp_path:
     assert {p.stem for p in tmp_path.iterdir()} == {run.key for run in runs}
 
 
+@pytest.mark.exhaustive
 def test_a_scheduler_without_workers(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wait = Client.wait_for_workers
     monkeypatch.setattr(Client, "wait_for_workers", lambda client, n, timeout: wait(client, n, timeout=1))
@@ -67,6 +119,7 @@ def test_a_scheduler_without_workers(runs: list[Run], tmp_path: Path, monkeypatc
             run_grid(runs, cache=tmp_path, progress=False)
 
 
+@pytest.mark.exhaustive
 def test_no_scheduler_or_no_dask_there(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
     sentence = r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"

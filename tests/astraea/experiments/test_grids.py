@@ -1,4 +1,4 @@
-"""Calls in the cache, what is kept of a result, and tables of grids whose runs give several rows."""
+"""Calls in the cache, what is kept of a result, tables of grids, and the lease term that a grid recommends."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import pandas as pd
 import pytest
 from small_runs import FOUR, same, tiny
 
+from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.core.errors import PolicyError
+from astraea.core.errors import InputError, PolicyError
 from astraea.core.metrics import summary
 from astraea.experiments import keys
 from astraea.experiments.archive import pack, reduced, unpack
 from astraea.experiments.cache import TOGETHER, fill, stages, together
 from astraea.experiments.grid import Grid, run_grid
+from astraea.experiments.lease_term import recommended_term, select_lease_term
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
 from astraea.plots.statistics import ecdf
@@ -135,19 +137,71 @@ def test_the_same_code_is_compiled_by_one_process() -> None:
 
 
 def test_runs_of_one_trace_or_one_past_go_together() -> None:
-    one, other = tiny(), tiny("other")
-    runs: dict[str, Run | Call] = {f"one {seed}": Run(one, FOUR, get_policy("fifo"), seed) for seed in range(TOGETHER)}
-    runs |= {"last of one": Run(one, FOUR, get_policy("astraea")), "table": replace(call(), expected=9.0)}
-    runs |= {"other": Run(other, FOUR, get_policy("fifo"))}
-    learned = replace(one, history=tiny("past"))
+    one, learned, several = tiny(), replace(tiny(), history=tiny("past")), range(TOGETHER + 1)
     needy, settings = get_policy("allox"), Settings(estimator="constant")
-    runs |= {
-        f"learns {k}": Run(replace(learned, name=str(k)), FOUR, needy, settings=settings) for k in range(TOGETHER + 1)
-    }
-    assert together(runs) == [
-        ["table"],
-        [f"learns {k}" for k in range(TOGETHER + 1)],
-        [f"one {seed}" for seed in range(TOGETHER)],
-        ["last of one"],
-        ["other"],
-    ]
+    runs: dict[str, Run | Call] = {f"one {seed}": Run(one, FOUR, get_policy("fifo"), seed) for seed in several}
+    runs |= {"table": replace(call(), expected=9.0), "other": Run(tiny("other"), FOUR, get_policy("fifo"))}
+    runs |= {f"learns {k}": Run(replace(learned, name=str(k)), FOUR, needy, settings=settings) for k in several}
+    first, last = [f"one {seed}" for seed in range(TOGETHER)], f"one {TOGETHER}"
+    assert together(runs) == [["table"], [f"learns {k}" for k in several], first, [last], ["other"]]
+
+
+ONE = Cluster(1, 1)
+ASTRAEA = get_policy("astraea")
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    """Two long jobs that take turns on one GPU: every turn costs a checkpoint and a restart."""
+    jobs = {"job_id": ["1", "2"], "tenant": "t", "demand": 1, "submit_time": 0.0, "duration": 2000.0}
+    return Trace.from_frame(pd.DataFrame(jobs), name="turns")
+
+
+def test_the_table_holds_what_simulations_give(trace: Trace, tmp_path: Path) -> None:
+    choice = select_lease_term(Run(trace, ONE, ASTRAEA), terms=(600, 60, 300), cache=tmp_path, progress=False)
+    assert list(choice.table) == ["lease_term", "average_jct", "overhead_share", "sharing_loss"]
+    assert choice.table["lease_term"].tolist() == [60, 300, 600]
+    assert (choice.lease_term, choice.reason) == recommended_term(choice.table)
+    for row in choice.table.to_dict("records"):
+        figures = summary(simulate(trace, ONE, get_policy("astraea")(lease_term=row["lease_term"])))
+        assert all(row[name] == figures[name] for name in ("average_jct", "overhead_share", "sharing_loss"))
+
+
+def test_other_parameters_and_settings_stay(trace: Trace, tmp_path: Path) -> None:
+    policy, settings = get_policy("astraea")(idle_guard=0.2), Settings(restart_overhead=7.0)
+    options: dict[str, Any] = {"cache": tmp_path, "progress": False}
+    select_lease_term(Run(trace, ONE, policy, 2, settings), terms=(300,), **options)
+    (path,) = tmp_path.iterdir()
+    run = Run(trace, ONE, policy(lease_term=300), 2, settings)
+    assert path.stem == run.key
+    assert run_grid([run], **options)[0].provenance["parameters"]["idle_guard"] == 0.2
+
+
+def test_what_has_no_lease_term_to_recommend(trace: Trace, tmp_path: Path) -> None:
+    for policy, terms, sentence in (
+        ("fifo", (60,), "policy fifo does not preempt"),
+        ("astraea", (), "at least one lease term"),
+        ("astraea", (5,), "lease_term must be at least the scheduling interval"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            select_lease_term(Run(trace, ONE, get_policy(policy)), terms, cache=tmp_path, progress=False)
+
+
+def leases(jct: dict[float, float]) -> pd.DataFrame:
+    rows = [{"lease_term": k, "average_jct": v, "overhead_share": 0.01, "sharing_loss": 0.2}
+            for k, v in jct.items()]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_the_shortest_term_within_the_tolerance_of_the_best_mean_is_recommended() -> None:
+    frame = leases({3600.0: 101.0, 60.0: 130.0, 600.0: 102.0, 1200.0: 100.0, 300.0: 102.1})
+    term, reason = recommended_term(frame)
+    assert term == 600
+    assert reason == (
+        "600 s is the shortest lease term whose average JCT, 102 s, is within 2 % of the best, 100 s at 1200 s; "
+        "checkpoints and restarts are 1.00 % of it, and 20.0 % of the jobs have sharing loss."
+    )
+    assert recommended_term(frame, tolerance=0)[0] == 1200
+    assert recommended_term(leases({60.0: 102.0, 120.0: 101.0, 300.0: 100.0}))[0] == 60  # exactly 2 % is within
+    frame = pd.concat([leases({300.0: 90.0, 900.0: 100.0}), leases({300.0: 120.0, 900.0: 100.0})])
+    assert recommended_term(frame)[0] == 900
