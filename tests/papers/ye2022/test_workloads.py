@@ -1,4 +1,4 @@
-"""Statistics of a workload and of its waiting, on tables small enough to check by hand, and what Fig 4 shows of it."""
+"""Statistics of a workload and of its waiting by hand, what Fig 4 shows, and published beside synthetic ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.units import DAY, HOUR
+from astraea.traces.synthetic import SYNTHETIC, compromises
 from astraea.traces.trace import Trace
 from papers.ye2022.characterize import (
     SMALL_TIME,
@@ -28,6 +29,7 @@ from papers.ye2022.characterize import (
     widest_swap,
 )
 from papers.ye2022.evaluation import load_workload
+from papers.ye2022.generator import PUBLISHED, accepted, beside_published, described, further_grid
 from papers.ye2022.unbalanced import Unbalanced, day_name, picture, sentence, table, unbalanced
 
 
@@ -38,18 +40,14 @@ def make(**columns: list[object]) -> Trace:
     return Trace.from_frame(pd.DataFrame({**base, **columns}))
 
 
-def test_the_production_cluster_keeps_the_ratio_of_the_evaluation() -> None:
-    assert production_cluster("venus", Cluster(100)) == Cluster(133)
-    assert production_cluster("venus", Cluster(50)) == Cluster(67)
-    assert production_cluster("some/log.csv", Cluster(50, 4)) == Cluster(50, 4)
-
-
 def test_what_notebook_01_describes() -> None:
+    """The production cluster keeps the ratio to the evaluation's; the small scale the first jobs."""
+    assert [production_cluster("venus", Cluster(n)).nodes for n in (100, 50)] == [133, 67]
+    assert production_cluster("some/log.csv", Cluster(50, 4)) == Cluster(50, 4)
     whole, _ = load_workload("venus")
     small, cluster = described_workload("venus", "small")
     assert cluster == Cluster(133) and described_workload("venus")[0] is whole
     assert len(small) == (whole.submit_time < SMALL_TIME).sum()
-    assert SMALL_TIME - HOUR < small.submit_time.max() < SMALL_TIME
 
 
 def test_shares_by_state_add_up() -> None:
@@ -160,3 +158,47 @@ def test_without_a_swap_the_extremes_are_shown() -> None:
     fig = picture(found, trace)
     assert not fig.axes[0].texts
     plt.close(fig)
+
+
+@pytest.mark.parametrize(
+    ("within", "low", "high"),
+    [("± 2", 98, 102), ("× 2", 50, 200), ("5 %", 95, 105), ("above", 100, np.inf), ("at least", 100, np.inf)],
+)
+def test_how_near_is_near_enough(within: str, low: float, high: float) -> None:
+    assert accepted(100.0, within) == pytest.approx((low, high))
+
+
+def test_every_published_statistic_is_measured() -> None:
+    # the node is busy with `a` until second 100, with `b` until 150
+    trace = listed(("a", "t", 1, 0.0, 100.0), ("b", "t", 8, 0.0, 50.0), ("c", "t", 1, 10.0, 100.0))
+    found = described(trace, simulate(trace, Cluster(1), "yarn-cs"))
+    assert found["demand, mean [GPU]"] == pytest.approx(10 / 3)
+    assert found["GPU-time of jobs of 8 GPUs and more [%]"] == pytest.approx(100 * 400 / 600)
+    assert found["8 GPUs over 1 GPU, mean running time"] == 0.5
+    assert found["larger gangs that are shorter, at any quantile [%]"] == 100
+    assert found["queueing delay, mean [s]"] == pytest.approx((0 + 100 + 140) / 3)
+    assert found["busy GPUs, mean"] == pytest.approx(600 / 86_400)
+    assert found["jobs with slowdown above 5 [%]"] == 0
+    for name in SYNTHETIC:
+        published = PUBLISHED[name]
+        assert set(published["statistic"]) <= set(found) and published["statistic"].is_unique
+        if "why" in published:
+            assert set(published["why"].dropna()) <= set(compromises(name)["statistic"])
+
+
+def test_table() -> None:
+    waits = [{"jobs": 11_304.0, "queueing delay, mean [s]": x} for x in (1000.0, 2000.0)] + [{"jobs": 11_304.0}]
+    table = beside_published("venus", waits).set_index("statistic")
+    row = table.loc["queueing delay, mean [s]"]
+    assert row[["published", "within", "mean", "smallest", "largest", "seeds"]].to_list() == [
+        1253, "× 2", 1500, 1000, 2000, 2,
+    ]  # fmt: skip
+    assert row["holds"] and row["why"].startswith("preferred")
+    assert table.loc["jobs", "seeds"] == 3
+    assert not table.loc["tenants", "holds"]  # nothing was measured
+
+
+def test_seeds_that_are_described_beside() -> None:
+    assert further_grid("philly", "paper").index["seed"].tolist() == [2, 3, 4]
+    for name, scale in (("venus", "paper"), ("philly", "full"), ("philly", "small"), ("w2", "paper")):
+        assert not further_grid(name, scale).runs
