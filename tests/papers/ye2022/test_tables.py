@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from listed_jobs import listed
-from matplotlib.figure import Figure
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
@@ -43,15 +42,12 @@ def fifo(*jobs: tuple[int, float, float], nodes: int = 1, policy: str = "fifo") 
     return simulate(listed(*((f"j{k}", "a", *job) for k, job in enumerate(jobs))), Cluster(nodes), policy)
 
 
-def test_a_job_that_waits_for_the_first_round_has_a_loss() -> None:
+def test_waiting_for_a_round_is_a_loss_of_short_jobs() -> None:
     # j0 8 GPUs 0..3600; j1 waits for it from 1805 (1795 s); j2 comes at 9005, runs at 9010 for 20 s: 20/25 < 0.95
     result = fifo((8, 0.0, HOUR), (8, 1805.0, 600.0), (8, 9005.0, 20.0))
     assert result.jobs["rho_job"][2] == pytest.approx(20 / 25)
     assert fairness_figures(result)["sharing_loss"] == pytest.approx(2 / 3)
-
-
-def test_a_tenant_that_waits_for_rounds_only_is_below_1_and_not_below_99() -> None:
-    # a window of 24 h with 12 h of service that was 5 s late
+    # a tenant that waits for rounds only is below 1 and not below 99 %: a window of 24 h with 12 h of service that was 5 s late
     got = fairness_figures(fifo((8, 5.0, 12 * HOUR), (8, 30 * HOUR, HOUR)))
     assert got["tenant_sharing_loss"] > 0
     assert got["tenant_below_99"] == got["tenant_below_95"] == 0
@@ -133,11 +129,6 @@ def sizes(aside: int = 3) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def texts(fig: Figure) -> list[str]:
-    """All that is written at edges and as annotations."""
-    return [text.get_text() for ax in fig.axes for text in ax.texts]
-
-
 def test_ratios_over_tiresias_are_of_one_seed_and_size() -> None:
     part = sizes()[lambda d: d["reading"] == PAPERS]
     jct, loss = (pictures.over_tiresias(part, c) for c in ("average_jct", "sharing_loss"))
@@ -145,11 +136,9 @@ def test_ratios_over_tiresias_are_of_one_seed_and_size() -> None:
     assert jct["relative"].tolist() == [0.5] * 4
     assert loss["nodes_percent"].tolist() == [60, 60]  # nobody has a loss at 100 %
     assert loss["relative"].tolist() == pytest.approx([3, 3])
-
-
-def test_a_ratio_beyond_the_axis_is_written_at_its_edge() -> None:
+    # a ratio beyond the axis is written at its edge, in both readings
     fig = pictures.cluster_sizes(sizes())
-    assert texts(fig).count("3") == 2  # in both readings
+    assert [text.get_text() for ax in fig.axes for text in ax.texts].count("3") == 2
     assert all(ax.get_ylim() == (0, pictures.HIGHEST_RATIO) for ax in fig.axes[4:])
     assert fig._supxlabel is not None and "Without 3 jobs" in fig._supxlabel.get_text()
     none = pictures.cluster_sizes(sizes(aside=0))
@@ -170,7 +159,7 @@ def test_a_whisker_beyond_the_panel_has_a_sign() -> None:
     first = fig.axes[0]
     signs = {line.get_marker(): list(line.get_xdata()) for line in first.lines if line.get_marker() in ("v", "^")}
     assert signs == {"v": [0, 2], "^": [0]}
-    assert "31 % < 1 (paper 44.6 %)" in texts(fig)
+    assert "31 % < 1 (paper 44.6 %)" in [text.get_text() for ax in fig.axes for text in ax.texts]
     assert [ax.get_title().strip() for ax in fig.axes[:2]] == [f"FIFO, {MEASURED.split()[1]}", "FIFO"]
     below = fig.axes[-1]
     drawn = {line.get_marker(): float(line.get_xdata()[0]) for line in below.lines}
