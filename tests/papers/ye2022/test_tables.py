@@ -47,7 +47,7 @@ def test_waiting_for_a_round_is_a_loss_of_short_jobs() -> None:
     result = fifo((8, 0.0, HOUR), (8, 1805.0, 600.0), (8, 9005.0, 20.0))
     assert result.jobs["rho_job"][2] == pytest.approx(20 / 25)
     assert fairness_figures(result)["sharing_loss"] == pytest.approx(2 / 3)
-    # a tenant that waits for rounds only is below 1 and not below 99 %: a window of 24 h with 12 h of service that was 5 s late
+    # a tenant whose 12 h of service in a window of 24 h were 5 s late is below 1, and not below 99 %
     got = fairness_figures(fifo((8, 5.0, 12 * HOUR), (8, 30 * HOUR, HOUR)))
     assert got["tenant_sharing_loss"] > 0
     assert got["tenant_below_99"] == got["tenant_below_95"] == 0
