@@ -1,4 +1,4 @@
-"""What errors of estimates cost: workloads with and without a history, the grid, and its tables."""
+"""What errors of estimates and other lease terms cost: workloads, grids and tables."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from listed_jobs import listed
+from matplotlib import pyplot as plt
 from trace_samples import write_csv
 
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.simulate import simulate
+from astraea.core.metrics import summary
 from astraea.estimation.estimators import LEARNED
 from astraea.traces.trace import Trace
+from papers.ye2022 import lease_term
 from papers.ye2022.estimates import (
     ESTIMATING,
     RATES,
@@ -22,6 +28,7 @@ from papers.ye2022.estimates import (
     remaining_table,
 )
 from papers.ye2022.evaluation import main_grid
+from papers.ye2022.lease_term import OVERHEADS, SWEPT_TERMS, recommendations, sensitivity_grid
 
 
 def written(folder: Path, n: int, duration: float = 60.0) -> str:
@@ -82,15 +89,22 @@ def test_every_run_of_the_grid_is_what_its_row_says() -> None:
             assert (run.settings.estimator, run.seed) == (row.source.replace("0 %", "oracle"), 0)
 
 
-def test_costs_by_hand() -> None:
-    rows = [("astraea", 0, "nothing", 90.0, 0.3), ("allox", 0, "0 %", 100.0, 0.2), ("allox", 1, "0 %", 200.0, 0.1),
-            ("allox", 1, "50 %", 230.0, 0.4), ("allox", 0, "50 %", 110.0, 0.15), ("themis", 1, "history", 60.0, 0.5),
-            ("themis", 1, "0 %", 50.0, 0.5)]  # fmt: skip
+def test_tables_by_hand() -> None:
+    """Ratios are over true times within a seed; learned sources stand apart, and who is ahead is counted."""
+    rows = [
+        ("astraea", 0, "nothing", 90.0, 0.3), ("allox", 0, "0 %", 100.0, 0.2), ("allox", 1, "0 %", 200.0, 0.1),
+        ("allox", 1, "50 %", 230.0, 0.4), ("allox", 0, "50 %", 110.0, 0.15), ("themis", 1, "history", 60.0, 0.5),
+        ("themis", 1, "0 %", 50.0, 0.5), ("astraea", 1, "nothing", 55.0, 0.6),
+    ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["scheduler", "seed", "source", "average_jct", "sharing_loss"])
     found = costs(table)
     assert found["scheduler"].tolist() == ["allox"] * 4 + ["themis"] * 2
     assert found["jct_ratio"].tolist() == pytest.approx([1, 1, 1.15, 1.1, 1.2, 1])
     assert found["loss_change"].tolist() == pytest.approx([0, 0, 0.3, -0.05, 0, 0])
+    assert places(table) == {"0 %": 0.0, "50 %": 1.0, "history": 2.5}
+    ahead = ahead_of_astraea(table)
+    assert ahead.loc["themis"].loc[["0 %", "history"]].to_numpy().tolist() == [[1, 1, 1], [0, 1, 1]]
+    assert ahead.loc[("allox", "0 %")].tolist() == [0, 2, 2]
 
 
 def test_what_is_left_by_hand() -> None:
@@ -106,12 +120,34 @@ def test_what_is_left_by_hand() -> None:
     assert table["log_logistic_remaining"].is_monotonic_increasing
 
 
-def test_learned_sources_stand_apart_and_are_counted() -> None:
-    rows = [("astraea", "nothing", 5.0, 0.1), ("themis", "100 %", 4.0, 0.1), ("themis", "history", 6.0, 0.0),
-            ("themis", "50 %", 4.0, 0.2), ("allox", "100 %", 9.0, 0.3)]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["scheduler", "source", "average_jct", "sharing_loss"]).assign(seed=0)
-    assert places(table) == {"50 %": 0.0, "100 %": 1.0, "history": 2.5}
-    ahead = ahead_of_astraea(table)
-    assert list(ahead.loc[("themis", "100 %")]) == [1, 0, 1]
-    assert list(ahead.loc[("themis", "history")]) == [0, 1, 1]
-    assert list(ahead.loc[("allox", "100 %")]) == [0, 0, 1]
+def test_each_case_has_its_own_recommendation() -> None:
+    rows = [("p", 300.0, 90.0), ("p", 900.0, 100.0), ("q", 300.0, 120.0), ("q", 900.0, 100.0)]
+    frame = pd.DataFrame(rows, columns=["what", "lease_term", "average_jct"]).assign(overhead_share=0.0, sharing_loss=0)
+    assert recommendations(frame, "what")["recommended"].to_dict() == {"p": 300.0, "q": 900.0}
+
+
+def test_the_sweep_changes_one_thing_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = listed(("first", "a", 8, 0.0, 3600.0), ("second", "a", 1, 72_000.0, 60.0))
+    grid = sensitivity_grid(trace, Cluster(2))
+    assert len(grid.runs) == len(grid.index) == len(SWEPT_TERMS) * 6
+    assert ((grid.index["overheads"] == 1) | (grid.index["load"] == 1)).all()
+    for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
+        assert run.policy.parameters["lease_term"] == row.lease_term
+        assert run.settings.restart_overhead == 20 * row.overheads
+        assert run.trace.submit_time[-1] == pytest.approx(72_000 / row.load)
+    assert set(grid.index["overheads"]) == {1.0, *OVERHEADS}
+    monkeypatch.setattr(lease_term, "SWEPT_JOBS", 1)
+    monkeypatch.setattr(lease_term, "LARGE", 1)
+    assert {len(run.trace) for run in sensitivity_grid(trace, Cluster(2)).runs} == {1}
+
+
+def test_a_handful_is_simulated_under_each_lease_term() -> None:
+    jobs, cluster = lease_term.handful()
+    found = lease_term.under_lease_term(jobs, cluster, 900.0)
+    usual = summary(simulate(jobs, cluster, "astraea"))
+    assert found.to_dict() == {"lease_term": 900.0, **{name: usual[name] for name in lease_term.FIGURES}}
+    fig = lease_term.three_panels(pd.DataFrame([lease_term.under_lease_term(jobs, cluster, 3600.0), found]), found)
+    jct, overhead, loss = found[lease_term.FIGURES]
+    titles = [ax.get_title() for ax in fig.axes]
+    assert titles == [f"{jct / 3600:.2f} h", f"{100 * overhead:.1f} %", f"{100 * loss:.1f} %"]
+    plt.close(fig)

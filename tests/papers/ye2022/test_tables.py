@@ -1,20 +1,33 @@
-"""Tables of the notebooks on the evaluation: what is measured of a run, and how runs become means and ratios."""
+"""Tables and pictures of the evaluation: what is measured of a run, or of what is kept of it, and what is shown."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from listed_jobs import listed
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
+from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import Result
+from astraea.core.units import HOUR
+from astraea.experiments.archive import pack, reduced, unpack
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
+from papers.ye2022 import burst, characterize, one_tenant, pictures, released
+from papers.ye2022.evaluation import load_workload, run_of, size_grid
+from papers.ye2022.readings import MEASURED, PAPERS, READINGS
 from papers.ye2022.tables import (
     across,
     busy_utilization,
     by_reading,
+    cluster_timeline,
     efficiency_figures,
     fairness_figures,
     longest_waits,
@@ -23,23 +36,18 @@ from papers.ye2022.tables import (
     times_as_much,
 )
 
-HOUR = 3600.0
-
 
 def fifo(*jobs: tuple[int, float, float], nodes: int = 1, policy: str = "fifo") -> Result:
     """Jobs of one tenant, (demand, submit_time, duration), on nodes of 8 GPUs."""
     return simulate(listed(*((f"j{k}", "a", *job) for k, job in enumerate(jobs))), Cluster(nodes), policy)
 
 
-def test_a_job_that_waits_for_the_first_round_has_a_loss() -> None:
+def test_waiting_for_a_round_is_a_loss_of_short_jobs() -> None:
     # j0 8 GPUs 0..3600; j1 waits for it from 1805 (1795 s); j2 comes at 9005, runs at 9010 for 20 s: 20/25 < 0.95
     result = fifo((8, 0.0, HOUR), (8, 1805.0, 600.0), (8, 9005.0, 20.0))
     assert result.jobs["rho_job"][2] == pytest.approx(20 / 25)
     assert fairness_figures(result)["sharing_loss"] == pytest.approx(2 / 3)
-
-
-def test_a_tenant_that_waits_for_rounds_only_is_below_1_and_not_below_99() -> None:
-    # a window of 24 h with 12 h of service that was 5 s late
+    # a tenant whose 12 h of service in a window of 24 h were 5 s late is below 1, and not below 99 %
     got = fairness_figures(fifo((8, 5.0, 12 * HOUR), (8, 30 * HOUR, HOUR)))
     assert got["tenant_sharing_loss"] > 0
     assert got["tenant_below_99"] == got["tenant_below_95"] == 0
@@ -106,3 +114,94 @@ def test_readings_side_by_side_in_the_order_of_the_figures() -> None:
     shown = across(again, "load", "value", 10)
     assert shown.columns.tolist() == ["0.7", "1.2"]
     assert shown.loc["as measured: fifo"].tolist() == ["30.0", "60.0"]
+
+
+def sizes(aside: int = 3) -> pd.DataFrame:
+    """Two seeds at two sizes: JCTs of ASTRAEA are half of Tiresias-L's, its losses three times, where there are any."""
+    columns = ["reading", "scheduler", "nodes_percent", "seed", "average_jct", "sharing_loss", "set_aside_jobs"]
+    rows = [
+        (reading, name, percent, seed, jct * (1 + seed), loss * (percent < 100), aside)
+        for reading in READINGS
+        for name, jct, loss in (("astraea", 3600.0, 0.3), ("tiresias-l", 7200.0, 0.1))
+        for percent in (60, 100)
+        for seed in (0, 1)
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_ratios_over_tiresias_are_of_one_seed_and_size() -> None:
+    part = sizes()[lambda d: d["reading"] == PAPERS]
+    jct, loss = (pictures.over_tiresias(part, c) for c in ("average_jct", "sharing_loss"))
+    assert set(jct["scheduler"]) == {"astraea"} and len(jct) == 4
+    assert jct["relative"].tolist() == [0.5] * 4
+    assert loss["nodes_percent"].tolist() == [60, 60]  # nobody has a loss at 100 %
+    assert loss["relative"].tolist() == pytest.approx([3, 3])
+    # a ratio beyond the axis is written at its edge, in both readings
+    fig = pictures.cluster_sizes(sizes())
+    assert [text.get_text() for ax in fig.axes for text in ax.texts].count("3") == 2
+    assert all(ax.get_ylim() == (0, pictures.HIGHEST_RATIO) for ax in fig.axes[4:])
+    assert fig._supxlabel is not None and "Without 3 jobs" in fig._supxlabel.get_text()
+    none = pictures.cluster_sizes(sizes(aside=0))
+    assert none._supxlabel is not None and "Without" not in none._supxlabel.get_text()
+
+
+def test_a_whisker_beyond_the_panel_has_a_sign() -> None:
+    box: dict[str, Any] = {"q1": 0.9, "median": 1.0, "q3": 1.1}
+    ends = {"a": (0.4, 1.6), "b": (0.8, 1.2), "c": (0.2, 1.3)}
+    rows = [
+        {"reading": reading, "scheduler": "fifo", "tenant": tenant, **box, "low": low, "high": high}
+        for reading in READINGS
+        for tenant, (low, high) in ends.items()
+    ]
+    levels = {"tenant_sharing_loss": 0.31, "tenant_below_99": 0.2, "tenant_below_95": 0.1}
+    shares = pd.DataFrame([{"reading": reading, "scheduler": "fifo", "seed": 0, **levels} for reading in READINGS])
+    fig = pictures.tenant_fairness(pd.DataFrame(rows), shares, {"fifo": 0.446})
+    first = fig.axes[0]
+    signs = {line.get_marker(): list(line.get_xdata()) for line in first.lines if line.get_marker() in ("v", "^")}
+    assert signs == {"v": [0, 2], "^": [0]}
+    assert "31 % < 1 (paper 44.6 %)" in [text.get_text() for ax in fig.axes for text in ax.texts]
+    assert [ax.get_title().strip() for ax in fig.axes[:2]] == [f"FIFO, {MEASURED.split()[1]}", "FIFO"]
+    below = fig.axes[-1]
+    drawn = {line.get_marker(): float(line.get_xdata()[0]) for line in below.lines}
+    assert drawn == pytest.approx({"o": 20, "|": 10, "D": 44.6})
+    assert sorted(float(line.get_xdata()[0]) for line in below.lines) == pytest.approx([10, 20, 31, 44.6])
+
+
+def same(a: Any, b: Any) -> None:
+    """Equal to the last bit."""
+    if isinstance(a, pd.DataFrame):
+        pd.testing.assert_frame_equal(a, b, check_exact=True)
+    elif isinstance(a, dict):
+        assert list(a) == list(b)
+        for name in a:
+            same(a[name], b[name])
+    else:
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("scheduler", ["astraea", "astraea-released", "yarn-cs"])
+def test_every_measure_gives_the_same_of_what_the_cache_keeps(scheduler: str) -> None:
+    jobs, cluster = load_workload("venus", "small")
+    trace = jobs.head(250)
+    run = run_of(trace, cluster, scheduler)
+    whole = simulate(run.trace, run.cluster, run.policy, settings=run.settings)
+    kept = unpack(pack(reduced(whole, run.kept)))
+    assert isinstance(kept, Result) and kept.grants is None
+    assert len(pack(kept)) < 0.9 * len(pack(whole))  # much less of more jobs, where headers weigh nothing
+    for measure in (
+        summary, tenant_windows, fairness_figures, efficiency_figures, longest_waits, cluster_timeline,
+        one_tenant.tenant_figures, one_tenant.hourly_service, burst.burst_figures, released.study_figures,
+        released.job_figures, lambda result: len(result.excluded_jobs),
+        lambda result: characterize.tenant_utilization(trace, result, HOUR),
+        lambda result: characterize.pending(trace, result)[0],
+    ):  # fmt: skip
+        same(measure(whole), measure(kept))
+
+
+def test_of_sizes_the_summary_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
+    assert {run.kept for run in size_grid("venus", "small").runs} == {"summary"}
+    trace, cluster = load_workload("venus", "small")
+    run = Run(trace.head(250), cluster, "fifo")
+    whole, small = (Grid([r], pd.DataFrame({"seed": [0]})).table() for r in (run, replace(run, kept="summary")))
+    same(whole, small)

@@ -37,24 +37,13 @@ STOPPED = repetition(
 )  # fmt: skip
 
 
-def test_delays() -> None:
-    assert tables.delays(UNDISTURBED) == Delays(0.5, 0.0, 0.0)
-    # the second job of those that were stopped had not saved: all that it did is lost
-    assert tables.delays(STOPPED) == Delays(0.75, 1.5, pytest.approx((1.0 + 19.0) / 2))
-    assert tables.delays(UNDISTURBED._replace(system="slurm")) == tables.NONE
-
-
 def test_a_run_without_surprise_is_simulated_to_the_second() -> None:
+    assert tables.delays(UNDISTURBED) == Delays(0.5, 0.0, 0.0)
     [row] = compared.comparison([UNDISTURBED]).to_dict("records")
     assert row["jct"] == pytest.approx((12.0 + 8.0 + 31.5) / 3)
     assert row["error"] == pytest.approx(0)
     assert (row["granted"], row["lone"], row["in_order"], row["same_round"]) == (3, 0, 1.0, 1.0)
     assert row["loss"] == pytest.approx(2 / 3)  # the third waited less than a twentieth of its life
-    table = compared.per_job(UNDISTURBED)
-    assert table["measured"].tolist() == pytest.approx(table["simulated"].tolist())
-
-
-def test_without_delays_jobs_end_sooner() -> None:
     table = compared.steps([UNDISTURBED]).set_index("modelled")
     assert table.loc["no delay", "error"] == pytest.approx(-0.5 / ((12.0 + 8.0 + 31.5) / 3))
     assert table.loc["nodes", "error"] == pytest.approx(0)
@@ -74,31 +63,25 @@ def test_each_job_starts_as_late_as_it_did() -> None:
     assert (shifted.jobs["jct"] - table["measured"]).tolist() == pytest.approx([1.0, 1.0, 1.0])
 
 
-def test_grants_that_only_one_has() -> None:
+def test_stops_cost_what_was_not_saved() -> None:
+    # the second job of those that were stopped had not saved: all that it did is lost
+    assert tables.delays(STOPPED) == Delays(0.75, 1.5, pytest.approx((1.0 + 19.0) / 2))
+    assert tables.delays(UNDISTURBED._replace(system="slurm")) == tables.NONE
     table = tables.grants(STOPPED, tables.simulated(STOPPED))
     # nobody else is there, so that in the simulation nobody is stopped
     assert table.loc[table["simulated"].isna(), ["job", "run"]].to_numpy().tolist() == [["a", 2], ["b", 2]]
     assert table.loc[table["run"] == 1, "simulated"].tolist() == [2.0, 4.0]
-
-
-def test_overheads() -> None:
-    [row] = compared.overheads([STOPPED]).to_dict("records")
-    assert (row["stops"], row["renewals"], row["longest"]) == (2, 1, 2.0)
-    held = 8 * (20.1 + 12.5) + 4 * (20.2 + 32.0)
-    assert row["share"] == pytest.approx(1 - 30 * 12 / held)
-
-
-def test_a_lease_for_which_slurm_had_no_nodes() -> None:
+    # a lease more, for which Slurm had no nodes
     lost = ("a", "vision", 8, 30.0, 0.5, 2, 24.0, 0, "not renewed", 26.0, None, None, None, None, None, None, None)
-    again = ("a", "vision", 8, 30.0, 0.5, 3, 30.0, 0, "ended", 44.0, 31, 42, "n1", 31.0, None, None, 42.5)
-    runs = STOPPED.runs.to_numpy().tolist()
-    other = repetition(tuple(runs[0]), lost, again, *(tuple(row) for row in runs[2:]))
+    runs = STOPPED.runs.assign(run=[1, 3, 1, 2]).to_numpy().tolist()
+    other = repetition(tuple(runs[0]), lost, *(tuple(row) for row in runs[1:]))
     assert tables.delays(other) == tables.delays(STOPPED)
-    [row] = compared.overheads([other]).to_dict("records")
-    assert row["unstarted"] == 1
-    held = 8 * (20.1 + 2 + 12.5) + 4 * (20.2 + 32.0)
-    assert row["share"] == pytest.approx(1 - 30 * 12 / held)
     assert tables.measured(other).jobs["jct"].tolist() == tables.measured(STOPPED).jobs["jct"].tolist()
+    paid, more = compared.overheads([STOPPED, other]).to_dict("records")
+    assert (paid["stops"], paid["renewals"], paid["longest"], paid["unstarted"], more["unstarted"]) == (2, 1, 2.0, 0, 1)
+    held = 8 * (20.1 + 12.5) + 4 * (20.2 + 32.0)
+    assert paid["share"] == pytest.approx(1 - 30 * 12 / held)
+    assert more["share"] == pytest.approx(1 - 30 * 12 / (held + 8 * 2))
 
 
 @pytest.mark.parametrize(
@@ -110,12 +93,9 @@ def test_pairs_in_order(other: list[float], part: float) -> None:
     assert compared.in_order(measured, simulated) == pytest.approx(part)
 
 
-def test_no_measurements(tmp_path: Path) -> None:
+def test_the_stored_repetitions_are_near_their_simulations(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no file repetitions\.csv"):
         tables.read(tmp_path)
-
-
-def test_the_stored_repetitions_are_near_their_simulations() -> None:
     table = compared.comparison(tables.read(ROOT / "data" / "live"))
     assert table.groupby("system")["repetition"].nunique().to_dict() == {"astraea": 5, "slurm": 5}
     for _, part in table.groupby("system"):

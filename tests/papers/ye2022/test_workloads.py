@@ -1,4 +1,4 @@
-"""Statistics of a workload and of its waiting, on tables small enough to check by hand, and what Fig 4 shows of it."""
+"""Statistics of a workload and of its waiting by hand, what Fig 4 shows, and published beside synthetic ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.units import DAY, HOUR
+from astraea.traces.synthetic import SYNTHETIC, compromises
 from astraea.traces.trace import Trace
 from papers.ye2022.characterize import (
     SMALL_TIME,
@@ -28,7 +29,8 @@ from papers.ye2022.characterize import (
     widest_swap,
 )
 from papers.ye2022.evaluation import load_workload
-from papers.ye2022.unbalanced import Unbalanced, day_name, picture, sentence, table, unbalanced
+from papers.ye2022.generator import PUBLISHED, accepted, beside_published, described, further_grid
+from papers.ye2022.unbalanced import picture, sentence, unbalanced
 
 
 def make(**columns: list[object]) -> Trace:
@@ -38,18 +40,14 @@ def make(**columns: list[object]) -> Trace:
     return Trace.from_frame(pd.DataFrame({**base, **columns}))
 
 
-def test_the_production_cluster_keeps_the_ratio_of_the_evaluation() -> None:
-    assert production_cluster("venus", Cluster(100)) == Cluster(133)
-    assert production_cluster("venus", Cluster(50)) == Cluster(67)
-    assert production_cluster("some/log.csv", Cluster(50, 4)) == Cluster(50, 4)
-
-
 def test_what_notebook_01_describes() -> None:
+    """The production cluster keeps the ratio to the evaluation's; the small scale the first jobs."""
+    assert [production_cluster("venus", Cluster(n)).nodes for n in (100, 50)] == [133, 67]
+    assert production_cluster("some/log.csv", Cluster(50, 4)) == Cluster(50, 4)
     whole, _ = load_workload("venus")
     small, cluster = described_workload("venus", "small")
     assert cluster == Cluster(133) and described_workload("venus")[0] is whole
     assert len(small) == (whole.submit_time < SMALL_TIME).sum()
-    assert SMALL_TIME - HOUR < small.submit_time.max() < SMALL_TIME
 
 
 def test_shares_by_state_add_up() -> None:
@@ -74,13 +72,13 @@ def test_running_times_have_points_at_the_limits() -> None:
 
 
 def test_recorded_waiting_goes_before_the_simulated() -> None:
-    told, untold = make(demand=[1, 4], queueing_delay=[50.0, np.nan]), make(demand=[8, 8])
-    jobs, source = pending(told, simulate(told, Cluster(1), "fifo"))
-    assert source == "recorded"
-    assert jobs[["pending_time", "slowdown"]].to_numpy().tolist() == [[50.0, 1.5]]
-    jobs, source = pending(untold, simulate(untold, Cluster(1), "fifo"))
-    assert source == "simulated"
-    assert jobs[["pending_time", "slowdown"]].to_numpy().tolist() == [[0, 1], [100, 2]]  # one after the other
+    for trace, source, waited in (
+        (make(demand=[1, 4], queueing_delay=[50.0, np.nan]), "recorded", [[50.0, 1.5]]),
+        (make(demand=[8, 8]), "simulated", [[0, 1], [100, 2]]),  # one after the other
+    ):
+        jobs, told = pending(trace, simulate(trace, Cluster(1), "fifo"))
+        assert told == source
+        assert jobs[["pending_time", "slowdown"]].to_numpy().tolist() == waited
 
 
 def test_who_waits_long() -> None:
@@ -93,7 +91,6 @@ def test_who_waits_long() -> None:
     assert found.loc["<4", "average_pending_time"] == pytest.approx(1200.333, abs=1e-3)
     points = pending_distributions(jobs)
     assert points[(points["demand"] == "1") & (points["pending_time"] == 1800)]["share"].tolist() == [0.5]
-    assert points[(points["demand"] == "8") & (points["slowdown"] == 5)]["share"].tolist() == [1]
 
 
 def test_utilization_is_relative_to_the_tenant_s_own_gpus() -> None:
@@ -129,34 +126,76 @@ def test_the_widest_swap(use: dict[str, list[float]], swap: Swap | None) -> None
     assert (found and found._replace(gap=round(found.gap, 6))) == swap
 
 
-def two(*jobs: tuple[str, float, float], origin: pd.Timestamp | None = None) -> tuple[Trace, Unbalanced]:
+@pytest.mark.parametrize(
+    ("jobs", "origin", "tenants", "words", "texts"),
+    [
+        (
+            [("a", 0.0, 0.5), ("b", 1.0, 1.0), ("a", 2.0, 1.0), ("a", 3.0, 0.5), ("b", 3.0, 0.1), ("a", 4.0, 0.1)],
+            "2020-06-08",
+            ("a", "b"),
+            "a and b change places between June 9, day 1 and June 10, day 2: one is below 50% while the other is above "
+            "90%, on both days.",
+            ["June 9, day 1\nA: 0 %\nB: 100 %", "June 10, day 2\nA: 100 %\nB: 0 %"],
+        ),
+        (
+            [("a", 0.0, 3.0), ("b", 0.0, 0.5), ("a", 3.0, 0.1)],
+            None,
+            ("b", "a"),
+            "No two tenants change places between two full days of this trace. Shown are those with the lowest and the "
+            "highest utilization on its last day.",
+            [],
+        ),
+    ],
+)
+def test_two_tenants_change_places_or_the_extremes_are_shown(
+    jobs: list[tuple[str, float, float]], origin: str | None, tenants: tuple[str, str], words: str, texts: list[str]
+) -> None:
     """Jobs on the 8 GPUs that each of two tenants owns: tenant, submission, running time [d]."""
     rows = [(str(k), tenant, 8, submit * DAY, length * DAY) for k, (tenant, submit, length) in enumerate(jobs)]
-    trace = listed(*rows, name="two", weights={"a": 1.0, "b": 1.0}, origin=origin)
-    return trace, unbalanced(trace, simulate(trace, Cluster(nodes=2), "yarn-cs"))
-
-
-def test_two_tenants_change_places() -> None:
-    jobs = [("a", 0.0, 0.5), ("b", 1.0, 1.0), ("a", 2.0, 1.0), ("a", 3.0, 0.5), ("b", 3.0, 0.1), ("a", 4.0, 0.1)]
-    trace, found = two(*jobs)
-    assert found.tenants == ("a", "b") and found.swap is not None and found.swap[2:] == (1, 2, 1.0, True)
-    assert sentence(found, trace) == (
-        "a and b change places between day 1 and day 2: one is below 50% while the other is above 90%, on both days."
-    )
+    trace = listed(*rows, name="two", weights={"a": 1.0, "b": 1.0}, origin=origin and pd.Timestamp(origin))
+    found = unbalanced(trace, simulate(trace, Cluster(nodes=2), "yarn-cs"))
+    assert found.tenants == tenants
+    assert sentence(found, trace) == words
     fig = picture(found, trace)
-    texts = [text.get_text() for text in fig.axes[0].texts]
+    assert [text.get_text() for text in fig.axes[0].texts] == texts
     plt.close(fig)
-    assert texts == ["day 1\nA: 0 %\nB: 100 %", "day 2\nA: 100 %\nB: 0 %"]
-    rows = table(found)
-    assert list(rows) == ["tenant", "day", "utilization", "time", "hourly_utilization"]
-    assert rows["utilization"].notna().sum() == 2 * 4 and rows["hourly_utilization"].notna().sum() == 2 * 4 * 24
-    assert day_name(two(*jobs, origin=pd.Timestamp("2020-06-08"))[0], 2) == "June 10, day 2"
 
 
-def test_without_a_swap_the_extremes_are_shown() -> None:
-    trace, found = two(("a", 0.0, 3.0), ("b", 0.0, 0.5), ("a", 3.0, 0.1))
-    assert found.swap is None and found.tenants == ("b", "a")
-    assert sentence(found, trace).startswith("No two tenants change places")
-    fig = picture(found, trace)
-    assert not fig.axes[0].texts
-    plt.close(fig)
+@pytest.mark.parametrize(
+    ("within", "low", "high"),
+    [("± 2", 98, 102), ("× 2", 50, 200), ("5 %", 95, 105), ("above", 100, np.inf), ("at least", 100, np.inf)],
+)
+def test_how_near_is_near_enough(within: str, low: float, high: float) -> None:
+    assert accepted(100.0, within) == pytest.approx((low, high))
+
+
+def test_every_published_statistic_is_measured() -> None:
+    # the node is busy with `a` until second 100, with `b` until 150
+    trace = listed(("a", "t", 1, 0.0, 100.0), ("b", "t", 8, 0.0, 50.0), ("c", "t", 1, 10.0, 100.0))
+    found = described(trace, simulate(trace, Cluster(1), "yarn-cs"))
+    assert found["demand, mean [GPU]"] == pytest.approx(10 / 3)
+    assert found["GPU-time of jobs of 8 GPUs and more [%]"] == pytest.approx(100 * 400 / 600)
+    assert found["8 GPUs over 1 GPU, mean running time"] == 0.5
+    assert found["larger gangs that are shorter, at any quantile [%]"] == 100
+    assert found["queueing delay, mean [s]"] == pytest.approx((0 + 100 + 140) / 3)
+    assert found["busy GPUs, mean"] == pytest.approx(600 / 86_400)
+    assert found["jobs with slowdown above 5 [%]"] == 0
+    for name in SYNTHETIC:
+        published = PUBLISHED[name]
+        assert set(published["statistic"]) <= set(found) and published["statistic"].is_unique
+        if "why" in published:
+            assert set(published["why"].dropna()) <= set(compromises(name)["statistic"])
+
+
+def test_published_statistics_stand_beside_the_measured() -> None:
+    waits = [{"jobs": 11_304.0, "queueing delay, mean [s]": x} for x in (1000.0, 2000.0)] + [{"jobs": 11_304.0}]
+    table = beside_published("venus", waits).set_index("statistic")
+    row = table.loc["queueing delay, mean [s]"]
+    columns = ["published", "within", "mean", "smallest", "largest", "seeds"]
+    assert row[columns].to_list() == [1253, "× 2", 1500, 1000, 2000, 2]
+    assert row["holds"] and row["why"].startswith("preferred")
+    assert table.loc["jobs", "seeds"] == 3
+    assert not table.loc["tenants", "holds"]  # nothing was measured
+    assert further_grid("philly", "paper").index["seed"].tolist() == [2, 3, 4]
+    for name, scale in (("venus", "paper"), ("philly", "full"), ("philly", "small"), ("w2", "paper")):
+        assert not further_grid(name, scale).runs
