@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
@@ -151,75 +150,6 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
         ax.set_xlabel("")
     axes[1].set_ylim(bottom=-0.02)  # room for a mark at 0
     charts.legend(fig)
-    return fig
-
-
-HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-"""Of the entities, in order; their jobs become lighter one after another."""
-
-LIGHTER: Final = 0.12
-"""How much further towards white each job is than the one before, for six jobs."""
-
-
-def stacked_area(frame: pd.DataFrame, ax: Axes) -> None:
-    """Stack the shares of jobs over time, jobs in order, each value holding until the next time step.
-
-    The columns of `frame` are job, entity, timestep, share; a job that is not there has no row.
-    """
-    wide = frame.pivot_table(index="timestep", columns="job", values="share").fillna(0.0)
-    entity = frame.groupby("job")["entity"].first()
-    at = wide.index.to_numpy(dtype=float)
-    step = at[-1] - at[-2] if len(at) > 1 else 1.0
-    edges = np.append(at, at[-1] + step)
-    values = np.vstack([wide.to_numpy(), wide.to_numpy()[-1]]).T
-    turn = entity.groupby(entity).cumcount()
-    with style():
-        ax.stackplot(
-            edges, values, step="post", edgecolor="white", linewidth=0.3,
-            colors=[_shade(int(entity[m]), int(turn[m])) for m in wide.columns],
-        )  # fmt: skip
-        for e in sorted(entity.unique()):  # for the legend
-            ax.plot([], [], "s", color=_shade(e, 0), label=f"entity {e}")
-        ax.set_xlim(edges[0], edges[-1])
-        ax.set_ylim(0, float(values.sum(axis=0).max()))
-        ax.grid(visible=False)
-        name_axis(ax.xaxis, "timestep")
-        name_axis(ax.yaxis, "share")
-
-
-def _shade(entity: int, turn: int) -> tuple[float, float, float]:
-    """Colour of an entity's job."""
-    red, green, blue = to_rgb(HUES[entity % len(HUES)])
-    part = LIGHTER * (turn % 6)
-    return (red + part * (1 - red), green + part * (1 - green), blue + part * (1 - blue))
-
-
-def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None = None) -> Figure:
-    """Figs 11 and 21: parts of the total throughput as jobs are added, and the total.
-
-    `frame` is as of `policies.hierarchy`, of which seed 0 is drawn; `policies` are the static partition, and the policy
-    that knows the types. The partition does `lost` less than the other, as published [%].
-    """
-    first = frame[frame["seed"] == 0]
-    fig, axes = charts.panels(columns=3, width=3.6, height=3.9)
-    for ax, policy, letter in zip(axes, policies, "ab", strict=False):
-        stacked_area(first[first["policy"] == policy], ax)
-        ax.set_ylabel("Part of the total\nthroughput [%]" if letter == "a" else "")
-        charts.title(ax, f"({letter}) {look(policy).label}".replace(", ", ",\n"))
-    totals = first.drop_duplicates(["policy", "timestep"])
-    for policy in policies:
-        here, mine = look(policy), totals[totals["policy"] == policy]
-        axes[2].step(mine["timestep"], mine["total"], where="post", color=here.color, linestyle=here.line,
-                     linewidth=here.width, label=here.label)  # fmt: skip
-    if lost is not None:
-        whole = totals[totals["policy"] == policies[1]]
-        paper = (1 - lost / 100) * float(whole["total"].iloc[-1])
-        axes[2].plot(whole["timestep"].iloc[-1], paper, **PUBLISHED | {"label": f"paper: partition {lost:g} % lower"})
-    axes[2].set_ylim(0, 1.05 * totals["total"].max())
-    axes[2].set_xlabel("Timestep")
-    axes[2].set_ylabel("Total effective\nthroughput")
-    charts.title(axes[2], "(c) sum over jobs")
-    charts.legend(fig, columns=3)
     return fig
 
 
