@@ -39,8 +39,8 @@ ABOUT: Final = {
 """Title of each page beside the first, and what is there."""
 
 IN_TWO_READINGS: Final = (
-    "*As measured* is the simulator that ASTRAEA's authors released, in which the rivals are orders of jobs inside "
-    "ASTRAEA's own choice of tenants; *by its paper* is every scheduler as its own authors describe it."
+    "*The authors' program* is the simulator that ASTRAEA's authors released, in which the rivals are orders of jobs "
+    "inside ASTRAEA's own choice of tenants; *from the papers* is every scheduler as its own authors describe it."
 )
 
 _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")

@@ -86,7 +86,8 @@ def finding(claims: pd.DataFrame) -> str:
 
 def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
     """Words of each reading, with its name."""
-    return ", ".join(f"{word} {reading}".strip() for word, reading in zip(words, mine["reading"], strict=True))
+    both = zip(words, mine["reading"], strict=True)
+    return ", ".join(f"{word} ({reading})" if reading else word for word, reading in both)
 
 
 def _tally(verdicts: pd.Series[str]) -> str:

@@ -23,7 +23,7 @@ from papers.themis.study.tables import sweep_table
 from papers.ye2022.characterize import shares_by_state
 from papers.ye2022.evaluation import lease_grid, runs_of, workloads
 from papers.ye2022.examples import NO_OVERHEADS, SIX_GPUS, mechanisms, six_gpu_trace
-from papers.ye2022.readings import MEASURED, PAPERS, compared
+from papers.ye2022.readings import PAPERS, PROGRAM, compared
 
 Tables = dict[str, pd.DataFrame]
 """By name of the file."""
@@ -62,15 +62,15 @@ def printed_examples() -> Tables:
 def venus_as_measured() -> Tables:
     """The four schedulers of the authors' program on every seed of Venus ([Ye2022] Figs 10 and 13)."""
     table = Grid.of(
-        row for work in workloads("venus", "paper", reading=MEASURED)
-        for row in runs_of(compared(MEASURED, work[1]), MEASURED, *work)
+        row for work in workloads("venus", "paper", reading=PROGRAM)
+        for row in runs_of(compared(PROGRAM, work[1]), PROGRAM, *work)
     ).table()  # fmt: skip
     columns = ["reading", "scheduler", "seed"]
     return {"table10_venus": table[[*columns, "sharing_loss"]], "fig13_venus": table[[*columns, "average_jct"]]}
 
 
 def lease_terms() -> Tables:
-    """ASTRAEA by its paper with lease terms from a minute to an hour, one seed of Venus ([Ye2022] Fig 9)."""
+    """ASTRAEA from its paper with lease terms from a minute to an hour, one seed of Venus ([Ye2022] Fig 9)."""
     return {"fig09_venus": _only(lease_grid("venus"), reading=[PAPERS], seed=[0]).table()}
 
 

@@ -32,7 +32,7 @@ GANG: Final = 4  # GPUs of each, or the whole quota where that is less
 HORIZON: Final = int(SIZE * DURATION / HOUR)  # hours that are looked at: what the burst needs on the quota alone
 
 SCHEDULERS: Final = (
-    *(s for s in COMPARED[PAPERS] if s.name in ("astraea", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")),
+    *(s for s in COMPARED[PAPERS] if s.name in ("tiresias-l", "themis", "gandiva-fair", "yarn-cs")),
     *MEMORIES,
 )
 """Those that are compared: memories of all lengths, and some that have none."""

@@ -31,7 +31,7 @@ from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
 from papers.scales import SCALES, at_scale, seeds
 from papers.ye2022 import readings
-from papers.ye2022.readings import MEASURED, PAPERS, READINGS, Scheduler, able, compared, settings_of
+from papers.ye2022.readings import PAPERS, PROGRAM, READINGS, Scheduler, able, compared, settings_of
 
 Row = dict[Any, Any]
 """What distinguishes a run."""
@@ -50,7 +50,7 @@ SMALL_TIME: Final = 2 * 86_400.0  # [s]
 SMALL_LOAD: Final = 1.25  # served load of the first seed over the GPUs: in two days a queue has little time to grow
 LARGE: Final = 20_000  # jobs from which on a trace counts as large
 
-IN_FIG_14: Final = ("astraea", "algorithm-1", "tiresias-l")  # the paper's two, and Algorithm 1 alone
+IN_FIG_14: Final = ("astraea", "tiresias-l")
 INTERVAL: Final = Settings().interval  # between rounds, which submissions are counted in [s]
 _LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 LOADS: Final = {"small": (1.4, 1.6, 1.8, 2.0, 2.2, 2.4), "paper": _LOADS, "full": _LOADS}
@@ -134,7 +134,7 @@ def workloads(
     """
     for seed in seeds(trace, scale) if of is None else of:
         jobs, cluster = load_workload(trace, scale, seed, load)
-        yield seed, jobs if reading == MEASURED else jobs.in_rounds(INTERVAL), cluster
+        yield seed, jobs if reading == PROGRAM else jobs.in_rounds(INTERVAL), cluster
 
 
 def few_seeds(trace: str, scale: str, usual: int, large: int) -> tuple[int, ...]:
@@ -202,7 +202,7 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
     busy = float(load_workload(trace, scale)[0].duration.sum())
     terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
     rows: list[tuple[Run, Row]] = []
-    paid = {MEASURED: (readings.RELEASED, Settings(whole_rounds=True)), PAPERS: (readings.ASTRAEA, Settings())}
+    paid = {PROGRAM: (readings.RELEASED, Settings(whole_rounds=True)), PAPERS: (readings.ASTRAEA, Settings())}
     for reading, (scheduler, settings) in paid.items():
         few = few_seeds(trace, scale, usual=2, large=1)
         for seed, jobs, cluster in workloads(trace, scale, few, reading):
@@ -242,7 +242,7 @@ def load_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
         some = recorded.head(LOADED_JOBS) if len(recorded) > LARGE else recorded
         for reading, load in product(READINGS, at_scale(LOADS, scale)):
             scaled = at_load(some, cluster, load)
-            jobs = scaled if reading == MEASURED else scaled.in_rounds(INTERVAL)
+            jobs = scaled if reading == PROGRAM else scaled.in_rounds(INTERVAL)
             schedulers = leased(compared(reading, jobs), lease_term)
             rows += runs_of(schedulers, reading, seed, jobs, cluster, "summary", load=load)
     return Grid.of(rows)

@@ -18,7 +18,7 @@ from matplotlib.ticker import LogFormatterMathtext, LogLocator
 
 from astraea.plots import charts
 from astraea.plots.style import WIDTH, footnote, look, name_axis, named_line, style
-from papers.ye2022.readings import MEASURED, READINGS
+from papers.ye2022.readings import PROGRAM, READINGS
 from papers.ye2022.tables import TENANT_LEVELS, relative_to
 
 RHO_RANGE: Final = (0.5, 1.5)  # of the boxes of Fig 11; a triangle stands where a whisker goes on beyond
@@ -71,7 +71,7 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
             label, is_named = look(name, reading=reading).label, look(name).label
             known = f" (paper {100 * published[name]:.3g} %)" if name in published else ""
             below = f"{100 * means.loc[(reading, name), 'tenant_sharing_loss']:.2g} % < 1{known}"
-            charts.title(ax, label + (", measured" if reading == MEASURED and label == is_named else ""), below)
+            charts.title(ax, label + (", program" if reading == PROGRAM and label == is_named else ""), below)
             ax.label_outer()
         for ax, reading in zip(np.asarray(lower.subplots(1, 2)), READINGS, strict=True):
             _below_levels(means.loc[[reading]].droplevel(0), published, reading, ax)

@@ -1,16 +1,17 @@
 """The two readings of [Ye2022]'s evaluation: who is compared with whom, and what preemption costs them.
 
-as measured
+the authors' program
     The simulator that the authors released: their whole ASTRAEA, and their baselines, which are orders of jobs inside
     ASTRAEA's own selection of tenants, or the static quota. Checkpoints and restarts cost no time, and some leases are
     a round too long (`engine.loop`). It has no HiveD, AlloX or Gandiva_fair.
-by its paper
+from the papers
     Every scheduler as its own paper describes it, with overheads, and with learned running times where it needs them.
-    ASTRAEA is all that [Ye2022] names (`WHOLE`); Algorithms 1 and 2 alone stand beside it.
+    ASTRAEA is Algorithms 1 and 2 as printed (§5.2), with Eq. 16 and new jobs first (§6.1.1).
 
-In both, time is counted in rounds (§6.1.3): a job exists from the first round that sees it. The program does so itself,
-with submissions to the second and sums over whole rounds (`Settings.whole_rounds`); otherwise the trace is brought to
-rounds first (`Trace.in_rounds`), and everything else is exact.
+The `ladder` leads from the second to the first, a difference at a time. In both, time is counted in rounds (§6.1.3): a
+job exists from the first round that sees it. The program does so itself, with submissions to the second and sums over
+whole rounds (`Settings.whole_rounds`); otherwise the trace is brought to rounds first (`Trace.in_rounds`), and
+everything else is exact.
 """
 
 from __future__ import annotations
@@ -26,14 +27,9 @@ from astraea.core.checks import one_of
 from astraea.core.units import DAY, HOUR
 from astraea.traces.trace import Trace
 
-MEASURED: Final = "as measured"
-PAPERS: Final = "by its paper"
-READINGS: Final = (MEASURED, PAPERS)
-
-WHOLE: Final[Mapping[str, float]] = {"tenant_window": DAY, "idle_guard": 0.2, "starvation": 6 * HOUR}
-"""What [Ye2022] adds to Algorithms 1 and 2: tenants are compared over a past that is not forever, one that has a burst
-after idleness reclaims its share (§6.1.1), and jobs that wait long get priority (§5.2.1). Values of the authors'
-program, as the paper gives none. New jobs first (§6.1.1) is in both; early leases stand in the program only."""
+PROGRAM: Final = "the authors' program"
+PAPERS: Final = "from the papers"
+READINGS: Final = (PROGRAM, PAPERS)
 
 NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
 """As in the released simulator, but for its flaw."""
@@ -55,12 +51,11 @@ class Scheduler(NamedTuple):
         return get_policy(self.policy)(**self.parameters)
 
 
-ASTRAEA: Final = Scheduler("astraea", "astraea", WHOLE)
-ALGORITHM: Final = Scheduler("algorithm-1", "astraea")
+ASTRAEA: Final = Scheduler("astraea", "astraea")
 RELEASED: Final = Scheduler("astraea", "astraea-released")
 
 COMPARED: Final[Mapping[str, tuple[Scheduler, ...]]] = {
-    MEASURED: (
+    PROGRAM: (
         RELEASED,
         Scheduler("tiresias-l", "astraea-released", {"job_order": "2das", "delay_threshold": 0}),
         Scheduler("themis", "astraea-released", {"job_order": "themis"}),
@@ -69,24 +64,23 @@ COMPARED: Final[Mapping[str, tuple[Scheduler, ...]]] = {
     ),
     PAPERS: (
         ASTRAEA,
-        ALGORITHM,
         *(Scheduler(p, p) for p in ("hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo")),
     ),
 }
 """Schedulers of each reading, in the order of the figures; the seven of §6.1.5 as far as there are, and FIFO."""
 
 SCHEDULERS: Final = tuple(scheduler.name for scheduler in COMPARED[PAPERS])
-"""Names of all that are compared; `MEASURED` has no others."""
+"""Names of all that are compared; `PROGRAM` has no others."""
 
 MEMORIES: Final = (
-    ALGORITHM,
+    ASTRAEA,
     Scheduler("window-24h", "astraea", {"tenant_window": DAY}),
     *(
         Scheduler(f"half-life-{name}", "decayed-usage", {"half_life": time})
         for name, time in (("1h", HOUR), ("1d", DAY), ("7d", 7 * DAY))
     ),
 )
-"""Algorithm 1 with other memories of what a tenant has used: since the beginning, over 24 h, or decayed as schedulers
+"""ASTRAEA with other memories of what a tenant has used: since the beginning, over 24 h, or decayed as schedulers
 in production have it (Slurm's fair share); everything else is the same."""
 
 BASELINES: Final = (
@@ -111,7 +105,7 @@ def compared(reading: str, trace: Trace) -> tuple[Scheduler, ...]:
     The authors' program knows true running times.
     """
     listed = COMPARED[one_of(reading, READINGS, "reading")]
-    return listed if reading == MEASURED else able(listed, trace)
+    return listed if reading == PROGRAM else able(listed, trace)
 
 
 def able(schedulers: Iterable[Scheduler], trace: Trace) -> tuple[Scheduler, ...]:
@@ -124,6 +118,6 @@ def able(schedulers: Iterable[Scheduler], trace: Trace) -> tuple[Scheduler, ...]
 
 def settings_of(reading: str, scheduler: Scheduler) -> Settings:
     """What is simulated besides trace, cluster and policy."""
-    if reading == MEASURED:
+    if reading == PROGRAM:
         return COUNTED
     return Settings(estimator="gradient-boosting" if scheduler.made.needs_estimates else "oracle")

@@ -12,7 +12,7 @@ import numpy as np
 from papers.judging import Judged, Missing, Source, Verdict, as_text, graded, most, number, trend, worst
 from papers.rules import lowest_of
 from papers.ye2022.characterize import widest_swap
-from papers.ye2022.readings import COMPARED, MEASURED
+from papers.ye2022.readings import COMPARED, PROGRAM
 
 SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")  # of §6.1.5
 SIX_GPUS: Final = 6  # GPUs of the example of Fig 6
@@ -130,8 +130,8 @@ def larger_lead(source: Source, *, column: str, other: str) -> Judged:
 
 def _of_all(source: Source, shown: str, verdict: Verdict, others: Sequence[str]) -> Judged:
     """What is true of those that are there is not yet true of all; what is false of them is false."""
-    is_measured = source.where.get("reading") == MEASURED
-    there, all_of = len(others) + 1, sum(s.name in SEVEN for s in COMPARED[MEASURED]) if is_measured else len(SEVEN)
+    is_measured = source.where.get("reading") == PROGRAM
+    there, all_of = len(others) + 1, sum(s.name in SEVEN for s in COMPARED[PROGRAM]) if is_measured else len(SEVEN)
     unsure = there < all_of and verdict == Verdict.HOLDS
     return f"{shown} ({there} of {all_of} there)", Verdict.NOT_YET if unsure else verdict
 

@@ -9,7 +9,7 @@ from astraea.cluster.settings import Settings
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from papers.ye2022.evaluation import INTERVAL, READ, Row, load_workload
-from papers.ye2022.readings import ALGORITHM, COMPARED, COUNTED, FLAWED, NO_COST, Scheduler, able
+from papers.ye2022.readings import COMPARED, COUNTED, FLAWED, NO_COST, Scheduler, able
 
 SHOWN: Final = ("astraea", "tiresias-l", "themis", "yarn-cs")  # the four of the seven that the authors' program has
 
@@ -25,19 +25,17 @@ class Step(NamedTuple):
 
 
 _MEASURED, _PAPERS = (tuple(s for s in listed if s.name in SHOWN) for listed in COMPARED.values())
-_ALONE: Final = (ALGORITHM._replace(name=_PAPERS[0].name), *_PAPERS[1:])
 
 STEPS: Final = (
-    Step("Algorithm 1, to the second", _ALONE, Settings(), in_rounds=False),
-    Step("in rounds", _ALONE, Settings()),
-    Step("ASTRAEA as its paper has it", _PAPERS, Settings()),
+    Step("Algorithm 1, to the second", _PAPERS, Settings(), in_rounds=False),
+    Step("in rounds", _PAPERS, Settings()),
     Step("preemption is free", _PAPERS, NO_COST),
     Step("the released program, others are orders in it", _MEASURED, NO_COST),
     Step("true running times", _MEASURED, NO_COST, learned=False),
     Step("with its flaw", _MEASURED, FLAWED, learned=False),
     Step("and counted as there", _MEASURED, COUNTED, in_rounds=False, learned=False),
 )
-"""The third is the reading `PAPERS`, the last is `MEASURED`."""
+"""The second is the reading `PAPERS`, the last is `PROGRAM`."""
 
 
 def steps_grid(trace: str, scale: str = "paper") -> Grid:

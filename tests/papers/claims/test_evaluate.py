@@ -21,7 +21,7 @@ from papers.claims.beside import published, published_of, verdicts
 from papers.claims.evaluate import STATEMENTS, read_claims, read_statements
 from papers.gallery.verdicts import side_by_side
 from papers.judging import Verdict
-from papers.ye2022.readings import MEASURED, PAPERS
+from papers.ye2022.readings import PAPERS, PROGRAM
 from papers.ye2022.rules import SEVEN
 
 HOLDS, _, OTHERWISE, NOT_YET = Verdict
@@ -86,8 +86,8 @@ def test_a_value_is_checked_on_its_trace_and_an_order_on_every_one(tmp_path: Pat
 
 
 def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
-    rows = [(MEASURED, "astraea", 0.07), (MEASURED, "tiresias-l", 0.1), (MEASURED, "themis", 0.197),
-            (MEASURED, "yarn-cs", 0.736)]  # fmt: skip
+    rows = [(PROGRAM, "astraea", 0.07), (PROGRAM, "tiresias-l", 0.1), (PROGRAM, "themis", 0.197),
+            (PROGRAM, "yarn-cs", 0.736)]  # fmt: skip
     rows += [(PAPERS, name, 0.2) for name in SEVEN if name != "themis"] + [(PAPERS, "themis", 0.1)]
     frame = pd.DataFrame(rows, columns=["reading", "scheduler", "sharing_loss"]).assign(seed=0)
     frame.to_csv(tmp_path / "table10_venus.csv", index=False)
@@ -95,18 +95,18 @@ def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
     lacking.to_csv(tmp_path / "table11_venus.csv", index=False)
     found = evaluate.evaluate(tmp_path).set_index(["id", "trace", "reading"])
     verdicts, measured = found["verdict"], found["measured"]
-    assert verdicts["ye.f10.astraea", "venus", MEASURED] == HOLDS
+    assert verdicts["ye.f10.astraea", "venus", PROGRAM] == HOLDS
     assert verdicts["ye.f10.astraea", "venus", PAPERS] == OTHERWISE
     # of the seven the authors' program has four, which are all there
-    assert verdicts["ye.f10.best", "venus", MEASURED] == HOLDS
-    assert measured["ye.f10.best", "venus", MEASURED].endswith("(4 of 4 there)")
+    assert verdicts["ye.f10.best", "venus", PROGRAM] == HOLDS
+    assert measured["ye.f10.best", "venus", PROGRAM].endswith("(4 of 4 there)")
     assert verdicts["ye.f10.best", "venus", PAPERS] == OTHERWISE
     # a scheduler that one reading does not have is judged in the other; one that none has is not judged
     assert [reading for _, _, reading in found.loc[["ye.f11.allox"]].index] == [PAPERS]
     assert verdicts["ye.f11.yarn-cs", "venus", ""] == NOT_YET
     shown = side_by_side(found.reset_index()).set_index(["trace", "statement"])
     row = shown.loc["venus", "ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss)"]
-    assert row[MEASURED] == "✓ holds: 7 %" and row[PAPERS].startswith("✗ does not hold: 20 %")
+    assert row[PROGRAM] == "✓ holds: 7 %" and row[PAPERS].startswith("✗ does not hold: 20 %")
 
 
 def test_a_notebook_shows_both_sizes_in_one_row(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_notebook_shows_both_sizes_in_one_row(tmp_path: Path) -> None:
 def notes() -> dict[tuple[str, str], str]:
     """Of the statements of [Ye2022] that do not hold as measured."""
     found = evaluate.with_reasons(evaluate.evaluate(FIGURES))
-    found = found[(found["reading"] == MEASURED) & found["id"].str.startswith("ye.") & (found["verdict"] != HOLDS)]
+    found = found[(found["reading"] == PROGRAM) & found["id"].str.startswith("ye.") & (found["verdict"] != HOLDS)]
     return {(row["id"], row["trace"]): row["note"] for row in found.to_dict("records")}
 
 

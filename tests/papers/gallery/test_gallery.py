@@ -90,7 +90,7 @@ def test_a_page_without_figures_goes(tmp_path: Path) -> None:
 
 
 def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
-    rows = [("as measured", 0.081), ("by its paper", 0.111)]
+    rows = [("the authors' program", 0.081), ("from the papers", 0.111)]
     table = pd.DataFrame([(reading, "astraea", 0, loss) for reading, loss in rows],
                          columns=["reading", "scheduler", "seed", "sharing_loss"])  # fmt: skip
     table.to_csv(tmp_path / "table10_venus.csv", index=False)
@@ -98,7 +98,7 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
     mine = found[found["id"] == "ye.f10.astraea"]
     assert finding(mine) == (
         "ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss) (venus): "
-        "paper 7.1 % | here 8.1 % as measured, 11.1 % by its paper."
+        "paper 7.1 % | here 8.1 % (the authors' program), 11.1 % (from the papers)."
     )
     assert finding(found[found["id"].isin(["ye.f10.astraea", "ye.f9.jct"])]).endswith("1 is not there yet.")
     assert finding(found[found["id"] == "ye.f9.jct"]) == "nothing is measured yet."
@@ -106,15 +106,15 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
     noted = pd.concat([mine.assign(note=["why", ""]), mine.assign(trace="philly", note=["why", "how"])])
     shown, notes = with_footnotes(side_by_side(noted))
     assert shown["note"].tolist() == ["1, 2", "1, 3, 2"]  # 2 is what the two readings differ by
-    assert (notes[0], notes[2], len(notes)) == ("1. as measured: why", "3. by its paper: how", 3)
+    assert (notes[0], notes[2], len(notes)) == ("1. the authors' program: why", "3. from the papers: how", 3)
 
 
 def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> None:
     fig, ax = panels()
-    rows = [("b", "as measured", 2.0), ("b", "by its paper", 0.5), ("a", "", 1.0)]
+    rows = [("b", "the authors' program", 2.0), ("b", "from the papers", 0.5), ("a", "", 1.0)]
     forest(pd.DataFrame(rows, columns=["row", "reading", "ratio"]), ax)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["as measured", "by its paper"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["the authors' program", "from the papers"]
     low, high = ax.get_xlim()
     assert low < 0.5 and high > 2.0
     plt.close(fig)

@@ -25,14 +25,13 @@ from papers import scales
 from papers.ye2022 import evaluation
 from papers.ye2022.evaluation import load_workload
 from papers.ye2022.readings import (
-    ALGORITHM,
     ASTRAEA,
     BASELINES,
     COMPARED,
     COUNTED,
-    MEASURED,
     MEMORIES,
     PAPERS,
+    PROGRAM,
     READINGS,
     able,
     compared,
@@ -142,10 +141,10 @@ def test_unknown(name: str, scale: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_steps_lead_from_one_reading_to_the_other_and_accounting_differs_in_submissions_only() -> None:
-    """The third step is the reading `PAPERS`, the last `MEASURED`; every step has all four schedulers."""
+    """The second step is the reading `PAPERS`, the last `PROGRAM`; every step has all four schedulers."""
     grid, main = steps_grid("venus", "small"), evaluation.main_grid("venus", "small")
     first = main.index[(main.index["seed"] == 0) & main.index["scheduler"].isin(SHOWN)]
-    for step, reading in ((STEPS[2], PAPERS), (STEPS[-1], MEASURED)):
+    for step, reading in ((STEPS[1], PAPERS), (STEPS[-1], PROGRAM)):
         found = grid.index.index[grid.index["step"] == step.name]
         mine = first.index[first["reading"] == reading]
         assert {grid.runs[k].key for k in found} == {main.runs[k].key for k in mine}
@@ -161,11 +160,9 @@ def test_steps_lead_from_one_reading_to_the_other_and_accounting_differs_in_subm
 
 def test_what_stands_beside_the_seven_differs_in_what_its_name_says() -> None:
     assert set(SEVEN) <= {s.name for s in COMPARED[PAPERS]}
-    assert {s.policy for s in COMPARED[MEASURED]} == {"astraea-released", "yarn-cs"}
-    assert ALGORITHM.made == get_policy("astraea")
-    more = {k for k, v in ASTRAEA.made.parameters.items() if v != ALGORITHM.made.parameters[k]}
-    assert more == {"tenant_window", "idle_guard", "starvation"}  # early leases stand in the program only
-    assert MEMORIES[0] is ALGORITHM and MEMORIES[1].made.parameters["tenant_window"] == 86_400
+    assert {s.policy for s in COMPARED[PROGRAM]} == {"astraea-released", "yarn-cs"}
+    assert ASTRAEA.made == get_policy("astraea")  # Algorithms 1 and 2, no rule of the program
+    assert MEMORIES[0] is ASTRAEA and MEMORIES[1].made.parameters["tenant_window"] == 86_400
     assert [s.made.parameters["half_life"] / 3600 for s in MEMORIES[2:]] == [1, 24, 168]
     assert {s.made.lease_term for s in MEMORIES} == {900.0}
     released = next(s for s in BASELINES if s.name == "tiresias-l-released").made.parameters
@@ -177,7 +174,7 @@ def test_what_stands_beside_the_seven_differs_in_what_its_name_says() -> None:
 def test_pictures_say_who_knows_true_running_times(reading: str) -> None:
     estimating = [s for s in COMPARED[reading] if s.made.needs_estimates]
     knows = {s.name for s in estimating if settings_of(reading, s).estimator == "oracle"}
-    assert knows == ({"themis"} if reading == MEASURED else set())
+    assert knows == ({"themis"} if reading == PROGRAM else set())
     for s in COMPARED[reading]:
         assert ("(true times)" in look(s.name, reading=reading).label) == (s.name in knows)
     frame = pd.DataFrame({"reading": reading, "scheduler": ["astraea", "themis"], "x": [1.0, 2.0], "share": [0.5, 1.0]})
@@ -194,8 +191,8 @@ def test_pictures_say_who_knows_true_running_times(reading: str) -> None:
 def test_what_is_charged_and_known() -> None:
     assert COUNTED.whole_rounds and COUNTED.list_removal_flaw and COUNTED.estimator == "oracle"
     assert COUNTED.checkpoint_overhead == COUNTED.restart_overhead == 0
-    measured, paid = (next(s for s in COMPARED[reading] if s.name == "themis") for reading in (MEASURED, PAPERS))
-    assert settings_of(MEASURED, measured) == COUNTED
+    measured, paid = (next(s for s in COMPARED[reading] if s.name == "themis") for reading in (PROGRAM, PAPERS))
+    assert settings_of(PROGRAM, measured) == COUNTED
     assert settings_of(PAPERS, paid).estimator == "gradient-boosting" and settings_of(PAPERS, paid).restart_overhead > 0
     assert settings_of(PAPERS, ASTRAEA).estimator == "oracle"  # it asks for nothing
 
@@ -205,9 +202,9 @@ def test_nobody_knows_the_future_of_a_trace_without_a_past() -> None:
     assert compared(PAPERS, trace) == COMPARED[PAPERS]
     without = dataclasses.replace(trace, history=None)
     assert {s.name for s in COMPARED[PAPERS]} - {s.name for s in compared(PAPERS, without)} == {"allox", "themis"}
-    assert compared(MEASURED, without) == COMPARED[MEASURED]
+    assert compared(PROGRAM, without) == COMPARED[PROGRAM]
     assert len(able(BASELINES, trace)) == len(BASELINES) > len(able(BASELINES, without))
-    with pytest.raises(InputError, match="reading must be one of as measured, by its paper"):
+    with pytest.raises(InputError, match="reading must be one of the authors' program, from the papers"):
         compared("mine", trace)
 
 
@@ -223,11 +220,11 @@ def test_as_measured_on_the_authors_workloads_gives_what_their_program_printed(
     given = read_trace(shared / "reference" / "w2.input.csv.gz")
     assert (trace.submit_time == given.submit_time).all() and (trace.duration == given.duration).all()
     assert compared(PAPERS, trace) == COMPARED[PAPERS]  # what came before is its past
-    for scheduler in COMPARED[MEASURED]:
+    for scheduler in COMPARED[PROGRAM]:
         run = {"tiresias-l": "tiresias", "yarn-cs": "yarn"}.get(scheduler.name, scheduler.name)
         if run == "fifo":
             continue
-        result = simulate(trace, cluster, scheduler.made, settings=settings_of(MEASURED, scheduler))
+        result = simulate(trace, cluster, scheduler.made, settings=settings_of(PROGRAM, scheduler))
         theirs = printed.loc[f"w2_n64_{run}"]
         loss = float((result.jobs["rho_job"].round(4) < 0.95).mean())
         assert loss == pytest.approx(theirs.sharing_loss_share, abs=6e-5)

@@ -22,7 +22,7 @@ from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from papers.ye2022 import burst, characterize, one_tenant, pictures, released
 from papers.ye2022.evaluation import load_workload, run_of, size_grid
-from papers.ye2022.readings import MEASURED, PAPERS, READINGS
+from papers.ye2022.readings import PAPERS, PROGRAM, READINGS
 from papers.ye2022.tables import (
     across,
     busy_utilization,
@@ -105,7 +105,7 @@ def test_the_longest_wait_and_whose_it_is() -> None:
 
 
 def test_readings_side_by_side_in_the_order_of_the_figures() -> None:
-    rows = [("as measured", "fifo", 3.0), ("as measured", "astraea", 1.0), ("by its paper", "astraea", 2.0)]
+    rows = [(PROGRAM, "fifo", 3.0), (PROGRAM, "astraea", 1.0), (PAPERS, "astraea", 2.0)]
     frame = pd.DataFrame(rows, columns=["reading", "scheduler", "value"]).assign(seed=0)
     found = by_reading(frame, lambda part: plus_minus(part, "scheduler", {"value": ("v", 1)}))
     assert found.index.tolist() == ["astraea", "fifo"]
@@ -113,7 +113,7 @@ def test_readings_side_by_side_in_the_order_of_the_figures() -> None:
     again = pd.concat([frame.assign(load=0.7), frame.assign(load=1.2, value=2 * frame["value"])])
     shown = across(again, "load", "value", 10)
     assert shown.columns.tolist() == ["0.7", "1.2"]
-    assert shown.loc["as measured: fifo"].tolist() == ["30.0", "60.0"]
+    assert shown.loc["the authors' program: fifo"].tolist() == ["30.0", "60.0"]
 
 
 def sizes(aside: int = 3) -> pd.DataFrame:
@@ -160,7 +160,7 @@ def test_a_whisker_beyond_the_panel_has_a_sign() -> None:
     signs = {line.get_marker(): list(line.get_xdata()) for line in first.lines if line.get_marker() in ("v", "^")}
     assert signs == {"v": [0, 2], "^": [0]}
     assert "31 % < 1 (paper 44.6 %)" in [text.get_text() for ax in fig.axes for text in ax.texts]
-    assert [ax.get_title().strip() for ax in fig.axes[:2]] == [f"FIFO, {MEASURED.split()[1]}", "FIFO"]
+    assert [ax.get_title().strip() for ax in fig.axes[:2]] == [f"FIFO, {PROGRAM.split()[-1]}", "FIFO"]
     below = fig.axes[-1]
     drawn = {line.get_marker(): float(line.get_xdata()[0]) for line in below.lines}
     assert drawn == pytest.approx({"o": 20, "|": 10, "D": 44.6})
