@@ -53,7 +53,7 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
 def forest(frame: pd.DataFrame, ax: Axes) -> None:
     """Draw the column `ratio`: a row for each value of `row`, in the order of the table, a mark for each `reading`."""
     rows = list(dict.fromkeys(frame["row"]))
-    readings = sorted(set(frame["reading"]) - {""})
+    readings = [reading for reading in frame["reading"].unique() if reading]
     with style():
         ax.axvspan(1 / NEAR, NEAR, color="#DDDDDD", zorder=0)
         ax.axvline(1, **REFERENCE)
