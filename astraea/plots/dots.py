@@ -87,7 +87,8 @@ def ranked(
 
 def _write_at_edge(ax: Axes, at: int, value: float, color: str) -> None:
     """Write a value that is beyond the end of the axis at that end, in the axis' own unit, with an arrow."""
-    shown, unit = float(ax.xaxis.get_major_formatter()(value)), re.search(r"\[(.+)\]", ax.get_xlabel())
+    shown = float(ax.xaxis.get_major_formatter().format_ticks([value])[0])
+    unit = re.search(r"\[(.+)\]", ax.get_xlabel())
     text = (f"{shown:,.3g}" if shown < 1000 else f"{shown:,.0f}") + (f" {unit[1]}" if unit else "")
     ax.annotate(text, (1, at), (-7, 0), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
                 va="center", fontsize=8, color=color)  # fmt: skip
