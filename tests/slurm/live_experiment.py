@@ -77,7 +77,7 @@ class Job(NamedTuple):
 
 
 def workload(seed: int, jobs: int, seconds: float, stretch: int) -> list[Job]:
-    """Random jobs that ask for about what the cluster has for as long as they are submitted; `stretch` lengthens all."""
+    """Random jobs that ask for about what the cluster has for as long as they are submitted, all `stretch`ed."""
     rng = np.random.default_rng(seed)
     at = np.sort(rng.uniform(0, seconds, jobs))
     tenants = rng.choice(list(SHARES), jobs, p=(0.4, 0.3, 0.3))
