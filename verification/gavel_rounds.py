@@ -192,9 +192,12 @@ def next_round(s: State, rules: Rules, memory: Memory) -> None:
         for i, j in enumerate((a, b)):
             if j >= 0:
                 speed = s.jobs.alone[j, k] if pair < 0 else s.pairs.speed[pair, i, k]
+                resumes = s.jobs.slot[j] != -2  # it did not run in the last round
                 start(s, j, p, speed, same, 0.0, 1.0 if b < 0 else 0.5)
                 steps = min(max(1.0, np.floor(speed * rules.round_length)), s.jobs.left[j])
                 s.jobs.since[j], s.jobs.finish[j] = steps, now + steps / speed  # whole steps of this round
+                if resumes and steps / speed > rules.round_length - 5.0:
+                    s.jobs.since[j] = np.floor(steps * (1.0 - rules.overhead * speed / steps))
     s.clock[0].running = n
     for i in range(s.clock[0].active):
         j = s.active[i]
