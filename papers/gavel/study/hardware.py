@@ -89,3 +89,10 @@ def job_by_job(jobs: pd.DataFrame) -> Figure:
         charts.title(ax, f"({'abcd'[k]}) {look(policy).label}", "correlation " + ", ".join(below))
     charts.legend(fig)
     return fig
+
+
+def against(summary: pd.DataFrame, column: str = "average_jct") -> pd.DataFrame:
+    """A measure of each policy that ran in all four, on the cluster, and how far from it the others are [%]."""
+    wide = summary.pivot_table(index="policy", columns="source", values=column, sort=False)[list(MARKS)].dropna()
+    off = 100 * (wide.div(wide["cluster"], axis=0) - 1)
+    return off.assign(cluster=wide["cluster"]).rename(index=lambda policy: look(policy).label)
