@@ -149,7 +149,9 @@ def verify_hardware(folder: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.
         JCTs [s].
     """
     r = read_reference(folder)
-    rows, steps, jobs = [], [], []
+    rows: list[dict[str, Any]] = []
+    steps: list[dict[str, Any]] = []
+    jobs: list[pd.DataFrame] = []
     every = {key: value for change in STEPS.values() for key, value in change.items()}
     for policy in NAMES:
         jcts = {source: r.jct(policy, source) for source in SOURCES.values() if (policy, source) in r.runs}
@@ -172,7 +174,8 @@ def verify_hardware(folder: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.
 
 def _steps(r: Reference, policy: str) -> Iterator[dict[str, Any]]:
     so_far: dict[str, Any] = {}
-    for step, change in ({"as here": {}} | ALONE | STEPS).items():
+    changes: dict[str, dict[str, Any]] = {"as here": {}, **ALONE, **STEPS}
+    for step, change in changes.items():
         row = {"policy": policy, "step": step, "alone_jct": simulated(r, policy, **change)[0].mean()}
         if step not in ALONE:
             so_far |= change

@@ -14,7 +14,7 @@ SUMMARY, STEPS, JOBS = (pd.read_csv(ROOT / "data" / f"verification_hardware{x}.c
 def test_every_run_is_drawn_where_its_source_and_policy_say() -> None:
     axes = hardware.sources(SUMMARY).axes
     for ax, (column, _, unit) in zip(axes, hardware.PANELS, strict=True):
-        assert sum(len(line.get_xdata()) for line in ax.lines) == len(SUMMARY)
+        assert sum(len(line.get_xydata()) for line in ax.lines) == len(SUMMARY)
         cluster = SUMMARY[SUMMARY["source"] == "cluster"]
         assert ax.lines[0].get_label() == "cluster"
         assert ax.lines[0].get_xdata() == pytest.approx(cluster[column] / unit)
@@ -27,9 +27,9 @@ def test_the_way_to_their_simulator_ends_beside_it() -> None:
     rows = [tick.get_text() for tick in ax.get_yticklabels()]
     assert rows[0] == "as here" and rows[-1] == "their simulator" and "solved at every change" not in rows
     las, theirs = ax.lines[:2]
-    assert las.get_label() == "LAS" and len(las.get_xdata()) == len(rows) - 1
+    assert las.get_label() == "LAS" and len(las.get_xydata()) == len(rows) - 1
     means = SUMMARY.set_index(["policy", "source"])["average_jct"]["las"]
-    assert las.get_xdata()[[0, -1]] == pytest.approx(
+    assert las.get_xydata()[[0, -1], 0] == pytest.approx(
         [100 * means[source] / means["cluster"] for source in ("here", "as their simulator")]
     )
     assert theirs.get_xdata() == pytest.approx([100 * means["their simulator"] / means["cluster"]])
@@ -38,8 +38,7 @@ def test_the_way_to_their_simulator_ends_beside_it() -> None:
 def test_jobs_stand_over_their_simulations() -> None:
     for ax, (_, part) in zip(hardware.job_by_job(JOBS).axes, JOBS.groupby("policy", sort=False), strict=True):
         for line, source in zip(ax.lines, ("here", "as_their_simulator"), strict=False):
-            assert (3600 * line.get_xdata()).tolist() == pytest.approx(part[source].tolist())
-            assert (3600 * line.get_ydata()).tolist() == pytest.approx(part["cluster"].tolist())
+            assert line.get_xydata() * 3600 == pytest.approx(part[[source, "cluster"]].to_numpy())
 
 
 def test_how_far_from_the_cluster() -> None:

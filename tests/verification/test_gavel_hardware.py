@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,7 +76,7 @@ def test_tables_of_a_small_reference(folder: Path) -> None:
 
 def test_a_job_that_did_not_run_in_the_round_before_loses_a_part_of_a_whole_round() -> None:
     jobs, speeds = workload([("a", 1, 260, 0)]), throughputs({"a": (1.0,)}, ("fast",))
-    rounds = {"mechanism": RELEASED_ROUNDS, "round_length": 120.0}
+    rounds: dict[str, Any] = {"mechanism": RELEASED_ROUNDS, "round_length": 120.0}
     ends = [
         simulate(jobs, speeds, (1,), get_policy("las"), preemption_overhead=overhead, **rounds).makespan
         for overhead in (0.0, 20.0)
