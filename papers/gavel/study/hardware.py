@@ -54,11 +54,11 @@ def _label(policy: str) -> str:
 def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     """Average JCT over the cluster's, from here to their simulator, one change after the other."""
     fig, ax = charts.panels(width=5.6, height=2.9)
-    theirs = summary.pivot_table(index="policy", columns="source", values="average_jct")
+    jct = summary.set_index(["policy", "source"])["average_jct"].to_dict()
     way = table.dropna(subset="average_jct")
     rows = [*dict.fromkeys(way["step"]), "their simulator"]
     for policy, part in way.groupby("policy", sort=False):
-        here, cluster, simulator = look(policy), theirs.loc[policy, "cluster"], theirs.loc[policy, "their simulator"]
+        here, cluster, simulator = look(policy), jct[policy, "cluster"], jct[policy, "their simulator"]
         ax.plot(100 * part["average_jct"] / cluster, range(len(part)), here.marker, linestyle=here.line,
                 color=here.color, markersize=4, label=here.label)  # fmt: skip
         mark = MARKS["their simulator"] | {"color": here.color, "markersize": 5}
