@@ -14,8 +14,8 @@ same. What is other there than here, found in their released code, and tried one
 - rounds are those of Gavel's released simulator (`gavel_rounds`), in which a job waits until the next program knows it;
 - its solver ends in the middle of the optima (`interior_point`).
 
-What remains under FTF is the share of jobs with a fairness above 1, 93 % where theirs is 73 %. Policies that are told of
-the listed lengths, while jobs run as long as they do, do not change it.
+What remains under FTF is the share of jobs with a fairness above 1, 93 % where theirs is 73 %. Policies that are told
+of the listed lengths, while jobs run as long as they do, do not change it.
 
 No counterpart here: AlloX, which takes a gang for a job of one GPU there and is refused here; their Gandiva_fair, which
 counts a gang as one GPU; Shockwave itself. The makespan of a run is when its last job ends. The cluster's run of
