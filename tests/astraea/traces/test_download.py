@@ -269,7 +269,8 @@ def test_every_source_is_well_formed() -> None:
     assert {name for name, source in SOURCES.items() if source.size} == {"philly"}
     for source in SOURCES.values():
         assert source.holds and source.host.startswith("https://")
-        assert not source.keep or (len(source.files) == 1 and source.files[0].sha256)
+        assert not source.keep or len(source.files) == 1
+        assert not source.keep or source.files[0].sha256 or set(source.members) == set(source.holds)
         for file in source.files:
             assert len(file.sha256) in (0, 64) and len(file.git_blob) in (0, 40)
             assert any(len(part) == 40 for part in file.path.split("/")), f"{file.path} names no commit"
