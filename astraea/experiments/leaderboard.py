@@ -78,14 +78,17 @@ def standings(grid: Grid, unable: Mapping[str, str], cache: str | Path | None = 
     """Measure the runs that `contest` made, and rank the policies by each measure.
 
     A value is the mean over seeds, from three on with its 95 % interval (Student's t). A single run has the interval
-    of a bootstrap over weeks, see `measures`.
+    of a bootstrap over weeks, see `measures`. All policies have the same seeds and the same draws of weeks, so what
+    these differ in cancels in the interval of the rank, which is often short where those of the values overlap.
 
     Returns
     -------
-    DataFrame, columns scheduler, measure, value, low, high, rank, seeds, weeks, set_aside_jobs, reason
+    DataFrame, columns scheduler, measure, value, low, high, rank, rank_low, rank_high, seeds, weeks, set_aside_jobs,
+    reason
         A row for each policy and measure, then a row for each policy without a result: its name and the `reason`.
         `low` and `high` are NaN where there is no interval; `weeks` is 0 unless the interval is over weeks. Equal
-        values share the smaller rank, from 1. An undefined value has no rank.
+        values share the smaller rank, from 1; `rank_low` to `rank_high` are the ranks in 95 % of the draws, or in all
+        seeds. An undefined value has no rank.
 
     Raises
     ------
@@ -102,11 +105,23 @@ def standings(grid: Grid, unable: Mapping[str, str], cache: str | Path | None = 
         table[["low", "high"]] = rows[["low", "high"]].to_numpy() if seeds == 1 else np.nan
     table["low"] = table["low"].clip(lower=0.0)
     table["rank"] = table.groupby("measure")["value"].rank(method="min")
+    draws = rows.set_index(keys)["drawn"] if seeds == 1 else rows.groupby(keys, sort=False)["value"].agg(list)
+    table = table.merge(_rank_intervals(draws), on=keys)
     reasons = {**unable, **failed}
     last = pd.DataFrame({"scheduler": list(reasons), "reason": list(reasons.values())})
-    columns = [*keys, "value", "low", "high", "rank", "seeds", "weeks", "set_aside_jobs", "reason"]
-    whole = pd.concat([table.assign(seeds=seeds, reason=""), last], ignore_index=True)[columns]
-    return whole.astype(dict.fromkeys(("rank", "seeds", "weeks", "set_aside_jobs"), "Int64"))
+    whole = [*("rank", "rank_low", "rank_high", "seeds", "weeks", "set_aside_jobs")]
+    both = pd.concat([table.assign(seeds=seeds, reason=""), last], ignore_index=True)
+    return both[[*keys, "value", "low", "high", *whole, "reason"]].astype(dict.fromkeys(whole, "Int64"))
+
+
+def _rank_intervals(draws: pd.Series[Any]) -> pd.DataFrame:
+    """Rank the policies in every draw; columns scheduler, measure, rank_low, rank_high."""
+    parts = []
+    for measure, mine in draws.groupby("measure", sort=False):
+        ranks = pd.DataFrame(mine.droplevel("measure").to_dict()).rank(axis=1, method="min")
+        ends = ranks.quantile([0.025, 0.975], interpolation="nearest").T.set_axis(["rank_low", "rank_high"], axis=1)
+        parts.append(ends.rename_axis("scheduler").reset_index().assign(measure=measure))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _measured(grid: Grid, resamples: int, cache: str | Path | None) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -140,21 +155,23 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns measure, value, low, high, weeks, set_aside_jobs
-        `weeks` is how many there were to draw from, or 0 where there is no interval (`low` and `high` are NaN).
+    DataFrame, columns measure, value, low, high, drawn, weeks, set_aside_jobs
+        `drawn` has the value of every draw, NaN where nothing defines it; `weeks` is how many there were to draw from,
+        or 0 where there is no interval (`low` and `high` are NaN).
     """
     jobs, cases = result.jobs, tenant_windows(result).dropna(subset=["rho_tenant"])
     first, last = jobs["submit_time"].min(), jobs["submit_time"].max()
     weeks = max(1, round((last - first) / (7 * DAY)))
     counts = np.random.default_rng(0).multinomial(weeks, [1 / weeks] * weeks, resamples if weeks > 1 else 0)
+    drawn_from = weeks if len(counts) else 0
 
     def row(measure: str, values: pd.Series[float], times: pd.Series[float], quantile: float = 0.0) -> dict[str, Any]:
         known = values.notna().to_numpy()
         value = values.quantile(quantile) if quantile else values.mean()
         week = ((times - first) / max(last - first, 1.0) * weeks).clip(0, weeks - 1).astype(int)
         drawn = _drawn(values.to_numpy(dtype=float)[known], week.to_numpy()[known], counts, quantile)
-        low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
-        return {"measure": measure, "value": value, "low": low, "high": high, "weeks": weeks if len(drawn) else 0}
+        low, high = np.nanquantile(drawn, [0.025, 0.975]) if np.isfinite(drawn).any() else (np.nan, np.nan)
+        return {"measure": measure, "value": value, "low": low, "high": high, "drawn": drawn, "weeks": drawn_from}
 
     submitted, short = jobs["submit_time"], (cases["rho_tenant"] < SHORT - SLACK).astype(float)
     rows = [
@@ -162,19 +179,19 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
         row("tenant_below_99", short, cases["window_start"]),
         row("average_jct", jobs["jct"], submitted),
         row("slowdown_99", jobs["slowdown"], submitted, QUANTILE),
-        {"measure": "longest_wait", "value": jobs["queueing_delay"].max(), "low": np.nan, "high": np.nan, "weeks": 0},
+        {"measure": "longest_wait", "value": jobs["queueing_delay"].max(), "drawn": np.empty(0), "weeks": 0},
         row("preemptions_per_job", jobs["preemptions"], submitted),
     ]
     return pd.DataFrame(rows).assign(set_aside_jobs=len(result.excluded_jobs))
 
 
 def _drawn(values: FloatArray, week: IntArray, counts: IntArray, quantile: float) -> FloatArray:
-    """Mean, or a quantile, of the values of drawn weeks; `counts` (draws, weeks) tells how often each was drawn."""
-    held = counts @ np.bincount(week, minlength=counts.shape[1])
-    counts, held = counts[held > 0], held[held > 0]
+    """Compute the mean, or a quantile, of each draw; `counts` (draws, weeks) tells how often it has each week."""
+    held, out = counts @ np.bincount(week, minlength=counts.shape[1]), np.full(len(counts), np.nan)
     if not quantile:
-        return np.asarray(counts @ np.bincount(week, values, counts.shape[1]) / held)
+        return np.divide(counts @ np.bincount(week, values, counts.shape[1]), held, out=out, where=held > 0)
     order = np.argsort(values, kind="stable")
     values, week = values[order], week[order]
-    places = (np.searchsorted(np.cumsum(c[week]), quantile * n) for c, n in zip(counts, held, strict=True))
-    return values[np.fromiter(places, np.int64, len(held))]
+    for k in np.flatnonzero(held):
+        out[k] = values[np.searchsorted(np.cumsum(counts[k][week]), quantile * held[k])]
+    return out
