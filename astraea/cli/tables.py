@@ -82,7 +82,7 @@ def write_tables(result: Result, trace: Trace, folder: Path) -> None:
     (folder / "provenance.json").write_text(json.dumps(result.provenance, indent=2) + "\n", encoding="utf-8")
 
 
-def standings_text(name: str, cluster: Cluster, table: pd.DataFrame) -> str:
+def standings_text(name: str, submitted: int, cluster: Cluster, table: pd.DataFrame) -> str:
     """Write `leaderboard.standings` of one log: ``value [interval] #rank (interval)`` by policy and measure."""
     ranked = table[table["reason"] == ""]
     seeds, weeks = int(ranked["seeds"].max()), int(ranked["weeks"].max())
@@ -92,11 +92,12 @@ def standings_text(name: str, cluster: Cluster, table: pd.DataFrame) -> str:
         heading: ranked[ranked["measure"] == measure].set_index("scheduler").apply(_standing, axis=1, factor=factor)
         for measure, (heading, factor) in STANDINGS.items()
     }
-    lines = [f"{name} on {cluster.nodes} x {cluster.gpus_per_node} GPUs, {intervals} over {over}, # is the rank"]
+    run = int(ranked["jobs"].max())
+    left = f" ({submitted - run:,} gangs that some policy never starts are left out)" if run < submitted else ""
+    size = f"{run:,} jobs{left}, {cluster.nodes} x {cluster.gpus_per_node} GPUs"
+    lines = [f"{name}, {size}; {intervals} over {over}; # is the rank"]
     lines += pd.DataFrame(shown).rename_axis(None).to_string().splitlines()
     lines += [f"{row.scheduler}: not run, {row.reason}" for row in table[table["reason"] != ""].itertuples()]
-    aside = ranked.groupby("scheduler", sort=False)["set_aside_jobs"].max()
-    lines += [f"{policy}: {jobs} jobs set aside, which it can never start" for policy, jobs in aside[aside > 0].items()]
     return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +22,7 @@ from astraea.core.source import ChangedError
 from astraea.core.units import DAY
 from astraea.experiments.archive import Kept
 from astraea.experiments.cache import measured
-from astraea.experiments.grid import Grid
-from astraea.experiments.run import Run
+from astraea.experiments.grid import Grid, grid
 from astraea.plots.statistics import mean_interval
 from astraea.traces.trace import Trace
 
@@ -43,8 +43,9 @@ def contest(
 ) -> tuple[Grid, dict[str, str]]:
     """Make the runs of all policies on a workload, and give the reason for each policy that has none.
 
-    Policies that need running times learn them from the past of the trace. Without a past they do not run, because
-    with the true times they would win by knowing the future.
+    All run the same jobs, as in `grid`: gangs that some policy could never start are left out. Policies that need
+    running times learn them from the past of the trace. Without a past they do not run, because with the true times
+    they would win by knowing the future.
 
     Parameters
     ----------
@@ -62,19 +63,19 @@ def contest(
     """
     has_past = all(trace.history is not None for trace in traces)
     able = {name: policy for name, policy in policies.items() if has_past or not policy.needs_estimates}
-    grid = Grid.of(
-        (Run(trace, cluster, policy, settings=_settings(policy), kept=kept), {"scheduler": name, "seed": seed})
+    learned = Settings(estimator="gradient-boosting")
+    runs = Grid.of(
+        (
+            replace(run, settings=learned if run.policy.needs_estimates else run.settings, kept=kept),
+            {"scheduler": name, "seed": seed},
+        )
         for seed, trace in enumerate(traces)
-        for name, policy in able.items()
+        for name, run in zip(able, grid([trace], [cluster], able.values()), strict=True)
     )
-    return grid, {name: NO_PAST for name in policies if name not in able}
+    return runs, {name: NO_PAST for name in policies if name not in able}
 
 
-def _settings(policy: Policy) -> Settings:
-    return Settings(estimator="gradient-boosting" if policy.needs_estimates else "oracle")
-
-
-def standings(grid: Grid, unable: Mapping[str, str], cache: str | Path | None = None) -> pd.DataFrame:
+def standings(made: Grid, unable: Mapping[str, str], cache: str | Path | None = None) -> pd.DataFrame:
     """Measure the runs that `contest` made, and rank the policies by each measure.
 
     A value is the mean over seeds, from three on with its 95 % interval (Student's t). A single run has the interval
@@ -83,24 +84,23 @@ def standings(grid: Grid, unable: Mapping[str, str], cache: str | Path | None = 
 
     Returns
     -------
-    DataFrame, columns scheduler, measure, value, low, high, rank, rank_low, rank_high, seeds, weeks, set_aside_jobs,
-    reason
+    DataFrame, columns scheduler, measure, value, low, high, rank, rank_low, rank_high, seeds, weeks, jobs, reason
         A row for each policy and measure, then a row for each policy without a result: its name and the `reason`.
-        `low` and `high` are NaN where there is no interval; `weeks` is 0 unless the interval is over weeks. Equal
-        values share the smaller rank, from 1; `rank_low` to `rank_high` are the ranks in 95 % of the draws, or in all
-        seeds. An undefined value has no rank.
+        `low` and `high` are NaN where there is no interval; `weeks` is 0 unless the interval is over weeks; `jobs`
+        are those of all seeds. Equal values share the smaller rank, from 1; `rank_low` to `rank_high` are the ranks in
+        95 % of the draws, or in all seeds. An undefined value has no rank.
 
     Raises
     ------
     InputError, PolicyError
         If no policy can run.
     """
-    seeds = grid.index["seed"].nunique()
-    found, failed = _measured(grid, RESAMPLES if seeds == 1 else 0, cache)
+    seeds = made.index["seed"].nunique()
+    found, failed = _measured(made, RESAMPLES if seeds == 1 else 0, cache)
     rows = found[~found["scheduler"].isin(failed)]
     keys = ["scheduler", "measure"]
     table = mean_interval(rows, keys, "value").rename(columns={"mean": "value"}).drop(columns="n")
-    table = table.merge(rows.groupby(keys, sort=False)[["weeks", "set_aside_jobs"]].max().reset_index(), on=keys)
+    table = table.merge(rows.groupby(keys, sort=False).agg({"weeks": "max", "jobs": "sum"}).reset_index(), on=keys)
     if seeds <= 2:  # of two seeds there is no interval worth its name
         table[["low", "high"]] = rows[["low", "high"]].to_numpy() if seeds == 1 else np.nan
     table["low"] = table["low"].clip(lower=0.0)
@@ -109,7 +109,7 @@ def standings(grid: Grid, unable: Mapping[str, str], cache: str | Path | None = 
     table = table.merge(_rank_intervals(draws), on=keys)
     reasons = {**unable, **failed}
     last = pd.DataFrame({"scheduler": list(reasons), "reason": list(reasons.values())})
-    whole = [*("rank", "rank_low", "rank_high", "seeds", "weeks", "set_aside_jobs")]
+    whole = ["rank", "rank_low", "rank_high", "seeds", "weeks", "jobs"]
     both = pd.concat([table.assign(seeds=seeds, reason=""), last], ignore_index=True)
     return both[[*keys, "value", "low", "high", *whole, "reason"]].astype(dict.fromkeys(whole, "Int64"))
 
@@ -124,25 +124,27 @@ def _rank_intervals(draws: pd.Series[Any]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _measured(grid: Grid, resamples: int, cache: str | Path | None) -> tuple[pd.DataFrame, dict[str, str]]:
+def _measured(made: Grid, resamples: int, cache: str | Path | None) -> tuple[pd.DataFrame, dict[str, str]]:
     """Measure all runs; give the rows with their scheduler, and what went wrong by scheduler."""
-    measure, names = partial(measures, resamples=resamples), list(grid.index["scheduler"])
+    measure, names = partial(measures, resamples=resamples), list(made.index["scheduler"])
     failed: dict[str, str] = {}
+    found: list[pd.DataFrame | None]
     try:
-        found = measured(grid.runs, measure, cache=cache)
+        found = measured(made.runs, measure, cache=cache)
     except ChangedError:
         raise
     except (InputError, PolicyError):  # the others are done and kept
         found = []
-        for run, name in zip(grid.runs, names, strict=True):
+        for run, name in zip(made.runs, names, strict=True):
             try:
                 found += measured([run], measure, cache=cache, progress=False)
             except (InputError, PolicyError) as error:
                 failed[name] = str(error).removeprefix(f"{run.label}: ")
-                found.append(pd.DataFrame())
+                found.append(None)
         if set(failed) == set(names):
             raise
-    return pd.concat([rows.assign(scheduler=name) for rows, name in zip(found, names, strict=True)]), failed
+    there = [rows.assign(scheduler=name) for rows, name in zip(found, names, strict=True) if rows is not None]
+    return pd.concat(there, ignore_index=True), failed
 
 
 def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
@@ -155,7 +157,7 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns measure, value, low, high, drawn, weeks, set_aside_jobs
+    DataFrame, columns measure, value, low, high, drawn, weeks, jobs
         `drawn` has the value of every draw, NaN where nothing defines it; `weeks` is how many there were to draw from,
         or 0 where there is no interval (`low` and `high` are NaN).
     """
@@ -182,7 +184,7 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
         {"measure": "longest_wait", "value": jobs["queueing_delay"].max(), "drawn": np.empty(0), "weeks": 0},
         row("preemptions_per_job", jobs["preemptions"], submitted),
     ]
-    return pd.DataFrame(rows).assign(set_aside_jobs=len(result.excluded_jobs))
+    return pd.DataFrame(rows).assign(jobs=len(jobs))
 
 
 def _drawn(values: FloatArray, week: IntArray, counts: IntArray, quantile: float) -> FloatArray:
