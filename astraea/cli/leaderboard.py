@@ -54,7 +54,7 @@ def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int,
         busy = suitable_nodes(traces[0], gpus_per_node) if nodes is None else nodes
         cluster = Cluster(busy, gpus_per_node)
         in_rounds = [trace.in_rounds(Settings().interval) for trace in traces]
-        table = standings(*contest(policies, in_rounds, cluster), cache)
+        table = standings(*contest(policies, in_rounds, cluster), cache, progress=True)
         print(standings_text(traces[0].name, sum(map(len, traces)), cluster, table), end="\n\n")
         tables.append(table.assign(trace=traces[0].name, nodes=busy, gpus_per_node=gpus_per_node))
     if out is not None:

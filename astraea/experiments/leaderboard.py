@@ -75,12 +75,15 @@ def contest(
     return runs, {name: NO_PAST for name in policies if name not in able}
 
 
-def standings(made: Grid, unable: Mapping[str, str], cache: str | Path | None = None) -> pd.DataFrame:
+def standings(
+    made: Grid, unable: Mapping[str, str], cache: str | Path | None = None, *, progress: bool = False
+) -> pd.DataFrame:
     """Measure the runs that `contest` made, and rank the policies by each measure.
 
     A value is the mean over seeds, from three on with its 95 % interval (Student's t). A single run has the interval
     of a bootstrap over weeks, see `measures`. All policies have the same seeds and the same draws of weeks, so what
-    these differ in cancels in the interval of the rank, which is often short where those of the values overlap.
+    these differ in cancels in the interval of the rank, which is often short where those of the values overlap. `cache`
+    and `progress` are as of `measured`.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def standings(made: Grid, unable: Mapping[str, str], cache: str | Path | None = 
         A row for each policy and measure, then a row for each policy without a result: its name and the `reason`.
         `low` and `high` are NaN where there is no interval; `weeks` is 0 unless the interval is over weeks; `jobs`
         are those of all seeds. Equal values share the smaller rank, from 1; `rank_low` to `rank_high` are the ranks in
-        95 % of the draws, or in all seeds. An undefined value has no rank.
+        95 % of the draws, or in all seeds, and `rank`. An undefined value has no rank.
 
     Raises
     ------
@@ -96,7 +99,7 @@ def standings(made: Grid, unable: Mapping[str, str], cache: str | Path | None = 
         If no policy can run.
     """
     seeds = made.index["seed"].nunique()
-    found, failed = _measured(made, RESAMPLES if seeds == 1 else 0, cache)
+    found, failed = _measured(made, RESAMPLES if seeds == 1 else 0, cache, progress)
     rows = found[~found["scheduler"].isin(failed)]
     keys = ["scheduler", "measure"]
     table = mean_interval(rows, keys, "value").rename(columns={"mean": "value"}).drop(columns="n")
@@ -107,6 +110,8 @@ def standings(made: Grid, unable: Mapping[str, str], cache: str | Path | None = 
     table["rank"] = table.groupby("measure")["value"].rank(method="min")
     draws = rows.set_index(keys)["drawn"] if seeds == 1 else rows.groupby(keys, sort=False)["value"].agg(list)
     table = table.merge(_rank_intervals(draws), on=keys)
+    for end, extreme in (("rank_low", np.minimum), ("rank_high", np.maximum)):
+        table[end] = extreme(table[end], table["rank"])  # the rank of a mean may be one that no single seed gives
     reasons = {**unable, **failed}
     last = pd.DataFrame({"scheduler": list(reasons), "reason": list(reasons.values())})
     whole = ["rank", "rank_low", "rank_high", "seeds", "weeks", "jobs"]
@@ -124,13 +129,15 @@ def _rank_intervals(draws: pd.Series[Any]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _measured(made: Grid, resamples: int, cache: str | Path | None) -> tuple[pd.DataFrame, dict[str, str]]:
+def _measured(
+    made: Grid, resamples: int, cache: str | Path | None, progress: bool
+) -> tuple[pd.DataFrame, dict[str, str]]:
     """Measure all runs; give the rows with their scheduler, and what went wrong by scheduler."""
     measure, names = partial(measures, resamples=resamples), list(made.index["scheduler"])
     failed: dict[str, str] = {}
     found: list[pd.DataFrame | None]
     try:
-        found = measured(made.runs, measure, cache=cache)
+        found = measured(made.runs, measure, cache=cache, progress=progress)
     except ChangedError:
         raise
     except (InputError, PolicyError):  # the others are done and kept

@@ -59,7 +59,7 @@ def picture(table: pd.DataFrame) -> Figure:
                 ax.plot(row[["low", "high"]].astype(float), [at, at], color=here.color, linewidth=1.2)
                 ax.plot(row["value"], at, here.marker, color=here.color, markersize=5)
                 if pd.notna(row["rank"]):
-                    ax.annotate(str(row["rank"]), (1, at), (3, 0), xycoords=("axes fraction", "data"),
+                    ax.annotate(f"{row['rank']:.0f}", (1, at), (3, 0), xycoords=("axes fraction", "data"),
                                 textcoords="offset points", va="center", fontsize=7, annotation_clip=False)  # fmt: skip
             if measure in _LOG:
                 ax.set_xscale("log")
