@@ -159,8 +159,8 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
 
     With `resamples`, each value except the longest wait, a maximum, has a 95 % interval: weeks of submission are drawn
     with replacement, that often, by a fixed seed. The time from the first submission to the last is cut into equal
-    parts of about a week; a tenant's case belongs to the part in which it begins. Below a week and a half there is one
-    part and no interval. With two parts the interval reaches from the one to the other.
+    parts of about a week; a tenant's case belongs to the part in which it begins, and to the last if it begins later.
+    Below a week and a half there is one part and no interval. Of two parts the interval reaches from one to the other.
 
     Returns
     -------
