@@ -8,7 +8,6 @@ long as it stays so. Every time is a multiple of a lease of 15 minutes, so that 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -75,7 +74,7 @@ class Workload(NamedTuple):
 
     @property
     def is_possible(self) -> bool:
-        """Whether two tenants share, and every gang fits its tenant's quota, so that all schedulers run the same jobs."""
+        """Whether two tenants share, and each gang fits its tenant's quota, so that all schedulers run the same jobs."""
         return self.tenants > 1 and self.gpus // self.tenants >= max(job.demand for job in self.jobs)
 
     @property
@@ -172,13 +171,13 @@ def measured(w: Workload, scheduler: str) -> tuple[float, ...]:
 
 
 def lead(w: Workload, rival: str, measure: str) -> float:
-    """By how much a rival is below ASTRAEA; above 0 where the ordering is reversed, NaN where a measure is undefined."""
+    """Return ASTRAEA's value less the rival's: above 0 if the ordering is reversed, NaN if a measure is undefined."""
     k = MEASURES.index(measure)
     return measured(w, "astraea")[k] - measured(w, rival)[k]
 
 
 def is_reversed(rival: str, measure: str, w: Workload) -> bool:
-    """Whether a workload can be run, and a rival is strictly better on it."""
+    """Return whether a workload can be run and a rival is strictly better on it."""
     return w.is_possible and lead(w, rival, measure) > MARGIN
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,8 +38,8 @@ def examples(found: pd.DataFrame) -> pd.DataFrame:
     """One row per ordering, from the table of `falsifier.found`.
 
     Columns measure, rival, instances, behind, equal, ahead (of the random workloads), then of the smallest reversal
-    jobs, tenants, gpus, astraea and other (the measure under ASTRAEA and under the rival; times in s) and why; without
-    one, NaN and a sentence that says so.
+    jobs, tenants, gpus, astraea and other (the measure under ASTRAEA and under the rival; times in s), rule and why as
+    of `why`; without one, NaN and a sentence that says so.
     """
     rows = []
     for measure in MEASURES:
@@ -51,8 +51,9 @@ def examples(found: pd.DataFrame) -> pd.DataFrame:
             w, k = workload_of(part), MEASURES.index(measure)
             row |= {"jobs": len(w.jobs), "tenants": w.tenants, "gpus": w.gpus}
             row |= {"astraea": measured(w, "astraea")[k], "other": measured(w, str(rival))[k]}
-            rows.append({**row, "why": why(w, str(rival), measure)})
-    columns = ["jobs", "tenants", "gpus", "astraea", "other", "why"]
+            row["rule"], row["why"] = why(w, str(rival), measure)
+            rows.append(row)
+    columns = ["jobs", "tenants", "gpus", "astraea", "other", "rule", "why"]
     return pd.DataFrame(rows).reindex(columns=["measure", "rival", "instances", "behind", "equal", "ahead", *columns])
 
 
@@ -67,10 +68,23 @@ def job_table(found: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def why(w: Workload, rival: str, measure: str) -> str:
-    """Say in a sentence where the two schedules part, by which rule of ASTRAEA, and what becomes of the measure."""
+class Parting(NamedTuple):
+    """The first lease that two schedules give to different jobs."""
+
+    rule: str  # of ASTRAEA, one of `RULES`
+    text: str
+
+
+RULES: Final = ("the tenant that has had less", "new jobs first", "the job that has had less", "no overtaking", "ties")
+"""Algorithm 1, line 5; §6.1.1; Algorithm 2; Algorithm 1, line 16, which closes a tenant whose next job does not fit;
+and whoever comes first among equals."""
+
+
+def why(w: Workload, rival: str, measure: str) -> tuple[str, str]:
+    """Return which of `RULES` parts the schedules, and in a sentence where, and what becomes of the measure."""
     ours, theirs = (run(w, name, keep_log=True) for name in ("astraea", rival))
-    return f"{_parting(w, ours, theirs, plain(rival))}: {_outcome(measure, ours, theirs, plain(rival))}."
+    parting = _parting(w, ours, theirs, plain(rival))
+    return parting.rule, f"{parting.text}. {_outcome(measure, ours, theirs, plain(rival))}."
 
 
 def plain(scheduler: str) -> str:
@@ -78,7 +92,7 @@ def plain(scheduler: str) -> str:
     return look(scheduler).label.replace(r"$_{\mathrm{fair}}$", "_fair")
 
 
-def _parting(w: Workload, ours: Result, theirs: Result, rival: str) -> str:
+def _parting(w: Workload, ours: Result, theirs: Result, rival: str) -> Parting:
     """The first lease at which the schedules differ, and why ASTRAEA gives it as it does."""
     time, (a, b) = next(
         (t, held)
@@ -100,26 +114,26 @@ def _parting(w: Workload, ours: Result, theirs: Result, rival: str) -> str:
     first = min(other or mine, key=lambda job: order[job])
     queue = [job for job in order if tenant[job] == tenant[first] and job not in a]
     waits = min(queue, key=lambda job: order[job], default="")
-    held_back = f"{waits} is next of tenant {tenant[first] + 1} and does not fit"
+    blocked = f"{waits} is next of tenant {tenant[first] + 1} and does not fit"
     at = f"At {time / MINUTE:g} min ASTRAEA"
     if not mine:
-        return f"{at} leaves GPUs idle, as {held_back}, while {rival} runs {_listed(other)}"
+        return Parting(RULES[3], f"{at} leaves GPUs idle, as {blocked}, while {rival} runs {_listed(other)}")
     x = min(mine, key=lambda job: order[job])
     have, has = (float(attained[tenant[job]]) / MINUTE for job in (x, first))
-    if tenant[x] != tenant[first]:
-        level = f"tenants {tenant[x] + 1} and {tenant[first] + 1} are level"
-        less = f"tenant {tenant[x] + 1} has had less, {have:g} against {has:g} GPU-min"
-        reason = less if have < has else held_back if waits != first else level
-    elif waits == first or not other:
-        if order[x][0] != order[first][0]:
-            reason = f"{x} is new"
-        elif order[x][1] != order[first][1]:
-            reason = f"{x} has had less of its share, rho {float(order[x][1]):.2f} against {float(order[first][1]):.2f}"
-        else:
-            reason = f"{x} came first"
+    if tenant[x] != tenant[first] and have < has:
+        rule, reason = RULES[0], f"tenant {tenant[x] + 1} has had less, {have:g} against {has:g} GPU-min"
+    elif other and waits != first:
+        rule, reason = RULES[3], blocked
+    elif tenant[x] != tenant[first]:
+        rule, reason = RULES[4], "tenants {} and {} are level".format(*sorted((tenant[x] + 1, tenant[first] + 1)))
+    elif order[x][0] != order[first][0]:
+        rule, reason = RULES[1], f"{x} is new"
+    elif order[x][1] != order[first][1]:
+        rhos = " against ".join(f"{float(order[job][1]):.2f}" for job in (x, first))
+        rule, reason = RULES[2], f"{x} has had less of its share, {rhos}"
     else:
-        reason = held_back
-    return f"{at} runs {_listed(mine)}, as {reason}, and {rival} {_listed(other) or 'leaves GPUs idle'}"
+        rule, reason = RULES[4], f"{x} came first"
+    return Parting(rule, f"{at} runs {_listed(mine)}, as {reason}, and {rival} {_listed(other) or 'leaves GPUs idle'}")
 
 
 def _holders(result: Result, time: float) -> set[str]:
@@ -130,18 +144,16 @@ def _holders(result: Result, time: float) -> set[str]:
 
 def _outcome(measure: str, ours: Result, theirs: Result, rival: str) -> str:
     if measure == "tenant_sharing_loss":
-        return f"{_cases(ours) or 'nobody'} gets less than its share under ASTRAEA, {_cases(theirs) or 'nobody'} under {rival}"
+        texts = [_cases(result) or "none" for result in (ours, theirs)]
+        return f"Tenants below their share: {texts[0]} under ASTRAEA, {texts[1]} under {rival}"
     a, b = (result.jobs.set_index("job_id") for result in (ours, theirs))
     if measure == "sharing_loss":
         losers = [x["rho_job"][x["rho_job"] < SHARING_LOSS] for x in (a, b)]
-        texts = [_listed(f"{job} ({rho:.2f})" for job, rho in x.items()) or "no job" for x in losers]
-        return f"below 0.95 are {texts[0]} under ASTRAEA, {texts[1]} under {rival}"
-    later = (a["end_time"] - b["end_time"]) / MINUTE
-    texts = [
-        _listed(f"{job} {by:g} min" for job, by in abs(late).items()) + (f" {word}" if len(late) else "")
-        for word, late in (("later", later[later > 0]), ("earlier", later[later < 0]))
-    ]
-    return f"{texts[0]} than under {rival}, {texts[1] or 'none earlier'}"
+        texts = [_listed(f"{job} ({rho:.2f})" for job, rho in x.items()) or "none" for x in losers]
+        return f"Jobs below 0.95 of their share: {texts[0]} under ASTRAEA, {texts[1]} under {rival}"
+    more = (a["end_time"] - b["end_time"]) / MINUTE
+    late, soon = (_listed(f"{job} {m:g} min" for job, m in abs(x).items()) for x in (more[more > 0], more[more < 0]))
+    return f"Ends against {rival}: {late} later{f', {soon} earlier' if soon else ''}"
 
 
 def _cases(result: Result) -> str:
@@ -178,7 +190,7 @@ def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figur
             for ax, name, value in zip(axes[k], ("astraea", rival), values, strict=False):
                 ax.set_title(f"{look(name).label}: {value}", fontsize=8)
             axes[k, 1].set_ylabel("")
-            _listing(axes[k, 2], w, why(w, rival, measure))
+            _listing(axes[k, 2], w, why(w, rival, measure)[1])
     return fig
 
 
@@ -209,9 +221,10 @@ def _listing(ax: Axes, w: Workload, text: str) -> None:
         (r.job_id, r.tenant, f"{r.demand}", f"{r.submit_time / MINUTE:g} min", f"{r.duration / MINUTE:g} min")
         for r in rows.itertuples())]  # fmt: skip
     for i, line in enumerate(lines):
-        color = OTHERS[int(line[1]) - 1] if i else "#444444"
-        for x, cell in zip((0.02, 0.17, 0.38, 0.68, 0.98), line, strict=True):
-            ax.annotate(cell, (x, 1), (0, -8.5 * i + 4), xycoords="axes fraction", textcoords="offset points", fontsize=6.5,
-                        ha="left" if x == 0.02 else "right", va="top", color=color)  # fmt: skip
-    ax.annotate("\n".join(textwrap.wrap(text, 52)), (0.02, 1), (0, -8.5 * len(lines) + 2), xycoords="axes fraction",
+        for k, (x, cell) in enumerate(zip((0.04, 0.22, 0.4, 0.68, 0.98), line, strict=True)):
+            color = OTHERS[int(line[1]) - 1] if i and not k else "none"
+            ax.annotate(cell, (x, 1), (0, 4 - 10 * i), xycoords="axes fraction", textcoords="offset points",
+                        fontsize=6.5, ha="right" if k else "center", va="top", color="black" if i else "#444444",
+                        bbox={"facecolor": color, "alpha": 0.55, "linewidth": 0, "pad": 1.0})  # fmt: skip
+    ax.annotate("\n".join(textwrap.wrap(text, 54)), (0.0, 1), (0, -10 * len(lines)), xycoords="axes fraction",
                 textcoords="offset points", fontsize=6.3, va="top")  # fmt: skip
