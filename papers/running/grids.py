@@ -26,6 +26,7 @@ from papers.ye2022.evaluation import (
     main_grid,
     size_grid,
 )
+from papers.ye2022.falsifier import falsifier_grid
 from papers.ye2022.generator import characterization_grid
 from papers.ye2022.lease_term import sensitivity_grid
 from papers.ye2022.one_tenant import over_claiming_grid, paid_share_grid
@@ -62,5 +63,6 @@ GRIDS: Final[dict[str, NotebookGrid]] = {
     "10c_gavel_extensions": lambda _, scale: beyond_grid(scale) + tenants_grid(scale),
     "11a_market": properties_grid,
     "11b_market_evaluation": market_grid,
+    "15_falsifier": lambda _, scale: falsifier_grid(scale),
 }
 """Notebook -> the grid that it reads."""

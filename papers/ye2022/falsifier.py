@@ -35,7 +35,7 @@ LEASE: Final = 900.0
 SETTINGS: Final = replace(NO_COST, interval=LEASE)
 
 MEASURES: Final = ("sharing_loss", "tenant_sharing_loss", "average_slowdown", "average_jct")
-"""What the orderings are of: Figs 10, 11, 12 and 13. A tenant's case is an hour, four leases, instead of a day."""
+"""What the orderings are of: Figs 10, 11, 12 and 13. A tenant's case is a whole hour, not a day."""
 
 RIVALS: Final = ("hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo")
 
@@ -74,7 +74,7 @@ class Workload(NamedTuple):
 
     @property
     def is_possible(self) -> bool:
-        """Whether two tenants share, and each gang fits its tenant's quota, so that all schedulers run the same jobs."""
+        """Whether two tenants share and every gang fits its tenant's quota: all schedulers then run the same jobs."""
         return self.tenants > 1 and self.gpus // self.tenants >= max(job.demand for job in self.jobs)
 
     @property
