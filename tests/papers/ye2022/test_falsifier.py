@@ -35,9 +35,8 @@ TURNS = Workload(1, 2, (Job(0, 1, 0, 3), Job(0, 1, 0, 2), Job(1, 1, 1, 2)))
 
 @pytest.fixture(scope="module")
 def found() -> pd.DataFrame:
-    return pd.concat(
-        [reversals(rival, DRAWN, 1).assign(rival=rival) for rival in ("gandiva-fair", "yarn-cs", "fifo")], ignore_index=True
-    )
+    rivals = ("gandiva-fair", "yarn-cs", "fifo")
+    return pd.concat([reversals(rival, DRAWN, 1).assign(rival=rival) for rival in rivals], ignore_index=True)
 
 
 @pytest.fixture(scope="module")
@@ -115,12 +114,14 @@ def test_where_nothing_is_found_the_number_of_workloads_is_said(monkeypatch: pyt
 @pytest.mark.parametrize(
     ("w", "rival", "rule", "text"),
     [
-        (TURNS, "fifo", RULES[0], "At 15 min ASTRAEA runs C, as tenant 2 has had less, 0 against 30 GPU-min, and FIFO "
-         "B. Ends against FIFO: A 15 min and B 15 min later, C 15 min earlier."),
+        (TURNS, "fifo", RULES[0],
+         "At 15 min ASTRAEA runs C, as tenant 2 has had less, 0 against 30 GPU-min, and FIFO B. "
+         "Ends against FIFO: A 15 min and B 15 min later, C 15 min earlier."),
         (Workload(1, 2, (Job(0, 1, 0, 3), Job(1, 1, 0, 2), Job(1, 1, 0, 2))), "fifo", RULES[1],
          "At 15 min ASTRAEA runs C, as C is new, and FIFO B. Ends against FIFO: B 15 min later."),
         (Workload(1, 6, (Job(0, 3, 0, 2), Job(0, 2, 0, 2), Job(1, 2, 0, 1))), "allox", RULES[4],
-         "At 0 min ASTRAEA runs A, as A came first, and AlloX B. Ends against AlloX: B 15 min later, A 15 min earlier."),
+         "At 0 min ASTRAEA runs A, as A came first, and AlloX B. "
+         "Ends against AlloX: B 15 min later, A 15 min earlier."),
     ],
 )  # fmt: skip
 def test_the_sentence_says_where_schedules_part(w: Workload, rival: str, rule: str, text: str) -> None:
