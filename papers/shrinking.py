@@ -1,11 +1,16 @@
-"""A counter-example made as small as it gets."""
+"""A search for the smallest instance on which a system is not better than its rival."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
 
 T = TypeVar("T")
+
+MARGIN: Final = 1e-9
+"""Least lead of a rival that counts."""
 
 
 def shrunk(instance: T, fails: Callable[[T], bool], smaller: Callable[[T], Iterable[T]]) -> T:
@@ -16,3 +21,34 @@ def shrunk(instance: T, fails: Callable[[T], bool], smaller: Callable[[T], Itera
     while (found := next(filter(fails, smaller(instance)), None)) is not None:
         instance = found
     return instance
+
+
+def reversal(
+    drawn: Sequence[T],
+    lead: Callable[[T], float],
+    smaller: Callable[[T], Iterable[T]],
+    size: Callable[[T], Any],
+    starts: int,
+) -> tuple[dict[str, int], T | None]:
+    """Count where a rival leads, and shrink the smallest `starts` of these instances.
+
+    Parameters
+    ----------
+    lead : function
+        By how much the rival is ahead on an instance; NaN if one of both values is undefined.
+    smaller, size : functions
+        As of `shrunk`; `size` sorts instances.
+
+    Returns
+    -------
+    dict, instance
+        instances, and in how many the system is behind, equal and ahead; the smallest instance found, or None.
+    """
+    leads = np.array([lead(x) for x in drawn])
+    behind = sorted(np.flatnonzero(leads > MARGIN), key=lambda k: size(drawn[k]))
+    counts = {
+        "instances": len(drawn), "behind": len(behind), "equal": int((np.abs(leads) <= MARGIN).sum()),
+        "ahead": int((leads < -MARGIN).sum()),
+    }  # fmt: skip
+    found = [shrunk(drawn[k], lambda x: lead(x) > MARGIN, smaller) for k in behind[:starts]]
+    return counts, min(found, key=size, default=None)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
 from astraea.traces.trace import Trace
 from papers.scales import at_scale
-from papers.shrinking import shrunk
+from papers.shrinking import reversal
 from papers.ye2022.readings import NO_COST
 
 LEASE: Final = 900.0
@@ -41,10 +41,6 @@ RIVALS: Final = ("hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn
 
 SEARCHED: Final = {"small": (12, 1), "paper": (100, 2), "full": (1000, 5)}
 """Random workloads for each rival, and how many of those that reverse an ordering are shrunk."""
-
-MARGIN: Final = 1e-9
-"""Least lead of a rival that counts, of a value in s, a ratio or a share."""
-
 
 class Job(NamedTuple):
     """A gang; times in leases."""
@@ -170,44 +166,35 @@ def measured(w: Workload, scheduler: str) -> tuple[float, ...]:
     )
 
 
-def lead(w: Workload, rival: str, measure: str) -> float:
-    """Return ASTRAEA's value less the rival's: above 0 if the ordering is reversed, NaN if a measure is undefined."""
+def lead(rival: str, measure: str, w: Workload) -> float:
+    """Return ASTRAEA's value less the rival's: above 0 if the ordering is reversed.
+
+    NaN if the workload cannot be run, or a measure is undefined.
+    """
     k = MEASURES.index(measure)
-    return measured(w, "astraea")[k] - measured(w, rival)[k]
-
-
-def is_reversed(rival: str, measure: str, w: Workload) -> bool:
-    """Return whether a workload can be run and a rival is strictly better on it."""
-    return w.is_possible and lead(w, rival, measure) > MARGIN
+    return measured(w, "astraea")[k] - measured(w, rival)[k] if w.is_possible else float("nan")
 
 
 def reversals(rival: str, instances: int, starts: int) -> pd.DataFrame:
-    """Search the workloads of seeds 0 to `instances` - 1, and shrink the smallest `starts` that reverse an ordering.
+    """Search the workloads of seeds 0 to `instances` - 1 for reversals, and shrink the smallest `starts`.
 
     Returns
     -------
     DataFrame
-        A row per measure, and per job of the smallest workload found: measure, instances; behind, equal, ahead, in how
-        many of them ASTRAEA is that (the others are undefined); seed, nodes, gpus_per_node, and those of `Job`. Without
-        a reversal one row, with NaN for the workload.
+        A row per measure, and per job of the smallest workload found: measure, counts as of `reversal`, nodes,
+        gpus_per_node, and those of `Job`. Without a reversal one row, with NaN for the workload.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     drawn = [random_workload(seed) for seed in range(instances)]
     for measure in MEASURES:
-        leads = np.array([lead(w, rival, measure) for w in drawn])
-        behind = sorted(np.flatnonzero(leads > MARGIN), key=lambda k: drawn[k].size)
-        counts = {
-            "measure": measure, "instances": instances, "behind": len(behind),
-            "equal": int((np.abs(leads) <= MARGIN).sum()), "ahead": int((leads < -MARGIN).sum()),
-        }  # fmt: skip
-        found = [(shrunk(drawn[k], partial(is_reversed, rival, measure), smaller), int(k)) for k in behind[:starts]]
-        if not found:
-            rows.append(counts)
-            continue
-        w, seed = min(found, key=lambda pair: (pair[0].size, pair[1]))
-        about = {**counts, "seed": seed, "nodes": w.nodes, "gpus_per_node": w.gpus_per_node}
-        rows += [{**about, **job._asdict()} for job in w.jobs]
-    return pd.DataFrame(rows).reindex(columns=[*counts, "seed", "nodes", "gpus_per_node", *Job._fields])
+        counts, w = reversal(drawn, partial(lead, rival, measure), smaller, lambda w: w.size, starts)
+        row: dict[str, Any] = {"measure": measure, **counts}
+        if w is None:
+            rows.append(row)
+        else:
+            row |= {"nodes": w.nodes, "gpus_per_node": w.gpus_per_node}
+            rows += [{**row, **job._asdict()} for job in w.jobs]
+    return pd.DataFrame(rows).reindex(columns=["measure", *counts, "nodes", "gpus_per_node", *Job._fields])
 
 
 def falsifier_grid(scale: str = "paper") -> Grid:

@@ -45,7 +45,7 @@ def examples(found: pd.DataFrame) -> pd.DataFrame:
     for measure in MEASURES:
         for rival, part in found[found["measure"] == measure].groupby("rival", sort=False):
             row = {"measure": measure, "rival": rival, **part[["instances", "behind", "equal", "ahead"]].iloc[0]}
-            if part["seed"].isna().all():
+            if part["nodes"].isna().all():
                 rows.append({**row, "why": f"None of {row['instances']:,} random workloads reverses it."})
                 continue
             w, k = workload_of(part), MEASURES.index(measure)
@@ -59,7 +59,7 @@ def examples(found: pd.DataFrame) -> pd.DataFrame:
 
 def job_table(found: pd.DataFrame) -> pd.DataFrame:
     """The jobs of every workload found: measure, rival, nodes, gpus_per_node, job_id, tenant, demand, times in s."""
-    there = found.dropna(subset="seed")
+    there = found.dropna(subset="nodes")
     parts = [
         part[["measure", "rival", "nodes", "gpus_per_node"]].reset_index(drop=True).join(
             workload_of(part).trace.frame[["job_id", "tenant", "demand", "submit_time", "duration"]])
@@ -160,10 +160,8 @@ def _cases(result: Result) -> str:
     """Tenants and hours below the tenant's share, with the part that it gets."""
     cases = tenant_windows(result, window=HOUR)
     low = cases[cases["rho_tenant"] < 1 - SLACK]
-    return _listed(
-        f"tenant {row.tenant} in hour {row.window_end / HOUR:g} ({row.rho_tenant:.2f})"
-        for row in low.itertuples()
-    )
+    columns = (low["tenant"], low["window_end"] / HOUR, low["rho_tenant"])
+    return _listed(f"tenant {name} in hour {hour:g} ({rho:.2f})" for name, hour, rho in zip(*columns, strict=True))
 
 
 def _listed(words: Iterable[str]) -> str:
@@ -176,7 +174,7 @@ def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figur
 
     Each is a schedule of ASTRAEA, one of the rival, and the jobs with the sentence of `why`.
     """
-    mine = found[(found["measure"] == measure) & found["seed"].notna()]
+    mine = found[(found["measure"] == measure) & found["nodes"].notna()]
     parts = [(str(r), p) for r, p in mine.groupby("rival", sort=False) if not rivals or r in rivals]
     with style():
         fig, axes = plt.subplots(len(parts), 3, figsize=(WIDTH, ROW * len(parts) + 0.3), squeeze=False,
@@ -204,6 +202,7 @@ def _value(measure: str, value: float) -> str:
 
 def _schedule(ax: Axes, w: Workload, result: Result, end: float, *, is_last: bool) -> None:
     """One Gantt chart on an axis in minutes, a colour for each tenant."""
+    assert result.grants is not None
     gantt(result.grants, ax, gpus=w.gpus, by="tenant")
     rounds = max(1, round(end / LEASE / 5))
     ax.set_xlim(0, end)
@@ -216,10 +215,10 @@ def _schedule(ax: Axes, w: Workload, result: Result, end: float, *, is_last: boo
 def _listing(ax: Axes, w: Workload, text: str) -> None:
     """The jobs of a workload as a table, and below it the sentence."""
     ax.axis("off")
-    rows = w.trace.frame
+    minutes = LEASE / MINUTE
     lines = [("job", "tenant", "GPUs", "submitted", "runs"), *(
-        (r.job_id, r.tenant, f"{r.demand}", f"{r.submit_time / MINUTE:g} min", f"{r.duration / MINUTE:g} min")
-        for r in rows.itertuples())]  # fmt: skip
+        (chr(65 + i), f"{j.tenant + 1}", f"{j.demand}", f"{minutes * j.submit:g} min", f"{minutes * j.duration:g} min")
+        for i, j in enumerate(w.jobs))]  # fmt: skip
     for i, line in enumerate(lines):
         for k, (x, cell) in enumerate(zip((0.04, 0.22, 0.4, 0.68, 0.98), line, strict=True)):
             color = OTHERS[int(line[1]) - 1] if i and not k else "none"
