@@ -29,7 +29,7 @@ def reversal(
     smaller: Callable[[T], Iterable[T]],
     size: Callable[[T], Any],
     starts: int,
-) -> tuple[dict[str, int], T | None]:
+) -> tuple[dict[str, int], list[T]]:
     """Count where a rival leads, and shrink the smallest `starts` of these instances.
 
     Parameters
@@ -41,14 +41,14 @@ def reversal(
 
     Returns
     -------
-    dict, instance
-        instances, and in how many the system is behind, equal and ahead; the smallest instance found, or None.
+    dict, list
+        instances, and in how many the system is behind, equal and ahead; what the starts became, smallest first.
     """
     leads = np.array([lead(x) for x in drawn])
-    behind = sorted(np.flatnonzero(leads > MARGIN), key=lambda k: size(drawn[k]))
+    behind = sorted((x for x, by in zip(drawn, leads, strict=True) if by > MARGIN), key=size)
     counts = {
         "instances": len(drawn), "behind": len(behind), "equal": int((np.abs(leads) <= MARGIN).sum()),
         "ahead": int((leads < -MARGIN).sum()),
     }  # fmt: skip
-    found = [shrunk(drawn[k], lambda x: lead(x) > MARGIN, smaller) for k in behind[:starts]]
-    return counts, min(found, key=size, default=None)
+    found = [shrunk(start, lambda x: lead(x) > MARGIN, smaller) for start in behind[:starts]]
+    return counts, sorted(found, key=size)

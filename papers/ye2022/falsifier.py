@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import combinations
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -187,13 +188,13 @@ def reversals(rival: str, instances: int, starts: int) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     drawn = [random_workload(seed) for seed in range(instances)]
     for measure in MEASURES:
-        counts, w = reversal(drawn, partial(lead, rival, measure), smaller, lambda w: w.size, starts)
+        counts, small = reversal(drawn, partial(lead, rival, measure), smaller, attrgetter("size"), starts)
         row: dict[str, Any] = {"measure": measure, **counts}
-        if w is None:
+        if not small:
             rows.append(row)
-        else:
-            row |= {"nodes": w.nodes, "gpus_per_node": w.gpus_per_node}
-            rows += [{**row, **job._asdict()} for job in w.jobs]
+            continue
+        row |= {"nodes": small[0].nodes, "gpus_per_node": small[0].gpus_per_node}
+        rows += [{**row, **job._asdict()} for job in small[0].jobs]
     return pd.DataFrame(rows).reindex(columns=["measure", *counts, "nodes", "gpus_per_node", *Job._fields])
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
@@ -27,8 +29,9 @@ def test_counts_and_the_smallest_of_several_starts() -> None:
     leads = {4: 1.0, 9: 1.0, 5: 0.0, 6: -1.0, 7: float("nan"), 2: MARGIN / 2}
     counts, found = reversal([9, 4, 5, 6, 7, 2], lambda n: leads.get(n, -1.0), lower, int, starts=1)
     assert counts == {"instances": 6, "behind": 2, "equal": 2, "ahead": 1}
-    assert found == 4  # shrunk first, as it is smaller
-    assert reversal([5, 6], lambda n: leads[n], lower, int, starts=1)[1] is None
+    assert found == [4]  # the smaller start
+    assert reversal([9, 4], lambda n: float(n > 2), lower, lambda n: -n, starts=2)[1] == [3, 3]
+    assert reversal([5, 6], lambda n: leads[n], lower, int, starts=1)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -42,13 +45,13 @@ def test_systems_with_their_own_workloads(module: ModuleType, rivals: tuple[str,
         assert all(y.size < x.size for y in module.smaller(x))
     reversed_by = 0
     for rival in rivals:
-        counts, w = reversal(some, lambda x, r=rival: module.lead(r, x), module.smaller, lambda x: x.size, 1)
+        counts, small = reversal(some, partial(module.lead, rival), module.smaller, attrgetter("size"), 1)
         row = module.reversals(rival, 40, 1).iloc[0]
         assert row[[*counts]].to_dict() == counts
-        if w is None:
-            assert counts["behind"] == 0
+        assert len(small) == (counts["behind"] > 0)
+        if not small:
             continue
-        reversed_by += 1
+        w, reversed_by = small[0], reversed_by + 1
         assert row["ours"] - row["other"] == pytest.approx(module.lead(rival, w)) and row["workload"] == w.text
         assert module.lead(rival, w) > MARGIN
         assert not any(module.lead(rival, x) > MARGIN for x in module.smaller(w))

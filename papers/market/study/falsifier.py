@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import Final, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -115,9 +116,11 @@ def reversals(rival: str, instances: int, starts: int) -> pd.DataFrame:
     words; NaN without one.
     """
     drawn = [random_jobs(seed) for seed in range(instances)]
-    counts, m = reversal(drawn, partial(lead, rival), smaller, lambda m: m.size, starts)
-    found = {} if m is None else {"ours": spread(m, "astraea-market"), "other": spread(m, rival), "workload": m.text}
-    return pd.DataFrame([{**counts, **found}]).reindex(columns=[*counts, "ours", "other", "workload"])
+    counts, small = reversal(drawn, partial(lead, rival), smaller, attrgetter("size"), starts)
+    row: dict[str, Any] = {**counts}
+    if small:
+        row |= {"ours": spread(small[0], "astraea-market"), "other": spread(small[0], rival), "workload": small[0].text}
+    return pd.DataFrame([row]).reindex(columns=[*counts, "ours", "other", "workload"])
 
 
 def falsifier_grid(scale: str = "paper") -> Grid:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import Final, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,8 +53,8 @@ class Explorations(NamedTuple):
     def size(self) -> tuple[int, ...]:
         """What is small first of all: apps, jobs, GPUs, machines, then sums of all numbers."""
         epochs = [n for app in self.apps for n in app.epochs]
-        sums = [sum(app[k] for app in self.apps) for k in range(3)]
-        return len(self.apps), len(epochs), sum(self.machines), len(self.machines), sum(epochs), *sums
+        rest = sum(app.gang + app.arrival + app.model for app in self.apps)
+        return len(self.apps), len(epochs), sum(self.machines), len(self.machines), sum(epochs), rest
 
     @property
     def text(self) -> str:
@@ -102,8 +103,9 @@ def smaller(w: Explorations) -> Iterator[Explorations]:
             yield w._replace(machines=w.machines[:k] + w.machines[k + 1 :])
         yield from (w._replace(machines=(*w.machines[:k], n, *w.machines[k + 1 :])) for n in range(1, gpus))
     for k, app in enumerate(apps):
-        for field, least in (("gang", 1), ("arrival", 0), ("model", 0)):
-            yield from (_with(w, k, app._replace(**{field: n})) for n in range(least, getattr(app, field)))
+        yield from (_with(w, k, app._replace(gang=n)) for n in range(1, app.gang))
+        yield from (_with(w, k, app._replace(arrival=n)) for n in range(app.arrival))
+        yield from (_with(w, k, app._replace(model=n)) for n in range(app.model))
         for j, epochs in enumerate(app.epochs):
             for n in range(1, epochs):
                 yield _with(w, k, app._replace(epochs=(*app.epochs[:j], n, *app.epochs[j + 1 :])))
@@ -137,9 +139,11 @@ def reversals(rival: str, instances: int, starts: int) -> pd.DataFrame:
     workload in words; NaN without one.
     """
     drawn = [random_explorations(seed) for seed in range(instances)]
-    counts, w = reversal(drawn, partial(lead, rival), smaller, lambda w: w.size, starts)
-    found = {} if w is None else {"ours": max_rho(w, "themis"), "other": max_rho(w, rival), "workload": w.text}
-    return pd.DataFrame([{**counts, **found}]).reindex(columns=[*counts, "ours", "other", "workload"])
+    counts, small = reversal(drawn, partial(lead, rival), smaller, attrgetter("size"), starts)
+    row: dict[str, Any] = {**counts}
+    if small:
+        row |= {"ours": max_rho(small[0], "themis"), "other": max_rho(small[0], rival), "workload": small[0].text}
+    return pd.DataFrame([row]).reindex(columns=[*counts, "ours", "other", "workload"])
 
 
 def falsifier_grid(scale: str = "paper") -> Grid:
