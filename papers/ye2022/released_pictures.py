@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from astraea.core.result import Result
 from astraea.plots import charts
+from astraea.plots.dots import SEED
 from astraea.plots.style import OTHERS, REFERENCE, footnote, log_ticks, look, style
 from papers.ye2022.ladder import BEFORE, RUNGS
 from papers.ye2022.released import EXAMPLE, VARIANTS, WALKS, WRITTEN, changed_loss, example
@@ -119,12 +120,12 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
     for above, below, column in zip(axes, axes[2:], ("sharing_loss", "tenant_below_99"), strict=False):
         for name in ("astraea", "tiresias-l", "themis"):
             here, mine = look(name), table[table["scheduler"] == name]
-            means = 100 * mine.groupby("rung")[column].mean().loc[list(rungs)].to_numpy()
+            means = 100 * mine.groupby("rung")[column].mean().reindex(list(rungs)).to_numpy()
             for part, line in ((slice(main), here.line), (slice(main, None), "none")):
                 above.plot(means[part], range(len(rungs))[part], color=here.color, marker=here.marker, linestyle=line,
                            markersize=5, label=here.label)  # fmt: skip
             if several:
-                above.plot(100 * mine[column], mine["rung"].map(rungs) + 0.3, color=here.color, **charts.SEED)
+                above.plot(100 * mine[column], mine["rung"].map(rungs) + 0.3, color=here.color, **SEED)
         for place, (minus, text) in enumerate(changes.items()):
             here = look("astraea" if minus == BEFORE else minus)
             rows = paired[(paired["minus"] == minus) & (paired["measure"] == column)]
