@@ -228,7 +228,7 @@ def parting() -> dict[str, Result]:
 def example(skipped: bool) -> Result:
     """Three jobs of 45 min that start together, and a short one that comes 30 s after their leases have ended.
 
-    All on one GPU, with rounds of a minute, no overheads and no delay jobs.
+    All on one GPU, with rounds of a minute, no overheads and no early leases.
     """
     jobs = {"job_id": ["A", "B", "C", "new"], "submit_time": [0.0, 0.0, 0.0, 930.0], "duration": [2700.0] * 3 + [600.0]}
     trace = Trace.from_frame(pd.DataFrame({**jobs, "tenant": "all", "demand": 1}), name="example")

@@ -92,7 +92,7 @@ def astraea_released(s: View) -> None:
         quota = count_gpus(s, p)  # pass A
         for t in range(len(s.tenant)):  # pass B
             if in_use(s, t) >= quota[t] and s.tenant_memory[accounting.NEW, t] == 0:
-                continue  # nothing fits, and nothing is new, for which delay jobs are taken
+                continue  # nothing fits, and nothing is new, for which leases are revoked
             keys = np.empty(len(candidates(s, t)))
             write_keys(s, p, keys, t, s.clock[0].gpus)
             j = take_first(s, p, keys, t, s.clock[0].gpus)
