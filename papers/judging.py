@@ -24,8 +24,11 @@ class Verdict(StrEnum):
     NOT_YET = "not yet"
 
 
-Judged = tuple[str, Verdict]
-"""What was measured, as text, and the verdict."""
+Measured = tuple[str, Verdict, float]
+"""What was measured, as text, the verdict, and the value to compare with the paper's one, in its unit."""
+
+Judged = tuple[str, Verdict] | Measured
+"""The same, without a value where the paper has none or several."""
 
 Found = TypeVar("Found", "pd.Series[float]", pd.DataFrame)
 
@@ -134,7 +137,7 @@ def graded(holds: bool, in_direction: bool = False) -> Verdict:
     return Verdict.HOLDS if holds else Verdict.DIRECTION if in_direction else Verdict.OTHERWISE
 
 
-def equal(source: Source, got: float, unit: str, points: float | None = None) -> Judged:
+def equal(source: Source, got: float, unit: str, points: float | None = None) -> Measured:
     """``=``: within `points` of the paper's value, or 10 % of it if none are given.
 
     In direction: the odds s / (1 - s) of a share in % differ by less than a factor of 2; a ratio is half as much
@@ -143,9 +146,9 @@ def equal(source: Source, got: float, unit: str, points: float | None = None) ->
     paper = source.paper
     near = abs(got - paper) <= (0.1 * paper if points is None else points) + 1e-9
     if unit != "%":
-        return number(got, unit), graded(near, half_as_much(got, paper))
+        return number(got, unit), graded(near, half_as_much(got, paper)), got
     ours, theirs = got * (100 - paper), paper * (100 - got)
-    return number(got, unit), graded(near, ours < 2 * theirs and theirs < 2 * ours)
+    return number(got, unit), graded(near, ours < 2 * theirs and theirs < 2 * ours), got
 
 
 def half_as_much(ratio: float, paper: float) -> bool:

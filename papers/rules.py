@@ -1,7 +1,7 @@
 """The rules that papers share; the rules of one paper alone are in `rules.py` of its folder.
 
 A rule is a public function of such a module, of a `Source` and of parameters that the paper's `claims.toml` gives by
-name; it returns what was measured, as text, and the verdict, and raises `Missing`. Its docstring says what holds and
+name; it returns `Judged`, and raises `Missing`. Its docstring says what holds and
 what holds in direction, or names a relation that `judging` grades; what is neither does not hold.
 """
 
@@ -12,7 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from papers.judging import Judged, Missing, Source, as_text, at_most, equal, graded, most, number, setting, trend
+from papers.judging import (
+    Judged,
+    Measured,
+    Missing,
+    Source,
+    as_text,
+    at_most,
+    equal,
+    graded,
+    most,
+    number,
+    setting,
+    trend,
+)  # fmt: skip
 
 
 def share(source: Source, *, column: str = "share", rest: bool = False, points: float | None = None) -> Judged:
@@ -22,7 +35,7 @@ def share(source: Source, *, column: str = "share", rest: bool = False, points: 
     return equal(source, 100 * (1 - found if rest else found), "%", points)
 
 
-def ratio(source: Source, *, by: str, column: str, of: Any, to: Any, bound: bool = False) -> Judged:
+def ratio(source: Source, *, by: str, column: str, of: Any, to: Any, bound: bool = False) -> Measured:
     """``=``, or ``<=`` with `bound`: the mean over seeds of one scheduler, policy or lease term over another's.
 
     Of a list, the largest mean counts.
@@ -30,13 +43,13 @@ def ratio(source: Source, *, by: str, column: str, of: Any, to: Any, bound: bool
     listed = of if isinstance(of, list) else [of]
     got = source.means(column, *listed, to, by=by)
     found = float(got[listed].max() / got[to])
-    return (number(found), at_most(found, source.paper)) if bound else equal(source, found, "x")
+    return (number(found), at_most(found, source.paper), found) if bound else equal(source, found, "x")
 
 
 def bounded(source: Source, *, column: str, by: Sequence[str], base: float = 1.0, unit: str = "") -> Judged:
     """``<=``: the largest mean over seeds or trials of all settings, against the value and its excess over `base`."""
     got = float(source(*by, column).groupby(list(by))[column].mean().max())
-    return number(got, unit), at_most(got, source.paper, base)
+    return number(got, unit), at_most(got, source.paper, base), got
 
 
 def lowest_of(source: Source, *, column: str, ours: str, others: Sequence[str], spread: bool = False) -> Judged:
@@ -79,7 +92,8 @@ def lowest_inside(source: Source, *, by: str, columns: list[str], low: float, hi
         lowest = f"{curve.min():.3f}"
         rest = ", ".join(f"{y:.3f} at {x:g}" for x, y in curve.items() if x != best)
     inside = got.index[0] < best < got.index[-1]
-    return f"lowest at {setting(best, by)} with {lowest}; {rest}", graded(inside and low <= best <= high, inside)
+    verdict = graded(inside and low <= best <= high, inside)
+    return f"lowest at {setting(best, by)} with {lowest}; {rest}", verdict, best
 
 
 def printed_values(source: Source, *, tolerance: float = 0.0, unit: str | None = None) -> Judged:

@@ -13,6 +13,7 @@ evaluation (its column `reading`) is judged in each of them that has the schedul
 from __future__ import annotations
 
 import inspect
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +32,7 @@ from papers.market import rules as market
 from papers.ye2022 import rules as ye2022
 from papers.ye2022.readings import READINGS
 
-COLUMNS: Final = ("id", "where", "trace", "reading", "statement", "paper", "measured", "verdict", "note")
+COLUMNS: Final = ("id", "where", "trace", "reading", "statement", "paper", "measured", "value", "verdict", "note")
 SAME: Final = {"venus": ("venus", "helios-venus"), "philly": ("philly", "philly-two-weeks")}
 """Names of the traces that a paper's value is about."""
 
@@ -105,8 +106,9 @@ def read_claims() -> pd.DataFrame:
 def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
     """Measure the statements on the tables behind the figures, the files ``<id>_<trace>.csv`` of a folder.
 
-    `about` is a regular expression that identifiers begin with. The columns are `COLUMNS`, all text; a row stands for a
-    statement, a trace and a reading, in the order of `claims.csv`. `InputError` if a table lacks a column.
+    `about` is a regular expression that identifiers begin with. The columns are `COLUMNS`, all text but `value`, what
+    stands against a value of the paper, in its unit, or not a number; a row stands for a statement, a trace and a
+    reading, in the order of `claims.csv`. `InputError` if a table lacks a column.
     """
     claims = read_claims()
     chosen = claims[claims["id"].str.match(about)]
@@ -121,29 +123,31 @@ def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
         paper = f"{relation} {paper}" if relation in ("<", ">", "up to") else paper
         where, statement = f"{claim['source'].split()[0]} {claim['where']}", f"{claim['subject']}: {claim['metric']}"
         for trace in _traces(tables, id, claim["trace"], relation):
-            for reading, measured, verdict, missing in _judged(id, read, papers, trace):
-                rows.append((id, where, trace, reading, statement, paper or relation, measured, str(verdict), missing))
+            for reading, measured, value, verdict, missing in _judged(id, read, papers, trace):
+                ours = measured, value, str(verdict), missing
+                rows.append((id, where, trace, reading, statement, paper or relation, *ours))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _judged(
     id: str, read: Callable[[str], pd.DataFrame], papers: Mapping[str, float], trace: str
-) -> list[tuple[str, str, Verdict, str]]:
-    """Reading, what was measured, verdict, and what is missing."""
+) -> list[tuple[str, str, float, Verdict, str]]:
+    """Reading, what was measured, as text and as a number, verdict, and what is missing."""
     if id not in STATEMENTS:
-        return [("", "", Verdict.NOT_YET, "")]
+        return [("", "", math.nan, Verdict.NOT_YET, "")]
     judge, table, on, rows_of = STATEMENTS[id]
     source = Source(read, papers, table, on or trace, id, rows_of)
     found, missing = [], ""
     for reading in source.readings:
         chosen = replace(source, where={**rows_of, "reading": reading}) if reading else source
         try:
-            found.append((reading, *judge(chosen), ""))
+            measured, verdict, *value = judge(chosen)
+            found.append((reading, measured, value[0] if value else math.nan, verdict, ""))
         except Absent as err:
             missing = str(err)  # in this reading there is no such scheduler
         except Missing as err:
-            found.append((reading, "", Verdict.NOT_YET, str(err)))
-    return found or [("", "", Verdict.NOT_YET, missing)]
+            found.append((reading, "", math.nan, Verdict.NOT_YET, str(err)))
+    return found or [("", "", math.nan, Verdict.NOT_YET, missing)]
 
 
 def with_reasons(table: pd.DataFrame) -> pd.DataFrame:

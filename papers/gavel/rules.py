@@ -28,18 +28,18 @@ def largest_ratio(source: Source, *, column: str, baseline: str, better: str, bo
     ratios = wide[baseline] / wide[better]
     best = float(ratios.max())
     shown = f"{number(best, '' if bound else 'x')} at {ratios.idxmax():g} jobs/h"
-    return shown, at_most(best, source.paper) if bound else reaches(best, source.paper)
+    return shown, at_most(best, source.paper) if bound else reaches(best, source.paper), best
 
 
 def packing(source: Source, *, baseline: str, better: str) -> Judged:
     """``=`` where it pays most: space sharing as a program against Gandiva's, on both traces (§7.3)."""
-    shown, verdicts = [], []
+    shown, ratios = [], []
     for table, trace in (("gavel08", "single"), ("gavel09", "multiple")):
         wide = _by_load(replace(source, table=table, trace=f"continuous-{trace}"), "average_jct", baseline, better)
         best = float((wide[baseline] / wide[better]).max())
         shown.append(f"{trace} {number(best, 'x')}")
-        verdicts.append(reaches(best, source.paper))
-    return ", ".join(shown), worst(verdicts)
+        ratios.append(best)
+    return ", ".join(shown), reaches(min(ratios), source.paper), min(ratios)
 
 
 def beside_allox(source: Source) -> Judged:
@@ -73,14 +73,14 @@ def less_than(source: Source, *, column: str, policy: str, other: str, points: f
     found, paper = source.means(column, policy, other, by="policy"), source.paper
     got = 100 * (1 - float(found[policy] / found[other]))
     near = abs(got - paper) <= (0.1 * paper if points is None else points)
-    return number(got, "%"), graded(near, got >= paper / 2)
+    return number(got, "%"), graded(near, got >= paper / 2), got
 
 
 def saved_without_misses(source: Source, *, policy: str, baseline: str) -> Judged:
     """``=`` for the ratio of costs, and no job misses its SLO. In direction: up to 2 % do."""
-    shown, verdict = ratio(source, by="policy", column="cost", of=baseline, to=policy)
+    shown, verdict, value = ratio(source, by="policy", column="cost", of=baseline, to=policy)
     missed = 100 * float(source.means("missed", policy, by="policy")[policy])
-    return f"{shown}, {number(missed, '%')} missed", worst([verdict, graded(missed == 0, missed <= 2)])
+    return f"{shown}, {number(missed, '%')} missed", worst([verdict, graded(missed == 0, missed <= 2)]), value
 
 
 def solved_within(source: Source, *, jobs: int) -> Judged:
@@ -90,11 +90,11 @@ def solved_within(source: Source, *, jobs: int) -> Judged:
     shown = f"{number(seconds, 's')} for {most:.0f} jobs"
     if most < jobs:
         raise Missing(f"measured: {shown}")
-    return shown, graded(seconds < source.paper)
+    return shown, graded(seconds < source.paper), seconds
 
 
 def missed_deadlines(source: Source, *, policy: str) -> Judged:
     """``=``: the share of deadlines that a policy misses; in direction from half to twice the paper's."""
     share = 100 * float(source.means("missed", policy, by="policy")[policy])
     near = abs(share - source.paper) <= source.paper / 10
-    return number(share, "%"), graded(near, source.paper / 2 <= share <= 2 * source.paper)
+    return number(share, "%"), graded(near, source.paper / 2 <= share <= 2 * source.paper), share

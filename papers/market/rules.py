@@ -41,8 +41,8 @@ def earns_more(source: Source, *, baseline: str) -> Judged:
     if theirs <= 0:
         shown = f"no ratio: Astraea {ours:,.0f}, {baseline} {theirs:,.0f}"
         return shown + beside, graded(False, ours > theirs)
-    shown, verdict = equal(source, ours / theirs, "x")
-    return shown + beside, verdict
+    shown, verdict, value = equal(source, ours / theirs, "x")
+    return shown + beside, verdict, value
 
 
 def _ratio(ours: float, theirs: float) -> str:
@@ -52,7 +52,7 @@ def _ratio(ours: float, theirs: float) -> str:
 def close_to_optimum(source: Source) -> Judged:
     """``>``: Astraea's performance ratio in every setting (Fig 5)."""
     got = source(*SETTING, "ratio").groupby(SETTING)["ratio"].mean()
-    return f"{got.min():.3g} to {got.max():.3g}", most((got > source.paper).to_list())
+    return f"{got.min():.3g} to {got.max():.3g}", most((got > source.paper).to_list()), float(got.min())
 
 
 def drop(source: Source) -> Judged:
@@ -62,7 +62,7 @@ def drop(source: Source) -> Judged:
     if len(jobs) < 2:
         raise Missing("there is one number of jobs only")
     got = float((by_jobs.iloc[:, 0] - by_jobs.iloc[:, -1]).max())
-    return f"{got:.3g} from {jobs[0]} to {jobs[-1]} jobs", at_most(got, source.paper, base=0.0)
+    return f"{got:.3g} from {jobs[0]} to {jobs[-1]} jobs", at_most(got, source.paper, base=0.0), got
 
 
 def closest_to_optimum(source: Source) -> Judged:
@@ -128,4 +128,4 @@ def spread_over_tenants(source: Source, *, column: str) -> Judged:
     if not got.min() > 0:
         return f"no ratio: {got.min():.3g} to {got.max():.3g}", graded(False)
     ratio, paper = float(got.max() / got.min()), source.paper
-    return number(ratio, "x"), graded(abs(ratio - paper) <= 0.1 * paper, ratio <= paper**2)
+    return number(ratio, "x"), graded(abs(ratio - paper) <= 0.1 * paper, ratio <= paper**2), ratio

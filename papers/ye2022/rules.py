@@ -91,7 +91,7 @@ def windows(source: Source, *, jobs: Sequence[str], minutes: float) -> Judged:
     off = np.array(shares) - source.paper
     low, high = number(np.min(shares), "%"), number(np.max(shares), "%")
     verdict = graded(bool((abs(off) <= 0.5).all()), bool((abs(off.mean(axis=0)) <= 0.5).all()))
-    return (low if low == high else f"{low} to {high}"), verdict
+    return (low if low == high else f"{low} to {high}"), verdict, float(np.mean(shares))
 
 
 def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
@@ -105,7 +105,7 @@ def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
     paper = {n: source.papers[id] for n, id in ids.items() if id in source.papers}
     ours, own = got[scheduler], paper.pop(scheduler)
     same = [(ours < got[n]) == (own < paper[n]) for n in paper if n in got]
-    return number(ours, "%"), graded(abs(ours - own) <= 0.1 * own, bool(same) and all(same))
+    return number(ours, "%"), graded(abs(ours - own) <= 0.1 * own, bool(same) and all(same)), float(ours)
 
 
 def lowest(source: Source, *, column: str) -> Judged:
