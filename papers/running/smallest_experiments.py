@@ -1,7 +1,8 @@
 """The smallest experiment that decides each of `data/major_claims.toml`: the tables on which its statements are judged.
 
 Each public function is an experiment, or a part of `given`. It gives its tables by the names that `papers.claims` reads
-them under, without ``.csv``. Simulations are those of the notebooks, fewer of them, so both find the same results in the cache.
+them under, without ``.csv``. Simulations are those of the notebooks, fewer of them, so both find the same results in
+the cache.
 """
 
 from __future__ import annotations
