@@ -27,6 +27,7 @@ from papers.ye2022.evaluation import (
     size_grid,
 )
 from papers.ye2022.generator import characterization_grid
+from papers.ye2022.leaderboard import leaderboard_grid
 from papers.ye2022.lease_term import sensitivity_grid
 from papers.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from papers.ye2022.released import released_grid
@@ -62,5 +63,6 @@ GRIDS: Final[dict[str, NotebookGrid]] = {
     "10c_gavel_extensions": lambda _, scale: beyond_grid(scale) + tenants_grid(scale),
     "11a_market": properties_grid,
     "11b_market_evaluation": market_grid,
+    "14_leaderboard": leaderboard_grid,
 }
 """Notebook -> the grid that it reads."""
