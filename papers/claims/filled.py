@@ -92,12 +92,12 @@ def paper(id: str) -> float:
     return float(printed)
 
 
-def checks(about: str, verdict: str = "", reading: str | None = None) -> int:
+def checks(about: str, verdict: str = "") -> int:
     """How many checks there are of the statements whose identifiers begin with `about`, or have a verdict."""
     found = _judged(FIGURES.stat().st_mtime_ns)
     found = found[found["id"].str.match(about)]
     found = found[found["verdict"] == verdict] if verdict else found
-    return len(found if reading is None else found[found["reading"] == reading])
+    return len(found)
 
 
 @cache
