@@ -34,7 +34,7 @@ def fill(template: str, place: str, **context: Any) -> str:
     """
     try:
         return str(_environment().from_string(template).render(context))
-    except (Missing, TemplateError) as err:
+    except (Missing, TemplateError, LookupError, TypeError, AttributeError) as err:
         raise InputError(f"{place}: {err}") from err
 
 

@@ -34,11 +34,12 @@ def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
     for row in table.to_dict("records"):
         key = row["id"], row["trace"], row["reading"]
         known = "" if row["verdict"] == Verdict.HOLDS else row["note"]
-        reasons.append(_filled(*key, notes[key]) if key in notes else known)
+        reasons.append(filled(*key, notes[key]) if key in notes else known)
     return table.assign(note=reasons)
 
 
-def _filled(id: str, trace: str, reading: str, note: str) -> str:
+def filled(id: str, trace: str, reading: str, note: str) -> str:
+    """Fill in one note; `InputError` if it cannot be, or has no number that is filled in."""
     place = f"data/claim_notes.csv, {', '.join(word for word in (id, trace, reading) if word)}"
     if "{{" not in note and not id.startswith(WRITTEN_OUT):
         raise InputError(f"{place}: the note has no number that is filled in from a table")
