@@ -35,11 +35,26 @@ SHARES = {"vision": 2, "speech": 1, "nlp": 1}
 INTERVAL, LEASE, WARNING, CRED_EXPIRE = 2, 20, 1, 5
 """Between rounds, of a lease, from SIGUSR1 to its end, and what Slurm keeps a requeued job from starting for [s]."""
 
-SLURM = (
-    f"--shares {','.join(f'{k}={v}' for k, v in SHARES.items())} --half-life 00:10:00 --cred-expire {CRED_EXPIRE} "
-    "--kill-wait 5 --scheduler bf_interval=2,sched_interval=2,batch_sched_delay=0"
-).split()
-LIVE = f"""\
+HALF_LIFE, TIME_LIMIT = 10, 2  # PriorityDecayHalfLife, and of every job [min]
+SERVE = (
+    "import sys; from pathlib import Path; from astraea.live.config import read_config; "
+    "from astraea.live.coordinator import serve; serve(read_config(Path(sys.argv[1])))"
+)
+SCRIPT = Path(__file__).with_name("counting_job.sh")
+
+
+def slurm_options(stretch: int) -> list[str]:
+    """What both Slurms are started with."""
+    hours, minutes = divmod(stretch * HALF_LIFE, 60)
+    return (
+        f"--shares {','.join(f'{k}={v}' for k, v in SHARES.items())} --half-life {hours:02}:{minutes:02}:00 "
+        f"--cred-expire {CRED_EXPIRE} --kill-wait 5 --scheduler bf_interval=2,sched_interval=2,batch_sched_delay=0"
+    ).split()
+
+
+def live_toml(stretch: int) -> str:
+    """The configuration of the coordinator."""
+    return f"""\
 partition = "gpu"
 state = "state.sqlite"
 policy = "astraea"
@@ -47,13 +62,8 @@ interval = {INTERVAL}
 warning = {WARNING}
 history = 0
 weights = {{ {", ".join(f"{k} = {v}" for k, v in SHARES.items())} }}
-parameters = {{ lease_term = {LEASE} }}
+parameters = {{ lease_term = {stretch * LEASE} }}
 """
-SERVE = (
-    "import sys; from pathlib import Path; from astraea.live.config import read_config; "
-    "from astraea.live.coordinator import serve; serve(read_config(Path(sys.argv[1])))"
-)
-SCRIPT = Path(__file__).with_name("counting_job.sh")
 
 
 class Job(NamedTuple):
@@ -66,16 +76,16 @@ class Job(NamedTuple):
     submit: float
 
 
-def workload(seed: int, jobs: int, seconds: float) -> list[Job]:
-    """Random jobs that ask for about what the cluster has for as long as they are submitted."""
+def workload(seed: int, jobs: int, seconds: float, stretch: int) -> list[Job]:
+    """Random jobs that ask for about what the cluster has for as long as they are submitted, all `stretch`ed."""
     rng = np.random.default_rng(seed)
     at = np.sort(rng.uniform(0, seconds, jobs))
     tenants = rng.choice(list(SHARES), jobs, p=(0.4, 0.3, 0.3))
     gpus = rng.choice((1, 2, 4, 8), jobs, p=(0.3, 0.25, 0.25, 0.2))
     service = np.clip(rng.lognormal(np.log(25), 0.6, jobs), 10, 90)
     return [
-        Job(f"j{k:02d}", str(tenants[k]), int(gpus[k]), round(float(service[k]), 1), round(float(at[k]), 2))
-        for k in range(jobs)
+        Job(f"j{k:02d}", str(tenants[k]), int(gpus[k]), stretch * round(float(s), 1), stretch * round(float(t), 2))
+        for k, (s, t) in enumerate(zip(service, at, strict=True))
     ]
 
 
@@ -90,11 +100,11 @@ def measure(system: str, seed: int, a: argparse.Namespace, at: Path, line: Any) 
     at.mkdir(parents=True)
     service: subprocess.Popen[bytes] | None = None
     try:
-        start(at, options.parse_args([*SLURM, *hold, "--ports", str(ports)]))
+        start(at, options.parse_args([*slurm_options(a.stretch), *hold, "--ports", str(ports)]))
         state = at / "state.sqlite"
         epoch = 0.0
         if system == "astraea":
-            (at / "live.toml").write_text(LIVE)
+            (at / "live.toml").write_text(live_toml(a.stretch))
             with (at / "coordinator.log").open("w") as log:
                 service = subprocess.Popen([sys.executable, "-c", SERVE, str(at / "live.toml")], stderr=log)
             epoch = first_rounds(state, service)
@@ -102,9 +112,9 @@ def measure(system: str, seed: int, a: argparse.Namespace, at: Path, line: Any) 
         began = line.recv()
         load, spent = os.getloadavg()[0], cpu(service)
         submitted = {}
-        for job in workload(seed, a.jobs, a.seconds):
+        for job in workload(seed, a.jobs, a.seconds, a.stretch):
             time.sleep(max(0.0, began + job.submit - time.time()))
-            submit(job, at)
+            submit(job, at, TIME_LIMIT * a.stretch)
             submitted[job.name] = time.time() - began
         while run("squeue", "-h"):
             time.sleep(2)
@@ -120,7 +130,7 @@ def measure(system: str, seed: int, a: argparse.Namespace, at: Path, line: Any) 
         write(a.folder / f"{system}_{seed}.csv", rows)
         booted = run("scontrol", "show", "config", env={**os.environ, "SLURM_TIME_FORMAT": "%s"})
         line.send({
-            "seed": seed, "system": system, "alone": "," not in a.systems,
+            "seed": seed, "system": system, "stretch": a.stretch, "alone": "," not in a.systems,
             "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
             "booted": int(booted.partition("BOOT_TIME")[2].split()[1]) - began, "lasted": round(lasted),
             "load_before": round(load, 1), "load_after": round(os.getloadavg()[0], 1), "cpu": round(spent, 1),
@@ -153,11 +163,11 @@ def first_rounds(state: Path, service: subprocess.Popen[bytes]) -> float:
     raise SystemExit("the coordinator has no rounds")
 
 
-def submit(job: Job, at: Path) -> None:
-    """Submit a job."""
+def submit(job: Job, at: Path, limit: int) -> None:
+    """Submit a job with a time limit [min]."""
     run(
         "sbatch", "-J", job.name, "-A", job.tenant, "-N1", "--ntasks-per-node=1", "--mem=0", f"--gres=gpu:{job.gpus}",
-        "-t", "2", "--requeue", "--comment=checkpoint", "-o", "/dev/null", "-D", "/tmp", SCRIPT, at / job.name,
+        "-t", str(limit), "--requeue", "--comment=checkpoint", "-o", "/dev/null", "-D", "/tmp", SCRIPT, at / job.name,
         str(round(1e6 * job.service)),
     )  # fmt: skip
 
@@ -168,7 +178,7 @@ def collect(
     """One row per run of a job, in order of their starts; times in seconds since the beginning."""
     fields = "JobID,JobName,Priority,Start,End,State,NodeList"
     text = run(
-        "sacct", "-a", "-X", "-P", "-n", "--duplicates", "-S", "now-1hour", f"--format={fields}",
+        "sacct", "-a", "-X", "-P", "-n", "--duplicates", "-S", "now-3hours", f"--format={fields}",
         env={**os.environ, "SLURM_TIME_FORMAT": "%s"},
     )  # fmt: skip
     (at / "sacct.txt").write_text(text)
@@ -177,7 +187,7 @@ def collect(
         entry = line.split("|")
         slurm.setdefault(entry[1], []).append(entry)
     rows: list[Mapping[str, object]] = []
-    for job in workload(seed, a.jobs, a.seconds):
+    for job in workload(seed, a.jobs, a.seconds, a.stretch):
         runs = sorted((e for e in slurm[job.name] if e[3].isdecimal()), key=lambda e: int(e[3]))
         own = own_runs(at / f"{job.name}.log", began)
         granted = grants([lease for lease in leases if lease.job == runs[0][0]], began)
@@ -242,6 +252,7 @@ def main() -> None:
     p.add_argument("--systems", default=",".join(SYSTEMS))
     p.add_argument("--jobs", type=int, default=60)
     p.add_argument("--seconds", type=float, default=165, help="over which the jobs are submitted")
+    p.add_argument("--stretch", type=int, default=1, help="times as long are jobs, leases and pauses; not the rounds")
     p.add_argument("--ports", type=int, default=31000, help="the first of 200 free ones")
     p.add_argument("--keep", type=Path, help="keep the files of Slurm there")
     a = p.parse_args()
