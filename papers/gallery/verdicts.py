@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import KINDS, STATEMENTS, between_readings, counted, read_claims
+from papers.claims.evaluate import KINDS, STATEMENTS, counted, read_claims
 from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
 from papers.ye2022.readings import READINGS
@@ -27,12 +27,12 @@ _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame:
     """A row for each statement and trace: what was measured with its verdict, in each reading that there is.
 
-    The column `notes` lists what each reading's note says, and what the difference between the two comes from.
+    The column `notes` lists what each reading's note says.
     """
-    differences, rows = between_readings(), []
+    rows = []
     readings = set(claims["reading"])
     headings = [reading or "measured" for reading in (*READINGS, "") if reading in readings]
-    for (id, _), mine in claims.groupby(["id", "trace"], sort=False):
+    for _, mine in claims.groupby(["id", "trace"], sort=False):
         row = mine.iloc[0][[*more, "trace", "statement", "paper"]].to_dict() | dict.fromkeys(headings, "")
         found = mine.to_dict("records")
         for each in found:
@@ -40,7 +40,6 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
             row[each["reading"] or "measured"] = f"{verdict}: {each['measured']}".removesuffix(": ")
         notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
         row["notes"] = [f"{reading}: {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
-        row["notes"] += [differences[str(id)]] if id in differences else []
         rows.append(row)
     return pd.DataFrame(rows)
 
