@@ -159,8 +159,8 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
 
     With `resamples`, each value except the longest wait, a maximum, has a 95 % interval: weeks of submission are drawn
     with replacement, that often, by a fixed seed. The time from the first submission to the last is cut into equal
-    parts of about a week; a tenant's case belongs to the part in which it begins. Below a week and a half there is one
-    part and no interval. With two parts the interval reaches from the one to the other.
+    parts of about a week; a tenant's case belongs to the part in which it begins, and to the last if it begins later.
+    Below a week and a half there is one part and no interval. Of two parts the interval reaches from one to the other.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
         known = values.notna().to_numpy()
         value = values.quantile(quantile) if quantile else values.mean()
         week = ((times - first) / max(last - first, 1.0) * weeks).clip(0, weeks - 1).astype(int)
-        drawn = _drawn(values.to_numpy(dtype=float)[known], week.to_numpy()[known], counts, quantile)
+        drawn = _drawn(np.asarray(values[known], np.float64), week.to_numpy()[known], counts, quantile)
         low, high = np.nanquantile(drawn, [0.025, 0.975]) if np.isfinite(drawn).any() else (np.nan, np.nan)
         return {"measure": measure, "value": value, "low": low, "high": high, "drawn": drawn, "weeks": drawn_from}
 
@@ -198,7 +198,8 @@ def _drawn(values: FloatArray, week: IntArray, counts: IntArray, quantile: float
     """Compute the mean, or a quantile, of each draw; `counts` (draws, weeks) tells how often it has each week."""
     held, out = counts @ np.bincount(week, minlength=counts.shape[1]), np.full(len(counts), np.nan)
     if not quantile:
-        return np.divide(counts @ np.bincount(week, values, counts.shape[1]), held, out=out, where=held > 0)
+        np.divide(counts @ np.bincount(week, values, counts.shape[1]), held, out=out, where=held > 0)
+        return out
     order = np.argsort(values, kind="stable")
     values, week = values[order], week[order]
     for k in np.flatnonzero(held):
