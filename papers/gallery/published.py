@@ -32,7 +32,7 @@ SHOWN: Final = 60
 LEAST: Final = 1 / 16
 """Where the axis ends at the latest, and at its inverse."""
 
-_RATIOS: Final = ("low", "ratio", "high")
+_RATIOS: Final = ["low", "ratio", "high"]
 _MARKS: Final = {"<": "<", "<=": "<", ">": ">", "up to": ">"}
 _TICKS: Final = (0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 10, 30, 100, 1000)
 
@@ -51,13 +51,13 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
         return None
     printed = frame["id"].map(papers["value"]).astype(float)
     seeds = [each_seed(row, folder) for row in frame.to_dict("records")]
-    ratios = {"low": [min(x) for x in seeds], "ratio": frame["value"], "high": [max(x) for x in seeds]}
-    ratios = {name: (column / printed).round(4) for name, column in pd.DataFrame(ratios, frame.index).items()}
-    frame = frame.assign(**ratios, relation=frame["id"].map(papers["relation"]))
+    frame = frame.assign(low=[min(x) for x in seeds], ratio=frame["value"], high=[max(x) for x in seeds])
+    frame[_RATIOS] = frame[_RATIOS].div(printed, axis=0).round(4)
+    frame["relation"] = frame["id"].map(papers["relation"])
     frame["source"] = [next(paper.title for paper in PAPERS if id.startswith(paper.prefix)) for id in frame["id"]]
     frame = frame.sort_values("source", key=lambda x: x.map([paper.title for paper in PAPERS].index), kind="stable")
     said = ["source", "id", "statement", "trace", "reading", "relation", "paper", "measured"]
-    frame = frame[[*said, *ratios, "verdict"]]
+    frame = frame[[*said, *_RATIOS, "verdict"]]
     picture, table = folder / f"{NAME}_all.png", folder / f"{NAME}_all.csv"
     forms = [table, *(table.with_suffix(f".{form}") for form in ("png", *further_forms()))]
     if not all(path.exists() for path in forms) or not frame.reset_index(drop=True).equals(_as_written(table)):
@@ -71,10 +71,11 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
 def each_seed(row: Mapping[Hashable, Any], folder: Path) -> list[float]:
     """What a row of `evaluate` measures on each seed or trial alone; its value where the table has none of them."""
     judge, table, on, where = STATEMENTS[row["id"]]
-    papers = read_claims().query("value != ''").set_index("id")["value"].astype(float).to_dict()
+    printed = read_claims().query("value != ''")
+    papers = dict(zip(printed["id"], printed["value"].astype(float), strict=True))
     chosen = dict(where) | ({"reading": row["reading"]} if row["reading"] else {})
     source = Source(reader(folder), papers, table, on or row["trace"], row["id"], chosen)
-    found = []
+    found: list[float] = []
     for column in source.read(source.file).columns.intersection(["seed", "trial"]):
         for seed in sorted(source.read(source.file)[column].dropna().unique()):
             with contextlib.suppress(Missing, InputError):  # not every table of a rule, nor every policy, has each seed
