@@ -34,7 +34,7 @@ FINDINGS: Final = "data/findings.md"
 
 ABOUT: Final = {
     **{paper.key: (paper.title, paper.about) for paper in PAPERS},
-    "further": ("Further figures", "What no paper has: other choices, other loads, single tenants, estimates."),
+    "further": ("Further figures", "Experiments beyond the papers: design choices, load, single tenants, estimates."),
     "real_traces": ("Real traces", "The evaluation on recorded workloads, with its own verdicts."),
     "statements": ("All statements", "Every statement with its verdicts in one table."),
 }

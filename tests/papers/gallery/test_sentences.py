@@ -13,7 +13,7 @@ from places import ROOT
 from astraea.core.errors import InputError
 from papers.claims import filled, notes
 from papers.claims.filled import fill
-from papers.gallery.captions import EVERY
+from papers.gallery.captions import EVERY, Entry
 from papers.gallery.pages import FINDINGS
 from papers.ye2022.readings import PAPERS
 
@@ -43,6 +43,12 @@ def test_every_note_finding_and_caption_can_be_filled_in() -> None:
     texts += [notes.filled(row["id"], row["trace"], row["reading"], row["note"]) for row in rows]
     assert not any("{{" in text or "nan" in re.findall(r"\bnan\b", text) for text in texts)
     assert len({(row["id"], row["trace"], row["reading"]) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("entry", EVERY, ids=[entry.id for entry in EVERY])
+def test_no_caption_writes_a_number_out(entry: Entry) -> None:
+    text = re.sub(r"{{.*?}}|§[\d.]+", "", entry.text)
+    assert not re.search(r"\d\.\d|\d (times|x)\b", text), entry.id
 
 
 @pytest.mark.parametrize(
