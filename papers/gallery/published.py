@@ -32,6 +32,12 @@ SHOWN: Final = 60
 LEAST: Final = 1 / 16
 """Where the axis ends at the latest, and at its inverse."""
 
+MEANING: Final = (
+    "A mark that points to the right stands where the paper says *up to* or *more than*, one that points to the left "
+    "where it says *at most*. Thin lines lead from the lowest to the highest seed."
+)
+"""What the marks of the picture mean."""
+
 _RATIOS: Final = ["low", "ratio", "high"]
 _MARKS: Final = {"<": "<", "<=": "<", ">": ">", "up to": ">"}
 _TICKS: Final = (0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 10, 30, 100, 1000)
@@ -122,13 +128,11 @@ def in_words(table: Path) -> str:
     frame = _as_written(table)
     equal = frame[frame["relation"].isin(["=", "up to", "close to"])]
     near, far = (equal["ratio"].between(1 / factor, factor).sum() for factor in (NEAR, 2))
-    worst = equal.loc[np.log(equal["ratio"]).abs().idxmax()] if len(equal) else None
-    farthest = f" The farthest is {worst['id']}, {worst['measured']} for {worst['paper']}." if worst is not None else ""
+    worst = equal.loc[[*np.log(equal["ratio"]).abs().nlargest(1).index]].to_dict("records")
+    farthest = "".join(f" The farthest is {row['measured']} for {row['paper']} ({row['id']})." for row in worst)
     return (
         f"Of {len(equal)} values, counted in each reading, {near} are within 10 % of the published one (the grey "
-        f"band), and {far} within a factor of 2.{farthest} A mark that points to the right stands where the paper says "
-        "up to or more than a value, one that points to the left where it says at most; they are beside the line, and "
-        "are right on the side to which they point. Thin lines lead from the lowest to the highest seed."
+        f"band), and {far} within a factor of 2.{farthest}"
     )
 
 
