@@ -100,13 +100,13 @@ def table_of_kinds(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFram
         if (mine["verdict"] == Verdict.NOT_YET).all():
             continue
         real = mine["reading"].ne("") & ~mine["trace"].isin(SYNTHETIC) & (paper.key == "ye2022")
-        keys = [mine["kind"].map([*KINDS].index), mine["reading"], real]
-        for (kind, reading, is_real), some in sorted(mine.groupby(keys, sort=False), key=lambda part: part[0][0]):
-            where = f", {'real' if is_real else 'synthetic'} traces" if reading and paper.key == "ye2022" else ""
-            place = link.get("real_traces" if is_real else paper.key)
-            name = f"[{paper.title}]({place})" if place else paper.title
-            numbers = {f"{MARKS[v]} {v}": (some["verdict"] == v).sum() for v in Verdict}
-            about = f"{[*KINDS.values()][kind]} {reading}".strip() + where
-            rows.append({"paper": name, "statements about": about, "statements": some["id"].nunique(),
-                         "checks": len(some), **numbers})  # fmt: skip
+        for kind, words in KINDS.items():
+            of_kind = mine[mine["kind"] == kind]
+            for (reading, is_real), some in of_kind.groupby(["reading", real], sort=False):
+                where = f", {'real' if is_real else 'synthetic'} traces" if reading and paper.key == "ye2022" else ""
+                place = link.get("real_traces" if is_real else paper.key)
+                name = f"[{paper.title}]({place})" if place else paper.title
+                numbers = {f"{MARKS[v]} {v}": (some["verdict"] == v).sum() for v in Verdict}
+                rows.append({"paper": name, "statements about": f"{words} {reading}".strip() + where,
+                             "statements": some["id"].nunique(), "checks": len(some), **numbers})  # fmt: skip
     return pd.DataFrame(rows)
