@@ -109,7 +109,7 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
 def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
     """Above, ASTRAEA and the two rivals of both readings on each rung of `ladder_grid`; below, `ladder.differences`.
 
-    Small dots are seeds, marks their means; a bar is the 95 % interval of a difference that is paired within a seed.
+    Small dots are seeds, marks their means; a bar is the 95 % interval of a paired difference, from three seeds on.
     """
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=3.3)
     rungs = {rung.name: k for k, rung in enumerate(RUNGS)}
@@ -129,8 +129,8 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
             here = look("astraea" if minus == BEFORE else minus)
             rows = paired[(paired["minus"] == minus) & (paired["measure"] == column)]
             below.errorbar(100 * rows["mean"], rows["rung"].map(rungs) + 0.25 * (place - 1), color=here.color,
-                           xerr=100 * (rows["high"] - rows["mean"]) if several else None, fmt=here.marker,
-                           markersize=4, capsize=1.5, elinewidth=1, label=text)  # fmt: skip
+                           xerr=100 * (rows["high"] - rows["mean"]).where(rows["n"] > 2), fmt=here.marker, markersize=4,
+                           capsize=1.5, elinewidth=1, label=text)  # fmt: skip
         word = MEASURES[column][0].replace("\n", " ")
         above.set_xlabel(word)
         below.set_xlabel(word.replace("%", "points"))
@@ -143,7 +143,8 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
     titles = ("(a) jobs", "(b) tenants", "(c) jobs, differences", "(d) tenants, differences")
     for ax, text in zip(axes, titles, strict=True):
         charts.title(ax, text)
-    footnote(fig, "Bars: 95 % intervals over seeds, paired within a seed." if several else "One run, so no intervals.")
+    bars = "Differences are within a seed; bars are 95 % intervals, from three seeds on."
+    footnote(fig, bars if several else "One run, so there are no intervals.")
     charts.legend(fig, columns=3)
     return fig
 
