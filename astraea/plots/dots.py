@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -63,13 +64,7 @@ def ranked(
     with style():
         for k, name in enumerate(rows):
             here, row = look(name, k, reading), means.loc[name]
-            if name in beyond:
-                shown = {"s": 1 / 3600, "share": 100}.get(named(value)[1], 1) * row["mean"]
-                text = f"{shown:,.3g}" if shown < 1000 else f"{shown:,.0f}"
-                ax.annotate(text, (1, k), (-7, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
-                            ha="right", va="center", fontsize=8, color=here.color)
-                ax.plot(1, k, ">", transform=ax.get_yaxis_transform(), color=here.color, clip_on=False, markersize=7)
-            else:
+            if name not in beyond:
                 seeds = frame.loc[frame["scheduler"] == name, value]
                 ax.plot(seeds, np.full(len(seeds), k + 0.24), color=here.color, **SEED)
                 ax.errorbar(row["mean"], k, xerr=error(row), fmt=here.marker, color=here.color, markersize=6,
@@ -85,7 +80,19 @@ def ranked(
         if log:
             ax.set_xscale("log")
         name_axis(ax.xaxis, value, log=log)
+        for name in beyond:
+            _write_at_edge(ax, rows.index(name), means.loc[name, "mean"], look(name).color)
     return rows
+
+
+def _write_at_edge(ax: Axes, at: int, value: float, color: str) -> None:
+    """Write a value that is beyond the end of the axis at that end, in the axis' own unit, with an arrow."""
+    shown = float(ax.xaxis.get_major_formatter().format_ticks([value])[0])
+    unit = re.search(r"\[(.+)\]", ax.get_xlabel())
+    text = (f"{shown:,.3g}" if shown < 1000 else f"{shown:,.0f}") + (f" {unit[1]}" if unit else "")
+    ax.annotate(text, (1, at), (-7, 0), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
+                va="center", fontsize=8, color=color)  # fmt: skip
+    ax.plot(1, at, ">", transform=ax.get_yaxis_transform(), color=color, clip_on=False, markersize=7)
 
 
 def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool = True) -> None:

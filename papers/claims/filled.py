@@ -18,7 +18,7 @@ from jinja2.runtime import Context
 
 from astraea.core.errors import InputError
 from papers import ROOT
-from papers.claims.evaluate import evaluate, read_claims
+from papers.claims.evaluate import counted, evaluate, read_claims
 from papers.judging import Missing
 from papers.ye2022.readings import PAPERS, PROGRAM
 
@@ -92,17 +92,16 @@ def paper(id: str) -> float:
     return float(printed)
 
 
-def checks(about: str, verdict: str = "") -> int:
-    """How many checks there are of the statements whose identifiers begin with `about`, or have a verdict."""
+def checks(about: str = "", verdict: str = "", kind: str = "result") -> int:
+    """How many checks of a kind count, of statements whose identifiers begin with `about`; those of one verdict."""
     found = _judged(FIGURES.stat().st_mtime_ns)
-    found = found[found["id"].str.match(about)]
-    found = found[found["verdict"] == verdict] if verdict else found
-    return len(found)
+    found = found[found["id"].str.startswith(about) & (found["kind"] == kind)]
+    return len(found[found["verdict"] == verdict] if verdict else found)
 
 
 @cache
 def _judged(changed: int) -> pd.DataFrame:
-    return evaluate(FIGURES)
+    return counted(evaluate(FIGURES))
 
 
 def sure(holds: Any, words: str) -> str:

@@ -34,7 +34,7 @@ FINDINGS: Final = "data/findings.md"
 
 ABOUT: Final = {
     **{paper.key: (paper.title, paper.about) for paper in PAPERS},
-    "further": ("Further figures", "What no paper has: other choices, other loads, single tenants, estimates."),
+    "further": ("Further figures", "Experiments beyond the papers: design choices, load, single tenants, estimates."),
     "real_traces": ("Real traces", "The evaluation on recorded workloads, with its own verdicts."),
     "statements": ("All statements", "Every statement with its verdicts in one table."),
 }
@@ -144,7 +144,8 @@ def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) 
     if forest:
         said = published.in_words(forest.with_suffix(".csv"))
         text = alt("Every published value with ours, over the published one", said)
-        lines += ["## Every published value with ours", "", said, "", thumbnail(forest, text, 900), ""]
+        lines += ["## Every published value with ours", "", f"{said} {published.MEANING}", ""]
+        lines += [thumbnail(forest, text, 900), ""]
         lines += [files([forest], []), ""]
     if not kinds.empty:
         marks = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())

@@ -30,11 +30,11 @@ from papers.ye2022.evaluation import (
     size_grid,
 )
 from papers.ye2022.generator import characterization_grid
+from papers.ye2022.ladder import ladder_grid
 from papers.ye2022.leaderboard import leaderboard_grid
 from papers.ye2022.lease_term import sensitivity_grid
 from papers.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from papers.ye2022.released import released_grid
-from papers.ye2022.steps import steps_grid
 
 NotebookGrid = Callable[[str, str], Grid]
 """Of a trace and a scale."""
@@ -59,7 +59,7 @@ GRIDS: Final[dict[str, NotebookGrid]] = {
     "05_efficiency": main_grid,
     "06_cluster_size": _together(size_grid, load_grid),
     "07_estimates": estimate_grid,
-    "08_paper_vs_release": _together(released_grid, baselines_grid, steps_grid),
+    "08_paper_vs_release": _together(released_grid, baselines_grid, ladder_grid),
     "09_themis": themis_grid,
     "10a_gavel_programs": lambda _, scale: rounds_grids(scale),
     "10b_gavel_evaluation": lambda _, scale: evaluation_grid(scale) + table3_grid(scale),

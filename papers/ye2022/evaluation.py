@@ -59,7 +59,7 @@ LOADS: Final = {"small": (1.4, 1.6, 1.8, 2.0, 2.2, 2.4), "paper": _LOADS, "full"
 At the scale ``small``, half of what jobs of two days ask for would run after the last of them comes.
 """
 
-LOADED_JOBS: Final = 10_000  # jobs of that comparison where a trace has more than `LARGE`
+FIRST_JOBS: Final = 10_000  # jobs of that comparison, and of the lease terms', where a trace has more than `LARGE`
 READ: Final[Kept] = {
     "jobs": (
         "tenant", "demand", "submit_time", "first_start_time", "end_time", "duration", "jct", "queueing_delay",
@@ -128,6 +128,17 @@ def workloads(
     for seed in seeds(trace, scale) if of is None else of:
         jobs, cluster = load_workload(trace, scale, seed, load)
         yield seed, jobs if reading == PROGRAM else jobs.in_rounds(INTERVAL), cluster
+
+
+def first_jobs(trace: Trace) -> Trace:
+    """The first `FIRST_JOBS` of a trace with more than `LARGE` jobs; any other trace as it is."""
+    return trace.head(FIRST_JOBS) if len(trace) > LARGE else trace
+
+
+def jobs_shown(trace: Trace) -> str:
+    """What a picture of `first_jobs` says of them."""
+    shown = len(first_jobs(trace))
+    return f"The first {shown:,} of {len(trace):,} jobs." if shown < len(trace) else f"All {shown:,} jobs."
 
 
 def few_seeds(trace: str, scale: str, usual: int, large: int) -> tuple[int, ...]:
@@ -227,12 +238,12 @@ def size_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
 def load_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM) -> Grid:
     """Every scheduler of both readings at several offered loads (`LOADS`), under a lease term as of `leased`.
 
-    Of a trace with more than `LARGE` jobs the first `LOADED_JOBS` are taken. Columns as of `main_grid`, and `load`.
+    The jobs are `first_jobs`. Columns as of `main_grid`, and `load`.
     """
     rows: list[tuple[Run, Row]] = []
     for seed in few_seeds(trace, scale, usual=1, large=1):
         recorded, cluster = load_workload(trace, scale, seed)
-        some = recorded.head(LOADED_JOBS) if len(recorded) > LARGE else recorded
+        some = first_jobs(recorded)
         for reading, load in product(READINGS, at_scale(LOADS, scale)):
             scaled = at_load(some, cluster, load)
             jobs = scaled if reading == PROGRAM else scaled.in_rounds(INTERVAL)

@@ -16,15 +16,16 @@ from astraea.core.metrics import summary
 from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import FIGURES, lease_means, recommended_term
+from astraea.experiments.run import Run
 from astraea.plots.style import name_axis, panels, quick, style
 from astraea.traces.named import named_trace
 from astraea.traces.trace import Trace
-from papers.ye2022.evaluation import INTERVAL, LARGE, crowded_nodes, run_of
+from papers.ye2022.evaluation import INTERVAL, crowded_nodes, first_jobs
+from papers.ye2022.readings import ASTRAEA
 
 SWEPT_TERMS: Final = (300.0, 600.0, 900.0, 1800.0, 3600.0)  # lease terms of the sensitivity sweep [s]
 OVERHEADS: Final = (0.5, 2.0, 4.0)  # factors on the checkpoint and restart overheads in it
 LOADS: Final = (0.8, 1.2)  # factors on the rate of arrival in it
-SWEPT_JOBS: Final = 10_000  # jobs of the sensitivity sweep where a trace has more than `LARGE`
 HANDFUL: Final = 700  # jobs of `handful`
 
 
@@ -69,12 +70,12 @@ def three_panels(curve: pd.DataFrame, chosen: pd.Series[float]) -> Figure:
 
 
 def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:
-    """ASTRAEA with a few lease terms when overheads are smaller or larger, or jobs come slower or faster.
+    """ASTRAEA from the papers with a few lease terms, when overheads or the load are smaller or larger.
 
-    One thing is changed at a time; the unchanged case comes first. Of a trace with more than `LARGE` jobs, the first
-    `SWEPT_JOBS` are taken. Columns of the index: what, overheads, load (factors), lease_term [s].
+    The scheduler is that of Fig 9. One thing is changed at a time; the unchanged case comes first. The jobs are
+    `evaluation.first_jobs`. Columns of the index: what, overheads, load (factors), lease_term [s].
     """
-    jobs, usual = trace.head(SWEPT_JOBS) if len(trace) > LARGE else trace, Settings()
+    jobs, usual = first_jobs(trace), Settings()
     cases = [("as it is", 1.0, 1.0)]
     cases += [(f"overheads × {f:g}", f, 1.0) for f in OVERHEADS] + [(f"load × {f:g}", 1.0, f) for f in LOADS]
     rows = []
@@ -82,6 +83,6 @@ def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:
         paid = {name: overheads * getattr(usual, name) for name in ("checkpoint_overhead", "restart_overhead")}
         settings, loaded = replace(usual, **paid), jobs if load == 1 else jobs.scale_load(load)
         for term in SWEPT_TERMS:
-            run = run_of(loaded, cluster, "astraea", settings=settings, kept="summary", lease_term=term)
+            run = Run(loaded, cluster, ASTRAEA.made(lease_term=term), settings=settings, kept="summary")
             rows.append((run, {"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term}))
     return Grid.of(rows)

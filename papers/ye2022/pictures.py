@@ -213,8 +213,8 @@ def _end_at(ax: Axes, over: pd.DataFrame, end: float) -> None:
             ax.annotate(text, (at, end), below, textcoords="offset points", fontsize=8, color=color)
 
 
-def loads(table: pd.DataFrame) -> Figure:
-    """Average JCT, average slowdown and sharing loss over the offered load, a column for each reading."""
+def loads(table: pd.DataFrame, note: str) -> Figure:
+    """Average JCT, slowdown and sharing loss over the offered load, a column for each reading; `note` stands below."""
     fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.1)
     panels = axes.reshape(3, 2)
     shown = table.assign(hours=table["average_jct"] / 3600)
@@ -235,6 +235,7 @@ def loads(table: pd.DataFrame) -> Figure:
     panels[0, 0].set_ylabel("Average JCT [h]")
     for ax in panels[:, 1]:
         ax.set_ylabel("")
+    footnote(fig, note)
     charts.legend(fig)
     return fig
 
@@ -292,8 +293,7 @@ def burst(curves: pd.DataFrame) -> Figure:
     panels = (("done", "The burst", "Of its GPU-time, done [%]"), ("lacking", "All others", "Lacking [% of the burst]"))
     for ax, (column, text, label) in zip(axes, panels, strict=True):
         charts.timeseries(curves.assign(**{column: 100 * curves[column]}), column, "scheduler", ax=ax)
-        ax.set_ylabel(label)
-        ax.set_xlabel(f"{ax.get_xlabel().replace('Time', 'Time since it came')}")
+        ax.set(ylabel=label, xlabel=ax.get_xlabel().replace("Time", "Time since it came"))
         charts.title(ax, text)
     axes[1].set_ylim(min(0, 110 * curves["lacking"].min()), max(10, 110 * curves["lacking"].max()))
     charts.legend(fig)

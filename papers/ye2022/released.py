@@ -54,22 +54,22 @@ class Variant(NamedTuple):
 
 
 WRITTEN, RELEASED, SKIPPED = "Algorithm 1", "as released", "skipped neighbour"
-ALL_THREE, ALL_FOUR = "these three", "and early leases"
+ALL_THREE, ALL_FOUR = "all three", "all three + early leases"
 
 VARIANTS: Final = (
     Variant(WRITTEN, "astraea", {}),
-    Variant("last 24 h", "astraea", {"tenant_window": RULES["tenant_window"]}),
+    Variant("window of 24 h", "astraea", {"tenant_window": RULES["tenant_window"]}),
     Variant("idle guard", "astraea", {"idle_guard": RULES["idle_guard"]}),
-    Variant("starvation queue", "astraea", {"starvation": RULES["starvation"]}),
+    Variant("queue after 6 h", "astraea", {"starvation": RULES["starvation"]}),
     Variant("early leases", "astraea", {"early_lease": EARLY_LEASE}),
     Variant(ALL_THREE, "astraea", RULES),
     Variant(ALL_FOUR, "astraea", {**RULES, "early_lease": EARLY_LEASE}),
     Variant(RELEASED, "astraea-released", {}),
     Variant(SKIPPED, "astraea-released", {}, Settings(list_removal_flaw=True)),
-    Variant("no delay jobs", "astraea-released", {"delay_threshold": 0}),
-    Variant("order 2das", "astraea-released", {"job_order": "2das"}),
-    Variant("order themis, true times", "astraea-released", {"job_order": "themis"}),
-    Variant("order fifo", "astraea-released", {"job_order": "fifo"}),
+    Variant("without early leases", "astraea-released", {"delay_threshold": 0}),
+    Variant("Tiresias' order", "astraea-released", {"job_order": "2das", "delay_threshold": 0}),
+    Variant("Themis' order, true times", "astraea-released", {"job_order": "themis"}),
+    Variant("order of submission", "astraea-released", {"job_order": "fifo", "delay_threshold": 0}),
 )  # fmt: skip
 """With overheads; in the order of the figures. Themis' order knows true remaining times, as in the released code."""
 

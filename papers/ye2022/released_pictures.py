@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 
 from astraea.core.result import Result
 from astraea.plots import charts
-from astraea.plots.style import OTHERS, REFERENCE, log_ticks, style
+from astraea.plots.style import OTHERS, REFERENCE, footnote, log_ticks, look, style
+from papers.ye2022.ladder import BEFORE, RUNGS
 from papers.ye2022.released import EXAMPLE, VARIANTS, WALKS, WRITTEN, changed_loss, example
 
-_KINDS: Final = ("the paper's text and its options", "the release", "the release, another order of jobs")
+_KINDS: Final = ("Algorithm 1, with rules of the program", "the program", "the program, another order of jobs")
 GROUPS: Final = {
     v.name: _KINDS[0 if v.policy == "astraea" else 2 if "job_order" in v.parameters else 1] for v in VARIANTS
 }
@@ -105,23 +106,57 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
     return fig
 
 
-def steps(table: pd.DataFrame) -> Figure:
-    """From Algorithm 1 to what the authors measured: a row for each step of `steps_grid`, a line for each scheduler."""
-    names = list(dict.fromkeys(table["step"]))
-    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.4)
-    for k, (ax, (column, (heading, factor))) in enumerate(zip(axes, MEASURES.items(), strict=True)):
-        for name, part in table[table["scheduler"] != "yarn-cs"].groupby("scheduler", sort=False):
-            here = charts.look(name)
-            at = [names.index(step) for step in part["step"]]
-            ax.plot(factor * part[column], at, color=here.color, linestyle=here.line, marker=here.marker,
-                    markersize=5, label=here.label)  # fmt: skip
-        ax.set_yticks(range(len(names)), names if k % 2 == 0 else [""] * len(names))
-        ax.set_ylim(len(names) - 0.5, -0.5)
-        ax.set_xlabel(heading.replace("\n", " "))
-    for ax in axes[::2]:
-        ax.set_ylabel("each row adds to all above it")
-    charts.legend(fig)
+def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
+    """Above, ASTRAEA and the two rivals of both readings on each rung of `ladder_grid`; below, `ladder.differences`.
+
+    Small dots are seeds, marks their means; a bar is the 95 % interval of a paired difference, from three seeds on.
+    """
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=3.3)
+    rungs = {rung.name: k for k, rung in enumerate(RUNGS)}
+    main, several = sum(not rung.beside for rung in RUNGS), table["seed"].max() > table["seed"].min()
+    changes = {BEFORE: "ASTRAEA: this rung minus the one before"}
+    changes |= {name: f"ASTRAEA minus {look(name).label}" for name in ("tiresias-l", "themis")}
+    for above, below, column in zip(axes, axes[2:], ("sharing_loss", "tenant_below_99"), strict=False):
+        for name in ("astraea", "tiresias-l", "themis"):
+            here, mine = look(name), table[table["scheduler"] == name]
+            means = 100 * mine.groupby("rung")[column].mean().loc[list(rungs)].to_numpy()
+            for part, line in ((slice(main), here.line), (slice(main, None), "none")):
+                above.plot(means[part], range(len(rungs))[part], color=here.color, marker=here.marker, linestyle=line,
+                           markersize=5, label=here.label)  # fmt: skip
+            if several:
+                above.plot(100 * mine[column], mine["rung"].map(rungs), color=here.color, **charts.SEED)
+        for place, (minus, text) in enumerate(changes.items()):
+            here = look("astraea" if minus == BEFORE else minus)
+            rows = paired[(paired["minus"] == minus) & (paired["measure"] == column)]
+            below.errorbar(100 * rows["mean"], rows["rung"].map(rungs) + 0.25 * (place - 1), color=here.color,
+                           xerr=100 * (rows["high"] - rows["mean"]).where(rows["n"] > 2), fmt=here.marker, markersize=4,
+                           capsize=1.5, elinewidth=1, label=text)  # fmt: skip
+        word = MEASURES[column][0].replace("\n", " ")
+        above.set_xlabel(word)
+        below.set_xlabel(word.replace("%", "points"))
+        below.axvline(0, **REFERENCE)
+        for ax in (above, below):
+            ax.axhline(main - 0.5, **REFERENCE)
+            ax.set_yticks(range(len(RUNGS)), _numbered() if ax in (axes[0], axes[2]) else [""] * len(RUNGS), fontsize=8)
+            ax.set_ylim(len(RUNGS) - 0.4, -0.6)
+            ax.tick_params(axis="y", length=0)
+    titles = ("(a) jobs", "(b) tenants", "(c) jobs, differences", "(d) tenants, differences")
+    for ax, text in zip(axes, titles, strict=True):
+        charts.title(ax, text)
+    bars = "Differences are within a seed; bars are 95 % intervals, from three seeds on."
+    footnote(fig, bars if several else "One run, so there are no intervals.")
+    charts.legend(fig, columns=3)
     return fig
+
+
+def _numbered() -> list[str]:
+    """Rungs as a picture lists them: what the main line adds, numbered, and the side rungs with letters."""
+    main = [rung.name for rung in RUNGS if not rung.beside]
+    side = zip("abc", (rung for rung in RUNGS if rung.beside), strict=False)
+    return [
+        *(f"{k} {'+ ' * (k > 1)}{name}" for k, name in enumerate(main, 1)),
+        *(f"{main.index(rung.beside) + 1}{letter} {rung.name}" for letter, rung in side),
+    ]
 
 
 def baselines(every: pd.DataFrame) -> Figure:

@@ -118,7 +118,7 @@ class Simulator:
         for job in self.running:
             first = job.lease_ends == 0 and 120 <= job.in_lease < 300
             later = job.lease_ends > 0 and job.in_lease < self.delay_threshold
-            job.is_delay = self.order in ("fairness", "themis") and self.delay_threshold > 0 and (first or later)
+            job.is_delay = self.delay_threshold > 0 and (first or later)
             if job.is_delay:
                 job.fairness = job.demand * (job.executed - job.in_lease) / job.deserved
 
@@ -183,6 +183,9 @@ class Simulator:
         jobs = [job for job in self.running if job.tenant == t and job.is_delay]
         if self.order == "themis":
             return min(jobs, key=lambda job: job.unfairness, default=None)
+        if self.order != "fairness":  # the last of the order; the released simulator has no such rule for these
+            kept = self.order == "2das"
+            return max(jobs, key=lambda job: (kept * (job.executed - job.in_lease), job.submit), default=None)
         return max(jobs, key=lambda job: (job.fairness, job.submit), default=None)
 
     def preempt(self, job: Job) -> None:
@@ -210,7 +213,8 @@ def write_runs(folder: Path, runs: tuple[str, ...] = tuple(RUNS)) -> Path:
     shown.to_csv(folder / "w.input.csv.gz", index=False)
     for run in runs:
         twins = [Job(str(k), "uv".index(user), *rest) for k, user, *rest in rows]
-        Simulator(twins, [8, 8], 16, RUNS[run], run != "astraea-repaired").run()
+        threshold = 0 if run == "tiresias" else 300
+        Simulator(twins, [8, 8], 16, RUNS[run], run != "astraea-repaired", delay_threshold=threshold).run()
         table = jobs[["job_id", "submit_time", "duration"]].assign(
             end_time=[j.end for j in twins],
             fairness=[round(j.fairness, 4) for j in twins],

@@ -61,7 +61,8 @@ class Parameters(NamedTuple):
 
     lease_term : s, length of a lease
     job_order : which job of a tenant goes first
-    delay_threshold : s, a new job may take GPUs of jobs of its tenant that are less than this into a later lease
+    delay_threshold : s, a new job may take GPUs of jobs of its tenant that are less than this into a later lease; 0 is
+        off, as the released simulator has it with the orders 2das and fifo
     """
 
     lease_term: float = 900.0
@@ -235,7 +236,7 @@ def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> Non
 def is_delay_job(s: View, p: Parameters, k: int) -> bool:
     """Whether running job `k` has so little to lose that it may be preempted."""
     executed = s.clock[0].now - s.job[k].lease_start
-    if p.delay_threshold == 0 or p.job_order == TWO_DAS or p.job_order == FIFO or not is_open(s, k):
+    if p.delay_threshold == 0 or not is_open(s, k):
         return False
     if s.job[k].progress > 0:
         return executed < p.delay_threshold
@@ -248,6 +249,8 @@ def goes_before(s: View, p: Parameters, a: int, b: int) -> bool:
     if p.job_order == THEMIS:
         if s.memory[accounting.UNFAIRNESS, a] != s.memory[accounting.UNFAIRNESS, b]:
             return s.memory[accounting.UNFAIRNESS, a] < s.memory[accounting.UNFAIRNESS, b]
+    elif p.job_order == TWO_DAS and s.job[a].progress != s.job[b].progress:
+        return s.job[a].progress > s.job[b].progress
     elif accounting.fairness(s, a) != accounting.fairness(s, b):
         return accounting.fairness(s, a) > accounting.fairness(s, b)
     elif s.job[a].submit_time != s.job[b].submit_time:

@@ -170,8 +170,17 @@ def test_rows_are_ranked_beside_published_values() -> None:
     assert [text.get_text() for text in ax.get_yticklabels()] == ["ASTRAEA", "FIFO", "YARN-CS"]
     diamond = next(line for line in ax.get_lines() if line.get_label() == "published value")
     assert (list(diamond.get_xdata()), list(diamond.get_ydata())) == ([0.07], [0])  # HiveD is not shown
-    assert [text.get_text() for text in ax.texts] == ["80"]  # beyond the end of the axis
+    assert [text.get_text() for text in ax.texts] == ["80 %"]  # beyond the end of the axis
     assert ax.get_xlim()[1] == 0.5
+
+
+@pytest.mark.parametrize(("end", "beyond", "text"), [(9e3, 36_000.0, "10 h"), (5e5, 894_268.0, "10.4 d")])
+def test_a_value_beyond_the_axis_has_its_unit(end: float, beyond: float, text: str) -> None:
+    _, ax = charts.panels()
+    frame = pd.DataFrame({"scheduler": ["astraea", "yarn-cs"], "average_jct": [end / 2, beyond]})
+    charts.ranked(frame, "average_jct", ax, end=end)
+    assert [found.get_text() for found in ax.texts] == [text]
+    assert f"[{text.split()[1]}]" in ax.get_xlabel()
 
 
 def test_numbers_have_six_digits_and_a_file_may_be_in_the_way(tmp_path: Path) -> None:

@@ -13,11 +13,12 @@ from places import ROOT
 from astraea.core.errors import InputError
 from papers.claims import filled, notes
 from papers.claims.filled import fill
-from papers.gallery.captions import EVERY
+from papers.gallery.captions import EVERY, Entry
 from papers.gallery.pages import FINDINGS
+from papers.ye2022.readings import PAPERS
 
 SENTENCES = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))["sentence"]
-VENUS = {"trace": "venus", "reading": "from the papers"}
+VENUS = {"trace": "venus", "reading": PAPERS}
 
 
 def words(path: Path) -> str:
@@ -39,9 +40,15 @@ def test_every_note_finding_and_caption_can_be_filled_in() -> None:
     lines = (ROOT / FINDINGS).read_text(encoding="utf-8").splitlines()
     texts = [fill(line, FINDINGS) for line in lines] + [fill(entry.text, entry.id) for entry in EVERY]
     rows = notes.read_notes().to_dict("records")
-    texts += [notes.filled(*(row[name] for name in ("id", "trace", "reading", "note"))) for row in rows]
+    texts += [notes.filled(row["id"], row["trace"], row["reading"], row["note"]) for row in rows]
     assert not any("{{" in text or "nan" in re.findall(r"\bnan\b", text) for text in texts)
     assert len({(row["id"], row["trace"], row["reading"]) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("entry", EVERY, ids=[entry.id for entry in EVERY])
+def test_no_caption_writes_a_number_out(entry: Entry) -> None:
+    text = re.sub(r"{{.*?}}|§[\d.]+", "", entry.text)
+    assert not re.search(r"\d\.\d|\d (times|x)\b", text), entry.id
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,7 @@ def test_what_cannot_be_filled_in_is_named_with_its_place(template: str, says: s
 def test_a_note_without_a_number_of_its_own_fails() -> None:
     with pytest.raises(InputError, match=r"claim_notes\.csv, ye\.f13, venus: the note has no number"):
         notes.filled("ye.f13", "venus", "", "It depends on the trace")
-    said = notes.filled("ye.f10.best", *VENUS.values(), '{{ value("table10", "sharing_loss", "yarn-cs")|percent(0) }}')
+    said = notes.filled("ye.f10.best", "venus", PAPERS, '{{ value("table10", "sharing_loss", "yarn-cs")|percent(0) }}')
     assert said == "81 %"
 
 

@@ -16,7 +16,7 @@ from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary
 from astraea.estimation.estimators import LEARNED
 from astraea.traces.trace import Trace
-from papers.ye2022 import lease_term
+from papers.ye2022 import evaluation, lease_term
 from papers.ye2022.estimates import (
     ESTIMATING,
     RATES,
@@ -27,7 +27,7 @@ from papers.ye2022.estimates import (
     places,
     remaining_table,
 )
-from papers.ye2022.evaluation import main_grid
+from papers.ye2022.evaluation import jobs_shown, main_grid
 from papers.ye2022.lease_term import OVERHEADS, SWEPT_TERMS, recommendations, sensitivity_grid
 
 
@@ -136,9 +136,11 @@ def test_the_sweep_changes_one_thing_at_a_time(monkeypatch: pytest.MonkeyPatch) 
         assert run.settings.restart_overhead == 20 * row.overheads
         assert run.trace.submit_time[-1] == pytest.approx(72_000 / row.load)
     assert set(grid.index["overheads"]) == {1.0, *OVERHEADS}
-    monkeypatch.setattr(lease_term, "SWEPT_JOBS", 1)
-    monkeypatch.setattr(lease_term, "LARGE", 1)
+    assert jobs_shown(trace) == "All 2 jobs."
+    monkeypatch.setattr(evaluation, "FIRST_JOBS", 1)
+    monkeypatch.setattr(evaluation, "LARGE", 1)
     assert {len(run.trace) for run in sensitivity_grid(trace, Cluster(2)).runs} == {1}
+    assert jobs_shown(trace) == "The first 1 of 2 jobs."
 
 
 def test_a_handful_is_simulated_under_each_lease_term() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
 from astraea.plots import charts
 from astraea.plots.style import look
 from astraea.traces.describe import offered_load, served_load
@@ -24,6 +26,7 @@ from astraea.traces.trace import Trace
 from papers import scales
 from papers.ye2022 import evaluation
 from papers.ye2022.evaluation import load_workload
+from papers.ye2022.ladder import BEFORE, MEASURES, RUNGS, differences, ladder_grid
 from papers.ye2022.readings import (
     ASTRAEA,
     BASELINES,
@@ -38,7 +41,6 @@ from papers.ye2022.readings import (
     settings_of,
 )
 from papers.ye2022.rules import SEVEN
-from papers.ye2022.steps import SHOWN, STEPS, steps_grid
 
 
 def trace(**weights: float) -> Trace:
@@ -140,18 +142,57 @@ def test_unknown(name: str, scale: str, tmp_path: Path, monkeypatch: pytest.Monk
         evaluation.load_workload(name, scale)
 
 
-def test_steps_lead_from_one_reading_to_the_other_and_accounting_differs_in_submissions_only() -> None:
-    """The second step is the reading `PAPERS`, the last `PROGRAM`; every step has all four schedulers."""
-    grid, main = steps_grid("venus", "small"), evaluation.main_grid("venus", "small")
-    first = main.index[(main.index["seed"] == 0) & main.index["scheduler"].isin(SHOWN)]
-    for step, reading in ((STEPS[1], PAPERS), (STEPS[-1], PROGRAM)):
-        found = grid.index.index[grid.index["step"] == step.name]
-        mine = first.index[first["reading"] == reading]
-        assert {grid.runs[k].key for k in found} == {main.runs[k].key for k in mine}
-    assert set(grid.index.groupby("step")["scheduler"].agg(frozenset)) == {frozenset(SHOWN)}
-    for run, name in zip(grid.runs, grid.index["step"], strict=True):
-        assert (run.trace.submit_time % 10).any() == (name in (STEPS[0].name, STEPS[-1].name))
-    known = {run.key for run in main.runs}
+def test_the_ladder_leads_from_one_reading_to_the_other_one_difference_at_a_time() -> None:
+    """The first rung is the reading `PAPERS`, the last of the main line `PROGRAM`."""
+    grid, main = ladder_grid("venus", "small"), evaluation.main_grid("venus", "small")
+    found = {name: [grid.runs[k] for k in part.index] for name, part in grid.index.groupby("rung")}
+    line = [rung for rung in RUNGS if not rung.beside]
+    for rung, reading in ((line[0], PAPERS), (line[-1], PROGRAM)):
+        theirs = [main.runs[k] for k in main.index.index[main.index["reading"] == reading]]
+        assert {identity(run) for run in found[rung.name]} == {identity(run) for run in theirs}
+    assert len({run.key for run in grid.runs}) < len(grid.runs) / 2
+    for before, rung in itertools.pairwise(line):
+        assert [s.name for s in rung.schedulers] in ([s.name for s in COMPARED[r]] for r in READINGS)
+        changed = sum(getattr(before, name) != getattr(rung, name) for name in ("schedulers", "settings", "learned"))
+        assert changed == 1, rung.name
+
+
+def test_side_rungs_turn_early_leases_on_and_off_for_all() -> None:
+    thresholds = {
+        rung.name: {s.name: s.made.parameters.get("delay_threshold") for s in rung.schedulers} for rung in RUNGS
+    }
+    on, off = {"astraea": 300, "themis": 300}, {"tiresias-l": 0, "fifo": 0}
+    assert thresholds["counted in whole rounds"] == {**on, **off, "yarn-cs": None}
+    assert set(thresholds["early leases for all"].values()) == {300, None}
+    assert set(thresholds["early leases for none"].values()) == {0, None}
+    assert {rung.beside for rung in RUNGS if rung.beside} == {"counted in whole rounds"}
+
+
+def test_differences_are_paired_within_a_seed() -> None:
+    """ASTRAEA loses 1 + seed on the first rung and a tenth less on each one after; a rival always loses 3."""
+    rows = [
+        {"rung": rung.name, "scheduler": name, "seed": seed, **dict.fromkeys(MEASURES, loss)}
+        for k, rung in enumerate(RUNGS)
+        for seed in (0, 1)
+        for name, loss in (("astraea", 1 + seed - k / 10 - seed * (k == 1)), ("fifo", 3.0))
+    ]
+    found = differences(pd.DataFrame(rows)).set_index(["minus", "measure", "rung"]).sort_index()
+    loss = found.loc[(BEFORE, "average_jct")]
+    assert RUNGS[0].name not in loss.index  # it has none before
+    assert loss.loc[RUNGS[1].name, "mean"] == pytest.approx(-0.6)  # -0.1 and -1.1: Student's t with one degree: 12.7
+    assert loss.loc[RUNGS[1].name, "high"] == pytest.approx(-0.6 + 12.706 * 0.5, abs=1e-3)
+    assert loss.loc[RUNGS[-1].name, "mean"] == pytest.approx(-0.2)  # from the eleventh, which it stands beside
+    assert loss.loc[RUNGS[-1].name, "high"] == pytest.approx(-0.2)
+    assert found.loc[("fifo", "sharing_loss", RUNGS[0].name), "mean"] == pytest.approx(1.5 - 3)
+
+
+def identity(run: Run) -> str:
+    """All that decides a run; the ladder keeps less of it."""
+    return dataclasses.replace(run, kept=None).key
+
+
+def test_accounting_differs_in_submissions_only() -> None:
+    known = {run.key for run in evaluation.main_grid("venus", "small").runs}
     accounting = evaluation.accounting_grid("venus", "small")
     for run, name in zip(accounting.runs, accounting.index["accounting"], strict=True):
         assert (run.trace.submit_time % 10).any() == (name == "to the second")

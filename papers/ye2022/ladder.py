@@ -1,0 +1,142 @@
+"""From ASTRAEA as printed to the authors' program, rung by rung: the ablation that [Ye2022] does not have.
+
+A rung of the main line differs in one thing from the rung above it. The first is the reading `PAPERS`, the last is
+`PROGRAM`. Side rungs leave the line at its end: early leases are on there for ASTRAEA and Themis, and off for
+Tiresias-L and FIFO. Everything is compared within a seed, so that what seeds differ in cancels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+
+from astraea.cluster.settings import Settings
+from astraea.core.result import Result
+from astraea.experiments.archive import Kept
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Run
+from astraea.plots.statistics import mean_interval
+from papers.scales import seeds
+from papers.ye2022.evaluation import INTERVAL, READ, Row, load_workload
+from papers.ye2022.readings import (
+    ASTRAEA,
+    COMPARED,
+    COUNTED,
+    FLAWED,
+    NO_COST,
+    PAPERS,
+    PROGRAM,
+    RELEASED,
+    Scheduler,
+    able,
+)
+from papers.ye2022.released import EARLY_LEASE, RULES
+from papers.ye2022.tables import fairness_figures
+
+SEEDS: Final = {name: {"small": 2, "paper": 10, "full": 10} for name in ("venus", "philly")}
+MEASURES: Final = ("sharing_loss", "tenant_below_99", "average_jct", "average_slowdown")
+BEFORE: Final = "the rung before"
+_READ: Final[Kept] = {
+    "jobs": ("jct", "slowdown", "rho_job"),
+    "timeline": ("time", "tenant", "attained_service", "fair_service"),
+}
+
+
+class Rung(NamedTuple):
+    """One more difference than the rung before; a side rung differs from the rung `beside` instead."""
+
+    name: str
+    schedulers: tuple[Scheduler, ...]
+    settings: Settings = Settings()
+    learned: bool = True  # running times, where a scheduler needs them
+    in_rounds: bool = True  # submissions are brought to rounds first; the program counts its rounds itself
+    beside: str = ""
+
+
+_OUTSIDE, _INSIDE = COMPARED[PAPERS][1:], COMPARED[PROGRAM][1:]
+
+
+def _printed(*rules: str) -> tuple[Scheduler, ...]:
+    """ASTRAEA as printed with some rules of the program, beside rivals that ask for no tenant."""
+    values = {**RULES, "early_lease": EARLY_LEASE}
+    return ASTRAEA._replace(parameters={name: values[name] for name in rules}), *_OUTSIDE
+
+
+def _with_early_leases(threshold: float) -> tuple[Scheduler, ...]:
+    """All of the program with one threshold of early leases [s]; 0 is off."""
+    return tuple(
+        s._replace(parameters={**s.parameters, "delay_threshold": threshold}) if s.policy == RELEASED.policy else s
+        for s in COMPARED[PROGRAM]
+    )
+
+
+_RULES, _ENTIRE = (*RULES, "early_lease"), COMPARED[PROGRAM]
+_LAST: Final = "counted in whole rounds"
+
+RUNGS: Final = (
+    Rung("as printed", _printed()),
+    Rung("window of 24 h", _printed(*_RULES[:1])),
+    Rung("idle guard", _printed(*_RULES[:2])),
+    Rung("queue after 6 h", _printed(*_RULES[:3])),
+    Rung("early leases", _printed(*_RULES)),
+    Rung("rest of the program", (RELEASED, *_OUTSIDE)),
+    Rung("rivals inside", _ENTIRE),
+    Rung("true running times", _ENTIRE, learned=False),
+    Rung("free preemption", _ENTIRE, NO_COST, learned=False),
+    Rung("list flaw", _ENTIRE, FLAWED, learned=False),
+    Rung(_LAST, _ENTIRE, COUNTED, learned=False, in_rounds=False),
+    Rung("early leases for all", _with_early_leases(EARLY_LEASE), COUNTED, False, False, beside=_LAST),
+    Rung("early leases for none", _with_early_leases(0), COUNTED, False, False, beside=_LAST),
+)
+"""In the order of tables and pictures: the main line, then the side rungs."""
+
+
+def ladder_grid(trace: str, scale: str = "paper") -> Grid:
+    """Every rung on every seed of `SEEDS`, a real trace once; columns rung, scheduler, seed.
+
+    Runs that do not change from one rung to the next have the same key and are computed once. AlloX, which takes longer
+    than all others together, has the seeds of the evaluation only, and its runs are those of `evaluation.main_grid`.
+    """
+    rows: list[tuple[Run, Row]] = []
+    for seed in seeds(trace, scale, SEEDS.get(trace)):
+        recorded, cluster = load_workload(trace, scale, seed)
+        rounded = recorded.in_rounds(INTERVAL)
+        for rung in RUNGS:
+            jobs = rounded if rung.in_rounds else recorded
+            for s in able(rung.schedulers, jobs) if rung.learned else rung.schedulers:
+                if s.name == "allox" and seed not in seeds(trace, scale):
+                    continue
+                estimator = "gradient-boosting" if rung.learned and s.made.needs_estimates else "oracle"
+                settings, kept = replace(rung.settings, estimator=estimator), READ if s.name == "allox" else _READ
+                run = Run(jobs, cluster, s.made, settings=settings, kept=kept)
+                rows.append((run, {"rung": rung.name, "scheduler": s.name, "seed": seed}))
+    return Grid.of(rows)
+
+
+def rung_figures(result: Result) -> dict[str, Any]:
+    """`MEASURES` of one run; shares in [0, 1], the JCT in s."""
+    means = {f"average_{name}": float(result.jobs[name].mean()) for name in ("jct", "slowdown")}
+    found = fairness_figures(result) | means
+    return {name: found[name] for name in MEASURES}
+
+
+def differences(table: pd.DataFrame) -> pd.DataFrame:
+    """What each rung changes for ASTRAEA, and ASTRAEA minus each rival there, paired within a seed.
+
+    `table` is ``ladder_grid(...).table(rung_figures)``. Columns rung, minus (`BEFORE`, or the rival), measure, mean,
+    low, high, n: the mean difference over `n` seeds, with its 95 % interval (Student's t; NaN for one seed).
+    """
+    wide = table.melt(["rung", "scheduler", "seed"], MEASURES, "measure").pivot_table(
+        index=["rung", "measure", "seed"], columns="scheduler", values="value", sort=False
+    )
+    mine, parts = wide["astraea"], []
+    for k, rung in enumerate(RUNGS):
+        here = wide.loc[rung.name].rsub(mine[rung.name], axis=0).drop(columns="astraea")
+        if k:
+            here.insert(0, BEFORE, mine[rung.name] - mine[rung.beside or RUNGS[k - 1].name])
+        long = here.reset_index().melt(["measure", "seed"], var_name="minus", value_name="difference").dropna()
+        parts.append(mean_interval(long, ["minus", "measure"], "difference").assign(rung=rung.name))
+    columns = ["rung", "minus", "measure", "mean", "low", "high", "n"]
+    return pd.concat(parts, ignore_index=True)[columns]
