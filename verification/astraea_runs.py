@@ -38,7 +38,7 @@ class Preset(NamedTuple):
     """How one of their runs is made here."""
 
     policy: str
-    parameters: dict[str, str]
+    parameters: dict[str, str | int]
     is_flawed: bool  # whether it removed jobs from a list while it walked it, as all but the mended one
 
     @property
@@ -50,9 +50,9 @@ class Preset(NamedTuple):
 RUNS: Final = {
     "astraea-repaired": Preset("astraea-released", {}, is_flawed=False),
     "astraea": Preset("astraea-released", {}, is_flawed=True),
-    "tiresias": Preset("astraea-released", {"job_order": "2das", "delay_threshold": "0"}, is_flawed=True),
+    "tiresias": Preset("astraea-released", {"job_order": "2das", "delay_threshold": 0}, is_flawed=True),
     "themis": Preset("astraea-released", {"job_order": "themis"}, is_flawed=True),
-    "fifo": Preset("astraea-released", {"job_order": "fifo", "delay_threshold": "0"}, is_flawed=True),
+    "fifo": Preset("astraea-released", {"job_order": "fifo", "delay_threshold": 0}, is_flawed=True),
     "yarn": Preset("yarn-cs", {}, is_flawed=True),
 }
 """Names of runs -> policy."""

@@ -49,7 +49,7 @@ SHOWN: Final = (
     "03_lease_term", "04a_fairness", "04b_fairness_experiments", "05_efficiency", "06_cluster_size",
     "08_paper_vs_release", "14_leaderboard",
 )  # fmt: skip
-"""Notebooks whose figures of a real workload stand in the gallery: Figs 9 to 14, the ladder and the leaderboard."""
+"""Notebooks whose figures of a real workload stand in the gallery: Figs 9 to 14, the ladder, and the leaderboard."""
 
 
 @dataclass(frozen=True)

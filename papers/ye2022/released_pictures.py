@@ -124,7 +124,7 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
                 above.plot(means[part], range(len(rungs))[part], color=here.color, marker=here.marker, linestyle=line,
                            markersize=5, label=here.label)  # fmt: skip
             if several:
-                above.plot(100 * mine[column], mine["rung"].map(rungs), color=here.color, **charts.SEED)
+                above.plot(100 * mine[column], mine["rung"].map(rungs) + 0.3, color=here.color, **charts.SEED)
         for place, (minus, text) in enumerate(changes.items()):
             here = look("astraea" if minus == BEFORE else minus)
             rows = paired[(paired["minus"] == minus) & (paired["measure"] == column)]
