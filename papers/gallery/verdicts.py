@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
 from papers.claims.evaluate import GIVEN, STATEMENTS, between_readings, read_claims
+from papers.claims.resampling import DRAWS, SURE
 from papers.gallery.captions import PAPERS, Paper
 from papers.judging import Verdict
 from papers.ye2022.readings import READINGS
@@ -20,6 +22,9 @@ _WORDS: Final = {
     Verdict.OTHERWISE: ("does not hold", "do not hold"),
     Verdict.NOT_YET: ("is not there yet", "are not there yet"),
 }
+STEADY: Final = 0.95
+"""Share of resamples from which on a result counts as the same in nearly all."""
+
 _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "shape")
 
 GIVEN_KIND: Final = "what the synthetic traces are made to have"
@@ -46,13 +51,53 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
         row = mine.iloc[0][[*more, "trace", "statement", "paper"]].to_dict() | dict.fromkeys(headings, "")
         found = mine.to_dict("records")
         for each in found:
-            verdict = f"{MARKS[Verdict(each['verdict'])]} {each['verdict']}"
+            verdict = f"{MARKS[Verdict(each['verdict'])]} {each['verdict']}{_sure(each.get('same'))}"
             row[each["reading"] or "measured"] = f"{verdict}: {each['measured']}".removesuffix(": ")
         notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
         row["notes"] = [f"{reading}: {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
         row["notes"] += [differences[str(id)]] if id in differences else []
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _sure(same: float | None) -> str:
+    """In which share of resamples a verdict is the same, in brackets; it is not rounded up to 100 %."""
+    if same is None or math.isnan(same):
+        return ""
+    return f" ({math.floor(100 * same + 1e-9)} %{'' if same >= SURE else ', not sure'})"
+
+
+def how_sure(claims: pd.DataFrame) -> str:
+    """What the percentages behind verdicts are, and why some have none; `claims` are of `with_probability`."""
+    drawn, others = (claims.loc[some, "resampled"] for some in (claims["same"].notna(), claims["same"].isna()))
+    if drawn.empty:
+        return ""
+    whys = ", ".join(f"{why} ({many})" for why, many in others[others != ""].value_counts().items())
+    return (
+        f"In brackets: the share of {DRAWS:,} resamples in which the verdict is the same; below {100 * SURE:.0f} % it "
+        f"is *not sure*. Drawn with replacement are {_listed(drawn)}; two or three may agree by chance."
+        + (f" The other verdicts come from {whys}." if whys else "")
+    )
+
+
+def _listed(words: pd.Series[str]) -> str:
+    """Different texts, the most frequent first: ``5 seeds, 2 seeds or 5 trials``."""
+    *most, last = words.value_counts().index
+    return f"{', '.join(most)} or {last}" if most else str(last)
+
+
+def steady(claims: pd.DataFrame) -> str:
+    """How many results are the same in nearly all resamples, in a sentence; `claims` are of `with_probability`."""
+    relation = read_claims().set_index("id")["relation"]
+    paper_of = {row["id"]: paper for paper in PAPERS for row in claims.to_dict("records") if row["id"].startswith(paper.prefix)}
+    kinds = [_kind(paper_of[row["id"]], row, relation[row["id"]]) for row in claims.to_dict("records")]
+    results = claims.loc[[kind.startswith("results") for kind in kinds], "same"].dropna()
+    if results.empty:
+        return ""
+    return (
+        f"Of {len(results)} results with seeds, trials or weeks to draw from, {(results >= STEADY).sum()} are the same in "
+        f"at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} are not sure."
+    )
 
 
 def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
