@@ -153,8 +153,9 @@ def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) 
         marks = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
         rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
         lines += ["## Verdicts", "", *markdown(kinds), ""]
-        lines += [f"{marks}. A statement is checked on every trace that has its figure, in each reading; "
-                  f"the rules are in {rules}. {IN_TWO_READINGS}", ""]  # fmt: skip
+        lines += [f"{marks}. A statement is checked on every trace that has its figure, in each reading. "
+                  "What repeats another statement is not counted, and workloads that are cut from one log count once, "
+                  f"with the worst of their verdicts. The rules are in {rules}. {IN_TWO_READINGS}", ""]  # fmt: skip
         lines += [f"{steady(made.claims)} {how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     lines += ["## Pages", ""]
     for key, (title, about) in ABOUT.items():

@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from astraea.plots import charts
 from astraea.plots.files import further_forms
 from astraea.plots.style import OTHERS, REFERENCE, style
-from papers.claims.evaluate import GIVEN, STATEMENTS, read_claims
+from papers.claims.evaluate import STATEMENTS, read_claims
 
 NAME: Final = "published"
 NEAR: Final = 1.1
@@ -33,7 +33,7 @@ def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
     """
     values = read_claims().query("relation == '='").set_index("id")["value"].astype(float)
     values = values[[id for id in values.index if id in STATEMENTS and not STATEMENTS[id].has_many]]
-    mine = claims[claims["id"].isin(values.index) & (claims["measured"] != "") & ~claims["id"].str.startswith(GIVEN)]
+    mine = claims[claims["id"].isin(values.index) & (claims["measured"] != "") & (claims["kind"] != "given")]
     ours = mine["measured"].str.extract(r"^([\d.]+)")[0].astype(float)
     ratio = ours / mine["id"].map(values).astype(float)
     frame = mine.assign(ratio=ratio.round(4))[ratio > 0]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import GIVEN, STATEMENTS, between_readings, read_claims
+from papers.claims.evaluate import KINDS, STATEMENTS, between_readings, counted, read_claims
 from papers.claims.resampling import DRAWS, SURE
-from papers.gallery.captions import PAPERS, Paper
+from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
 from papers.ye2022.readings import READINGS
 
-MARKS: Final = dict(zip(Verdict, "✓≈✗–", strict=True))
+MARKS: Final = dict(zip(Verdict, ("✓", "(✓)", "≈", "✗", "–"), strict=True))
 _WORDS: Final = {
     Verdict.HOLDS: ("holds", "hold"),
+    Verdict.OF_THOSE: ("holds of those there", "hold of those there"),
     Verdict.DIRECTION: ("holds in direction", "hold in direction"),
     Verdict.OTHERWISE: ("does not hold", "do not hold"),
     Verdict.NOT_YET: ("is not there yet", "are not there yet"),
@@ -25,18 +26,7 @@ _WORDS: Final = {
 STEADY: Final = 0.95
 """Share of resamples from which on a result counts as the same in nearly all."""
 
-_WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "shape")
-
-GIVEN_KIND: Final = "what the synthetic traces are made to have"
-KINDS: Final = (
-    GIVEN_KIND,
-    "worked examples",
-    "properties that are claimed",
-    *(f"results {reading}, {which} traces" for reading in READINGS for which in ("synthetic", "real")),
-    "results, whichever the reading",
-    "results",
-)
-"""Kinds of statement, in the order of the page; only [Ye2022] has readings."""
+_WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 
 
 def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame:
@@ -88,15 +78,13 @@ def _listed(words: pd.Series[str]) -> str:
 
 def steady(claims: pd.DataFrame) -> str:
     """How many results are the same in nearly all resamples, in a sentence; `claims` are of `with_probability`."""
-    relation = read_claims().set_index("id")["relation"]
-    paper_of = {row["id"]: paper for paper in PAPERS for row in claims.to_dict("records") if row["id"].startswith(paper.prefix)}
-    kinds = [_kind(paper_of[row["id"]], row, relation[row["id"]]) for row in claims.to_dict("records")]
-    results = claims.loc[[kind.startswith("results") for kind in kinds], "same"].dropna()
+    some = counted(claims)
+    results = some.loc[some["kind"] == "result", "same"].dropna()
     if results.empty:
         return ""
     return (
-        f"Of {len(results)} results with seeds, trials or weeks to draw from, {(results >= STEADY).sum()} are the same in "
-        f"at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} are not sure."
+        f"Of {len(results)} results with seeds, trials or weeks to draw from, {(results >= STEADY).sum()} are the same "
+        f"in at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} are not sure."
     )
 
 
@@ -145,33 +133,24 @@ def _tally(verdicts: pd.Series[str]) -> str:
 
 
 def table_of_kinds(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:
-    """Papers and kinds of statement with the number of each verdict; `link` says where the page of a paper is."""
-    relation = read_claims().set_index("id")["relation"]
-    rows = []
+    """Papers and kinds of statement with the number of each verdict; `link` says where the page of a paper is.
+
+    Checks are those of `counted`. Of results, each reading and real traces have rows of their own; what is no result,
+    and says little if it holds, comes last.
+    """
+    claims, rows = counted(claims), []
     for paper in PAPERS:
         mine = claims[claims["id"].str.startswith(paper.prefix)]
         if (mine["verdict"] == Verdict.NOT_YET).all():
             continue
-        kinds = pd.Series([_kind(paper, row, relation[row["id"]]) for row in mine.to_dict("records")], mine.index)
-        for kind in KINDS:
-            some = mine[kinds == kind]
-            if len(some):
-                place = link.get("real_traces" if kind.endswith("real traces") else paper.key)
-                name = f"[{paper.title}]({place})" if place else paper.title
-                numbers = {f"{MARKS[v]} {v}": (some["verdict"] == v).sum() for v in Verdict}
-                rows.append({"paper": name, "statements about": kind, "statements": some["id"].nunique(),
-                             "checks": len(some), **numbers})  # fmt: skip
+        real = mine["reading"].ne("") & ~mine["trace"].isin(SYNTHETIC) & (paper.key == "ye2022")
+        keys = [mine["kind"].map([*KINDS].index), mine["reading"], real]
+        for (kind, reading, is_real), some in sorted(mine.groupby(keys, sort=False), key=lambda part: part[0][0]):
+            where = f", {'real' if is_real else 'synthetic'} traces" if reading and paper.key == "ye2022" else ""
+            place = link.get("real_traces" if is_real else paper.key)
+            name = f"[{paper.title}]({place})" if place else paper.title
+            numbers = {f"{MARKS[v]} {v}": (some["verdict"] == v).sum() for v in Verdict}
+            about = f"{[*KINDS.values()][kind]} {reading}".strip() + where
+            rows.append({"paper": name, "statements about": about, "statements": some["id"].nunique(),
+                         "checks": len(some), **numbers})  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _kind(paper: Paper, row: Mapping[Hashable, str], relation: str) -> str:
-    is_real = row["trace"] not in SYNTHETIC
-    if row["id"].startswith(GIVEN) and not is_real:
-        return GIVEN_KIND
-    if row["trace"] == "example":
-        return "worked examples"
-    if relation == "property":
-        return "properties that are claimed"
-    if row["reading"]:
-        return f"results {row['reading']}, {'real' if is_real else 'synthetic'} traces"
-    return "results, whichever the reading" if paper.key == "ye2022" else "results"

@@ -101,7 +101,7 @@ FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "gavel10": ("continuous-multiple", ("ftf", "ftf-het")),
     "gavel16": ("continuous-single", ("fifo", "fifo-het", "fifo-het-ss")),
     "gavel17": ("continuous-single", ("ftf", "ftf-het")),
-    "gavel18": ("continuous-multiple", ("fifo", "fifo-het")),
+    "gavel18": ("continuous-multiple", ("fifo", "fifo-het", "fifo-het-ss")),
     "gavel20": ("continuous-multiple", ("las", "las-het")),
 }
 """Figures of average JCT over load: the trace, and the policies. In Fig 20 a fifth of the jobs has priority."""
