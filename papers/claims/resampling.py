@@ -82,7 +82,7 @@ def weeks_of(frame: pd.DataFrame, weeks: pd.DataFrame) -> Parts:
             means = {name: (total @ counts) / (n @ counts) for name, (total, n) in totals.items()}
         return frame[["reading", "scheduler", "seed"]].assign(**means)
 
-    return Parts(weeks["week"].nunique(), "weeks", drawn)
+    return Parts(weeks["week"].nunique(), "weeks of submission", drawn)
 
 
 def parts_of(name: str, frame: pd.DataFrame, read: Callable[[str], pd.DataFrame]) -> Parts | str:

@@ -62,18 +62,20 @@ def how_sure(claims: pd.DataFrame) -> str:
     drawn, others = (claims.loc[some, "resampled"] for some in (claims["same"].notna(), claims["same"].isna()))
     if drawn.empty:
         return ""
-    whys = ", ".join(f"{why} ({many})" for why, many in others[others != ""].value_counts().items())
+    others = others[others != ""]
+    whys = ", ".join(f"{why} ({many})" for why, many in others.value_counts().items())
     return (
         f"In brackets: the share of {DRAWS:,} resamples in which the verdict is the same; below {100 * SURE:.0f} % it "
-        f"is *not sure*. Drawn with replacement are {_listed(drawn)}; two or three may agree by chance."
-        + (f" The other verdicts come from {whys}." if whys else "")
+        f"is *not sure*. Drawn with replacement are {_drawn(drawn)}; where there are two or three, they may agree by "
+        f"chance." + (f" {len(others)} verdicts have nothing to draw from: {whys}." if whys else "")
     )
 
 
-def _listed(words: pd.Series[str]) -> str:
-    """Different texts, the most frequent first: ``5 seeds, 2 seeds or 5 trials``."""
-    *most, last = words.value_counts().index
-    return f"{', '.join(most)} or {last}" if most else str(last)
+def _drawn(words: pd.Series[str]) -> str:
+    """What is drawn, each kind once: ``2 or 5 seeds, 3 trials`` of "5 seeds, 2 seeds", "2 seeds" and "3 trials"."""
+    parts = words.str.split(", ").explode().str.split(" ", n=1)
+    many = parts.str[0].astype(int).groupby(parts.str[1]).unique()
+    return ", ".join(f"{' or '.join(str(n) for n in sorted(some))} {what}" for what, some in many.items())
 
 
 def steady(claims: pd.DataFrame) -> str:
