@@ -35,7 +35,7 @@ slurm-test: $(STAMP) ## on a real Slurm: a log made now and replayed, the coordi
 	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs tests/astraea/audit/test_replay.py tests/astraea/live
 
 real: $(STAMP) ## the evaluation on real workloads, into figures/ beside the synthetic ones (after make data; JOBS=)
-	@for trace in w2 chrslo philly-vcs; do $(BIN)/python -m papers figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done
+	@for trace in w2 chrslo philly-vcs itp; do $(BIN)/python -m papers figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done
 
 smoke: $(STAMP) ## a minute: a few quick tests, and the lease term of a small synthetic Venus (notebook 03) into build/
 	MPLBACKEND=Agg $(BIN)/pytest -q -x -n $(WORKERS) --dist loadfile $(QUICK)

@@ -1,13 +1,14 @@
 """Rounds as the simulator that Gavel's authors released runs them, compiled; for comparison with its results.
 
 What differs from `papers.gavel.rounds.mechanism`: a round lasts until the last of its jobs has done the whole steps
-that fit in `round_length`, and whatever ended or arrived before waits for its end; preemption is free; types are filled
-one after the other (policies that do not know speeds: in random order), so that a job may be taken for a type where it
-has less priority than on a later one; the GPUs of a type are taken in order, as if they stood in one server; a job that
-the program has not seen yet may be chosen, and its GPUs then idle; the two jobs of a pair end together; a round in
-which a gang does fewer steps than it has GPUs is lost, so that a job with such a rest is dropped after five; after an
-idle time, time received counts from the end of the last round; and the program is solved at every change as long as it
-was last solved at second 0. Policies are told of deadlines as they are.
+that fit in `round_length`, and whatever ended or arrived before waits for its end; preemption is free, or costs a job
+that did not run in the round before `overhead` of a whole round (Shockwave's change); types are filled one after the
+other (policies that do not know speeds: in random order), so that a job may be taken for a type where it has less
+priority than on a later one; the GPUs of a type are taken in order, as if they stood in one server; a job that the
+program has not seen yet may be chosen, and its GPUs then idle; the two jobs of a pair end together; a round in which a
+gang does fewer steps than it has GPUs is lost, so that a job with such a rest is dropped after five; after an idle
+time, time received counts from the end of the last round; and the program is solved at every change as long as it was
+last solved at second 0. Policies are told of deadlines as they are.
 """
 
 from __future__ import annotations
@@ -192,9 +193,12 @@ def next_round(s: State, rules: Rules, memory: Memory) -> None:
         for i, j in enumerate((a, b)):
             if j >= 0:
                 speed = s.jobs.alone[j, k] if pair < 0 else s.pairs.speed[pair, i, k]
+                resumes = s.jobs.slot[j] != -2  # it did not run in the last round
                 start(s, j, p, speed, same, 0.0, 1.0 if b < 0 else 0.5)
                 steps = min(max(1.0, np.floor(speed * rules.round_length)), s.jobs.left[j])
                 s.jobs.since[j], s.jobs.finish[j] = steps, now + steps / speed  # whole steps of this round
+                if resumes and steps / speed > rules.round_length - 5.0:
+                    s.jobs.since[j] = np.floor(steps * (1.0 - rules.overhead * speed / steps))
     s.clock[0].running = n
     for i in range(s.clock[0].active):
         j = s.active[i]

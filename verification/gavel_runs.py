@@ -131,7 +131,7 @@ def verify_gavel(folder: str | Path, data: str | Path | None = None, *, traces: 
         first, last = (0, len(workload) - 1) if run.jobs == "all" else map(int, str(run.jobs).split("-"))
         result = simulate(
             workload, throughputs, [int(n) for n in str(run.cluster).split(":")], POLICIES[str(run.policy)],
-            mechanism=RELEASED_ROUNDS, until=last + 1,
+            mechanism=RELEASED_ROUNDS, until=last + 1, preemption_overhead=0.0,
         )  # fmt: skip
         makespan = result.makespan if run.jobs == "all" else np.nan
         average = float(result.jobs["jct"].iloc[first:].mean())

@@ -12,6 +12,7 @@ import pandas as pd
 from astraea.core.files import write_atomically
 from astraea.plots import charts
 from verification.astraea_runs import RUNS, agrees, rho_quantiles, summarize, verify
+from verification.gavel_hardware import NEEDED, shown_hardware, verify_hardware
 from verification.gavel_published import shown_published, verify_published
 from verification.gavel_runs import measurements, shown_gavel, verify_gavel
 
@@ -67,6 +68,16 @@ def report_published(folder: Path, table: Path | None, figures: Path | None) -> 
     return True
 
 
+def report_hardware(folder: Path, table: Path | None, figures: Path | None) -> bool:
+    """Compare with a real cluster, and with its authors' simulator; what differs is said, and is no failure."""
+    summary, steps, jobs = verify_hardware(folder)
+    print(f"\n{shown_hardware(summary, steps)}")
+    _write(summary, table, "_hardware")
+    _write(steps, table, "_hardware_steps")
+    _write(jobs.round(0), table, "_hardware_jobs")
+    return True
+
+
 COMPARISONS: Final = {
     "ours-versus-released-astraea": Comparison(
         "every job of the runs of the simulator that ASTRAEA's authors released", "", report_astraea
@@ -77,6 +88,9 @@ COMPARISONS: Final = {
     "ours-versus-published-gavel": Comparison(
         "average JCTs that Gavel's authors published, on the jobs of their generator", "gavel/summary.csv",
         report_published,
+    ),
+    "ours-versus-cluster": Comparison(
+        "completion times of 120 jobs on a real cluster, and in its authors' simulator", NEEDED, report_hardware
     ),
 }  # fmt: skip
 """By name, in the order in which they are made."""

@@ -143,10 +143,9 @@ def path(name: str, metavar: str, help: str, **more: Any) -> Callable[[Handler],
     return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help, **more)
 
 
-trace = together(
-    click.argument("source", metavar="TRACE",
-                   help="a file, a folder, or one of {astraea.traces.synthetic:SYNTHETIC}, "
-                   "{astraea.traces.named:FETCHED}"),
+_SOURCES: Final = "a file, a folder, or one of {astraea.traces.synthetic:SYNTHETIC}, {astraea.traces.named:FETCHED}"
+
+reading = together(
     click.option("--format", metavar="NAME",
                  help="of the file: {astraea.traces.readers:FORMATS}; recognised from its content if not given"),
     click.option("--time-unit", metavar="UNIT",
@@ -158,7 +157,13 @@ trace = together(
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
                  help="what a CSV file calls {astraea.traces.readers.tiresias_csv:NAMES}"),
 )  # fmt: skip
+"""How a log is read: what `named_trace` takes besides its name."""
+
+trace = together(click.argument("source", metavar="TRACE", help=_SOURCES), reading)
 """TRACE and how to read it: what `named_trace` takes."""
+
+logs = together(click.argument("sources", metavar="LOG...", nargs=-1, required=True, help=_SOURCES), reading)
+"""The same of several logs."""
 
 
 def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
@@ -192,6 +197,15 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
         return options(asked)
 
     return add
+
+
+cache = path("--cache", "DIR", "where results are kept, default data/cache")
+
+
+def refuse_no_file(out: Path | None) -> None:
+    """Raise `InputError` for an ``--out`` that cannot be a file, before anything is computed."""
+    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise InputError(f"{out}: --out must be a file in a folder that exists")
 
 
 def parallel(handler: Handler) -> Handler:

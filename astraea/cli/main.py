@@ -1,4 +1,4 @@
-"""The commands of `astraea`: simulate, sweep, lease-term, describe, audit, policies, data, live."""
+"""The commands of `astraea`: simulate, sweep, leaderboard, lease-term, describe, audit, policies, data, live."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import click
 
 import astraea
 from astraea.cli import arguments as args
+from astraea.cli.leaderboard import leaderboard
 from astraea.cli.live import live
 from astraea.core.errors import InputError, PolicyError, extra
 from astraea.core.files import publishing, write_atomically
@@ -28,8 +29,7 @@ INTERRUPTED: Final = 130
 app: Final = click.Group("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
 app.add_command(live)
-
-_cache = args.path("--cache", "DIR", "where results are kept, default data/cache")
+app.add_command(leaderboard)
 
 
 @app.command(cls=args.Command, short_help="run a trace under a policy")
@@ -57,14 +57,13 @@ def simulate(wanted: args.Simulations, for_program: bool, out: Path | None) -> N
 @app.command(cls=args.Command, short_help="run a grid and make a table of it")
 @args.simulations(several=True)
 @args.parallel
-@_cache
+@args.cache
 @args.path("--out", "FILE.csv", "the table; printed if not given")
 def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> None:
     """Run every combination of policies, parameters, cluster sizes and seeds; one row of the table per run."""
     from astraea.experiments.grid import grid_table
 
-    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise InputError(f"{out}: --out must be a file in a folder that exists")
+    args.refuse_no_file(out)
     runs = wanted.runs()
     table = grid_table(runs, cache=cache).to_csv(index=False, lineterminator="\n")
     if out is None:
@@ -79,7 +78,7 @@ def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> Non
 @click.option("--terms", type=args.listed(args.whole_number), metavar="S,...",
               help="lease terms to try [s]; {astraea.experiments.lease_term:TERMS} if not given")  # fmt: skip
 @args.parallel
-@_cache
+@args.cache
 def lease_term(wanted: args.Simulations, terms: list[int] | None, cache: Path | None) -> None:
     """Try several lease terms and recommend the shortest whose average JCT is within 2 % of the best."""
     from astraea.experiments.lease_term import TERMS, select_lease_term

@@ -1,4 +1,4 @@
-"""What `astraea simulate` tells of a run: its summary, and tables with a row per job, tenant and job set aside."""
+"""What commands tell of results: summary and tables of one run, and the standings of many policies."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any, Final
 
 import pandas as pd
 
+from astraea.cluster.cluster import Cluster
 from astraea.core.metrics import Summary, summary, tenant_windows
 from astraea.core.result import JOB_COLUMNS, Result
+from astraea.core.units import HOUR
 from astraea.traces.trace import Trace
 
 ROWS: Final = (
@@ -18,6 +20,16 @@ ROWS: Final = (
     "makespan", "utilization", "overhead_share", "seconds",
 )  # fmt: skip
 """Figures of the summary that are printed, after the jobs."""
+
+STANDINGS: Final = {
+    "sharing_loss": ("jobs with sharing loss [%]", 100.0),
+    "tenant_below_99": ("tenant cases below 0.99 [%]", 100.0),
+    "average_jct": ("average JCT [h]", 1 / HOUR),
+    "slowdown_99": ("99 % slowdown", 1.0),
+    "longest_wait": ("longest wait [h]", 1 / HOUR),
+    "preemptions_per_job": ("preemptions per job", 1.0),
+}
+"""Heading of each measure of a leaderboard, and the factor to its unit."""
 
 
 def run_summary(result: Result, trace: Trace) -> dict[str, Any]:
@@ -68,3 +80,36 @@ def write_tables(result: Result, trace: Trace, folder: Path) -> None:
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
     (folder / "provenance.json").write_text(json.dumps(result.provenance, indent=2) + "\n", encoding="utf-8")
+
+
+def standings_text(name: str, submitted: int, cluster: Cluster, table: pd.DataFrame) -> str:
+    """Write `leaderboard.standings` of one log: ``value [interval] #rank (interval)`` by policy and measure."""
+    ranked = table[table["reason"] == ""]
+    seeds, weeks = int(ranked["seeds"].max()), int(ranked["weeks"].max())
+    over = f"{seeds} seeds" if seeds > 1 else f"{weeks} weeks" if weeks else "less than two weeks"
+    intervals = "95 % intervals" if ranked["low"].notna().any() else "no intervals"
+    shown = {
+        heading: ranked[ranked["measure"] == measure].set_index("scheduler").apply(_standing, axis=1, factor=factor)
+        for measure, (heading, factor) in STANDINGS.items()
+    }
+    run = int(ranked["jobs"].max())
+    left = f" ({submitted - run:,} gangs that some policy never starts are left out)" if run < submitted else ""
+    size = f"{run:,} jobs{left}, {cluster.nodes} x {cluster.gpus_per_node} GPUs"
+    lines = [f"{name}, {size}; {intervals} over {over}; # is the rank"]
+    lines += pd.DataFrame(shown).rename_axis(None).to_string().splitlines()
+    lines += [f"{row.scheduler}: not run, {row.reason}" for row in table[table["reason"] != ""].itertuples()]
+    return "\n".join(lines)
+
+
+def _standing(row: pd.Series[Any], factor: float) -> str:
+    """Write a value with its interval and rank."""
+    value, low, high = (factor * row[name] for name in ("value", "low", "high"))
+    if math.isnan(value):
+        return "-"
+    interval = "" if math.isnan(low) else f" [{_rounded(low)}, {_rounded(high)}]"
+    ranks = "" if pd.isna(row["rank_low"]) else f" ({row['rank_low']}-{row['rank_high']})"
+    return f"{_rounded(value)}{interval} #{row['rank']}{ranks}"
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

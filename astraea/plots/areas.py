@@ -16,20 +16,21 @@ from astraea.core.units import HOUR
 from astraea.plots.style import OTHERS, look, name_axis, named, ordered, style, with_unit
 
 
-def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu") -> None:
+def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu", by: str = "job_id") -> None:
     """Who holds which GPUs when: one box per lease, one colour per job, its name inside.
 
     `grants` are those of a `Result`; on which of the cluster's GPUs they lie, `gpu_rows` makes up. With `rows` "job",
-    the vertical axis lists jobs.
+    the vertical axis lists jobs; with `by` "tenant", jobs of a tenant have one colour.
     """
     table = gpu_rows(grants, gpus)
     jobs = list(dict.fromkeys(sorted(grants["job_id"])))
+    classes, class_of = sorted(set(grants[by])), dict(zip(grants["job_id"], grants[by], strict=True))
     low, high = float(table["start"].min()), float(table["end"].max())
     with style():
         box: Any
         for box in table.itertuples():
-            k = jobs.index(box.job_id)
-            bottom, tall = (box.first_gpu, box.gpus) if rows == "gpu" else (k + 0.1, 0.8)
+            k = classes.index(class_of[box.job_id])
+            bottom, tall = (box.first_gpu, box.gpus) if rows == "gpu" else (jobs.index(box.job_id) + 0.1, 0.8)
             ax.add_patch(Rectangle((box.start, bottom), box.end - box.start, tall, facecolor=OTHERS[k % len(OTHERS)],
                                    alpha=0.55, edgecolor="white", linewidth=1.2))  # fmt: skip
             if box.end - box.start > 0.03 * (high - low):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -56,6 +57,14 @@ def served_load(trace: Trace) -> float:
     """
     served = np.minimum(trace.duration, trace.span - trace.submit_time)
     return float(trace.demand @ served) / max(trace.span, 1.0)
+
+
+def suitable_nodes(trace: Trace, gpus_per_node: int = 8) -> int:
+    """Return the nodes for an offered load of 1, or more where the tenants' quotas would not hold 99 % of the gangs."""
+    whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
+    largest = float(np.quantile(whole, 0.99, method="higher"))
+    gpus = float(np.fmax(offered_load(trace), largest))  # the load of one moment is NaN
+    return max(1, math.ceil(gpus / gpus_per_node - 1e-9))
 
 
 def describe(trace: Trace) -> pd.DataFrame:

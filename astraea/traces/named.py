@@ -46,7 +46,7 @@ def named_trace(
         return read_trace(source, format, time_unit, weights, tenant=tenant, columns=columns)
     download = SOURCES[FETCHED[text]]
     own = path.parent / download.shares if download.shares else None
-    trace = read_trace(path, weights=own if weights is None else weights, name=text)
+    trace = read_trace(path, weights=own if weights is None else weights, name=text, **download.reading)
     return _part(trace, *download.part[text], download.ties) if text in download.part else trace
 
 

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from astraea.core.errors import InputError
 from astraea.traces.readers.table import read_shares, read_text
@@ -48,6 +48,8 @@ class Source:
     size: int = 0
     shares: str = ""
     tenants: str = ""
+    members: Mapping[str, str] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
     workloads: Mapping[str, str] = field(default_factory=dict)
     part: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     ties: Sequence[Sequence[int]] = ()
@@ -57,6 +59,9 @@ class Source:
         missing = [name for name in self.holds if not (folder / name).is_file()]
         if missing:
             raise InputError(f"the download does not hold {', '.join(missing)}")
+        for name, sha256 in self.members.items():
+            if hashlib.sha256((folder / name).read_bytes()).hexdigest() != sha256:
+                raise InputError(f"{name}: the content does not match its SHA-256")
         if self.shares:
             named = read_shares(folder / self.shares)
             if named is None or set(named) != set(read_text(folder / self.tenants).split()):

@@ -57,8 +57,8 @@ ENTRIES: Final[dict[str, tuple[Entry, ...]]] = {key: _read(key) for key in (*(p.
 EVERY: Final = [entry for entries in ENTRIES.values() for entry in entries]
 
 OWN_WORKLOADS: Final = (
-    "09_themis", "10a_gavel_programs", "10b_gavel_evaluation", "10c_gavel_extensions", "11a_market",
-    "11b_market_evaluation", "13_live",
+    "09_themis", "10a_gavel_programs", "10b_gavel_evaluation", "10c_gavel_extensions", "10d_gavel_hardware",
+    "11a_market", "11b_market_evaluation", "13_live", "15_falsifier",
 )  # fmt: skip
 """Notebooks that have workloads of their own; the others show whatever trace they are given."""
 

@@ -47,8 +47,9 @@ ONCE: Final = ("00_tour", "02_fairness_mechanisms")
 
 SHOWN: Final = (
     "03_lease_term", "04a_fairness", "04b_fairness_experiments", "05_efficiency", "06_cluster_size",
+    "14_leaderboard",
 )  # fmt: skip
-"""Notebooks whose figures of a real workload stand in the gallery: the evaluation, Figs 9 to 14."""
+"""Notebooks whose figures of a real workload stand in the gallery: Figs 9 to 14, and the leaderboard."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,12 @@ from astraea.experiments.grid import Grid
 from papers.gavel.study.physical import table3_grid
 from papers.gavel.study.runs import beyond_grid, evaluation_grid, rounds_grids
 from papers.gavel.study.tenants import tenants_grid
+from papers.market.study import falsifier as market_falsifier
 from papers.market.study.exhibits import properties_grid
 from papers.market.study.tables import market_grid
+from papers.themis.study import falsifier as themis_falsifier
 from papers.themis.study.tables import themis_grid
+from papers.ye2022 import falsifier
 from papers.ye2022.burst import burst_grid, memory_grid
 from papers.ye2022.estimates import estimate_grid
 from papers.ye2022.evaluation import (
@@ -27,6 +30,7 @@ from papers.ye2022.evaluation import (
     size_grid,
 )
 from papers.ye2022.generator import characterization_grid
+from papers.ye2022.leaderboard import leaderboard_grid
 from papers.ye2022.lease_term import sensitivity_grid
 from papers.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from papers.ye2022.released import released_grid
@@ -62,5 +66,9 @@ GRIDS: Final[dict[str, NotebookGrid]] = {
     "10c_gavel_extensions": lambda _, scale: beyond_grid(scale) + tenants_grid(scale),
     "11a_market": properties_grid,
     "11b_market_evaluation": market_grid,
+    "14_leaderboard": leaderboard_grid,
+    "15_falsifier": lambda _, scale: reduce(
+        add, (of.falsifier_grid(scale) for of in (falsifier, themis_falsifier, market_falsifier))
+    ),
 }
 """Notebook -> the grid that it reads."""

@@ -62,14 +62,15 @@ def digest(cells: Iterable[Cell], parameters: Mapping[str, Any], files: Iterable
     """SHA-256 of all that the outputs depend on.
 
     These are the cells, the modules of the project that their code can reach, the parameters, the lock file, the table
-    of statements, the version of Python, and the content of `files`.
+    of statements, tables of `data` that a cell names, the version of Python, and the content of `files`.
     """
     cells = tuple(cells)
     h = hashlib.sha256(code_of(cells).digest.encode())
     for cell in cells:
         h.update(f"{cell.cell_type}\0{cell.source}\0".encode())
     h.update(repr((sorted(parameters.items()), sys.version_info[:3])).encode())
-    for path in (root / "requirements.lock", root / "data" / "claims.csv", *sorted(files)):
+    named = (p for p in sorted((root / "data").glob("*.csv")) if any(f'"{p.name}"' in c.source for c in cells))
+    for path in (root / "requirements.lock", root / "data" / "claims.csv", *named, *sorted(files)):
         if path.is_file():
             h.update(f"\0{path.name}\0".encode())
             with path.open("rb") as file:

@@ -25,7 +25,7 @@ from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import MOST_LEASES
 from astraea.experiments.run import Run
-from astraea.traces.describe import offered_load, served_load
+from astraea.traces.describe import offered_load, served_load, suitable_nodes
 from astraea.traces.named import named_trace
 from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
@@ -107,13 +107,6 @@ def evaluated_cluster(name: str, trace: Trace, scale: str) -> Cluster:
 def crowded_nodes(trace: Trace) -> int:
     """8-GPU nodes of which `SMALL_LOAD` times as many would be busy, on average until the last submission."""
     return max(1, math.ceil(served_load(trace) / (8 * SMALL_LOAD)))
-
-
-def suitable_nodes(trace: Trace) -> int:
-    """8-GPU nodes for a trace: offered load 1, and more where the tenants' quotas would not hold 99 % of the gangs."""
-    whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
-    largest = float(np.quantile(whole, 0.99, method="higher"))
-    return max(1, math.ceil(float(np.fmax(offered_load(trace), largest)) / 8 - 1e-9))  # the load of one moment is NaN
 
 
 def run_of(

@@ -77,7 +77,7 @@ class Job(NamedTuple):
 
 
 def workload(seed: int, jobs: int, seconds: float, stretch: int) -> list[Job]:
-    """Random jobs that ask for about what the cluster has for as long as they are submitted, `stretch` times as long."""
+    """Random jobs that ask for about what the cluster has for as long as they are submitted, all `stretch`ed."""
     rng = np.random.default_rng(seed)
     at = np.sort(rng.uniform(0, seconds, jobs))
     tenants = rng.choice(list(SHARES), jobs, p=(0.4, 0.3, 0.3))
@@ -130,7 +130,7 @@ def measure(system: str, seed: int, a: argparse.Namespace, at: Path, line: Any) 
         write(a.folder / f"{system}_{seed}.csv", rows)
         booted = run("scontrol", "show", "config", env={**os.environ, "SLURM_TIME_FORMAT": "%s"})
         line.send({
-            "seed": seed, "system": system, "alone": "," not in a.systems,
+            "seed": seed, "system": system, "stretch": a.stretch, "alone": "," not in a.systems,
             "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
             "booted": int(booted.partition("BOOT_TIME")[2].split()[1]) - began, "lasted": round(lasted),
             "load_before": round(load, 1), "load_after": round(os.getloadavg()[0], 1), "cpu": round(spent, 1),

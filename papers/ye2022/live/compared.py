@@ -40,7 +40,7 @@ def in_order(one: FloatArray, other: FloatArray) -> float:
 
 
 def comparison(repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Measured and simulated side by side, one row per system and repetition.
+    """Measured and simulated side by side, one row per system and repetition; `stretch` as of `tables.Repetition`.
 
     `jct` and `simulated_jct` are averages [s], `error` is simulated over measured, less 1, `granted` and `lone` count
     grants that both have and that only one has, `in_order` is the part of their pairs in the same order,
@@ -54,13 +54,32 @@ def comparison(repetitions: Sequence[Repetition]) -> pd.DataFrame:
         both = order.dropna()
         first = both[both["run"] == 1]
         rows.append({
-            "system": one.system, "repetition": one.seed, "jct": average_jct(was), "simulated_jct": average_jct(would),
+            "system": one.system, "repetition": one.seed, "stretch": one.stretch,
+            "jct": average_jct(was), "simulated_jct": average_jct(would),
             "error": average_jct(would) / average_jct(was) - 1, "granted": len(both), "lone": len(order) - len(both),
             "in_order": in_order(both["measured"].to_numpy(), both["simulated"].to_numpy()),
             "first_in_order": in_order(first["measured"].to_numpy(), first["simulated"].to_numpy()),
             "same_round": float((both["measured"] - both["simulated"]).abs().lt(INTERVAL / 2).mean()),
             "loss": sharing_loss(was), "simulated_loss": sharing_loss(worked(one, would)),
         })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def who_is_ahead(table: pd.DataFrame) -> pd.DataFrame:
+    """What was measured of both systems, from their `comparison`: a row for each value of `stretch`.
+
+    `jct` [s] and `loss` are means over repetitions, `slurm_sooner` and `slurm_fairer` count those in which plain Slurm
+    has the lower average JCT, and the lower sharing loss.
+    """
+    rows = []
+    for stretch, part in table.groupby("stretch"):
+        wide = part.pivot_table(index="repetition", columns="system", values=["jct", "loss"])
+        means = {f"{column}_{system}": wide[column, system].mean() for column, system in wide.columns}
+        lower = {
+            name: int((wide[column, "slurm"] < wide[column, "astraea"]).sum())
+            for name, column in (("slurm_sooner", "jct"), ("slurm_fairer", "loss"))
+        }
+        rows.append({"stretch": stretch, "repetitions": len(wide), **means, **lower})
     return pd.DataFrame(rows)
 
 

@@ -33,6 +33,7 @@ INTERVAL: Final = 2.0  # between rounds [s]
 HALF_LIFE: Final = 600.0  # PriorityDecayHalfLife [s]
 PASS: Final = 1.0  # between looks of plain Slurm for jobs to start [s]: ``batch_sched_delay=0``
 TIME_LIMIT: Final = 120.0  # of every job, as backfill is told [s]
+LEASE: Final = 20.0  # [s]
 
 # compiled anew in every process: what is kept on disk for the studies is not told of changes of the engine
 COMPILED: Final = numba.njit(error_model="numpy")
@@ -78,7 +79,7 @@ def free_on_nodes(s: View) -> I:
     return free
 
 
-ASTRAEA: Final = get_policy("astraea")(lease_term=20.0)  # what the coordinator runs
+ASTRAEA: Final = get_policy("astraea")(lease_term=LEASE)  # what the coordinator runs
 SIMULATED: Final = on_slurms_nodes(ASTRAEA)
 """The same with the nodes that Slurm takes; made once, because it is compiled anew whenever it is made."""
 
@@ -102,6 +103,7 @@ class Repetition(NamedTuple):
     runs: pd.DataFrame  # one row per run of a job, as in the file
     booted: float  # when that Slurm began to compute usage [s], before 0
     clock: float  # seconds past a full minute at second 0
+    stretch: int = 1  # times as long as usual were jobs, leases, time limits, the half-life and the pauses between jobs
 
 
 def read(folder: Path) -> list[Repetition]:
@@ -113,7 +115,7 @@ def read(folder: Path) -> list[Repetition]:
     return [
         Repetition(
             note["system"], int(note["seed"]), pd.read_csv(folder / f"{note['system']}_{note['seed']}.csv"),
-            float(note["booted"]), float(pd.Timestamp(note["began"]).second),
+            float(note["booted"]), float(pd.Timestamp(note["began"]).second), int(note["stretch"]),
         )
         for note in notes.to_dict("records")
     ]  # fmt: skip
@@ -149,7 +151,7 @@ def trace_of(repetition: Repetition, more: pd.Series | float = 0.0) -> Trace:
     jobs = runs.drop_duplicates("job").set_index("job")
     columns = {
         "tenant": jobs["tenant"], "demand": jobs["gpus"], "submit_time": jobs["submit"],
-        "duration": jobs["service"] + more, "time_limit": TIME_LIMIT,
+        "duration": jobs["service"] + more, "time_limit": TIME_LIMIT * repetition.stretch,
     }  # fmt: skip
     table = pd.DataFrame(columns).rename_axis("job_id").reset_index()
     recorded = pd.DataFrame({"job_id": runs["job"], "start": runs["start"], "end": runs["stop"]}).dropna()
@@ -178,13 +180,15 @@ def simulated(
     trace = trace_of(repetition, lasts.first if first is None else first)
     if repetition.system == "slurm":
         slurm = get_policy("slurm")(
-            interval=PASS, half_life=HALF_LIFE, calc_offset=repetition.booted % 60, clock_offset=repetition.clock
+            interval=PASS, half_life=HALF_LIFE * repetition.stretch, calc_offset=repetition.booted % 60,
+            clock_offset=repetition.clock,
         )
         return simulate(trace, CLUSTER, slurm, keep_log=True)
     settings = Settings(
         interval=INTERVAL, checkpoint_overhead=0, restart_overhead=lasts.again + lasts.unsaved, placement="strict"
     )
-    return simulate(trace, CLUSTER, policy or SIMULATED, settings=settings, keep_log=True)
+    ours = policy or SIMULATED(lease_term=LEASE * repetition.stretch)
+    return simulate(trace, CLUSTER, ours, settings=settings, keep_log=True)
 
 
 def worked(repetition: Repetition, simulation: Result) -> Result:

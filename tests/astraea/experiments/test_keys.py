@@ -48,7 +48,7 @@ def work() -> dict[str, Work]:
 
 def test_every_file_whose_code_runs_is_in_the_key(work: dict[str, Work]) -> None:
     calls = {name.rpartition(".")[2] for name, run in work.items() if isinstance(run, Call)}
-    assert calls == {"simulated", "plan_numbers", "ratios", "counter_examples", "failures"}
+    assert calls == {"simulated", "plan_numbers", "ratios", "counter_examples", "failures", "reversals"}
     core = ("source", "origins", "fingerprint", "user_functions")
     carrying = {ROOT / "astraea" / "core" / f"{part}.py" for part in core}
     carrying |= {ROOT / "astraea" / "experiments" / f"{part}.py" for part in ("archive", "cache", "keys")}

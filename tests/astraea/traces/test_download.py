@@ -182,6 +182,20 @@ def test_tar_is_unpacked(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["log"]
 
 
+def test_of_an_archive_without_a_checksum_the_members_are_checked(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = {"holds": ("log.csv",), "keep": ("log.csv",), "members": {"log.csv": sha256(LOG)}}
+    server.know(File("data.tar.gz"), **about)
+    server.give("data.tar.gz", tarred((tarfile.TarInfo("top/log.csv"), LOG + b"2,b\n")))
+    with pytest.raises(InputError, match=r"^mine: log\.csv: the content does not match its SHA-256; nothing"):
+        fetch("mine", tmp_path)
+    assert nothing_left(tmp_path)
+    server.give("data.tar.gz", tarred((tarfile.TarInfo("top/log.csv"), LOG)))
+    assert (fetch("mine", tmp_path) / "log.csv").read_bytes() == LOG
+    assert "no published checksum" not in capsys.readouterr().err
+
+
 def special(kind: bytes, target: str = "") -> tarfile.TarInfo:
     info = tarfile.TarInfo("top/log.csv")
     info.type, info.linkname = kind, target
@@ -269,7 +283,8 @@ def test_every_source_is_well_formed() -> None:
     assert {name for name, source in SOURCES.items() if source.size} == {"philly"}
     for source in SOURCES.values():
         assert source.holds and source.host.startswith("https://")
-        assert not source.keep or (len(source.files) == 1 and source.files[0].sha256)
+        assert not source.keep or len(source.files) == 1
+        assert not source.keep or source.files[0].sha256 or set(source.members) == set(source.holds)
         for file in source.files:
             assert len(file.sha256) in (0, 64) and len(file.git_blob) in (0, 40)
             assert any(len(part) == 40 for part in file.path.split("/")), f"{file.path} names no commit"
@@ -279,3 +294,5 @@ def test_checksums_are_those_of_the_real_files(shared: Path) -> None:
     for name, folder in (("philly-vcs",) * 2, ("philly-chronus",) * 2, ("gavel-throughputs", "gavel")):
         for file in SOURCES[name].files:
             assert sha256((shared / "data" / folder / file.name).read_bytes()) == file.sha256
+    for name, checksum in SOURCES["elasticflow"].members.items():
+        assert sha256((shared / "data" / "elasticflow" / name).read_bytes()) == checksum

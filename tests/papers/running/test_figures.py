@@ -176,6 +176,12 @@ def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pyt
     looks = {path.name for path in notebooks.code_of(notebooks.read(tmp_path / "a.ipynb")).files}
     assert {"style.py", "looks.toml", "astraea.mplstyle"} <= looks
     assert not {"figures.py", "main.py", "ye2022.toml"} & looks
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "found.csv").write_text("x\n1\n")
+    assert digest(cell) == before
+    named = digest(f'{cell}\n"found.csv"')
+    (tmp_path / "data" / "found.csv").write_text("x\n2\n")
+    assert digest(f'{cell}\n"found.csv"') != named
     monkeypatch.setattr(source, "of_text", lambda text: source.Source("of other modules", frozenset(), frozenset()))
     assert digest(cell) != before
 

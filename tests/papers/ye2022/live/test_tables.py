@@ -103,6 +103,15 @@ def test_the_stored_repetitions_are_near_their_simulations(tmp_path: Path) -> No
         assert (part["in_order"] >= 0.9).all()
 
 
+def test_who_is_ahead_is_counted_over_repetitions() -> None:
+    rows = [("slurm", 0, 1, 50.0, 0.4), ("astraea", 0, 1, 70.0, 0.3), ("slurm", 1, 1, 60.0, 0.2),
+            ("astraea", 1, 1, 80.0, 0.5), ("slurm", 0, 5, 90.0, 0.2), ("astraea", 0, 5, 80.0, 0.2)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["system", "repetition", "stretch", "jct", "loss"])
+    found = compared.who_is_ahead(table).set_index("stretch")
+    assert found[["repetitions", "slurm_sooner", "slurm_fairer"]].to_numpy().tolist() == [[2, 2, 1], [1, 0, 0]]
+    assert found.loc[1, ["jct_slurm", "jct_astraea"]].tolist() == [55.0, 75.0]
+
+
 SETTINGS = Settings(interval=2, checkpoint_overhead=0, restart_overhead=0, placement="strict")
 
 

@@ -1,0 +1,98 @@
+"""Pictures of 120 jobs on a real cluster of 32 V100s, in its authors' simulator, and here.
+
+The tables are `data/verification_hardware*.csv`, of `verification.gavel_hardware`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from astraea.plots import charts
+from astraea.plots.charts import PUBLISHED
+from astraea.plots.style import REFERENCE, log_ticks, look
+
+MARKS: Final[dict[str, dict[str, Any]]] = {
+    "cluster": PUBLISHED | {"label": "cluster"},
+    "their simulator": {"marker": "D", "linestyle": "", "color": "#222222", "markersize": 3.5},
+    "here": {"marker": "o", "linestyle": "", "color": "#D55E00", "markersize": 5},
+    "as their simulator": {"marker": "s", "linestyle": "", "color": "#0072B2", "markersize": 4.5},
+}
+"""How each source is drawn, as Table 3."""
+
+PANELS: Final = (
+    ("makespan", "Makespan [h]", 3600), ("average_jct", "Average JCT [h]", 3600),
+    ("worst_ftf", "Worst finish-time fairness", 1), ("above_1", "Finish-time fairness above 1 [% of jobs]", 0.01),
+)  # fmt: skip
+
+
+def sources(summary: pd.DataFrame) -> Figure:
+    """Four measures of each policy, a mark for each source; columns as of `verify_hardware`'s first table."""
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.3)
+    names = charts.ordered(summary["policy"])
+    for k, (ax, (column, text, unit)) in enumerate(zip(axes, PANELS, strict=True)):
+        for place, (source, mark) in enumerate(MARKS.items()):
+            part = summary[summary["source"] == source]
+            rows = np.array([names.index(policy) for policy in part["policy"]])
+            ax.plot(part[column] / unit, rows + 0.18 * (place - 1.5), **{"label": source} | mark)
+        ax.set_yticks(range(len(names)), [_label(n) for n in names] if k % 2 == 0 else [""] * len(names))
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.set_xlim(0, 1.06 * float(summary[column].max()) / unit)
+        ax.set_xlabel(text)
+        charts.title(ax, f"({'abcd'[k]})")
+    charts.legend(fig, columns=4)
+    return fig
+
+
+def _label(policy: str) -> str:
+    return {"shockwave": "Shockwave"}.get(policy, look(policy).label)
+
+
+def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
+    """Average JCT over the cluster's, from here to their simulator, one change after the other."""
+    fig, ax = charts.panels(width=5.6, height=2.9)
+    jct = summary.set_index(["policy", "source"])["average_jct"].to_dict()
+    way = table.dropna(subset="average_jct")
+    rows = [*dict.fromkeys(way["step"]), "their simulator"]
+    for policy, part in way.groupby("policy", sort=False):
+        here, cluster, simulator = look(policy), jct[policy, "cluster"], jct[policy, "their simulator"]
+        ax.plot(100 * part["average_jct"] / cluster, range(len(part)), here.marker, linestyle=here.line,
+                color=here.color, markersize=4, label=here.label)  # fmt: skip
+        mark = MARKS["their simulator"] | {"color": here.color, "markersize": 5}
+        ax.plot(100 * simulator / cluster, len(part), **mark)
+    ax.axvline(100, **REFERENCE)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlabel("Average JCT [% of the cluster's]")
+    charts.legend(fig)
+    return fig
+
+
+def job_by_job(jobs: pd.DataFrame) -> Figure:
+    """JCT of each job on the cluster over that in two simulations, a panel for each policy."""
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.9)
+    for k, (ax, (policy, part)) in enumerate(zip(axes, jobs.groupby("policy", sort=False), strict=True)):
+        hours, below = part.drop(columns=["policy", "job"]) / 3600, []
+        for source in ("here", "as their simulator"):
+            x = hours[source.replace(" ", "_")]
+            ax.plot(x, hours["cluster"], **MARKS[source] | {"markersize": 3, "alpha": 0.6, "label": source})
+            below.append(f"{np.corrcoef(x, hours['cluster'])[0, 1]:.2f} {source}")
+        ends = float(hours.to_numpy().min()) * 0.9, float(hours.to_numpy().max()) * 1.1
+        ax.plot(ends, ends, **REFERENCE)
+        ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+        ax.set(xlabel="JCT in simulation [h]" if k > 1 else "", ylabel="" if k % 2 else "JCT on the cluster [h]")
+        log_ticks(ax.xaxis)
+        log_ticks(ax.yaxis)
+        charts.title(ax, f"({'abcd'[k]}) {look(policy).label}", "correlation " + ", ".join(below))
+    charts.legend(fig)
+    return fig
+
+
+def against(summary: pd.DataFrame, column: str = "average_jct") -> pd.DataFrame:
+    """A measure of each policy that ran in all four, on the cluster, and how far from it the others are [%]."""
+    wide = summary.pivot_table(index="policy", columns="source", values=column, sort=False)[list(MARKS)].dropna()
+    off = 100 * (wide.div(wide["cluster"], axis=0) - 1)
+    return off.assign(cluster=wide["cluster"]).rename(index=lambda policy: look(policy).label)

@@ -1,0 +1,129 @@
+"""Where revenue is not shared most evenly by the market: the smallest markets that reverse [Wang2023] Fig 8.
+
+Fig 8 compares the variance of revenue fairness (`metrics.revenue_fairness`) over tenants. Random small markets are
+planned by Astraea, with the theta and lambda of `runs`, and by a rival. Where the rival's variance is strictly lower,
+the market is shrunk for as long as it stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Call
+from papers.market.metrics import revenue_fairness
+from papers.market.model import Market
+from papers.market.study.example import small_market
+from papers.market.study.properties import ARRIVAL
+from papers.market.study.runs import planner
+from papers.scales import at_scale
+from papers.shrinking import reversal
+
+RIVALS: Final = ("gandiva-fair", "hived")
+SEARCHED: Final = {"small": (20, 1), "paper": (200, 3), "full": (1000, 5)}
+"""Random markets for each rival, and how many of those that reverse the ordering are shrunk."""
+
+
+class Job(NamedTuple):
+    """A job from slot `ARRIVAL` on: its tenant, epochs and chunks, and its worth, `height` - `fall` t."""
+
+    tenant: int
+    epochs: int
+    chunks: int
+    fall: int
+    height: int
+
+
+class Jobs(NamedTuple):
+    """A market in which each tenant has a server of two workers and a parameter server."""
+
+    tenants: int
+    jobs: tuple[Job, ...]
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """What is small first of all: jobs, tenants, then the sums of all numbers."""
+        return len(self.jobs), self.tenants, *(sum(job[k] for job in self.jobs) for k in range(5))
+
+    @property
+    def market(self) -> Market:
+        """The same for a planner."""
+        tenant, epochs, chunks, fall, height = np.array(self.jobs).T
+        return small_market(
+            "example", [2] * self.tenants, [1] * self.tenants, [(2, 1)] * self.tenants,
+            tenant=tenant, epochs=epochs, chunks=chunks, slope=-fall.astype(float), height=height.astype(float),
+            arrival=ARRIVAL,
+        )  # fmt: skip
+
+    @property
+    def text(self) -> str:
+        """The market in words."""
+        jobs = "; ".join(
+            f"j{i + 1} of tenant {j.tenant + 1}, D = {j.chunks}, E = {j.epochs}, worth {j.height} − {j.fall} t"
+            for i, j in enumerate(self.jobs)
+        )
+        return f"{self.tenants} tenants with a server of 2 workers each, all jobs from {ARRIVAL}: {jobs}"
+
+
+def random_jobs(seed: int) -> Jobs:
+    """Two or three tenants with two to five jobs."""
+    rng = np.random.default_rng([seed])
+    tenants, n = int(rng.integers(2, 4)), int(rng.integers(2, 6))
+    columns = (
+        rng.integers(0, tenants, n), rng.integers(1, 4, n), rng.integers(1, 4, n), rng.choice([1, 2, 4], n),
+        rng.choice([20, 60, 100], n),
+    )  # fmt: skip
+    return Jobs(tenants, tuple(Job(*row) for row in np.array(columns).T.tolist()))
+
+
+def smaller(m: Jobs) -> Iterator[Jobs]:
+    """Markets of less `size`: without a job, or the last tenant and its jobs, or with one number of a job lower."""
+    for k in range(len(m.jobs)):
+        yield m._replace(jobs=m.jobs[:k] + m.jobs[k + 1 :])
+    yield Jobs(m.tenants - 1, tuple(job for job in m.jobs if job.tenant < m.tenants - 1))
+    values = {"tenant": range(3), "epochs": (1, 2), "chunks": (1, 2), "fall": (1, 2), "height": (20, 60)}
+    for k, job in enumerate(m.jobs):
+        for field, lower in values.items():
+            for value in lower:
+                if value < getattr(job, field):
+                    yield m._replace(jobs=(*m.jobs[:k], job._replace(**{field: value}), *m.jobs[k + 1 :]))
+
+
+@lru_cache(maxsize=1 << 16)
+def spread(m: Jobs, scheduler: str) -> float:
+    """Return the variance of revenue fairness over tenants; NaN without two tenants, a job or any revenue."""
+    if m.tenants < 2 or not m.jobs:
+        return float("nan")
+    market = m.market
+    return float(revenue_fairness(planner(market, scheduler)(market)).var())
+
+
+def lead(rival: str, m: Jobs) -> float:
+    """Return by how much the rival's variance is lower than the market's."""
+    return spread(m, "astraea-market") - spread(m, rival)
+
+
+def reversals(rival: str, instances: int, starts: int) -> pd.DataFrame:
+    """Search the markets of seeds 0 to `instances` - 1.
+
+    One row: counts as of `reversal`, ours and other, the variances of both on the smallest reversal, and that market in
+    words; NaN without one.
+    """
+    drawn = [random_jobs(seed) for seed in range(instances)]
+    counts, small = reversal(drawn, partial(lead, rival), smaller, attrgetter("size"), starts)
+    row: dict[str, Any] = {**counts}
+    if small:
+        row |= {"ours": spread(small[0], "astraea-market"), "other": spread(small[0], rival), "workload": small[0].text}
+    return pd.DataFrame([row]).reindex(columns=[*counts, "ours", "other", "workload"])
+
+
+def falsifier_grid(scale: str = "paper") -> Grid:
+    """The search of each rival; columns ordering, rival."""
+    rows = [{"ordering": "the market: variance of revenue fairness", "rival": rival} for rival in RIVALS]
+    return Grid.of((Call(reversals, (row["rival"], *at_scale(SEARCHED, scale)), row), row) for row in rows)

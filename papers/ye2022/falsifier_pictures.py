@@ -1,0 +1,229 @@
+"""The workloads that `papers.ye2022.falsifier` found: why each reverses its ordering, as tables and Gantt charts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from astraea import textbook
+from astraea.core.metrics import SHARING_LOSS, SLACK, tenant_windows
+from astraea.core.result import Result
+from astraea.core.units import HOUR, MINUTE
+from astraea.plots.charts import gantt
+from astraea.plots.style import OTHERS, WIDTH, look, style
+from papers.ye2022.falsifier import LEASE, MEASURES, Workload, measured, run, workload_of
+
+ROW: Final = 1.3  # height of a workload in a picture [inch]
+
+
+def by_textbook(
+    w: Workload, policy: Callable[[textbook.Simulation], list[textbook.Job]] = textbook.astraea
+) -> dict[str, Any]:
+    """What `astraea.textbook` returns of a workload, under ASTRAEA unless another policy is given."""
+    jobs = [textbook.JobSpec(j.tenant, j.demand, int(LEASE) * j.submit, int(LEASE) * j.duration) for j in w.jobs]
+    return textbook.simulate(
+        jobs, w.nodes, w.gpus_per_node, [1] * w.tenants, policy,
+        lease_term=LEASE, interval=LEASE, checkpoint_overhead=0, restart_overhead=0,
+    )  # fmt: skip
+
+
+def examples(found: pd.DataFrame) -> pd.DataFrame:
+    """One row per ordering, from the table of `falsifier.found`.
+
+    Columns measure, rival, instances, behind, equal, ahead (of the random workloads), then of the smallest reversal
+    jobs, tenants, gpus, astraea and other (the measure under ASTRAEA and under the rival; times in s), rule and why as
+    of `why`; without one, NaN and a sentence that says so.
+    """
+    rows = []
+    for measure in MEASURES:
+        for rival, part in found[found["measure"] == measure].groupby("rival", sort=False):
+            row = {"measure": measure, "rival": rival, **part[["instances", "behind", "equal", "ahead"]].iloc[0]}
+            if part["nodes"].isna().all():
+                rows.append({**row, "why": f"None of {row['instances']:,} random workloads reverses it."})
+                continue
+            w, k = workload_of(part), MEASURES.index(measure)
+            row |= {"jobs": len(w.jobs), "tenants": w.tenants, "gpus": w.gpus}
+            row |= {"astraea": measured(w, "astraea")[k], "other": measured(w, str(rival))[k]}
+            row["rule"], row["why"] = why(w, str(rival), measure)
+            rows.append(row)
+    columns = ["jobs", "tenants", "gpus", "astraea", "other", "rule", "why"]
+    return pd.DataFrame(rows).reindex(columns=["measure", "rival", "instances", "behind", "equal", "ahead", *columns])
+
+
+def job_table(found: pd.DataFrame) -> pd.DataFrame:
+    """The jobs of every workload found: measure, rival, nodes, gpus_per_node, job_id, tenant, demand, times in s."""
+    there = found.dropna(subset="nodes")
+    parts = [
+        part[["measure", "rival", "nodes", "gpus_per_node"]].reset_index(drop=True).join(
+            workload_of(part).trace.frame[["job_id", "tenant", "demand", "submit_time", "duration"]])
+        for _, part in there.groupby(["measure", "rival"], sort=False)
+    ]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+class Parting(NamedTuple):
+    """The first lease that two schedules give to different jobs."""
+
+    rule: str  # of ASTRAEA, one of `RULES`
+    text: str
+
+
+RULES: Final = ("the tenant that has had less", "new jobs first", "the job that has had less", "no overtaking", "ties")
+"""Algorithm 1, line 5; §6.1.1; Algorithm 2; Algorithm 1, line 16, which closes a tenant whose next job does not fit;
+and whoever comes first among equals."""
+
+
+def why(w: Workload, rival: str, measure: str) -> tuple[str, str]:
+    """Return which of `RULES` parts the schedules, and in a sentence where, and what becomes of the measure."""
+    ours, theirs = (run(w, name, keep_log=True) for name in ("astraea", rival))
+    parting = _parting(w, ours, theirs, plain(rival))
+    return parting.rule, f"{parting.text}. {_outcome(measure, ours, theirs, plain(rival))}."
+
+
+def plain(scheduler: str) -> str:
+    """A scheduler's name in a text without formulas."""
+    return look(scheduler).label.replace(r"$_{\mathrm{fair}}$", "_fair")
+
+
+def _parting(w: Workload, ours: Result, theirs: Result, rival: str) -> Parting:
+    """The first lease at which the schedules differ, and why ASTRAEA gives it as it does."""
+    time, (a, b) = next(
+        (t, held)
+        for t in np.arange(0, ours.makespan, LEASE)
+        if (held := (_holders(ours, t), _holders(theirs, t))) and held[0] != held[1]
+    )
+    mine, other = sorted(a - b), sorted(b - a)
+    seen: list[tuple[list[textbook.Exact], dict[str, tuple[bool, textbook.Exact, int]]]] = []
+
+    def watched(s: textbook.Simulation) -> list[textbook.Job]:
+        if s.now == time:
+            order = {chr(65 + j.index): (j.leases > 0, textbook.rho_job(j), j.index) for j in s.candidates}
+            seen.append(([tenant.attained for tenant in s.tenants], order))
+        return textbook.astraea(s)
+
+    by_textbook(w, watched)
+    attained, order = seen[0]
+    tenant = {chr(65 + k): job.tenant for k, job in enumerate(w.jobs)}
+    first = min(other or mine, key=lambda job: order[job])
+    queue = [job for job in order if tenant[job] == tenant[first] and job not in a]
+    waits = min(queue, key=lambda job: order[job], default="")
+    blocked = f"{waits} is next of tenant {tenant[first] + 1} and does not fit"
+    at = f"At {time / MINUTE:g} min ASTRAEA"
+    if not mine:
+        return Parting(RULES[3], f"{at} leaves GPUs idle, as {blocked}, while {rival} runs {_listed(other)}")
+    x = min(mine, key=lambda job: order[job])
+    have, has = (float(attained[tenant[job]]) / MINUTE for job in (x, first))
+    if tenant[x] != tenant[first] and have < has:
+        rule, reason = RULES[0], f"tenant {tenant[x] + 1} has had less, {have:g} against {has:g} GPU-min"
+    elif other and waits != first:
+        rule, reason = RULES[3], blocked
+    elif tenant[x] != tenant[first]:
+        rule, reason = RULES[4], "tenants {} and {} are level".format(*sorted((tenant[x] + 1, tenant[first] + 1)))
+    elif order[x][0] != order[first][0]:
+        rule, reason = RULES[1], f"{x} is new"
+    elif order[x][1] != order[first][1]:
+        rhos = " against ".join(f"{float(order[job][1]):.2f}" for job in (x, first))
+        rule, reason = RULES[2], f"{x} has had less of its share, {rhos}"
+    else:
+        rule, reason = RULES[4], f"{x} came first"
+    return Parting(rule, f"{at} runs {_listed(mine)}, as {reason}, and {rival} {_listed(other) or 'leaves GPUs idle'}")
+
+
+def _holders(result: Result, time: float) -> set[str]:
+    """Jobs that hold GPUs from a time on."""
+    assert result.grants is not None
+    return set(result.grants.loc[(result.grants["start"] <= time) & (time < result.grants["end"]), "job_id"])
+
+
+def _outcome(measure: str, ours: Result, theirs: Result, rival: str) -> str:
+    if measure == "tenant_sharing_loss":
+        texts = [_cases(result) or "none" for result in (ours, theirs)]
+        return f"Tenants below their share: {texts[0]} under ASTRAEA, {texts[1]} under {rival}"
+    a, b = (result.jobs.set_index("job_id") for result in (ours, theirs))
+    if measure == "sharing_loss":
+        losers = [x["rho_job"][x["rho_job"] < SHARING_LOSS] for x in (a, b)]
+        texts = [_listed(f"{job} ({rho:.2f})" for job, rho in x.items()) or "none" for x in losers]
+        return f"Jobs below 0.95 of their share: {texts[0]} under ASTRAEA, {texts[1]} under {rival}"
+    more = (a["end_time"] - b["end_time"]) / MINUTE
+    late, soon = (_listed(f"{job} {m:g} min" for job, m in abs(x).items()) for x in (more[more > 0], more[more < 0]))
+    return f"Ends against {rival}: {late} later{f', {soon} earlier' if soon else ''}"
+
+
+def _cases(result: Result) -> str:
+    """Tenants and hours below the tenant's share, with the part that it gets."""
+    cases = tenant_windows(result, window=HOUR)
+    low = cases[cases["rho_tenant"] < 1 - SLACK]
+    columns = (low["tenant"], low["window_end"] / HOUR, low["rho_tenant"])
+    return _listed(f"tenant {name} in hour {hour:g} ({rho:.2f})" for name, hour, rho in zip(*columns, strict=True))
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = [*words] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figure:
+    """Draw the workloads that reverse the orderings of a measure, all rivals or some, one below the other.
+
+    Each is a schedule of ASTRAEA, one of the rival, and the jobs with the sentence of `why`.
+    """
+    mine = found[(found["measure"] == measure) & found["nodes"].notna()]
+    parts = [(str(r), p) for r, p in mine.groupby("rival", sort=False) if not rivals or r in rivals]
+    with style():
+        fig, axes = plt.subplots(len(parts), 3, figsize=(WIDTH, ROW * len(parts) + 0.3), squeeze=False,
+                                 width_ratios=(1, 1, 1.25))  # fmt: skip
+        for k, (rival, part) in enumerate(parts):
+            w = workload_of(part)
+            results = [run(w, name, keep_log=True) for name in ("astraea", rival)]
+            for ax, result in zip(axes[k], results, strict=False):
+                _schedule(ax, w, result, max(r.makespan for r in results), is_last=k == len(parts) - 1)
+            values = [_value(measure, measured(w, name)[MEASURES.index(measure)]) for name in ("astraea", rival)]
+            for ax, name, value in zip(axes[k], ("astraea", rival), values, strict=False):
+                ax.set_title(f"{look(name).label}: {value}", fontsize=8)
+            axes[k, 1].set_ylabel("")
+            _listing(axes[k, 2], w, why(w, rival, measure)[1])
+    return fig
+
+
+def _value(measure: str, value: float) -> str:
+    if measure == "average_jct":
+        return f"JCT {value / MINUTE:.4g} min"
+    if measure == "average_slowdown":
+        return f"slowdown {value:.3g}"
+    return f"{100 * value:.3g} % {'of jobs' if measure == 'sharing_loss' else 'of cases'}"
+
+
+def _schedule(ax: Axes, w: Workload, result: Result, end: float, *, is_last: bool) -> None:
+    """One Gantt chart on an axis in minutes, a colour for each tenant."""
+    assert result.grants is not None
+    gantt(result.grants, ax, gpus=w.gpus, by="tenant")
+    rounds = max(1, round(end / LEASE / 5))
+    ax.set_xlim(0, end)
+    ax.set_xticks(ticks := np.arange(0, end + 1, rounds * LEASE), [f"{t / MINUTE:g}" for t in ticks])
+    ax.tick_params(labelsize=7, pad=1.5)
+    ax.set_ylabel("GPU", fontsize=8)
+    ax.set_xlabel("Time [min]" if is_last else "", fontsize=8)
+
+
+def _listing(ax: Axes, w: Workload, text: str) -> None:
+    """The jobs of a workload as a table, and below it the sentence."""
+    ax.axis("off")
+    minutes = LEASE / MINUTE
+    lines = [("job", "tenant", "GPUs", "submitted", "runs"), *(
+        (chr(65 + i), f"{j.tenant + 1}", f"{j.demand}", f"{minutes * j.submit:g} min", f"{minutes * j.duration:g} min")
+        for i, j in enumerate(w.jobs))]  # fmt: skip
+    for i, line in enumerate(lines):
+        for k, (x, cell) in enumerate(zip((0.04, 0.22, 0.4, 0.68, 0.98), line, strict=True)):
+            color = OTHERS[int(line[1]) - 1] if i and not k else "none"
+            ax.annotate(cell, (x, 1), (0, 4 - 10 * i), xycoords="axes fraction", textcoords="offset points",
+                        fontsize=6.5, ha="right" if k else "center", va="top", color="black" if i else "#444444",
+                        bbox={"facecolor": color, "alpha": 0.55, "linewidth": 0, "pad": 1.0})  # fmt: skip
+    ax.annotate("\n".join(textwrap.wrap(text, 54)), (0.0, 1), (0, -10 * len(lines)), xycoords="axes fraction",
+                textcoords="offset points", fontsize=6.3, va="top")  # fmt: skip

@@ -1,0 +1,58 @@
+"""Search and shrinking, on numbers and on the small workloads of Themis and of the market."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from operator import attrgetter
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from papers.market.study import falsifier as market
+from papers.shrinking import MARGIN, reversal, shrunk
+from papers.themis.study import falsifier as themis
+
+
+def lower(n: int) -> Iterator[int]:
+    yield from (n // 2, n - 1) if n else ()
+
+
+def test_shrinking_ends_where_nothing_smaller_fails() -> None:
+    assert shrunk(100, lambda n: n >= 13, lower) == 13
+    assert shrunk(100, lambda n: n % 7 == 2, lower) == 100  # 50 and 99 do not fail
+    assert shrunk(3, lambda n: True, lower) == 0
+
+
+def test_counts_and_the_smallest_of_several_starts() -> None:
+    leads = {4: 1.0, 9: 1.0, 5: 0.0, 6: -1.0, 7: float("nan"), 2: MARGIN / 2}
+    counts, found = reversal([9, 4, 5, 6, 7, 2], lambda n: leads.get(n, -1.0), lower, int, starts=1)
+    assert counts == {"instances": 6, "behind": 2, "equal": 2, "ahead": 1}
+    assert found == [4]  # the smaller start
+    assert reversal([9, 4], lambda n: float(n > 2), lower, lambda n: -n, starts=2)[1] == [3, 3]
+    assert reversal([5, 6], lambda n: leads[n], lower, int, starts=1)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "rivals", "drawn"),
+    [(themis, themis.RIVALS, themis.random_explorations), (market, market.RIVALS, market.random_jobs)],
+    ids=["themis", "market"],
+)
+def test_systems_with_their_own_workloads(module: ModuleType, rivals: tuple[str, ...], drawn: Any) -> None:
+    some = [drawn(seed) for seed in range(40)]
+    for x in some[:10]:
+        assert all(y.size < x.size for y in module.smaller(x))
+    reversed_by = 0
+    for rival in rivals:
+        counts, small = reversal(some, partial(module.lead, rival), module.smaller, attrgetter("size"), 1)
+        row = module.reversals(rival, 40, 1).iloc[0]
+        assert row[[*counts]].to_dict() == counts
+        assert len(small) == (counts["behind"] > 0)
+        if not small:
+            continue
+        w, reversed_by = small[0], reversed_by + 1
+        assert row["ours"] - row["other"] == pytest.approx(module.lead(rival, w)) and row["workload"] == w.text
+        assert module.lead(rival, w) > MARGIN
+        assert not any(module.lead(rival, x) > MARGIN for x in module.smaller(w))
+    assert reversed_by >= 2
