@@ -41,7 +41,8 @@ def figures(trace: str | None, scale: str, only: str | None, shown: bool, format
 @args.path("--folder", "DIR", "default figures", default="figures")
 def claims(folder: Path) -> None:
     """Print what the papers claim, what was measured, and whether it holds."""
-    from papers.claims.evaluate import evaluate, with_reasons
+    from papers.claims.evaluate import evaluate
+    from papers.claims.notes import with_reasons
     from papers.claims.resampling import with_probability
 
     table = with_reasons(with_probability(evaluate(folder), folder)).drop(columns="digest")

@@ -88,7 +88,8 @@ def lowest_inside(
     ends = curve.iloc[[0, -1]]
     if len(columns) == 1:
         lowest = as_text(curve.min(), columns[0])
-        rest = " and ".join(f"{as_text(y, columns[0])} at {setting(x, by)}" for x, y in ends.items())
+        at_ends = zip(ends.index.tolist(), ends.tolist(), strict=True)
+        rest = " and ".join(f"{as_text(y, columns[0])} at {setting(x, by)}" for x, y in at_ends)
     else:
         lowest = f"{curve.min():.3f}"
         rest = ", ".join(f"{y:.3f} at {x:g}" for x, y in curve.items() if x != best)

@@ -168,27 +168,6 @@ def _judged(
     return found or [("", "", math.nan, Verdict.NOT_YET, missing)]
 
 
-def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
-    """Add to the table of `evaluate` what is known of why a statement does not hold, or of where it ends to hold.
-
-    The notes, the rows of `data/claim_notes.csv`, were found at the evaluation's size, so they belong into its gallery
-    and not beside the small outputs of the notebooks.
-    """
-    notes = _read("data/claim_notes.csv").set_index(["id", "trace", "reading"])["note"].to_dict()
-    reasons = [
-        notes.get((row["id"], row["trace"], row["reading"]), "" if row["verdict"] == Verdict.HOLDS else row["note"])
-        for row in table.to_dict("records")
-    ]
-    return table.assign(note=reasons)
-
-
-def between_readings() -> dict[str, str]:
-    """What the two readings of a statement differ by, in a sentence: notes on a reading called ``both``, by id."""
-    notes = _read("data/claim_notes.csv")
-    both = notes[notes["reading"] == "both"]
-    return dict(zip(both["id"], both["note"], strict=True))
-
-
 def _read(name: str) -> pd.DataFrame:
     path = ROOT / name
     return _as_text(path, path.stat().st_mtime_ns).copy()

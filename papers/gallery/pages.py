@@ -20,7 +20,9 @@ from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
 from papers.claims import frozen, resampling
-from papers.claims.evaluate import counts, evaluate, with_reasons
+from papers.claims.evaluate import counts, evaluate
+from papers.claims.filled import fill
+from papers.claims.notes import with_reasons
 from papers.gallery import published
 from papers.gallery.captions import ENTRIES, EVERY, PAPERS
 from papers.gallery.sections import Made, Shown, alt, files, section, shown, thumbnail, trace_of, trace_order
@@ -58,8 +60,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     forest = published.beside_published(claims, folder)
     made = Made(folder, sorted(folder.glob("*_*"), key=trace_order), command, scale, claims, "")
     if scale != "small":
-        findings = (ROOT / FINDINGS).read_text(encoding="utf-8")
-        made = made._replace(claims=with_reasons(claims), findings=findings)
+        made = made._replace(claims=with_reasons(claims), findings=_findings())
     figures = {key: found for key in ABOUT if (found := _figures(made, key))}
     pages = {key: _page(made, key, found) for key, found in figures.items()}
     pages["statements"] = _statements(made, figures)
@@ -71,6 +72,12 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
         else:
             path.unlink(missing_ok=True)
     return folder / "README.md"
+
+
+def _findings() -> str:
+    """What was found, line by line, with its numbers."""
+    lines = (ROOT / FINDINGS).read_text(encoding="utf-8").splitlines()
+    return "\n".join(fill(line, f"{FINDINGS}, line {k}") for k, line in enumerate(lines, 1))
 
 
 def _figures(made: Made, key: str) -> list[Shown]:

@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import KINDS, STATEMENTS, between_readings, counted, read_claims
+from papers.claims.evaluate import KINDS, STATEMENTS, counted, read_claims
 from papers.claims.resampling import DRAWS, SURE
 from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
@@ -32,12 +32,12 @@ _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame:
     """A row for each statement and trace: what was measured with its verdict, in each reading that there is.
 
-    The column `notes` lists what each reading's note says, and what the difference between the two comes from.
+    The column `notes` lists what each reading's note says.
     """
-    differences, rows = between_readings(), []
+    rows = []
     readings = set(claims["reading"])
     headings = [reading or "measured" for reading in (*READINGS, "") if reading in readings]
-    for (id, _), mine in claims.groupby(["id", "trace"], sort=False):
+    for _, mine in claims.groupby(["id", "trace"], sort=False):
         row = mine.iloc[0][[*more, "trace", "statement", "paper"]].to_dict() | dict.fromkeys(headings, "")
         found = mine.to_dict("records")
         for each in found:
@@ -45,7 +45,6 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
             row[each["reading"] or "measured"] = f"{verdict}: {each['measured']}".removesuffix(": ")
         notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
         row["notes"] = [f"{reading}: {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
-        row["notes"] += [differences[str(id)]] if id in differences else []
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -146,13 +145,13 @@ def table_of_kinds(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFram
         if (mine["verdict"] == Verdict.NOT_YET).all():
             continue
         real = mine["reading"].ne("") & ~mine["trace"].isin(SYNTHETIC) & (paper.key == "ye2022")
-        keys = [mine["kind"].map([*KINDS].index), mine["reading"], real]
-        for (kind, reading, is_real), some in sorted(mine.groupby(keys, sort=False), key=lambda part: part[0][0]):
-            where = f", {'real' if is_real else 'synthetic'} traces" if reading and paper.key == "ye2022" else ""
-            place = link.get("real_traces" if is_real else paper.key)
-            name = f"[{paper.title}]({place})" if place else paper.title
-            numbers = {f"{MARKS[v]} {v}": (some["verdict"] == v).sum() for v in Verdict}
-            about = f"{[*KINDS.values()][kind]} {reading}".strip() + where
-            rows.append({"paper": name, "statements about": about, "statements": some["id"].nunique(),
-                         "checks": len(some), **numbers})  # fmt: skip
+        for kind, words in KINDS.items():
+            of_kind = mine[mine["kind"] == kind]
+            for (reading, is_real), some in of_kind.groupby(["reading", real], sort=False):
+                where = f", {'real' if is_real else 'synthetic'} traces" if reading and paper.key == "ye2022" else ""
+                place = link.get("real_traces" if is_real else paper.key)
+                name = f"[{paper.title}]({place})" if place else paper.title
+                numbers = {f"{MARKS[v]} {v}": (some["verdict"] == v).sum() for v in Verdict}
+                rows.append({"paper": name, "statements about": f"{words} {reading}".strip() + where,
+                             "statements": some["id"].nunique(), "checks": len(some), **numbers})  # fmt: skip
     return pd.DataFrame(rows)

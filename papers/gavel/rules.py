@@ -31,8 +31,9 @@ def alike_at_every_load(source: Source, *, column: str, ours: str, other: str) -
     """``close to``: the ratio of two policies at the load where it is farthest from 1."""
     wide = _by_load(source, column, ours, other)
     ratios = wide[ours] / wide[other]
-    rate = np.log(ratios).abs().idxmax()
-    return f"{number(ratios[rate], 'x')} at {rate:g} jobs/h", alike(ratios[rate]), float(ratios[rate])
+    worst_of = int(np.abs(np.log(ratios)).argmax())
+    got = float(ratios.iloc[worst_of])
+    return f"{number(got, 'x')} at {ratios.index[worst_of]:g} jobs/h", alike(got), got
 
 
 def packing(source: Source, *, baseline: str, better: str) -> Judged:

@@ -69,8 +69,8 @@ def earns_up_to(source: Source, *, baseline: str) -> Judged:
     if wide.empty:
         return f"no ratio: {baseline} earns nothing", Verdict.OTHERWISE
     ratios = wide[ASTRAEA] / wide[baseline]
-    varied, value = ratios.idxmax()
-    return f"{number(ratios.max(), 'x')} with {value:g} {varied}", reaches(ratios.max(), source.paper), ratios.max()
+    best, (varied, value) = float(ratios.max()), wide.index.to_list()[int(ratios.argmax())]
+    return f"{number(best, 'x')} with {value:g} {varied}", reaches(best, source.paper), best
 
 
 def close_to_optimum(source: Source) -> Judged:

@@ -19,6 +19,7 @@ from astraea.core.errors import InputError
 from papers.claims import evaluate
 from papers.claims.beside import published, published_of, verdicts
 from papers.claims.evaluate import STATEMENTS, read_claims, read_statements
+from papers.claims.notes import with_reasons
 from papers.gallery.verdicts import side_by_side
 from papers.judging import Verdict
 from papers.ye2022.readings import PAPERS, PROGRAM
@@ -153,7 +154,7 @@ def test_a_notebook_shows_both_sizes_in_one_row(tmp_path: Path) -> None:
 @cache
 def notes() -> dict[tuple[str, str], str]:
     """Of the statements of [Ye2022] that do not hold as measured."""
-    found = evaluate.with_reasons(evaluate.evaluate(FIGURES))
+    found = with_reasons(evaluate.evaluate(FIGURES))
     found = found[(found["reading"] == PROGRAM) & found["id"].str.startswith("ye.")]
     found = found[~found["verdict"].isin([HOLDS, OF_THOSE])]
     return {(row["id"], row["trace"]): row["note"] for row in found.to_dict("records")}
