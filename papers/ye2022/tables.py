@@ -97,7 +97,8 @@ def weekly_figures(result: Result) -> pd.DataFrame:
         **{name: ((cases["rho_tenant"] < level - SLACK) * 1.0, started) for name, level in TENANT_LEVELS.items()},
     }
     means = {name: values.groupby(by).agg(mean="mean", n="count") for name, (values, by) in parts.items()}
-    return pd.concat(means, names=["figure"]).reset_index()
+    together: pd.DataFrame = pd.concat(means, names=["figure"])
+    return together.reset_index()
 
 
 def busy_utilization(result: Result) -> float:
