@@ -19,6 +19,7 @@ from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
+from papers.claims import frozen, resampling
 from papers.claims.evaluate import counts, evaluate
 from papers.claims.filled import fill
 from papers.claims.notes import with_reasons
@@ -26,7 +27,7 @@ from papers.gallery import published
 from papers.gallery.captions import ENTRIES, EVERY, PAPERS
 from papers.gallery.sections import Made, Shown, alt, files, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
-from papers.gallery.verdicts import MARKS, side_by_side, table_of_kinds
+from papers.gallery.verdicts import MARKS, how_sure, side_by_side, steady, table_of_kinds
 from papers.scales import seeds
 
 FINDINGS: Final = "data/findings.md"
@@ -54,7 +55,8 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     The folder has the files ``<id>_<trace>.png`` and ``.csv``, which `command` made at a scale. The same files give the
     same pages.
     """
-    claims = evaluate(folder)
+    claims = resampling.with_probability(evaluate(folder), folder)
+    write_atomically(folder / resampling.NAME, resampling.as_csv(claims))
     forest = published.beside_published(claims, folder)
     made = Made(folder, sorted(folder.glob("*_*"), key=trace_order), command, scale, claims, "")
     if scale != "small":
@@ -93,6 +95,7 @@ def _page(made: Made, key: str, figures: list[Shown]) -> list[str]:
     lines = [f"# {title}", "", f"{about} [All pages](README.md).", ""]
     lines += [IN_TWO_READINGS, ""] if set(mine["reading"]) - {""} else []
     lines += [line for sentence in sentences for line in (f"**{sentence}**", "")]
+    lines += [sure, ""] if (sure := how_sure(mine)) else []
     lines += _made_from(made) if key == "real_traces" else []
     lines += [*(f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures), ""]
     return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]
@@ -129,6 +132,7 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
     }
     about = "A row for each statement and trace; the notes stand at the figures, where the links lead."
     lines = ["# All statements", "", f"{about} [All pages](README.md).", ""]
+    lines += [f"{how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     for paper in PAPERS:
         mine = made.claims[made.claims["id"].str.startswith(paper.prefix)]
         table = side_by_side(mine, ["id", "where"]).drop(columns="notes")
@@ -136,6 +140,12 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
         table["id"] = [f"[{key[0]}]({place[key]})" if key in place else key[0] for key in keys]
         lines += [f"## {paper.title}", "", *markdown(table), ""]
     return lines
+
+
+def _frozen(made: Made) -> str:
+    """The hash of the rules, and where their changes stand."""
+    changes = f"[every change]({made.path_to(frozen.HISTORY)})"
+    return f"The rules are frozen: their hash is `{frozen.rules_hash()}`; {changes} says which verdicts it moved."
 
 
 def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) -> list[str]:
@@ -154,6 +164,7 @@ def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) 
         lines += [f"{marks}. A statement is checked on every trace that has its figure, in each reading. "
                   "What repeats another statement is not counted, and workloads that are cut from one log count once, "
                   f"with the worst of their verdicts. The rules are in {rules}. {IN_TWO_READINGS}", ""]  # fmt: skip
+        lines += [f"{steady(made.claims)} {how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     lines += ["## Pages", ""]
     for key, (title, about) in ABOUT.items():
         some = [figure for figure in figures.get(key, []) if figure.is_there]

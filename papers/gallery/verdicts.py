@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
 from papers.claims.evaluate import KINDS, STATEMENTS, counted, read_claims
+from papers.claims.resampling import DRAWS, SURE
 from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
 from papers.ye2022.readings import READINGS
@@ -21,6 +23,9 @@ _WORDS: Final = {
     Verdict.OTHERWISE: ("does not hold", "do not hold"),
     Verdict.NOT_YET: ("is not there yet", "are not there yet"),
 }
+STEADY: Final = 0.95
+"""Share of resamples from which on a result counts as the same in nearly all."""
+
 _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 
 
@@ -36,12 +41,52 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
         row = mine.iloc[0][[*more, "trace", "statement", "paper"]].to_dict() | dict.fromkeys(headings, "")
         found = mine.to_dict("records")
         for each in found:
-            verdict = f"{MARKS[Verdict(each['verdict'])]} {each['verdict']}"
+            verdict = f"{MARKS[Verdict(each['verdict'])]} {each['verdict']}{_sure(each.get('same'))}"
             row[each["reading"] or "measured"] = f"{verdict}: {each['measured']}".removesuffix(": ")
         notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
         row["notes"] = [f"{reading}: {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _sure(same: float | None) -> str:
+    """In which share of resamples a verdict is the same, in brackets; it is not rounded up to 100 %."""
+    if same is None or math.isnan(same):
+        return ""
+    return f" ({math.floor(100 * same + 1e-9)} %{'' if same >= SURE else ', not sure'})"
+
+
+def how_sure(claims: pd.DataFrame) -> str:
+    """What the percentages behind verdicts are, and why some have none; `claims` are of `with_probability`."""
+    drawn, others = (claims.loc[some, "resampled"] for some in (claims["same"].notna(), claims["same"].isna()))
+    if drawn.empty:
+        return ""
+    others = others[others != ""]
+    whys = ", ".join(f"{why} ({many})" for why, many in others.value_counts().items())
+    return (
+        f"In brackets: the share of {DRAWS:,} resamples in which the verdict is the same; below {100 * SURE:.0f} % it "
+        f"is *not sure*. Drawn with replacement are {_drawn(drawn)}; where there are two or three, they may agree by "
+        f"chance." + (f" {len(others)} verdicts have nothing to draw from: {whys}." if whys else "")
+    )
+
+
+def _drawn(words: pd.Series[str]) -> str:
+    """What is drawn, each kind once: ``2 or 5 seeds, 3 trials`` of "5 seeds, 2 seeds", "2 seeds" and "3 trials"."""
+    parts = words.str.split(", ").explode().str.split(" ", n=1)
+    many = parts.str[0].astype(int).groupby(parts.str[1]).unique()
+    return ", ".join(f"{' or '.join(str(n) for n in sorted(some))} {what}" for what, some in many.items())
+
+
+def steady(claims: pd.DataFrame) -> str:
+    """How many results are the same in nearly all resamples, in a sentence; `claims` are of `with_probability`."""
+    some = counted(claims)
+    results = some.loc[some["kind"] == "result", "same"].dropna()
+    if results.empty:
+        return ""
+    return (
+        f"Of {len(results)} results with seeds, trials or weeks to draw from, {(results >= STEADY).sum()} are the same "
+        f"in at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} are not sure."
+    )
 
 
 def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

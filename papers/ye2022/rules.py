@@ -116,7 +116,8 @@ def lowest(source: Source, *, column: str, ours: str = SEVEN[0], highest: bool =
     "Of those there" if some are missing.
     """
     among = SEVEN if ours == SEVEN[0] else SEVEN[1:]
-    others = [n for n in among if n != ours and n in source.means(column, ours)]
+    there = source.means(column, ours)
+    others = [n for n in among if n != ours and n in there]
     found = lowest_of(source, column=column, ours=ours, others=others, highest=highest)
     return _of_all(*found[:2], len(others) + 1, len(among))
 
