@@ -27,13 +27,17 @@ from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT, rules
 from papers.gavel import rules as gavel
 from papers.judging import Absent, Judged, Missing, Source, Verdict, reader
+from papers.market import readings as markets
 from papers.market import rules as market
+from papers.ye2022 import readings as clusters
 from papers.ye2022 import rules as ye2022
-from papers.ye2022.readings import READINGS
 
 COLUMNS: Final = ("id", "where", "trace", "reading", "statement", "paper", "measured", "verdict", "note")
 SAME: Final = {"venus": ("venus", "helios-venus"), "philly": ("philly", "philly-two-weeks")}
 """Names of the traces that a paper's value is about."""
+
+READINGS: Final = (*clusters.READINGS, *markets.READINGS)
+"""Those of [Ye2022] and of [Wang2023]."""
 
 GIVEN: Final = ("ye.t1.", "ye.s31.", "ye.f1.", "ye.f2.", "ye.f3.", "ye.f4.")
 """Statements that the synthetic traces are made to satisfy: that they hold says that the generator works."""

@@ -8,10 +8,11 @@ from typing import Final
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import GIVEN, STATEMENTS, between_readings, read_claims
+from papers.claims.evaluate import GIVEN, READINGS, STATEMENTS, between_readings, read_claims
 from papers.gallery.captions import PAPERS, Paper
 from papers.judging import Verdict
-from papers.ye2022.readings import READINGS
+from papers.market.readings import READINGS as MARKETS
+from papers.ye2022.readings import READINGS as CLUSTERS
 
 MARKS: Final = dict(zip(Verdict, "✓≈✗–", strict=True))
 _WORDS: Final = {
@@ -27,11 +28,12 @@ KINDS: Final = (
     GIVEN_KIND,
     "worked examples",
     "properties that are claimed",
-    *(f"results {reading}, {which} traces" for reading in READINGS for which in ("synthetic", "real")),
+    *(f"results {reading}, {which} traces" for reading in CLUSTERS for which in ("synthetic", "real")),
+    *(f"results {reading}" for reading in MARKETS),
     "results, whichever the reading",
     "results",
 )
-"""Kinds of statement, in the order of the page; only [Ye2022] has readings."""
+"""Kinds of statement, in the order of the page."""
 
 
 def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame:
@@ -126,6 +128,8 @@ def _kind(paper: Paper, row: Mapping[Hashable, str], relation: str) -> str:
         return "worked examples"
     if relation == "property":
         return "properties that are claimed"
+    if row["reading"] in MARKETS:
+        return f"results {row['reading']}"
     if row["reading"]:
         return f"results {row['reading']}, {'real' if is_real else 'synthetic'} traces"
     return "results, whichever the reading" if paper.key == "ye2022" else "results"

@@ -76,7 +76,7 @@ def lease_terms() -> Tables:
 
 def types_at_high_load() -> Tables:
     """LAS that knows the types of GPUs, and LAS that does not, at high load, one seed ([Narayanan2020] Fig 9)."""
-    size = GAVEL_SCALES["full"]._replace(multiple=HIGH_LOAD, seeds=1)
+    size = GAVEL_SCALES["paper"]._replace(multiple=HIGH_LOAD, seeds=1)
     grid = _only(load_grid("gavel09", size, throughputs_of()), policy=["las", "las-het"])
     return {"gavel09_continuous-multiple": load_figures(grid, HIGH_LOAD.measured)[0]}
 

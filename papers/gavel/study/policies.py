@@ -40,11 +40,9 @@ SOLVES: Final[dict[str, dict[str, tuple[int, ...]]]] = {
     },
     "paper": dict.fromkeys(("las-het", "las-het-ss", "hierarchical-het", "hierarchical-het-ss"), _DOUBLING),
 }  # fmt: skip
-SOLVES["full"] = SOLVES["paper"]
 """Numbers of active jobs in Fig 12, by scale and policy."""
 
 APART: Final = {"small": (16, 32), "paper": (32, 64, 128, 256)}
-APART["full"] = APART["paper"]
 """Numbers of active jobs with which Fig 12 is drawn once more with a variable for each job, as the paper has it."""
 
 

@@ -1,6 +1,7 @@
 """Gavel's evaluation ([Narayanan2020] §7): which workloads, loads and policies are simulated.
 
-The scale ``full`` is the paper's, ``paper`` has its cluster and seeds, and fewer jobs and loads, and ``small`` has a
+The scale ``paper`` is the paper's: its cluster, jobs 4,000 to 5,000 measured, three seeds, at five rates of arrival.
+Fig 13, servers and placement have one seed, the latter two also fewer rates, and Fig 14 fewer jobs. ``small`` has a
 quarter of the cluster (`GAVEL_SCALES`).
 
 Placement sensitivity is what gangs lose on several servers, and what policies gain that take it into account.
@@ -24,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
-from math import ceil
 from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -49,11 +49,6 @@ class Load(NamedTuple):
     rates: tuple[float, ...]  # of arrival [1/h]
     before: tuple[int, ...]  # jobs that come before those that are measured, at each rate
     measured: int  # so many jobs
-
-    @classmethod
-    def after(cls, hours: float, rates: tuple[float, ...], measured: int) -> Load:
-        """Measure the first jobs that come after so many hours [h]."""
-        return cls(rates, tuple(ceil(hours * rate) for rate in rates), measured)
 
     def fewer(self) -> Load:
         """Every other rate."""
@@ -80,9 +75,6 @@ class Scale(NamedTuple):
         """Every other rate and one seed, for what the paper has no figure of, or shows at few loads."""
         return self._replace(single=self.single.fewer(), multiple=self.multiple.fewer(), seeds=1)
 
-
-LONGEST: Final = 167.0
-"""Time that the longest job takes alone [h]."""
 
 GAVEL_SCALES: Final[dict[str, Scale]] = {
     "small": Scale(9, Load((1.0, 2.0), (20, 20), 40), Load((0.5, 1.0), (20, 20), 40), (15, 30), 1, 40, 60, 1),

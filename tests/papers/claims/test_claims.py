@@ -16,7 +16,6 @@ import pytest
 
 from papers.claims.evaluate import evaluate
 from papers.judging import Verdict
-from papers.market.study.tables import DRAWN, USUAL
 from papers.ye2022.rules import SEVEN
 
 HOLDS, DIRECTION, OTHERWISE, NOT_YET = Verdict
@@ -138,10 +137,10 @@ def prices(*high: float) -> Tables:
 
 
 def hours(ours: int, theirs: float = 1.0) -> Tables:
-    """Astraea uses all for some hours, Gandiva a part of it for a hundred, as requested; drawn, nothing is in use."""
-    return {"wang13_philly": rows("setting scheduler trial hour utilization", *(
-        (setting, s, 0, t, used * (t <= n) * (setting == USUAL)) for s, n, used in (("astraea-market", ours, 1.0),
-        ("gandiva-fair", 100, theirs)) for t in range(1, 121) for setting in (USUAL, DRAWN)))}  # fmt: skip
+    """Astraea uses all for some hours, Gandiva a part of it for a hundred."""
+    return {"wang13_philly": rows("scheduler trial hour utilization", *(
+        (s, 0, t, used * (t <= n)) for s, n, used in (("astraea-market", ours, 1.0), ("gandiva-fair", 100, theirs))
+        for t in range(1, 121)))}  # fmt: skip
 
 
 def tenants(revenue: float, variance: float) -> Tables:

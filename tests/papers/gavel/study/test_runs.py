@@ -189,7 +189,7 @@ def test_the_authors_traces_give_the_papers_numbers(shared):
 def test_tenants_have_every_kth_job_of_the_whole_trace():
     philly = synthetic("philly")
     whole, kept = from_trace(philly, COMPACT, seed=0), tenants.tenant_jobs(philly, COMPACT, "paper", 0)
-    assert abs(len(kept) - tenants.JOBS["paper"]) <= 0.05 * tenants.JOBS["paper"]
+    assert abs(len(kept) - tenants.JOBS) <= 0.05 * tenants.JOBS
     assert kept.arrival_time[-1] > 0.98 * whole.arrival_time[-1]
     assert kept.entity_weight.tolist() == philly.tenant_weight.tolist()
     row = {job: i for i, job in enumerate(whole.job_id)}
