@@ -57,7 +57,7 @@ def forest(frame: pd.DataFrame, ax: Axes) -> None:
     with style():
         ax.axvspan(1 / NEAR, NEAR, color="#DDDDDD", zorder=0)
         ax.axvline(1, **REFERENCE)
-        looks = [("", "s", "#222222"), *zip(readings, "Do", OTHERS, strict=False)]
+        looks = [("", "s", "#222222"), *zip(readings, "Do^v", OTHERS, strict=False)]
         for reading, marker, color in looks:
             part = frame[frame["reading"] == reading]
             ax.plot(part["ratio"], [rows.index(name) for name in part["row"]], marker, color=color, markersize=4.5,
