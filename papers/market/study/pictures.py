@@ -104,13 +104,14 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
         else:
             charts.dodged(part.sort_values("value", kind="stable"), "value", "revenue", "scheduler", ax)
             ax.set_yscale("symlog", linthresh=1e5)
-            marks = [-(10**k) for k in range(5, int(np.log10(max(1e5, -part["revenue"].min()))) + 2)]
-            ax.set_yticks([*marks[::-1], 0, 1e5], [factor_text(mark) for mark in [*marks[::-1], 0, 1e5]])
+            marks = [1e5, 0.0, *(-(10.0**k) for k in range(5, int(np.log10(max(1e5, -part["revenue"].min()))) + 2))]
+            ax.set_yticks(marks, [f"{mark / 1e6:,.6g}".replace("-", "−") for mark in marks])
+            ax.set_ylim(top=2e5)
             ax.yaxis.set_minor_locator(NullLocator())
             ax.axhline(0, color="#222222", linewidth=0.8)
-            ax.set_ylabel("Revenue [thousands]\n(log below −100)")
+            ax.set_ylabel("Revenue [millions]")
         ax.set_xlabel(varied.capitalize())
-        charts.title(ax, f"{reading}: {utility} revenue, {varied} varied")
+        charts.title(ax, f"{reading}: {utility}, {varied} varied")
     charts.legend(fig)
     return fig
 
