@@ -219,13 +219,12 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
 
 def wrong_prices(table: pd.DataFrame) -> Figure:
     """Fig 11: change of revenue against the estimate, each market a thin line; a table of `tables.theta_table`."""
-    keys = ["reading", "load", "trial"]
-    base = table[table["percent"] == 100].set_index(keys)["revenue"].rename("base")
-    change = table.join(base, on=keys)
+    base = table[table["percent"] == 100].set_index(["load", "trial"])["revenue"].rename("base")
+    change = table.join(base, on=["load", "trial"])
     change["change"] = (change["revenue"] - change["base"]) / 1000
-    fig, axes = charts.panels(columns=table["load"].nunique(), rows=2, width=3.5, height=2.5)
+    fig, axes = charts.panels(columns=table["load"].nunique(), width=3.5, height=2.5)
     color = look(OURS).color
-    for ax, ((reading, load), part) in zip(axes, change.groupby(["reading", "load"], sort=False), strict=True):
+    for ax, (load, part) in zip(np.atleast_1d(axes), change.groupby("load", sort=False), strict=True):
         for _, trial in part.groupby("trial"):
             ax.plot(trial["percent"], trial["change"], ".-", color=color, linewidth=0.7, markersize=4, alpha=0.5)
         means = part.groupby("percent")["change"].mean()
@@ -234,7 +233,7 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         ax.set_xticks(means.index)
         ax.set(xlabel="Maximal price, % of the estimate", ylabel="Revenue, change in thousands")
         at_all = float(part.loc[part["percent"] == 100, "revenue"].mean())
-        charts.title(ax, f"{reading}, {load} load:\n{factor_text(at_all)} thousand at 100 %")
+        charts.title(ax, f"{load} load: {factor_text(at_all)} thousand at 100 %")
     return fig
 
 

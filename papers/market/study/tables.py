@@ -3,8 +3,9 @@
 Every market is drawn from one trace, by default 600 jobs of 14 tenants on 100 servers; a trial is a seed, which decides
 the stretch of the trace and all that is drawn. `paper` has the paper's 5 trials, `small` 2 of some tens of jobs; how
 many jobs the paper has is not printed. Every table has both readings (`market.readings`) in its first column,
-`reading`. As §5.1 says there is no BatchSche (`_who`), no convex revenue, of which a plan takes up to a minute, and in
-Figs 5 and 6 not the fewest servers, with which the program of the optimum takes minutes.
+`reading`. As §5.1 says there is no BatchSche (`_who`); no Fig 11, as with the theta of §4.4 some jobs
+never fit into an interval; no convex revenue, of which a plan takes up to a minute; and in Figs 5 and 6 not the fewest
+servers, with which the program of the optimum takes minutes.
 """
 
 from __future__ import annotations
@@ -103,10 +104,7 @@ def points(size: MarketScale) -> dict[str, list[Point]]:
         ],
         "Fig 9": [Point(ours, *at, setting=s) for s in READ for at in at_all],
         "Fig 11": [
-            Point(ours, n, size.usual[1], percent=p, setting=s)
-            for s in READ
-            for n in (size.jobs[0], size.jobs[-1])
-            for p in size.percents
+            Point(ours, n, size.usual[1], percent=p) for n in (size.jobs[0], size.jobs[-1]) for p in size.percents
         ],
         "Fig 12": [Point(scheduler, *size.usual, setting=s) for s in READ for scheduler in (ours, LEMMA)],
         "Table 2": [Point(ours, *size.usual, tenants=n, setting=s) for s in READ for n in size.tenants],

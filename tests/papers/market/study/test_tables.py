@@ -92,8 +92,7 @@ def test_fairness_theta_and_admission() -> None:
     assert mine["alpha"].tolist() == revenue_fairness(hived(market)).tolist()
     # theta at 100 % is that of the paper
     thetas = tables.theta_table(**HERE)
-    assert len(thetas) == 2 * 2 * len(SMALL.percents) * SMALL.trials
-    thetas = thetas[thetas["reading"] == AS_HERE]
+    assert len(thetas) == 2 * len(SMALL.percents) * SMALL.trials and set(thetas["reading"]) == {AS_HERE}
     market = market_of("philly", "small", 1, SMALL.jobs[-1], SMALL.usual[1])
     plan = astraea_market(market, theta=feasible_theta(market), rounds=1)
     found = thetas[(thetas["load"] == "high") & (thetas["percent"] == 100) & (thetas["trial"] == 1)]
@@ -279,7 +278,12 @@ def test_losses_are_written_where_they_have_no_place() -> None:
 def test_makespans_are_last_hours_of_use_and_published_ones_stand_in_our_row() -> None:
     used = pd.DataFrame({"scheduler": ["hived"] * 4 + ["astraea-market"], "trial": [0, 0, 1, 1, 0],
                          "hour": [1, 9, 1, 9, 20], "utilization": [0.5, 0.2, 0.5, 0.0, 0.5]})  # fmt: skip
+    _, narrow = charts.panels()
+    narrow.set_xlim(0, 10)
+    makespans(used, narrow, {})
+    assert {text.get_text() for text in narrow.texts} == {"5 h", "20 h →"}  # beyond the picture
     _, ax = charts.panels()
+    ax.set_xlim(0, 25)
     makespans(used, ax, {"hived": 0.6})
     assert sorted(list(line.get_xdata()) for line in ax.get_lines()) == [[], [3.0], [5.0], [9, 1], [20], [20.0]]
     assert {text.get_text() for text in ax.texts} == {"5 h", "20 h"}
