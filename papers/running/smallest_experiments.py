@@ -17,6 +17,7 @@ from astraea.traces.synthetic import SYNTHETIC, synthesize
 from papers.gavel.study.policies import worked_examples
 from papers.gavel.study.runs import GAVEL_SCALES, Load, load_grid, throughputs_of
 from papers.gavel.study.tables import load_figures
+from papers.market.readings import HERE
 from papers.market.study.example import example_table
 from papers.market.study.tables import admission_table, fairness_table
 from papers.themis.study.tables import sweep_table
@@ -87,8 +88,9 @@ def bidding_apps() -> Tables:
 
 
 def market_of_philly() -> Tables:
-    """Who gains in the market, and who is admitted, five draws from Philly ([Wang2023] Figs 8 and 12)."""
-    return {"wang07_philly": fairness_table(), "wang12_philly": admission_table()}
+    """Who gains in the market as here, and who is admitted, five draws from Philly ([Wang2023] Figs 8 and 12)."""
+    tables = {"wang07_philly": fairness_table(), "wang12_philly": admission_table()}
+    return {name: table[table["reading"] == HERE] for name, table in tables.items()}
 
 
 def _only(grid: Grid, **values: list[Any]) -> Grid:
