@@ -251,5 +251,5 @@ def admission(table: pd.DataFrame) -> Figure:
         charts.title(left, f"{reading}: {pays.sum():,} jobs on idle resources")
         right.hist(mine.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
         right.set(xlabel="Ideal revenue", ylabel="Jobs")
-        charts.title(right, f"{reading}: {(~pays).sum():,} within the own share: cost 0")
+        charts.title(right, f"{reading}: {(~pays).sum():,} in the own share, cost 0")
     return fig

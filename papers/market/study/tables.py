@@ -228,7 +228,8 @@ def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFra
     every = found[keys].drop_duplicates().merge(pd.DataFrame({"hour": range(1, last + 1)}), how="cross")
     every = every.merge(found[[*keys, "hour", "utilization"]], how="left").fillna({"utilization": 0.0})
     table = pd.concat([every, ends.loc[ends["hour"] > last, [*every]]])
-    return table.astype({"hour": np.int64}).sort_values([*keys, "hour"], ignore_index=True)
+    ascending = [False, True, True, True]  # as §5.1 says first
+    return table.astype({"hour": np.int64}).sort_values([*keys, "hour"], ascending=ascending, ignore_index=True)
 
 
 def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
