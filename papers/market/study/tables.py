@@ -89,10 +89,11 @@ class Point(NamedTuple):
 def points(size: MarketScale) -> dict[str, list[Point]]:
     """Figure or table -> the plans that it reads, of every trial."""
     ours, at_all = SCHEDULERS[0], list(dict.fromkeys(at for _, _, at in size.axes))
+    revenues: list[tuple[str, Utility]] = [(DRAWN, "linear"), (USUAL, "linear"), (USUAL, "convex")]
     return {
         "Fig 4": [
             Point(scheduler, *at, utility=utility, setting=s)
-            for s, utility in ((DRAWN, "linear"), (USUAL, "linear"), (USUAL, "convex"))
+            for s, utility in revenues
             for at in at_all
             for scheduler in (*_who(s), *((LEMMA,) if at == size.usual else ()))
         ],
