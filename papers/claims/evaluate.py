@@ -28,7 +28,9 @@ from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT, rules
 from papers.gavel import rules as gavel
 from papers.judging import Absent, Judged, Missing, Source, Verdict, reader
+from papers.market import readings as markets
 from papers.market import rules as market
+from papers.ye2022 import readings as clusters
 from papers.ye2022 import rules as ye2022
 
 COLUMNS: Final = (
@@ -44,6 +46,9 @@ KINDS: Final = {
     "construction": "true by construction",
 }
 """Kinds of statement, in words: of all but results, it says little that they hold."""
+
+READINGS: Final = (*clusters.READINGS, *markets.READINGS)
+"""Those of [Ye2022] and of [Wang2023]."""
 
 REPEATED: Final = "repeated"
 """Kind of a check that is not counted, as it follows from others: the column `repeats` of `claims.csv` says which."""

@@ -9,11 +9,10 @@ from typing import Final
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import KINDS, STATEMENTS, counted, read_claims
+from papers.claims.evaluate import KINDS, READINGS, STATEMENTS, counted, read_claims
 from papers.claims.resampling import DRAWS, SURE
 from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
-from papers.ye2022.readings import READINGS
 
 MARKS: Final = dict(zip(Verdict, ("✓", "(✓)", "≈", "✗", "–"), strict=True))
 _WORDS: Final = {

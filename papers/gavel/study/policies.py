@@ -40,14 +40,12 @@ SOLVES: Final[dict[str, dict[str, tuple[int, ...]]]] = {
     },
     "paper": dict.fromkeys(("las-het", "las-het-ss", "hierarchical-het", "hierarchical-het-ss"), _DOUBLING),
 }  # fmt: skip
-SOLVES["full"] = SOLVES["paper"]
 """Numbers of active jobs in Fig 12, by scale and policy."""
 
 APART: Final = {
     "small": dict.fromkeys(("las-het", "las-het-ss", "hierarchical-het", "hierarchical-het-ss"), 32),
     "paper": {"las-het": 2048, "las-het-ss": 512, "hierarchical-het": 2048, "hierarchical-het-ss": 256},
 }
-APART["full"] = APART["paper"]
 """Up to how many active jobs Fig 12 is drawn once more with a variable for each job, as the paper has it, by policy."""
 
 

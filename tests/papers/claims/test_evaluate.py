@@ -20,8 +20,10 @@ from papers.claims import evaluate
 from papers.claims.beside import published, published_of, verdicts
 from papers.claims.evaluate import STATEMENTS, read_claims, read_statements
 from papers.claims.notes import with_reasons
-from papers.gallery.verdicts import side_by_side
+from papers.gallery.pages import write_gallery
+from papers.gallery.verdicts import side_by_side, table_of_kinds
 from papers.judging import Verdict
+from papers.market.readings import HERE, SECTION
 from papers.ye2022.readings import PAPERS, PROGRAM
 from papers.ye2022.rules import SEVEN
 
@@ -134,6 +136,23 @@ def test_kinds_of_statements(tmp_path: Path) -> None:
         ("ye.f10.yarn.ratio", "venus", PROGRAM): evaluate.REPEATED,
         ("ye.f10.yarn.ratio", "venus", PAPERS): evaluate.REPEATED,
     }  # fmt: skip
+
+
+def test_the_readings_of_the_market_are_judged_counted_and_explained(tmp_path: Path) -> None:
+    rows = [(reading, name, 0, 1, use) for reading, use in ((SECTION, 1.0), (HERE, 0.5))
+            for name in ("astraea-market", "gandiva-fair")]  # fmt: skip
+    columns = ["reading", "scheduler", "trial", "hour", "utilization"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "wang13_philly.csv", index=False)
+    found = evaluate.evaluate(tmp_path, r"wang\.f13\.util")
+    assert dict(zip(found["reading"], found["verdict"], strict=True)) == {SECTION: HOLDS, HERE: OTHERWISE}
+    assert [sentence.partition(":")[0] for sentence in evaluate.counts(found)] == [
+        f"the other Astraea, {reading}" for reading in (SECTION, HERE)
+    ]
+    kinds = table_of_kinds(found, {})
+    assert kinds["statements about"].tolist() == [f"results {reading}" for reading in (SECTION, HERE)]
+    write_gallery(tmp_path, "make figures", "small")
+    page = (tmp_path / "wang2023.md").read_text(encoding="utf-8")
+    assert "*As §5.1 says*" in page and "*As measured*" not in page
 
 
 def test_a_notebook_shows_both_sizes_in_one_row(tmp_path: Path) -> None:

@@ -116,10 +116,10 @@ def test_more_references_estimate_better() -> None:
 
 
 def test_limits_name_what_is_smaller() -> None:
-    small, full = (tables.limits(scale, COMPACT) for scale in ("small", "full"))
+    small, paper = (tables.limits(scale, COMPACT) for scale in ("small", "paper"))
     assert "compact table" in small[0]
-    assert any("at scale full 4000" in line for line in small)
-    assert all("(as at scale full)" in line for line in full[1:])
+    assert any("at scale paper 4000" in line for line in small)
+    assert all("(as at scale paper)" in line for line in paper[1:])
 
 
 def test_every_policy_has_a_look_of_its_own() -> None:
