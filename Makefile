@@ -16,7 +16,7 @@ export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 .DEFAULT_GOAL := help
 .PHONY: figures reproduce test test-all slurm-test real smoke data verify lab site lint bench lock release clean help
 
-figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper|full JOBS= ONLY= FORMATS=svg,pdf BACKEND= SCHEDULER=)
+figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper JOBS= ONLY= FORMATS=svg,pdf BACKEND= SCHEDULER=)
 	@$(BIN)/python -m papers figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
 	    $${ONLY:+--only "$$ONLY"} $${FORMATS:+--formats "$$FORMATS"} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
 

@@ -41,9 +41,12 @@ def figures(trace: str | None, scale: str, only: str | None, shown: bool, format
 @args.path("--folder", "DIR", "default figures", default="figures")
 def claims(folder: Path) -> None:
     """Print what the papers claim, what was measured, and whether it holds."""
-    from papers.claims.evaluate import evaluate, with_reasons
+    from papers.claims.evaluate import evaluate
+    from papers.claims.notes import with_reasons
+    from papers.claims.resampling import with_probability
 
-    print(with_reasons(evaluate(folder)).to_string(index=False, na_rep="-", max_colwidth=60))
+    table = with_reasons(with_probability(evaluate(folder), folder)).drop(columns="digest")
+    print(table.to_string(index=False, na_rep="-", max_colwidth=60))
 
 
 @app.command(cls=args.Command, short_help="decide the papers' major claims, one by one")

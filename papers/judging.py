@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,13 +19,21 @@ class Verdict(StrEnum):
     """What becomes of a statement, the best first."""
 
     HOLDS = "holds"
+    OF_THOSE = "holds of those there"
     DIRECTION = "holds in direction"
     OTHERWISE = "does not hold"
     NOT_YET = "not yet"
 
 
-Judged = tuple[str, Verdict]
-"""What was measured, as text, and the verdict."""
+Measured = tuple[str, Verdict, float]
+"""What was measured, as text, the verdict, and the value to compare with the paper's one, in its unit."""
+
+Judged = tuple[str, Verdict] | Measured
+"""The same, without a value where the paper has none or several."""
+
+NEAR: Final = 1.1
+CLOSE: Final = 1.05
+"""Factors by which two values differ at most that are near each other, and that are close."""
 
 Found = TypeVar("Found", "pd.Series[float]", pd.DataFrame)
 
@@ -134,41 +142,59 @@ def graded(holds: bool, in_direction: bool = False) -> Verdict:
     return Verdict.HOLDS if holds else Verdict.DIRECTION if in_direction else Verdict.OTHERWISE
 
 
-def equal(source: Source, got: float, unit: str, points: float | None = None) -> Judged:
-    """``=``: within `points` of the paper's value, or 10 % of it if none are given.
+def equal(source: Source, got: float, unit: str, points: float | None = None) -> Measured:
+    """``=``: within `points` of the paper's value, or a factor of 1.1 if none are given; of a ratio, in direction too.
 
-    In direction: the odds s / (1 - s) of a share in % differ by less than a factor of 2; a ratio is half as much
-    (`half_as_much`).
+    In direction: the odds s / (1 - s) of a share in % differ by less than a factor of 2; a ratio is on the paper's side
+    of 1, from half as far to twice as far, in logarithms.
     """
     paper = source.paper
-    near = abs(got - paper) <= (0.1 * paper if points is None else points) + 1e-9
+    near = is_near(got, paper, NEAR) if points is None else abs(got - paper) <= points + 1e-9
     if unit != "%":
-        return number(got, unit), graded(near, half_as_much(got, paper))
+        right = 0.5 <= as_far(got, paper) <= 2
+        return number(got, unit), graded(near and right, right), got
     ours, theirs = got * (100 - paper), paper * (100 - got)
-    return number(got, unit), graded(near, ours < 2 * theirs and theirs < 2 * ours)
+    return number(got, unit), graded(near, ours < 2 * theirs and theirs < 2 * ours), got
 
 
-def half_as_much(ratio: float, paper: float) -> bool:
-    """Whether a ratio is on the same side of 1 as the paper's and at least half as far from it, in logarithms."""
-    return ratio > 0 and float(np.log(ratio) / np.log(paper)) >= 0.5
+def is_near(got: float, to: float, factor: float) -> bool:
+    """Whether two positive numbers differ by no more than a factor, whichever is larger."""
+    return got > 0 and to > 0 and abs(float(np.log(got / to))) <= np.log(factor) + 1e-9
 
 
-def at_most(got: float, bound: float, base: float = 1.0) -> Verdict:
-    """``<=``: at most the value. In direction: the excess over `base` is at most twice the stated one."""
-    return graded(got <= bound, got <= 2 * bound - base)
+def as_far(ratio: float, paper: float) -> float:
+    """How far a ratio is from 1, over how far the paper's is, in logarithms; below 0 on the other side of 1."""
+    return float(np.log(ratio) / np.log(paper)) if ratio > 0 else -np.inf
+
+
+def alike(got: float, to: float = 1.0) -> Verdict:
+    """``close to``: within a factor of 1.05, whichever is larger. In direction: of 1.1."""
+    return graded(is_near(got, to, CLOSE), is_near(got, to, NEAR))
+
+
+def at_most(got: float, bound: float, *, is_ratio: bool = True) -> Verdict:
+    """``<=``: at most the value. In direction: at most twice as far from 1, in logarithms, or from 0 if no ratio."""
+    return graded(got <= bound, got <= (bound**2 if is_ratio else 2 * bound))
 
 
 def reaches(best: float, paper: float) -> Verdict:
-    """``up to``: at least 90 % of the paper's ratio. In direction: half as much."""
-    return graded(best >= 0.9 * paper, half_as_much(best, paper))
+    """``up to``: at least the paper's ratio over 1.1, and at most twice as far from 1, in logarithms.
+
+    In direction: at least half as far.
+    """
+    far = as_far(best, paper)
+    return graded(best >= paper / NEAR and far <= 2, far >= 0.5)
 
 
-def most(comparisons: Sequence[bool]) -> Verdict:
-    """``ordering``, ``all``, ``>``: all comparisons are as stated. In direction: more than half of them."""
-    if not comparisons:
+def below(ours: Any, theirs: Any) -> Verdict:
+    """``ordering``, ``all``, ``>``: each value is below the one beside it; arrays, or a number beside all.
+
+    In direction: none is more than 10 % above. For what is better if larger, the two change places.
+    """
+    left, right = np.broadcast_arrays(np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float))
+    if not left.size:
         raise Missing("there is nothing to compare with")
-    right = sum(comparisons)
-    return graded(right == len(comparisons), right > len(comparisons) / 2)
+    return graded(bool((left < right).all()), bool((left <= NEAR * right).all()))
 
 
 def trend(values: Sequence[float], rising: bool) -> Verdict:
@@ -195,8 +221,8 @@ def number(x: float, unit: str = "") -> str:
 
 
 def setting(x: float, by: str) -> str:
-    """Write for a person what f is, or how long a lease or a round is [s]."""
-    return f"f = {x:g}" if by == "f" else f"{x:g} s"
+    """Write for a person what f is, how long a lease or a round is [s], or how many there are of something."""
+    return f"f = {x:g}" if by == "f" else f"{x:g} {'s' if by in ('lease_term', 'round_length') else by}"
 
 
 def as_text(x: float, column: str) -> str:
@@ -205,5 +231,5 @@ def as_text(x: float, column: str) -> str:
         return f"{x / 3600:.2f} h"
     if column == "average_slowdown":
         return f"{x:.3g}"
-    units = {"max_rho": "", "alpha": "", "gpu_time": "GPU-h"}
+    units = {"max_rho": "", "ratio": "", "revenue": "", "gpu_time": "GPU-h"}
     return number(x, units[column]) if column in units else number(100 * x, "%")

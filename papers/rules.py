@@ -1,8 +1,8 @@
 """The rules that papers share; the rules of one paper alone are in `rules.py` of its folder.
 
 A rule is a public function of such a module, of a `Source` and of parameters that the paper's `claims.toml` gives by
-name; it returns what was measured, as text, and the verdict, and raises `Missing`. Its docstring says what holds and
-what holds in direction, or names a relation that `judging` grades; what is neither does not hold.
+name; it returns `Judged`, and raises `Missing`. Its docstring says what holds and what holds in direction, or names a
+relation that `judging` grades; what is neither does not hold.
 """
 
 from __future__ import annotations
@@ -12,7 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from papers.judging import Judged, Missing, Source, as_text, at_most, equal, graded, most, number, setting, trend
+from papers.judging import (
+    Judged,
+    Measured,
+    Missing,
+    Source,
+    alike,
+    as_text,
+    at_most,
+    below,
+    equal,
+    graded,
+    number,
+    setting,
+    trend,
+)  # fmt: skip
 
 
 def share(source: Source, *, column: str = "share", rest: bool = False, points: float | None = None) -> Judged:
@@ -22,35 +36,31 @@ def share(source: Source, *, column: str = "share", rest: bool = False, points: 
     return equal(source, 100 * (1 - found if rest else found), "%", points)
 
 
-def ratio(source: Source, *, by: str, column: str, of: Any, to: Any, bound: bool = False) -> Judged:
-    """``=``, or ``<=`` with `bound`: the mean over seeds of one scheduler, policy or lease term over another's.
+def ratio(
+    source: Source, *, by: str, column: str, of: Any, to: Any, smallest: bool = False, close: bool = False
+) -> Measured:
+    """``=``, or ``close to`` with `close`: the mean over seeds of one scheduler, policy or lease term over another's.
 
-    Of a list, the largest mean counts.
+    Of a list, the largest mean counts, or the smallest.
     """
     listed = of if isinstance(of, list) else [of]
     got = source.means(column, *listed, to, by=by)
-    found = float(got[listed].max() / got[to])
-    return (number(found), at_most(found, source.paper)) if bound else equal(source, found, "x")
+    found = float((got[listed].min() if smallest else got[listed].max()) / got[to])
+    return (number(found, "x"), alike(found), found) if close else equal(source, found, "x")
 
 
-def bounded(source: Source, *, column: str, by: Sequence[str], base: float = 1.0, unit: str = "") -> Judged:
-    """``<=``: the largest mean over seeds or trials of all settings, against the value and its excess over `base`."""
+def bounded(source: Source, *, column: str, by: Sequence[str], is_ratio: bool = True, unit: str = "") -> Judged:
+    """``<=``: the largest mean over seeds or trials of all settings."""
     got = float(source(*by, column).groupby(list(by))[column].mean().max())
-    return number(got, unit), at_most(got, source.paper, base)
+    return number(got, unit), at_most(got, source.paper, is_ratio=is_ratio), got
 
 
-def lowest_of(source: Source, *, column: str, ours: str, others: Sequence[str], spread: bool = False) -> Judged:
-    """``ordering``: one has a lower mean over trials than each other, or mean variance within a trial with `spread`.
-
-    In direction: than more than half of them.
-    """
-    if spread:
-        trials = source("scheduler", "trial", column).groupby(["scheduler", "trial"])[column].var(ddof=0)
-        got = source.having(trials.groupby("scheduler").mean(), ours, *others)
-    else:
-        got = source.means(column, ours, *others)
+def lowest_of(source: Source, *, column: str, ours: str, others: Sequence[str], highest: bool = False) -> Judged:
+    """``ordering``: one has a lower mean over seeds or trials than each other, or a higher one with `highest`."""
+    got = source.means(column, ours, *others)
     shown = ", ".join(f"{name} {as_text(got[name], column)}" for name in (ours, *others))
-    return shown, most([bool(got[ours] < got[name]) for name in others])
+    pair = got[ours], got[list(others)]
+    return shown, below(*(reversed(pair) if highest else pair))
 
 
 def monotone(source: Source, *, by: str, column: str, rising: bool, every: bool = False) -> Judged:
@@ -61,25 +71,33 @@ def monotone(source: Source, *, by: str, column: str, rising: bool, every: bool 
     return ", ".join(shown if every else (shown[0], shown[-1])), trend(got.tolist(), rising)
 
 
-def lowest_inside(source: Source, *, by: str, columns: list[str], low: float, high: float) -> Judged:
-    """``shape``: where the means over seeds or trials are lowest, between two values that are near the paper's.
+def lowest_inside(
+    source: Source, *, by: str, columns: list[str], low: float, high: float, rise: float
+) -> Judged:
+    """``shape``: the means over seeds or trials are lowest between two values near the paper's, and rise to both ends.
 
-    Of several columns, each relative to its smallest value, the product counts: a trade-off needs one number. In
-    direction: the lowest point lies inside the range.
+    Of several columns, each relative to its smallest value, the product counts: a trade-off needs one number. To an
+    end they rise if they are higher there by the part `rise`. In direction: they do to one end at least, and are lowest
+    at neither.
     """
     got = source(by, *columns).groupby(by)[columns].mean()
     if len(got) < 3:
         raise Missing(f"there are fewer than three values of {by}")
     curve = got[columns[0]] if len(columns) == 1 else (got / got.min()).prod(axis=1)
     best = float(curve.index[int(curve.argmin())])
+    ends = curve.iloc[[0, -1]]
     if len(columns) == 1:
-        lowest, *ends = (as_text(y, columns[0]) for y in (curve.min(), curve.iloc[0], curve.iloc[-1]))
-        rest = " and ".join(f"{y} at {setting(x, by)}" for x, y in zip(curve.index[[0, -1]], ends, strict=True))
+        lowest = as_text(curve.min(), columns[0])
+        at_ends = zip(ends.index.tolist(), ends.tolist(), strict=True)
+        rest = " and ".join(f"{as_text(y, columns[0])} at {setting(x, by)}" for x, y in at_ends)
     else:
         lowest = f"{curve.min():.3f}"
         rest = ", ".join(f"{y:.3f} at {x:g}" for x, y in curve.items() if x != best)
-    inside = got.index[0] < best < got.index[-1]
-    return f"lowest at {setting(best, by)} with {lowest}; {rest}", graded(inside and low <= best <= high, inside)
+    rises = ends >= (1 + rise) * curve.min()
+    flat = " and ".join(setting(x, by) for x in ends.index[~rises])
+    rest += f"; flat to {flat}, less than {100 * rise:g} % above" if flat else ""
+    verdict = graded(bool(rises.all()) and low <= best <= high, bool(rises.any()) and best not in ends.index)
+    return f"lowest at {setting(best, by)} with {lowest}; {rest}", verdict, best
 
 
 def printed_values(source: Source, *, tolerance: float = 0.0, unit: str | None = None) -> Judged:

@@ -3,9 +3,7 @@
 small
     A few seconds for each notebook; what tests and the committed outputs use.
 paper
-    The sizes of the papers' evaluations, in minutes.
-full
-    Every seed and grid point; of Gavel the loads, jobs and seeds of the paper, in Fig 13 one seed.
+    The sizes of the papers' evaluations. What is smaller than in a paper is said where it is.
 """
 
 from __future__ import annotations
@@ -20,10 +18,10 @@ from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
 from astraea.traces.synthetic import SYNTHETIC
 
-SCALES: Final = ("small", "paper", "full")
+SCALES: Final = ("small", "paper")
 SEEDS: Final[dict[str, dict[str, int]]] = {
-    "venus": {"small": 2, "paper": 5, "full": 5},
-    "philly": {"small": 2, "paper": 2, "full": 5},
+    "venus": {"small": 2, "paper": 5},
+    "philly": {"small": 2, "paper": 2},
 }
 """Of the synthetic traces; a Philly has four times as many jobs as a Venus, and takes as much longer."""
 

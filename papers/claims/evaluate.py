@@ -1,9 +1,8 @@
 """The papers' statements against the tables behind the figures: `evaluate(folder)` simulates nothing.
 
 What is checked on which table stands in `claims.toml` of each paper, and what holds, or holds in direction, in the
-docstring of its rule; everything else does not hold. "Not yet" is a statement of whose tables or schedulers something
-is not there: one about all seven schedulers that is true of those that are there is still "not yet"; if it is false of
-them, that is said.
+docstring of its rule; everything else does not hold. "Not yet" is a statement of whose tables something is not there.
+One about all seven schedulers that is true of fewer "holds of those there"; if it is false of them, that is said.
 
 A statement with a value about Venus or Philly is checked on that trace only, synthetic or whole and real (`SAME`);
 orderings, monotone trends, shapes and bounds on every trace of the folder. One whose table has several readings of the
@@ -13,8 +12,9 @@ evaluation (its column `reading`) is judged in each of them that has the schedul
 from __future__ import annotations
 
 import inspect
+import math
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -23,23 +23,40 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from astraea.core.errors import InputError
+from astraea.traces.named import FETCHED
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT, rules
 from papers.gavel import rules as gavel
 from papers.judging import Absent, Judged, Missing, Source, Verdict, reader
+from papers.market import readings as markets
 from papers.market import rules as market
+from papers.ye2022 import readings as clusters
 from papers.ye2022 import rules as ye2022
-from papers.ye2022.readings import READINGS
 
-COLUMNS: Final = ("id", "where", "trace", "reading", "statement", "paper", "measured", "verdict", "note")
+COLUMNS: Final = (
+    "id", "where", "trace", "reading", "kind", "statement", "paper", "measured", "value", "verdict", "note",
+)  # fmt: skip
 SAME: Final = {"venus": ("venus", "helios-venus"), "philly": ("philly", "philly-two-weeks")}
 """Names of the traces that a paper's value is about."""
 
-GIVEN: Final = ("ye.t1.", "ye.s31.", "ye.f1.", "ye.f2.", "ye.f3.", "ye.f4.")
-"""Statements that the synthetic traces are made to satisfy: that they hold says that the generator works."""
+KINDS: Final = {
+    "result": "results",
+    "given": "what the synthetic traces are made to have",
+    "example": "worked examples",
+    "construction": "true by construction",
+}
+"""Kinds of statement, in words: of all but results, it says little that they hold."""
 
-_EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "exists")
-_VERDICTS: Final = dict(zip(Verdict, ("hold", "hold in direction", "do not hold", "not yet"), strict=True))
+READINGS: Final = (*clusters.READINGS, *markets.READINGS)
+"""Those of [Ye2022] and of [Wang2023]."""
+
+REPEATED: Final = "repeated"
+"""Kind of a check that is not counted, as it follows from others: the column `repeats` of `claims.csv` says which."""
+
+_EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "close to", "exists")
+_VERDICTS: Final = dict(
+    zip(Verdict, ("hold", "hold of those there", "hold in direction", "do not hold", "not yet"), strict=True)
+)
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
 """How the identifiers of a paper's statements begin."""
 
@@ -105,8 +122,9 @@ def read_claims() -> pd.DataFrame:
 def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
     """Measure the statements on the tables behind the figures, the files ``<id>_<trace>.csv`` of a folder.
 
-    `about` is a regular expression that identifiers begin with. The columns are `COLUMNS`, all text; a row stands for a
-    statement, a trace and a reading, in the order of `claims.csv`. `InputError` if a table lacks a column.
+    `about` is a regular expression that identifiers begin with. The columns are `COLUMNS`, all text but `value`, what
+    stands against a value of the paper, in its unit, or not a number; a row stands for a statement, a trace and a
+    reading, in the order of `claims.csv`. `InputError` if a table lacks a column.
     """
     claims = read_claims()
     chosen = claims[claims["id"].str.match(about)]
@@ -118,53 +136,41 @@ def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
     for claim in chosen.to_dict("records"):
         id, relation = claim["id"], claim["relation"]
         paper = f"{claim['value']} {claim['unit']}".strip() if relation != "<=" else f"≤ {claim['value']}"
-        paper = f"{relation} {paper}" if relation in ("<", ">", "up to") else paper
+        paper = f"{relation} {paper}" if relation in ("<", ">", "up to", "close to") else paper
         where, statement = f"{claim['source'].split()[0]} {claim['where']}", f"{claim['subject']}: {claim['metric']}"
         for trace in _traces(tables, id, claim["trace"], relation):
-            for reading, measured, verdict, missing in _judged(id, read, papers, trace):
-                rows.append((id, where, trace, reading, statement, paper or relation, measured, str(verdict), missing))
+            for k, (reading, measured, value, verdict, missing) in enumerate(_judged(id, read, papers, trace)):
+                kind, ours = _kind(claim, trace, k), (measured, value, str(verdict), missing)
+                rows.append((id, where, trace, reading, kind, statement, paper or relation, *ours))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _kind(claim: Mapping[Hashable, str], trace: str, reading: int) -> str:
+    """Kind of a check; `reading` counts from 0. A statement that repeats itself is the same in each reading."""
+    if claim["repeats"] and (claim["repeats"] != claim["id"] or reading > 0):
+        return REPEATED
+    return "result" if claim["kind"] == "given" and trace not in SYNTHETIC else claim["kind"]
 
 
 def _judged(
     id: str, read: Callable[[str], pd.DataFrame], papers: Mapping[str, float], trace: str
-) -> list[tuple[str, str, Verdict, str]]:
-    """Reading, what was measured, verdict, and what is missing."""
+) -> list[tuple[str, str, float, Verdict, str]]:
+    """Reading, what was measured, as text and as a number, verdict, and what is missing."""
     if id not in STATEMENTS:
-        return [("", "", Verdict.NOT_YET, "")]
+        return [("", "", math.nan, Verdict.NOT_YET, "")]
     judge, table, on, rows_of = STATEMENTS[id]
     source = Source(read, papers, table, on or trace, id, rows_of)
     found, missing = [], ""
     for reading in source.readings:
         chosen = replace(source, where={**rows_of, "reading": reading}) if reading else source
         try:
-            found.append((reading, *judge(chosen), ""))
+            measured, verdict, *value = judge(chosen)
+            found.append((reading, measured, value[0] if value else math.nan, verdict, ""))
         except Absent as err:
             missing = str(err)  # in this reading there is no such scheduler
         except Missing as err:
-            found.append((reading, "", Verdict.NOT_YET, str(err)))
-    return found or [("", "", Verdict.NOT_YET, missing)]
-
-
-def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
-    """Add to the table of `evaluate` what is known of why a statement does not hold, or of where it ends to hold.
-
-    The notes, the rows of `data/claim_notes.csv`, were found at the evaluation's size, so they belong into its gallery
-    and not beside the small outputs of the notebooks.
-    """
-    notes = _read("data/claim_notes.csv").set_index(["id", "trace", "reading"])["note"].to_dict()
-    reasons = [
-        notes.get((row["id"], row["trace"], row["reading"]), "" if row["verdict"] == Verdict.HOLDS else row["note"])
-        for row in table.to_dict("records")
-    ]
-    return table.assign(note=reasons)
-
-
-def between_readings() -> dict[str, str]:
-    """What the two readings of a statement differ by, in a sentence: notes on a reading called ``both``, by id."""
-    notes = _read("data/claim_notes.csv")
-    both = notes[notes["reading"] == "both"]
-    return dict(zip(both["id"], both["note"], strict=True))
+            found.append((reading, "", math.nan, Verdict.NOT_YET, str(err)))
+    return found or [("", "", math.nan, Verdict.NOT_YET, missing)]
 
 
 def _read(name: str) -> pd.DataFrame:
@@ -190,22 +196,37 @@ def _traces(tables: Sequence[str], id: str, trace: str, relation: str) -> list[s
     return [*own, *(t for t in there if t not in own)] or (["venus", "philly"] if trace == "both" else [trace])
 
 
+def counted(table: pd.DataFrame) -> pd.DataFrame:
+    """Checks of the table of `evaluate` that count: none that repeats another, and each once for one log.
+
+    Workloads that are cut from one log (`w2`, `chrslo` and `philly-vcs` are Philly's) are one check with the worst of
+    their verdicts; what is not yet there counts if nothing of the statement is.
+    """
+    table = table[table["kind"] != REPEATED].reset_index(drop=True)
+    log = table["trace"].map(lambda trace: "philly's" if FETCHED.get(trace, "").startswith("philly-") else trace)
+    keys = table[["id", "reading"]].assign(log=log, rank=table["verdict"].map([*Verdict].index))
+    there = table["verdict"] != Verdict.NOT_YET
+    keys = keys[there | ~there.groupby([keys["id"], keys["log"]]).transform("any")]
+    worst = keys.sort_values("rank", kind="stable").drop_duplicates(["id", "log", "reading"], keep="last").index
+    return table.loc[worst.sort_values()]
+
+
 def counts(table: pd.DataFrame) -> list[str]:
     """How many statements of each paper got which verdict, in sentences; none for a paper of which nothing is there.
 
-    Those that a generator is made to satisfy are counted apart, and each reading for itself.
+    Each reading is counted for itself, and apart from results what else there is of `KINDS`; checks are those of
+    `counted`.
     """
     sentences = []
+    table = counted(table)
     for prefix, paper in _PAPERS.items():
         mine = table[table["id"].str.startswith(prefix)]
-        given = mine["id"].str.startswith(GIVEN) & mine["trace"].isin(SYNTHETIC)
-        parts = [("", mine[~given & (mine["reading"] == "")])]
-        parts += [(f", {reading}", mine[mine["reading"] == reading]) for reading in READINGS]
-        parts.append((", what the synthetic traces are made to have", mine[given]))
-        for which, some in parts:
+        which = mine["kind"].map(KINDS).where(mine["kind"] != "result", mine["reading"])
+        for name in sorted(which.unique(), key=lambda name: (name in KINDS.values(), name != "")):
+            some = mine[which == name]
             found = some["verdict"].value_counts()
             if set(found.index) - {Verdict.NOT_YET}:
                 numbers = ", ".join(f"{found[v]} {words}" for v, words in _VERDICTS.items() if v in found)
                 checks = f"{len(some)} checks of {some['id'].nunique()} statements"
-                sentences.append(f"{paper}{which}: {checks}, {numbers}.")
+                sentences.append(f"{paper}{name and f', {name}'}: {checks}, {numbers}.")
     return sentences

@@ -19,29 +19,42 @@ from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
-from papers.claims.evaluate import counts, evaluate, with_reasons
+from papers.claims import frozen, resampling
+from papers.claims.evaluate import counts, evaluate
+from papers.claims.filled import fill
+from papers.claims.notes import with_reasons
 from papers.gallery import published
 from papers.gallery.captions import ENTRIES, EVERY, PAPERS
 from papers.gallery.sections import Made, Shown, alt, files, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
-from papers.gallery.verdicts import MARKS, side_by_side, table_of_kinds
+from papers.gallery.verdicts import MARKS, how_sure, side_by_side, steady, table_of_kinds
+from papers.market.readings import READINGS as MARKETS
 from papers.scales import seeds
+from papers.ye2022.readings import READINGS as CLUSTERS
 
 FINDINGS: Final = "data/findings.md"
 """What reproduces, what does not, and why, at the evaluation's size."""
 
 ABOUT: Final = {
     **{paper.key: (paper.title, paper.about) for paper in PAPERS},
-    "further": ("Further figures", "What no paper has: other choices, other loads, single tenants, estimates."),
+    "further": ("Further figures", "Experiments beyond the papers: design choices, load, single tenants, estimates."),
     "real_traces": ("Real traces", "The evaluation on recorded workloads, with its own verdicts."),
     "statements": ("All statements", "Every statement with its verdicts in one table."),
 }
 """Title of each page beside the first, and what is there."""
 
-IN_TWO_READINGS: Final = (
-    "*The authors' program* is the simulator that ASTRAEA's authors released, in which the rivals are orders of jobs "
-    "inside ASTRAEA's own choice of tenants; *from the papers* is every scheduler as its own authors describe it."
-)
+IN_TWO_READINGS: Final = {
+    CLUSTERS: (
+        "*The authors' program* is the simulator that ASTRAEA's authors released, in which the rivals are orders of "
+        "jobs inside ASTRAEA's own choice of tenants; *from the papers* is every scheduler as its own authors "
+        "describe it."
+    ),
+    MARKETS: (
+        "*As §5.1 says*, the other Astraea's jobs have 20 to 50 chunks of data, so that total revenue is far below 0; "
+        "*as here*, as many as the trace's job requested GPUs."
+    ),
+}
+"""What the readings of a paper are."""
 
 _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
 
@@ -52,12 +65,12 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     The folder has the files ``<id>_<trace>.png`` and ``.csv``, which `command` made at a scale. The same files give the
     same pages.
     """
-    claims = evaluate(folder)
+    claims = resampling.with_probability(evaluate(folder), folder)
+    write_atomically(folder / resampling.NAME, resampling.as_csv(claims))
     forest = published.beside_published(claims, folder)
     made = Made(folder, sorted(folder.glob("*_*"), key=trace_order), command, scale, claims, "")
     if scale != "small":
-        findings = (ROOT / FINDINGS).read_text(encoding="utf-8")
-        made = made._replace(claims=with_reasons(claims), findings=findings)
+        made = made._replace(claims=with_reasons(claims), findings=_findings())
     figures = {key: found for key in ABOUT if (found := _figures(made, key))}
     pages = {key: _page(made, key, found) for key, found in figures.items()}
     pages["statements"] = _statements(made, figures)
@@ -69,6 +82,12 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
         else:
             path.unlink(missing_ok=True)
     return folder / "README.md"
+
+
+def _findings() -> str:
+    """What was found, line by line, with its numbers."""
+    lines = (ROOT / FINDINGS).read_text(encoding="utf-8").splitlines()
+    return "\n".join(fill(line, f"{FINDINGS}, line {k}") for k, line in enumerate(lines, 1))
 
 
 def _figures(made: Made, key: str) -> list[Shown]:
@@ -84,8 +103,9 @@ def _page(made: Made, key: str, figures: list[Shown]) -> list[str]:
     mine = pd.concat([figure.claims for figure in figures])
     sentences = counts(mine)
     lines = [f"# {title}", "", f"{about} [All pages](README.md).", ""]
-    lines += [IN_TWO_READINGS, ""] if set(mine["reading"]) - {""} else []
+    lines += [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
     lines += [line for sentence in sentences for line in (f"**{sentence}**", "")]
+    lines += [sure, ""] if (sure := how_sure(mine)) else []
     lines += _made_from(made) if key == "real_traces" else []
     lines += [*(f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures), ""]
     return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]
@@ -122,6 +142,7 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
     }
     about = "A row for each statement and trace; the notes stand at the figures, where the links lead."
     lines = ["# All statements", "", f"{about} [All pages](README.md).", ""]
+    lines += [f"{how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     for paper in PAPERS:
         mine = made.claims[made.claims["id"].str.startswith(paper.prefix)]
         table = side_by_side(mine, ["id", "where"]).drop(columns="notes")
@@ -131,20 +152,30 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
     return lines
 
 
+def _frozen(made: Made) -> str:
+    """The hash of the rules, and where their changes stand."""
+    changes = f"[every change]({made.path_to(frozen.HISTORY)})"
+    return f"The rules are frozen: their hash is `{frozen.rules_hash()}`; {changes} says which verdicts it moved."
+
+
 def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) -> list[str]:
     lines = ["# Figures", "", *made.findings.splitlines(), *([""] if made.findings else [])]
     kinds = table_of_kinds(made.claims, {key: f"{key}.md" for key in figures})
     if forest:
         said = published.in_words(forest.with_suffix(".csv"))
         text = alt("Every published value with ours, over the published one", said)
-        lines += ["## Every published value with ours", "", said, "", thumbnail(forest, text, 900), ""]
+        lines += ["## Every published value with ours", "", f"{said} {published.MEANING}", ""]
+        lines += [thumbnail(forest, text, 900), ""]
         lines += [files([forest], []), ""]
     if not kinds.empty:
         marks = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
         rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
         lines += ["## Verdicts", "", *markdown(kinds), ""]
-        lines += [f"{marks}. A statement is checked on every trace that has its figure, in each reading; "
-                  f"the rules are in {rules}. {IN_TWO_READINGS}", ""]  # fmt: skip
+        lines += [f"{marks}. A statement is checked on every trace that has its figure, in each reading. "
+                  "What repeats another statement is not counted, and workloads that are cut from one log count once, "
+                  f"with the worst of their verdicts. The rules are in {rules}. "
+                  f"{' '.join(IN_TWO_READINGS.values())}", ""]  # fmt: skip
+        lines += [f"{steady(made.claims)} {how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     lines += ["## Pages", ""]
     for key, (title, about) in ABOUT.items():
         some = [figure for figure in figures.get(key, []) if figure.is_there]

@@ -14,6 +14,7 @@ import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
+from papers.claims.filled import fill
 from papers.gallery.captions import ENTRIES, Entry, is_real
 from papers.gallery.tables import markdown, written_out
 from papers.gallery.verdicts import finding, side_by_side, with_footnotes
@@ -128,7 +129,8 @@ def section(made: Made, figure: Shown, *, real: bool) -> list[str]:
 
 def _said(entry: Entry) -> str:
     """What the paper says, or what a figure shows that no paper has."""
-    return entry.text if entry in ENTRIES["further"] else f"*The paper:* {entry.text}"
+    text = fill(entry.text, f"papers/gallery/captions, {entry.id}")
+    return text if entry in ENTRIES["further"] else f"*The paper:* {text}"
 
 
 def _found(made: Made, figure: Shown) -> list[str]:

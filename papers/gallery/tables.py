@@ -27,7 +27,7 @@ def written_out(id: str, frame: pd.DataFrame) -> list[str]:
 
 def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
     """A table for a person: mean over trials, four digits."""
-    keys = [c for c in frame if c in ("tenants", "scheduler")]
+    keys = [c for c in frame if c in ("reading", "tenants", "scheduler")]
     if "trial" in frame and keys:
         frame = frame.groupby(keys, sort=False).mean(numeric_only=True).drop(columns="trial").reset_index()
     return frame.map(lambda x: f"{x:.4g}" if isinstance(x, float) else x).replace("nan", "")

@@ -2,57 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import GIVEN, STATEMENTS, between_readings, read_claims
-from papers.gallery.captions import PAPERS, Paper
+from papers.claims.evaluate import KINDS, READINGS, STATEMENTS, counted, read_claims
+from papers.claims.resampling import DRAWS, SURE
+from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
-from papers.ye2022.readings import READINGS
 
-MARKS: Final = dict(zip(Verdict, "✓≈✗–", strict=True))
+MARKS: Final = dict(zip(Verdict, ("✓", "(✓)", "≈", "✗", "–"), strict=True))
 _WORDS: Final = {
     Verdict.HOLDS: ("holds", "hold"),
+    Verdict.OF_THOSE: ("holds of those there", "hold of those there"),
     Verdict.DIRECTION: ("holds in direction", "hold in direction"),
     Verdict.OTHERWISE: ("does not hold", "do not hold"),
     Verdict.NOT_YET: ("is not there yet", "are not there yet"),
 }
-_WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "shape")
+STEADY: Final = 0.95
+"""Share of resamples from which on a result counts as the same in nearly all."""
 
-GIVEN_KIND: Final = "what the synthetic traces are made to have"
-KINDS: Final = (
-    GIVEN_KIND,
-    "worked examples",
-    "properties that are claimed",
-    *(f"results {reading}, {which} traces" for reading in READINGS for which in ("synthetic", "real")),
-    "results, whichever the reading",
-    "results",
-)
-"""Kinds of statement, in the order of the page; only [Ye2022] has readings."""
+_WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 
 
 def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame:
     """A row for each statement and trace: what was measured with its verdict, in each reading that there is.
 
-    The column `notes` lists what each reading's note says, and what the difference between the two comes from.
+    The column `notes` lists what each reading's note says.
     """
-    differences, rows = between_readings(), []
+    rows = []
     readings = set(claims["reading"])
     headings = [reading or "measured" for reading in (*READINGS, "") if reading in readings]
-    for (id, _), mine in claims.groupby(["id", "trace"], sort=False):
+    for _, mine in claims.groupby(["id", "trace"], sort=False):
         row = mine.iloc[0][[*more, "trace", "statement", "paper"]].to_dict() | dict.fromkeys(headings, "")
         found = mine.to_dict("records")
         for each in found:
-            verdict = f"{MARKS[Verdict(each['verdict'])]} {each['verdict']}"
+            verdict = f"{MARKS[Verdict(each['verdict'])]} {each['verdict']}{_sure(each.get('same'))}"
             row[each["reading"] or "measured"] = f"{verdict}: {each['measured']}".removesuffix(": ")
         notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
         row["notes"] = [f"{reading}: {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
-        row["notes"] += [differences[str(id)]] if id in differences else []
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _sure(same: float | None) -> str:
+    """In which share of resamples a verdict is the same, in brackets; it is not rounded up to 100 %."""
+    if same is None or math.isnan(same):
+        return ""
+    return f" ({math.floor(100 * same + 1e-9)} %{'' if same >= SURE else ', not sure'})"
+
+
+def how_sure(claims: pd.DataFrame) -> str:
+    """What the percentages behind verdicts are, and why some have none; `claims` are of `with_probability`."""
+    drawn, others = (claims.loc[some, "resampled"] for some in (claims["same"].notna(), claims["same"].isna()))
+    if drawn.empty:
+        return ""
+    others = others[others != ""]
+    whys = ", ".join(f"{why} ({many})" for why, many in others.value_counts().items())
+    return (
+        f"In brackets: the share of {DRAWS:,} resamples in which the verdict is the same; below {100 * SURE:.0f} % it "
+        f"is *not sure*. Drawn with replacement are {_drawn(drawn)}; where there are two or three, they may agree by "
+        f"chance." + (f" {len(others)} verdicts have nothing to draw from: {whys}." if whys else "")
+    )
+
+
+def _drawn(words: pd.Series[str]) -> str:
+    """What is drawn, each kind once: ``2 or 5 seeds, 3 trials`` of "5 seeds, 2 seeds", "2 seeds" and "3 trials"."""
+    parts = words.str.split(", ").explode().str.split(" ", n=1)
+    many = parts.str[0].astype(int).groupby(parts.str[1]).unique()
+    return ", ".join(f"{' or '.join(str(n) for n in sorted(some))} {what}" for what, some in many.items())
+
+
+def steady(claims: pd.DataFrame) -> str:
+    """How many results are the same in nearly all resamples, in a sentence; `claims` are of `with_probability`."""
+    some = counted(claims)
+    results = some.loc[some["kind"] == "result", "same"].dropna()
+    if results.empty:
+        return ""
+    return (
+        f"Of {len(results)} results with seeds, trials or weeks to draw from, {(results >= STEADY).sum()} are the same "
+        f"in at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} are not sure."
+    )
 
 
 def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -100,33 +133,24 @@ def _tally(verdicts: pd.Series[str]) -> str:
 
 
 def table_of_kinds(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:
-    """Papers and kinds of statement with the number of each verdict; `link` says where the page of a paper is."""
-    relation = read_claims().set_index("id")["relation"]
-    rows = []
+    """Papers and kinds of statement with the number of each verdict; `link` says where the page of a paper is.
+
+    Checks are those of `counted`. Of results, each reading and real traces have rows of their own; what is no result,
+    and says little if it holds, comes last.
+    """
+    claims, rows = counted(claims), []
     for paper in PAPERS:
         mine = claims[claims["id"].str.startswith(paper.prefix)]
         if (mine["verdict"] == Verdict.NOT_YET).all():
             continue
-        kinds = pd.Series([_kind(paper, row, relation[row["id"]]) for row in mine.to_dict("records")], mine.index)
-        for kind in KINDS:
-            some = mine[kinds == kind]
-            if len(some):
-                place = link.get("real_traces" if kind.endswith("real traces") else paper.key)
+        real = mine["reading"].ne("") & ~mine["trace"].isin(SYNTHETIC) & (paper.key == "ye2022")
+        for kind, words in KINDS.items():
+            of_kind = mine[mine["kind"] == kind]
+            for (reading, is_real), some in of_kind.groupby(["reading", real], sort=False):
+                where = f", {'real' if is_real else 'synthetic'} traces" if reading and paper.key == "ye2022" else ""
+                place = link.get("real_traces" if is_real else paper.key)
                 name = f"[{paper.title}]({place})" if place else paper.title
                 numbers = {f"{MARKS[v]} {v}": (some["verdict"] == v).sum() for v in Verdict}
-                rows.append({"paper": name, "statements about": kind, "statements": some["id"].nunique(),
-                             "checks": len(some), **numbers})  # fmt: skip
+                rows.append({"paper": name, "statements about": f"{words} {reading}".strip() + where,
+                             "statements": some["id"].nunique(), "checks": len(some), **numbers})  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _kind(paper: Paper, row: Mapping[Hashable, str], relation: str) -> str:
-    is_real = row["trace"] not in SYNTHETIC
-    if row["id"].startswith(GIVEN) and not is_real:
-        return GIVEN_KIND
-    if row["trace"] == "example":
-        return "worked examples"
-    if relation == "property":
-        return "properties that are claimed"
-    if row["reading"]:
-        return f"results {row['reading']}, {'real' if is_real else 'synthetic'} traces"
-    return "results, whichever the reading" if paper.key == "ye2022" else "results"

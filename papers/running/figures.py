@@ -77,8 +77,8 @@ def make_figures(
 ) -> int:
     """Run the notebooks, write the figures and their gallery, say where they are, and return 1 if a notebook failed.
 
-    `trace` is one of `evaluation.load_workload`, or the two synthetic ones if not given. Figures of these at the scales
-    `paper` and `full` go to ``figures/`` of the checkout `root`, all others to ``build/``. `only` is the name of one
+    `trace` is one of `evaluation.load_workload`, or the two synthetic ones if not given. Figures of these at the scale
+    `paper` go to ``figures/`` of the checkout `root`, all others to ``build/``. `only` is the name of one
     notebook, or how it begins. With `shown`, the evaluation's figures of a named trace go into the gallery in
     ``figures/`` too. `InputError` if an argument cannot be used.
     """

@@ -1,7 +1,8 @@
 """The smallest experiment that decides each of `data/major_claims.toml`: the tables on which its statements are judged.
 
-Each public function is one experiment. It gives its tables by the names that `papers.claims` reads them under,
-without ``.csv``. Simulations are those of the notebooks, fewer of them, so both find the same results in the cache.
+Each public function is an experiment, or a part of `given`. It gives its tables by the names that `papers.claims` reads
+them under, without ``.csv``. Simulations are those of the notebooks, fewer of them, so both find the same results in
+the cache.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from astraea.cluster.simulate import simulate
 from astraea.experiments.grid import Grid
 from astraea.traces.describe import RUNNING_TIMES, running_time_table
 from astraea.traces.synthetic import SYNTHETIC, synthesize
-from papers.gavel.study.policies import worked_examples
+from papers.gavel.study.policies import hierarchy, worked_examples
 from papers.gavel.study.runs import GAVEL_SCALES, Load, load_grid, throughputs_of
 from papers.gavel.study.tables import load_figures
+from papers.market.readings import HERE
 from papers.market.study.example import example_table
-from papers.market.study.tables import admission_table, fairness_table
-from papers.themis.study.tables import sweep_table
+from papers.market.study.tables import ratio_table
+from papers.themis.study.tables import properties_table, sweep_table
 from papers.ye2022.characterize import shares_by_state
 from papers.ye2022.evaluation import lease_grid, runs_of, workloads
 from papers.ye2022.examples import NO_OVERHEADS, SIX_GPUS, mechanisms, six_gpu_trace
@@ -30,6 +32,11 @@ Tables = dict[str, pd.DataFrame]
 
 HIGH_LOAD: Final = Load(rates=(2.4,), before=(4000,), measured=1000)
 """More gangs than LAS can serve without knowing types, so long that its queue has grown; jobs as in the paper."""
+
+
+def given() -> Tables:
+    """What the papers work out by hand, and what the synthetic traces are made to have."""
+    return six_gpus() | printed_examples() | trace_statistics()
 
 
 def six_gpus() -> Tables:
@@ -76,9 +83,20 @@ def lease_terms() -> Tables:
 
 def types_at_high_load() -> Tables:
     """LAS that knows the types of GPUs, and LAS that does not, at high load, one seed ([Narayanan2020] Fig 9)."""
-    size = GAVEL_SCALES["full"]._replace(multiple=HIGH_LOAD, seeds=1)
+    size = GAVEL_SCALES["paper"]._replace(multiple=HIGH_LOAD, seeds=1)
     grid = _only(load_grid("gavel09", size, throughputs_of()), policy=["las", "las-het"])
     return {"gavel09_continuous-multiple": load_figures(grid, HIGH_LOAD.measured)[0]}
+
+
+def growing_hierarchy() -> Tables:
+    """18 jobs of three entities, one after another, by the static partition and by types ([Narayanan2020] Fig 11)."""
+    chosen = ("hierarchical", "hierarchical-het")
+    return {"gavel11_hierarchy": pd.concat([hierarchy(throughputs_of(), chosen, seed=seed) for seed in range(3)])}
+
+
+def lies_in_auctions() -> Tables:
+    """Random auctions in which a bid that is not true is looked for that pays ([Mahajan2020] §3.3)."""
+    return {"themis-properties_random": properties_table()}
 
 
 def bidding_apps() -> Tables:
@@ -86,9 +104,10 @@ def bidding_apps() -> Tables:
     return {"themis09_apps": sweep_table("comparison"), "themis19_apps": sweep_table("knob")}
 
 
-def market_of_philly() -> Tables:
-    """Who gains in the market, and who is admitted, five draws from Philly ([Wang2023] Figs 8 and 12)."""
-    return {"wang07_philly": fairness_table(), "wang12_philly": admission_table()}
+def small_markets() -> Tables:
+    """Revenue over that of the optimum as here, where that can be computed ([Wang2023] Fig 5)."""
+    table = ratio_table()
+    return {"wang05_small": table[table["reading"] == HERE]}
 
 
 def _only(grid: Grid, **values: list[Any]) -> Grid:

@@ -2,8 +2,7 @@
 
 At the scale ``small`` a workload is the first two days of its trace, or its first 1,500 jobs where these are more, on a
 cluster that is too small for them by a quarter, so that jobs have to wait; otherwise it is the whole trace on the
-evaluation's cluster. Except at the scale ``full``, lease terms below 900 s that give a trace more than `MOST_LEASES`
-leases are left out.
+evaluation's cluster. Lease terms below 900 s that give a trace more than `MOST_LEASES` leases are left out.
 """
 
 from __future__ import annotations
@@ -52,8 +51,7 @@ LARGE: Final = 20_000  # jobs from which on a trace counts as large
 
 IN_FIG_14: Final = ("astraea", "tiresias-l")
 INTERVAL: Final = Settings().interval  # between rounds, which submissions are counted in [s]
-_LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
-LOADS: Final = {"small": (1.4, 1.6, 1.8, 2.0, 2.2, 2.4), "paper": _LOADS, "full": _LOADS}
+LOADS: Final = {"small": (1.4, 1.6, 1.8, 2.0, 2.2, 2.4), "paper": (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)}
 """Offered loads at which all schedulers are compared.
 
 At the scale ``small``, half of what jobs of two days ask for would run after the last of them comes.
@@ -142,9 +140,7 @@ def jobs_shown(trace: Trace) -> str:
 
 
 def few_seeds(trace: str, scale: str, usual: int, large: int) -> tuple[int, ...]:
-    """The first seeds of a trace, fewer of one with more than `LARGE` jobs; all of them at the scale `full`."""
-    if scale == "full":
-        return seeds(trace, scale)
+    """The first seeds of a trace, fewer of one with more than `LARGE` jobs."""
     return seeds(trace, scale)[: large if len(load_workload(trace, scale)[0]) > LARGE else usual]
 
 
@@ -204,7 +200,7 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
     The overheads that Fig 9 shows are charged in both, also where the authors' program only counts them.
     """
     busy = float(load_workload(trace, scale)[0].duration.sum())
-    terms = [t for t in LEASE_TERMS if t >= 900 or scale == "full" or busy / t <= MOST_LEASES]
+    terms = [t for t in LEASE_TERMS if t >= 900 or busy / t <= MOST_LEASES]
     rows: list[tuple[Run, Row]] = []
     paid = {PROGRAM: (readings.RELEASED, Settings(whole_rounds=True)), PAPERS: (readings.ASTRAEA, Settings())}
     for reading, (scheduler, settings) in paid.items():

@@ -88,7 +88,7 @@ def released_grid(trace: str, scale: str = "paper") -> Grid:
     rows = []
     for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
         rounded = whole_minutes(jobs)
-        for v in (*VARIANTS, *FREE_VARIANTS) if seed == 0 or scale == "full" else VARIANTS:
+        for v in (*VARIANTS, *FREE_VARIANTS) if seed == 0 else VARIANTS:
             run = run_of(rounded if v.minutes else jobs, cluster, v.policy, settings=v.settings, **v.parameters)
             own = {"variant": v.name, "overheads": v.settings not in (NO_COST, FLAWED), "minutes": v.minutes}
             rows.append((seed, run, own))

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+import pandas as pd
 
-from papers.judging import Judged, Missing, Source, Verdict, as_text, graded, most, number, trend, worst
+from papers.judging import Judged, Missing, Source, Verdict, as_text, below, equal, graded, number, trend, worst
 from papers.rules import lowest_of
 from papers.ye2022.characterize import widest_swap
-from papers.ye2022.readings import COMPARED, PROGRAM
 
 SEVEN: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")  # of §6.1.5
 SIX_GPUS: Final = 6  # GPUs of the example of Fig 6
@@ -91,30 +91,35 @@ def windows(source: Source, *, jobs: Sequence[str], minutes: float) -> Judged:
     off = np.array(shares) - source.paper
     low, high = number(np.min(shares), "%"), number(np.max(shares), "%")
     verdict = graded(bool((abs(off) <= 0.5).all()), bool((abs(off.mean(axis=0)) <= 0.5).all()))
-    return (low if low == high else f"{low} to {high}"), verdict
+    return (low if low == high else f"{low} to {high}"), verdict, float(np.mean(shares))
 
 
 def scheduler_share(source: Source, *, column: str, scheduler: str) -> Judged:
-    """``=``: within 10 % of what the paper gives for this scheduler, as for others in statements beside this one.
+    """``=``: what the paper gives for this scheduler, as for others in statements beside this one.
 
-    In direction: the paper's order against each other one that is there.
+    In direction: as ``=``, and in the paper's order against each other one that is there.
     """
     got = 100 * source.means(column, scheduler)
     family = source.id.rpartition(".")[0]
     ids = {n: f"{family}.{n.replace('-f', '_f')}" for n in SEVEN}
     paper = {n: source.papers[id] for n, id in ids.items() if id in source.papers}
-    ours, own = got[scheduler], paper.pop(scheduler)
+    ours, own = float(got[scheduler]), paper.pop(scheduler)
     same = [(ours < got[n]) == (own < paper[n]) for n in paper if n in got]
-    return number(ours, "%"), graded(abs(ours - own) <= 0.1 * own, bool(same) and all(same))
+    shown, verdict, _ = equal(source, ours, "%")
+    ordered = bool(same) and all(same)
+    return shown, verdict if ordered or verdict == Verdict.HOLDS else Verdict.OTHERWISE, ours
 
 
-def lowest(source: Source, *, column: str) -> Judged:
-    """``ordering``: ASTRAEA has the lowest value of the seven, or of the four that the authors' program has.
+def lowest(source: Source, *, column: str, ours: str = SEVEN[0], highest: bool = False) -> Judged:
+    """``ordering``: ASTRAEA has the lowest value of the seven, or another the lowest or highest of its six rivals.
 
-    "Not yet" if not all are there to tell.
+    "Of those there" if some are missing.
     """
-    others = [n for n in SEVEN[1:] if n in source.means(column)]
-    return _of_all(source, *lowest_of(source, column=column, ours=SEVEN[0], others=others), others)
+    among = SEVEN if ours == SEVEN[0] else SEVEN[1:]
+    there = source.means(column, ours)
+    others = [n for n in among if n != ours and n in there]
+    found = lowest_of(source, column=column, ours=ours, others=others, highest=highest)
+    return _of_all(*found[:2], len(others) + 1, len(among))
 
 
 def larger_lead(source: Source, *, column: str, other: str) -> Judged:
@@ -125,31 +130,48 @@ def larger_lead(source: Source, *, column: str, other: str) -> Judged:
         raise Missing("there is nothing to compare with")
     ratio = {t: float(np.exp(np.log(x[others] / x["astraea"]).mean())) for t, x in found.items()}
     shown = ", ".join(f"{x:.3g} x in {t.capitalize()}" for t, x in ratio.items())
-    return _of_all(source, shown, graded(ratio[source.trace] > ratio[other]), others)
+    return _of_all(shown, below(ratio[other], ratio[source.trace]), len(others) + 1, len(SEVEN))
 
 
-def _of_all(source: Source, shown: str, verdict: Verdict, others: Sequence[str]) -> Judged:
+def _of_all(shown: str, verdict: Verdict, there: int, all_of: int) -> Judged:
     """What is true of those that are there is not yet true of all; what is false of them is false."""
-    is_measured = source.where.get("reading") == PROGRAM
-    there, all_of = len(others) + 1, sum(s.name in SEVEN for s in COMPARED[PROGRAM]) if is_measured else len(SEVEN)
     unsure = there < all_of and verdict == Verdict.HOLDS
-    return f"{shown} ({there} of {all_of} there)", Verdict.NOT_YET if unsure else verdict
+    return f"{shown} ({there} of {all_of} there)", Verdict.OF_THOSE if unsure else verdict
+
+
+def mostly_at_least_one(source: Source, *, scheduler: str) -> Judged:
+    """Most tenants have at least 1 in three quarters of their cases. In direction: in half of them (Fig 11)."""
+    rows = source("scheduler", "tenant", "q1", "median")
+    mine = source.having(rows.set_index("scheduler").T, scheduler).T.loc[[scheduler]]
+    first, half = (int((mine[column].astype(float) >= 1).sum()) for column in ("q1", "median"))
+    shown = f"{first} of {len(mine)} tenants in three quarters of their cases, {half} in half of them"
+    return shown, graded(2 * first > len(mine), 2 * half > len(mine))
 
 
 def at_every_size(source: Source, *, columns: Sequence[str], falls: bool) -> Judged:
     """ASTRAEA is below Tiresias-L at every size of the cluster, or both fall as it grows; for every column.
 
-    In direction: at more than half of the sizes, or as ``monotone``; the weakest of all verdicts counts (Fig 14).
+    As ``ordering``, of the sizes at which somebody waits and the two differ: average JCTs within 0.1 % say that nobody
+    does. Or as ``monotone``; the weakest of all verdicts counts (Fig 14).
     """
     both = ["astraea", "tiresias-l"]
+    jct = source.wide("average_jct", *both, index=["nodes_percent"])[both]
     verdicts, shown = [], []
     for column in columns:
-        wide = source.wide(column, *both, index=["nodes_percent"])
+        wide = source.wide(column, *both, index=["nodes_percent"])[both]
         for name in both:
             first, last = (f"{as_text(wide[name].loc[p], column)} at {p:g} %" for p in wide.index[[0, -1]])
             shown.append(f"{name} {first}, {last}")
         if falls:
             verdicts += [trend(wide[name].to_list(), rising=False) for name in both]
         else:
-            verdicts.append(most((wide[both[0]] < wide[both[1]]).to_list()))
+            sizes = wide[_differ(jct) & _differ(wide)]
+            verdicts.append(below(sizes[both[0]], sizes[both[1]]))
+            ahead = int((sizes[both[0]] < sizes[both[1]]).sum())
+            shown.append(f"ahead at {ahead} of {len(sizes)} sizes at which somebody waits and the two differ")
     return "; ".join(shown), worst(verdicts)
+
+
+def _differ(pair: pd.DataFrame) -> pd.Series[bool]:
+    """Where two columns differ by more than 0.1 % of the larger."""
+    return (pair.max(axis=1) - pair.min(axis=1)) > 0.001 * pair.max(axis=1)

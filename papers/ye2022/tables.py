@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from astraea.core.metrics import SLACK, sharing_loss, summary, tenant_windows
+from astraea.core.metrics import SLACK, has_sharing_loss, sharing_loss, summary, tenant_windows
 from astraea.core.result import Result
+from astraea.core.units import DAY
 from astraea.plots.statistics import mean_interval
 from astraea.plots.style import ordered
 
@@ -77,6 +78,27 @@ def longest_waits(result: Result) -> dict[str, float]:
         "total_wait_large": float(large["queueing_delay"].max()),
         "longest_waiting_demand": float(jobs["demand"].iloc[int(jobs["first_wait"].argmax())]),
     }
+
+
+def weekly_figures(result: Result) -> pd.DataFrame:
+    """Week by week, what Figs 10 to 13 have means of: columns week (from 0), figure, mean, n (jobs or cases).
+
+    A job belongs to the week of its submission, a case of `fairness_figures` to that in which its window starts, after
+    the last submission to the last of them. The mean over weeks, weighted with `n`, is the figure of the whole run.
+    """
+    jobs = result.jobs
+    week = (jobs["submit_time"] // (7 * DAY)).astype(int).rename("week")
+    cases = tenant_windows(result).dropna(subset=["rho_tenant"])
+    started = (cases["window_start"] // (7 * DAY)).astype(int).clip(upper=week.max()).rename("week")
+    parts = {
+        "average_jct": (jobs["jct"], week),
+        "average_slowdown": (jobs["slowdown"], week),
+        "sharing_loss": (has_sharing_loss(result), week),
+        **{name: ((cases["rho_tenant"] < level - SLACK) * 1.0, started) for name, level in TENANT_LEVELS.items()},
+    }
+    means = {name: values.groupby(by).agg(mean="mean", n="count") for name, (values, by) in parts.items()}
+    together: pd.DataFrame = pd.concat(means, names=["figure"])
+    return together.reset_index()
 
 
 def busy_utilization(result: Result) -> float:

@@ -36,7 +36,7 @@ ROUND: Final = 1200.0
 MEASURED: Final = 25
 """Jobs of the continuous trace that are measured, in the middle."""
 
-SEEDS: Final = {"small": 1, "paper": 5, "full": 5}
+SEEDS: Final = {"small": 1, "paper": 5}
 
 GANGS: Final = (1, 2, 4)
 """GPUs of a job."""

@@ -6,7 +6,7 @@ Every policy is asked directly about moments that are made here ([Narayanan2020]
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -40,12 +40,13 @@ SOLVES: Final[dict[str, dict[str, tuple[int, ...]]]] = {
     },
     "paper": dict.fromkeys(("las-het", "las-het-ss", "hierarchical-het", "hierarchical-het-ss"), _DOUBLING),
 }  # fmt: skip
-SOLVES["full"] = SOLVES["paper"]
 """Numbers of active jobs in Fig 12, by scale and policy."""
 
-APART: Final = {"small": (16, 32), "paper": (32, 64, 128, 256)}
-APART["full"] = APART["paper"]
-"""Numbers of active jobs with which Fig 12 is drawn once more with a variable for each job, as the paper has it."""
+APART: Final = {
+    "small": dict.fromkeys(("las-het", "las-het-ss", "hierarchical-het", "hierarchical-het-ss"), 32),
+    "paper": {"las-het": 2048, "las-het-ss": 512, "hierarchical-het": 2048, "hierarchical-het-ss": 256},
+}
+"""Up to how many active jobs Fig 12 is drawn once more with a variable for each job, as the paper has it, by policy."""
 
 
 def moment(throughput: npt.ArrayLike, workers: npt.ArrayLike, **columns: Any) -> Problem:
@@ -201,16 +202,17 @@ def hierarchy(throughputs: Throughputs, policies: Sequence[str], *, seed: int = 
     return pd.DataFrame(rows, columns=columns)
 
 
-def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], apart: Sequence[int] = ()) -> pd.DataFrame:
+def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], apart: Mapping[str, int]) -> pd.DataFrame:
     """Fig 12: how long one solve takes; a quarter as many GPUs of each type as jobs, jobs of one GPU, three entities.
 
-    Columns policy, jobs, variables, seconds; `variables` is "a class", or "a job" for so many jobs as are in `apart`,
-    when no two are taken for alike.
+    Columns policy, jobs, variables, seconds; `variables` is "a class", or "a job" for as many jobs as `apart`
+    has for the policy, and fewer, when no two are taken for alike.
     """
     rows = []
     for policy, counts in sizes.items():
         get_policy(policy).make()(crowd(throughputs, counts[0], pairs=get_policy(policy).space_sharing))  # loads code
-        for variables, jobs in [("a class", n) for n in counts] + [("a job", n) for n in apart if n in counts]:
+        by_job = [n for n in counts if n <= apart.get(policy, 0)]
+        for variables, jobs in [("a class", n) for n in counts] + [("a job", n) for n in by_job]:
             problem = crowd(throughputs, jobs, pairs=get_policy(policy).space_sharing)
             problem = problem if variables == "a class" else told_apart(problem)
             allocate = get_policy(policy).make()

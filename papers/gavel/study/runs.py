@@ -1,6 +1,7 @@
 """Gavel's evaluation ([Narayanan2020] §7): which workloads, loads and policies are simulated.
 
-The scale ``full`` is the paper's, ``paper`` has its cluster and seeds, and fewer jobs and loads, and ``small`` has a
+The scale ``paper`` is the paper's: its cluster, jobs 4,000 to 5,000 measured, three seeds, at five rates of arrival.
+Fig 13, servers and placement have one seed, the latter two also fewer rates, and Fig 14 fewer jobs. ``small`` has a
 quarter of the cluster (`GAVEL_SCALES`).
 
 Placement sensitivity is what gangs lose on several servers, and what policies gain that take it into account.
@@ -24,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
-from math import ceil
 from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -49,11 +49,6 @@ class Load(NamedTuple):
     rates: tuple[float, ...]  # of arrival [1/h]
     before: tuple[int, ...]  # jobs that come before those that are measured, at each rate
     measured: int  # so many jobs
-
-    @classmethod
-    def after(cls, hours: float, rates: tuple[float, ...], measured: int) -> Load:
-        """Measure the first jobs that come after so many hours [h]."""
-        return cls(rates, tuple(ceil(hours * rate) for rate in rates), measured)
 
     def fewer(self) -> Load:
         """Every other rate."""
@@ -81,19 +76,12 @@ class Scale(NamedTuple):
         return self._replace(single=self.single.fewer(), multiple=self.multiple.fewer(), seeds=1)
 
 
-LONGEST: Final = 167.0
-"""Time that the longest job takes alone [h]."""
-
 GAVEL_SCALES: Final[dict[str, Scale]] = {
     "small": Scale(9, Load((1.0, 2.0), (20, 20), 40), Load((0.5, 1.0), (20, 20), 40), (15, 30), 1, 40, 60, 1),
-    "paper": Scale(36, Load.after(LONGEST, (2.8, 4.0, 4.8, 5.4, 6.0), 250),
-                   Load.after(LONGEST, (1.2, 1.8, 2.2, 2.6, 3.0), 200), (100, 300, 500, 700), 3, 500, 200, 2),
-    "full": Scale(36, Load((0.4, 1.2, 2.0, 2.8, 3.6, 4.4, 5.2, 6.0), (4000,) * 8, 1000),
-                  Load((0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2), (4000,) * 8, 1000), (100, 300, 500, 700), 3, 500, 200,
-                  3),
+    "paper": Scale(36, Load((1.2, 2.8, 4.4, 5.2, 6.0), (4000,) * 5, 1000),
+                   Load((0.8, 1.6, 2.0, 2.4, 2.8), (4000,) * 5, 1000), (100, 300, 500, 700), 3, 500, 200, 5),
 }  # fmt: skip
-"""At scale ``paper`` the last two rates are more than LAS can serve without knowing types, and jobs are measured from
-the hour on by which every job that came first can have left."""
+"""At scale ``paper`` the last two rates are more than LAS can serve without knowing types."""
 
 FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "gavel08": ("continuous-single", ("las", "las-het", "las-het-ss", "gandiva", "allox")),
@@ -101,7 +89,7 @@ FIGURES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "gavel10": ("continuous-multiple", ("ftf", "ftf-het")),
     "gavel16": ("continuous-single", ("fifo", "fifo-het", "fifo-het-ss")),
     "gavel17": ("continuous-single", ("ftf", "ftf-het")),
-    "gavel18": ("continuous-multiple", ("fifo", "fifo-het")),
+    "gavel18": ("continuous-multiple", ("fifo", "fifo-het", "fifo-het-ss")),
     "gavel20": ("continuous-multiple", ("las", "las-het")),
 }
 """Figures of average JCT over load: the trace, and the policies. In Fig 20 a fifth of the jobs has priority."""

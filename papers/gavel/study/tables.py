@@ -157,8 +157,8 @@ def estimate_errors(throughputs: Throughputs, fractions: Sequence[float], every:
 
 
 def limits(scale: str, throughputs: Throughputs) -> list[str]:
-    """In what this reproduction is smaller than the paper's evaluation, in sentences."""
-    here, paper = at_scale(GAVEL_SCALES, scale), GAVEL_SCALES["full"]
+    """In what a scale is smaller than the paper's evaluation, in sentences."""
+    here, paper = at_scale(GAVEL_SCALES, scale), GAVEL_SCALES["paper"]
     sentences = [
         f"Throughputs: {Path(throughputs.name).name}"
         + (", rounded facts and three rules, no measurements." if throughputs.name == "the compact table" else ".")
@@ -167,14 +167,14 @@ def limits(scale: str, throughputs: Throughputs) -> list[str]:
         ("GPUs of each type", here.workers, paper.workers),
         ("seeds", here.seeds, paper.seeds),
     ]
-    for what, load, full in (("one GPU each", here.single, paper.single), ("gangs", here.multiple, paper.multiple)):
+    for what, load, whole in (("one GPU each", here.single, paper.single), ("gangs", here.multiple, paper.multiple)):
         rows += [
-            (f"rates of arrival, {what} [1/h]", load.rates, full.rates),
-            (f"jobs before those that are measured, {what}", load.before, full.before),
-            (f"jobs that are measured, {what}", load.measured, full.measured),
+            (f"rates of arrival, {what} [1/h]", load.rates, whole.rates),
+            (f"jobs before those that are measured, {what}", load.before, whole.before),
+            (f"jobs that are measured, {what}", load.measured, whole.measured),
         ]
     for what, mine, theirs in (*rows, ("jobs of a static trace", here.static, paper.static)):
-        same = "as at scale full" if mine == theirs else f"at scale full {_shown(theirs)}"
+        same = "as at scale paper" if mine == theirs else f"at scale paper {_shown(theirs)}"
         sentences.append(f"{what}: {_shown(mine)} ({same})")
     return sentences
 

@@ -45,7 +45,7 @@ from papers.scales import seeds
 
 POLICIES: Final = ("las", "las-het", "hierarchical", "hierarchical-het", "ltgf", "ltgf-het")
 
-JOBS: Final = {"small": 1100, "paper": 1100, "full": 4400}
+JOBS: Final = 1100
 """Jobs that are kept of the whole trace, about."""
 
 SMALL_JOBS: Final = 200
@@ -53,7 +53,7 @@ SMALL_JOBS: Final = 200
 LOAD: Final = 0.9
 """Busy part of the GPUs if nobody had to wait, in effective GPU-time."""
 
-SEEDS: Final = {"small": 1, "paper": 2, "full": 3}
+SEEDS: Final = {"small": 1, "paper": 2}
 """Of a synthetic trace; a real one is one trace."""
 
 
@@ -76,7 +76,7 @@ def tenants_grid(scale: str = "paper", table: str = "", trace: str = "philly") -
 def tenant_jobs(trace: Trace, throughputs: Throughputs, scale: str, seed: int) -> Workload:
     """Every k-th job of a trace, as the module says."""
     jobs = from_trace(trace, throughputs, seed=seed)
-    step = max(1, round(len(jobs) / JOBS[scale]))
+    step = max(1, round(len(jobs) / JOBS))
     columns = ("job_id", "job_type", "scale_factor", "total_steps", "arrival_time", "weight", "slo", "entity")
     kept: dict[str, Any] = {name: getattr(jobs, name)[::step] for name in columns}
     thinned = replace(jobs, **kept)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import REFERENCE, look, mark_line, ordered, style
+from papers.market.readings import HERE, READINGS, SECTION
 
 OURS: Final = "astraea-market"
 
@@ -85,36 +88,30 @@ def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) 
     ax.set_ylim(0, 1.08 * max(1.0, shown["relative"].max(), *(1 / x for x in paper.values())))
 
 
-def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
-    """Ticks below the curves at the last hour with any use: thin ones of trials, a thick one with the mean's value.
-
-    `paper` is scheduler -> Astraea's makespan over its, as published: diamonds in Astraea's row, in its colour.
-    """
-    last = used[used["utilization"] > 0].groupby(["scheduler", "trial"])["hour"].max()
-    with style():
-        for k, name in enumerate(ordered(last.index.get_level_values("scheduler"))):
-            here, hours, y = look(name), last[name], -8 - 9 * k
-            ax.plot(hours, [y] * len(hours), "|", color=here.color, markersize=5, markeredgewidth=0.8)
-            ax.plot(hours.mean(), y, "|", color=here.color, markersize=9, markeredgewidth=2.2)
-            right = hours.max() < 0.7 * ax.get_xlim()[1]  # where there is room for the text
-            ax.annotate(f"{hours.mean():,.0f} h", (hours.max() if right else hours.min(), y), (5 if right else -5, 0),
-                        textcoords="offset points", fontsize=7, ha="left" if right else "right", va="center",
-                        color=here.color)  # fmt: skip
-            for other, ratio in paper.items() if name == OURS else ():
-                mark = {"markeredgecolor": look(other).color, "markersize": 5, "label": None}
-                ax.plot(ratio * float(last[other].mean()), y, **PUBLISHED | mark)
-        if paper:
-            ax.plot([], [], **PUBLISHED | {"label": "paper: Astraea's end, from theirs"})
-
-
 def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Fig 4: a table of `tables.revenue_table`; `published` is what is varied -> scheduler -> Astraea's over its."""
-    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.3)
+    """Fig 4: a table of `tables.revenue_table`; `published` is what is varied -> scheduler -> Astraea's over its.
+
+    As §5.1 says Astraea's total is below 0, so nothing has a ratio to it, and the revenue itself is drawn.
+    """
+    fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.3)
     shown = table[table["scheduler"] != "astraea-market-lemma"]
-    for ax, ((utility, varied), part) in zip(axes, shown.groupby(["utility", "varied"], sort=False), strict=True):
-        relative_revenue(part, ax, published[str(varied)] if utility == "linear" else {})
-        ax.set(xlabel=str(varied).capitalize(), ylabel="Revenue over Astraea's")
-        charts.title(ax, f"{utility} revenue, {varied} varied")
+    kinds = [(HERE, "linear"), (HERE, "convex"), (SECTION, "linear")]
+    for ax, ((reading, utility), varied) in zip(axes, product(kinds, ("jobs", "servers")), strict=True):
+        part = shown[(shown["reading"] == reading) & (shown["utility"] == utility) & (shown["varied"] == varied)]
+        if reading == HERE:
+            relative_revenue(part, ax, published[varied] if utility == "linear" else {})
+            ax.set_ylabel("Revenue over Astraea's")
+        else:
+            charts.dodged(part.sort_values("value", kind="stable"), "value", "revenue", "scheduler", ax)
+            ax.set_yscale("symlog", linthresh=1e5)
+            marks = [1e5, 0.0, *(-(10.0**k) for k in range(5, int(np.log10(max(1e5, -part["revenue"].min()))) + 2))]
+            ax.set_yticks(marks, [f"{mark / 1e6:,.6g}".replace("-", "−") for mark in marks])
+            ax.set_ylim(top=2e5)
+            ax.yaxis.set_minor_locator(NullLocator())
+            ax.axhline(0, color="#222222", linewidth=0.8)
+            ax.set_ylabel("Revenue [millions]")
+        ax.set_xlabel(varied.capitalize())
+        charts.title(ax, f"{reading}: {utility}, {varied} varied")
     charts.legend(fig)
     return fig
 
@@ -124,22 +121,27 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
 
     `by` is "servers", of Astraea alone, or "scheduler", of all numbers of servers.
     """
-    fig, ax = charts.panels(width=5.0, height=2.8)
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.8)
     shown = table if by == "scheduler" else table[table["scheduler"] == OURS]
     if by == "servers":
         shown = shown.assign(servers=shown["servers"].map("{} servers".format))
-    charts.dodged(shown, "jobs", "ratio", by=by, ax=ax)
-    ax.set_ylim(min(0.5, table["ratio"].min() - 0.02), 1.02)
-    ax.axhline(bound, **REFERENCE)
-    ax.annotate(f"paper: Astraea above {bound:g}", (0.98, bound), (0, 3), ("axes fraction", "data"), "offset points",
-                ha="right", fontsize=7.5)  # fmt: skip
+    for ax, reading in zip(axes, READINGS, strict=True):
+        part = shown.assign(ratio=shown["ratio"].where(shown["reading"] == reading))  # the same classes in both
+        charts.dodged(part, "jobs", "ratio", by=by, ax=ax)
+        ax.set_ylim(min(0.5, part["ratio"].min() - 0.02), 1.02)
+        ax.axhline(bound, **REFERENCE)
+        ax.annotate(f"paper: Astraea above {bound:g}", (0.98, bound), (0, 3), ("axes fraction", "data"),
+                    "offset points", ha="right", fontsize=7.5)  # fmt: skip
+        charts.title(ax, reading)
     charts.legend(fig)
     return fig
 
 
 def fairness(table: pd.DataFrame) -> Figure:
-    """Figs 7 and 8: a table of `tables.fairness_table`."""
+    """Figs 7 and 8 as here: a table of `tables.fairness_table`, and how often the other reading has no alpha."""
     fig, axes = charts.panels(rows=3, width=7.0, height=1.9)
+    none = table[table["reading"] == SECTION].groupby(["scheduler", "trial"])["alpha"].count() == 0
+    table = table[table["reading"] == HERE]
     alone = table["scheduler"] == "batch-sche"
     texts = ("those that share; 1 is absolutely fair", "BatchSche; paper: 1 for every tenant")
     for ax, part, text in zip(axes[:2], (table[~alone], table[alone]), texts, strict=True):
@@ -153,6 +155,7 @@ def fairness(table: pd.DataFrame) -> Figure:
     axes[1].set_ylim(2.5 * min(low, -1), 2.5 * max(high, 2))
     axes[1].set_ylabel("Revenue fairness $\\alpha$\n(log beyond ±2)")
     _variances(table, axes[2])
+    axes[2].set_xlabel(f"Trial\n{SECTION}, total revenue is not above 0 in {none.sum()} of {len(none)} plans")
     charts.legend(fig)
     return fig
 
@@ -193,10 +196,10 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
     `bound` is what the paper takes for one job at most [s].
     """
     fig, axes = charts.panels(columns=2, width=3.5, height=2.5)
-    times = table.assign(scheduler=OURS, seconds=table["seconds_per_job"] * table["jobs"])
+    times = table.assign(seconds=table["seconds_per_job"] * table["jobs"])
     other = "servers" if varied == "jobs" else "jobs"
     for ax, column, text in ((axes[0], "seconds", "(a) all jobs"), (axes[1], "seconds_per_job", "(b) one job")):
-        charts.lines(times, varied, column, by="scheduler", ax=ax, each=True)
+        charts.lines(times, varied, column, by="reading", ax=ax, each=True)
         ax.set_ylabel("Time to plan")
         charts.title(ax, f"{text}; {table[other].iloc[0]} {other}")
     top = float(times["seconds"].max())
@@ -210,6 +213,7 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
     axes[1].axhline(bound, **REFERENCE)
     axes[1].annotate(f"paper: about {bound:g} s, on a laptop", (0.03, bound), (0, -9), ("axes fraction", "data"),
                      "offset points", fontsize=7.5)  # fmt: skip
+    charts.legend(fig)
     return fig
 
 
@@ -228,46 +232,24 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         ax.axhline(0, color="#222222", linewidth=0.8)
         ax.set_xticks(means.index)
         ax.set(xlabel="Maximal price, % of the estimate", ylabel="Revenue, change in thousands")
-        charts.title(ax, f"{load} load: {factor_text(float(base[load].mean()))} thousand at 100 %")
+        at_all = float(part.loc[part["percent"] == 100, "revenue"].mean())
+        charts.title(ax, f"{load} load: {factor_text(at_all)} thousand at 100 %")
     return fig
 
 
 def admission(table: pd.DataFrame) -> Figure:
     """Fig 12: ideal revenue and cost of every admitted job; a table of `tables.admission_table`."""
-    pays = table["cost"] > 0
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
-    paid = table[pays]
-    axes[0].plot(paid["ideal"], paid["cost"], ".", color="#D55E00", markersize=2.5, alpha=0.6, rasterized=True)
-    top = float(table["ideal"].max())
-    axes[0].plot([0, top], [0, top], color="#222222", linewidth=0.8)
-    axes[0].annotate("cost = ideal revenue", (0.56 * top, 0.6 * top), rotation=38, fontsize=7.5, ha="right")
-    axes[0].set(xlabel="Ideal revenue", ylabel="Resource cost")
-    charts.title(axes[0], f"{pays.sum():,} jobs on idle resources")
-    axes[1].hist(table.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
-    axes[1].set(xlabel="Ideal revenue", ylabel="Jobs")
-    charts.title(axes[1], f"{(~pays).sum():,} within the own share: cost 0")
-    return fig
-
-
-def utilization(used: pd.DataFrame, usual: str, paper: Mapping[str, float]) -> Figure:
-    """Fig 13: workers in use in every hour, and makespans below the curves of the `usual` setting (`makespans`)."""
-    fig, axes = charts.panels(columns=2, width=3.5, height=3.2)
-    for ax, (setting, part) in zip(axes, used.groupby("setting", sort=False), strict=True):
-        for scheduler in ordered(part["scheduler"]):
-            here = look(scheduler)
-            mine = part[part["scheduler"] == scheduler]
-            wide = 100 * mine.pivot_table(index="hour", columns="trial", values="utilization")
-            ax.step(wide.index, wide, where="post", color=here.color, linewidth=0.4, alpha=0.45)
-            ax.step(wide.index, wide.mean(axis=1), where="post", color=here.color, linestyle=here.line,
-                    label=here.label)  # fmt: skip
-        ax.set(xlabel="Hour", ylabel="Workers in use [%]", ylim=(-4, 103))
-        charts.title(ax, str(setting))
-    requested = used[used["setting"] == usual]
-    makespans(requested[requested["scheduler"] != "batch-sche"], axes[0], paper)
-    axes[0].set_ylim(-34, 103)
-    axes[0].set_yticks(range(0, 101, 20))
-    axes[0].axhline(100, **REFERENCE)
-    axes[0].annotate("paper: Astraea and Gandiva reach 100 %", (0.98, 100), (0, -9), ("axes fraction", "data"),
-                     "offset points", ha="right", fontsize=7.5)  # fmt: skip
-    charts.legend(fig, columns=3)
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.7)
+    for (left, right), reading in zip(np.reshape(axes, (2, 2)), READINGS, strict=True):
+        mine = table[table["reading"] == reading]
+        pays = mine["cost"] > 0
+        paid, top = mine[pays], float(mine["ideal"].max())
+        left.plot(paid["ideal"], paid["cost"], ".", color="#D55E00", markersize=2.5, alpha=0.6, rasterized=True)
+        left.plot([0, top], [0, top], color="#222222", linewidth=0.8)
+        left.annotate("cost = ideal revenue", (0.56 * top, 0.6 * top), rotation=38, fontsize=7.5, ha="right")
+        left.set(xlabel="Ideal revenue", ylabel="Resource cost")
+        charts.title(left, f"{reading}: {pays.sum():,} jobs on idle resources")
+        right.hist(mine.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
+        right.set(xlabel="Ideal revenue", ylabel="Jobs")
+        charts.title(right, f"{reading}: {(~pays).sum():,} in the own share, cost 0")
     return fig

@@ -35,7 +35,7 @@ LEMMA: Final = "astraea-market-lemma"
 """Astraea as written."""
 
 HOURS: Final = 10_000
-"""After so many hours no linear revenue is above 0, and nothing is noted of what is in use."""
+"""After so many hours no linear revenue is above 0, and of what is in use only the last hour is noted."""
 
 TIME_LIMIT: Final = 3600.0
 """Of an optimum [s]: no market of the studies takes a minute, and a busy machine must not change a result."""
@@ -59,7 +59,8 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
 
     The first row has what there is once; floored_revenue counts no job's as less than 0, revenue_per_job also jobs that
     never run, and shared are those that run outside their tenant's share. Then comes a row for each tenant, each
-    admitted job in order of admission, and each hour until the makespan, but at most `HOURS`, and none of `LEMMA`.
+    admitted job in order of admission, and each hour until the makespan, but after `HOURS` only the last one, and none
+    of `LEMMA`.
     """
     astraea_market(worked_example(), theta=THETA, rounds=ROUNDS)  # loads compiled functions, which are not measured
     make = planner(market, scheduler, percent)
@@ -73,12 +74,16 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
         "floored_revenue": float(plan.revenues.clip(min=0).sum()), "revenue_per_job": total_revenue(plan) / n,
         "makespan": makespan(plan) * SLOT, "shared": sum(s.is_shared for s in admitted), "seconds_per_job": seconds / n,
     }  # fmt: skip
+    hours = np.arange(1, len(used) + 1)
+    if len(used) == HOURS and (end := makespan(plan)) > HOURS:
+        until_the_end = sum(int(s.workers.sum()) for s in admitted if s.end == end)
+        hours, used = np.append(hours, end), np.append(used, until_the_end / market.workers.sum())
     jobs = [(market.jobs.job_id[s.job], s.ideal, s.cost) for s in admitted]
     parts = [
         pd.DataFrame([once]),
         pd.DataFrame({"tenant": range(len(alpha)), "alpha": alpha}),
         pd.DataFrame(jobs, columns=["job_id", "ideal", "cost"]),
-        pd.DataFrame({"hour": range(1, len(used) + 1), "utilization": used}),
+        pd.DataFrame({"hour": hours, "utilization": used}),
     ]
     return pd.concat(parts, ignore_index=True)
 

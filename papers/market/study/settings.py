@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from papers.market.readings import HERE
 from papers.market.study.runs import SCHEDULERS
-from papers.market.study.tables import SETTINGS, TABLE2, USUAL, plans
+from papers.market.study.tables import SETTINGS, TABLE2, plans
 
 OURS: Final = SCHEDULERS[0]
 
@@ -65,7 +66,7 @@ def settings_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def table2(found: pd.DataFrame) -> pd.DataFrame:
-    """Table 2 beside what was found: means over trials of `tenants_table`, the paper's, and theirs over ours.
+    """Table 2 beside what was found: means over trials of one reading of `tenants_table`, the paper's, and the ratio.
 
     Index tenants and, last, "max / min", the ratio that §5.2 speaks of; NaN where the paper has no such number.
     """
@@ -81,36 +82,35 @@ def table2(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def fig4_readings(revenue: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Astraea's total over each of the others' with linear revenue, in three readings, and what the paper prints.
+    """Astraea's total over each of the others', linear revenue as here, in three metrics, and what the paper prints.
 
     `revenue` is of `revenue_table`, `published` what is varied -> scheduler -> value. Index scheduler, columns what is
-    varied, reading: real; Astraea's ideal revenue over the others' real one, of which no job's is less than 0; ideal of
+    varied, metric: real; Astraea's ideal revenue over the others' real one, of which no job's is less than 0; ideal of
     both. NaN where the other's total is not above 0.
     """
     kinds = ["revenue", "ideal_revenue", "floored_revenue"]
-    linear = revenue[revenue["utility"] == "linear"]
+    linear = revenue[(revenue["utility"] == "linear") & (revenue["reading"] == HERE)]
     total = linear.pivot_table(index="scheduler", columns="varied", values=kinds, aggfunc="sum")
     columns: dict[tuple[str, str], pd.Series[float]] = {}
     for varied, values in published.items():
         others = [name for name in values if name in total.index]
-        for reading, mine, theirs in (
+        for metric, mine, theirs in (
             ("real", "revenue", "revenue"),
             ("ideal over floored real", "ideal_revenue", "floored_revenue"),
             ("ideal", "ideal_revenue", "ideal_revenue"),
         ):
             base: pd.Series[float] = total[theirs, varied].loc[others]
-            columns[varied, reading] = float(total[mine, varied][OURS]) / base.where(base > 0)
+            columns[varied, metric] = float(total[mine, varied][OURS]) / base.where(base > 0)
         columns[varied, "the paper"] = pd.Series(dict(values)).loc[others]
     return pd.DataFrame(columns)
 
 
 def last_use(used: pd.DataFrame) -> pd.DataFrame:
-    """Fig 13: last hour with any use with D_j as requested, mean over trials, and the highest use in each setting [%].
+    """Fig 13 in each reading: last hour with any use, mean over trials [h], and the highest use, the most of them [%].
 
-    NaN for BatchSche's last use: the table ends when those that share are done.
+    Index scheduler, columns quantity, reading.
     """
-    requested = used[(used["setting"] == USUAL) & (used["utilization"] > 0)]
-    ends = requested.groupby(["scheduler", "trial"])["hour"].max().groupby("scheduler").mean()
-    ends["batch-sche"] = np.nan
-    peak = 100 * used.pivot_table(index="scheduler", columns="setting", values="utilization", aggfunc="max")
-    return pd.DataFrame({"last use [h]": ends}).join(peak.add_prefix("highest [%], "))
+    last = used[used["utilization"] > 0].groupby(["scheduler", "reading", "trial"], as_index=False)["hour"].max()
+    ends = last.pivot_table(index="scheduler", columns="reading", values="hour")
+    peak = 100 * used.pivot_table(index="scheduler", columns="reading", values="utilization", aggfunc="max")
+    return pd.concat({"last use [h]": ends, "highest [%]": peak}, axis=1)

@@ -70,18 +70,16 @@ class ThemisScale(NamedTuple):
     few_trials: int  # how many seeds where lease terms or errors vary
 
 
-_PAPER: Final = ThemisScale(
-    100, MACHINES, 5, (0.5, 1.0, 2.0, 4.0), 2, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
-    (120.0, 300.0, 900.0, 2700.0, 7200.0, inf), (0.0, 0.1, 0.2, 0.5, 0.9),
-    60, 8, (0.0, 0.4, 0.8, 1.0), (1.5, 3.0), 2000, 3,
-)  # fmt: skip
 THEMIS_SCALES: Final[dict[str, ThemisScale]] = {
     "small": ThemisScale(
         10, (4,) * 8 + (2,) * 6, 2, (1.0, 2.0), 1, (0.0, 0.5, 0.8, 1.0), (900.0, 3600.0), (0.0, 0.5),
         10, 2, (0.0, 0.8), (3.0,), 40, 2,
     ),
-    "paper": _PAPER,
-    "full": _PAPER._replace(trials=20, contention_trials=20, few_trials=20, instances=10_000),
+    "paper": ThemisScale(
+        100, MACHINES, 5, (0.5, 1.0, 2.0, 4.0), 2, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+        (120.0, 300.0, 900.0, 2700.0, 7200.0, inf), (0.0, 0.1, 0.2, 0.5, 0.9),
+        60, 8, (0.0, 0.4, 0.8, 1.0), (1.5, 3.0), 2000, 3,
+    ),
 }  # fmt: skip
 
 

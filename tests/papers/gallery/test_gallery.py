@@ -20,7 +20,7 @@ from astraea.plots.style import panels
 from papers.claims.evaluate import evaluate, read_claims
 from papers.gallery.captions import EVERY
 from papers.gallery.pages import write_gallery
-from papers.gallery.published import forest
+from papers.gallery.published import LEAST, beside_published, forest, in_words
 from papers.gallery.verdicts import finding, side_by_side, with_footnotes
 
 FIGURES = ROOT / "figures"
@@ -105,19 +105,35 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
     assert finding(found.iloc[:0]) == ""
     noted = pd.concat([mine.assign(note=["why", ""]), mine.assign(trace="philly", note=["why", "how"])])
     shown, notes = with_footnotes(side_by_side(noted))
-    assert shown["note"].tolist() == ["1, 2", "1, 3, 2"]  # 2 is what the two readings differ by
-    assert (notes[0], notes[2], len(notes)) == ("1. the authors' program: why", "3. from the papers: how", 3)
+    assert shown["note"].tolist() == ["1", "1, 2"]
+    assert notes == ["1. the authors' program: why", "2. from the papers: how"]
 
 
-def test_forest_has_a_row_for_each_statement_and_a_mark_for_each_reading() -> None:
+def test_forest_has_a_row_for_each_statement_below_its_paper_and_a_mark_for_each_reading() -> None:
     fig, ax = panels()
-    rows = [("b", "the authors' program", 2.0), ("b", "from the papers", 0.5), ("a", "", 1.0)]
-    forest(pd.DataFrame(rows, columns=["row", "reading", "ratio"]), ax)
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a"]
+    rows = [("A", "b", "the authors' program", "=", 1.5, 2.0, 40.0), ("A", "b", "from the papers", "<=", 0.4, 0.5, 0.6),
+            ("B", "a", "", "up to", 0.001, 0.001, 1.0)]  # fmt: skip
+    forest(pd.DataFrame(rows, columns=["source", "row", "reading", "relation", "low", "ratio", "high"]), ax)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["A", "b", "B", "a"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["the authors' program", "from the papers"]
-    low, high = ax.get_xlim()
-    assert low < 0.5 and high > 2.0
+    marks = {(float(line.get_xdata()[0]), line.get_marker()) for line in ax.lines if len(line.get_xdata()) == 1}
+    assert marks == {(2.0, "o"), (0.5, "<"), (LEAST, ">")}
+    assert [text.get_text() for text in ax.texts] == ["0.001"]  # beyond the axis
     plt.close(fig)
+
+
+def test_every_published_value_is_beside_ours_with_its_seeds(tmp_path: Path) -> None:
+    loads = pd.DataFrame({"policy": ["las", "las-het"] * 2, "jobs_per_hour": 5.0, "seed": [0, 0, 1, 1]})
+    loads.assign(average_jct=[2.0, 1.0, 4.0, 1.0]).to_csv(tmp_path / "gavel08_continuous-single.csv", index=False)
+    claims = evaluate(tmp_path, r"gavel\.f8\.jct|ye\.f13")
+    assert beside_published(claims[claims["id"] == "ye.f13"], tmp_path) is None
+    picture = beside_published(claims, tmp_path)
+    assert picture is not None
+    table = pd.read_csv(picture.with_suffix(".csv")).set_index("id")
+    found = table.loc[["gavel.f8.jct"], ["low", "ratio", "high"]].to_numpy()[0].tolist()
+    assert found == pytest.approx([2 / 3.5, 3 / 3.5, 4 / 3.5], abs=1e-4)
+    assert table.loc["gavel.f8.jct", "relation"] == "up to"
+    assert in_words(picture.with_suffix(".csv")).startswith("Of 1 values, counted in each reading, 0 are within 10 %")
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -149,7 +149,7 @@ def test_changed_data_runs_again(tmp_path: Path, runs: list[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"scale": "huge"}, "scale must be one of small, paper, full, got 'huge'"),
+        ({"scale": "huge"}, "scale must be one of small, paper, got 'huge'"),
         ({"only": "99"}, "there is no notebook 99"),
         ({"trace": "no-such-trace"}, "no-such-trace: there is no such file or folder"),
         ({"only": "02"}, r"02_x\.ipynb: not a notebook that can be read"),

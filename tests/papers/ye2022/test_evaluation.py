@@ -64,8 +64,8 @@ def test_known_workloads(name: str, jobs: int, nodes: int) -> None:
 
 
 def test_large_traces_have_one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [evaluation.few_seeds("venus", scale, 3, 1) for scale in ("small", "paper", "full")]
-    assert found == [(0, 1), (0, 1, 2), (0, 1, 2, 3, 4)]
+    found = [evaluation.few_seeds("venus", scale, 3, 1) for scale in ("small", "paper")]
+    assert found == [(0, 1), (0, 1, 2)]
     monkeypatch.setattr(evaluation, "LARGE", 11_000)
     assert evaluation.few_seeds("venus", "paper", 3, 1) == (0,)
 
@@ -129,7 +129,7 @@ def test_real_trace_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     columns = "job_id,num_gpu,submit_time,iterations,model_name,duration,interval,user,expect_time"
     (folder / "philly_two_weeks.csv").write_text(f"{columns}\n0,1,0,1,m,10,0,a,-1\n1,8,5,1,m,10,0,b,-1\n")
     (folder / "share-production.csv").write_text("name,share\na,3\nb,1\n")
-    read, cluster = evaluation.load_workload("philly-two-weeks", "full")
+    read, cluster = evaluation.load_workload("philly-two-weeks", "paper")
     assert read.name == "philly-two-weeks" and read.tenant_weight.tolist() == [3, 1]
     assert cluster == Cluster(210, 8)
     assert scales.seeds("philly-two-weeks", "paper") == (0,)
@@ -138,7 +138,7 @@ def test_real_trace_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(("name", "scale"), [("nobody", "paper"), ("venus", "large"), ("helios-venus", "small")])
 def test_unknown(name: str, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"no such file|not downloaded yet|scale must be one of small, paper, full"):
+    with pytest.raises(InputError, match=r"no such file|not downloaded yet|scale must be one of small, paper"):
         evaluation.load_workload(name, scale)
 
 

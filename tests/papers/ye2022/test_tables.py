@@ -16,7 +16,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import Result
-from astraea.core.units import HOUR
+from astraea.core.units import DAY, HOUR
 from astraea.experiments.archive import pack, reduced, unpack
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
@@ -34,6 +34,7 @@ from papers.ye2022.tables import (
     plus_minus,
     relative_to,
     times_as_much,
+    weekly_figures,
 )
 
 
@@ -51,6 +52,19 @@ def test_waiting_for_a_round_is_a_loss_of_short_jobs() -> None:
     got = fairness_figures(fifo((8, 5.0, 12 * HOUR), (8, 30 * HOUR, HOUR)))
     assert got["tenant_sharing_loss"] > 0
     assert got["tenant_below_99"] == got["tenant_below_95"] == 0
+
+
+def test_weeks_together_are_the_whole() -> None:
+    # the second week is empty; the third has two jobs, and the cases of the week after it, in which the last one runs
+    result = fifo((8, 5.0, HOUR), (8, 15 * DAY, 10 * DAY), (8, 15 * DAY, HOUR))
+    weeks = weekly_figures(result)
+    assert sorted(weeks["week"].unique()) == [0, 2]
+    jobs = weeks[weeks["figure"] == "average_jct"].set_index("week")["n"]
+    assert jobs.to_dict() == {0: 1, 2: 2}
+    totals = (weeks["mean"] * weeks["n"]).groupby(weeks["figure"]).sum()
+    found = (totals / weeks.groupby("figure")["n"].sum()).to_dict()
+    figures = efficiency_figures(result) | fairness_figures(result)
+    assert found == pytest.approx({name: figures[name] for name in found}) and len(found) == 6
 
 
 def test_busy_utilization_ends_with_the_submissions() -> None:

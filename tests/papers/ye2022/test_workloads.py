@@ -197,5 +197,5 @@ def test_published_statistics_stand_beside_the_measured() -> None:
     assert table.loc["jobs", "seeds"] == 3
     assert not table.loc["tenants", "holds"]  # nothing was measured
     assert further_grid("philly", "paper").index["seed"].tolist() == [2, 3, 4]
-    for name, scale in (("venus", "paper"), ("philly", "full"), ("philly", "small"), ("w2", "paper")):
+    for name, scale in (("venus", "paper"), ("philly", "small"), ("w2", "paper")):
         assert not further_grid(name, scale).runs

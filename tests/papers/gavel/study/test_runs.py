@@ -21,6 +21,7 @@ from papers.gavel.study.cells import READ
 from papers.gavel.study.policies import answer, moment
 from papers.gavel.study.runs import belief
 from papers.gavel.throughputs.table import Throughputs
+from papers.running.smallest_experiments import HIGH_LOAD
 
 COMPACT = Throughputs.compact()
 SIZE = runs.GAVEL_SCALES["small"]
@@ -57,6 +58,15 @@ def test_a_figure_has_each_policy_at_each_load_and_seed(figure):
         part = runs.ltgf_grid(SIZE, COMPACT)
         assert {run.key for run in part.runs} < {run.key for run in grid.runs}
         assert set(part.index["policy"]) == set(runs.BESIDE_LTGF) and len(part.runs) == len(part.index)
+
+
+def test_the_scale_paper_is_the_papers_and_the_smallest_experiment_is_one_of_its_loads():
+    size = runs.GAVEL_SCALES["paper"]
+    assert (size.workers, size.seeds) == (36, 3)
+    for load in (size.single, size.multiple):
+        assert len(load.rates) == 5 and set(load.before) == {4000} and load.measured == 1000
+    [rate], before, measured = HIGH_LOAD
+    assert rate in size.multiple.rates and (set(before), measured) == ({4000}, 1000)
 
 
 def test_further_grids():
@@ -189,7 +199,7 @@ def test_the_authors_traces_give_the_papers_numbers(shared):
 def test_tenants_have_every_kth_job_of_the_whole_trace():
     philly = synthetic("philly")
     whole, kept = from_trace(philly, COMPACT, seed=0), tenants.tenant_jobs(philly, COMPACT, "paper", 0)
-    assert abs(len(kept) - tenants.JOBS["paper"]) <= 0.05 * tenants.JOBS["paper"]
+    assert abs(len(kept) - tenants.JOBS) <= 0.05 * tenants.JOBS
     assert kept.arrival_time[-1] > 0.98 * whole.arrival_time[-1]
     assert kept.entity_weight.tolist() == philly.tenant_weight.tolist()
     row = {job: i for i, job in enumerate(whole.job_id)}

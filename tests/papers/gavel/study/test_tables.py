@@ -84,9 +84,9 @@ def test_hierarchy_keeps_the_entities_weights() -> None:
 
 
 def test_solve_times_have_a_row_each() -> None:
-    found = policies.solve_times(COMPACT, {"las-het": (4, 8), "las-het-ss": (4,)}, apart=(8, 16))
+    found = policies.solve_times(COMPACT, {"las-het": (4, 8), "las-het-ss": (4,)}, apart={"las-het": 4})
     assert found[["policy", "jobs", "variables"]].to_numpy().tolist() == [
-        ["las-het", 4, "a class"], ["las-het", 8, "a class"], ["las-het", 8, "a job"], ["las-het-ss", 4, "a class"],
+        ["las-het", 4, "a class"], ["las-het", 8, "a class"], ["las-het", 4, "a job"], ["las-het-ss", 4, "a class"],
     ]  # fmt: skip
     assert (found["seconds"] > 0).all()
     assert all(set(sizes) <= set(POLICIES) for sizes in policies.SOLVES.values())
@@ -116,10 +116,10 @@ def test_more_references_estimate_better() -> None:
 
 
 def test_limits_name_what_is_smaller() -> None:
-    small, full = (tables.limits(scale, COMPACT) for scale in ("small", "full"))
+    small, paper = (tables.limits(scale, COMPACT) for scale in ("small", "paper"))
     assert "compact table" in small[0]
-    assert any("at scale full 4000" in line for line in small)
-    assert all("(as at scale full)" in line for line in full[1:])
+    assert any("at scale paper 4000" in line for line in small)
+    assert all("(as at scale paper)" in line for line in paper[1:])
 
 
 def test_every_policy_has_a_look_of_its_own() -> None:

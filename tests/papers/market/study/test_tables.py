@@ -19,6 +19,8 @@ from papers.market.model import SLOT
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.capacity import feasible_theta
 from papers.market.policies.fair import hived
+from papers.market.readings import HERE as AS_HERE
+from papers.market.readings import READINGS, SECTION
 from papers.market.study import choices, tables
 from papers.market.study.example import price_steps, worked_example
 from papers.market.study.exhibits import (
@@ -29,11 +31,12 @@ from papers.market.study.exhibits import (
     properties_table,
     two_jobs,
 )
-from papers.market.study.pictures import makespans, relative_revenue, running_time
+from papers.market.study.pictures import near_optimum, relative_revenue, running_time
 from papers.market.study.properties import PROPERTIES, planned, random_market, reported
 from papers.market.study.runs import LEMMA, SCHEDULERS
 from papers.market.study.settings import fig4_readings, last_use, settings_table, table2
 from papers.market.study.tables import MARKET_SCALES, TABLE2, market_grid, market_of, plans
+from papers.market.study.use_pictures import makespans
 
 SMALL = MARKET_SCALES["small"]
 FOUR = set(SCHEDULERS)
@@ -57,12 +60,17 @@ def revenue() -> pd.DataFrame:
 
 def test_revenue(revenue: pd.DataFrame) -> None:
     points = len(SMALL.jobs) + len(SMALL.servers)
-    # everybody at every point; Astraea as written at the default point, which lies on both axes
-    assert len(revenue) == 2 * SMALL.trials * (points * len(FOUR) + 2)
+    # everybody at every point; Astraea as written at the default point, which lies on both axes; as §5.1 says no convex
+    # revenue and no BatchSche
+    assert len(revenue) == SMALL.trials * (2 * (points * len(FOUR) + 2) + points * (len(FOUR) - 1) + 2)
     assert not revenue.isna().any(axis=None)
+    linear = revenue[(revenue["utility"] == "linear") & (revenue["scheduler"] == "astraea-market")]
+    total = linear.groupby("reading")["revenue"].sum()
+    assert total[SECTION] < 0 < total[AS_HERE]
+    revenue = revenue[revenue["reading"] == AS_HERE]
     usual = [revenue[(revenue["varied"] == v) & (revenue["value"] == n)]
              for v, n in zip(("jobs", "servers"), SMALL.usual, strict=True)]  # fmt: skip
-    assert usual[0].iloc[:, 2:].to_numpy().tolist() == usual[1].iloc[:, 2:].to_numpy().tolist()
+    assert usual[0].iloc[:, 3:].to_numpy().tolist() == usual[1].iloc[:, 3:].to_numpy().tolist()
     assert set(usual[0]["scheduler"]) == FOUR | {LEMMA}
     number = revenue["value"].where(revenue["varied"] == "jobs", SMALL.usual[0])
     assert (revenue["revenue_per_job"] * number).tolist() == pytest.approx(revenue["revenue"].tolist())
@@ -76,13 +84,15 @@ def test_revenue(revenue: pd.DataFrame) -> None:
 def test_fairness_theta_and_admission() -> None:
     market = market_of("philly", "small", 1, *SMALL.usual)
     fairness = tables.fairness_table(**HERE)
-    assert list(fairness) == ["scheduler", "trial", "tenant", "alpha"]
-    assert fairness.groupby(["scheduler", "trial"], sort=False).size().tolist() == [14] * (4 * SMALL.trials)
-    mine = fairness[(fairness["scheduler"] == "hived") & (fairness["trial"] == 1)]
+    assert list(fairness) == ["reading", "scheduler", "trial", "tenant", "alpha"]
+    assert fairness["reading"].drop_duplicates().tolist() == list(READINGS)
+    cases = fairness.groupby(["reading", "scheduler", "trial"], sort=False)
+    assert cases.size().tolist() == [14] * (7 * SMALL.trials)
+    mine = cases.get_group((AS_HERE, "hived", 1))
     assert mine["alpha"].tolist() == revenue_fairness(hived(market)).tolist()
     # theta at 100 % is that of the paper
     thetas = tables.theta_table(**HERE)
-    assert len(thetas) == 2 * len(SMALL.percents) * SMALL.trials
+    assert len(thetas) == 2 * len(SMALL.percents) * SMALL.trials and set(thetas["reading"]) == {AS_HERE}
     market = market_of("philly", "small", 1, SMALL.jobs[-1], SMALL.usual[1])
     plan = astraea_market(market, theta=feasible_theta(market), rounds=1)
     found = thetas[(thetas["load"] == "high") & (thetas["percent"] == 100) & (thetas["trial"] == 1)]
@@ -96,35 +106,35 @@ def test_fairness_theta_and_admission() -> None:
 def test_utilization(revenue: pd.DataFrame) -> None:
     table = tables.utilization_table(**HERE)
     assert table["utilization"].between(0, 1).all()
-    hours = table.groupby(["setting", "scheduler", "trial"])["hour"].agg(["min", "max", "size"])
-    assert len(hours) == 7 * SMALL.trials and hours.drop_duplicates().shape[0] == 1
-    drawn = table["setting"] == tables.DRAWN
-    assert set(table.loc[drawn, "scheduler"]) == FOUR - {"batch-sche"}
-    assert table[drawn]["utilization"].mean() > table[~drawn]["utilization"].mean()
-    table = table[~drawn]
-    last = table[table["utilization"] > 0].groupby(["scheduler", "trial"])["hour"].max()
+    cases = table.groupby(["reading", "scheduler", "trial"])
+    assert len(cases) == 7 * SMALL.trials and (cases["hour"].min() == 1).all()
+    assert cases["hour"].is_monotonic_increasing.all()
+    mean = table.groupby("reading")["utilization"].mean()
+    assert mean[SECTION] > mean[AS_HERE]
+    last = table[table["utilization"] > 0].groupby(["reading", "scheduler", "trial"])["hour"].max()
     at = revenue[
         (revenue["varied"] == "jobs") & (revenue["value"] == SMALL.usual[0]) & (revenue["utility"] == "linear")
     ]
-    makespan = at.set_index(["scheduler", "trial"])["makespan"] / SLOT
-    for name in ("astraea-market", "gandiva-fair", "hived"):
-        assert last[name].tolist() == makespan[name].tolist()
+    makespan = at.set_index(["reading", "scheduler", "trial"])["makespan"].drop(LEMMA, level=1) / SLOT
+    assert last.to_dict() == makespan.to_dict()
 
 
 def test_settings(revenue: pd.DataFrame) -> None:
     table = settings_table(**HERE)
     assert set(table["setting"]) == set(tables.SETTINGS)
     value = table.set_index(["setting", "figure", "scheduler"])["value"]
-    usual = revenue.query("varied == 'jobs' and value == @SMALL.usual[0] and utility == 'linear'")
+    usual = revenue[(revenue["reading"] == AS_HERE) & (revenue["utility"] == "linear")]
+    usual = usual.query("varied == 'jobs' and value == @SMALL.usual[0]")
     total = usual.groupby("scheduler")[["revenue", "ideal_revenue", "floored_revenue"]].sum()
     ours, theirs = total.loc["astraea-market"], total.loc["hived"]
     at = value[tables.USUAL]
     assert at["Fig 4, real", "hived"] == pytest.approx(ours["revenue"] / theirs["revenue"])
     assert at["Fig 4, one-sided", "hived"] == pytest.approx(ours["ideal_revenue"] / theirs["floored_revenue"])
-    alpha = tables.fairness_table(**HERE).query("scheduler == 'hived'").groupby("trial")["alpha"]
+    fairness = tables.fairness_table(**HERE)
+    alpha = fairness.query("scheduler == 'hived' and reading == @AS_HERE").groupby("trial")["alpha"]
     assert at["Fig 8, variance", "hived"] == pytest.approx(alpha.var(ddof=0).mean())
-    used = tables.utilization_table(**HERE).query("scheduler == 'hived'").groupby(["setting", "trial"])["utilization"]
-    assert at["Fig 13, peak", "hived"] == pytest.approx(used.max()[tables.USUAL].mean())
+    used = tables.utilization_table(**HERE).query("scheduler == 'hived'").groupby(["reading", "trial"])["utilization"]
+    assert at["Fig 13, peak", "hived"] == pytest.approx(used.max()[AS_HERE].mean())
     assert value[tables.DRAWN]["Fig 13, peak", "hived"] > at["Fig 13, peak", "hived"]
     # other prices change nothing for who has none
     assert value[tables.THETA_OF_44]["Fig 13, peak", "hived"] == at["Fig 13, peak", "hived"]
@@ -142,13 +152,19 @@ def test_a_setting_changes_only_what_it_names() -> None:
 
 def test_times_tenants_and_ratios() -> None:
     time = tables.time_table(**HERE)
-    assert len(time) == 3 * SMALL.trials and (time["seconds_per_job"] > 0).all()
+    assert len(time) == 2 * 3 * SMALL.trials and (time["seconds_per_job"] > 0).all()
     tenants = tables.tenants_table(**HERE)
-    assert tenants["tenants"].tolist() == [n for n in SMALL.tenants for _ in range(SMALL.trials)]
-    assert (tenants["variance"] > 0).all()
+    assert tenants["tenants"].tolist() == [n for n in SMALL.tenants for _ in range(SMALL.trials)] * 2
+    assert (tenants.loc[tenants["reading"] == AS_HERE, "variance"] > 0).all()
     ratios = tables.ratio_table(**HERE)
-    assert len(ratios) == len(SMALL.small_jobs) * len(SMALL.small_servers) * SMALL.trials * len(FOUR)
-    assert ratios["is_exact"].all() and (ratios["ratio"] <= 1 + 1e-6).all() and (ratios["ratio"] > 0).all()
+    # as §5.1 says neither with the most jobs nor with the fewest servers
+    jobs, servers = len(SMALL.small_jobs), len(SMALL.small_servers)
+    points = jobs * servers + (jobs - 1) * (servers - 1)
+    assert len(ratios) == points * SMALL.trials * len(FOUR)
+    assert ratios["is_exact"].all() and (ratios["ratio"] <= 1 + 1e-6).all()
+    assert (ratios.loc[ratios["reading"] == AS_HERE, "ratio"] > 0).all()
+    colors = [{line.get_color() for line in ax.get_lines()[:4]} for ax in near_optimum(ratios, "servers", 0.6).axes]
+    assert colors[0] == colors[1] and len(colors[0]) == len(SMALL.small_servers)
 
 
 def test_price_steps() -> None:
@@ -233,16 +249,17 @@ def test_readings_of_figure_4() -> None:
     rows = [("linear", "jobs", s, r, i, f) for s, r, i, f in (("astraea-market", 30.0, 60.0, 40.0),
             ("hived", 20.0, 30.0, 40.0), ("batch-sche", -5.0, 10.0, 1.0))]  # fmt: skip
     columns = ["utility", "varied", "scheduler", "revenue", "ideal_revenue", "floored_revenue"]
-    found = fig4_readings(pd.DataFrame(rows, columns=columns), {"jobs": {"hived": 1.35, "batch-sche": 1.58}})["jobs"]
+    table = pd.DataFrame(rows, columns=columns).assign(reading=AS_HERE)
+    found = fig4_readings(table, {"jobs": {"hived": 1.35, "batch-sche": 1.58}})["jobs"]
     assert found.loc["hived"].tolist() == [1.5, 1.5, 2.0, 1.35]
     assert np.isnan(found.loc["batch-sche", "real"]) and found.loc["batch-sche", "ideal over floored real"] == 60
 
 
 def test_last_use() -> None:
     used = pd.DataFrame({"scheduler": ["hived"] * 3 + ["batch-sche"] * 3, "hour": [1, 2, 3] * 2, "trial": 0,
-                         "utilization": [0.5, 0.25, 0.0, 0.1, 0.1, 0.1], "setting": tables.USUAL})  # fmt: skip
+                         "utilization": [0.5, 0.25, 0.0, 0.1, 0.1, 0.1], "reading": AS_HERE})  # fmt: skip
     found = last_use(used)
-    assert found.loc["hived"].tolist() == [2, 50] and np.isnan(found.loc["batch-sche", "last use [h]"])
+    assert found.loc["hived"].tolist() == [2, 50] and found.loc["batch-sche"].tolist() == [3, 10]
 
 
 def test_losses_are_written_where_they_have_no_place() -> None:
@@ -262,7 +279,12 @@ def test_losses_are_written_where_they_have_no_place() -> None:
 def test_makespans_are_last_hours_of_use_and_published_ones_stand_in_our_row() -> None:
     used = pd.DataFrame({"scheduler": ["hived"] * 4 + ["astraea-market"], "trial": [0, 0, 1, 1, 0],
                          "hour": [1, 9, 1, 9, 20], "utilization": [0.5, 0.2, 0.5, 0.0, 0.5]})  # fmt: skip
+    _, narrow = charts.panels()
+    narrow.set_xlim(0, 10)
+    makespans(used, narrow, {})
+    assert {text.get_text() for text in narrow.texts} == {"5 h", "20 h →"}  # beyond the picture
     _, ax = charts.panels()
+    ax.set_xlim(0, 25)
     makespans(used, ax, {"hived": 0.6})
     assert sorted(list(line.get_xdata()) for line in ax.get_lines()) == [[], [3.0], [5.0], [9, 1], [20], [20.0]]
     assert {text.get_text() for text in ax.texts} == {"5 h", "20 h"}
@@ -272,6 +294,7 @@ def test_makespans_are_last_hours_of_use_and_published_ones_stand_in_our_row() -
 
 def test_running_time_of_all_jobs_and_of_one() -> None:
     times = pd.DataFrame({"jobs": [100, 200], "servers": 10, "trial": 0, "seconds_per_job": [1e-4, 2e-4]})
+    times = times.assign(reading=AS_HERE)
     whole, one = running_time(times, "jobs", 1.56).axes
     assert list(whole.get_lines()[0].get_ydata()) == pytest.approx([0.01, 0.04])
     assert list(one.get_lines()[0].get_ydata()) == [1e-4, 2e-4]

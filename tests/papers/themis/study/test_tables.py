@@ -68,7 +68,7 @@ def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not table("small").empty
     [run] = run_grid([run_of(cell_of(SMALL))])
     assert len(run.grants) > SMALL.apps
-    with pytest.raises(InputError, match="scale must be one of small, paper, full, got 'huge'"):
+    with pytest.raises(InputError, match="scale must be one of small, paper, got 'huge'"):
         app_table("huge")
 
 

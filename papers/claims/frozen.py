@@ -1,0 +1,54 @@
+"""The rules are frozen before a run: a hash of all of them, and the list of its changes."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import tokenize
+import tomllib
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from papers import ROOT, judging
+from papers.claims.evaluate import RULES, read_claims
+
+HISTORY: Final = "data/rules_history.csv"
+"""A row for each state of the rules: date, hash, what changed, and which verdicts that moved."""
+
+_STATED: Final = ["id", "trace", "relation", "value", "unit"]
+
+
+def rules_hash() -> str:
+    """Twelve digits of the SHA-256 of all that makes a verdict of a table.
+
+    That is the code of the rules and of `judging` without comments and docstrings, what each `claims.toml` tells them,
+    and the papers' values.
+    """
+    modules = {judging.__file__, *(inspect.getfile(rule) for rule in RULES.values())}
+    parts = [code(Path(name).read_text(encoding="utf-8")) for name in sorted(modules)]
+    for path in sorted((ROOT / "papers").glob("*/claims.toml")):
+        parts.append(json.dumps(tomllib.loads(path.read_text(encoding="utf-8")), sort_keys=True))
+    parts.append(read_claims()[_STATED].to_csv(index=False, lineterminator="\n"))
+    return sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def code(text: str) -> str:
+    """Python without comments, docstrings and empty lines, the same under every version."""
+    lines, starts = text.splitlines(), True
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        is_text = token.type == tokenize.STRING and starts
+        if is_text or token.type == tokenize.COMMENT:
+            (first, left), (last, _) = token.start, token.end
+            lines[first - 1 : last] = [lines[first - 1][:left], *[""] * (last - first)]
+        if token.type not in (tokenize.NL, tokenize.COMMENT):
+            starts = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def history() -> pd.DataFrame:
+    """The rows of `HISTORY`, all text."""
+    return pd.read_csv(ROOT / HISTORY, dtype=str, keep_default_na=False)

@@ -1,0 +1,86 @@
+"""Numbers in prose are those of the tables: sentences that stand in files, and what templates say if they cannot."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from astraea.core.errors import InputError
+from papers.claims import filled, notes
+from papers.claims.filled import fill
+from papers.gallery.captions import EVERY, Entry
+from papers.gallery.pages import FINDINGS
+from papers.ye2022.readings import PAPERS
+
+SENTENCES = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))["sentence"]
+VENUS = {"trace": "venus", "reading": PAPERS}
+
+
+def words(path: Path) -> str:
+    """Text of a file, or of the cells of a notebook that are no code, with single spaces."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
+        text = "\n".join("".join(cell["source"]) for cell in cells)
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=[f"{k} {s['file']}" for k, s in enumerate(SENTENCES)])
+def test_a_sentence_says_what_its_table_says(sentence: dict[str, str]) -> None:
+    said = " ".join(fill(sentence["text"], f"sentences.toml, {sentence['file']}").split())
+    assert said in words(ROOT / sentence["file"]), f"{sentence['file']}: by the tables it is: {said}"
+
+
+def test_every_note_finding_and_caption_can_be_filled_in() -> None:
+    lines = (ROOT / FINDINGS).read_text(encoding="utf-8").splitlines()
+    texts = [fill(line, FINDINGS) for line in lines] + [fill(entry.text, entry.id) for entry in EVERY]
+    rows = notes.read_notes().to_dict("records")
+    texts += [notes.filled(row["id"], row["trace"], row["reading"], row["note"]) for row in rows]
+    assert not any("{{" in text or "nan" in re.findall(r"\bnan\b", text) for text in texts)
+    assert len({(row["id"], row["trace"], row["reading"]) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("entry", EVERY, ids=[entry.id for entry in EVERY])
+def test_no_caption_writes_a_number_out(entry: Entry) -> None:
+    text = re.sub(r"{{.*?}}|§[\d.]+", "", entry.text)
+    assert not re.search(r"\d\.\d|\d (times|x)\b", text), entry.id
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ('{{ value("table10", "sharing_loss", "astra") }}', "table10_venus.csv has no scheduler 'astra'"),
+        ('{{ value("table10", "loss", "astraea") }}', "table10_venus.csv has no column 'loss'"),
+        ('{{ value("table10", "sharing_loss") }}', "table10_venus.csv has 8 rows with {'reading': 'from the papers'}"),
+        ('{{ value("table99", "sharing_loss") }}', "figures/table99_venus.csv is not there"),
+        ('{{ value("ladder") }}', "missing 1 required positional argument"),
+        ('{{ paper("ye.f13") }}', "'ye.f13' is no statement with a published value"),
+        ("{{ loss }}", "'loss' is undefined"),
+        ('{{ (value("table10", "sharing_loss", "astraea") - "x" }}', "unexpected"),
+        ('{{ sure(1 > 2, "one is more than two") }}', "the tables do not say that one is more than two"),
+        ("{{ (0.0 / 1)|percent }}{{ nothing|percent }}", "there is no such number"),
+    ],
+)
+def test_what_cannot_be_filled_in_is_named_with_its_place(template: str, says: str) -> None:
+    with pytest.raises(InputError) as err:
+        fill(template, "data/findings.md, line 3", **VENUS, nothing=float("nan"))
+    assert str(err.value).startswith("data/findings.md, line 3: ") and says in str(err.value)
+
+
+def test_a_note_without_a_number_of_its_own_fails() -> None:
+    with pytest.raises(InputError, match=r"claim_notes\.csv, ye\.f13, venus: the note has no number"):
+        notes.filled("ye.f13", "venus", "", "It depends on the trace")
+    said = notes.filled("ye.f10.best", "venus", PAPERS, '{{ value("table10", "sharing_loss", "yarn-cs")|percent(0) }}')
+    assert said == "81 %"
+
+
+def test_a_number_of_a_figure_is_the_mean_over_its_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "fig_a.csv").write_text("scheduler,seed,x\na,0,1000\na,1,2001\nb,0,7\n")
+    monkeypatch.setattr(filled, "FIGURES", tmp_path)
+    template = '{{ value("fig", "x", "a")|fixed }}; {{ value("fig", "x", "a", how="max")|hours(2) }}; {{ 0.5|points }}'
+    assert fill(template, "here", trace="a") == "1,500.5; 0.56 h; 50.0"
