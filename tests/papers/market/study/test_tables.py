@@ -60,8 +60,7 @@ def revenue() -> pd.DataFrame:
 
 def test_revenue(revenue: pd.DataFrame) -> None:
     points = len(SMALL.jobs) + len(SMALL.servers)
-    # everybody at every point; Astraea as written at the default point, which lies on both axes; as §5.1 says no convex
-    # revenue and no BatchSche
+    # everybody at every point; Astraea as written at the default one; as §5.1 says nothing convex and no BatchSche
     assert len(revenue) == SMALL.trials * (2 * (points * len(FOUR) + 2) + points * (len(FOUR) - 1) + 2)
     assert not revenue.isna().any(axis=None)
     linear = revenue[(revenue["utility"] == "linear") & (revenue["scheduler"] == "astraea-market")]
