@@ -40,7 +40,7 @@ MEASURES: Final = ("sharing_loss", "tenant_sharing_loss", "average_slowdown", "a
 
 RIVALS: Final = ("hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo")
 
-SEARCHED: Final = {"small": (8, 1), "paper": (100, 2), "full": (1000, 5)}
+SEARCHED: Final = {"small": (8, 1), "paper": (100, 2)}
 """Random workloads for each rival, and how many of those that reverse an ordering are shrunk."""
 
 class Job(NamedTuple):

@@ -35,7 +35,7 @@ from papers.ye2022.readings import (
 from papers.ye2022.released import EARLY_LEASE, RULES
 from papers.ye2022.tables import fairness_figures
 
-SEEDS: Final = {name: {"small": 2, "paper": 10, "full": 10} for name in ("venus", "philly")}
+SEEDS: Final = {name: {"small": 2, "paper": 10} for name in ("venus", "philly")}
 MEASURES: Final = ("sharing_loss", "tenant_below_99", "average_jct", "average_slowdown")
 BEFORE: Final = "the rung before"
 _READ: Final[Kept] = {

@@ -26,7 +26,7 @@ from papers.scales import at_scale
 from papers.shrinking import reversal
 
 RIVALS: Final = ("gandiva-fair", "hived")
-SEARCHED: Final = {"small": (20, 1), "paper": (200, 1), "full": (1000, 5)}
+SEARCHED: Final = {"small": (20, 1), "paper": (200, 1)}
 """Random markets for each rival, and how many of those that reverse the ordering are shrunk."""
 
 

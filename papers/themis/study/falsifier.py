@@ -24,7 +24,7 @@ from papers.themis.policies import get_policy
 from papers.themis.simulate import simulate
 
 RIVALS: Final = ("tiresias", "optimus", "gandiva-packing", "slaq")
-SEARCHED: Final = {"small": (10, 1), "paper": (100, 1), "full": (1000, 5)}
+SEARCHED: Final = {"small": (10, 1), "paper": (100, 1)}
 """Random workloads for each rival, and how many of those that reverse the ordering are shrunk."""
 
 LEASE: Final = 900.0

@@ -74,7 +74,7 @@ def who_is_ahead(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for stretch, part in table.groupby("stretch"):
         wide = part.pivot_table(index="repetition", columns="system", values=["jct", "loss"])
-        means = {f"{column}_{system}": wide[column, system].mean() for column, system in wide.columns}
+        means = {f"{c}_{system}": wide[c, system].mean() for c in ("jct", "loss") for system in SYSTEMS}
         lower = {
             name: int((wide[column, "slurm"] < wide[column, "astraea"]).sum())
             for name, column in (("slurm_sooner", "jct"), ("slurm_fairer", "loss"))

@@ -63,7 +63,7 @@ def spread_picture(table: pd.DataFrame) -> Figure:
     means = table.groupby(["system", "spread"])[["jct", "loss"]].mean()
     for system, (name, color) in SYSTEMS.items():
         for ax, column, factor in zip(axes, ("jct", "loss"), (1, 100), strict=True):
-            ax.plot(SPREADS, factor * means.loc[system, column], "o-", color=color, label=name, markersize=4)
+            ax.plot(SPREADS, factor * means[column].loc[system].to_numpy(), "o-", color=color, label=name, markersize=4)
     for ax, label in zip(axes, ("Average JCT [s]", "Sharing loss [% of jobs]"), strict=True):
         ax.set(xlabel="Standard deviation of log service", ylabel=label)
         ax.set_ylim(bottom=0)
