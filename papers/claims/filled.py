@@ -1,13 +1,15 @@
 """Numbers in sentences: findings, notes and captions are templates that are filled from the tables of the figures.
 
 A number that somebody wrote down is wrong after the next run. A template names it instead, in ``{{ }}``, with `value`,
-`table` or `paper` and a filter, and says with `sure` what its words rest on. The tables are those of ``figures/``, at
-the evaluation's size.
+`table` or `paper` and a filter, and says with `ahead` and `sure` what its words rest on. The tables are those of
+``figures/``, at the evaluation's size.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,12 +21,20 @@ from jinja2.runtime import Context
 from astraea.core.errors import InputError
 from papers import ROOT
 from papers.claims.evaluate import counted, evaluate, read_claims
+from papers.claims.resampling import NAME
 from papers.judging import Missing
 from papers.ye2022.readings import PAPERS, PROGRAM
 
 FIGURES: Final = ROOT / "figures"
+FINDINGS: Final = "data/findings.md"
+ALL: Final = ("venus", "philly", "w2", "chrslo", "philly-vcs")
+"""The five traces of the evaluation."""
 REPEATED: Final = ("seed", "trial")
 """Columns over which a value is a mean."""
+
+
+class NotMade(Missing):
+    """A table is not there: nobody has made its figure."""
 
 
 def fill(template: str, place: str, **context: Any) -> str:
@@ -38,12 +48,32 @@ def fill(template: str, place: str, **context: Any) -> str:
         raise InputError(f"{place}: {err}") from err
 
 
-def table(name: str) -> pd.DataFrame:
-    """A table of ``figures/`` by the name of its file, without ``.csv``; raises `Missing`."""
-    path = FIGURES / f"{name}.csv"
-    if not path.is_file():
-        raise Missing(f"figures/{name}.csv is not there")
-    return _read(path, path.stat().st_mtime_ns).copy()
+def findings() -> list[str]:
+    """Fill in ``data/findings.md``: its title, then one line for each finding, or which of its tables nobody has made.
+
+    The macros at the top of the file are known in all of it. `InputError` names the finding.
+    """
+    text = (ROOT / FINDINGS).read_text(encoding="utf-8")
+    macros, title, *items = re.split(r"^(?=## |\d+\. )", text, flags=re.MULTILINE)
+    return [title.strip(), "", *(_finding(k, macros + item) for k, item in enumerate(items, 1))]
+
+
+def _finding(number: int, template: str) -> str:
+    try:
+        return " ".join(fill(template, f"{FINDINGS}, finding {number}").split())
+    except InputError as err:
+        if not isinstance(err.__cause__, NotMade):
+            raise
+        return f"{number}. *Not made yet: {err.__cause__}.*"
+
+
+def table(*names: str) -> pd.DataFrame:
+    """A table of ``figures/`` by the name of its file, without ``.csv``, or the rows of several; raises `NotMade`."""
+    paths = [FIGURES / f"{name}.csv" for name in names]
+    for path in paths:
+        if not path.is_file():
+            raise NotMade(f"figures/{path.name} is not there")
+    return pd.concat([_read(path, path.stat().st_mtime_ns) for path in paths])
 
 
 @cache
@@ -84,6 +114,25 @@ def value(
     return _finite(frame[column].agg(how))
 
 
+@pass_context
+def ahead(
+    context: Context,
+    name: str,
+    column: str,
+    first: str,
+    over: Sequence[str],
+    reading: str = "",
+    traces: Sequence[str] = ALL,
+) -> str:
+    """Nothing, if on each trace `first` has a lower value than each scheduler of `over`; raises `Missing` with both."""
+    for trace in traces:
+        own, *others = (value(context, name, column, scheduler, reading, trace) for scheduler in (first, *over))
+        for rival, other in zip(over, others, strict=True):
+            if own >= other:
+                raise Missing(f"{name}_{trace}.csv: {column} is {own:g} for {first}, not below {other:g} for {rival}")
+    return ""
+
+
 def paper(id: str) -> float:
     """What a paper says, by the identifier of the statement in ``data/claims.csv``; raises `Missing`."""
     printed = read_claims().set_index("id")["value"].get(id)
@@ -92,11 +141,23 @@ def paper(id: str) -> float:
     return float(printed)
 
 
-def checks(about: str = "", verdict: str = "", kind: str = "result") -> int:
+def checks(about: str = "", verdict: str = "", kind: str = "result", reading: str = "") -> int:
     """How many checks of a kind count, of statements whose identifiers begin with `about`; those of one verdict."""
     found = _judged(FIGURES.stat().st_mtime_ns)
     found = found[found["id"].str.startswith(about) & (found["kind"] == kind)]
-    return len(found[found["verdict"] == verdict] if verdict else found)
+    for column, wanted in {"verdict": verdict, "reading": reading}.items():
+        found = found[found[column] == wanted] if wanted else found
+    return len(found)
+
+
+def steadiness(**where: str) -> pd.Series[float]:
+    """Return in which share of resamples the verdict is the same, of each result that counts, or of some."""
+    keys = ["id", "trace", "reading"]
+    found = _judged(FIGURES.stat().st_mtime_ns).query("kind == 'result'")[keys]
+    found = found.merge(table(NAME.removesuffix(".csv")).fillna({"reading": ""}), on=keys).dropna(subset="same")
+    for key, wanted in where.items():
+        found = found[found[key] == wanted]
+    return found["same"]
 
 
 @cache
@@ -137,6 +198,6 @@ def _hours(seconds: float, digits: int = 1) -> str:
 def _environment() -> Environment:
     environment = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=True, keep_trailing_newline=True)
     environment.globals |= {"value": value, "table": table, "paper": paper, "checks": checks, "sure": sure}
-    environment.globals |= {"program": PROGRAM, "papers": PAPERS}
+    environment.globals |= {"ahead": ahead, "steadiness": steadiness, "program": PROGRAM, "papers": PAPERS, "ALL": ALL}
     environment.filters |= {"fixed": _fixed, "percent": _percent, "points": _points, "hours": _hours}
     return environment

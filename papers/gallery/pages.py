@@ -18,10 +18,9 @@ from astraea.core.units import DAY
 from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
-from papers import ROOT
 from papers.claims import frozen, resampling
 from papers.claims.evaluate import counts, evaluate
-from papers.claims.filled import fill
+from papers.claims.filled import findings
 from papers.claims.notes import with_reasons
 from papers.gallery import published
 from papers.gallery.captions import ENTRIES, EVERY, PAPERS
@@ -31,9 +30,6 @@ from papers.gallery.verdicts import MARKS, how_sure, side_by_side, steady, table
 from papers.market.readings import READINGS as MARKETS
 from papers.scales import seeds
 from papers.ye2022.readings import READINGS as CLUSTERS
-
-FINDINGS: Final = "data/findings.md"
-"""What reproduces, what does not, and why, at the evaluation's size."""
 
 ABOUT: Final = {
     **{paper.key: (paper.title, paper.about) for paper in PAPERS},
@@ -70,7 +66,7 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     forest = published.beside_published(claims, folder)
     made = Made(folder, sorted(folder.glob("*_*"), key=trace_order), command, scale, claims, "")
     if scale != "small":
-        made = made._replace(claims=with_reasons(claims), findings=_findings())
+        made = made._replace(claims=with_reasons(claims), findings="\n".join(findings()))
     figures = {key: found for key in ABOUT if (found := _figures(made, key))}
     pages = {key: _page(made, key, found) for key, found in figures.items()}
     pages["statements"] = _statements(made, figures)
@@ -82,12 +78,6 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
         else:
             path.unlink(missing_ok=True)
     return folder / "README.md"
-
-
-def _findings() -> str:
-    """What was found, line by line, with its numbers."""
-    lines = (ROOT / FINDINGS).read_text(encoding="utf-8").splitlines()
-    return "\n".join(fill(line, f"{FINDINGS}, line {k}") for k, line in enumerate(lines, 1))
 
 
 def _figures(made: Made, key: str) -> list[Shown]:

@@ -12,12 +12,12 @@ from places import ROOT
 
 from astraea.core.errors import InputError
 from papers.claims import filled, notes
-from papers.claims.filled import fill
+from papers.claims.filled import FINDINGS, fill, findings
 from papers.gallery.captions import EVERY, Entry
-from papers.gallery.pages import FINDINGS
 from papers.ye2022.readings import PAPERS
 
 SENTENCES = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))["sentence"]
+SEVEN = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")
 VENUS = {"trace": "venus", "reading": PAPERS}
 
 
@@ -37,8 +37,7 @@ def test_a_sentence_says_what_its_table_says(sentence: dict[str, str]) -> None:
 
 
 def test_every_note_finding_and_caption_can_be_filled_in() -> None:
-    lines = (ROOT / FINDINGS).read_text(encoding="utf-8").splitlines()
-    texts = [fill(line, FINDINGS) for line in lines] + [fill(entry.text, entry.id) for entry in EVERY]
+    texts = findings() + [fill(entry.text, entry.id) for entry in EVERY]
     rows = notes.read_notes().to_dict("records")
     texts += [notes.filled(row["id"], row["trace"], row["reading"], row["note"]) for row in rows]
     assert not any("{{" in text or "nan" in re.findall(r"\bnan\b", text) for text in texts)
@@ -60,6 +59,7 @@ def test_no_caption_writes_a_number_out(entry: Entry) -> None:
         ('{{ value("table99", "sharing_loss") }}', "figures/table99_venus.csv is not there"),
         ('{{ value("ladder") }}', "missing 1 required positional argument"),
         ('{{ paper("ye.f13") }}', "'ye.f13' is no statement with a published value"),
+        ('{{ ahead("table10", "sharing_loss", "astraea", ["fifi"]) }}', "table10_venus.csv has no scheduler 'fifi'"),
         ("{{ loss }}", "'loss' is undefined"),
         ('{{ (value("table10", "sharing_loss", "astraea") - "x" }}', "unexpected"),
         ('{{ sure(1 > 2, "one is more than two") }}', "the tables do not say that one is more than two"),
@@ -84,3 +84,55 @@ def test_a_number_of_a_figure_is_the_mean_over_its_seeds(tmp_path: Path, monkeyp
     monkeypatch.setattr(filled, "FIGURES", tmp_path)
     template = '{{ value("fig", "x", "a")|fixed }}; {{ value("fig", "x", "a", how="max")|hours(2) }}; {{ 0.5|points }}'
     assert fill(template, "here", trace="a") == "1,500.5; 0.56 h; 50.0"
+
+
+def test_an_ordering_holds_on_every_trace_or_is_named_with_both_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for trace, other in (("a", 2), ("b", 1)):
+        (tmp_path / f"fig_{trace}.csv").write_text(f"scheduler,seed,x\nours,0,0\nours,1,2\ntheirs,0,{other}\n")
+    monkeypatch.setattr(filled, "FIGURES", tmp_path)
+    template = '{{ ahead("fig", "x", "ours", over=["theirs"], traces=traces) }}'
+    assert fill(template, "here", traces=["a"]) == ""
+    with pytest.raises(InputError, match=r"^here: fig_b\.csv: x is 1 for ours, not below 1 for theirs$"):
+        fill(template, "here", traces=["a", "b"])
+
+
+def test_a_finding_is_one_line_and_says_which_table_nobody_has_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir()
+    head = '{% macro twice(x) %}{{ (2 * x)|fixed }}{% endmacro %}\n## Title\n\nWords.\n\n'
+    (tmp_path / FINDINGS).write_text(head + '1. **Ten** is\n   {{ twice(5) }}.\n2. {{ table("t")|length }} rows\n')
+    monkeypatch.setattr(filled, "ROOT", tmp_path)
+    monkeypatch.setattr(filled, "FIGURES", tmp_path)
+    assert findings() == [
+        "## Title\n\nWords.", "", "1. **Ten** is 10.0.", "2. *Not made yet: figures/t.csv is not there.*",
+    ]
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    assert findings()[-1] == "2. 2 rows"
+    (tmp_path / FINDINGS).write_text(head + "1. {{ once(5) }}\n")
+    with pytest.raises(InputError, match=r"^data/findings\.md, finding 1: 'once' is undefined"):
+        findings()
+
+
+def test_findings_are_short_and_those_of_the_gallery_are_all_made() -> None:
+    lines = [line for line in findings() if re.match(r"\d+\. ", line)]
+    assert len(lines) <= 16
+    assert not [line for line in lines if len(line.split()) > 90]
+    assert "Not made yet" not in (ROOT / "figures" / "README.md").read_text(encoding="utf-8")
+
+
+def test_how_steady_results_are_is_read_beside_the_checks_that_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "table12_venus.csv").write_text(
+        "reading,scheduler,seed,average_slowdown\n" + "".join(f"{PAPERS},{s},0,{k}\n" for k, s in enumerate(SEVEN))
+    )
+    (tmp_path / "probabilities.csv").write_text(
+        f"id,trace,reading,verdict,same,resampled,digest\nye.f12,venus,{PAPERS},holds,0.75,5 seeds,a\n"
+        f"ye.f13,venus,{PAPERS},holds,0.5,5 seeds,a\nye.f12,philly,{PAPERS},holds,,one run,a\n"
+    )
+    monkeypatch.setattr(filled, "FIGURES", tmp_path)
+    said = '{{ checks("ye.f12", reading=papers) }} {{ checks("ye.f12", reading=program) }}'
+    assert fill(said + ' {{ steadiness().to_list() }} {{ steadiness(id="ye.f13")|length }}', "here") == "1 0 [0.75] 0"
