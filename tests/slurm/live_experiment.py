@@ -114,7 +114,11 @@ def measure(system: str, seed: int, a: argparse.Namespace, at: Path, line: Any) 
         submitted = {}
         for job in workload(seed, a.jobs, a.seconds, a.stretch):
             time.sleep(max(0.0, began + job.submit - time.time()))
-            submit(job, at, TIME_LIMIT * a.stretch)
+            run(
+                "sbatch", "-J", job.name, "-A", job.tenant, "-N1", "--ntasks-per-node=1", "--mem=0",
+                f"--gres=gpu:{job.gpus}", "-t", str(TIME_LIMIT * a.stretch), "--requeue", "--comment=checkpoint",
+                "-o", "/dev/null", "-D", "/tmp", SCRIPT, at / job.name, str(round(1e6 * job.service)),
+            )  # fmt: skip
             submitted[job.name] = time.time() - began
         while run("squeue", "-h"):
             time.sleep(2)
@@ -161,15 +165,6 @@ def first_rounds(state: Path, service: subprocess.Popen[bytes]) -> float:
             if found is not None and found.accounts.clock[0].now >= 5 * INTERVAL:
                 return found.epoch
     raise SystemExit("the coordinator has no rounds")
-
-
-def submit(job: Job, at: Path, limit: int) -> None:
-    """Submit a job with a time limit [min]."""
-    run(
-        "sbatch", "-J", job.name, "-A", job.tenant, "-N1", "--ntasks-per-node=1", "--mem=0", f"--gres=gpu:{job.gpus}",
-        "-t", str(limit), "--requeue", "--comment=checkpoint", "-o", "/dev/null", "-D", "/tmp", SCRIPT, at / job.name,
-        str(round(1e6 * job.service)),
-    )  # fmt: skip
 
 
 def collect(

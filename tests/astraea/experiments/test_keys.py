@@ -144,7 +144,8 @@ def test_a_comment_in_every_file_moves_no_key(work: dict[str, Work], tmp_path: P
     for name in ("astraea", "papers", "verification", "notebooks", "tests/helpers"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", ".ipython"))
     here = Path(__file__).relative_to(ROOT)
-    for path in (here, Path("pyproject.toml"), Path("requirements.lock"), Path("data/claims.csv")):
+    tables = [path.relative_to(ROOT) for path in (ROOT / "data").glob("*.csv")]
+    for path in (here, Path("pyproject.toml"), Path("requirements.lock"), *tables):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     for folder in ("astraea", "papers"):
