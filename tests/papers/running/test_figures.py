@@ -66,7 +66,7 @@ def test_a_killed_process_is_named_and_nothing_is_published(tmp_path: Path, caps
         assert make_figures("venus", root=tmp_path, scale="small") == 1
     said = capsys.readouterr()
     assert "failed: 01_killing-venus, a process was killed before it was done, perhaps for lack of memory" in said.err
-    assert not list((tmp_path / "build" / "small-venus" / "figures").glob("*.csv"))
+    assert not list((tmp_path / "build" / "small-venus" / "figures").glob("*_*.csv"))
 
 
 @pytest.fixture
