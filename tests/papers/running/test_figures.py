@@ -188,7 +188,7 @@ def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pyt
 
 def test_every_committed_figure_of_a_real_workload_is_in_a_record() -> None:
     traces = {record["trace"] for record in RECORDS}
-    assert traces == {"w2", "chrslo", "philly-vcs"}
+    assert traces == {"w2", "chrslo", "philly-vcs", "itp"}
     there = {p.name for trace in traces for p in FIGURES.glob(f"*_{trace}.*") if p.suffix != ".json"}
     recorded = {name for record in RECORDS for name in record["files"]}
     assert {name for name in there if not name.startswith("verification")} == recorded
