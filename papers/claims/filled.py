@@ -27,8 +27,8 @@ from papers.ye2022.readings import PAPERS, PROGRAM
 
 FIGURES: Final = ROOT / "figures"
 FINDINGS: Final = "data/findings.md"
-ALL: Final = ("venus", "philly", "w2", "chrslo", "philly-vcs")
-"""The five traces of the evaluation."""
+ALL: Final = ("venus", "philly", "w2", "chrslo", "philly-vcs", "itp")
+"""The traces of the evaluation."""
 REPEATED: Final = ("seed", "trial")
 """Columns over which a value is a mean."""
 
