@@ -62,10 +62,11 @@ def how_sure(claims: pd.DataFrame) -> str:
         return ""
     others = others[others != ""]
     whys = ", ".join(f"{why} ({many})" for why, many in others.value_counts().items())
+    shown = f"Of all {len(drawn) + len(others)} verdicts shown, repeated ones and examples too, {len(others)}"
     return (
         f"In brackets: the share of {DRAWS:,} resamples in which the verdict is the same; below {100 * SURE:.0f} % it "
         f"is *not sure*. Drawn with replacement are {_drawn(drawn)}; where there are two or three, they may agree by "
-        f"chance." + (f" {len(others)} verdicts have nothing to draw from: {whys}." if whys else "")
+        f"chance." + (f" {shown} have nothing to draw from: {whys}." if whys else "")
     )
 
 
