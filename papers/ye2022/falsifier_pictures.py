@@ -16,11 +16,9 @@ from astraea import textbook
 from astraea.core.metrics import SHARING_LOSS, SLACK, tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import HOUR, MINUTE
-from astraea.plots.charts import gantt
 from astraea.plots.style import OTHERS, WIDTH, look, style
+from papers.schedules import ROW, schedule
 from papers.ye2022.falsifier import LEASE, MEASURES, Workload, measured, run, workload_of
-
-ROW: Final = 1.3  # height of a workload in a picture [inch]
 
 
 def by_textbook(
@@ -182,8 +180,11 @@ def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figur
         for k, (rival, part) in enumerate(parts):
             w = workload_of(part)
             results = [run(w, name, keep_log=True) for name in ("astraea", rival)]
+            end = max(r.makespan for r in results)
             for ax, result in zip(axes[k], results, strict=False):
-                _schedule(ax, w, result, max(r.makespan for r in results), is_last=k == len(parts) - 1)
+                assert result.grants is not None
+                schedule(ax, result.grants, w.gpus, end, by="tenant", step=LEASE, unit=MINUTE, name="min")
+                ax.set_xlabel(ax.get_xlabel() if k == len(parts) - 1 else "", fontsize=8)
             values = [_value(measure, measured(w, name)[MEASURES.index(measure)]) for name in ("astraea", rival)]
             for ax, name, value in zip(axes[k], ("astraea", rival), values, strict=False):
                 ax.set_title(f"{look(name).label}: {value}", fontsize=8)
@@ -198,18 +199,6 @@ def _value(measure: str, value: float) -> str:
     if measure == "average_slowdown":
         return f"slowdown {value:.3g}"
     return f"{100 * value:.3g} % {'of jobs' if measure == 'sharing_loss' else 'of cases'}"
-
-
-def _schedule(ax: Axes, w: Workload, result: Result, end: float, *, is_last: bool) -> None:
-    """One Gantt chart on an axis in minutes, a colour for each tenant."""
-    assert result.grants is not None
-    gantt(result.grants, ax, gpus=w.gpus, by="tenant")
-    rounds = max(1, round(end / LEASE / 5))
-    ax.set_xlim(0, end)
-    ax.set_xticks(ticks := np.arange(0, end + 1, rounds * LEASE), [f"{t / MINUTE:g}" for t in ticks])
-    ax.tick_params(labelsize=7, pad=1.5)
-    ax.set_ylabel("GPU", fontsize=8)
-    ax.set_xlabel("Time [min]" if is_last else "", fontsize=8)
 
 
 def _listing(ax: Axes, w: Workload, text: str) -> None:

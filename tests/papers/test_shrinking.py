@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from papers.market.study import falsifier as market
+from papers.market.study import use_pictures as market_pictures
 from papers.shrinking import MARGIN, reversal, shrunk
 from papers.themis.study import falsifier as themis
+from papers.themis.study import pictures as themis_pictures
 
 
 def lower(n: int) -> Iterator[int]:
@@ -52,7 +57,30 @@ def test_systems_with_their_own_workloads(module: ModuleType, rivals: tuple[str,
         if not small:
             continue
         w, reversed_by = small[0], reversed_by + 1
+        assert module.instance_of(row) == w
         assert row["ours"] - row["other"] == pytest.approx(module.lead(rival, w)) and row["workload"] == w.text
         assert module.lead(rival, w) > MARGIN
         assert not any(module.lead(rival, x) > MARGIN for x in module.smaller(w))
     assert reversed_by >= 2
+
+
+@pytest.mark.parametrize(
+    ("module", "found", "draw", "titles"),
+    [
+        (themis, {"rival": themis.KNOB, "instance": "[[2, 2], [[0, 1, 0, [2]], [1, 2, 0, [1, 2]]]]"},
+         themis_pictures.reversals, ["Themis, f = 0: 2.014 GPU-h", "Themis, f = 1: 2.011 GPU-h"]),
+        (market, {"rival": market.OPTIMUM, "instance": "[2, [[0, 1, 1, 4, 20], [0, 2, 1, 4, 20]]]"},
+         market_pictures.reversals, ["Astraea (market): revenue 16", "the optimum: revenue 28"]),
+    ],
+    ids=["themis", "market"],
+)  # fmt: skip
+def test_a_picture_has_both_schedules_on_one_axis_of_time(
+    module: ModuleType, found: dict[str, Any], draw: Callable[[pd.DataFrame], Figure], titles: list[str]
+) -> None:
+    ours, other = module.values(found["rival"], module.instance_of(pd.Series(found)))
+    fig = draw(pd.DataFrame([{**found, "ours": ours, "other": other, "behind": 1, "instances": 9}]))
+    left, right, text = fig.axes
+    assert [left.get_title(), right.get_title()] == titles
+    assert left.get_xlim() == right.get_xlim() and left.patches and right.patches
+    assert "1 of 9 random" in text.texts[0].get_text()
+    plt.close(fig)

@@ -1,8 +1,9 @@
-"""The picture of [Wang2023] Fig 13: who uses how much of the cluster, and until when."""
+"""Who uses how much of the cluster, and until when ([Wang2023] Fig 13), and who runs when in small markets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,8 +12,12 @@ from matplotlib.figure import Figure
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import REFERENCE, look, ordered, style
+from papers.market.model import SLOT, Plan
 from papers.market.readings import HERE, READINGS
+from papers.market.study import falsifier
 from papers.market.study.pictures import OURS
+from papers.market.study.runs import planner
+from papers.schedules import Pair, pairs
 
 
 def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
@@ -63,3 +68,29 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
                      "offset points", ha="right", fontsize=7.5)  # fmt: skip
     charts.legend(fig, columns=3)
     return fig
+
+
+def reversals(found: pd.DataFrame) -> Figure:
+    """Draw the smallest market of each ordering of `falsifier.falsifier_grid` that is reversed, coloured by tenant."""
+    some = []
+    row: Any
+    for row in found.dropna(subset="instance").itertuples():
+        m, is_optimum = falsifier.instance_of(row), row.rival == falsifier.OPTIMUM
+        rival = falsifier.best_plan(m) if is_optimum else planner(m.market, row.rival)(m.market)
+        assert rival is not None  # `missed` is NaN without an optimum
+        plans = [planner(m.market, OURS)(m.market), rival]
+        names = (look(OURS).label, "the optimum" if is_optimum else look(row.rival).label)
+        revenues = [f"revenue {plan.revenues.sum():g}" for plan in plans]
+        values = revenues if is_optimum else [f"variance {x:.3g}" for x in (row.ours, row.other)]
+        titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
+        text = f"{m.text}. {row.behind} of {row.instances} random markets reverse the ordering."
+        some.append(Pair(titles, [_leases(plan) for plan in plans], int(m.market.workers.sum()), text))
+    return pairs(some, by="tenant", step=SLOT, unit=SLOT, name="slot")
+
+
+def _leases(plan: Plan) -> pd.DataFrame:
+    """A row for each job that runs, as those of the grants of a `Result`."""
+    jobs = plan.market.jobs
+    rows = [(jobs.job_id[s.job], jobs.tenant[s.job], s.workers.sum(), SLOT * s.start, SLOT * s.end)
+            for s in plan.schedules]  # fmt: skip
+    return pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "start", "end"]).assign(kind="start")

@@ -5,7 +5,7 @@ A paper's value is an argument: `bound` is the largest ratio that [Mahajan2020] 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,11 @@ from matplotlib.figure import Figure
 
 from astraea.core.metrics import SHARING_LOSS
 from astraea.plots import charts
-from astraea.plots.style import LOOKS, style
+from astraea.plots.style import LOOKS, look, style
+from papers.schedules import Pair, pairs
 from papers.themis.apps import MODELS, App
 from papers.themis.metrics import LATE
+from papers.themis.study import falsifier
 
 SUBJECT: Final = "themis"
 
@@ -218,3 +220,19 @@ def two_ideas(apps: pd.DataFrame) -> Figure:
     axes[0].set_ylabel("$T_{shared}$ / $T_{isolated}$")
     charts.legend(fig, columns=3)
     return fig
+
+
+def reversals(found: pd.DataFrame) -> Figure:
+    """Draw the smallest workload of each ordering of `falsifier.falsifier_grid` that is reversed, coloured by app."""
+    some = []
+    row: Any
+    for row in found.dropna(subset="instance").itertuples():
+        w, is_knob = falsifier.instance_of(row), row.rival == falsifier.KNOB
+        runs = (("themis", 0.0), ("themis", 1.0)) if is_knob else (("themis", None), (row.rival, None))
+        names = ("Themis, f = 0", "Themis, f = 1") if is_knob else ("Themis", look(row.rival).label)
+        values = [f"{x:.4g} GPU-h" if is_knob else f"worst ratio {x:.3g}" for x in (row.ours, row.other)]
+        titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
+        grants = [g.assign(kind="start") for run in runs if (g := falsifier.run(w, *run).grants) is not None]
+        text = f"{w.text}. {row.behind} of {row.instances} random workloads reverse the ordering."
+        some.append(Pair(titles, grants, sum(w.machines), text))
+    return pairs(some, by="job_id", step=falsifier.LEASE)

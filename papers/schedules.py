@@ -1,0 +1,58 @@
+"""Pairs of schedules as Gantt charts: how a small workload reverses an ordering."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from astraea.core.units import MINUTE
+from astraea.plots.charts import gantt
+from astraea.plots.style import WIDTH, style
+
+ROW: Final = 1.3
+"""Height of a pair in a picture [inch]."""
+
+
+class Pair(NamedTuple):
+    """Two schedules of one workload, each with its title, and what is to be said of them."""
+
+    titles: Sequence[str]
+    grants: Sequence[pd.DataFrame]  # as those of a `Result`
+    gpus: int
+    text: str
+
+
+def pairs(some: Sequence[Pair], *, by: str, step: float, unit: float = MINUTE, name: str = "min") -> Figure:
+    """Draw pairs one below the other, with their texts; `by` is what a colour stands for, else as of `schedule`."""
+    with style():
+        fig, axes = plt.subplots(len(some), 3, figsize=(WIDTH, ROW * len(some) + 0.3), squeeze=False)
+        for k, pair in enumerate(some):
+            end = max(float(grants["end"].max()) for grants in pair.grants)
+            for ax, title, grants in zip(axes[k], pair.titles, pair.grants, strict=False):
+                schedule(ax, grants, pair.gpus, end, by=by, step=step, unit=unit, name=name)
+                ax.set_title(title, fontsize=8)
+                ax.set_xlabel(ax.get_xlabel() if k == len(some) - 1 else "", fontsize=8)
+            axes[k, 1].set_ylabel("")
+            axes[k, 2].axis("off")
+            axes[k, 2].text(0, 1, "\n".join(textwrap.wrap(pair.text, 46)), fontsize=6.3, va="top")
+    return fig
+
+
+def schedule(
+    ax: Axes, grants: pd.DataFrame, gpus: int, end: float, *, by: str, step: float, unit: float, name: str
+) -> None:
+    """Draw one Gantt chart until `end` [s], with ticks at multiples of `step` [s], in units of `unit` [s]."""
+    gantt(grants, ax, gpus=gpus, by=by)
+    ticks = np.arange(0, end + 1, max(1, round(end / step / 5)) * step)
+    ax.set_xlim(0, end)
+    ax.set_xticks(ticks, [f"{t / unit:g}" for t in ticks])
+    ax.tick_params(labelsize=7, pad=1.5)
+    ax.set_ylabel("GPU", fontsize=8)
+    ax.set_xlabel(f"Time [{name}]", fontsize=8)
