@@ -82,5 +82,5 @@ def test_a_picture_has_both_schedules_on_one_axis_of_time(
     left, right, text = fig.axes
     assert [left.get_title(), right.get_title()] == titles
     assert left.get_xlim() == right.get_xlim() and left.patches and right.patches
-    assert "1 of 9 random" in text.texts[0].get_text()
+    assert "reversed in 1 of 9 random" in " ".join(text.texts[0].get_text().split())
     plt.close(fig)

@@ -83,7 +83,7 @@ def reversals(found: pd.DataFrame) -> Figure:
         revenues = [f"revenue {plan.revenues.sum():g}" for plan in plans]
         values = revenues if is_optimum else [f"variance {x:.3g}" for x in (row.ours, row.other)]
         titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
-        text = f"{m.text}. {row.behind} of {row.instances} random markets reverse the ordering."
+        text = f"{m.text}. The ordering is reversed in {row.behind} of {row.instances} random markets."
         some.append(Pair(titles, [_leases(plan) for plan in plans], int(m.market.workers.sum()), text))
     return pairs(some, by="tenant", step=SLOT, unit=SLOT, name="slot")
 

@@ -233,6 +233,6 @@ def reversals(found: pd.DataFrame) -> Figure:
         values = [f"{x:.4g} GPU-h" if is_knob else f"worst ratio {x:.3g}" for x in (row.ours, row.other)]
         titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
         grants = [g.assign(kind="start") for run in runs if (g := falsifier.run(w, *run).grants) is not None]
-        text = f"{w.text}. {row.behind} of {row.instances} random workloads reverse the ordering."
+        text = f"{w.text}. The ordering is reversed in {row.behind} of {row.instances} random workloads."
         some.append(Pair(titles, grants, sum(w.machines), text))
     return pairs(some, by="job_id", step=falsifier.LEASE)
