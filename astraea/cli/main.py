@@ -80,9 +80,7 @@ def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> Non
 @args.path("--overheads", "FILE", "of a checkpoint and a restart, as docs/live/measure_overheads.py wrote them")
 @args.parallel
 @args.cache
-def lease_term(
-    wanted: args.Simulations, terms: list[int] | None, overheads: Path | None, cache: Path | None
-) -> None:  # fmt: skip
+def lease_term(wanted: args.Simulations, terms: list[int] | None, overheads: Path | None, cache: Path | None) -> None:
     """Try several lease terms and recommend the shortest whose average JCT is within 2 % of the best."""
     from astraea.experiments.lease_term import TERMS, select_lease_term
 

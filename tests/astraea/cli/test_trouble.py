@@ -22,6 +22,7 @@ FILES = {
     "list.json": "[3]",
     "half.json": '{"checkpoint_overhead": 1}',
     "nan.json": '{"checkpoint_overhead": NaN, "restart_overhead": 9}',
+    "nine.json": '{"checkpoint_overhead": 1, "restart_overhead": 9}',
     "long.json": '{"checkpoint_overhead": 1, "restart_overhead": 3600}',
 }
 
@@ -113,7 +114,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
         ["long.json: checkpoint and restart must take less than 3600 s, or give --terms"],
     ),
     "lease-term, overheads twice": (
-        [*TERM, "--overheads", "long.json", "--param", "restart_overhead=3"],
+        [*TERM, "--overheads", "nine.json", "--param", "restart_overhead=3"],
         ["restart_overhead: given twice"],
     ),
     "describe": (["describe", "none.csv"], ["none.csv: there is no such file or folder"]),
