@@ -1,17 +1,17 @@
 """Measure what a lease costs a training script: `python measure_overheads.py --out measured.json train.py`.
 
-The script is any that trains with `checkpointed`. It is started, told by SIGUSR1 that its lease ends, stopped with
-SIGTERM `--notice` seconds later, and started again, some times over; what it saves goes to a temporary folder in
-`--folder`. All times are seconds of the clock, from processes as a cluster starts and stops them:
+The script is any that trains with `checkpointed`. It is started, told by its signal that its lease ends, stopped with
+SIGTERM `--notice` seconds later, and started again, several times. Its saves go to a temporary folder in `--folder`.
+All times are seconds of the clock, from processes that are started and stopped as on a cluster:
 
-    cold_start  from the start of Python to the first step, without the restore; and what the first step takes longer
-                than the others do
+    cold_start  from the start of Python to the first step, without the restore, and the time by which the first step
+                is longer than the others
     restore     reading the state
-    save        from the end of the step in which the signal came until training goes on
-    lost        from the save to the end of the process: work that the next lease does again, and waiting
+    save        from the end of the step in which the signal came until training continues
+    lost        from the last save to the end of the process, work that the next lease repeats; and further saves
 
-`checkpoint_overhead` is the median of `save`, `restart_overhead` that of the other three together, one sum per lease.
-They are what `astraea lease-term --overheads measured.json` simulates.
+`checkpoint_overhead` is the median of `save`; `restart_overhead` is the median of the sum of the other three.
+`astraea lease-term --overheads measured.json` simulates with both.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PATIENCE = 60.0
 
 
 def train(log: Path, folder: Path, script: str) -> None:
-    """Run a training script here, and write to `log`, as lines of JSON, when it does what."""
+    """Run a training script in this process, and write its events to `log`, a line of JSON each."""
     real = checkpoint.checkpointed
     with open(log, "a", buffering=1) as file:
 
@@ -58,16 +58,18 @@ def train(log: Path, folder: Path, script: str) -> None:
             given = inspect.signature(real).bind(*positional, **named).arguments | {"folder": folder}
             if given.get("last_store"):
                 sys.exit("last_store: its saves go on beside the training and cannot be measured here")
-            tell("enter", device=device())
+            tell("enter", device=device(), signal=given.get("signal", "USR1"))
             with real(**given) as saves:
                 step = saves.step
 
                 def told() -> None:
                     tell("end")
                     before = newest(folder)
-                    step()
-                    after = newest(folder)
-                    tell("begin", saved=0 if after is None or after == before else after.stat().st_size)
+                    try:
+                        step()
+                    finally:  # it may end the program after the save
+                        after = newest(folder)
+                        tell("begin", saved=0 if after is None or after == before else after.stat().st_size)
 
                 saves.step = told  # type: ignore[method-assign]
                 tell("begin", saved=0)
@@ -96,13 +98,13 @@ def device() -> str:
 
 
 def read(log: Path) -> list[dict[str, Any]]:
-    """Return what the process has written so far, whole lines only."""
+    """Return the events so far, of whole lines only."""
     text = log.read_text() if log.exists() else ""
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
 
 def lease(command: list[str], work: Path, notice: float) -> dict[str, Any]:
-    """Start a process, stop it as at the end of a lease, and return what it took [s]; `RuntimeError` if it fails."""
+    """Start a process, stop it as at the end of a lease, and return its `parts`; `RuntimeError` if it fails."""
     log = work / "log"
     log.unlink(missing_ok=True)
     began = time.monotonic()
@@ -116,7 +118,7 @@ def lease(command: list[str], work: Path, notice: float) -> dict[str, Any]:
                 time.sleep(0.02)
             told = time.monotonic()
             if child.poll() is None:
-                child.send_signal(signal.SIGUSR1)  # the batch script alone hears of the notice
+                child.send_signal(signal.Signals[f"SIG{read(log)[0]['signal']}"])
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     child.wait(notice)
             if child.poll() is not None:
@@ -135,7 +137,7 @@ def lease(command: list[str], work: Path, notice: float) -> dict[str, Any]:
 
 
 def parts(events: list[dict[str, Any]], began: float, told: float, over: float) -> dict[str, Any]:
-    """Split the time of a process by its events; times on the same clock [s]. `save` is None if none was in time."""
+    """Split the time of a process by its events, all on one clock [s]; `save` is None if none was in time."""
     enter, *rest = events
     begins = [event for event in rest if event["what"] == "begin"]
     ends = [event["at"] for event in rest if event["what"] == "end"]
@@ -209,7 +211,6 @@ def main() -> None:
     for folder in (asked.folder, asked.out.parent):
         if not folder.is_dir():
             parser.error(f"{folder}: expected a folder that exists")
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # as `trap '' USR1`: the process ignores it until it listens
     try:
         found = measure(asked.command, asked.folder, asked.repeats, asked.notice)
         write(asked.out, json.dumps(found, indent=1) + "\n")
