@@ -15,6 +15,7 @@ from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import FIGURES
 from astraea.experiments.run import Run
 from astraea.plots import charts
+from astraea.plots.style import name_axis
 from papers.ye2022.evaluation import LEASE_TERMS, few_seeds, workloads
 from papers.ye2022.readings import ASTRAEA
 
@@ -67,5 +68,7 @@ def overheads_picture(table: pd.DataFrame) -> Figure:
         charts.title(ax, text)
         ax.set_xticks([term for term in LEASE_TERMS if term not in (900, 1200)])
     axes[1].set_yscale("log")
-    charts.legend(fig, columns=2)
+    axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
+    name_axis(axes[1].yaxis, "overhead_share", log=True)
+    charts.legend(fig, columns=3)
     return fig
