@@ -38,8 +38,8 @@ from astraea import checkpoint
 STEPS = 3
 """Steps of a run before it gets the notice."""
 
-PATIENCE = 60.0
-"""How long a process may take to end after SIGTERM before it is killed [s]."""
+KILL_WAIT = 30.0
+"""How long a process may take to end after SIGTERM before it is killed [s]; Slurm's default."""
 
 
 def train(log: Path, folder: Path, script: str) -> None:
@@ -128,7 +128,7 @@ def lease(command: list[str], work: Path, notice: float) -> dict[str, Any]:
                 raise RuntimeError(f"{' '.join(command)}: ended by itself ({last.strip()}); expected it to train on")
             os.killpg(child.pid, signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(PATIENCE)
+                child.wait(KILL_WAIT)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)  # with its helpers
@@ -203,19 +203,21 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(), help="where jobs save, default the working folder")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="train.py ...", help="the script, its arguments")
     asked = parser.parse_args()
-    if not asked.command or not Path(asked.command[0]).is_file():
-        parser.error(f"expected a training script, got {' '.join(asked.command) or 'nothing'}")
-    if asked.repeats < 1 or not asked.notice >= 0:
-        given = f"{asked.repeats} and {asked.notice:g}"
-        parser.error(f"expected --repeats of at least 1 and --notice of at least 0, got {given}")
-    for folder in (asked.folder, asked.out.parent):
-        if not folder.is_dir():
-            parser.error(f"{folder}: expected a folder that exists")
     try:
+        if not asked.command or not Path(asked.command[0]).is_file():
+            raise RuntimeError(f"expected a training script, got {' '.join(asked.command) or 'nothing'}")
+        if asked.repeats < 1 or not 0 <= asked.notice <= 3600:
+            given = f"{asked.repeats} and {asked.notice:g}"
+            raise RuntimeError(f"expected --repeats of at least 1 and --notice from 0 to 3600, got {given}")
+        for folder in (asked.folder, asked.out.parent):
+            if not folder.is_dir():
+                raise RuntimeError(f"{folder}: expected a folder that exists")
         found = measure(asked.command, asked.folder, asked.repeats, asked.notice)
         write(asked.out, json.dumps(found, indent=1) + "\n")
     except (RuntimeError, OSError) as error:
-        parser.error(str(error))
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    except KeyboardInterrupt:
+        parser.exit(130, f"{parser.prog}: interrupted; nothing was written\n")
     for part in ("cold_start", "restore", "save", "lost"):
         print(f"{part:<11}{found[part]['median']:9.3f} s  ({found[part]['least']:g} to {found[part]['most']:g})")
     print(f"checkpoint {found['checkpoint_overhead']:g} s, restart {found['restart_overhead']:g} s: {asked.out}")
