@@ -58,6 +58,7 @@ def train(log: Path, folder: Path, script: str) -> None:
             given = inspect.signature(real).bind(*positional, **named).arguments | {"folder": folder}
             if given.get("last_store"):
                 sys.exit("last_store: its saves go on beside the training and cannot be measured here")
+            given.pop("requeues", None)  # what measures may itself be a job
             tell("enter", device=device(), signal=given.get("signal", "USR1"))
             with real(**given) as saves:
                 step = saves.step
