@@ -239,6 +239,24 @@ def named_columns(text: str) -> dict[str, str]:
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 
+def measured_overheads(path: Path) -> dict[str, float]:
+    """Read `checkpoint_overhead` and `restart_overhead` [s] from a JSON file; `InputError` if it has none that can be.
+
+    Other fields of the file are left alone.
+    """
+    from astraea.core.checks import number
+    from astraea.traces.readers.table import read_json
+
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: expected an object with checkpoint_overhead and restart_overhead, got {found!r:.60}")
+    expected = "a time from 0 to 1e9 s"
+    return {
+        name: number(found.get(name), f"{path}: {name}", least=0, most=1e9, expected=expected)
+        for name in ("checkpoint_overhead", "restart_overhead")
+    }
+
+
 def whole_number(text: str) -> int:
     """Read a whole number of at least 0."""
     if not text.isascii() or not text.isdecimal() or len(text) > 18:

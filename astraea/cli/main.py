@@ -77,20 +77,31 @@ def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> Non
 @args.simulations()
 @click.option("--terms", type=args.listed(args.whole_number), metavar="S,...",
               help="lease terms to try [s]; {astraea.experiments.lease_term:TERMS} if not given")  # fmt: skip
+@args.path("--overheads", "FILE", "of a checkpoint and a restart, as docs/live/measure_overheads.py wrote them")
 @args.parallel
 @args.cache
-def lease_term(wanted: args.Simulations, terms: list[int] | None, cache: Path | None) -> None:
+def lease_term(wanted: args.Simulations, terms: list[int] | None, overheads: Path | None, cache: Path | None) -> None:
     """Try several lease terms and recommend the shortest whose average JCT is within 2 % of the best."""
     from astraea.experiments.lease_term import TERMS, select_lease_term
 
     if "lease_term" in wanted.parameters:
         raise InputError("--param lease_term: give the lease terms to try with --terms")
+    origin = "not measured (see --overheads)"
+    if overheads is not None:
+        measured = args.measured_overheads(overheads)
+        wanted.param += tuple((name, [seconds]) for name, seconds in measured.items())
+        # in a shorter lease no job gets on
+        if not (terms := terms or [term for term in TERMS if term > sum(measured.values())]):
+            raise InputError(f"{overheads}: checkpoint and restart must take less than {TERMS[-1]} s, or give --terms")
+        origin = f"from {overheads}"
     (run,) = wanted.runs()
     choice = select_lease_term(run, terms or TERMS, cache=cache)
     print(f"{'lease term [s]':>14}  {'average JCT [s]':>15}  {'overhead [%]':>12}  {'sharing loss [%]':>16}")
     for term, jct, overhead, loss in choice.table.to_numpy(dtype=float):
         print(f"{term:>14g}  {jct:>15.1f}  {100 * overhead:>12.2f}  {100 * loss:>16.2f}")
-    print(f"\n{choice.reason}")
+    paid = run.settings
+    print(f"\na checkpoint takes {paid.checkpoint_overhead:g} s, a restart {paid.restart_overhead:g} s, {origin}")
+    print(choice.reason)
 
 
 @app.command(cls=args.Command, short_help="what a trace is like")

@@ -8,6 +8,7 @@ from operator import add
 from typing import Final
 
 from astraea.experiments.grid import Grid
+from papers import ROOT
 from papers.gavel.study.physical import table3_grid
 from papers.gavel.study.runs import beyond_grid, evaluation_grid, rounds_grids
 from papers.gavel.study.tenants import tenants_grid
@@ -33,6 +34,7 @@ from papers.ye2022.generator import characterization_grid
 from papers.ye2022.ladder import ladder_grid
 from papers.ye2022.leaderboard import leaderboard_grid
 from papers.ye2022.lease_term import sensitivity_grid
+from papers.ye2022.live.overheads import measurements, overheads_grid
 from papers.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from papers.ye2022.released import released_grid
 
@@ -66,6 +68,7 @@ GRIDS: Final[dict[str, NotebookGrid]] = {
     "10c_gavel_extensions": lambda _, scale: beyond_grid(scale) + tenants_grid(scale),
     "11a_market": properties_grid,
     "11b_market_evaluation": market_grid,
+    "13_live": lambda _, scale: overheads_grid(measurements(ROOT / "data" / "live" / "overheads"), scale),
     "14_leaderboard": leaderboard_grid,
     "15_falsifier": lambda _, scale: reduce(
         add, (of.falsifier_grid(scale) for of in (falsifier, themis_falsifier, market_falsifier))

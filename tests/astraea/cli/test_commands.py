@@ -157,6 +157,23 @@ def test_lease_term_recommends(tiny: Path, capsys: pytest.CaptureFixture[str]) -
     # with one lease of 900 s A ends at 100 and B at 130: (100 + 125) / 2
     assert [line.split()[:2] for line in lines[1:3]] == [["60", "122.5"], ["900", "112.5"]]
     assert lines[-1].startswith("900 s is the shortest lease term whose average JCT")
+    assert lines[-2] == "a checkpoint takes 5 s, a restart 20 s, not measured (see --overheads)"
+
+
+def test_lease_term_with_measured_overheads(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measured = tiny.parent / "measured.json"
+    argv = command(tiny, "--cache", str(tiny.parent / "c"), "--jobs", "1", name="lease-term")
+    argv += ["--overheads", str(measured)]
+    measured.write_text('{"checkpoint_overhead": 0, "restart_overhead": 0, "device": "CPU"}')
+    assert main([*argv, "--terms", "60"]) == 0
+    # A runs for 60 s, B to its end at 90, A to its end at 130: (130 + 85) / 2, and 15 s for each that were paid before
+    _, row, _, used, _ = capsys.readouterr().out.splitlines()
+    assert row.split()[:3] == ["60", "107.5", "0.00"]
+    assert used == f"a checkpoint takes 0 s, a restart 0 s, from {measured}"
+    # terms in which no job gets on are left out
+    measured.write_text('{"checkpoint_overhead": 10.5, "restart_overhead": 589.5}')
+    assert main(argv) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[0] == "900"
 
 
 def test_who_waits_for_the_compiler_is_told(

@@ -19,6 +19,11 @@ FILES = {
     "row.csv": GOOD.replace("2,a,2,5,200", "2,a,2x,5,200"),
     "shares.csv": "name,share\na,1\n",
     "file": "x",
+    "list.json": "[3]",
+    "half.json": '{"checkpoint_overhead": 1}',
+    "nan.json": '{"checkpoint_overhead": NaN, "restart_overhead": 9}',
+    "nine.json": '{"checkpoint_overhead": 1, "restart_overhead": 9}',
+    "long.json": '{"checkpoint_overhead": 1, "restart_overhead": 3600}',
 }
 
 
@@ -96,6 +101,22 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "sweep, out": ([*SWEEP, "--out", "none/grid.csv"], ["none/grid.csv: --out must be a file"]),
     "lease-term, terms": ([*TERM, "--terms", "60,soon"], ["'--terms': expected", "'soon'"]),
     "lease-term, parameter": ([*TERM, "--param", "lease_term=60"], ["with --terms"]),
+    "lease-term, no overheads": ([*TERM, "--overheads", "none.json"], ["none.json: there is no such file"]),
+    "lease-term, overheads that are no JSON": ([*TERM, "--overheads", "file"], ["file, line 1: not JSON"]),
+    "lease-term, a list of overheads": ([*TERM, "--overheads", "list.json"], ["list.json: expected an object", "[3]"]),
+    "lease-term, half of the overheads": (
+        [*TERM, "--overheads", "half.json"],
+        ["half.json: restart_overhead must be a time from 0 to 1e9 s, got None"],
+    ),
+    "lease-term, NaN as overhead": ([*TERM, "--overheads", "nan.json"], ["nan.json: checkpoint_overhead", "got nan"]),
+    "lease-term, overheads longer than leases": (
+        [*TERM, "--overheads", "long.json"],
+        ["long.json: checkpoint and restart must take less than 3600 s, or give --terms"],
+    ),
+    "lease-term, overheads twice": (
+        [*TERM, "--overheads", "nine.json", "--param", "restart_overhead=3"],
+        ["restart_overhead: given twice"],
+    ),
     "describe": (["describe", "none.csv"], ["none.csv: there is no such file or folder"]),
     "fetch": (["data", "fetch", "borealis"], ["unknown workload 'borealis'"]),
     "data": (["data"], ["Missing command"]),
