@@ -1,6 +1,6 @@
 """The answers of Slurm's programs: jobs, nodes and runs.
 
-Source: the manual pages of squeue, sinfo and sacct (slurm.schedmd.com).
+Source: the manual pages of squeue, scontrol, sinfo and sacct (slurm.schedmd.com).
 """
 
 from __future__ import annotations
@@ -98,15 +98,14 @@ def jobs_of(answer: Any) -> list[Job]:
 
 
 def nodes_of(answer: Any, partition: str) -> list[Node]:
-    """The nodes of a partition of ``sinfo --json``, of Slurm 22.05 and newer.
+    """The nodes of a partition of ``scontrol show nodes --json``, or of ``sinfo --json`` of Slurm 22.05.
 
     A `SlurmError` says that it has another form, or that the partition has no GPU.
     """
     try:
-        entries = answer["nodes"] if "nodes" in answer else answer["sinfo"]
-        found = [_node(entry) for entry in entries if partition in entry["partitions"]]
+        found = [_node(entry) for entry in answer["nodes"] if partition in entry["partitions"]]
     except _ANOTHER_FORM as err:
-        raise SlurmError(f"sinfo --json: not the form that is known ({type(err).__name__}: {err})") from None
+        raise SlurmError(f"the list of nodes: not the form that is known ({type(err).__name__}: {err})") from None
     if sum(node.gpus for node in found) == 0:
         raise SlurmError(f"partition {partition!r} has no GPUs (gres/gpu in AccountingStorageTRES and Gres)")
     return found

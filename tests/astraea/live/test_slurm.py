@@ -132,14 +132,14 @@ def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
     slurm.runs(0)
     slurm.jobs()
     assert slurm.nodes() == [Node("n1", 8, True), Node("n2", 8, True)]
-    *orders, history, queue, nodes = said.read_text().splitlines()
+    *orders, history, queue, unknown, nodes = said.read_text().splitlines()
     assert orders == [
         f"scontrol hold {id}", f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999995",
         f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999994 StartTime=now",
         f"scontrol requeuehold Incomplete {id}", f"scancel --partition=gpu --batch --signal=USR1 {id}",
     ]  # fmt: skip
     assert history.startswith("sacct --allusers --allocations --duplicates --parsable2 --noheader --partition=gpu ")
-    assert (queue, nodes) == ("squeue --json", "sinfo --json")
+    assert (queue, unknown, nodes) == ("squeue --json", "scontrol show nodes --json", "sinfo --json")
 
 
 def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -160,7 +160,7 @@ def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytes
     assert len([line for line in called if line.startswith("scontrol release ")]) == 16
     for line in called:
         program, *words = line.split(" ")
-        assert program in ("sinfo", "squeue", "sacct") or all(
+        assert program in ("sinfo", "squeue", "sacct") or words == ["show", "nodes", "--json"] or all(
             word in ("release", "update") or word.removeprefix("JobId=").removeprefix("Priority=").isdecimal()
             for word in words
         ), line  # fmt: skip
@@ -235,11 +235,11 @@ def changed(name: str, entries: list[dict[str, Any]]) -> Iterator[Any]:
     ("reader", "answers", "program"),
     [
         (jobs_of, [*VALUES, *changed("jobs", QUEUE)], "squeue --json: not the form that is known ("),
-        (lambda answer: nodes_of(answer, "gpu"), [*VALUES, *changed("nodes", NODES)], "sinfo"),
+        (lambda answer: nodes_of(answer, "gpu"), [*VALUES, *changed("nodes", NODES)], "the list of nodes"),
         (runs_of, [SACCT.replace(field, value) for field in SACCT.split("|")
                    for value in ("", " ", "x|y", "\n", "Unknown", "9" * 5000, *HOSTILE)], "sacct: "),
     ],
-    ids=["squeue", "sinfo", "sacct"],
+    ids=["squeue", "nodes", "sacct"],
 )  # fmt: skip
 def test_what_has_another_form_is_read_or_refused(
     reader: Callable[[Any], list[Any]], answers: list[Any], program: str
