@@ -43,20 +43,43 @@ def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
         coordinator.serve(read)
 
 
+@live.command("check", cls=args.Command, short_help="whether Slurm is set up for it")
+@_config
+def check_(config: Path | None) -> int:
+    """Compare Slurm's settings, the partition and the rights of this user with what the coordinator needs.
+
+    One line each: ok, warning or missing. The exit code is 1 if something is missing.
+    """
+    from astraea.live.check import MISSING, check
+    from astraea.live.config import read_config
+
+    if config is None:
+        raise click.UsageError("Missing option '--config'")
+    found = check(read_config(config))
+    print("\n".join(map(str, found)))
+    return int(any(finding.state == MISSING for finding in found))
+
+
 @live.command("status", cls=args.Command, short_help="who holds what, who waits, who is next to go")
 @_config
 @click.option("--json", "for_program", is_flag=True, help="for a program")
-def status_(config: Path | None, for_program: bool) -> None:
+@click.option("--prometheus", is_flag=True, help="for the textfile collector of Prometheus' node exporter")
+def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
     """Show tenants, leases and waiting jobs by the coordinator's state; in a terminal again and again, until Ctrl-C."""
     from astraea.live.config import read_config
+    from astraea.live.prometheus import as_prometheus
     from astraea.live.status import as_records, as_text, status
 
+    if for_program and prometheus:
+        raise click.UsageError("--json and --prometheus exclude each other")
     if config is None:
         raise click.UsageError("Missing option '--config'")
     read = read_config(config)
     found = status(read)
     if for_program:
         print(json.dumps(as_records(found), indent=2, allow_nan=False))
+    elif prometheus:
+        print(as_prometheus(found), end="")
     elif not sys.stdout.isatty():
         print(as_text(found))
     else:

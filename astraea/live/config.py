@@ -19,6 +19,9 @@ from astraea.core.frozen import read_only
 TENANTS: Final = ("account", "user", "qos")
 """What may be the tenant of a job."""
 
+MOST_HISTORY: Final = 3650.0
+"""All hours since then become rows of tables in memory [day]."""
+
 _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 
 
@@ -65,13 +68,16 @@ def read_config(path: Path) -> Config:
     weights = given["weights"]
     for name, weight in weights.items():
         number(weight, f"{path}: weights.{name}", above=0)
-    numbers = {"interval": 1.0, "warning": 0.0, "history": 0.0, "patience": 1.0}
-    seconds = {k: number(given[k], f"{path}: {k}", least=least) for k, least in numbers.items() if k in given}
+    at_least = {"interval": 1.0, "warning": 0.0, "patience": 1.0}
+    numbers = {k: {"least": least} for k, least in at_least.items()} | {"history": {"least": 0.0, "most": MOST_HISTORY}}
+    seconds = {k: number(given[k], f"{path}: {k}", **limits) for k, limits in numbers.items() if k in given}
     tenant = one_of(given.get("tenant", "account"), TENANTS, f"{path}: tenant")
     try:
         policy = named_policy(given.get("policy", "astraea"), here)(**given["parameters"])
     except InputError as err:
         raise InputError(f"{path}: {err}") from None
+    if (here / given["state"]).is_dir():
+        raise InputError(f"{path}: state must be a file, got the folder {here / given['state']}")
     config = Config(given["partition"], here / given["state"], policy, tenant=tenant, weights=weights, **seconds)
     if config.policy.lease_term <= max(config.interval, config.warning):
         raise InputError(

@@ -122,6 +122,7 @@ class Coordinator:
                 log.error("this failure is not counted in the state: %s", other)
 
     def _round(self) -> None:
+        began = time.monotonic()
         try:
             snapshot = look(self.slurm)
         except SlurmError as err:
@@ -155,6 +156,8 @@ class Coordinator:
         for lease in result.over:
             if lease.outcome == "ended":
                 log.info("job %s of %s has ended, in lease %d", lease.job, lease.tenant, lease.number)
+        with suppress(sqlite3.Error):  # a disk that is full
+            self.ledger.count_round(time.monotonic() - began)
 
     def _do_all(self, actions: Sequence[Action]) -> None:
         """Have Slurm do what was planned; what it does not come to is mended at the next round."""

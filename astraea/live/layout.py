@@ -26,12 +26,13 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "hour": ("hour", "tenant", *(TIMELINE.names or ())),
     "lease": LEASE,
     "failure": ("id", "rounds", "time", "what"),
+    "round": ("id", "rounds", "seconds", "last"),
 }
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "clock": ("id",), "job": ("id",), "tenant": ("name",), "share": ("tenant", "demand", "weight"),
-    "hour": ("hour", "tenant"), "lease": ("serial",), "failure": ("id",),
+    "hour": ("hour", "tenant"), "lease": ("serial",), "failure": ("id",), "round": ("id",),
 }  # fmt: skip
-_WHOLE: Final = ("clock", "lease", "failure")
+_WHOLE: Final = ("clock", "lease", "failure", "round")
 """Tables whose key is a whole number."""
 
 

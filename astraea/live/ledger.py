@@ -2,20 +2,22 @@
 
 Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulation's records as columns, so that they
 are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies; table
-`hour` has the hours that a policy may still ask for, table `failure` the rounds that failed.
+`hour` has the hours that a policy may still ask for, table `failure` the rounds that failed, table `round` how many
+there were, and how long they took.
 """
 
 from __future__ import annotations
 
 import fcntl
+import functools
 import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from astraea.core.errors import InputError
 from astraea.live import layout
 from astraea.live.layout import KEYS, OF_JOB
 from astraea.live.state import AccountsState, AdmittedJob, Lease, State
+
+_T = TypeVar("_T")
 
 _COME_AND_GO: Final = ("job", "tenant", "share")
 """Tables whose rows can vanish: jobs end, and classes of shares with them."""
@@ -57,10 +61,7 @@ class Ledger:
 
     def read(self) -> State | None:
         """The last round that was written, None if there is none; a damaged file is an `InputError`."""
-        try:
-            found = read_state(self._db)
-        except sqlite3.Error as err:
-            raise InputError(f"{self.path}: cannot be read ({err})") from None
+        found = read_state(self._db)
         if found is not None:
             self._written = _rows(found, 0)
         return found
@@ -90,6 +91,13 @@ class Ledger:
         self._db.execute(
             "insert into failure values (0, 1, ?, ?) on conflict (id) do update "
             "set rounds = rounds + 1, time = excluded.time, what = excluded.what", (time, what),
+        )  # fmt: skip
+
+    def count_round(self, seconds: float) -> None:
+        """Count a round, and how long it took."""
+        self._db.execute(
+            "insert into round values (0, 1, ?, ?) on conflict (id) do update "
+            "set rounds = rounds + 1, seconds = seconds + excluded.seconds, last = excluded.last", (seconds, seconds),
         )  # fmt: skip
 
     def _put(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -144,6 +152,21 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         raise InputError(f"{path}: cannot be read ({err})") from None
 
 
+def _readable(read: Callable[[sqlite3.Connection], _T]) -> Callable[[sqlite3.Connection], _T]:
+    """Let a function that reads say in an `InputError` that the file is damaged."""
+
+    @functools.wraps(read)
+    def wrapped(db: sqlite3.Connection) -> _T:
+        try:
+            return read(db)
+        except (sqlite3.Error, ValueError, TypeError, IndexError, OverflowError) as err:
+            (_, _, path) = next(db.execute("pragma database_list"))
+            raise InputError(f"{path}: cannot be read ({err}); if it is damaged, move it away to begin anew") from None
+
+    return wrapped
+
+
+@_readable
 def read_state(db: sqlite3.Connection) -> State | None:
     """The last round in the file; None if there is none."""
     rows = _all(db, "clock")
@@ -185,11 +208,19 @@ def read_state(db: sqlite3.Connection) -> State | None:
     return State(epoch, saved, {lease.job: lease for lease in running}, serial)
 
 
+@_readable
 def failures(db: sqlite3.Connection) -> tuple[int, float, str]:
     """Return how many rounds have failed, when the last one did [s since 1970], and why."""
     return next(((n, time, what) for _, n, time, what in _all(db, "failure")), (0, 0.0, ""))
 
 
+@_readable
+def rounds_had(db: sqlite3.Connection) -> tuple[int, float, float]:
+    """Return how many rounds there were, how long they took together, and how long the last one [s]."""
+    return next(((n, seconds, last) for _, n, seconds, last in _all(db, "round")), (0, 0.0, 0.0))
+
+
+@_readable
 def all_leases(db: sqlite3.Connection) -> list[Lease]:
     """Every lease, in the order in which they were granted."""
     return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]

@@ -16,12 +16,21 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from astraea.live.answers import ID, Job, Node, Run, SlurmError, jobs_of, nodes_of, runs_of
 
 HIGHEST: Final = 4_000_000_000
 """Priority of the first grant: above all that Slurm computes by itself, below what it reserves."""
+
+
+class Place(NamedTuple):
+    """A node in a partition."""
+
+    node: str
+    partition: str
+    is_up: bool  #: the partition
+    has_gpus: bool
 
 
 class Slurm:
@@ -64,6 +73,20 @@ class Slurm:
         if found is None:
             raise SlurmError("scontrol show config: no BOOT_TIME")
         return float(found[1])
+
+    def settings(self) -> dict[str, str]:
+        """The settings of slurmctld, by name."""
+        return dict(re.findall(r"^(\w+) += (.*?) *$", self._run("scontrol", "show", "config"), re.MULTILINE))
+
+    def places(self) -> list[Place]:
+        """Every node in each of its partitions."""
+        text = self._run("sinfo", "--all", "--Node", "--noheader", "--format=%N|%R|%a|%G")
+        rows = [line.strip().split("|", 3) for line in text.splitlines() if line.count("|") >= 3]
+        return [Place(node, partition, up == "up", "gpu" in gres) for node, partition, up, gres in rows]
+
+    def admin_level(self, user: str) -> str:
+        """The rights of a user in the accounting, such as ``None`` or ``Operator``; "" if it has no such user."""
+        return self._run("sacctmgr", "--parsable2", "--noheader", "show", "user", user, "format=adminlevel").strip()
 
     def hold(self, id: str) -> None:
         """Have a pending job wait until it is released."""
