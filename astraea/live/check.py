@@ -99,7 +99,7 @@ def _settings(found: Mapping[str, str], config: Config) -> Iterator[Finding]:
         enforced = {"associations", "limits", "qos", "safe", "wckeys", "all"} & {*words("AccountingStorageEnforce")}
         yield finding("AccountingStorageEnforce", bool(enforced), "associations",
                       f"users may write any {config.tenant}, and so choose their tenant")  # fmt: skip
-    yield finding("PreemptType", found.get("PreemptType", "(null)") in ("preempt/none", "(null)"), "preempt/none",
+    yield finding("PreemptType", found.get("PreemptType") in ("preempt/none", "(null)"), "preempt/none",
                   "a job that Slurm itself preempts loses its lease", WARNING)  # fmt: skip
 
 
@@ -136,7 +136,10 @@ def _rights(settings: Mapping[str, str], slurm: Slurm) -> Finding:
                        "its own rights are what counts; run this as that user")  # fmt: skip
     if settings.get("SlurmUser", "").startswith(f"{user}("):
         return Finding(OK, "AdminLevel", f"{user} is SlurmUser", expected, why)
-    level = slurm.admin_level(user)
+    try:
+        level = slurm.admin_level(user)
+    except SlurmError as err:
+        return Finding(MISSING, "AdminLevel", str(err), f"{expected} for {user}", why)
     is_enough = level in ("Operator", "Administrator")
     found = f"{level or 'no user of the accounting'} ({user})"
     return Finding(OK if is_enough else MISSING, "AdminLevel", found, expected, why)

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,9 +69,10 @@ def read_config(path: Path) -> Config:
     weights = given["weights"]
     for name, weight in weights.items():
         number(weight, f"{path}: weights.{name}", above=0)
-    at_least = {"interval": 1.0, "warning": 0.0, "patience": 1.0}
-    numbers = {k: {"least": least} for k, least in at_least.items()} | {"history": {"least": 0.0, "most": MOST_HISTORY}}
-    seconds = {k: number(given[k], f"{path}: {k}", **limits) for k, limits in numbers.items() if k in given}
+    numbers = {"interval": (1.0, inf), "warning": (0.0, inf), "history": (0.0, MOST_HISTORY), "patience": (1.0, inf)}
+    seconds = {
+        k: number(given[k], f"{path}: {k}", least=low, most=high) for k, (low, high) in numbers.items() if k in given
+    }
     tenant = one_of(given.get("tenant", "account"), TENANTS, f"{path}: tenant")
     try:
         policy = named_policy(given.get("policy", "astraea"), here)(**given["parameters"])

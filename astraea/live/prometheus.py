@@ -5,7 +5,7 @@ Source: Prometheus, Exposition formats, text format 0.0.4 (prometheus.io/docs/in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from astraea.core.units import HOUR
@@ -35,7 +35,7 @@ METRICS: Final = {
 def as_prometheus(found: Status) -> str:
     """Write all metrics, each with its type and meaning; every sample has the label `partition`."""
     whole = {"partition": found.partition}
-    rows: dict[str, Sequence[tuple[Mapping[str, str], float]]] = {
+    rows: dict[str, list[tuple[dict[str, str], float]]] = {
         "astraea_info": [(whole | {"policy": found.policy}, 1)],
         "astraea_gpus": [(whole, found.gpus)],
         "astraea_leases": [(whole, len(found.leases))],
@@ -48,21 +48,18 @@ def as_prometheus(found: Status) -> str:
     waited: dict[str, float] = {}
     for job in found.waiting:
         waited[job.tenant] = max(job.waited, waited.get(job.tenant, 0.0))
-    for name, value in {
-        "weight": lambda x: x.weight,
-        "quota_gpus": lambda x: x.quota,
-        "held_gpus": lambda x: x.held,
-        "waiting_gpus": lambda x: x.waiting,
-        "waiting_jobs": lambda x: x.waiting_jobs,
-        "longest_wait_seconds": lambda x: waited.get(x.tenant, 0.0),
-        "attained_gpu_seconds": lambda x: x.attained * HOUR,
-        "owed_gpu_seconds": lambda x: x.owed * HOUR,
-    }.items():
-        rows[f"astraea_tenant_{name}"] = [(whole | {"tenant": x.tenant}, value(x)) for x in found.tenants]
+    for x in found.tenants:
+        values = {
+            "weight": x.weight, "quota_gpus": x.quota, "held_gpus": x.held, "waiting_gpus": x.waiting,
+            "waiting_jobs": x.waiting_jobs, "longest_wait_seconds": waited.get(x.tenant, 0.0),
+            "attained_gpu_seconds": x.attained * HOUR, "owed_gpu_seconds": x.owed * HOUR,
+        }  # fmt: skip
+        for name, value in values.items():
+            rows.setdefault(f"astraea_tenant_{name}", []).append((whole | {"tenant": x.tenant}, value))
     lines: list[str] = []
     for name, (kind, meaning) in METRICS.items():
         lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
-        lines += [f"{name}{{{_labels(labels)}}} {float(value)!r}" for labels, value in rows[name]]
+        lines += [f"{name}{{{_labels(labels)}}} {float(value)!r}" for labels, value in rows.get(name, ())]
     return "\n".join(lines) + "\n"
 
 

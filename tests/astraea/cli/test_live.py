@@ -26,6 +26,8 @@ def test_status_once_where_there_is_no_terminal(tmp_path: Path, capsys: pytest.C
     assert "WARNING: no round for" in out and "1 lease, the next to end first" in out and err == ""
     assert main(["live", "--config", str(tmp_path / "live.toml"), "status", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["leases"][0]["job"] == "1"
+    assert main(["live", "status", "--prometheus", "--config", str(tmp_path / "live.toml")]) == 0
+    assert 'astraea_leases{partition="gpu"} 1.0\n' in capsys.readouterr().out
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +45,9 @@ def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     refused(["live", "status", "--config", str(path)], capsys, "own.py cannot be run (SyntaxError: ")
     path.write_text(LIVE)
     refused(["live", "status", "--config", str(path)], capsys, "there is no state yet")
+    both = ["live", "status", "--json", "--prometheus", "--config", str(path)]
+    refused(both, capsys, "--json and --prometheus exclude each other")
+    refused(["live", "check"], capsys, "Missing option '--config'")
 
 
 def test_a_dry_run_says_what_and_why_and_writes_nothing(
@@ -69,6 +74,21 @@ def test_a_dry_run_says_what_and_why_and_writes_nothing(
     assert capsys.readouterr().out == "nothing to do\n"
     (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\necho 'no controller' >&2\nexit 1\n")
     refused(["live", "--config", str(tmp_path / "live.toml"), "--dry-run"], capsys, "squeue --json: no controller")
+
+
+def test_a_check_has_a_line_for_each_thing_and_an_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = pretend(tmp_path / "bin", [])
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    (tmp_path / "live.toml").write_text(LIVE)
+    assert main(["live", "check", "--config", str(tmp_path / "live.toml")]) == 1  # nothing is set
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[0] for line in lines} == {"warning", "missing"}
+    assert "missing  GresTypes: not shown; expected gpu: Slurm knows no GPUs" in lines
+    assert said.read_text().splitlines()[0] == "scontrol show config"
+    (tmp_path / "bin" / "scontrol").write_text("#!/bin/sh\necho 'no controller' >&2\nexit 1\n")
+    refused(["live", "check", "--config", str(tmp_path / "live.toml")], capsys, "scontrol show config: no controller")
 
 
 def test_the_service_releases_and_ends_on_sigterm(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ def test_what_depends_on_who_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         check(CONFIG, Answers(config=""))
     free = Answers(GOOD.replace("associations,limits", "none"))
     assert {f.state for f in check(replace(CONFIG, tenant="user"), free)} == {OK}
+    assert check(CONFIG, Answers(user=""))[-1].found == "sacctmgr: no answer"
     two = replace(CONFIG, partition="gpu,all")  # which may share their nodes
     assert {f.state for f in check(two, Answers(nodes=NODES + "n2|all|up|gpu:8\n"))} == {OK}
     assert check(CONFIG, Answers(GOOD.replace("= slurm(", "= nobody("), user=""))[-1].state == OK
@@ -130,7 +131,9 @@ def test_a_real_slurm(site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
     site()
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = check(replace(CONFIG, interval=2.0))
-    assert [(f.state, f.what) for f in found if f.state != OK] == [(WARNING, "AdminLevel")], [*map(str, found)]
+    assert [(f.state, f.what) for f in found if f.state != OK] == [
+        (WARNING, "partition gpu"), (WARNING, "AdminLevel"),
+    ]  # fmt: skip
     monkeypatch.setattr(os, "geteuid", lambda: pwd.getpwnam("nobody").pw_uid)
     assert check(CONFIG)[-1].found == "no user of the accounting (nobody)"
     subprocess.run(["sacctmgr", "-i", "add", "user", "nobody", "account=root", "adminlevel=Operator"], check=True)

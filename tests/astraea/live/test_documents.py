@@ -57,6 +57,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         (GOOD + "round = 3", "unknown key 'round'; there are partition, "),
         (GOOD + "interval = 0", "interval must be a number of at least 1, got 0"),
         (GOOD + 'interval = "2"', "interval must be a number of at least 1, got '2'"),
+        (GOOD + "history = 1e9", "history must be a number from 0 to 3650, got 1000000000.0"),
+        ('partition = "gpu"\nstate = "."', "state must be a file, got the folder "),
         (GOOD + 'tenant = "group"', "tenant must be one of"),
         (GOOD + 'policy = "none"', "policy must be one of"),
         (GOOD + 'policy = "none.py:mine"', "there is no file"),
