@@ -38,6 +38,7 @@ class Slurm:
 
     def __init__(self, partition: str, patience: float = 20.0) -> None:
         self.partition, self.patience = partition, patience
+        self._controller, self._taken_over = 0, 0.0  # the primary, until another one is seen
         self._list_nodes = ["scontrol", "show", "nodes", "--json"]
 
     def nodes(self) -> list[Node]:
@@ -67,12 +68,19 @@ class Slurm:
         return runs_of(text)
 
     def boot(self) -> float:
-        """When slurmctld was started, in seconds since 1970."""
+        """When slurmctld was started, or another controller was first seen in its place, in seconds since 1970.
+
+        The BOOT_TIME of a backup controller is that of its process, and says nothing of when it took over.
+        """
         text = self._run("scontrol", "show", "config", SLURM_TIME_FORMAT="%s")
         found = re.search(r"^BOOT_TIME\s*=\s*(\d+)\s*$", text, re.MULTILINE)
         if found is None:
             raise SlurmError("scontrol show config: no BOOT_TIME")
-        return float(found[1])
+        states = re.findall(r"^Slurmctld\(.+\) at .+ is (UP|DOWN)$", text, re.MULTILINE)
+        controller = states.index("UP") if "UP" in states else 0  # the first one that is up answers
+        if controller != self._controller:
+            self._controller, self._taken_over = controller, time.time()
+        return max(float(found[1]), self._taken_over)
 
     def settings(self) -> dict[str, str]:
         """The settings of slurmctld, by name."""
