@@ -43,7 +43,7 @@ class Job(NamedTuple):
     """A job as Slurm shows it; times are seconds since 1970, 0 if unknown."""
 
     id: str  #: ``17``, or ``17_3`` for a task of an array
-    partition: str
+    partition: str  #: or several, joined by commas, as long as it waits
     account: str
     user: str
     qos: str
@@ -65,14 +65,21 @@ class Job(NamedTuple):
     array: str  #: its array, empty if it is no task of one
     at_once: int  #: tasks of its array that may run at once, 0 without limit
     is_part: bool  #: whether it is a component of a heterogeneous job
+    is_batch: bool = True  #: not made by srun or salloc: a job of those cannot be requeued
+
+    @property
+    def partitions(self) -> list[str]:
+        """The partitions that it may run in."""
+        return self.partition.split(",")
 
 
 class Node(NamedTuple):
-    """A node of the partition."""
+    """A node of some partitions."""
 
     name: str
     gpus: int
     is_usable: bool
+    partitions: Sequence[str]
 
 
 class Run(NamedTuple):
@@ -98,13 +105,14 @@ def jobs_of(answer: Any) -> list[Job]:
 
 
 def nodes_of(answer: Any, partition: str) -> list[Node]:
-    """The nodes of a partition of ``sinfo --json``, of Slurm 22.05 and newer.
+    """The nodes of a partition, or of several joined by commas, of ``sinfo --json``, of Slurm 22.05 and newer.
 
     A `SlurmError` says that it has another form, or that the partition has no GPU.
     """
+    names = partition.split(",")
     try:
         entries = answer["nodes"] if "nodes" in answer else answer["sinfo"]
-        found = [_node(entry) for entry in entries if partition in entry["partitions"]]
+        found = [_node(entry) for entry in entries if not set(names).isdisjoint(entry["partitions"])]
     except _ANOTHER_FORM as err:
         raise SlurmError(f"sinfo --json: not the form that is known ({type(err).__name__}: {err})") from None
     if sum(node.gpus for node in found) == 0:
@@ -140,6 +148,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
     states = _words(entry["job_state"])
     state = "COMPLETING" if "COMPLETING" in states else states[0]
     asked = str(entry.get("tres_alloc_str") or "") if state in ON_GPUS else ""
+    is_batch = bool(entry.get("batch_flag", True))
     job = Job(
         id="",
         partition=_text(entry["partition"]),
@@ -158,12 +167,13 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         per_node=_per_node(str(entry.get("tres_per_node") or "")),
         on_nodes=_on_nodes(entry) if state in ON_GPUS else {},
         depends=bool(entry.get("dependency")),
-        requeues=bool(entry.get("requeue")),
+        requeues=bool(entry.get("requeue")) and is_batch,
         restarts=_number(entry.get("restart_cnt")),
         saves=SAVES in re.split(r"\W+", str(entry.get("comment") or "")),
         array=str(array) if is_task else "",
         at_once=_number(entry.get("array_max_tasks")),
         is_part=_number(entry.get("het_job_id")) > 0,
+        is_batch=is_batch,
     )
     return [job._replace(id=id) for id in ids]
 
@@ -171,7 +181,8 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
 def _node(entry: Mapping[str, Any]) -> Node:
     states = {s.upper() for s in (*_words(entry["state"]), *_words(entry.get("state_flags") or []))}
     is_usable = not any(state.startswith(_NOT_USABLE) for state in states)
-    return Node(str(entry["name"]), gpus_of(str(entry.get("tres") or "")), is_usable)
+    partitions = tuple(map(str, entry["partitions"]))
+    return Node(str(entry["name"]), gpus_of(str(entry.get("tres") or "")), is_usable, partitions)
 
 
 def _number(value: Any) -> int:
