@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, gpus_of, number_of
+from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, gpus_of, number_of, state_of
 
 ID: Final = re.compile(r"[1-9]\d{0,17}(_\d{1,9})?")
 """A job, or a task of an array."""
@@ -136,8 +136,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
     tasks = _tasks(str(entry.get("array_task_string") or ""))
     is_task = array > 0
     ids = [f"{array}_{k}" for k in tasks] if tasks else [f"{array}_{task}" if is_task else str(raw)]
-    states = _words(entry["job_state"])
-    state = "COMPLETING" if "COMPLETING" in states else states[0]
+    state = state_of(entry["job_state"])
     asked = str(entry.get("tres_alloc_str") or "") if state in ON_GPUS else ""
     job = Job(
         id="",
@@ -147,7 +146,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         qos=_text(entry.get("qos")),
         state=state,
         reason=_text(entry.get("state_reason")),
-        held=_number(entry["priority"]) == 0,
+        held=number_of(entry["priority"]) == 0,
         submit=float(_number(entry["submit_time"])),
         eligible=float(_number(entry["eligible_time"])),
         start=float(_number(entry["start_time"])),

@@ -139,7 +139,7 @@ def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
         f"scontrol requeuehold Incomplete {id}", f"scancel --partition=gpu --batch --signal=USR1 {id}",
     ]  # fmt: skip
     assert history.startswith("sacct --allusers --allocations --duplicates --parsable2 --noheader --partition=gpu ")
-    assert (queue, unknown, nodes) == ("squeue --json", "scontrol show nodes --json", "sinfo --json")
+    assert (queue, unknown, nodes) == ("squeue --json --states=all", "scontrol show nodes --json", "sinfo --json")
 
 
 def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytest.LogCaptureFixture) -> None:
