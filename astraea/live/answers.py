@@ -1,6 +1,6 @@
 """The answers of Slurm's programs: jobs, nodes and runs.
 
-Source: the manual pages of squeue, sinfo and sacct (slurm.schedmd.com).
+Source: the manual pages of squeue, scontrol, sinfo and sacct (slurm.schedmd.com).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, gpus_of, number_of
+from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, gpus_of, number_of, state_of
 
 ID: Final = re.compile(r"[1-9]\d{0,17}(_\d{1,9})?")
 """A job, or a task of an array."""
@@ -105,16 +105,15 @@ def jobs_of(answer: Any) -> list[Job]:
 
 
 def nodes_of(answer: Any, partition: str) -> list[Node]:
-    """The nodes of a partition, or of several joined by commas, of ``sinfo --json``, of Slurm 22.05 and newer.
+    """The nodes of some partitions, joined by commas, in ``scontrol show nodes --json``, or ``sinfo --json`` of 22.05.
 
     A `SlurmError` says that it has another form, or that the partition has no GPU.
     """
     names = partition.split(",")
     try:
-        entries = answer["nodes"] if "nodes" in answer else answer["sinfo"]
-        found = [_node(entry) for entry in entries if not set(names).isdisjoint(entry["partitions"])]
+        found = [_node(entry) for entry in answer["nodes"] if not set(names).isdisjoint(entry["partitions"])]
     except _ANOTHER_FORM as err:
-        raise SlurmError(f"sinfo --json: not the form that is known ({type(err).__name__}: {err})") from None
+        raise SlurmError(f"the list of nodes: not the form that is known ({type(err).__name__}: {err})") from None
     if sum(node.gpus for node in found) == 0:
         raise SlurmError(f"partition {partition!r} has no GPUs (gres/gpu in AccountingStorageTRES and Gres)")
     return found
@@ -145,8 +144,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
     tasks = _tasks(str(entry.get("array_task_string") or ""))
     is_task = array > 0
     ids = [f"{array}_{k}" for k in tasks] if tasks else [f"{array}_{task}" if is_task else str(raw)]
-    states = _words(entry["job_state"])
-    state = "COMPLETING" if "COMPLETING" in states else states[0]
+    state = state_of(entry["job_state"])
     asked = str(entry.get("tres_alloc_str") or "") if state in ON_GPUS else ""
     is_batch = bool(entry.get("batch_flag", True))
     job = Job(
@@ -157,7 +155,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         qos=_text(entry.get("qos")),
         state=state,
         reason=_text(entry.get("state_reason")),
-        held=_number(entry["priority"]) == 0,
+        held=number_of(entry["priority"]) == 0,
         submit=float(_number(entry["submit_time"])),
         eligible=float(_number(entry["eligible_time"])),
         start=float(_number(entry["start_time"])),

@@ -290,4 +290,6 @@ class Changes:
 
 def is_deferred(job: Job, now: float) -> bool:
     """Whether a job depends on others, or is to begin later; the begin of one that was requeued is Slurm's, not its."""
+    if job.state in ("REQUEUE_HOLD", "SPECIAL_EXIT"):  # it has failed, and Slurm keeps it for its user to look
+        return True
     return job.depends or (job.eligible > now and job.restarts == 0)

@@ -32,14 +32,23 @@ class Slurm:
 
     def __init__(self, partition: str, patience: float = 20.0) -> None:
         self.partition, self.patience = partition, patience
+        self._list_nodes = ["scontrol", "show", "nodes", "--json"]
 
     def nodes(self) -> list[Node]:
         """The nodes of the partition."""
-        return nodes_of(self._json("sinfo", "--json"), self.partition)
+        try:
+            answer = self._json(*self._list_nodes)
+        except SlurmError as err:
+            if "--json" not in str(err):
+                raise
+            self._list_nodes = ["sinfo", "--json"]  # scontrol of Slurm 22.05 does not know the option
+            answer = self._json(*self._list_nodes)
+        return nodes_of(answer, self.partition)
 
     def jobs(self) -> list[Job]:
         """All jobs that Slurm still knows, of all partitions; tasks of an array that wait one by one."""
-        return jobs_of(self._json("squeue", "--json", SLURM_BITSTR_LEN="0"))  # or long arrays end with "..."
+        whole = {"SLURM_BITSTR_LEN": "0"}  # or long arrays end with "..."
+        return jobs_of(self._json("squeue", "--json", "--states=all", **whole))
 
     def runs(self, since: float) -> list[Run]:
         """Every run of a job of the partition that did not end before `since`, in order of start."""

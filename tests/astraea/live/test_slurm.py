@@ -143,7 +143,7 @@ def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
     slurm.runs(0)
     slurm.jobs()
     assert slurm.nodes() == [Node("n1", 8, True, ("gpu",)), Node("n2", 8, True, ("gpu",))]
-    *orders, history, queue, nodes = said.read_text().splitlines()
+    *orders, history, queue, unknown, nodes = said.read_text().splitlines()
     assert orders == [
         f"scontrol hold {id}", f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999995",
         f"scontrol update JobId={id} Partition=gpu,h100",
@@ -153,7 +153,7 @@ def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
     ]  # fmt: skip
     assert history.startswith("sacct --allusers --allocations --duplicates --parsable2 --noheader "
                               "--partition=gpu,h100 ")
-    assert (queue, nodes) == ("squeue --json", "sinfo --json")
+    assert (queue, unknown, nodes) == ("squeue --json --states=all", "scontrol show nodes --json", "sinfo --json")
 
 
 def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -174,7 +174,7 @@ def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytes
     assert len([line for line in called if line.startswith("scontrol release ")]) == 16
     for line in called:
         program, *words = line.split(" ")
-        assert program in ("sinfo", "squeue", "sacct") or line == "scontrol show config" or all(
+        assert program in ("sinfo", "squeue", "sacct") or words[0] == "show" or all(
             word in ("release", "update") or word.removeprefix("JobId=").removeprefix("Priority=").isdecimal()
             for word in words
         ), line  # fmt: skip
@@ -249,11 +249,11 @@ def changed(name: str, entries: list[dict[str, Any]]) -> Iterator[Any]:
     ("reader", "answers", "program"),
     [
         (jobs_of, [*VALUES, *changed("jobs", QUEUE)], "squeue --json: not the form that is known ("),
-        (lambda answer: nodes_of(answer, "gpu"), [*VALUES, *changed("nodes", NODES)], "sinfo"),
+        (lambda answer: nodes_of(answer, "gpu"), [*VALUES, *changed("nodes", NODES)], "the list of nodes"),
         (runs_of, [SACCT.replace(field, value) for field in SACCT.split("|")
                    for value in ("", " ", "x|y", "\n", "Unknown", "9" * 5000, *HOSTILE)], "sacct: "),
     ],
-    ids=["squeue", "sinfo", "sacct"],
+    ids=["squeue", "nodes", "sacct"],
 )  # fmt: skip
 def test_what_has_another_form_is_read_or_refused(
     reader: Callable[[Any], list[Any]], answers: list[Any], program: str
