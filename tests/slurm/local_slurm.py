@@ -49,6 +49,8 @@ SlurmctldPort={ctld}
 SlurmctldPidFile={at}/slurmctld.pid
 SlurmctldLogFile={at}/slurmctld.log
 SlurmctldDebug={debug}
+SlurmctldParameters=enable_expedited_requeue
+RequeueExitHold=9
 SlurmdPidFile={at}/%n.pid
 SlurmdLogFile={at}/%n.log
 SlurmdSpoolDir={at}/spool-%n
@@ -139,13 +141,25 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 
 HOLD = """\
+local ours = { gpu = true }  -- the partitions of live.toml
+local default = "gpu"        -- the partition of a job that names none
+
+local function is_ours(list)
+    for name in string.gmatch(list or default, "[^,]+") do
+        if ours[name] then return true end
+    end
+    return false
+end
 function slurm_job_submit(job, partition, uid)
-    if (job.partition or "gpu") == "gpu" then job.priority = 0 end
+    if is_ours(job.partition) then job.priority = 0 end
     return slurm.SUCCESS
 end
 function slurm_job_modify(job, old, partition, uid)
-    local is_own = uid ~= 0 and uid == old.user_id and old.partition == "gpu"
-    if is_own and (job.priority ~= slurm.NO_VAL or job.requeue == 0) then return slurm.ESLURM_ACCESS_DENIED end
+    if uid == 0 or uid ~= old.user_id then return slurm.SUCCESS end
+    if is_ours(old.partition) and (job.priority ~= slurm.NO_VAL or job.requeue == 0) then
+        return slurm.ESLURM_ACCESS_DENIED
+    end
+    if job.partition ~= nil and is_ours(job.partition) then job.priority = 0 end
     return slurm.SUCCESS
 end
 return slurm.SUCCESS
