@@ -288,6 +288,7 @@ def test_a_take_over_counts_as_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("astraea.live.slurm.time.time", lambda: next(clock))
     found = []
     for state in ("UP", "UP", "DOWN", "DOWN", "UP"):
-        monkeypatch.setattr(slurm, "_run", lambda *_, said=lines.format(state), **__: said)
+        said = lines.format(state)
+        monkeypatch.setattr(slurm, "_run", lambda *_, said=said, **__: said)
         found.append(slurm.boot())
     assert found == [1000, 1000, 2000, 2000, 3000]
