@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from live_cluster import CONFIG
 from live_slurm import Site
+from places import ROOT
 
 from astraea.core.errors import InputError
 from astraea.live import check as module
@@ -124,6 +127,15 @@ def test_what_depends_on_who_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check(CONFIG, Answers(GOOD.replace("= slurm(", "= nobody("), user=""))[-1].state == OK
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert str(check(CONFIG, Answers())[-1]).startswith("warning  AdminLevel: root, who may do everything; expected")
+
+
+def test_the_page_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "live" / "operations.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^(?:ok|warning|missing) .*$", page, re.M)
+    answer = GOOD.replace("22.05.8", "26.05.3").replace("preempt/none", "(null)").replace("sched_interval=5,", "")
+    answer = answer.replace("= lua", "= (null)").replace("associations,limits", "none")
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_name="astraea"))
+    assert [*map(str, check(CONFIG, Answers(answer)))] == shown
 
 
 @pytest.mark.slurm

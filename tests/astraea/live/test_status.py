@@ -152,7 +152,8 @@ def test_the_dashboard_shows_metrics_that_are_there() -> None:
     text = (ROOT / "docs" / "live" / "dashboard.json").read_text(encoding="utf-8")
     panels = json.loads(text)["panels"]
     shown = {name for panel in panels for x in panel["targets"] for name in re.findall(r"astraea_\w+", x["expr"])}
-    assert shown == METRICS.keys()
+    page = (ROOT / "docs" / "live" / "operations.md").read_text(encoding="utf-8")
+    assert shown == METRICS.keys() == {*re.findall(r"`(astraea_\w+)`", page)}
     assert len({panel["id"] for panel in panels}) == len(panels)
 
 
