@@ -183,10 +183,12 @@ def read_state(db: sqlite3.Connection) -> State | None:
         timeline=timeline,
     )
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
-    lately = epoch + float(saved.clock[0].now) - DAY
+    last = epoch + float(saved.clock[0].now)
     ended = db.execute("select job, max(over) from lease where outcome = 'ended' and started > 0 and over > ? "
-                       "group by job", (lately,))  # fmt: skip
-    return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(ended.fetchall()))
+                       "group by job", (last - DAY,))  # fmt: skip
+    stopped = db.execute("select * from lease where outcome in ('not renewed', 'revoked') and over >= ?", (last,))
+    return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(ended.fetchall()),
+                 {lease.job: lease for lease in map(Lease._make, stopped)})  # fmt: skip
 
 
 def failures(db: sqlite3.Connection) -> tuple[int, float, str]:

@@ -6,13 +6,13 @@ Several partitions are one pool of GPUs with one set of accounts. A job gets nod
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from astraea.cluster.engine.state import RUNNING
 from astraea.core.units import DAY
 from astraea.live.accounts import Accounts
-from astraea.live.answers import Job, Node, Run
+from astraea.live.answers import FINISHED, ON_GPUS, Job, Node, Run
 from astraea.live.config import Config
 from astraea.live.state import NOBODY, Lease, State
 
@@ -51,6 +51,7 @@ class Partition:
         self.unseen = self.epoch + self.accounts.now  #: jobs may have come and gone since then; infinite if not [s]
         self.booted = 0.0  #: when slurmctld was started, at the last round
         self.ended = dict(state.ended) if state else {}  #: jobs that have ended, and when Slurm said so last
+        self.stopped = dict(state.stopped) if state else {}  #: leases over now, of jobs that may still have their GPUs
         self.guessed: dict[str, Lease] = {}  #: leases that are over, of which the accounting must tell the end
         self.stuck: dict[str, tuple[int, float]] = {}  #: jobs that could not start: how often, passed over until [s]
         self.told: set[str] = set()
@@ -61,7 +62,8 @@ class Partition:
 
     def state(self) -> State:
         """What is kept."""
-        return State(self.epoch, self.accounts.state(), dict(self.leases), self.serial, dict(self.ended))
+        return State(self.epoch, self.accounts.state(), dict(self.leases), self.serial, dict(self.ended),
+                     dict(self.stopped))  # fmt: skip
 
     def has(self, job: Job) -> bool:
         """Return whether a job is of these partitions, or may become so."""
@@ -96,6 +98,20 @@ class Partition:
         )  # fmt: skip
         self.leases[job.id] = lease
         return lease
+
+    def charge_stopped(self, jobs: Mapping[str, Job]) -> None:
+        """Charge jobs that have lost their lease for as long as they keep their GPUs."""
+        for id, lease in list(self.stopped.items()):
+            job = jobs.get(id)
+            is_on = job is not None and job.state in ON_GPUS and id not in self.leases
+            if job is None or id not in self.accounts or job.start > lease.over or not (is_on or job.state in FINISHED):
+                del self.stopped[id]
+                continue
+            until = self.now if is_on else min(job.end, self.now)
+            if until > lease.over:
+                self.accounts.charge(id, lease.over - self.epoch, until - self.epoch)
+                self.stopped[id] = lease._replace(over=until)
+                self.over.append(self.stopped[id])
 
     def close(self, id: str, time: float, outcome: str) -> None:
         """A lease is over."""

@@ -88,9 +88,10 @@ class Rounds(Partition):
             accounts.admit(changes.newcomers)
         accounts.hear(changes.events, number)
         for lease in changes.not_started:
-            accounts.give_back(lease.job, lease.granted - self.epoch)
+            accounts.charge(lease.job, accounts.now, lease.granted - self.epoch)
         for tenant, gpus, since, until in changes.late:
-            accounts.correct(tenant, gpus, since - self.epoch, until - self.epoch)
+            accounts.correct(tenant, gpus, since - self.epoch, until - self.epoch, is_owed=since < until)
+        self.charge_stopped(ours)
         accounts.withhold(self._not_there(snapshot))
         granted = self._choose(ours, snapshot)
         expired, revoked = accounts.leaving()
@@ -101,11 +102,11 @@ class Rounds(Partition):
         for id in revoked:
             actions += self._stopped(ours[id], "is revoked by the policy", "revoked")
         for id in renewed:
-            before = self.leases[id]
-            if before.started == 0:
-                accounts.give_back(id, before.granted - self.epoch)
-            self.close(id, self.now, "renewed" if before.started else "not started")
-            lease = self.open(ours[id], is_renewal=before.started > 0)
+            last = self.leases[id]
+            if last.started == 0:
+                accounts.charge(id, accounts.now, last.granted - self.epoch)
+            self.close(id, self.now, "renewed" if last.started else "not started")
+            lease = self.open(ours[id], is_renewal=last.started > 0)
             self.notes.append(f"renew job {id} of {lease.tenant}, {lease.demand} GPUs: lease {lease.number}; "
                               f"{self._standing(ours[id])}")  # fmt: skip
         actions += [self._granted(ours[id]) for id in granted]
@@ -247,8 +248,9 @@ class Rounds(Partition):
         lease = self.leases[job.id]
         if lease.started == 0 and job.state not in ON_GPUS:
             outcome, why = "not started", f"{why}; Slurm had not started it ({job.reason})"
-            self.accounts.give_back(job.id, lease.granted - self.epoch)
+            self.accounts.charge(job.id, self.accounts.now, lease.granted - self.epoch)
         self.close(job.id, self.now, outcome)
+        self.stopped[job.id] = self.over[-1]
         if job.state == "COMPLETING":
             return []
         why = f"lease {lease.number} {why}; {self._standing(job)}"

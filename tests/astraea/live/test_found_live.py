@@ -211,6 +211,21 @@ def test_accounts_count_from_the_start_that_slurm_reports(policy: str) -> None:
         assert tenant.decayed[0] == pytest.approx(8 * (1 - math.exp(-decay * 12)) / decay)
 
 
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_a_job_holds_beyond_its_lease_is_charged(ends: bool) -> None:
+    r = rounds(FRESH)
+    step(r, 0, job("1", demand=8))
+    step(r, 10, running("1", 0))
+    assert actions(step(r, 100, running("1", 0), *NEW))[0] == (REQUEUE, "1")
+    step(r, 110, running("1", 0), *NEW)
+    last = DONE._replace(end=EPOCH + 117, start=EPOCH) if ends else job("1", demand=8, restarts=1)
+    (lease,) = [*step(r, 120, last, *NEW).over] or [r.stopped.get("1")]
+    assert (lease is None) is not ends
+    assert r.accounts.view.tenant.attained[0] == 8 * (117 if ends else 110)
+    step(r, 130, last, *NEW)
+    assert r.accounts.view.tenant.attained[0] == 8 * (117 if ends else 110)
+
+
 class Deaf:
     """Accounting that does not answer until it is there."""
 
