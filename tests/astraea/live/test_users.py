@@ -22,14 +22,14 @@ EVERY_BYTE = bytes(k for k in range(1, 256) if k not in b"\n")
 
 @pytest.fixture
 def user(real_slurm: RealSlurm) -> Iterator[Callable[..., subprocess.CompletedProcess[bytes]]]:
-    """Run a command as a user of account `a`."""
-    run("sacctmgr", "-i", "-Q", "add", "user", "nobody", "account=a", check=False)
+    """Run a command as a user of account `a` (Slurm 26.05 takes no job of `nobody`)."""
+    run("sacctmgr", "-i", "-Q", "add", "user", "games", "account=a", check=False)
 
     def act(*command: str | bytes) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(command, user="nobody", cwd="/tmp", capture_output=True, check=False, timeout=30)
+        return subprocess.run(command, user="games", cwd="/tmp", capture_output=True, check=False, timeout=30)
 
     yield act
-    run("scancel", "--user=nobody", check=False)
+    run("scancel", "--user=games", check=False)
 
 
 def leases(here: Site) -> list[Lease]:
@@ -55,7 +55,7 @@ def test_a_user_changes_nothing_that_is_not_theirs(site: Make, user: Callable[..
     refused(*submit, "-A", "b")
     ids = [user(*submit, "-A", "a").stdout.decode().strip() for _ in range(3)]
     both = user(*submit, "-A", "a", "-p", "other,gpu").stdout.decode().strip()
-    until("one runs", 20, lambda: said("squeue", "-h", "-u", "nobody", "-t", "R", "-o", "%i"))
+    until("one runs", 20, lambda: said("squeue", "-h", "-u", "games", "-t", "R", "-o", "%i"))
     waits = next(id for id in (*ids, both) if is_held(id))
     for command in (
         ("scontrol", "requeue", other.id), ("scontrol", "hold", other.id), ("scancel", other.id),
@@ -93,11 +93,11 @@ def test_an_interactive_job_is_never_stopped_and_can_be_refused(
     here = site()
     here.start()
     with subprocess.Popen(
-        ["salloc", "-A", "a", "-p", "gpu,other", "--gres=gpu:4", "sleep", "20"], user="nobody", cwd="/tmp",
+        ["salloc", "-A", "a", "-p", "gpu,other", "--gres=gpu:4", "sleep", "20"], user="games", cwd="/tmp",
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as shell:  # fmt: skip
-        until("it runs", 20, lambda: said("squeue", "-h", "-u", "nobody", "-t", "R", "-o", "%i"))
-        id = said("squeue", "-h", "-u", "nobody", "-o", "%i")
+        until("it runs", 20, lambda: said("squeue", "-h", "-u", "games", "-t", "R", "-o", "%i"))
+        id = said("squeue", "-h", "-u", "games", "-o", "%i")
         job = here.submit("a", 4, 8)  # of the same quota
         assert shell.wait(60) == 0
     until("it is over", 30, lambda: any(lease.job == id and lease.outcome == "ended" for lease in leases(here)))
