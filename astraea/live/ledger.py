@@ -195,6 +195,12 @@ def all_leases(db: sqlite3.Connection) -> list[Lease]:
     return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
 
 
+def leases_of(db: sqlite3.Connection, job: str) -> list[Lease]:
+    """Return every lease of the job that came last under this id, in the order in which they were granted."""
+    found = [Lease(*row) for row in db.execute("select * from lease where job = ? order by serial", (job,))]
+    return [lease for lease in found if lease.submitted == found[-1].submitted]
+
+
 def _first_hour(saved: AccountsState) -> int:
     """Return the number of the first hour that is kept."""
     return int(saved.clock[0].n_hours) - len(saved.timeline)

@@ -1,0 +1,297 @@
+"""One job by the coordinator's state: why it waits, what it is owed, when it can expect a lease. Slurm is not asked.
+
+The forecast plays the next rounds with the policy itself. Running times are unknown, so no job ends in it, and none
+comes: jobs that end bring a lease forward, and jobs that come may put it off.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import time
+from contextlib import closing
+from typing import Any, Final, NamedTuple
+
+from astraea.cluster.engine import accounting
+from astraea.cluster.engine.state import RUNNING
+from astraea.core.errors import InputError
+from astraea.core.text import counted, escaped, printable
+from astraea.core.units import HOUR
+from astraea.live.accounts import Accounts
+from astraea.live.config import Config
+from astraea.live.forecast import AHEAD, rounds_ahead
+from astraea.live.ledger import leases_of, open_to_read, read_state
+from astraea.live.state import Lease, State
+from astraea.live.status import LATE
+
+NAMED: Final = 3
+"""Jobs and leases that a line names; of more it gives the number."""
+
+
+class Balance(NamedTuple):
+    """GPU-time of a job or a tenant up to the last round."""
+
+    attained: float  #: [GPU-h]
+    owed: float  #: [GPU-h]
+
+
+class JobAhead(NamedTuple):
+    """A waiting job that gets a lease before the one that is explained."""
+
+    job: str
+    tenant: str
+    gpus: int
+
+
+class Explanation(NamedTuple):
+    """A job at the last round. Times are seconds since 1970, and None if they are unknown."""
+
+    job: str
+    tenant: str
+    gpus: int
+    state: str  #: ``waits``, ``runs`` or ``ended``
+    time: float  #: of the last round
+    age: float  #: of the last round [s]
+    is_late: bool
+    since: float | None  #: it waits, or has its lease, or has ended since then
+    free: int  #: GPUs of the cluster that nobody holds
+    cluster: int  #: GPUs that are there for leases
+    policy: str
+    picked: bool  #: the policy picks it, but Slurm cannot start it now
+    of_job: Balance | None  #: its GPU-time, None of a job that has ended
+    of_tenant: Balance  #: GPU-time of its tenant
+    quota: float  #: of its tenant [GPU]
+    held: int  #: by its tenant [GPU]
+    leases: tuple[Lease, ...]  #: all that it has had, the last one may run
+    lease_end: float | None  #: of the lease that runs, None without one, or if it lasts to the job's end
+    lost: float | None  #: when it can expect to lose its GPUs, None if its lease is renewed, or lasts to its end
+    granted: float | None  #: when it can expect its next lease, or the renewal of the one that runs
+    ahead: tuple[JobAhead, ...]  #: waiting jobs that get a lease before that
+    renewals: int  #: leases of others that are renewed before that
+    must_end: int | None  #: jobs that have to end before it gets a lease, 0 if none has to, None if it gets none
+
+
+def explain(config: Config, job: str, now: float | None = None) -> Explanation:
+    """Explain a job at `now` [s since 1970], the time of this call if not given.
+
+    An `InputError` says that there is no state, that it cannot be read, or that the job is not in it.
+    """
+    try:
+        with closing(open_to_read(config.state)) as db:
+            state, leases = read_state(db), leases_of(db, job)
+    except sqlite3.Error as err:
+        raise InputError(f"{config.state}: cannot be read ({err})") from None
+    if state is None:
+        raise InputError(f"{config.state}: no round was written yet")
+    now = time.time() if now is None else now
+    accounts = accounts_after(config, state)
+    if job in accounts:
+        member = accounts.job(job)
+        tenant, gpus = member.tenant, member.demand
+    elif leases:
+        tenant, gpus = leases[-1].tenant, leases[-1].demand
+    else:
+        raise InputError(_unknown(job, config, accounts))
+    last = state.epoch + accounts.now
+    if tenant not in accounts.trace.tenants:
+        raise InputError(f"job {printable(job)}: its tenant {printable(tenant)} is not in [weights] any more")
+    t = accounts.trace.tenants.index(tenant)
+    view = accounts.view
+    clock = view.clock[0]
+    found = Explanation(
+        job=job, tenant=tenant, gpus=gpus, state="ended", time=last, age=now - last,
+        is_late=now - last > LATE * config.interval,
+        since=leases[-1].over if leases and leases[-1].outcome == "ended" else None,
+        free=int(clock.free), cluster=accounts.gpus - accounts.withheld, policy=config.policy.name, picked=False,
+        of_job=None,
+        of_tenant=Balance(
+            float(accounting.tenant_alloc(view, t, accounts.now)) / HOUR,
+            float(accounting.tenant_fair(view, t, accounts.now)) / HOUR,
+        ),
+        quota=float(view.tenant[t].quota), held=int(view.tenant[t].held),
+        leases=tuple(leases), lease_end=None, lost=None, granted=None, ahead=(), renewals=0, must_end=None,
+    )  # fmt: skip
+    return _forecast(found, config, state, accounts, now) if job in accounts else found
+
+
+def accounts_after(config: Config, state: State) -> Accounts:
+    """Return the accounts after the last round, as the coordinator has them."""
+    saved = state.accounts
+    clock = saved.clock[0]
+    accounts = Accounts(config.policy, config.interval, int(clock.gpus), config.weights, saved)
+    held = int(saved.job["demand"][saved.job["status"] == RUNNING].sum())
+    accounts.withhold(int(clock.gpus) - held - int(clock.free))
+    accounts.view.clock[0].free = clock.free
+    return accounts
+
+
+def _forecast(found: Explanation, config: Config, state: State, accounts: Accounts, now: float) -> Explanation:
+    """Add what a job that waits or runs can expect."""
+    job, row, number = found.job, accounts.row(found.job), round(accounts.now / config.interval)
+    runs = row.status == RUNNING
+    had = float(row.attained_service) + runs * found.gpus * (accounts.now - float(row.lease_start))
+    own = Balance(had / HOUR, float(accounting.job_fair(accounts.view, accounts.place[job], accounts.now)) / HOUR)
+    found = found._replace(
+        of_job=own, state="runs" if runs else "waits",
+        since=state.epoch + float(row.lease_start if runs else row.waiting_since),
+        lease_end=state.epoch + float(row.lease_end) if runs and row.lease_end < math.inf else None,
+    )  # fmt: skip
+    if runs and found.lease_end is None:
+        return found
+    accounts.hear((), number)
+    kept_back = accounts.choose(())  # they were picked at the last round already, and Slurm could not start them
+    if job in kept_back:
+        return found._replace(picked=True)
+    first = max(number, int((now - state.epoch) / config.interval)) + 1
+    ahead: dict[str, JobAhead] = {}
+    renewals, lost = 0, None
+    for one in rounds_ahead(accounts_after(config, state), first, kept_back):
+        at = None if one.ended else state.epoch + one.time
+        is_next = job in (*one.granted, *one.renewed)
+        for id in one.granted[: one.granted.index(job)] if job in one.granted else one.granted:
+            ahead.setdefault(id, JobAhead(id, accounts.job(id).tenant, accounts.job(id).demand))
+        if is_next:
+            found = found._replace(granted=at, must_end=one.ended)
+            break
+        renewals += len(one.renewed)
+        lost = at if job in one.lost else lost
+    return found._replace(lost=lost, ahead=tuple(ahead.values()), renewals=renewals)
+
+
+def as_text(found: Explanation) -> str:
+    """Write it in five lines."""
+    name = f"job {found.job} of {found.tenant}"
+    lines = {"waits": _waits, "runs": _runs, "ended": _ended}[found.state](found)
+    late = f"; WARNING: no round for {found.age:.0f} s, is the coordinator running?" if found.is_late else ""
+    return "\n".join(escaped(line) for line in (f"{name} {lines[0]}", *lines[1:-1], f"{lines[-1]}{late}"))
+
+
+def as_record(found: Explanation) -> dict[str, Any]:
+    """The same for a program: names as Slurm has them, None for what is infinite or undefined."""
+    return found._asdict() | {
+        "of_job": found.of_job and found.of_job._asdict(),
+        "of_tenant": found.of_tenant._asdict(),
+        "ahead": [one._asdict() for one in found.ahead],
+        "leases": [{k: None if v == math.inf else v for k, v in one._asdict().items()} for one in found.leases],
+    }
+
+
+def _waits(found: Explanation) -> list[str]:
+    if found.picked:
+        why = ("the policy picks it, but Slurm cannot start it: it has a begin time or a dependency, its array is at "
+               "its limit, or no nodes have its GPUs free")  # fmt: skip
+    elif found.gpus > found.cluster:
+        why = f"only {found.cluster} can be used now"
+    elif found.gpus > found.free:
+        why = f"{found.free} of {found.cluster} are free"
+    else:
+        why = f"{found.free} of {found.cluster} are free, but policy {found.policy} does not give them to it"
+    had = f"{len(found.leases)} before, the last until {_moment(found.since)}" if found.leases else "none before"
+    return [
+        f"waits for {_gpus(found.gpus)} since {_moment(found.since)} ({_span(found.time - (found.since or 0))}): {why}",
+        _owed(found), _before(found), f"its lease: none now, {had}", f"expected: {_expected(found)}",
+    ]  # fmt: skip
+
+
+def _runs(found: Explanation) -> list[str]:
+    last = found.leases[-1].number if found.leases else 0
+    if found.lease_end is None:
+        ends, then = "lasts until the job ends", "it keeps its GPUs"
+    else:
+        ends = f"ends at {_moment(found.lease_end)}, {_in(found.lease_end, found)}"
+        if found.lost is None:
+            then = f"its lease is renewed at {_moment(found.granted)}{_IF}"
+        else:
+            then = f"it loses its GPUs at {_moment(found.lost)}, and gets {_expected(found)}"
+    return [
+        f"runs on {_gpus(found.gpus)} since {_moment(found.since)} under lease {last}", _owed(found), _before(found),
+        f"its lease: {ends}", f"expected: {then}",
+    ]  # fmt: skip
+
+
+def _ended(found: Explanation) -> list[str]:
+    first, last = found.leases[0], found.leases[-1]
+    when = f"ended at {_moment(last.over)}, in lease {last.number}" if last.outcome == "ended" else "ended as it waited"
+    held = sum(one.over - one.granted for one in found.leases)
+    waited = max(0.0, last.over - first.submitted - held)
+    named = found.leases[-NAMED:]
+    times = [(one, _moment(one.granted), _moment(one.over)) for one in named]
+    listed = "; ".join(f"{one.number} from {begin} to {end}, {one.outcome}" for one, begin, end in times)
+    before = f"{len(found.leases) - len(named)} before, " if len(named) < len(found.leases) else ""
+    return [
+        f"has {when}: it had {_gpus(found.gpus)}",
+        f"had: {held * found.gpus / HOUR:.2f} GPU-h in {counted(len(found.leases), 'lease')}; {_tenant(found)}",
+        f"waited: {_span(first.granted - first.submitted)} before its first lease, {_span(waited)} in all",
+        f"its leases: {before}{listed}",
+        "expected: nothing more; a job that comes again under this id is a new one",
+    ]
+
+
+def _owed(found: Explanation) -> str:
+    return f"owed: the job has had {_part(found.of_job)}; {_tenant(found)}"
+
+
+def _tenant(found: Explanation) -> str:
+    held = f"{found.held} of its quota of {found.quota:.4g} GPUs"
+    return f"{found.tenant} has had {_part(found.of_tenant)}, and holds {held}"
+
+
+def _part(balance: Balance | None) -> str:
+    had, owed = balance or Balance(0, 0)
+    return f"{had:.2f} of {owed:.2f} GPU-h" + (f" ({had / owed:.0%})" if owed > 0 else "")
+
+
+def _before(found: Explanation) -> str:
+    named = ", ".join(f"{one.job} of {one.tenant}" for one in found.ahead[:NAMED])
+    more = f" and {len(found.ahead) - NAMED} more" if len(found.ahead) > NAMED else ""
+    gpus = _gpus(sum(one.gpus for one in found.ahead))
+    what = f"{counted(len(found.ahead), 'waiting job')} with {gpus}: {named}{more}" if found.ahead else "no waiting job"
+    return f"before it: {what}; {counted(found.renewals, 'lease')} of others renewed until then"
+
+
+def _expected(found: Explanation) -> str:
+    number = f"lease {found.leases[-1].number + 1 if found.leases else 1}"
+    if found.picked:
+        return f"{number} at the first round at which Slurm can start it"
+    if found.must_end is None:
+        return f"no lease within {_span(AHEAD)}{_IF}"
+    if found.granted is None:
+        jobs = counted(found.must_end, "running job")
+        return f"{number} when {jobs} ended, if those end first that have run longest: no lease ends by itself"
+    return f"{number} at {_moment(found.granted)}, {_in(found.granted, found)}{_IF}"
+
+
+_IF: Final = ", if no job ends, comes or changes until then"
+
+
+def _in(moment: float, found: Explanation) -> str:
+    """Time from the moment of looking."""
+    left = moment - found.time - found.age
+    return f"in {_span(left)}" if left >= 0 else f"{_span(-left)} ago"
+
+
+def _gpus(number: int) -> str:
+    return counted(number, "GPU")
+
+
+def _span(seconds: float) -> str:
+    """Write a time in a unit in which it has two digits or more."""
+    unit, name = next(((u, n) for u, n in ((HOUR, "h"), (60.0, "min")) if seconds >= 2 * u), (1.0, "s"))
+    return f"{seconds / unit:.0f} {name}" if unit == 1 else f"{seconds / unit:.1f} {name}"
+
+
+def _moment(seconds: float | None) -> str:
+    return "?" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+def _unknown(job: str, config: Config, accounts: Accounts) -> str:
+    """Say why a job may be none of the coordinator's."""
+    tasks = [one.id for one in accounts.admitted if one.id.startswith(f"{job}_")]
+    if tasks:
+        named = ", ".join(tasks[:NAMED])
+        return f"job {printable(job)} is an array: name one of its {len(tasks)} tasks, such as {named}"
+    return (
+        f"job {printable(job)} is not known to the coordinator of partition {config.partition}: it is of another "
+        "partition, is left to Slurm (no GPU, a part of a heterogeneous job, a tenant without a weight, more GPUs than "
+        "its tenant's quota, or not yet eligible), or has ended without a lease"
+    )
