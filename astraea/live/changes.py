@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 from astraea.cluster.engine.live import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import PENDING, RUNNING
@@ -15,6 +16,8 @@ from astraea.live.accounts import Event
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Run
 from astraea.live.partition import Partition
 from astraea.live.state import AdmittedJob, Lease
+
+LATER: Final = "it depends on another job, or is to begin later"
 
 
 class Changes:
@@ -100,6 +103,7 @@ class Changes:
         if job.state in FINISHED:
             return job.start > 0 and job.end > self.epoch + self.accounts.now and job.end > job.start
         if job.state not in ON_GPUS and is_deferred(job, now):
+            self.partition.kept[job.id] = LATER
             return False
         if job.state in ON_GPUS and job.id in self.accounts:  # resized as it ran: to stop it would not make it smaller
             return job.demand > 0
@@ -109,6 +113,7 @@ class Changes:
                    self.accounts.gpus)  # fmt: skip
         if job.demand > most:
             why = f"it asks for {job.demand} GPUs, its tenant {tenant} has a quota of {quota:.4g}"
+            self.partition.kept[job.id] = f"it will never run: {why}"
             self.partition.note_once(job.id, f"job {job.id} will never run: {why}")
         return job.demand <= most
 

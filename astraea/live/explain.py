@@ -19,13 +19,16 @@ from astraea.core.text import counted, escaped, printable
 from astraea.core.units import HOUR
 from astraea.live.accounts import Accounts
 from astraea.live.config import Config
-from astraea.live.forecast import AHEAD, rounds_ahead
+from astraea.live.forecast import rounds_ahead
 from astraea.live.ledger import leases_of, open_to_read, read_state
 from astraea.live.state import Lease, State
 from astraea.live.status import LATE
 
 NAMED: Final = 3
 """Jobs and leases that a line names; of more it gives the number."""
+
+MOST_REFUSED: Final = 30
+"""So often the policy is asked again which jobs it would grant what is free, and the last round did not."""
 
 
 class Balance(NamedTuple):
@@ -57,7 +60,7 @@ class Explanation(NamedTuple):
     free: int  #: GPUs of the cluster that nobody holds
     cluster: int  #: GPUs that are there for leases
     policy: str
-    picked: bool  #: the policy picks it, but Slurm cannot start it now
+    kept: str  #: why it gets no lease now by any policy, empty if that is not so
     of_job: Balance | None  #: its GPU-time, None of a job that has ended
     of_tenant: Balance  #: GPU-time of its tenant
     quota: float  #: of its tenant [GPU]
@@ -68,7 +71,9 @@ class Explanation(NamedTuple):
     granted: float | None  #: when it can expect its next lease, or the renewal of the one that runs
     ahead: tuple[JobAhead, ...]  #: waiting jobs that get a lease before that
     renewals: int  #: leases of others that are renewed before that
-    must_end: int | None  #: jobs that have to end before it gets a lease, 0 if none has to, None if it gets none
+    comes: bool  #: whether the forecast came to its next lease, or the renewal of the one that runs
+    must_end: int  #: jobs that have to end before that, as no lease ends by itself
+    until: float  #: how far the forecast looked
 
 
 def explain(config: Config, job: str, now: float | None = None) -> Explanation:
@@ -91,7 +96,7 @@ def explain(config: Config, job: str, now: float | None = None) -> Explanation:
     elif leases:
         tenant, gpus = leases[-1].tenant, leases[-1].demand
     else:
-        raise InputError(_unknown(job, config, accounts))
+        raise InputError(_unknown(job, config, state))
     last = state.epoch + accounts.now
     if tenant not in accounts.trace.tenants:
         raise InputError(f"job {printable(job)}: its tenant {printable(tenant)} is not in [weights] any more")
@@ -102,14 +107,15 @@ def explain(config: Config, job: str, now: float | None = None) -> Explanation:
         job=job, tenant=tenant, gpus=gpus, state="ended", time=last, age=now - last,
         is_late=now - last > LATE * config.interval,
         since=leases[-1].over if leases and leases[-1].outcome == "ended" else None,
-        free=int(clock.free), cluster=accounts.gpus - accounts.withheld, policy=config.policy.name, picked=False,
+        free=int(clock.free), cluster=accounts.gpus - accounts.withheld, policy=config.policy.name, kept="",
         of_job=None,
         of_tenant=Balance(
             float(accounting.tenant_alloc(view, t, accounts.now)) / HOUR,
             float(accounting.tenant_fair(view, t, accounts.now)) / HOUR,
         ),
         quota=float(view.tenant[t].quota), held=int(view.tenant[t].held),
-        leases=tuple(leases), lease_end=None, lost=None, granted=None, ahead=(), renewals=0, must_end=None,
+        leases=tuple(leases), lease_end=None, lost=None, granted=None, ahead=(), renewals=0, comes=False,
+        must_end=0, until=last,
     )  # fmt: skip
     return _forecast(found, config, state, accounts, now) if job in accounts else found
 
@@ -138,24 +144,32 @@ def _forecast(found: Explanation, config: Config, state: State, accounts: Accoun
     )  # fmt: skip
     if runs and found.lease_end is None:
         return found
+    kept = dict(state.kept)
     accounts.hear((), number)
-    kept_back = accounts.choose(())  # they were picked at the last round already, and Slurm could not start them
-    if job in kept_back:
-        return found._replace(picked=True)
+    for _ in range(MOST_REFUSED):
+        refused = accounts.choose([id for id in kept if id in accounts])  # they were picked at the last round too
+        kept |= dict.fromkeys(refused, "no nodes have its GPUs free, though the policy picks it")
+        for id in refused:
+            accounts.refuse(id)
+    if job in kept:
+        return found._replace(kept=kept[job])
     first = max(number, int((now - state.epoch) / config.interval)) + 1
     ahead: dict[str, JobAhead] = {}
     renewals, lost = 0, None
-    for one in rounds_ahead(accounts_after(config, state), first, kept_back):
+    future = accounts_after(config, state)
+    for one in rounds_ahead(future, first, kept):
         at = None if one.ended else state.epoch + one.time
+        found = found._replace(must_end=one.ended)
         is_next = job in (*one.granted, *one.renewed)
         for id in one.granted[: one.granted.index(job)] if job in one.granted else one.granted:
             ahead.setdefault(id, JobAhead(id, accounts.job(id).tenant, accounts.job(id).demand))
         if is_next:
-            found = found._replace(granted=at, must_end=one.ended)
+            ahead = ahead if lost or not runs else {}  # nobody is before a job that goes on
+            found = found._replace(granted=at, comes=True)
             break
         renewals += len(one.renewed)
         lost = at if job in one.lost else lost
-    return found._replace(lost=lost, ahead=tuple(ahead.values()), renewals=renewals)
+    return found._replace(lost=lost, ahead=tuple(ahead.values()), renewals=renewals, until=state.epoch + future.now)
 
 
 def as_text(found: Explanation) -> str:
@@ -177,9 +191,8 @@ def as_record(found: Explanation) -> dict[str, Any]:
 
 
 def _waits(found: Explanation) -> list[str]:
-    if found.picked:
-        why = ("the policy picks it, but Slurm cannot start it: it has a begin time or a dependency, its array is at "
-               "its limit, or no nodes have its GPUs free")  # fmt: skip
+    if found.kept:
+        why = found.kept
     elif found.gpus > found.cluster:
         why = f"only {found.cluster} can be used now"
     elif found.gpus > found.free:
@@ -251,13 +264,14 @@ def _before(found: Explanation) -> str:
 
 def _expected(found: Explanation) -> str:
     number = f"lease {found.leases[-1].number + 1 if found.leases else 1}"
-    if found.picked:
-        return f"{number} at the first round at which Slurm can start it"
-    if found.must_end is None:
-        return f"no lease within {_span(AHEAD)}{_IF}"
-    if found.granted is None:
-        jobs = counted(found.must_end, "running job")
-        return f"{number} when {jobs} ended, if those end first that have run longest: no lease ends by itself"
+    if found.kept:
+        return f"{number} when that has changed, which nobody can foresee"
+    if found.must_end:
+        jobs = "1 job has" if found.must_end == 1 else f"{found.must_end:,} jobs have"
+        lease = f"{number} when" if found.comes else "no lease before"
+        return f"{lease} {jobs} ended, if those end first that have run longest; no lease ends by itself"
+    if not found.comes:
+        return f"no lease until {_moment(found.until)}, and the forecast goes no further{_IF}"
     return f"{number} at {_moment(found.granted)}, {_in(found.granted, found)}{_IF}"
 
 
@@ -284,14 +298,15 @@ def _moment(seconds: float | None) -> str:
     return "?" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
-def _unknown(job: str, config: Config, accounts: Accounts) -> str:
-    """Say why a job may be none of the coordinator's."""
-    tasks = [one.id for one in accounts.admitted if one.id.startswith(f"{job}_")]
+def _unknown(job: str, config: Config, state: State) -> str:
+    """Say why a job is not in the accounts."""
+    if job in state.kept:
+        return f"job {printable(job)} has no lease and gets none now: {escaped(state.kept[job])}"
+    tasks = [id for id in (*(one.id for one in state.accounts.admitted), *state.kept) if id.startswith(f"{job}_")]
     if tasks:
         named = ", ".join(tasks[:NAMED])
         return f"job {printable(job)} is an array: name one of its {len(tasks)} tasks, such as {named}"
     return (
-        f"job {printable(job)} is not known to the coordinator of partition {config.partition}: it is of another "
-        "partition, is left to Slurm (no GPU, a part of a heterogeneous job, a tenant without a weight, more GPUs than "
-        "its tenant's quota, or not yet eligible), or has ended without a lease"
+        f"job {printable(job)} is not known to the coordinator of partition {config.partition}: it came after the last "
+        "round, is of another partition, or has ended without a lease"
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from astraea.cluster.engine import live
 from astraea.cluster.engine.live import ENDS
@@ -14,8 +16,11 @@ from astraea.live.accounts import Accounts, Event
 AHEAD: Final = DAY
 """A forecast does not look further [s]."""
 
-MOST_ROUNDS: Final = 20_000
+MOST_ROUNDS: Final = 10_000
 """Rounds that a forecast plays at most."""
+
+MOST_ENDS: Final = 1_000
+"""Jobs that a forecast lets end at most."""
 
 
 class ForecastRound(NamedTuple):
@@ -30,25 +35,26 @@ class ForecastRound(NamedTuple):
     lost: list[str]  #: jobs that lose their GPUs
 
 
-def rounds_ahead(accounts: Accounts, first: int, kept_back: Sequence[str] = ()) -> Iterator[ForecastRound]:
+def rounds_ahead(accounts: Accounts, first: int, kept: Collection[str] = ()) -> Iterator[ForecastRound]:
     """Play the rounds from number `first` on; `accounts`, which are those after a round, are used up.
 
-    Jobs in `kept_back` get no lease: Slurm cannot start them. Gangs are not placed on nodes. It ends after `AHEAD`,
-    after `MOST_ROUNDS`, or when nothing can change any more.
+    Jobs in `kept` get no lease: Slurm cannot start them. Gangs are not placed on nodes. It ends after `AHEAD`,
+    `MOST_ROUNDS` or `MOST_ENDS`, or when nothing can change any more.
     """
     usable = accounts.gpus - accounts.withheld
-    aside = {id for id in accounts.ids(PENDING) if accounts.job(id).demand > usable} | set(kept_back)
+    aside = [id for id in accounts.ids(PENDING) if id in kept or accounts.job(id).demand > usable]
     last = first + int(AHEAD / accounts.interval)
     number, ended = first, 0
     for _ in range(MOST_ROUNDS):
         events: list[Event] = []
         if ended:
-            running = accounts.ids(RUNNING)
-            if not running:
+            running = np.flatnonzero(accounts.view.job.status == RUNNING)
+            if not len(running):
                 return
-            events = [Event(accounts.now, ENDS, min(running, key=lambda id: int(accounts.row(id).launch)))]
+            longest = running[np.argmin(accounts.view.job.launch[running])]
+            events = [Event(accounts.now, ENDS, accounts.admitted[longest].id)]
         accounts.hear(events, number)
-        granted = accounts.choose([id for id in aside if accounts.row(id).status == PENDING])
+        granted = accounts.choose(aside)
         expired, revoked = accounts.leaving()
         renewed = accounts.carry_out()
         if granted or renewed or expired or revoked:
@@ -56,5 +62,5 @@ def rounds_ahead(accounts: Accounts, first: int, kept_back: Sequence[str] = ()) 
         following = 0 if ended else live.next_round(accounts.view, accounts.private)
         ended += following == 0
         number = following or number + 1
-        if number > last and not ended:
+        if ended > MOST_ENDS or (number > last and not ended):
             return

@@ -2,7 +2,8 @@
 
 Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulation's records as columns, so that they
 are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies; table
-`hour` has the hours that a policy may still ask for, table `failure` the rounds that failed.
+`hour` has the hours that a policy may still ask for, table `kept` the jobs that get no lease now by any policy, and
+table `failure` the rounds that failed.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from astraea.live import layout
 from astraea.live.layout import KEYS, OF_JOB
 from astraea.live.state import AccountsState, AdmittedJob, Lease, State
 
-_COME_AND_GO: Final = ("job", "tenant", "share")
-"""Tables whose rows can vanish: jobs end, and classes of shares with them."""
+_COME_AND_GO: Final = ("job", "tenant", "share", "kept")
+"""Tables whose rows can vanish: jobs end, and classes of shares and reasons with them."""
 
 
 class Ledger:
@@ -182,7 +183,7 @@ def read_state(db: sqlite3.Connection) -> State | None:
         timeline=timeline,
     )
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
-    return State(epoch, saved, {lease.job: lease for lease in running}, serial)
+    return State(epoch, saved, {lease.job: lease for lease in running}, serial, kept=dict(_all(db, "kept")))
 
 
 def failures(db: sqlite3.Connection) -> tuple[int, float, str]:
@@ -225,6 +226,7 @@ def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
             (since + h, name): (since + h, name, *hour[t])
             for h, hour in enumerate(b.timeline[since - _first_hour(b):].tolist()) for t, name in enumerate(b.tenants)
         },
+        "kept": {(job,): (job, why) for job, why in state.kept.items()},
         "lease": {(lease.serial,): tuple(lease) for lease in state.leases.values()},
     }  # fmt: skip
 

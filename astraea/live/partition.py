@@ -33,6 +33,7 @@ class Partition:
         self.gpus = gpus
         self.looks_back = True  #: whether jobs may have come and gone since the last round
         self.told: set[str] = set()
+        self.kept: dict[str, str] = {}  #: jobs that get no lease at this round by any policy, and why
         self.now = now
         left = [lease for id, lease in (state.leases if state else {}).items() if id not in self.leases]
         self.over = [lease._replace(over=now, outcome="lost") for lease in left]  #: leases over since the last round
@@ -40,7 +41,7 @@ class Partition:
 
     def state(self) -> State:
         """What is kept."""
-        return State(self.epoch, self.accounts.state(), dict(self.leases), self.serial)
+        return State(self.epoch, self.accounts.state(), dict(self.leases), self.serial, kept=dict(self.kept))
 
     def tenant(self, job: Job | Run) -> str:
         """Tenant of a job."""

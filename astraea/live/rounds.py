@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Node
-from astraea.live.changes import Changes, is_deferred
+from astraea.live.changes import LATER, Changes, is_deferred
 from astraea.live.partition import Partition, Places
 from astraea.live.state import Lease, State
 
@@ -75,6 +75,7 @@ class Rounds(Partition):
             self.gpus = gpus
         if gpus != accounts.gpus:
             accounts.resize(gpus)
+        self.kept = {}
         shown = {job.id for job in snapshot.jobs}
         self.told = {about for about in self.told if about.rpartition(" ")[2] in shown}
         ours = {job.id: self._as_admitted(job) for job in snapshot.jobs if self._is_ours(job)}
@@ -121,12 +122,13 @@ class Rounds(Partition):
             return True
         why = ""
         if job.demand == 0:
-            why = "asks for no GPU"
+            why = "it asks for no GPU"
         elif job.is_part:
-            why = "is a part of a heterogeneous job"
+            why = "it is a part of a heterogeneous job"
         elif not self.has_share(job):
             why = f"its tenant {self.tenant(job)!r} is not in [weights]"
         if why and job.state not in FINISHED:
+            self.kept[job.id] = f"it is left to Slurm, as {why}"
             self.note_once(job.id, f"job {job.id} is left to Slurm: {why}")
         return not why
 
@@ -140,6 +142,7 @@ class Rounds(Partition):
             if (job := ours[id]).state in ON_GPUS or is_deferred(job, snapshot.now) or job.demand > usable
             or job.demand != accounts.job(id).demand
         ]  # fmt: skip
+        self.kept |= {id: LATER for id in waiting if is_deferred(ours[id], snapshot.now)}
         granted = accounts.choose(aside)
         expired, revoked = accounts.leaving()
         leaving = {*expired, *revoked, *waiting}
@@ -155,6 +158,7 @@ class Rounds(Partition):
         for id in granted:
             job = ours[id]
             if job.array and job.at_once and tasks[job.array] >= job.at_once:
+                self.kept[id] = f"its array runs {job.at_once} at once already, which is its limit"
                 accounts.refuse(id)
             elif not places.put(job):
                 count = -(-job.demand // job.per_node) if job.per_node else 0
@@ -163,6 +167,7 @@ class Rounds(Partition):
                     else f"no node has {job.per_node} GPUs free" if count == 1
                     else f"no {count} nodes have {job.per_node} GPUs free"
                 )  # fmt: skip
+                self.kept[id] = why
                 waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {why}"
                 self.note_once(f"no nodes for {id}", waits)
                 accounts.refuse(id)
