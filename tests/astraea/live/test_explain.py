@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
@@ -11,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from live_cluster import EPOCH, GPUS, LIVE, SmallSlurm, a_job, job, no_history, play
+from live_slurm import INTERVAL, Site, said, until
 
 from astraea.cli.main import main
 from astraea.core.errors import InputError
-from astraea.live.config import Config
+from astraea.live.config import Config, read_config
 from astraea.live.explain import accounts_after, as_record, as_text, explain
 from astraea.live.forecast import ForecastRound, rounds_ahead
-from astraea.live.ledger import open_to_read, read_state
+from astraea.live.ledger import leases_of, open_to_read, read_state
 from astraea.live.rounds import Rounds
 
 OWN = '''
@@ -191,3 +193,24 @@ def test_the_command(three: Config, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["lease_end"] is None
     assert main([*words[:2], "77", *words[3:]]) == 2
     assert "job 77 is not known" in capsys.readouterr().err
+
+
+@pytest.mark.slurm
+def test_the_forecast_comes_true_on_a_slurm(site: Callable[..., Site]) -> None:
+    """Within two rounds, for jobs that wait and jobs that run; none ends and none comes meanwhile."""
+    here = site()
+    for tenant, demand in (("a", 4), ("a", 2), ("a", 2), ("b", 2), ("b", 2), ("c", 2), ("c", 1)):
+        here.submit(tenant, demand, 1000)
+    here.start()
+    until("one has lost its lease", 60, lambda: " requeue job " in here.log)
+    until("all are known", 10, lambda: said("squeue", "-h", "-t", "PD", "-o", "%r").count("JobHeldUser") == 0)
+    config = read_config(here.at / "live.toml")
+    found = [explain(config, job.id) for job in here.jobs]
+    assert {"waits", "runs"} == {one.state for one in found}
+    assert all(one.granted is not None and not one.kept for one in found)
+    time.sleep(max(one.granted or 0.0 for one in found) + 3 * INTERVAL - time.time())
+    with closing(open_to_read(here.state)) as db:
+        for one in found:
+            before = one.leases[-1].number if one.leases else 0
+            granted = {lease.number: lease.granted for lease in leases_of(db, one.job)}
+            assert granted[before + 1] == pytest.approx(one.granted, abs=2 * INTERVAL), (one, here.log)
