@@ -18,6 +18,7 @@ from astraea.core.errors import InputError
 from astraea.core.text import counted, escaped, printable
 from astraea.core.units import HOUR
 from astraea.live.accounts import Accounts
+from astraea.live.changes import LATER
 from astraea.live.config import Config
 from astraea.live.forecast import rounds_ahead
 from astraea.live.ledger import leases_of, open_to_read, read_state
@@ -60,7 +61,7 @@ class Explanation(NamedTuple):
     free: int  #: GPUs of the cluster that nobody holds
     cluster: int  #: GPUs that are there for leases
     policy: str
-    kept: str  #: why it gets no lease now by any policy, empty if that is not so
+    kept: str  #: why Slurm could not start it at the last round, empty if the policy did not pick it
     of_job: Balance | None  #: its GPU-time, None of a job that has ended
     of_tenant: Balance  #: GPU-time of its tenant
     quota: float  #: of its tenant [GPU]
@@ -144,20 +145,22 @@ def _forecast(found: Explanation, config: Config, state: State, accounts: Accoun
     )  # fmt: skip
     if runs and found.lease_end is None:
         return found
-    kept = dict(state.kept)
+    later = [id for id, why in state.kept.items() if why == LATER]
+    refused = {id: why for id, why in state.kept.items() if why != LATER and id in accounts}
     accounts.hear((), number)
-    for _ in range(MOST_REFUSED):
-        refused = accounts.choose([id for id in kept if id in accounts])  # they were picked at the last round too
-        kept |= dict.fromkeys(refused, "no nodes have its GPUs free, though the policy picks it")
-        for id in refused:
+    for _ in range(MOST_REFUSED):  # what the policy grants once more was refused at the last round
+        again = accounts.choose([*refused, *(id for id in later if id in accounts)])
+        refused |= dict.fromkeys(again, "no nodes have its GPUs free, though the policy picks it")
+        for id in again:
             accounts.refuse(id)
-    if job in kept:
-        return found._replace(kept=kept[job])
+    if job in later:
+        return found._replace(kept=LATER)
+    found = found._replace(kept=refused.get(job, ""))
     first = max(number, int((now - state.epoch) / config.interval)) + 1
     ahead: dict[str, JobAhead] = {}
     renewals, lost = 0, None
     future = accounts_after(config, state)
-    for one in rounds_ahead(future, first, kept):
+    for one in rounds_ahead(future, first, later, refused):
         at = None if one.ended else state.epoch + one.time
         found = found._replace(must_end=one.ended)
         is_next = job in (*one.granted, *one.renewed)
@@ -264,15 +267,16 @@ def _before(found: Explanation) -> str:
 
 def _expected(found: Explanation) -> str:
     number = f"lease {found.leases[-1].number + 1 if found.leases else 1}"
-    if found.kept:
-        return f"{number} when that has changed, which nobody can foresee"
+    if found.kept == LATER:
+        return f"{number} after that; when that is, the coordinator does not know"
     if found.must_end:
         jobs = "1 job has" if found.must_end == 1 else f"{found.must_end:,} jobs have"
         lease = f"{number} when" if found.comes else "no lease before"
         return f"{lease} {jobs} ended, if those end first that have run longest; no lease ends by itself"
     if not found.comes:
         return f"no lease until {_moment(found.until)}, and the forecast goes no further{_IF}"
-    return f"{number} at {_moment(found.granted)}, {_in(found.granted, found)}{_IF}"
+    earliest = " at the earliest" if found.kept else ""
+    return f"{number}{earliest} at {_moment(found.granted)}, {_in(found.granted, found)}{_IF}"
 
 
 _IF: Final = ", if no job ends, comes or changes until then"

@@ -35,14 +35,17 @@ class ForecastRound(NamedTuple):
     lost: list[str]  #: jobs that lose their GPUs
 
 
-def rounds_ahead(accounts: Accounts, first: int, kept: Collection[str] = ()) -> Iterator[ForecastRound]:
+def rounds_ahead(
+    accounts: Accounts, first: int, later: Collection[str] = (), refused: Collection[str] = ()
+) -> Iterator[ForecastRound]:
     """Play the rounds from number `first` on; `accounts`, which are those after a round, are used up.
 
-    Jobs in `kept` get no lease: Slurm cannot start them. Gangs are not placed on nodes. It ends after `AHEAD`,
-    `MOST_ROUNDS` or `MOST_ENDS`, or when nothing can change any more.
+    Jobs in `later` get no lease. Those in `refused` get none until a lease ends: there are no nodes for them before.
+    Gangs are not placed on nodes. It ends after `AHEAD`, `MOST_ROUNDS` or `MOST_ENDS`, or when nothing can change.
     """
     usable = accounts.gpus - accounts.withheld
-    aside = [id for id in accounts.ids(PENDING) if id in kept or accounts.job(id).demand > usable]
+    aside = [id for id in accounts.ids(PENDING) if id in later or accounts.job(id).demand > usable]
+    for_now = [id for id in accounts.ids(PENDING) if id in refused and id not in aside]
     last = first + int(AHEAD / accounts.interval)
     number, ended = first, 0
     for _ in range(MOST_ROUNDS):
@@ -54,7 +57,9 @@ def rounds_ahead(accounts: Accounts, first: int, kept: Collection[str] = ()) -> 
             longest = running[np.argmin(accounts.view.job.launch[running])]
             events = [Event(accounts.now, ENDS, accounts.admitted[longest].id)]
         accounts.hear(events, number)
-        granted = accounts.choose(aside)
+        if ended or accounts.view.clock[0].n_expired > 0:
+            for_now = []
+        granted = accounts.choose(aside + for_now)
         expired, revoked = accounts.leaving()
         renewed = accounts.carry_out()
         if granted or renewed or expired or revoked:

@@ -22,6 +22,7 @@ import numpy as np
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE
 from astraea.core.errors import InputError
+from astraea.core.units import DAY
 from astraea.live import layout
 from astraea.live.layout import KEYS, OF_JOB
 from astraea.live.state import AccountsState, AdmittedJob, Lease, State
@@ -183,7 +184,11 @@ def read_state(db: sqlite3.Connection) -> State | None:
         timeline=timeline,
     )
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
-    return State(epoch, saved, {lease.job: lease for lease in running}, serial, kept=dict(_all(db, "kept")))
+    lately = epoch + float(saved.clock[0].now) - DAY
+    ended = db.execute("select job, max(over) from lease where outcome = 'ended' and started > 0 and over > ? "
+                       "group by job", (lately,))  # fmt: skip
+    leases = {lease.job: lease for lease in running}
+    return State(epoch, saved, leases, serial, dict(ended.fetchall()), dict(_all(db, "kept")))
 
 
 def failures(db: sqlite3.Connection) -> tuple[int, float, str]:

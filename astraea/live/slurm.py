@@ -25,18 +25,30 @@ HIGHEST: Final = 4_000_000_000
 
 
 class Slurm:
-    """The Slurm of this machine: jobs of no other partition are touched, and a program may take `patience` [s]."""
+    """The Slurm of this machine: jobs of no other partition are touched, and a program may take `patience` [s].
+
+    Several partitions are joined by commas.
+    """
 
     def __init__(self, partition: str, patience: float = 20.0) -> None:
         self.partition, self.patience = partition, patience
+        self._list_nodes = ["scontrol", "show", "nodes", "--json"]
 
     def nodes(self) -> list[Node]:
         """The nodes of the partition."""
-        return nodes_of(self._json("sinfo", "--json"), self.partition)
+        try:
+            answer = self._json(*self._list_nodes)
+        except SlurmError as err:
+            if "--json" not in str(err):
+                raise
+            self._list_nodes = ["sinfo", "--json"]  # scontrol of Slurm 22.05 does not know the option
+            answer = self._json(*self._list_nodes)
+        return nodes_of(answer, self.partition)
 
     def jobs(self) -> list[Job]:
         """All jobs that Slurm still knows, of all partitions; tasks of an array that wait one by one."""
-        return jobs_of(self._json("squeue", "--json", SLURM_BITSTR_LEN="0"))  # or long arrays end with "..."
+        whole = {"SLURM_BITSTR_LEN": "0"}  # or long arrays end with "..."
+        return jobs_of(self._json("squeue", "--json", "--states=all", **whole))
 
     def runs(self, since: float) -> list[Run]:
         """Every run of a job of the partition that did not end before `since`, in order of start."""
@@ -65,7 +77,11 @@ class Slurm:
         """Let a held job start; among those that wait for GPUs the one with the smallest `rank` goes first.
 
         A job that was requeued would have to wait until its old credential has expired, 121 s by default: `StartTime`.
+        One that names other partitions too gets its lease in ours only.
         """
+        ours = [name for name in self.partition.split(",") if name in job.partitions]
+        if len(ours) < len(job.partitions):
+            self._run("scontrol", "update", f"JobId={self._id(job.id)}", f"Partition={','.join(ours)}")
         self._run("scontrol", "release", self._id(job.id))
         words = [f"Priority={HIGHEST - rank % 1_000_000_000}"] + ["StartTime=now"] * (job.restarts > 0)
         self._run("scontrol", "update", f"JobId={self._id(job.id)}", *words)
@@ -77,9 +93,10 @@ class Slurm:
         """
         self._run("scontrol", "requeuehold", "Incomplete", self._id(id))
 
-    def warn(self, id: str) -> None:
-        """Send SIGUSR1 to the batch script of a job, if it is still in the partition."""
-        self._run("scancel", f"--partition={self.partition}", "--batch", "--signal=USR1", self._id(id))
+    def warn(self, job: Job) -> None:
+        """Send SIGUSR1 to the batch script of a job, if it is still in its partition."""
+        name = next(name for name in self.partition.split(",") if name in job.partitions)
+        self._run("scancel", f"--partition={name}", "--batch", "--signal=USR1", self._id(job.id))
 
     @staticmethod
     def _id(id: str) -> str:

@@ -107,10 +107,10 @@ class RealSlurm:
         run("scancel", "--me", check=False)
         until("no job is left", 40, lambda: not said("squeue", "-h", "-o", "%i %T"))
 
-    def stop_controller(self) -> None:
-        """Stop slurmctld."""
+    def stop_controller(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Stop slurmctld, or kill it."""
         process = int((self.at / "slurmctld.pid").read_text())
-        os.kill(process, signal.SIGTERM)
+        os.kill(process, how)
         until("slurmctld has ended", 20, lambda: not Path(f"/proc/{process}").exists())
 
     def start_controller(self) -> None:
@@ -266,12 +266,16 @@ class Site:
             return answer.returncode == 0 and not answer.stdout.strip()
 
         until("all jobs end", seconds, are_done)
-        until("the coordinator knows", 10, lambda: not self.open_leases())
-        os.kill(self.process, signal.SIGTERM)
-        assert self.ended(self.process) == 0
+        self.finish_coordinator()
         until("slurmdbd knows", 60, lambda: all(
             any(run.state == "COMPLETED" for run in runs_of_job) for runs_of_job in self.runs().values()
         ))  # fmt: skip
+
+    def finish_coordinator(self) -> None:
+        """End the coordinator when it knows that all jobs have ended."""
+        until("the coordinator knows", 10, lambda: not self.open_leases())
+        os.kill(self.process, signal.SIGTERM)
+        assert self.ended(self.process) == 0
 
     def open_leases(self) -> int:
         """Leases that run, in the file."""

@@ -160,6 +160,18 @@ def refuse(view: View, k: int) -> None:
 
 
 @inlined
+def keep(view: View, k: int) -> None:
+    """Take the revocation number k back: the cluster cannot stop that job."""
+    s = borrowed(view)
+    j = s.revoked[k]
+    s.job[j].decided = False
+    s.tenant[s.job[j].tenant].revoked -= s.job[j].demand
+    for i in range(k + 1, s.clock[0].n_revoked):
+        s.revoked[i - 1] = s.revoked[i]
+    s.clock[0].n_revoked -= 1
+
+
+@inlined
 def carry_out(view: View, private: Private) -> None:
     """Give and take the leases that were chosen, in the records."""
     decisions.apply(borrowed(view), borrowed(private))

@@ -62,13 +62,13 @@ def test_a_dry_run_says_what_and_why_and_writes_nothing(
         "release job 10 of speech, 4 GPUs: granted lease 1; speech was owed nothing yet, the job was owed nothing yet",
         "release job 7 of vision, 8 GPUs: granted lease 1; vision was owed nothing yet, the job was owed nothing yet",
     ]
-    assert {line.split()[0] for line in said.read_text().splitlines()} == {"sinfo", "squeue", "sacct"}
+    assert {line.split()[0] for line in said.read_text().splitlines()} == {"scontrol", "sinfo", "squeue", "sacct"}
     assert not (tmp_path / "leases.sqlite").exists()
     pretend(tmp_path / "bin", [])
     assert main(["live", "--config", str(tmp_path / "live.toml"), "--dry-run"]) == 0
     assert capsys.readouterr().out == "nothing to do\n"
     (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\necho 'no controller' >&2\nexit 1\n")
-    refused(["live", "--config", str(tmp_path / "live.toml"), "--dry-run"], capsys, "squeue --json: no controller")
+    refused(["live", "--config", str(tmp_path / "live.toml"), "--dry-run"], capsys, "squeue --json --states=all: no controller")
 
 
 def test_the_service_releases_and_ends_on_sigterm(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_service_releases_and_ends_on_sigterm(tmp_path: Path) -> None:
     assert service.returncode == 0, log
     assert "INFO release job 7 of vision, 8 GPUs: granted lease 1; vision was owed nothing yet" in log
     assert log.splitlines()[-1].endswith("stopped; jobs keep their GPUs until the next coordinator comes")
-    orders = [line for line in said.read_text().splitlines() if line.startswith("scontrol")]
+    orders = [line for line in said.read_text().splitlines() if line.startswith("scontrol ") and "--json" not in line]
     assert orders[:2] == ["scontrol release 7", "scontrol update JobId=7 Priority=4000000000"]
 
 

@@ -20,7 +20,7 @@ def test_a_job_keeps_the_tenant_that_it_was_admitted_with(field: str) -> None:
     jobs = [job(str(k), demand=8, **{field: "a"}) for k in (1, 2, 3)]
     assert actions(step(r, 0, *jobs)) == [(RELEASE, "1"), (RELEASE, "2")]
     moved = {field: "nobody knows"}
-    shown = running("1", 1, **moved), running("2", 1, on_nodes={"n2": 8}, **moved), jobs[2]._replace(**moved)
+    shown = running("1", 0, **moved), running("2", 0, on_nodes={"n2": 8}, **moved), jobs[2]._replace(**moved)
     assert actions(step(r, 10, *shown)) == []
     result = step(r, 100, *shown)  # a grant and a stop speak of the tenant
     assert sorted(actions(result)) == [(RELEASE, "3"), (REQUEUE, "2")]

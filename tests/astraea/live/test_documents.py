@@ -44,6 +44,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "[parameters]\nlease_term = 60\nqueues = 3\n[weights]\nvision = 2\nspeech = 1\n",
     )
     assert config.policy.parameters["queues"] == 3
+    assert config.partition == "gpu"
+    assert read(tmp_path, GOOD.replace('"gpu"', '["gpu", "h100", "gpu"]')).partition == "gpu,h100"
     assert config.weights == {"vision": 2, "speech": 1}
     assert (config.interval, config.warning, config.tenant, config.history, config.patience) == (2, 1.5, "user", 0, 3)
 
@@ -52,8 +54,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("partition", "is not TOML"),
-        ('state = "s"', "partition must be a text, got None"),
-        ('partition = "a b"\nstate = "s"', "partition must be one name, got 'a b'"),
+        ('partition = "gpu"', "state must be a text, got None"),
+        ('state = "s"', "partition must be a name or a list of names, got None"),
+        ('partition = "a b"\nstate = "s"', "partition must be a name or a list of names, got 'a b'"),
+        ('partition = ["a", "b,c"]\nstate = "s"', "partition must be a name or a list of names, got ['a', 'b,c']"),
+        ('partition = []\nstate = "s"', "partition must be a name or a list of names, got []"),
         (GOOD + "round = 3", "unknown key 'round'; there are partition, "),
         (GOOD + "interval = 0", "interval must be a number of at least 1, got 0"),
         (GOOD + 'interval = "2"', "interval must be a number of at least 1, got '2'"),

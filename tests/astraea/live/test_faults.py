@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -115,7 +116,8 @@ def test_disk_of_the_state_is_full(site: Make, small_disk: Path, time_around: in
 
 def test_squeue_hangs(site: Make, time_around: int) -> None:
     here = site(patience=2)
-    (here.bin / "squeue").write_text(f'#!/bin/sh\n[ -e {here.at}/hang ] && exec sleep 7\nexec /usr/bin/squeue "$@"\n')
+    real = shutil.which("squeue")
+    (here.bin / "squeue").write_text(f'#!/bin/sh\n[ -e {here.at}/hang ] && exec sleep 7\nexec {real} "$@"\n')
     (here.bin / "squeue").chmod(0o755)
     here.submit_mixture(14, seed=500 + time_around)
     here.start()
