@@ -78,7 +78,8 @@ def status_(config: Path | None, for_program: bool) -> None:
 def explain_(job: str, config: Path | None, for_program: bool) -> None:
     """Explain in five lines why a job waits or runs, what it is owed, who is before it, and when it gets a lease."""
     from astraea.live.config import read_config
-    from astraea.live.explain import as_record, as_text, explain
+    from astraea.live.explain import as_record, explain
+    from astraea.live.five_lines import as_text
 
     if config is None:
         raise click.UsageError("Missing option '--config'")

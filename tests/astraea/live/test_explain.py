@@ -17,7 +17,8 @@ from live_slurm import INTERVAL, Site, said, until
 from astraea.cli.main import main
 from astraea.core.errors import InputError
 from astraea.live.config import Config, read_config
-from astraea.live.explain import accounts_after, as_record, as_text, explain
+from astraea.live.explain import accounts_after, as_record, explain
+from astraea.live.five_lines import as_text
 from astraea.live.forecast import ForecastRound, rounds_ahead
 from astraea.live.ledger import leases_of, open_to_read, read_state
 from astraea.live.rounds import Rounds
