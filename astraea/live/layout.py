@@ -26,10 +26,12 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "hour": ("hour", "tenant", *(TIMELINE.names or ())),
     "lease": LEASE,
     "failure": ("id", "rounds", "time", "what"),
+    "kept": ("job", "why"),
 }
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "clock": ("id",), "job": ("id",), "tenant": ("name",), "share": ("tenant", "demand", "weight"),
     "hour": ("hour", "tenant"), "lease": ("serial",), "failure": ("id",),
+    "kept": ("job",),
 }  # fmt: skip
 _WHOLE: Final = ("clock", "lease", "failure")
 """Tables whose key is a whole number."""

@@ -55,6 +55,7 @@ class Partition:
         self.guessed: dict[str, Lease] = {}  #: leases that are over, of which the accounting must tell the end
         self.stuck: dict[str, tuple[int, float]] = {}  #: jobs that could not start: how often, passed over until [s]
         self.told: set[str] = set()
+        self.kept: dict[str, str] = {}  #: jobs that get no lease at this round by any policy, and why
         self.now = now
         left = [lease for id, lease in (state.leases if state else {}).items() if id not in self.leases]
         self.over = [lease._replace(over=now, outcome="lost") for lease in left]  #: leases over since the last round
@@ -62,8 +63,8 @@ class Partition:
 
     def state(self) -> State:
         """What is kept."""
-        return State(self.epoch, self.accounts.state(), dict(self.leases), self.serial, dict(self.ended),
-                     dict(self.stopped))  # fmt: skip
+        accounts, leases = self.accounts.state(), dict(self.leases)
+        return State(self.epoch, accounts, leases, self.serial, dict(self.ended), dict(self.kept), dict(self.stopped))
 
     def has(self, job: Job) -> bool:
         """Return whether a job is of these partitions, or may become so."""
