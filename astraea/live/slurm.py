@@ -47,8 +47,8 @@ class Slurm:
 
     def jobs(self) -> list[Job]:
         """All jobs that Slurm still knows, of all partitions; tasks of an array that wait one by one."""
-        whole = {"SLURM_BITSTR_LEN": "0"}  # or long arrays end with "..."
-        return jobs_of(self._json("squeue", "--json", "--states=all", **whole))
+        # all states, or those that ended are not shown since Slurm 24.11; the length, or long arrays end with "..."
+        return jobs_of(self._json("squeue", "--json", "--states=all", SLURM_BITSTR_LEN="0"))
 
     def runs(self, since: float) -> list[Run]:
         """Every run of a job of the partition that did not end before `since`, in order of start."""

@@ -52,4 +52,6 @@ def state_of(value: Any) -> str:
     if not isinstance(value, list):
         return str(value)
     words = [str(word) for word in value]
-    return "COMPLETING" if "COMPLETING" in words else [words[0], *(word for word in words if word in STATES)][-1]
+    if not {"COMPLETING", "EXPEDITING"}.isdisjoint(words):  # its nodes are not free yet
+        return "COMPLETING"
+    return [words[0], *(word for word in words if word in STATES)][-1]

@@ -145,3 +145,15 @@ def test_a_clock_that_was_set_back_waits() -> None:
         assert (r.accounts.now, r.leases["1"].ends, r.accounts.rho("a")) == (50, EPOCH + 100, 1)
     step(r, 100, running("1", 0, 4))
     assert r.leases["1"].is_renewal
+
+
+@pytest.mark.parametrize("state", ["REQUEUE_HOLD", "SPECIAL_EXIT"])
+def test_a_job_that_slurm_keeps_after_a_failure_waits_for_its_user(state: str) -> None:
+    r = rounds(FRESH)
+    step(r, 0, job("1", demand=8))
+    step(r, 10, running("1", 1, demand=8))
+    kept = job("1", demand=8, state=state, restarts=1)
+    result = step(r, 20, kept, job("2", demand=8, state=state))
+    assert actions(result) == []
+    assert [(lease.job, lease.outcome) for lease in result.over] == [("1", "lost")]
+    assert actions(step(r, 30, kept._replace(state="PENDING"))) == [(RELEASE, "1")]

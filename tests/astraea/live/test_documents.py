@@ -136,7 +136,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.mark.slurm
 def test_the_five_commands_show_leases_that_are_renewed_and_lost(folder: Path) -> None:
-    from local_slurm import missing
+    from local_slurm import free_ports, missing
 
     if missing() or os.geteuid() != 0:
         pytest.skip("needs a Slurm on this machine, as root")
@@ -145,7 +145,8 @@ def test_the_five_commands_show_leases_that_are_renewed_and_lost(folder: Path) -
     (folder / "live.toml").write_text(
         (ROOT / "docs" / "live" / "live.toml").read_text().replace("/tmp/slurm", str(folder / "s"))
     )
-    text = shown.replace("docs/live/live.toml", str(folder / "live.toml")).replace(" --hold", " --hold --ports 26700")
+    text = shown.replace("docs/live/live.toml", str(folder / "live.toml"))
+    text = text.replace(" --hold", f" --hold --ports {free_ports(4)}")
     log = folder / "s" / "coordinator.log"
     try:
         done = run("bash", "-c", text + end, cwd=ROOT)

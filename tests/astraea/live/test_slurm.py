@@ -20,6 +20,7 @@ from astraea.live.config import read_config
 from astraea.live.coordinator import Coordinator
 from astraea.live.ledger import Ledger
 from astraea.live.slurm import Slurm
+from astraea.traces.slurm_words import state_of
 
 DATA = ROOT / "tests" / "data" / "live"
 
@@ -46,6 +47,18 @@ def test_jobs() -> None:
     first, srun, _, *tasks = jobs_of(answer)
     assert (srun.is_batch, srun.requeues, srun.partitions) == (False, False, ["gpu", "other"])
     assert (first.state, [task.id for task in tasks]) == ("COMPLETING", ["3_5", "3_8", "3_10", "3_12"])
+
+
+@pytest.mark.parametrize(
+    ("written", "state"),
+    [
+        ("PENDING", "PENDING"), (["PENDING", "EXPEDITING"], "COMPLETING"), (["PENDING", "COMPLETING"], "COMPLETING"),
+        (["RUNNING", "CONFIGURING"], "CONFIGURING"), (["PENDING", "REQUEUED"], "REQUEUED"),
+        (["RUNNING", "POWER_UP_NODE"], "RUNNING"), (["NEW", "NEWER"], "NEW"),
+    ],
+)  # fmt: skip
+def test_states_in_a_list(written: Any, state: str) -> None:
+    assert state_of(written) == state
 
 
 def test_newer_versions_write_numbers_and_states_otherwise() -> None:
