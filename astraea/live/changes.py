@@ -180,7 +180,7 @@ class Changes:
         """Say why Slurm will not start a job that was released; empty if it may."""
         if is_deferred(job, self.now):
             return "it is to wait for another job, or for a time"
-        waits = self.partition.now - lease.granted
+        waits = self.now - max(lease.granted, job.eligible)
         is_free = job.reason == "Resources" and waits >= max(SETTLES, 2 * self.partition.config.interval) and (
             Places(self.snapshot.nodes, [one for one in self.snapshot.jobs if one.state in ON_GPUS]).put(job)
         )  # fmt: skip

@@ -129,6 +129,7 @@ class Places:
     """GPUs of the usable nodes that no job of `holders` has."""
 
     def __init__(self, nodes: Sequence[Node], holders: Iterable[Job]) -> None:
+        self.known = {node.name for node in nodes}
         usable = [node for node in nodes if node.is_usable]
         self.free = {node.name: node.gpus for node in usable}
         self.names: dict[str, list[str]] = {}
@@ -142,11 +143,16 @@ class Places:
 
     def put(self, job: Job) -> bool:
         """Give a job nodes of one of its partitions; whether there are any."""
-        return any(self._put(job, self.names.get(partition, ())) for partition in job.partitions)
+        wanted = {*job.wanted} if self.known.issuperset(job.wanted) else set()  # or Slurm writes names in another way
+        return any(
+            self._put(job, [n for n in self.names.get(partition, ()) if n not in job.unwanted], wanted)
+            for partition in job.partitions
+        )
 
-    def _put(self, job: Job, names: Sequence[str]) -> bool:
-        """Give a job the fullest of these nodes that fit, or the emptiest if it may be spread."""
+    def _put(self, job: Job, names: Sequence[str], wanted: set[str]) -> bool:
+        """Give a job those that it wants, then the fullest of these nodes that fit; the emptiest if it may be spread."""
         if job.per_node == 0:
+            names = [name for name in names if name in wanted] if wanted else names
             gpus = job.demand
             if sum(max(0, self.free[name]) for name in names) < gpus:
                 return False
@@ -156,8 +162,9 @@ class Places:
                 gpus -= taken
             return True
         fit = sorted((n for n in names if self.free[n] >= job.per_node), key=lambda n: (self.free[n], n))
+        fit.sort(key=lambda n: n not in wanted)
         count = -(-job.demand // job.per_node)
-        if len(fit) < count:
+        if len(fit) < count or not wanted.issubset(fit[:count]):
             return False
         for name in fit[:count]:
             self.free[name] -= job.per_node

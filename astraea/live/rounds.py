@@ -111,7 +111,7 @@ class Rounds(Partition):
         actions += [self._granted(ours[id]) for id in granted]
         done = {action.job.id for action in actions} | {id for id in changes.resized if ours[id].state in ON_GPUS}
         actions += [action for job in ours.values() if job.id not in done for action in self._mended(job)]
-        actions += [action for job in forgotten for action in self._kept_back(job, snapshot.booted)]
+        actions += [action for job in forgotten for action in self._kept_back(job)]
         self.booted = snapshot.booted
         result = RoundResult(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
         self.over, self.notes = [], []
@@ -158,11 +158,11 @@ class Rounds(Partition):
         del self.ended[job.id]  # it was requeued on purpose
         return False
 
-    def _kept_back(self, job: Job, booted: float) -> list[Action]:
+    def _kept_back(self, job: Job) -> list[Action]:
         """What has to be done so that a job that has ended does not run once more."""
         why = "it has ended, and slurmctld has forgotten that"
-        if job.state in ON_GPUS:
-            return [Action(REQUEUE, job, why)] if job.requeues and job.start >= booted else []
+        if job.state in ON_GPUS:  # or it keeps its GPUs until Slurm asks the node
+            return [Action(REQUEUE, job, why)] if job.requeues else []
         return [] if job.held else [Action(HOLD, job, why)]
 
     def _choose(self, ours: Mapping[str, Job], snapshot: Snapshot) -> list[str]:
@@ -296,4 +296,4 @@ class Rounds(Partition):
 
 def _shape(job: Job) -> tuple[object, ...]:
     """What a place for a job depends on; tasks of an array depend on each other too."""
-    return job.per_node, job.demand, job.partition, job.array if job.at_once else ""
+    return job.per_node, job.demand, job.partition, job.wanted, job.unwanted, job.array if job.at_once else ""

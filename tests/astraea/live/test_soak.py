@@ -57,7 +57,10 @@ def test_both_are_killed_again_and_again(site: Callable[..., Site], time_around:
             said("scancel", *left)
         return not left
 
-    until("all jobs end", 240, are_done)
+    try:
+        until("all jobs end", 240, are_done)
+    finally:
+        print(said("squeue", "-o", "%i %T %r %R %S"), said("sinfo", "-N", "-o", "%N %T %E"), sep="\n")
     here.finish_coordinator()
     check(here, kept_back())
 
