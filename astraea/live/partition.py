@@ -150,7 +150,7 @@ class Places:
         )
 
     def _put(self, job: Job, names: Sequence[str], wanted: set[str]) -> bool:
-        """Give a job those that it wants, then the fullest of these nodes that fit; the emptiest if it may be spread."""
+        """Give a job what it wants, then the fullest of these nodes that fit; the emptiest if it may be spread."""
         if job.per_node == 0:
             names = [name for name in names if name in wanted] if wanted else names
             gpus = job.demand
