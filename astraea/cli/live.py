@@ -92,3 +92,19 @@ def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
                 found = status(read)
         except KeyboardInterrupt:
             print()
+
+
+@live.command("explain", cls=args.Command, short_help="why a job waits, what it is owed, when it can expect a lease")
+@click.argument("job", metavar="JOBID")
+@_config
+@click.option("--json", "for_program", is_flag=True, help="for a program")
+def explain_(job: str, config: Path | None, for_program: bool) -> None:
+    """Explain in five lines why a job waits or runs, what it is owed, who is before it, and when it gets a lease."""
+    from astraea.live.config import read_config
+    from astraea.live.explain import as_record, explain
+    from astraea.live.five_lines import as_text
+
+    if config is None:
+        raise click.UsageError("Missing option '--config'")
+    found = explain(read_config(config), job)
+    print(json.dumps(as_record(found), indent=2, allow_nan=False) if for_program else as_text(found))

@@ -185,25 +185,25 @@ class Accounts:
         live.carry_out(self.view, self.private)
         return renewed
 
-    def give_back(self, id: str, since: float) -> None:
-        """A job that has just lost its lease never had the GPUs that it was granted at `since` [s]."""
-        row, held = self.row(id), self.now - since
-        row.attained_service -= row.demand * held
-        row.executed -= held
-        row.progress -= held
-        self.correct(self.job(id).tenant, -int(row.demand), since, self.now)
+    def charge(self, id: str, since: float, until: float) -> None:
+        """Charge a job for its GPUs in a time that is over [s]; give them back if `until` is the earlier."""
+        row, held = self.row(id), until - since
+        row.attained_service += row.demand * held
+        row.executed += held
+        row.progress += held
+        self.correct(self.job(id).tenant, int(row.demand), since, until)
 
     def begin(self, id: str, start: float) -> None:
         """A job has its GPUs since `start` [s], not since it was granted them."""
         row = self.row(id)
-        self.correct(self.job(id).tenant, -int(row.demand), float(row.lease_start), start)
+        self.correct(self.job(id).tenant, int(row.demand), start, float(row.lease_start))
         row.lease_start = start
 
-    def correct(self, tenant: str, gpus: int, since: float, until: float) -> None:
-        """Charge a tenant for GPUs in a time that is over, and owe them to it too; below 0, give them back [GPU, s]."""
+    def correct(self, tenant: str, gpus: int, since: float, until: float, *, is_owed: bool = False) -> None:
+        """Charge a tenant for GPUs in a time that is over [GPU, s], which may have to be owed to it still."""
         row, decay = self.view.tenant[self.trace.tenants.index(tenant)], self.view.clock[0].decay
         row.attained += gpus * (until - since)
-        row.fair += max(0.0, min(gpus, row.quota)) * (until - since)
+        row.fair += is_owed * min(gpus, row.quota) * (until - since)
         if decay > 0:
             faded = (math.exp(-decay * (row.attained_until - time)) for time in (until, since))
             row.decayed += gpus * (next(faded) - next(faded)) / decay

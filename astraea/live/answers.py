@@ -32,6 +32,7 @@ _ANOTHER_FORM: Final = (ArithmeticError, AttributeError, LookupError, TypeError,
 _MOST_TASKS: Final = 4_000_001
 """Of an array: the largest MaxArraySize that Slurm takes."""
 
+_HOSTS: Final = re.compile(r"([^,\[\]]+)(?:\[([^\]]+)\]([^,\[\]]*))?")
 _PER_NODE: Final = re.compile(r"gpu(?::(?!\d+(?:[(,]|$))[^:,(]+)?(?::(?P<number>\d+))?(?=[(,]|$)")
 
 
@@ -66,6 +67,8 @@ class Job(NamedTuple):
     at_once: int  #: tasks of its array that may run at once, 0 without limit
     is_part: bool  #: whether it is a component of a heterogeneous job
     is_batch: bool = True  #: not made by srun or salloc: a job of those cannot be requeued
+    wanted: tuple[str, ...] = ()  #: nodes that it must have
+    unwanted: tuple[str, ...] = ()  #: nodes that it must not have
 
     @property
     def partitions(self) -> list[str]:
@@ -172,6 +175,8 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         at_once=_number(entry.get("array_max_tasks")),
         is_part=_number(entry.get("het_job_id")) > 0,
         is_batch=is_batch,
+        wanted=_names(str(entry.get("required_nodes") or "")),
+        unwanted=_names(str(entry.get("excluded_nodes") or "")),
     )
     return [job._replace(id=id) for id in ids]
 
@@ -209,6 +214,18 @@ def _on_nodes(entry: Mapping[str, Any]) -> dict[str, int]:
     names = [str(node.get("nodename") or node.get("name") or "") for node in nodes]
     gpus = [_per_node(str(detail)) for detail in entry.get("gres_detail") or []]
     return dict(zip(names, gpus, strict=True)) if len(names) == len(gpus) else {}
+
+
+@lru_cache(4096)
+def _names(text: str) -> tuple[str, ...]:
+    """``n[1-2,07],m``: names of nodes."""
+    found: list[str] = []
+    for prefix, numbers, suffix in _HOSTS.findall(text):
+        for part in numbers.split(",") if numbers else ():
+            first, _, last = part.partition("-")
+            found += [f"{prefix}{k:0{len(first)}}{suffix}" for k in _tasks(f"{first}-{last or first}")]
+        found += [] if numbers else [prefix]
+    return tuple(found)
 
 
 def _tasks(text: str) -> Sequence[int]:

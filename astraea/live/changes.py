@@ -27,6 +27,8 @@ CANNOT_START: Final = ("AccountNotAllowed", "Assoc", "BadConstraints", "BurstBuf
 SETTLES: Final = 10.0
 """After so long a job that still waits for GPUs, though enough are free, is taken to need something else [s]."""
 
+LATER: Final = "it depends on another job, or is to begin later"
+
 
 class Changes:
     """Members and events of one round; leases and notes of the partition change with what happened.
@@ -178,7 +180,7 @@ class Changes:
         """Say why Slurm will not start a job that was released; empty if it may."""
         if is_deferred(job, self.now):
             return "it is to wait for another job, or for a time"
-        waits = self.partition.now - lease.granted
+        waits = self.now - max(lease.granted, job.eligible)
         is_free = job.reason == "Resources" and waits >= max(SETTLES, 2 * self.partition.config.interval) and (
             Places(self.snapshot.nodes, [one for one in self.snapshot.jobs if one.state in ON_GPUS]).put(job)
         )  # fmt: skip
@@ -197,6 +199,7 @@ class Changes:
         if job.state in FINISHED:
             return job.start > 0 and job.end > self.epoch + self.accounts.now and job.end > job.start
         if job.state not in ON_GPUS and is_deferred(job, now):
+            self.partition.kept[job.id] = LATER
             return False
         if job.state in ON_GPUS and job.id in self.accounts:  # resized as it ran: to stop it would not make it smaller
             return job.demand > 0
@@ -206,6 +209,7 @@ class Changes:
                    self.accounts.gpus)  # fmt: skip
         if job.demand > most:
             why = f"it asks for {job.demand} GPUs, its tenant {tenant} has a quota of {quota:.4g}"
+            self.partition.kept[job.id] = f"it will never run: {why}"
             self.partition.note_once(job.id, f"job {job.id} will never run: {why}")
         return job.demand <= most
 

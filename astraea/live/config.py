@@ -60,7 +60,7 @@ def read_config(path: Path) -> Config:
     if not isinstance(given.get("state"), str) or not given["state"]:
         raise InputError(f"{path}: state must be a text, got {given.get('state')!r}")
     partition = given.get("partition")
-    names = partition if isinstance(partition, list) else [partition]
+    names: list[Any] = partition if isinstance(partition, list) else [partition]
     if not names or not all(isinstance(name, str) and re.fullmatch(r"[\w.+-]+", name) for name in names):
         raise InputError(f"{path}: partition must be a name or a list of names, got {partition!r}")
     here = path.absolute().parent

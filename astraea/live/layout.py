@@ -27,10 +27,11 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "lease": LEASE,
     "failure": ("id", "rounds", "time", "what"),
     "round": ("id", "rounds", "seconds", "last"),
+    "kept": ("job", "why"),
 }
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "clock": ("id",), "job": ("id",), "tenant": ("name",), "share": ("tenant", "demand", "weight"),
-    "hour": ("hour", "tenant"), "lease": ("serial",), "failure": ("id",), "round": ("id",),
+    "hour": ("hour", "tenant"), "lease": ("serial",), "failure": ("id",), "round": ("id",), "kept": ("job",),
 }  # fmt: skip
 _WHOLE: Final = ("clock", "lease", "failure", "round")
 """Tables whose key is a whole number."""

@@ -2,8 +2,8 @@
 
 Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulation's records as columns, so that they
 are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies; table
-`hour` has the hours that a policy may still ask for, table `failure` the rounds that failed, table `round` how many
-there were, and how long they took.
+`hour` has the hours that a policy may still ask for, table `kept` the jobs that get no lease now by any policy, table
+`failure` the rounds that failed, and table `round` how many there were, and how long they took.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from astraea.live.state import AccountsState, AdmittedJob, Lease, State
 
 _T = TypeVar("_T")
 
-_COME_AND_GO: Final = ("job", "tenant", "share")
-"""Tables whose rows can vanish: jobs end, and classes of shares with them."""
+_COME_AND_GO: Final = ("job", "tenant", "share", "kept")
+"""Tables whose rows can vanish: jobs end, and classes of shares and reasons with them."""
 
 
 class Ledger:
@@ -206,10 +206,12 @@ def read_state(db: sqlite3.Connection) -> State | None:
         timeline=timeline,
     )
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
-    lately = epoch + float(saved.clock[0].now) - DAY
+    last = epoch + float(saved.clock[0].now)
     ended = db.execute("select job, max(over) from lease where outcome = 'ended' and started > 0 and over > ? "
-                       "group by job", (lately,))  # fmt: skip
-    return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(ended.fetchall()))
+                       "group by job", (last - DAY,))  # fmt: skip
+    stopped = db.execute("select * from lease where outcome in ('not renewed', 'revoked') and over >= ?", (last,))
+    return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(ended.fetchall()),
+                 dict(_all(db, "kept")), {lease.job: lease for lease in map(Lease._make, stopped)})  # fmt: skip
 
 
 @_readable
@@ -228,6 +230,12 @@ def rounds_had(db: sqlite3.Connection) -> tuple[int, float, float]:
 def all_leases(db: sqlite3.Connection) -> list[Lease]:
     """Every lease, in the order in which they were granted."""
     return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
+
+
+def leases_of(db: sqlite3.Connection, job: str) -> list[Lease]:
+    """Return every lease of the job that came last under this id, in the order in which they were granted."""
+    found = [Lease(*row) for row in db.execute("select * from lease where job = ? order by serial", (job,))]
+    return [lease for lease in found if lease.submitted == found[-1].submitted]
 
 
 def _first_hour(saved: AccountsState) -> int:
@@ -254,6 +262,7 @@ def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
             (since + h, name): (since + h, name, *hour[t])
             for h, hour in enumerate(b.timeline[since - _first_hour(b):].tolist()) for t, name in enumerate(b.tenants)
         },
+        "kept": {(job,): (job, why) for job, why in state.kept.items()},
         "lease": {(lease.serial,): tuple(lease) for lease in state.leases.values()},
     }  # fmt: skip
 

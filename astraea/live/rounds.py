@@ -29,7 +29,7 @@ from typing import Any, Final, NamedTuple
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.core.units import DAY
 from astraea.live.answers import FINISHED, ON_GPUS, Job
-from astraea.live.changes import Changes, is_deferred
+from astraea.live.changes import LATER, Changes, is_deferred
 from astraea.live.partition import ACCOUNTING, Partition, Places, Snapshot
 from astraea.live.state import Lease, State
 
@@ -73,6 +73,7 @@ class Rounds(Partition):
             self.gpus = gpus
         if gpus != accounts.gpus:
             accounts.resize(gpus)
+        self.kept = {}
         shown = {job.id for job in snapshot.jobs}
         self.told = {about for about in self.told if about.rpartition(" ")[2] in shown or about == ACCOUNTING}
         self.stuck = {id: since for id, since in self.stuck.items() if id in shown}
@@ -80,17 +81,16 @@ class Rounds(Partition):
         self.ended = {id: seen for id, seen in self.ended.items() if id in shown or seen > recent}
         forgotten = [job for job in snapshot.jobs if self._is_forgotten(job, snapshot)]
         others = {job.id for job in forgotten}
-        ours = {
-            job.id: self._as_admitted(job) for job in snapshot.jobs if job.id not in others and self._is_ours(job)
-        }
+        ours = {j.id: self._as_admitted(j) for j in snapshot.jobs if j.id not in others and self._is_ours(j)}
         changes = Changes(self, ours, snapshot)
         if changes.newcomers:
             accounts.admit(changes.newcomers)
         accounts.hear(changes.events, number)
         for lease in changes.not_started:
-            accounts.give_back(lease.job, lease.granted - self.epoch)
+            accounts.charge(lease.job, accounts.now, lease.granted - self.epoch)
         for tenant, gpus, since, until in changes.late:
-            accounts.correct(tenant, gpus, since - self.epoch, until - self.epoch)
+            accounts.correct(tenant, gpus, since - self.epoch, until - self.epoch, is_owed=since < until)
+        self.charge_stopped(ours)
         accounts.withhold(self._not_there(snapshot))
         granted = self._choose(ours, snapshot)
         expired, revoked = accounts.leaving()
@@ -101,17 +101,17 @@ class Rounds(Partition):
         for id in revoked:
             actions += self._stopped(ours[id], "is revoked by the policy", "revoked")
         for id in renewed:
-            before = self.leases[id]
-            if before.started == 0:
-                accounts.give_back(id, before.granted - self.epoch)
-            self.close(id, self.now, "renewed" if before.started else "not started")
-            lease = self.open(ours[id], is_renewal=before.started > 0)
+            last = self.leases[id]
+            if last.started == 0:
+                accounts.charge(id, accounts.now, last.granted - self.epoch)
+            self.close(id, self.now, "renewed" if last.started else "not started")
+            lease = self.open(ours[id], is_renewal=last.started > 0)
             self.notes.append(f"renew job {id} of {lease.tenant}, {lease.demand} GPUs: lease {lease.number}; "
                               f"{self._standing(ours[id])}")  # fmt: skip
         actions += [self._granted(ours[id]) for id in granted]
         done = {action.job.id for action in actions} | {id for id in changes.resized if ours[id].state in ON_GPUS}
         actions += [action for job in ours.values() if job.id not in done for action in self._mended(job)]
-        actions += [action for job in forgotten for action in self._kept_back(job, snapshot.booted)]
+        actions += [action for job in forgotten for action in self._kept_back(job)]
         self.booted = snapshot.booted
         result = RoundResult(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
         self.over, self.notes = [], []
@@ -132,12 +132,13 @@ class Rounds(Partition):
             return True
         why = ""
         if job.demand == 0:
-            why = "asks for no GPU"
+            why = "it asks for no GPU"
         elif job.is_part:
-            why = "is a part of a heterogeneous job"
+            why = "it is a part of a heterogeneous job"
         elif not self.has_share(job):
             why = f"its tenant {self.tenant(job)!r} is not in [weights]"
         if why and job.state not in FINISHED:
+            self.kept[job.id] = f"it is left to Slurm, as {why}"
             self.note_once(job.id, f"job {job.id} is left to Slurm: {why}")
         return not why
 
@@ -157,11 +158,11 @@ class Rounds(Partition):
         del self.ended[job.id]  # it was requeued on purpose
         return False
 
-    def _kept_back(self, job: Job, booted: float) -> list[Action]:
+    def _kept_back(self, job: Job) -> list[Action]:
         """What has to be done so that a job that has ended does not run once more."""
         why = "it has ended, and slurmctld has forgotten that"
-        if job.state in ON_GPUS:
-            return [Action(REQUEUE, job, why)] if job.requeues and job.start >= booted else []
+        if job.state in ON_GPUS:  # or it keeps its GPUs until Slurm asks the node
+            return [Action(REQUEUE, job, why)] if job.requeues else []
         return [] if job.held else [Action(HOLD, job, why)]
 
     def _choose(self, ours: Mapping[str, Job], snapshot: Snapshot) -> list[str]:
@@ -174,12 +175,16 @@ class Rounds(Partition):
             if (job := ours[id]).state in ON_GPUS or is_deferred(job, snapshot.now) or job.demand > usable
             or job.demand != accounts.job(id).demand or self.stuck.get(id, (0, 0.0))[1] > self.now
         }  # fmt: skip
+        self.kept |= {id: "Slurm did not start it under its last lease" for id in aside & self.stuck.keys()}
+        self.kept |= {id: LATER for id in waiting if is_deferred(ours[id], snapshot.now)}
         for _ in range(MOST_CHOICES):
             found, refused = self._placed(accounts.choose(list(aside)), waiting, ours, snapshot)
             if not refused:
                 break
-            alike = {_shape(ours[id]) for id in refused}
-            aside |= {id for id in waiting if _shape(ours[id]) in alike and id not in found}
+            alike = {_shape(ours[id]): self.kept[id] for id in refused}
+            others = {id: shape for id in waiting if (shape := _shape(ours[id])) in alike and id not in found}
+            self.kept |= {id: alike[shape] for id, shape in others.items()}
+            aside |= others.keys()
         for id in refused:
             accounts.refuse(id)
         return found
@@ -205,6 +210,7 @@ class Rounds(Partition):
         for id in granted:
             job = ours[id]
             if job.array and job.at_once and tasks[job.array] >= job.at_once:
+                self.kept[id] = f"its array runs {job.at_once} at once already, which is its limit"
                 refused.append(id)
             elif not places.put(job):
                 count = -(-job.demand // job.per_node) if job.per_node else 0
@@ -213,6 +219,7 @@ class Rounds(Partition):
                     else f"no node has {job.per_node} GPUs free" if count == 1
                     else f"no {count} nodes have {job.per_node} GPUs free"
                 )  # fmt: skip
+                self.kept[id] = why
                 waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {why}"
                 self.note_once(f"no nodes for {id}", waits)
                 refused.append(id)
@@ -247,8 +254,9 @@ class Rounds(Partition):
         lease = self.leases[job.id]
         if lease.started == 0 and job.state not in ON_GPUS:
             outcome, why = "not started", f"{why}; Slurm had not started it ({job.reason})"
-            self.accounts.give_back(job.id, lease.granted - self.epoch)
+            self.accounts.charge(job.id, self.accounts.now, lease.granted - self.epoch)
         self.close(job.id, self.now, outcome)
+        self.stopped[job.id] = self.over[-1]
         if job.state == "COMPLETING":
             return []
         why = f"lease {lease.number} {why}; {self._standing(job)}"
@@ -288,4 +296,4 @@ class Rounds(Partition):
 
 def _shape(job: Job) -> tuple[object, ...]:
     """What a place for a job depends on; tasks of an array depend on each other too."""
-    return job.per_node, job.demand, job.partition, job.array if job.at_once else ""
+    return job.per_node, job.demand, job.partition, job.wanted, job.unwanted, job.array if job.at_once else ""

@@ -91,6 +91,24 @@ def test_partitions_are_one_pool_and_a_gang_is_placed_in_one_of_them(
     assert r.accounts.quota("a") == 24
 
 
+@pytest.mark.parametrize(
+    ("asks", "is_released"),
+    [
+        ({"demand": 8, "per_node": 8, "wanted": ("n1",)}, False),
+        ({"demand": 8, "per_node": 8, "wanted": ("n2",)}, True),
+        ({"demand": 4, "per_node": 4, "wanted": ("n1",)}, True), ({"demand": 6, "wanted": ("n1",)}, False),
+        ({"demand": 8, "per_node": 8, "unwanted": ("n2",)}, False), ({"demand": 10, "unwanted": ("n1",)}, False),
+        ({"demand": 8, "per_node": 4, "wanted": ("n1",)}, True), ({"demand": 8, "per_node": 8, "wanted": ("m",)}, True),
+    ],
+)  # fmt: skip
+def test_a_job_that_names_nodes_gets_a_lease_for_those(asks: dict[str, object], is_released: bool) -> None:
+    foreign = running("9", 0, partition="other", on_nodes={"n1": 4})
+    named = job("1", **asks)
+    result = step(rounds(replace(FRESH, weights={})), 10, foreign, named, job("2", demand=4, per_node=4))
+    assert ((RELEASE, "1") in actions(result)) is is_released
+    assert is_released or (RELEASE, "2") in actions(result)
+
+
 def test_a_job_that_is_requeued_after_its_end_comes_anew() -> None:
     r = rounds(FRESH, history=lambda _: [Run("1", "a", "u", "normal", "REQUEUED", EPOCH, EPOCH + 1, EPOCH + 54, 8)])
     step(r, 0, job("1", demand=8))
@@ -121,7 +139,8 @@ def test_what_has_ended_is_never_released_again_whatever_slurmctld_has_forgotten
         if knows == "the state says so":
             r = rounds(FRESH, ledger.read(), lambda _: ENDS)
     other = job("2", account="b", demand=8, per_node=8)
-    assert actions(at(r, 60, running("1", 1), other, booted=55)) == [(RELEASE, "2")]
+    ghost = [(REQUEUE, "1")] * (knows != "the accounting says so")  # or from the next round on
+    assert actions(at(r, 60, running("1", 1), other, booted=55)) == [(RELEASE, "2"), *ghost]
     lost = job("1", demand=8, held=False, restarts=1, submit=EPOCH + 65)
     result = at(r, 70, lost, booted=55)
     assert actions(result) == [(HOLD, "1")]
@@ -209,6 +228,21 @@ def test_accounts_count_from_the_start_that_slurm_reports(policy: str) -> None:
     decay = r.accounts.view.clock[0].decay
     if decay > 0:
         assert tenant.decayed[0] == pytest.approx(8 * (1 - math.exp(-decay * 12)) / decay)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_a_job_holds_beyond_its_lease_is_charged(ends: bool) -> None:
+    r = rounds(FRESH)
+    step(r, 0, job("1", demand=8))
+    step(r, 10, running("1", 0))
+    assert actions(step(r, 100, running("1", 0), *NEW))[0] == (REQUEUE, "1")
+    step(r, 110, running("1", 0), *NEW)
+    last = DONE._replace(end=EPOCH + 117, start=EPOCH) if ends else job("1", demand=8, restarts=1)
+    (lease,) = [*step(r, 120, last, *NEW).over] or [r.stopped.get("1")]
+    assert (lease is None) is not ends
+    assert r.accounts.view.tenant.attained[0] == 8 * (117 if ends else 110)
+    step(r, 130, last, *NEW)
+    assert r.accounts.view.tenant.attained[0] == 8 * (117 if ends else 110)
 
 
 class Deaf:

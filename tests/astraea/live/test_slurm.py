@@ -43,8 +43,9 @@ def test_jobs() -> None:
     answer = squeue()
     answer["jobs"][0]["job_state"] = ["PENDING", "COMPLETING"]  # it gives its GPUs back
     answer["jobs"][3]["array_task_string"] = "5,8-12:2%4"
-    answer["jobs"][1] |= {"batch_flag": False, "partition": "gpu,other"}
+    answer["jobs"][1] |= {"batch_flag": False, "partition": "gpu,other", "required_nodes": "n[1-2,08]x,m3,k[9-10]"}
     first, srun, _, *tasks = jobs_of(answer)
+    assert (srun.wanted, srun.unwanted) == (("n1x", "n2x", "n08x", "m3", "k9", "k10"), ())
     assert (srun.is_batch, srun.requeues, srun.partitions) == (False, False, ["gpu", "other"])
     assert (first.state, [task.id for task in tasks]) == ("COMPLETING", ["3_5", "3_8", "3_10", "3_12"])
 

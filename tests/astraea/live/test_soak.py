@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from live_checks import SAME, most_in_use
 from live_slurm import GPUS, NODES, SHARES, Site, lines, said, until
+from processes import run
 
 from astraea.live.ledger import all_leases, open_to_read
 
@@ -41,6 +42,7 @@ def test_both_are_killed_again_and_again(site: Callable[..., Site], time_around:
             time.sleep(rng.uniform(0, 5))
             here.slurm.start_controller()
             time.sleep(rng.uniform(5, 25))
+            resume()
             here.kill()
             here.submit_mixture(5, seed=2000 + 100 * time_around + k)
     here.start()
@@ -49,14 +51,25 @@ def test_both_are_killed_again_and_again(site: Callable[..., Site], time_around:
         return set(re.findall(r"job (\d+) has ended, which slurmctld, started since, has forgotten", here.log))
 
     def are_done() -> bool:
+        resume()
         left = set(said("squeue", "-h", "-p", "gpu", "-o", "%i").split())
         if left and left <= kept_back():
             said("scancel", *left)
         return not left
 
-    until("all jobs end", 240, are_done)
+    try:
+        until("all jobs end", 240, are_done)
+    finally:
+        print(said("squeue", "-o", "%i %T %r %R %S"), said("sinfo", "-N", "-o", "%N %T %E"), sep="\n")
     here.finish_coordinator()
     check(here, kept_back())
+
+
+def resume() -> None:
+    """Do what an administrator does: a slurmctld that starts a job that it has started before drains the node."""
+    for name in said("sinfo", "-h", "-N", "-p", "gpu", "-t", "drain", "-o", "%N").split():
+        print(name, said("sinfo", "-h", "-n", name, "-o", "%E"))
+        run("scontrol", "update", f"NodeName={name}", "State=RESUME", check=False)
 
 
 def check(here: Site, kept_back: set[str]) -> None:
@@ -69,12 +82,12 @@ def check(here: Site, kept_back: set[str]) -> None:
         words = [line.split()[0] for line in lines(job)]
         assert words.count("done") == 1, (job, lines(job), runs[job.id])
         assert words[-1] == "done", (job, lines(job), runs[job.id])
-        for one, later in pairwise(run for run in runs[job.id] if run.start > 0):
+        for one, later in pairwise(span for span in runs[job.id] if span.start > 0):
             assert one.end <= later.start, (job, runs[job.id])
     for tenant in SHARES:
         jobs = {job.id: job.demand for job in here.jobs if job.tenant == tenant and job.id not in kept_back}
         mine = [lease for lease in leases if lease.job in jobs and lease.outcome != "not started"]
         leased = sum(lease.demand * (lease.over - max(lease.granted, lease.started)) for lease in mine)
-        had = sum(run.demand * (run.end - run.start) for id in jobs for run in runs[id] if run.start > 0)
+        had = sum(span.demand * (span.end - span.start) for id in jobs for span in runs[id] if span.start > 0)
         print(f"{tenant}: sacct {had:.0f} GPU-s, {len(mine)} leases {leased:.0f} GPU-s, kept back {sorted(kept_back)}")
         assert abs(had - leased) <= SAME * sum(lease.demand for lease in mine), (tenant, had, leased)
