@@ -17,7 +17,7 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from astraea.live.layout import KEYS, OF_JOB
 from astraea.live.state import AccountsState, AdmittedJob, Lease, State
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 _COME_AND_GO: Final = ("job", "tenant", "share", "kept")
 """Tables whose rows can vanish: jobs end, and classes of shares and reasons with them."""
@@ -140,8 +141,10 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     """Open the file for somebody who looks only; all that is read is of one moment; an `InputError` without a file."""
     if not path.is_file():
         raise InputError(f"{path}: there is no state yet; has the coordinator run?")
+    is_written = path.with_name(f"{path.name}-wal").exists()  # if not, SQLite would make files, as not everybody can
     try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
+        mode = "mode=ro" if is_written else "immutable=1"
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=10)
         try:
             db.execute("begin")
             layout.check(db, path)
@@ -153,15 +156,16 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         raise InputError(f"{path}: cannot be read ({err})") from None
 
 
-def _readable(read: Callable[[sqlite3.Connection], _T]) -> Callable[[sqlite3.Connection], _T]:
-    """Let a function that reads say in an `InputError` that the file is damaged."""
+def _readable(read: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a function that reads from its first argument say in an `InputError` that the file is damaged."""
 
     @functools.wraps(read)
-    def wrapped(db: sqlite3.Connection) -> _T:
+    def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        db, path = cast(sqlite3.Connection, args[0]), "the state"
         try:
-            return read(db)
+            ((_, _, path),) = db.execute("pragma database_list")
+            return read(*args, **kwargs)
         except (sqlite3.Error, ValueError, TypeError, IndexError, OverflowError) as err:
-            (_, _, path) = next(db.execute("pragma database_list"))
             raise InputError(f"{path}: cannot be read ({err}); if it is damaged, move it away to begin anew") from None
 
     return wrapped
@@ -232,6 +236,7 @@ def all_leases(db: sqlite3.Connection) -> list[Lease]:
     return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
 
 
+@_readable
 def leases_of(db: sqlite3.Connection, job: str) -> list[Lease]:
     """Return every lease of the job that came last under this id, in the order in which they were granted."""
     found = [Lease(*row) for row in db.execute("select * from lease where job = ? order by serial", (job,))]

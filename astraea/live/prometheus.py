@@ -13,7 +13,8 @@ from astraea.live.status import Status
 
 METRICS: Final = {
     "astraea_info": ("gauge", "Always 1; the labels are the partition and its policy."),
-    "astraea_gpus": ("gauge", "GPUs of the partition that can be used."),
+    "astraea_gpus": ("gauge", "GPUs of the partition, also those that cannot be used now."),
+    "astraea_free_gpus": ("gauge", "GPUs that a lease can have: on nodes that are up, and held by no job."),
     "astraea_leases": ("gauge", "Leases that run."),
     "astraea_last_round_timestamp_seconds": ("gauge", "When the last round was, seconds since 1970."),
     "astraea_round_seconds": ("gauge", "How long the last round took, with its commands to Slurm."),
@@ -38,6 +39,7 @@ def as_prometheus(found: Status) -> str:
     rows: dict[str, list[tuple[dict[str, str], float]]] = {
         "astraea_info": [(whole | {"policy": found.policy}, 1)],
         "astraea_gpus": [(whole, found.gpus)],
+        "astraea_free_gpus": [(whole, found.free)],
         "astraea_leases": [(whole, len(found.leases))],
         "astraea_last_round_timestamp_seconds": [(whole, found.time)],
         "astraea_round_seconds": [(whole, found.round_seconds)],

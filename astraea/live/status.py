@@ -72,6 +72,7 @@ class Status(NamedTuple):
     policy: str
     parameters: dict[str, Any]
     gpus: int
+    free: int  #: that a lease can have
     since: float  #: second 0 of the accounts, seconds since 1970
     tenants: tuple[TenantStanding, ...]
     leases: tuple[RunningLease, ...]  #: who is next to go first
@@ -118,6 +119,7 @@ def status(config: Config, now: float | None = None) -> Status:
         policy=config.policy.name,
         parameters=dict(config.policy.as_text),
         gpus=int(saved.clock[0].gpus),
+        free=int(saved.clock[0].free),
         since=state.epoch,
         tenants=tuple(tenants),
         leases=tuple(sorted(leases, key=lambda lease: lease.left)),

@@ -126,6 +126,7 @@ def test_prometheus_reads_the_same_numbers(three: Config) -> None:
     samples = dict(re.findall(r"^([^# ].*) (\S+)$", text, re.M))
     expected = {
         'astraea_info{partition="gpu",policy="astraea"}': 1, 'astraea_gpus{partition="gpu"}': 16,
+        'astraea_free_gpus{partition="gpu"}': 0,
         'astraea_leases{partition="gpu"}': 4, 'astraea_rounds_total{partition="gpu"}': 2,
         'astraea_last_round_timestamp_seconds{partition="gpu"}': EPOCH + 70,
         'astraea_round_seconds{partition="gpu"}': 0.25, 'astraea_rounds_seconds_total{partition="gpu"}': 0.75,
