@@ -43,7 +43,7 @@ def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
         coordinator.serve(read)
 
 
-@live.command("check", cls=args.Command, short_help="whether Slurm is set up for it")
+@live.command("check", cls=args.Command, short_help="what Slurm lacks for it, and why that matters")
 @_config
 def check_(config: Path | None) -> int:
     """Compare Slurm's settings, the partition and the rights of this user with what the coordinator needs.

@@ -1,4 +1,4 @@
-"""Whether Slurm is set up as the coordinator needs it: its settings, the partition, and the rights of the own user.
+"""Compare Slurm with what the coordinator needs: its settings, the partitions, and the rights of the own user.
 
 Slurm is asked only. It does not show ``job_submit.lua``, so that is not checked.
 
@@ -74,7 +74,7 @@ def _settings(found: Mapping[str, str], config: Config) -> Iterator[Finding]:
                   "else Slurm starts jobs before they have a lease, and their users may release them")  # fmt: skip
     yield finding("KillWait", 0 <= seconds("KillWait") < config.policy.lease_term,
                   f"less than the lease term of {config.policy.lease_term:g} s",
-                  "a job that ignores SIGTERM keeps its GPUs so long after its lease", WARNING)  # fmt: skip
+                  "a job that ignores SIGTERM keeps its GPUs for that long after its lease", WARNING)  # fmt: skip
     enough = ROUNDS * config.interval
     age = seconds("MinJobAge")
     yield finding("MinJobAge", age == 0 or age >= enough, f"at least {enough:g} s, {ROUNDS} rounds",
@@ -85,11 +85,11 @@ def _settings(found: Mapping[str, str], config: Config) -> Iterator[Finding]:
         is_soon = text.isdecimal() and int(text) <= config.interval
         yield Finding(OK if is_soon else WARNING, f"SchedulerParameters {name}",
                       text if name in passes else f"{text} by default", f"at most {config.interval:g} s, a round",
-                      "a job that was granted a lease may start so much later")  # fmt: skip
+                      "a job that was granted a lease may start that much later")  # fmt: skip
     yield finding("JobRequeue", found.get("JobRequeue") == "1", "1", "jobs keep their GPUs to their end")
     yield finding("GresTypes", "gpu" in words("GresTypes"), "gpu", "Slurm knows no GPUs")
     yield finding("SelectType", found.get("SelectType") == "select/cons_tres", "select/cons_tres",
-                  "Slurm gives GPUs to jobs one by one only so")  # fmt: skip
+                  "only this plugin gives single GPUs of a node to jobs")  # fmt: skip
     dbd = "accounting_storage/slurmdbd"
     yield finding("AccountingStorageType", found.get("AccountingStorageType") == dbd, dbd,
                   "sacct is asked what ended while the coordinator was away")  # fmt: skip
