@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -52,6 +53,23 @@ def test_controller_is_away_for_a_while(site: Make, time_around: int) -> None:
     here.finish(90)
     check(here, outage=8 + LATE_ENDS + 10)  # commands that wait for slurmctld give up after 10 s
     assert "ERROR this round is left out: s" in here.log
+
+
+def test_accounting_is_down_at_the_start(site: Make, time_around: int) -> None:
+    here = site()
+    here.slurm.stop_accounting()
+    try:
+        here.submit_mixture(12, seed=700 + time_around)
+        here.start()
+        until("jobs run", 30, lambda: len(here.running()) > 2)
+        here.kill()
+        here.start()
+        until("jobs end", 60, lambda: len(re.findall("has ended, in lease", here.log)) > 4)
+    finally:
+        here.slurm.start_accounting()
+    here.finish(90)
+    check(here, outage=2)
+    assert 1 <= here.log.count("the accounting does not answer (sacct") <= 2  # once by each coordinator
 
 
 def test_node_goes_away_under_a_gang(site: Make, time_around: int) -> None:
