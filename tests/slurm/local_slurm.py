@@ -79,7 +79,7 @@ NodeName=n[1-{nodes}] NodeAddr=127.0.0.1 NodeHostname={host} Port={first}-{last}
 # a requeued job may not start before its old credential has expired: 120 s unless this says less
 AuthInfo=cred_expire={cred_expire}
 KillWait={kill_wait}
-ReturnToService=2
+ReturnToService=1
 {more}
 PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP TRESBillingWeights="CPU=0.0,GRES/gpu=1.0"
 PartitionName=other Nodes=ALL MaxTime=INFINITE State=UP
