@@ -108,7 +108,8 @@ def until(what: str, seconds: float, *command: str, gives: str = "") -> None:
 def free_ports(nodes: int) -> int:
     """The first of a hundred ports that nobody uses; another hundred in every process of the tests."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    for first in range(20_000 + 100 * worker, 32_000, 1000):
+    for k in range(12):  # runs that start at the same time begin to look at different ones
+        first = 20_000 + 1000 * ((os.getpid() + k) % 12) + 100 * worker
         with suppress(OSError):
             for port in (*range(first, first + 3), *range(first + 11, first + 11 + nodes)):
                 with socket.socket() as s:
