@@ -142,6 +142,7 @@ class RealSlurm:
     def give_node_back(self, name: str) -> None:
         """The machine is there again."""
         local_slurm.run("slurmd", "-N", name)
+        local_slurm.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
         until(f"{name} is there", 20, lambda: said("sinfo", "-h", "-n", name, "-o", "%t") in ("idle", "mix", "alloc"))
 
     def runs(self, since: float, ids: Sequence[str]) -> list[Run]:

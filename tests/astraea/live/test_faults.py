@@ -52,7 +52,7 @@ def test_controller_is_away_for_a_while(site: Make, time_around: int) -> None:
     here.slurm.start_controller()
     here.finish(90)
     check(here, outage=8 + LATE_ENDS + 10)  # commands that wait for slurmctld give up after 10 s
-    assert "ERROR this round is left out: s" in here.log
+    assert re.search(r"ERROR this round is left out: s|(scontrol|scancel) did not answer within 5 s", here.log)
 
 
 def test_accounting_is_down_at_the_start(site: Make, time_around: int) -> None:
@@ -84,7 +84,7 @@ def test_node_goes_away_under_a_gang(site: Make, time_around: int) -> None:
     try:
         here.submit_mixture(10, seed=200 + time_around)
         until("it is noted", 20, lambda: f"job {gang.id} lost its lease" in here.log)
-        time.sleep(4)
+        time.sleep(12)  # Slurm tries for 10 s to tell a node that a job is over, and would tell its next run there
     finally:
         here.slurm.give_node_back("n1")
     here.finish(90)
