@@ -79,11 +79,11 @@ def explain(config: Config, job: str, now: float | None = None) -> Explanation:
 
     An `InputError` says that there is no state, that it cannot be read, or that the job is not in it.
     """
-    try:
-        with closing(open_to_read(config.state)) as db:
+    with closing(open_to_read(config.state)) as db:
+        try:
             state, leases = read_state(db), leases_of(db, job)
-    except sqlite3.Error as err:
-        raise InputError(f"{config.state}: cannot be read ({err})") from None
+        except (sqlite3.Error, ValueError, TypeError, IndexError, OverflowError) as err:
+            raise InputError(f"{config.state}: cannot be read, and may be damaged ({err})") from None
     if state is None:
         raise InputError(f"{config.state}: no round was written yet")
     now = time.time() if now is None else now
