@@ -2,8 +2,8 @@
 
 Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulation's records as columns, so that they
 are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies; table
-`hour` has the hours that a policy may still ask for, table `kept` the jobs that get no lease now by any policy, and
-table `failure` the rounds that failed.
+`hour` has the hours that a policy may still ask for, table `kept` the jobs that get no lease now by any policy, table
+`ended` the jobs that have ended lately, and table `failure` the rounds that failed.
 """
 
 from __future__ import annotations
