@@ -232,7 +232,7 @@ class Changes:
 
     def _was(self, runs: Sequence[Run], since: float) -> None:
         """A job that came and went after `since` [s since 1970], while nobody looked."""
-        seen = self.partition.ended.get(runs[0].id, 0.0)
+        seen = self.partition.seen.get(runs[0].id, self.partition.ended.get(runs[0].id, 0.0))
         known = [run for run in runs if seen < run.start < run.end and run.demand > 0]
         if not known or not self.partition.has_share(known[-1]):
             return

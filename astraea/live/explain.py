@@ -7,7 +7,6 @@ comes: jobs that end bring a lease forward, and jobs that come may put it off.
 from __future__ import annotations
 
 import math
-import sqlite3
 import time
 from contextlib import closing
 from typing import Any, Final, NamedTuple
@@ -79,11 +78,8 @@ def explain(config: Config, job: str, now: float | None = None) -> Explanation:
 
     An `InputError` says that there is no state, that it cannot be read, or that the job is not in it.
     """
-    try:
-        with closing(open_to_read(config.state)) as db:
-            state, leases = read_state(db), leases_of(db, job)
-    except sqlite3.Error as err:
-        raise InputError(f"{config.state}: cannot be read ({err})") from None
+    with closing(open_to_read(config.state)) as db:
+        state, leases = read_state(db), leases_of(db, job)
     if state is None:
         raise InputError(f"{config.state}: no round was written yet")
     now = time.time() if now is None else now

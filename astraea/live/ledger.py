@@ -3,35 +3,30 @@
 Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulation's records as columns, so that they
 are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies; table
 `hour` has the hours that a policy may still ask for, table `kept` the jobs that get no lease now by any policy, table
-`failure` the rounds that failed, and table `round` how many there were, and how long they took.
+`ended` the jobs that have ended lately, table `failure` the rounds that failed, and table `round` how many there were.
 """
 
 from __future__ import annotations
 
 import fcntl
-import functools
 import json
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final
 
 import numpy as np
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE
 from astraea.core.errors import InputError
-from astraea.core.units import DAY
 from astraea.live import layout
 from astraea.live.layout import KEYS, OF_JOB
 from astraea.live.state import AccountsState, AdmittedJob, Lease, State
 
-_T = TypeVar("_T")
-_P = ParamSpec("_P")
-
-_COME_AND_GO: Final = ("job", "tenant", "share", "kept")
+_COME_AND_GO: Final = ("job", "tenant", "share", "kept", "ended")
 """Tables whose rows can vanish: jobs end, and classes of shares and reasons with them."""
 
 
@@ -156,22 +151,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         raise InputError(f"{path}: cannot be read ({err})") from None
 
 
-def _readable(read: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Let a function that reads from its first argument say in an `InputError` that the file is damaged."""
-
-    @functools.wraps(read)
-    def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        db, path = cast(sqlite3.Connection, args[0]), "the state"
-        try:
-            ((_, _, path),) = db.execute("pragma database_list")
-            return read(*args, **kwargs)
-        except (sqlite3.Error, ValueError, TypeError, IndexError, OverflowError) as err:
-            raise InputError(f"{path}: cannot be read ({err}); if it is damaged, move it away to begin anew") from None
-
-    return wrapped
-
-
-@_readable
+@layout.readable
 def read_state(db: sqlite3.Connection) -> State | None:
     """The last round in the file; None if there is none."""
     rows = _all(db, "clock")
@@ -211,32 +191,30 @@ def read_state(db: sqlite3.Connection) -> State | None:
     )
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
     last = epoch + float(saved.clock[0].now)
-    ended = db.execute("select job, max(over) from lease where outcome = 'ended' and started > 0 and over > ? "
-                       "group by job", (last - DAY,))  # fmt: skip
     stopped = db.execute("select * from lease where outcome in ('not renewed', 'revoked') and over >= ?", (last,))
-    return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(ended.fetchall()),
+    return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(_all(db, "ended")),
                  dict(_all(db, "kept")), {lease.job: lease for lease in map(Lease._make, stopped)})  # fmt: skip
 
 
-@_readable
+@layout.readable
 def failures(db: sqlite3.Connection) -> tuple[int, float, str]:
     """Return how many rounds have failed, when the last one did [s since 1970], and why."""
     return next(((n, time, what) for _, n, time, what in _all(db, "failure")), (0, 0.0, ""))
 
 
-@_readable
+@layout.readable
 def rounds_had(db: sqlite3.Connection) -> tuple[int, float, float]:
     """Return how many rounds there were, how long they took together, and how long the last one [s]."""
     return next(((n, seconds, last) for _, n, seconds, last in _all(db, "round")), (0, 0.0, 0.0))
 
 
-@_readable
+@layout.readable
 def all_leases(db: sqlite3.Connection) -> list[Lease]:
     """Every lease, in the order in which they were granted."""
     return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
 
 
-@_readable
+@layout.readable
 def leases_of(db: sqlite3.Connection, job: str) -> list[Lease]:
     """Return every lease of the job that came last under this id, in the order in which they were granted."""
     found = [Lease(*row) for row in db.execute("select * from lease where job = ? order by serial", (job,))]
@@ -268,6 +246,7 @@ def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
             for h, hour in enumerate(b.timeline[since - _first_hour(b):].tolist()) for t, name in enumerate(b.tenants)
         },
         "kept": {(job,): (job, why) for job, why in state.kept.items()},
+        "ended": {(job,): (job, time) for job, time in state.ended.items()},
         "lease": {(lease.serial,): tuple(lease) for lease in state.leases.values()},
     }  # fmt: skip
 

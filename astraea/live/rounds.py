@@ -78,7 +78,8 @@ class Rounds(Partition):
         self.told = {about for about in self.told if about.rpartition(" ")[2] in shown or about == ACCOUNTING}
         self.stuck = {id: since for id, since in self.stuck.items() if id in shown}
         recent = min(snapshot.now - DAY, self.unseen)
-        self.ended = {id: seen for id, seen in self.ended.items() if id in shown or seen > recent}
+        self.ended = {id: end for id, end in self.ended.items() if id in shown or end > recent}
+        self.seen = {id: seen for id, seen in self.seen.items() if id in self.ended}
         forgotten = [job for job in snapshot.jobs if self._is_forgotten(job, snapshot)]
         others = {job.id for job in forgotten}
         ours = {j.id: self._as_admitted(j) for j in snapshot.jobs if j.id not in others and self._is_ours(j)}
@@ -144,12 +145,12 @@ class Rounds(Partition):
 
     def _is_forgotten(self, job: Job, snapshot: Snapshot) -> bool:
         """Whether a job has ended, and slurmctld, started since, has forgotten that."""
-        seen = self.ended.get(job.id)
-        if seen is None or not self.has(job):
+        if job.id not in self.ended or not self.has(job):
             return False
-        if job.state in (*FINISHED, "COMPLETING"):
-            self.ended[job.id] = snapshot.now
+        if job.state in FINISHED:
+            self.seen[job.id] = snapshot.now
             return False
+        seen = self.seen.get(job.id, self.ended[job.id])
         is_another = job.restarts == 0 and job.submit > seen  # ids come again when Slurm has used all
         if snapshot.booted > seen and not is_another:
             why = "has ended, which slurmctld, started since, has forgotten: it is kept back; to run it, submit it"
@@ -162,7 +163,7 @@ class Rounds(Partition):
         """What has to be done so that a job that has ended does not run once more."""
         why = "it has ended, and slurmctld has forgotten that"
         if job.state in ON_GPUS:  # or it keeps its GPUs until Slurm asks the node
-            return [Action(REQUEUE, job, why)] if job.requeues else []
+            return [Action(REQUEUE, job, why)] if job.requeues and job.state != "COMPLETING" else []
         return [] if job.held else [Action(HOLD, job, why)]
 
     def _choose(self, ours: Mapping[str, Job], snapshot: Snapshot) -> list[str]:

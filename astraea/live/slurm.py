@@ -153,7 +153,7 @@ class Slurm:
         except OSError as err:
             raise SlurmError(f"{command[0]} cannot be started ({err.strerror})") from None
         if done.returncode != 0:
-            said = " ".join((done.stderr or done.stdout).split())[:200]
+            said = (done.stderr or done.stdout).strip().partition("\n")[0][:200]
             raise SlurmError(f"{' '.join(command[:3])}: {said or f'ended with {done.returncode}'}")
         return done.stdout
 

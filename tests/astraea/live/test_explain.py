@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -184,6 +185,16 @@ def test_it_warns_when_no_round_came_and_counts_from_now(three: Config) -> None:
     text = as_text(explain(three, "1", EPOCH + 500))
     assert text.endswith("WARNING: no round for 390 s, is the coordinator running?")
     assert f"expected: lease 2 at {at(510)}, in 10 s, if" in text
+
+
+def test_a_damaged_state_is_one_sentence(three: Config) -> None:
+    with closing(sqlite3.connect(three.state)) as db, db:
+        db.execute("update job set memory = '[0,'")
+    with pytest.raises(InputError, match=r"leases.sqlite: cannot be read, and may be damaged \(Expecting value"):
+        explain(three, "1")
+    three.state.unlink()
+    with pytest.raises(InputError, match=r"leases.sqlite: there is no state yet; has the coordinator run\?$"):
+        explain(three, "1")
 
 
 def test_the_command(three: Config, capsys: pytest.CaptureFixture[str]) -> None:
