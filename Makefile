@@ -5,6 +5,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 WORKERS := $(or $(JOBS),2)
 REFERENCE ?= ../shared/reference
+SLURMS ?= $(wildcard /opt/slurm-*)
 NBVAL := $(BIN)/pytest -q --nbval --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 QUICK := $(addprefix tests/,$(addprefix astraea/,core plots cluster/test_schedules.py traces/test_readers.py) \
     papers/gavel/test_policies.py papers/claims/test_claims.py)
@@ -14,7 +15,7 @@ export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures reproduce test test-all slurm-test real smoke data verify lab site lint bench lock release clean help
+.PHONY: figures reproduce test test-all slurm-test slurm-matrix real smoke data verify lab site lint bench lock release clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper JOBS= ONLY= FORMATS=svg,pdf BACKEND= SCHEDULER=)
 	@$(BIN)/python -m papers figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
@@ -31,8 +32,13 @@ test-all: $(STAMP) ## all tests but those on a real Slurm, with random search, t
 	MPLBACKEND=Agg HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m "not slurm"
 	$(NBVAL) notebooks
 
-slurm-test: $(STAMP) ## on a real Slurm: a log made now and replayed, the coordinator and faults around it (minutes, as root; REPEAT=)
+slurm-test: $(STAMP) ## on a real Slurm: a log made now and replayed, the coordinator and faults around it (minutes, as root; SLURM=prefix REPEAT=)
 	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs tests/astraea/audit/test_replay.py tests/astraea/live
+
+slurm-matrix: $(STAMP) ## the same on every Slurm here: the one on PATH, then SLURMS= (default /opt/slurm-*)
+	@for at in '' $(SLURMS); do echo "Slurm: $${at:-on PATH}"; \
+	    env $${at:+SLURM="$$at"} $(MAKE) --no-print-directory slurm-test || failed="$$failed $${at:-PATH}"; done; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
 real: $(STAMP) ## the evaluation on real workloads, into figures/ beside the synthetic ones (after make data; JOBS=)
 	@for trace in w2 chrslo philly-vcs itp; do $(BIN)/python -m papers figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done

@@ -43,20 +43,43 @@ def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
         coordinator.serve(read)
 
 
+@live.command("check", cls=args.Command, short_help="what Slurm lacks for it, and why that matters")
+@_config
+def check_(config: Path | None) -> int:
+    """Compare Slurm's settings, the partition and the rights of this user with what the coordinator needs.
+
+    One line each: ok, warning or missing. The exit code is 1 if something is missing.
+    """
+    from astraea.live.check import MISSING, check
+    from astraea.live.config import read_config
+
+    if config is None:
+        raise click.UsageError("Missing option '--config'")
+    found = check(read_config(config))
+    print("\n".join(map(str, found)))
+    return int(any(finding.state == MISSING for finding in found))
+
+
 @live.command("status", cls=args.Command, short_help="who holds what, who waits, who is next to go")
 @_config
 @click.option("--json", "for_program", is_flag=True, help="for a program")
-def status_(config: Path | None, for_program: bool) -> None:
+@click.option("--prometheus", is_flag=True, help="for the textfile collector of Prometheus' node exporter")
+def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
     """Show tenants, leases and waiting jobs by the coordinator's state; in a terminal again and again, until Ctrl-C."""
     from astraea.live.config import read_config
+    from astraea.live.prometheus import as_prometheus
     from astraea.live.status import as_records, as_text, status
 
+    if for_program and prometheus:
+        raise click.UsageError("--json and --prometheus exclude each other")
     if config is None:
         raise click.UsageError("Missing option '--config'")
     read = read_config(config)
     found = status(read)
     if for_program:
         print(json.dumps(as_records(found), indent=2, allow_nan=False))
+    elif prometheus:
+        print(as_prometheus(found), end="")
     elif not sys.stdout.isatty():
         print(as_text(found))
     else:
@@ -69,3 +92,19 @@ def status_(config: Path | None, for_program: bool) -> None:
                 found = status(read)
         except KeyboardInterrupt:
             print()
+
+
+@live.command("explain", cls=args.Command, short_help="why a job waits, what it is owed, when it can expect a lease")
+@click.argument("job", metavar="JOBID")
+@_config
+@click.option("--json", "for_program", is_flag=True, help="for a program")
+def explain_(job: str, config: Path | None, for_program: bool) -> None:
+    """Explain in five lines why a job waits or runs, what it is owed, who is before it, and when it gets a lease."""
+    from astraea.live.config import read_config
+    from astraea.live.explain import as_record, explain
+    from astraea.live.five_lines import as_text
+
+    if config is None:
+        raise click.UsageError("Missing option '--config'")
+    found = explain(read_config(config), job)
+    print(json.dumps(as_record(found), indent=2, allow_nan=False) if for_program else as_text(found))

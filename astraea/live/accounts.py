@@ -137,12 +137,21 @@ class Accounts:
     def choose(self, aside: Sequence[str]) -> list[str]:
         """Have the policy choose; the pending jobs that it granted, in order.
 
-        Pending jobs in `aside` cannot be started now. A policy that breaks a rule is a `PolicyError`.
+        Pending jobs in `aside` cannot be started now. What was chosen before at this round is forgotten, and what the
+        policy has noted then. A policy that breaks a rule is a `PolicyError`.
         """
+        clock, memory = self.view.clock[0], (self.view.memory, self.view.tenant_memory)
+        if clock.n_granted == clock.n_revoked == 0:
+            self._noted = [numbers.copy() for numbers in memory]
+        for numbers, before in zip(memory, self._noted, strict=True):
+            numbers[:] = before
+        while clock.n_granted:
+            live.refuse(self.view, clock.n_granted - 1)
+        while clock.n_revoked:
+            live.keep(self.view, clock.n_revoked - 1)
         excluded = np.array(sorted(self.place[id] for id in aside), np.int64)
         call, select = live.compiled_for(self.policy.select, self.view, self.private)
         good = call(self.view, self.private, excluded, select)
-        clock = self.view.clock[0]
         if not good or clock.n_choices:
             code, j = int(self.private.engine[0].violation), int(self.private.engine[0].violator)
             job = f"job {self.admitted[j].id}" if 0 <= j < len(self.admitted) else f"index {j}"
@@ -165,6 +174,10 @@ class Accounts:
         """Take a grant of this round back."""
         live.refuse(self.view, list(self.view.granted[: self.view.clock[0].n_granted]).index(self.place[id]))
 
+    def keep(self, id: str) -> None:
+        """Take a revocation of this round back."""
+        live.keep(self.view, list(self.view.revoked[: self.view.clock[0].n_revoked]).index(self.place[id]))
+
     def carry_out(self) -> list[str]:
         """Give and take the leases that were chosen; the jobs that keep their GPUs for another one."""
         granted = self.view.granted[: self.view.clock[0].n_granted]
@@ -172,17 +185,28 @@ class Accounts:
         live.carry_out(self.view, self.private)
         return renewed
 
-    def give_back(self, id: str, since: float) -> None:
-        """A job that has just lost its lease never had the GPUs that it was granted at `since` [s]."""
+    def charge(self, id: str, since: float, until: float) -> None:
+        """Charge a job for its GPUs in a time that is over [s]; give them back if `until` is the earlier."""
+        row, held = self.row(id), until - since
+        row.attained_service += row.demand * held
+        row.executed += held
+        row.progress += held
+        self.correct(self.job(id).tenant, int(row.demand), since, until)
+
+    def begin(self, id: str, start: float) -> None:
+        """A job has its GPUs since `start` [s], not since it was granted them."""
         row = self.row(id)
-        tenant, held = self.view.tenant[row.tenant], self.now - since
-        row.attained_service -= row.demand * held
-        row.executed -= held
-        row.progress -= held
-        tenant.attained -= row.demand * held
-        decay = self.view.clock[0].decay
+        self.correct(self.job(id).tenant, int(row.demand), start, float(row.lease_start))
+        row.lease_start = start
+
+    def correct(self, tenant: str, gpus: int, since: float, until: float, *, is_owed: bool = False) -> None:
+        """Charge a tenant for GPUs in a time that is over [GPU, s], which may have to be owed to it still."""
+        row, decay = self.view.tenant[self.trace.tenants.index(tenant)], self.view.clock[0].decay
+        row.attained += gpus * (until - since)
+        row.fair += is_owed * min(gpus, row.quota) * (until - since)
         if decay > 0:
-            tenant.decayed -= row.demand * -math.expm1(-decay * held) / decay
+            faded = (math.exp(-decay * (row.attained_until - time)) for time in (until, since))
+            row.decayed += gpus * (next(faded) - next(faded)) / decay
 
     def never_ends(self, id: str) -> None:
         """The lease of a job that cannot be stopped lasts until it ends."""

@@ -1,6 +1,6 @@
 """The answers of Slurm's programs: jobs, nodes and runs.
 
-Source: the manual pages of squeue, sinfo and sacct (slurm.schedmd.com).
+Source: the manual pages of squeue, scontrol, sinfo and sacct (slurm.schedmd.com).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, gpus_of, number_of
+from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, gpus_of, number_of, state_of
 
 ID: Final = re.compile(r"[1-9]\d{0,17}(_\d{1,9})?")
 """A job, or a task of an array."""
@@ -32,6 +32,7 @@ _ANOTHER_FORM: Final = (ArithmeticError, AttributeError, LookupError, TypeError,
 _MOST_TASKS: Final = 4_000_001
 """Of an array: the largest MaxArraySize that Slurm takes."""
 
+_HOSTS: Final = re.compile(r"([^,\[\]]+)(?:\[([^\]]+)\]([^,\[\]]*))?")
 _PER_NODE: Final = re.compile(r"gpu(?::(?!\d+(?:[(,]|$))[^:,(]+)?(?::(?P<number>\d+))?(?=[(,]|$)")
 
 
@@ -43,7 +44,7 @@ class Job(NamedTuple):
     """A job as Slurm shows it; times are seconds since 1970, 0 if unknown."""
 
     id: str  #: ``17``, or ``17_3`` for a task of an array
-    partition: str
+    partition: str  #: or several, joined by commas, as long as it waits
     account: str
     user: str
     qos: str
@@ -65,14 +66,23 @@ class Job(NamedTuple):
     array: str  #: its array, empty if it is no task of one
     at_once: int  #: tasks of its array that may run at once, 0 without limit
     is_part: bool  #: whether it is a component of a heterogeneous job
+    is_batch: bool = True  #: not made by srun or salloc: a job of those cannot be requeued
+    wanted: tuple[str, ...] = ()  #: nodes that it must have
+    unwanted: tuple[str, ...] = ()  #: nodes that it must not have
+
+    @property
+    def partitions(self) -> list[str]:
+        """The partitions that it may run in."""
+        return self.partition.split(",")
 
 
 class Node(NamedTuple):
-    """A node of the partition."""
+    """A node of some partitions."""
 
     name: str
     gpus: int
     is_usable: bool
+    partitions: Sequence[str]
 
 
 class Run(NamedTuple):
@@ -98,15 +108,15 @@ def jobs_of(answer: Any) -> list[Job]:
 
 
 def nodes_of(answer: Any, partition: str) -> list[Node]:
-    """The nodes of a partition of ``sinfo --json``, of Slurm 22.05 and newer.
+    """The nodes of some partitions, joined by commas, in ``scontrol show nodes --json``, or ``sinfo --json`` of 22.05.
 
     A `SlurmError` says that it has another form, or that the partition has no GPU.
     """
+    names = partition.split(",")
     try:
-        entries = answer["nodes"] if "nodes" in answer else answer["sinfo"]
-        found = [_node(entry) for entry in entries if partition in entry["partitions"]]
+        found = [_node(entry) for entry in answer["nodes"] if not set(names).isdisjoint(entry["partitions"])]
     except _ANOTHER_FORM as err:
-        raise SlurmError(f"sinfo --json: not the form that is known ({type(err).__name__}: {err})") from None
+        raise SlurmError(f"the list of nodes: not the form that is known ({type(err).__name__}: {err})") from None
     if sum(node.gpus for node in found) == 0:
         raise SlurmError(f"partition {partition!r} has no GPUs (gres/gpu in AccountingStorageTRES and Gres)")
     return found
@@ -137,9 +147,9 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
     tasks = _tasks(str(entry.get("array_task_string") or ""))
     is_task = array > 0
     ids = [f"{array}_{k}" for k in tasks] if tasks else [f"{array}_{task}" if is_task else str(raw)]
-    states = _words(entry["job_state"])
-    state = "COMPLETING" if "COMPLETING" in states else states[0]
+    state = state_of(entry["job_state"])
     asked = str(entry.get("tres_alloc_str") or "") if state in ON_GPUS else ""
+    is_batch = bool(entry.get("batch_flag", True))
     job = Job(
         id="",
         partition=_text(entry["partition"]),
@@ -148,7 +158,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         qos=_text(entry.get("qos")),
         state=state,
         reason=_text(entry.get("state_reason")),
-        held=_number(entry["priority"]) == 0,
+        held=number_of(entry["priority"]) == 0,
         submit=float(_number(entry["submit_time"])),
         eligible=float(_number(entry["eligible_time"])),
         start=float(_number(entry["start_time"])),
@@ -158,12 +168,15 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         per_node=_per_node(str(entry.get("tres_per_node") or "")),
         on_nodes=_on_nodes(entry) if state in ON_GPUS else {},
         depends=bool(entry.get("dependency")),
-        requeues=bool(entry.get("requeue")),
+        requeues=bool(entry.get("requeue")) and is_batch,
         restarts=_number(entry.get("restart_cnt")),
         saves=SAVES in re.split(r"\W+", str(entry.get("comment") or "")),
         array=str(array) if is_task else "",
         at_once=_number(entry.get("array_max_tasks")),
         is_part=_number(entry.get("het_job_id")) > 0,
+        is_batch=is_batch,
+        wanted=_names(str(entry.get("required_nodes") or "")),
+        unwanted=_names(str(entry.get("excluded_nodes") or "")),
     )
     return [job._replace(id=id) for id in ids]
 
@@ -171,7 +184,8 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
 def _node(entry: Mapping[str, Any]) -> Node:
     states = {s.upper() for s in (*_words(entry["state"]), *_words(entry.get("state_flags") or []))}
     is_usable = not any(state.startswith(_NOT_USABLE) for state in states)
-    return Node(str(entry["name"]), gpus_of(str(entry.get("tres") or "")), is_usable)
+    partitions = tuple(map(str, entry["partitions"]))
+    return Node(str(entry["name"]), gpus_of(str(entry.get("tres") or "")), is_usable, partitions)
 
 
 def _number(value: Any) -> int:
@@ -200,6 +214,18 @@ def _on_nodes(entry: Mapping[str, Any]) -> dict[str, int]:
     names = [str(node.get("nodename") or node.get("name") or "") for node in nodes]
     gpus = [_per_node(str(detail)) for detail in entry.get("gres_detail") or []]
     return dict(zip(names, gpus, strict=True)) if len(names) == len(gpus) else {}
+
+
+@lru_cache(4096)
+def _names(text: str) -> tuple[str, ...]:
+    """``n[1-2,07],m``: names of nodes."""
+    found: list[str] = []
+    for prefix, numbers, suffix in _HOSTS.findall(text):
+        for part in numbers.split(",") if numbers else ():
+            first, _, last = part.partition("-")
+            found += [f"{prefix}{k:0{len(first)}}{suffix}" for k in _tasks(f"{first}-{last or first}")]
+        found += [] if numbers else [prefix]
+    return tuple(found)
 
 
 def _tasks(text: str) -> Sequence[int]:

@@ -1,56 +1,117 @@
 """What happened in Slurm since the last round: jobs that came, started, lost their GPUs or ended, for the accounts.
 
 A job that Slurm started by itself, before it was seen, is adopted: its lease begins when it started. What came and went
-while nobody looked is asked of Slurm's accounting.
+while nobody looked is asked of Slurm's accounting. If that does not answer, the round goes on without it, and the next
+one asks again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
+from typing import Final
 
 from astraea.cluster.engine.live import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.live.accounts import Event
-from astraea.live.answers import FINISHED, ON_GPUS, Job, Run
-from astraea.live.partition import Partition
+from astraea.live.answers import FINISHED, ON_GPUS, Job, Run, SlurmError
+from astraea.live.partition import ACCOUNTING, Partition, Places, Snapshot
 from astraea.live.state import AdmittedJob, Lease
+from astraea.traces.slurm_words import ENDED
+
+CANNOT_START: Final = ("AccountNotAllowed", "Assoc", "BadConstraints", "BurstBuffer", "Dependency", "Invalid",
+                       "JobArrayTaskLimit", "Licenses", "Max", "Partition", "QOS", "ReqNodeNotAvail",
+                       "Reservation")  # fmt: skip
+"""How reasons begin for which Slurm starts no job that is released."""
+
+SETTLES: Final = 10.0
+"""After so long a job that still waits for GPUs, though enough are free, is taken to need something else [s]."""
+
+LATER: Final = "it depends on another job, or is to begin later"
 
 
 class Changes:
     """Members and events of one round; leases and notes of the partition change with what happened.
 
-    `ours` are the jobs that leases are for, by id, and `shown` the ids of all jobs that Slurm shows, also of other
-    partitions, at `now` [s since 1970].
+    `ours` are the jobs that leases are for, by id. Those that have ended, which slurmctld has forgotten, are taken out.
     """
 
-    def __init__(self, partition: Partition, ours: Mapping[str, Job], shown: Collection[str], now: float) -> None:
-        self.partition, self.accounts, self.epoch, self.now = partition, partition.accounts, partition.epoch, now
+    def __init__(self, partition: Partition, ours: dict[str, Job], snapshot: Snapshot) -> None:
+        self.partition, self.accounts, self.epoch = partition, partition.accounts, partition.epoch
+        self.snapshot, self.now = snapshot, snapshot.now
         self.newcomers: list[AdmittedJob] = []
         self.events: list[Event] = []  #: what happened to all
         self.resized: set[str] = set()  #: jobs of another size now: they end, and come anew at the next round
-        self.not_started: list[Lease] = []  #: leases of resized jobs that Slurm had not started; they are not charged
+        self.not_started: list[Lease] = []  #: leases over now that Slurm had not started; they are not charged
+        self.late: list[tuple[str, int, float, float]] = []  #: GPU-time before this round that was not known, by tenant
+        shown = {job.id for job in snapshot.jobs}
         gone = [id for s in (PENDING, RUNNING) for id in self.accounts.ids(s) if id not in ours]
-        come = [job for job in ours.values() if self._comes(job, now)]
-        runs: dict[str, list[Run]] = {}
-        if self.partition.looks_back or gone or any(job.restarts > 0 for job in come):  # it ran before it was seen
-            for run in self.partition.history(self.epoch + self.accounts.now):
-                runs.setdefault(run.id, []).append(run)
+        come = [job for job in ours.values() if self._comes(job, self.now)]
+        lost = [id for id in self.accounts.ids(RUNNING) if id in ours and self._is_lost(ours[id])]
+        ran = any(job.restarts > 0 for job in come)  # before it was seen
+        since = min(self.partition.unseen, self.epoch + self.accounts.now)
+        looks_back = self.partition.unseen < math.inf
+        runs = self._runs(since) if looks_back or gone or lost or ran or snapshot.booted != partition.booted else {}
         for id in gone:
-            ends = [run.end for run in runs.get(id, ()) if run.end > 0]
             if id in shown:
                 self.partition.notes.append(f"job {id} has left the partition, and counts as ended")
-            self._ended(id, max(ends, default=now))
+            self._vanished(id, runs.get(id, ()), is_there=id in shown)
         for status, happened in ((PENDING, self._waited), (RUNNING, self._ran)):
             for id in self.accounts.ids(status):
-                if id in ours and not self._is_resized(ours[id], now):
-                    happened(ours[id])
+                if id in ours and self._has_ended_before(ours[id], runs.get(id, ())):
+                    del ours[id]
+                elif id in ours and not self._is_resized(ours[id], self.now):
+                    happened(ours[id], runs.get(id, ()))
         for job in come:
-            self._arrived(job, runs.pop(job.id, []), now)
-        if self.partition.looks_back:
+            self._arrived(job, runs.pop(job.id, []), self.now)
+        if looks_back and self.partition.unseen == math.inf:
             for id in sorted(runs.keys() - ours.keys() - set(self.accounts.place)):
-                self._was(runs[id])
+                self._was(runs[id], since)
         self._enlarge_cluster()
+
+    def _runs(self, since: float) -> dict[str, list[Run]]:
+        """Ask the accounting for all runs that did not end before `since` [s since 1970], by job."""
+        found: dict[str, list[Run]] = {}
+        try:
+            for run in self.partition.history(since):
+                found.setdefault(run.id, []).append(run)
+        except SlurmError as err:
+            self.partition.unseen = since
+            why = f"{ACCOUNTING} does not answer ({err}): what ended unseen is asked for at later rounds"
+            self.partition.note_once(ACCOUNTING, why)
+            return {}
+        for id, lease in self.partition.guessed.items():
+            end = max((run.end for run in found.get(id, ())), default=0.0)
+            if lease.granted < end < lease.over:  # it was charged until nobody saw it any more
+                self.late.append((lease.tenant, -lease.demand, end, lease.over))
+                self.partition.over.append(lease._replace(over=end))
+        self.partition.guessed.clear()
+        self.partition.unseen = math.inf
+        self.partition.told.discard(ACCOUNTING)
+        return found
+
+    def _vanished(self, id: str, runs: Sequence[Run], *, is_there: bool) -> None:
+        """A job is not shown any more, or not as one of the partition."""
+        ended = [run for run in runs if run.end > 0]
+        lease = self.partition.leases.get(id)
+        if lease and lease.started == 0 and ended and ended[-1].end > lease.granted:
+            self._began(lease, ended[-1].start)
+        self._ended(id, max((run.end for run in ended), default=self.now))
+        if lease and not ended:
+            self.partition.guessed[id] = self.partition.over[-1]
+        if is_there:
+            del self.partition.ended[id]
+
+    def _has_ended_before(self, job: Job, runs: Sequence[Run]) -> bool:
+        """End a job of which slurmctld, started since, does not know that it has ended; return whether it is one."""
+        lease = self.partition.leases.get(job.id)
+        if lease is None or job.state in FINISHED:
+            return False
+        ends = [run.end for run in runs if run.state in ENDED and lease.granted < run.end <= self.snapshot.booted]
+        if ends:
+            self._ended(job.id, max(ends))
+            self.partition.ended[job.id] = max(ends)
+        return bool(ends)
 
     def _is_resized(self, job: Job, now: float) -> bool:
         """End a job whose size has changed, so that it comes anew; return whether it did."""
@@ -71,27 +132,65 @@ class Changes:
             self.partition.close(job.id, self.partition.now, "resized")
         return True
 
-    def _waited(self, job: Job) -> None:
+    def _waited(self, job: Job, runs: Sequence[Run]) -> None:
         lost = self.epoch + float(self.accounts.row(job.id).waiting_since)
         started_since = job.start > 0 and job.start >= lost and job.state != "COMPLETING"
         if job.state in FINISHED:
             if started_since and job.end > job.start:  # one that is cancelled as it waits starts and ends at once
                 self._add(job.start, STARTS, job.id, math.inf)
             self._ended(job.id, job.end)
-        elif job.state in ON_GPUS and started_since:
+        elif job.state in ON_GPUS and (started_since or not job.requeues):
             self._adopted(job)
 
-    def _ran(self, job: Job) -> None:
+    def _ran(self, job: Job, runs: Sequence[Run]) -> None:
         lease = self.partition.leases[job.id]
-        if job.state in FINISHED:
-            self._ended(job.id, job.end)
-        elif job.state == "RUNNING":
-            if lease.started == 0 and job.start >= lease.granted - 1:
-                self.partition.leases[job.id] = lease._replace(started=job.start)
-        elif (job.state not in ON_GPUS or job.state == "COMPLETING") and job.restarts > lease.restarts:
+        if self._is_lost(job):
             self.partition.notes.append(f"job {job.id} lost its lease: Slurm requeued it ({job.reason})")
+            run = next((run for run in reversed(runs) if run.end > lease.granted), None)
+            if run and lease.started == 0:
+                self._began(lease, min(run.start, run.end))
+            end = min(run.end, self.partition.now) if run else self.partition.now
+            self._add(end, STOPS, job.id)
+            self.partition.close(job.id, end, "lost")
+        elif job.state in (*FINISHED, "RUNNING"):
+            if lease.started == 0 and job.start >= lease.granted - 1:
+                self._began(lease, min(job.start, job.end) if job.state in FINISHED else job.start)
+            if job.state in FINISHED:
+                self._ended(job.id, job.end)
+        elif job.state not in ON_GPUS and lease.started == 0 and (why := self._cannot_start(job, lease)):
+            self.partition.notes.append(f"withdraw lease {lease.number} of job {job.id}: {why}")
             self._add(self.partition.now, STOPS, job.id)
-            self.partition.close(job.id, self.partition.now, "lost")
+            self.not_started.append(lease)
+            self.partition.close(job.id, self.partition.now, "not started")
+
+    def _began(self, lease: Lease, start: float) -> None:
+        """Slurm says when a lease began; one that begins after this round is heard of at the next one."""
+        if start <= self.partition.now:
+            self.accounts.begin(lease.job, max(start, lease.granted) - self.epoch)
+            self.partition.leases[lease.job] = lease._replace(started=start)
+            self.partition.stuck.pop(lease.job, None)
+
+    def _is_lost(self, job: Job) -> bool:
+        """Whether Slurm requeued a job that has a lease."""
+        return (job.state not in (*ON_GPUS, *FINISHED) or job.state == "COMPLETING") and (
+            job.restarts > self.partition.leases[job.id].restarts
+        )
+
+    def _cannot_start(self, job: Job, lease: Lease) -> str:
+        """Say why Slurm will not start a job that was released; empty if it may."""
+        if is_deferred(job, self.now):
+            return "it is to wait for another job, or for a time"
+        waits = self.now - max(lease.granted, job.eligible)
+        is_free = job.reason == "Resources" and waits >= max(SETTLES, 2 * self.partition.config.interval) and (
+            Places(self.snapshot.nodes, [one for one in self.snapshot.jobs if one.state in ON_GPUS]).put(job)
+        )  # fmt: skip
+        if not is_free and not job.reason.startswith(CANNOT_START):
+            return ""
+        times, _ = self.partition.stuck.get(job.id, (0, 0.0))
+        rounds = min(4 * 2**times, 32)
+        self.partition.stuck[job.id] = times + 1, self.partition.now + rounds * self.partition.config.interval
+        why = "GPUs are free, but not what else it asks for" if is_free else "Slurm does not start it"
+        return f"{why} ({job.reason}); it is passed over for {rounds} rounds"
 
     def _comes(self, job: Job, now: float) -> bool:
         """Whether a job is new, or comes again under its id, and could get a lease, or has had GPUs meanwhile."""
@@ -100,6 +199,7 @@ class Changes:
         if job.state in FINISHED:
             return job.start > 0 and job.end > self.epoch + self.accounts.now and job.end > job.start
         if job.state not in ON_GPUS and is_deferred(job, now):
+            self.partition.kept[job.id] = LATER
             return False
         if job.state in ON_GPUS and job.id in self.accounts:  # resized as it ran: to stop it would not make it smaller
             return job.demand > 0
@@ -109,13 +209,15 @@ class Changes:
                    self.accounts.gpus)  # fmt: skip
         if job.demand > most:
             why = f"it asks for {job.demand} GPUs, its tenant {tenant} has a quota of {quota:.4g}"
+            self.partition.kept[job.id] = f"it will never run: {why}"
             self.partition.note_once(job.id, f"job {job.id} will never run: {why}")
         return job.demand <= most
 
     def _arrived(self, job: Job, runs: Sequence[Run], now: float) -> None:
         has_begun = job.start > 0 and job.state in ("RUNNING", *FINISHED)
-        came = min([max(job.submit, job.eligible), *(run.submit for run in runs), *[job.start] * has_begun, now])
         is_again = job.id in self.accounts  # under this id another one has ended: no time is counted twice
+        runs = [run for run in runs if not is_again or run.start > self.epoch + self.accounts.now]
+        came = min([max(job.submit, job.eligible), *(run.submit for run in runs), *[job.start] * has_begun, now])
         self.newcomers.append(self._newcomer(job, max(came, self.epoch + self.accounts.now) if is_again else came))
         self._add(came, ARRIVES, job.id)
         for run in runs:
@@ -128,9 +230,10 @@ class Changes:
         elif job.state == "RUNNING":
             self._adopted(job)
 
-    def _was(self, runs: Sequence[Run]) -> None:
-        """A job that came and went while nobody looked."""
-        known = [run for run in runs if 0 < run.start < run.end and run.demand > 0]
+    def _was(self, runs: Sequence[Run], since: float) -> None:
+        """A job that came and went after `since` [s since 1970], while nobody looked."""
+        seen = self.partition.seen.get(runs[0].id, self.partition.ended.get(runs[0].id, 0.0))
+        known = [run for run in runs if seen < run.start < run.end and run.demand > 0]
         if not known or not self.partition.has_share(known[-1]):
             return
         last = known[-1]
@@ -139,6 +242,9 @@ class Changes:
         for run in known:
             self._add(run.start, STARTS, run.id, math.inf)
             self._add(run.end, ENDS if run is last else STOPS, run.id)
+            start, end = max(run.start, since), min(run.end, self.epoch + self.accounts.now)
+            if start < end:  # rounds have passed since the accounting did not answer
+                self.late.append((self.partition.tenant(run), run.demand, start, end))
 
     def _enlarge_cluster(self) -> None:
         """Have as many GPUs as were in use at once, should that be more than there are today."""
@@ -174,6 +280,7 @@ class Changes:
 
     def _ended(self, id: str, end: float) -> None:
         self._add(end, ENDS, id)
+        self.partition.ended[id] = self.now
         if id in self.partition.leases:
             self.partition.close(id, end, "ended")
 
@@ -187,4 +294,6 @@ class Changes:
 
 def is_deferred(job: Job, now: float) -> bool:
     """Whether a job depends on others, or is to begin later; the begin of one that was requeued is Slurm's, not its."""
+    if job.state in ("REQUEUE_HOLD", "SPECIAL_EXIT"):  # it has failed, and Slurm keeps it for its user to look
+        return True
     return job.depends or (job.eligible > now and job.restarts == 0)

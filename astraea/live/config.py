@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ from astraea.core.frozen import read_only
 TENANTS: Final = ("account", "user", "qos")
 """What may be the tenant of a job."""
 
+MOST_HISTORY: Final = 3650.0
+"""All hours since then become rows of tables in memory [day]."""
+
 _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 
 
@@ -27,7 +31,7 @@ _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 class Config:
     """What the coordinator is told."""
 
-    partition: str  #: of Slurm; jobs of others are never touched
+    partition: str  #: of Slurm, or several, joined by commas; jobs of others are never touched
     state: Path  #: SQLite file in which the accounts are kept
     policy: Policy
     interval: float = 10.0  #: between rounds [s]
@@ -53,11 +57,12 @@ def read_config(path: Path) -> Config:
     for key in given:
         if key not in known:
             raise InputError(f"{path}: unknown key {key!r}; there are {', '.join(known)}")
-    for key in ("partition", "state"):
-        if not isinstance(given.get(key), str) or not given[key]:
-            raise InputError(f"{path}: {key} must be a text, got {given.get(key)!r}")
-    if not re.fullmatch(r"[\w.+-]+", given["partition"]):
-        raise InputError(f"{path}: partition must be one name, got {given['partition']!r}")
+    if not isinstance(given.get("state"), str) or not given["state"]:
+        raise InputError(f"{path}: state must be a text, got {given.get('state')!r}")
+    partition = given.get("partition")
+    names: list[Any] = partition if isinstance(partition, list) else [partition]
+    if not names or not all(isinstance(name, str) and re.fullmatch(r"[\w.+-]+", name) for name in names):
+        raise InputError(f"{path}: partition must be a name or a list of names, got {partition!r}")
     here = path.absolute().parent
     for key in ("weights", "parameters"):
         if not isinstance(given.setdefault(key, {}), dict):
@@ -65,14 +70,19 @@ def read_config(path: Path) -> Config:
     weights = given["weights"]
     for name, weight in weights.items():
         number(weight, f"{path}: weights.{name}", above=0)
-    numbers = {"interval": 1.0, "warning": 0.0, "history": 0.0, "patience": 1.0}
-    seconds = {k: number(given[k], f"{path}: {k}", least=least) for k, least in numbers.items() if k in given}
+    numbers = {"interval": (1.0, inf), "warning": (0.0, inf), "history": (0.0, MOST_HISTORY), "patience": (1.0, inf)}
+    seconds = {
+        k: number(given[k], f"{path}: {k}", least=low, most=high) for k, (low, high) in numbers.items() if k in given
+    }
     tenant = one_of(given.get("tenant", "account"), TENANTS, f"{path}: tenant")
     try:
         policy = named_policy(given.get("policy", "astraea"), here)(**given["parameters"])
     except InputError as err:
         raise InputError(f"{path}: {err}") from None
-    config = Config(given["partition"], here / given["state"], policy, tenant=tenant, weights=weights, **seconds)
+    if (here / given["state"]).is_dir():
+        raise InputError(f"{path}: state must be a file, got the folder {here / given['state']}")
+    partition = ",".join(dict.fromkeys(names))
+    config = Config(partition, here / given["state"], policy, tenant=tenant, weights=weights, **seconds)
     if config.policy.lease_term <= max(config.interval, config.warning):
         raise InputError(
             f"{path}: parameters.lease_term must be longer than a round ({config.interval:g} s) and the warning "

@@ -25,8 +25,8 @@ from astraea.core.text import escaped
 from astraea.live.answers import Job, Node, SlurmError
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger, lock, open_to_read, read_state
-from astraea.live.partition import tenant_of
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Rounds, Snapshot
+from astraea.live.partition import Snapshot, tenant_of
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Rounds
 from astraea.live.slurm import Slurm, without_collection
 from astraea.live.state import Lease, State
 
@@ -101,7 +101,7 @@ class Coordinator:
         parameters = ", ".join(f"{name} {value}" for name, value in self.config.policy.as_text.items())
         log.info("partition %s, policy %s (%s), a round every %g s, state in %s", self.config.partition,
                  self.config.policy.name, parameters, self.config.interval, self.config.state)  # fmt: skip
-        nothing = Snapshot(time.time(), (), (Node("-", 1, True),))  # compiles all, so that the first round is not late
+        nothing = Snapshot(time.time(), (), (Node("-", 1, True, ()),))  # compiles all: the first round is not late
         Rounds(self.config, 1, nothing.now, None, lambda _: []).play(nothing)
         while not self.stopping.is_asked:
             with without_collection():
@@ -122,12 +122,13 @@ class Coordinator:
                 log.error("this failure is not counted in the state: %s", other)
 
     def _round(self) -> None:
+        began = time.monotonic()
         try:
             snapshot = look(self.slurm)
         except SlurmError as err:
             log.error("this round is left out: %s", err)
             if self.rounds is not None:
-                self.rounds.looks_back = True
+                self.rounds.look_back()
             return
         try:
             if self.rounds is None:
@@ -139,7 +140,7 @@ class Coordinator:
             self.rounds = None  # it may be half done: the next one goes on from the last state
             return
         self.state = result.state
-        self.jobs = {job.id: job for job in snapshot.jobs if job.partition == self.config.partition}
+        self.jobs = {job.id: job for job in snapshot.jobs if self.rounds.has(job)}
         self.unwritten += result.over
         if (lost := len(self.unwritten) - MOST_UNWRITTEN) > 0:
             log.error("%d leases that are over are forgotten: the state could not be written for too long", lost)
@@ -151,33 +152,30 @@ class Coordinator:
             log.error("the state cannot be written (%s): leases go on from memory, and are written when it can be", err)
         for note in result.notes:
             log.info("%s", note)
-        self._do_all(result.actions)
+        self._do_all(result.actions, snapshot.booted)
         for lease in result.over:
             if lease.outcome == "ended":
                 log.info("job %s of %s has ended, in lease %d", lease.job, lease.tenant, lease.number)
+        with suppress(sqlite3.Error):  # a disk that is full
+            self.ledger.count_round(time.monotonic() - began)
 
-    def _do_all(self, actions: Sequence[Action]) -> None:
-        """Have Slurm do what was planned; what it does not come to is mended at the next round."""
-        began = time.monotonic()
-        keeps = any(action.what == REQUEUE for action in actions) and self._knows_too_little()
+    def _do_all(self, actions: Sequence[Action], booted: float) -> None:
+        """Have Slurm do what was planned; what it does not come to is mended at the next round.
+
+        Soon after slurmctld was started, no job is stopped, or released once more: it may have ended in the meantime.
+        """
+        began, age = time.monotonic(), time.time() - booted
+        is_young = 0 <= age < LATE_ENDS
+        kept = [action for action in actions if is_young and (action.what == REQUEUE or action.is_again)]
+        if kept:
+            log.warning("no job is stopped at this round: slurmctld runs for %.0f s, and may not know what ended", age)
         for k, action in enumerate(actions):
             if time.monotonic() - began > self.config.patience:
                 left = len(actions) - k
                 log.warning("Slurm is slow: %d of %d actions are left to the next round", left, len(actions))
                 return
-            if not (keeps and action.what == REQUEUE):
+            if action not in kept:
                 self._do(action)
-
-    def _knows_too_little(self) -> bool:
-        """Whether slurmctld was away, and may not have heard yet of all jobs that ended in the meantime."""
-        try:
-            age = time.time() - self.slurm.boot()
-        except SlurmError as err:
-            log.warning("no job is stopped at this round: %s", err)
-            return True
-        if 0 <= age < LATE_ENDS:
-            log.warning("no job is stopped at this round: slurmctld runs for %.0f s, and may not know what ended", age)
-        return 0 <= age < LATE_ENDS
 
     def _do(self, action: Action) -> None:
         job = action.job
@@ -221,7 +219,7 @@ class Coordinator:
 
     def _warn(self, id: str, end: float) -> None:
         try:
-            self.slurm.warn(id)
+            self.slurm.warn(self.jobs[id])
             log.info("told job %s to save its state: its lease ends in %.1f s", id, end - time.time())
         except SlurmError as err:
             log.warning("job %s: %s", id, err)
@@ -236,9 +234,12 @@ def told(action: Action, config: Config) -> str:
 
 
 def look(slurm: Slurm) -> Snapshot:
-    """Ask Slurm; nodes first, so that no job is seen on GPUs that are counted as free."""
+    """Ask Slurm; nodes first, so that no job is seen on GPUs that are counted as free.
+
+    Last, when slurmctld was started: jobs are not taken for those of an older one.
+    """
     nodes = slurm.nodes()
-    return Snapshot(time.time(), slurm.jobs(), nodes)
+    return Snapshot(time.time(), slurm.jobs(), nodes, slurm.boot())
 
 
 class OneLine(logging.Formatter):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, ParamSpec, TypeVar, cast
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE
 from astraea.core.errors import InputError
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 OF_JOB: Final = tuple(dict.fromkeys((*(JOB.names or ()), *(PRIVATE_JOB.names or ()))))
 """Columns of a job that are fields of the simulation's records."""
@@ -26,12 +30,16 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "hour": ("hour", "tenant", *(TIMELINE.names or ())),
     "lease": LEASE,
     "failure": ("id", "rounds", "time", "what"),
+    "round": ("id", "rounds", "seconds", "last"),
+    "kept": ("job", "why"),
+    "ended": ("job", "time"),
 }
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "clock": ("id",), "job": ("id",), "tenant": ("name",), "share": ("tenant", "demand", "weight"),
-    "hour": ("hour", "tenant"), "lease": ("serial",), "failure": ("id",),
+    "hour": ("hour", "tenant"), "lease": ("serial",), "failure": ("id",), "round": ("id",), "kept": ("job",),
+    "ended": ("job",),
 }  # fmt: skip
-_WHOLE: Final = ("clock", "lease", "failure")
+_WHOLE: Final = ("clock", "lease", "failure", "round")
 """Tables whose key is a whole number."""
 
 
@@ -83,3 +91,18 @@ def check(db: sqlite3.Connection, path: Path) -> bool:
             "or move the file away to begin anew"
         )
     return bool(found)
+
+
+def readable(read: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a function that reads from its first argument say in an `InputError` that the file is damaged."""
+
+    @functools.wraps(read)
+    def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        db, path = cast(sqlite3.Connection, args[0]), "the state"
+        try:
+            ((_, _, path),) = db.execute("pragma database_list")
+            return read(*args, **kwargs)
+        except (sqlite3.Error, ValueError, TypeError, IndexError, OverflowError) as err:
+            raise InputError(f"{path}: cannot be read, and may be damaged ({err})") from None
+
+    return wrapped

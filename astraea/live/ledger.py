@@ -2,7 +2,8 @@
 
 Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulation's records as columns, so that they
 are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies; table
-`hour` has the hours that a policy may still ask for, table `failure` the rounds that failed.
+`hour` has the hours that a policy may still ask for, table `kept` the jobs that get no lease now by any policy, table
+`ended` the jobs that have ended lately, table `failure` the rounds that failed, and table `round` how many there were.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from astraea.live import layout
 from astraea.live.layout import KEYS, OF_JOB
 from astraea.live.state import AccountsState, AdmittedJob, Lease, State
 
-_COME_AND_GO: Final = ("job", "tenant", "share")
-"""Tables whose rows can vanish: jobs end, and classes of shares with them."""
+_COME_AND_GO: Final = ("job", "tenant", "share", "kept", "ended")
+"""Tables whose rows can vanish: jobs end, and classes of shares and reasons with them."""
 
 
 class Ledger:
@@ -57,10 +58,7 @@ class Ledger:
 
     def read(self) -> State | None:
         """The last round that was written, None if there is none; a damaged file is an `InputError`."""
-        try:
-            found = read_state(self._db)
-        except sqlite3.Error as err:
-            raise InputError(f"{self.path}: cannot be read ({err})") from None
+        found = read_state(self._db)
         if found is not None:
             self._written = _rows(found, 0)
         return found
@@ -90,6 +88,13 @@ class Ledger:
         self._db.execute(
             "insert into failure values (0, 1, ?, ?) on conflict (id) do update "
             "set rounds = rounds + 1, time = excluded.time, what = excluded.what", (time, what),
+        )  # fmt: skip
+
+    def count_round(self, seconds: float) -> None:
+        """Count a round, and how long it took."""
+        self._db.execute(
+            "insert into round values (0, 1, ?, ?) on conflict (id) do update "
+            "set rounds = rounds + 1, seconds = seconds + excluded.seconds, last = excluded.last", (seconds, seconds),
         )  # fmt: skip
 
     def _put(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -131,8 +136,10 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     """Open the file for somebody who looks only; all that is read is of one moment; an `InputError` without a file."""
     if not path.is_file():
         raise InputError(f"{path}: there is no state yet; has the coordinator run?")
+    is_written = path.with_name(f"{path.name}-wal").exists()  # if not, SQLite would make files, as not everybody can
     try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
+        mode = "mode=ro" if is_written else "immutable=1"
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=10)
         try:
             db.execute("begin")
             layout.check(db, path)
@@ -144,6 +151,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         raise InputError(f"{path}: cannot be read ({err})") from None
 
 
+@layout.readable
 def read_state(db: sqlite3.Connection) -> State | None:
     """The last round in the file; None if there is none."""
     rows = _all(db, "clock")
@@ -182,17 +190,35 @@ def read_state(db: sqlite3.Connection) -> State | None:
         timeline=timeline,
     )
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
-    return State(epoch, saved, {lease.job: lease for lease in running}, serial)
+    last = epoch + float(saved.clock[0].now)
+    stopped = db.execute("select * from lease where outcome in ('not renewed', 'revoked') and over >= ?", (last,))
+    return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(_all(db, "ended")),
+                 dict(_all(db, "kept")), {lease.job: lease for lease in map(Lease._make, stopped)})  # fmt: skip
 
 
+@layout.readable
 def failures(db: sqlite3.Connection) -> tuple[int, float, str]:
     """Return how many rounds have failed, when the last one did [s since 1970], and why."""
     return next(((n, time, what) for _, n, time, what in _all(db, "failure")), (0, 0.0, ""))
 
 
+@layout.readable
+def rounds_had(db: sqlite3.Connection) -> tuple[int, float, float]:
+    """Return how many rounds there were, how long they took together, and how long the last one [s]."""
+    return next(((n, seconds, last) for _, n, seconds, last in _all(db, "round")), (0, 0.0, 0.0))
+
+
+@layout.readable
 def all_leases(db: sqlite3.Connection) -> list[Lease]:
     """Every lease, in the order in which they were granted."""
     return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
+
+
+@layout.readable
+def leases_of(db: sqlite3.Connection, job: str) -> list[Lease]:
+    """Return every lease of the job that came last under this id, in the order in which they were granted."""
+    found = [Lease(*row) for row in db.execute("select * from lease where job = ? order by serial", (job,))]
+    return [lease for lease in found if lease.submitted == found[-1].submitted]
 
 
 def _first_hour(saved: AccountsState) -> int:
@@ -219,6 +245,8 @@ def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
             (since + h, name): (since + h, name, *hour[t])
             for h, hour in enumerate(b.timeline[since - _first_hour(b):].tolist()) for t, name in enumerate(b.tenants)
         },
+        "kept": {(job,): (job, why) for job, why in state.kept.items()},
+        "ended": {(job,): (job, time) for job, time in state.ended.items()},
         "lease": {(lease.serial,): tuple(lease) for lease in state.leases.values()},
     }  # fmt: skip
 

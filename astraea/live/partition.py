@@ -1,16 +1,32 @@
-"""The partition between two rounds: its accounts, the leases that run, and its nodes, as a round gives them away."""
+"""The partitions between two rounds: their accounts, the leases that run, and nodes, as a round gives them away.
+
+Several partitions are one pool of GPUs with one set of accounts. A job gets nodes of its own partitions only.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from astraea.cluster.engine.state import RUNNING
 from astraea.core.units import DAY
 from astraea.live.accounts import Accounts
-from astraea.live.answers import Job, Node, Run
+from astraea.live.answers import FINISHED, ON_GPUS, Job, Node, Run
 from astraea.live.config import Config
 from astraea.live.state import NOBODY, Lease, State
+
+ACCOUNTING: Final = "the accounting"
+"""What is told of it is told of no job."""
+
+
+class Snapshot(NamedTuple):
+    """What Slurm shows at one moment."""
+
+    now: float  #: seconds since 1970
+    jobs: Sequence[Job]
+    nodes: Sequence[Node]
+    booted: float = 0.0  #: when slurmctld was started, seconds since 1970
 
 
 class Partition:
@@ -24,6 +40,7 @@ class Partition:
         self, config: Config, gpus: int, now: float, state: State | None, history: Callable[[float], list[Run]]
     ) -> None:
         self.config, self.history = config, history
+        self.names = config.partition.split(",")
         self.epoch = state.epoch if state else math.floor(now - config.history * DAY)
         saved = state.accounts if state else None
         self.accounts = Accounts(config.policy, config.interval, gpus, config.weights, saved)
@@ -31,8 +48,15 @@ class Partition:
         self.leases = {id: lease for id, lease in (state.leases if state else {}).items() if id in running}
         self.serial = state.serial if state else 0  #: of the lease that was written down last
         self.gpus = gpus
-        self.looks_back = True  #: whether jobs may have come and gone since the last round
+        self.unseen = self.epoch + self.accounts.now  #: jobs may have come and gone since then; infinite if not [s]
+        self.booted = 0.0  #: when slurmctld was started, at the last round
+        self.ended = dict(state.ended) if state else {}  #: jobs that have ended, and when Slurm said so first ...
+        self.seen = dict(self.ended)  #: ... and last
+        self.stopped = dict(state.stopped) if state else {}  #: leases over now, of jobs that may still have their GPUs
+        self.guessed: dict[str, Lease] = {}  #: leases that are over, of which the accounting must tell the end
+        self.stuck: dict[str, tuple[int, float]] = {}  #: jobs that could not start: how often, passed over until [s]
         self.told: set[str] = set()
+        self.kept: dict[str, str] = {}  #: jobs that get no lease at this round by any policy, and why
         self.now = now
         left = [lease for id, lease in (state.leases if state else {}).items() if id not in self.leases]
         self.over = [lease._replace(over=now, outcome="lost") for lease in left]  #: leases over since the last round
@@ -40,7 +64,16 @@ class Partition:
 
     def state(self) -> State:
         """What is kept."""
-        return State(self.epoch, self.accounts.state(), dict(self.leases), self.serial)
+        accounts, leases = self.accounts.state(), dict(self.leases)
+        return State(self.epoch, accounts, leases, self.serial, dict(self.ended), dict(self.kept), dict(self.stopped))
+
+    def has(self, job: Job) -> bool:
+        """Return whether a job is of these partitions, or may become so."""
+        return not set(self.names).isdisjoint(job.partitions)
+
+    def look_back(self) -> None:
+        """Jobs may come and go from now on until the next round."""
+        self.unseen = min(self.unseen, self.epoch + self.accounts.now)
 
     def tenant(self, job: Job | Run) -> str:
         """Tenant of a job."""
@@ -68,6 +101,20 @@ class Partition:
         self.leases[job.id] = lease
         return lease
 
+    def charge_stopped(self, jobs: Mapping[str, Job]) -> None:
+        """Charge jobs that have lost their lease for as long as they keep their GPUs."""
+        for id, lease in list(self.stopped.items()):
+            job = jobs.get(id)
+            is_on = job is not None and job.state in ON_GPUS and id not in self.leases
+            if job is None or id not in self.accounts or job.start > lease.over or not (is_on or job.state in FINISHED):
+                del self.stopped[id]
+                continue
+            until = self.now if is_on else min(job.end, self.now)
+            if until > lease.over:
+                self.accounts.charge(id, lease.over - self.epoch, until - self.epoch)
+                self.stopped[id] = lease._replace(over=until)
+                self.over.append(self.stopped[id])
+
     def close(self, id: str, time: float, outcome: str) -> None:
         """A lease is over."""
         self.over.append(self.leases.pop(id)._replace(over=time, outcome=outcome))
@@ -80,31 +127,45 @@ def tenant_of(job: Job | Run, config: Config) -> str:
 
 
 class Places:
-    """GPUs of the usable nodes that no job holds."""
+    """GPUs of the usable nodes that no job of `holders` has."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self.free = {node.name: node.gpus for node in nodes if node.is_usable}
-
-    def hold(self, job: Job) -> None:
-        """Count what a job has."""
-        for name, gpus in job.on_nodes.items():
-            if name in self.free:
-                self.free[name] -= gpus
+    def __init__(self, nodes: Sequence[Node], holders: Iterable[Job]) -> None:
+        self.known = {node.name for node in nodes}
+        usable = [node for node in nodes if node.is_usable]
+        self.free = {node.name: node.gpus for node in usable}
+        self.names: dict[str, list[str]] = {}
+        for node in usable:
+            for partition in node.partitions:
+                self.names.setdefault(partition, []).append(node.name)
+        for job in holders:
+            for name, gpus in job.on_nodes.items():
+                if name in self.free:
+                    self.free[name] -= gpus
 
     def put(self, job: Job) -> bool:
-        """Give a job nodes, the fullest that fit, or the emptiest if it may be spread; whether there are any."""
+        """Give a job nodes of one of its partitions; whether there are any."""
+        wanted = {*job.wanted} if self.known.issuperset(job.wanted) else set()  # or Slurm writes names in another way
+        return any(
+            self._put(job, [n for n in self.names.get(partition, ()) if n not in job.unwanted], wanted)
+            for partition in job.partitions
+        )
+
+    def _put(self, job: Job, names: Sequence[str], wanted: set[str]) -> bool:
+        """Give a job what it wants, then the fullest of these nodes that fit; the emptiest if it may be spread."""
         if job.per_node == 0:
+            names = [name for name in names if name in wanted] if wanted else names
             gpus = job.demand
-            if sum(max(0, free) for free in self.free.values()) < gpus:
+            if sum(max(0, self.free[name]) for name in names) < gpus:
                 return False
-            for name in sorted(self.free, key=lambda n: (-self.free[n], n)):
+            for name in sorted(names, key=lambda n: (-self.free[n], n)):
                 taken = min(gpus, max(0, self.free[name]))
                 self.free[name] -= taken
                 gpus -= taken
             return True
-        fit = sorted((n for n, free in self.free.items() if free >= job.per_node), key=lambda n: (self.free[n], n))
+        fit = sorted((n for n in names if self.free[n] >= job.per_node), key=lambda n: (self.free[n], n))
+        fit.sort(key=lambda n: n not in wanted)
         count = -(-job.demand // job.per_node)
-        if len(fit) < count:
+        if len(fit) < count or not wanted.issubset(fit[:count]):
             return False
         for name in fit[:count]:
             self.free[name] -= job.per_node

@@ -9,6 +9,7 @@ in accounts    in Slurm                    to do
 has a lease    waits, held                 release it
 no lease       has GPUs                    requeue it, held
 no lease       waits, not held             hold it
+has ended      waits, not held             hold it, for ever: slurmctld has forgotten
 =============  ==========================  =========================================
 
 A hold in this partition says nothing about what a user wants. A user who wants a job to wait gives it a begin time or a
@@ -22,24 +23,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple
 
 from astraea.cluster.engine.state import PENDING, RUNNING
-from astraea.live.answers import FINISHED, ON_GPUS, Job, Node
-from astraea.live.changes import Changes, is_deferred
-from astraea.live.partition import Partition, Places
+from astraea.core.units import DAY
+from astraea.live.answers import FINISHED, ON_GPUS, Job
+from astraea.live.changes import LATER, Changes, is_deferred
+from astraea.live.partition import ACCOUNTING, Partition, Places, Snapshot
 from astraea.live.state import Lease, State
 
 RELEASE, REQUEUE, HOLD = "release", "requeue", "hold"
 
-
-class Snapshot(NamedTuple):
-    """What Slurm shows at one moment."""
-
-    now: float  #: seconds since 1970
-    jobs: Sequence[Job]
-    nodes: Sequence[Node]
+MOST_CHOICES: Final = 30
+"""So often the policy chooses at a round at most, when there is no place for some of its grants."""
 
 
 class Action(NamedTuple):
@@ -49,6 +46,7 @@ class Action(NamedTuple):
     job: Job
     why: str
     rank: int = 0
+    is_again: bool = False  #: whether the job was seen to run under the lease for which it is released
 
 
 class RoundResult(NamedTuple):
@@ -75,15 +73,25 @@ class Rounds(Partition):
             self.gpus = gpus
         if gpus != accounts.gpus:
             accounts.resize(gpus)
+        self.kept = {}
         shown = {job.id for job in snapshot.jobs}
-        self.told = {about for about in self.told if about.rpartition(" ")[2] in shown}
-        ours = {job.id: self._as_admitted(job) for job in snapshot.jobs if self._is_ours(job)}
-        changes = Changes(self, ours, shown, snapshot.now)
+        self.told = {about for about in self.told if about.rpartition(" ")[2] in shown or about == ACCOUNTING}
+        self.stuck = {id: since for id, since in self.stuck.items() if id in shown}
+        recent = min(snapshot.now - DAY, self.unseen)
+        self.ended = {id: end for id, end in self.ended.items() if id in shown or end > recent}
+        self.seen = {id: seen for id, seen in self.seen.items() if id in self.ended}
+        forgotten = [job for job in snapshot.jobs if self._is_forgotten(job, snapshot)]
+        others = {job.id for job in forgotten}
+        ours = {j.id: self._as_admitted(j) for j in snapshot.jobs if j.id not in others and self._is_ours(j)}
+        changes = Changes(self, ours, snapshot)
         if changes.newcomers:
             accounts.admit(changes.newcomers)
         accounts.hear(changes.events, number)
         for lease in changes.not_started:
-            accounts.give_back(lease.job, lease.granted - self.epoch)
+            accounts.charge(lease.job, accounts.now, lease.granted - self.epoch)
+        for tenant, gpus, since, until in changes.late:
+            accounts.correct(tenant, gpus, since - self.epoch, until - self.epoch, is_owed=since < until)
+        self.charge_stopped(ours)
         accounts.withhold(self._not_there(snapshot))
         granted = self._choose(ours, snapshot)
         expired, revoked = accounts.leaving()
@@ -94,14 +102,18 @@ class Rounds(Partition):
         for id in revoked:
             actions += self._stopped(ours[id], "is revoked by the policy", "revoked")
         for id in renewed:
-            self.close(id, self.now, "renewed")
-            lease = self.open(ours[id], is_renewal=True)
+            last = self.leases[id]
+            if last.started == 0:
+                accounts.charge(id, accounts.now, last.granted - self.epoch)
+            self.close(id, self.now, "renewed" if last.started else "not started")
+            lease = self.open(ours[id], is_renewal=last.started > 0)
             self.notes.append(f"renew job {id} of {lease.tenant}, {lease.demand} GPUs: lease {lease.number}; "
                               f"{self._standing(ours[id])}")  # fmt: skip
         actions += [self._granted(ours[id]) for id in granted]
         done = {action.job.id for action in actions} | {id for id in changes.resized if ours[id].state in ON_GPUS}
         actions += [action for job in ours.values() if job.id not in done for action in self._mended(job)]
-        self.looks_back = False
+        actions += [action for job in forgotten for action in self._kept_back(job)]
+        self.booted = snapshot.booted
         result = RoundResult(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
         self.over, self.notes = [], []
         return result
@@ -115,47 +127,92 @@ class Rounds(Partition):
 
     def _is_ours(self, job: Job) -> bool:
         """Whether leases are for this job; those of other partitions are passed over, and others are told of."""
-        if job.partition != self.config.partition:
+        if not self.has(job):
             return False
         if self.accounts.is_active(job.id):
             return True
         why = ""
         if job.demand == 0:
-            why = "asks for no GPU"
+            why = "it asks for no GPU"
         elif job.is_part:
-            why = "is a part of a heterogeneous job"
+            why = "it is a part of a heterogeneous job"
         elif not self.has_share(job):
             why = f"its tenant {self.tenant(job)!r} is not in [weights]"
         if why and job.state not in FINISHED:
+            self.kept[job.id] = f"it is left to Slurm, as {why}"
             self.note_once(job.id, f"job {job.id} is left to Slurm: {why}")
         return not why
 
+    def _is_forgotten(self, job: Job, snapshot: Snapshot) -> bool:
+        """Whether a job has ended, and slurmctld, started since, has forgotten that."""
+        if job.id not in self.ended or not self.has(job):
+            return False
+        if job.state in FINISHED:
+            self.seen[job.id] = snapshot.now
+            return False
+        seen = self.seen.get(job.id, self.ended[job.id])
+        is_another = job.restarts == 0 and job.submit > seen  # ids come again when Slurm has used all
+        if snapshot.booted > seen and not is_another:
+            why = "has ended, which slurmctld, started since, has forgotten: it is kept back; to run it, submit it"
+            self.note_once(f"forgotten {job.id}", f"job {job.id} {why}")
+            return True
+        del self.ended[job.id]  # it was requeued on purpose
+        return False
+
+    def _kept_back(self, job: Job) -> list[Action]:
+        """What has to be done so that a job that has ended does not run once more."""
+        why = "it has ended, and slurmctld has forgotten that"
+        if job.state in ON_GPUS:  # or it keeps its GPUs until Slurm asks the node
+            return [Action(REQUEUE, job, why)] if job.requeues and job.state != "COMPLETING" else []
+        return [] if job.held else [Action(HOLD, job, why)]
+
     def _choose(self, ours: Mapping[str, Job], snapshot: Snapshot) -> list[str]:
-        """Have the policy choose; the grants for which there are nodes."""
+        """Have the policy choose, again if there are no nodes for some of its grants; the grants that have a place."""
         accounts = self.accounts
         waiting = accounts.ids(PENDING)
         usable = accounts.gpus - accounts.withheld
-        aside = [
+        aside = {
             id for id in waiting
             if (job := ours[id]).state in ON_GPUS or is_deferred(job, snapshot.now) or job.demand > usable
-            or job.demand != accounts.job(id).demand
-        ]  # fmt: skip
-        granted = accounts.choose(aside)
+            or job.demand != accounts.job(id).demand or self.stuck.get(id, (0, 0.0))[1] > self.now
+        }  # fmt: skip
+        self.kept |= {id: "Slurm did not start it under its last lease" for id in aside & self.stuck.keys()}
+        self.kept |= {id: LATER for id in waiting if is_deferred(ours[id], snapshot.now)}
+        for _ in range(MOST_CHOICES):
+            found, refused = self._placed(accounts.choose(list(aside)), waiting, ours, snapshot)
+            if not refused:
+                break
+            alike = {_shape(ours[id]): self.kept[id] for id in refused}
+            others = {id: shape for id in waiting if (shape := _shape(ours[id])) in alike and id not in found}
+            self.kept |= {id: alike[shape] for id, shape in others.items()}
+            aside |= others.keys()
+        for id in refused:
+            accounts.refuse(id)
+        return found
+
+    def _placed(
+        self, granted: Collection[str], waiting: Collection[str], ours: Mapping[str, Job], snapshot: Snapshot
+    ) -> tuple[list[str], list[str]]:
+        """Give nodes to the grants of waiting jobs; those that have a place, and the others."""
+        accounts = self.accounts
         expired, revoked = accounts.leaving()
+        for id in [id for id in revoked if not ours[id].requeues]:
+            accounts.keep(id)
+            revoked.remove(id)
         leaving = {*expired, *revoked, *waiting}
-        places = Places(snapshot.nodes)
-        for job in snapshot.jobs:
-            if job.state in ON_GPUS and not (job.partition == self.config.partition and job.id in leaving):
-                places.hold(job)
+        places = Places(snapshot.nodes, [
+            job for job in snapshot.jobs if job.state in ON_GPUS and not (self.has(job) and job.id in leaving)
+        ])  # fmt: skip
         tasks = Counter(ours[id].array for id in accounts.ids(RUNNING) if id in ours)
         for id in accounts.ids(RUNNING):
             if id in ours and ours[id].state not in ON_GPUS:
                 places.put(ours[id])
-        found = []
+        found, refused = [], []
         for id in granted:
             job = ours[id]
             if job.array and job.at_once and tasks[job.array] >= job.at_once:
-                accounts.refuse(id)
+                self.kept[id] = f"its array runs {job.at_once} at once already, which is its limit"
+                refused.append(id)
             elif not places.put(job):
                 count = -(-job.demand // job.per_node) if job.per_node else 0
                 why = (
@@ -163,18 +220,22 @@ class Rounds(Partition):
                     else f"no node has {job.per_node} GPUs free" if count == 1
                     else f"no {count} nodes have {job.per_node} GPUs free"
                 )  # fmt: skip
+                self.kept[id] = why
                 waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {why}"
                 self.note_once(f"no nodes for {id}", waits)
-                accounts.refuse(id)
+                refused.append(id)
             else:
                 tasks[job.array] += 1
                 found.append(id)
-        return found
+        return found, refused
 
     def _granted(self, job: Job) -> Action:
         self.told.discard(f"no nodes for {job.id}")
         if not job.requeues:
             self.accounts.never_ends(job.id)
+        if not job.is_batch:
+            why = "is interactive (srun or salloc): it is never stopped"
+            self.note_once(f"interactive {job.id}", f"job {job.id} {why}")
         lease = self.open(job, is_renewal=False)
         until = "" if lease.ends < math.inf else ", to the job's end"
         why = f"granted lease {lease.number}{until}; {self._standing(job)}"
@@ -194,8 +255,9 @@ class Rounds(Partition):
         lease = self.leases[job.id]
         if lease.started == 0 and job.state not in ON_GPUS:
             outcome, why = "not started", f"{why}; Slurm had not started it ({job.reason})"
-            self.accounts.give_back(job.id, lease.granted - self.epoch)
+            self.accounts.charge(job.id, self.accounts.now, lease.granted - self.epoch)
         self.close(job.id, self.now, outcome)
+        self.stopped[job.id] = self.over[-1]
         if job.state == "COMPLETING":
             return []
         why = f"lease {lease.number} {why}; {self._standing(job)}"
@@ -207,13 +269,14 @@ class Rounds(Partition):
         if job.state in FINISHED or job.state == "COMPLETING":
             return []
         if job.state in ON_GPUS:
-            if has_lease or not (job.id in self.accounts or job.requeues):
+            if has_lease or not job.requeues:
                 return []
             return [Action(REQUEUE, job, "it has GPUs, but no lease")]
         is_late = job.restarts > 0 and job.eligible > self.now + 2  # it was requeued: Slurm keeps it back for a while
         if has_lease and (job.held or is_late):
             rank = int(self.accounts.row(job.id).launch)
-            return [Action(RELEASE, job, "it has a lease, but Slurm keeps it back still", rank)]
+            is_again = self.leases[job.id].started > 0
+            return [Action(RELEASE, job, "it has a lease, but Slurm keeps it back still", rank, is_again)]
         if not has_lease and not job.held:
             return [Action(HOLD, job, "it waits for a lease")]
         return []
@@ -224,10 +287,14 @@ class Rounds(Partition):
         others: Counter[str] = Counter()
         for job in snapshot.jobs:
             if job.state in ON_GPUS:
-                is_ours = job.partition == self.config.partition and job.id in self.accounts
-                if not is_ours:
+                if not (self.has(job) and self.accounts.is_active(job.id)):
                     others.update(job.on_nodes)
                 elif job.id in self.leases:
                     with_lease.update(job.on_nodes)
         gone = self.accounts.gpus - self.gpus  # held still, though the partition has fewer by now
         return gone + sum(others[n.name] if n.is_usable else n.gpus - with_lease[n.name] for n in snapshot.nodes)
+
+
+def _shape(job: Job) -> tuple[object, ...]:
+    """What a place for a job depends on; tasks of an array depend on each other too."""
+    return job.per_node, job.demand, job.partition, job.wanted, job.unwanted, job.array if job.at_once else ""

@@ -16,7 +16,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from astraea.live.answers import ID, Job, Node, Run, SlurmError, jobs_of, nodes_of, runs_of
 
@@ -24,19 +24,41 @@ HIGHEST: Final = 4_000_000_000
 """Priority of the first grant: above all that Slurm computes by itself, below what it reserves."""
 
 
+class Place(NamedTuple):
+    """A node in a partition."""
+
+    node: str
+    partition: str
+    is_up: bool  #: the partition
+    has_gpus: bool
+
+
 class Slurm:
-    """The Slurm of this machine: jobs of no other partition are touched, and a program may take `patience` [s]."""
+    """The Slurm of this machine: jobs of no other partition are touched, and a program may take `patience` [s].
+
+    Several partitions are joined by commas.
+    """
 
     def __init__(self, partition: str, patience: float = 20.0) -> None:
         self.partition, self.patience = partition, patience
+        self._controller, self._taken_over = 0, 0.0  # the primary, until another one is seen
+        self._list_nodes = ["scontrol", "show", "nodes", "--json"]
 
     def nodes(self) -> list[Node]:
         """The nodes of the partition."""
-        return nodes_of(self._json("sinfo", "--json"), self.partition)
+        try:
+            answer = self._json(*self._list_nodes)
+        except SlurmError as err:
+            if "--json" not in str(err):
+                raise
+            self._list_nodes = ["sinfo", "--json"]  # scontrol of Slurm 22.05 does not know the option
+            answer = self._json(*self._list_nodes)
+        return nodes_of(answer, self.partition)
 
     def jobs(self) -> list[Job]:
         """All jobs that Slurm still knows, of all partitions; tasks of an array that wait one by one."""
-        return jobs_of(self._json("squeue", "--json", SLURM_BITSTR_LEN="0"))  # or long arrays end with "..."
+        # all states, or those that ended are not shown since Slurm 24.11; the length, or long arrays end with "..."
+        return jobs_of(self._json("squeue", "--json", "--states=all", SLURM_BITSTR_LEN="0"))
 
     def runs(self, since: float) -> list[Run]:
         """Every run of a job of the partition that did not end before `since`, in order of start."""
@@ -50,12 +72,33 @@ class Slurm:
         return runs_of(text)
 
     def boot(self) -> float:
-        """When slurmctld was started, in seconds since 1970."""
+        """When slurmctld was started, or another controller was first seen in its place, in seconds since 1970.
+
+        The BOOT_TIME of a backup controller is that of its process, and says nothing of when it took over.
+        """
         text = self._run("scontrol", "show", "config", SLURM_TIME_FORMAT="%s")
         found = re.search(r"^BOOT_TIME\s*=\s*(\d+)\s*$", text, re.MULTILINE)
         if found is None:
             raise SlurmError("scontrol show config: no BOOT_TIME")
-        return float(found[1])
+        states = re.findall(r"^Slurmctld\(.+\) at .+ is (UP|DOWN)$", text, re.MULTILINE)
+        controller = states.index("UP") if "UP" in states else 0  # the first one that is up answers
+        if controller != self._controller:
+            self._controller, self._taken_over = controller, time.time()
+        return max(float(found[1]), self._taken_over)
+
+    def settings(self) -> dict[str, str]:
+        """The settings of slurmctld, by name."""
+        return dict(re.findall(r"^(\w+) += (.*?) *$", self._run("scontrol", "show", "config"), re.MULTILINE))
+
+    def places(self) -> list[Place]:
+        """Every node in each of its partitions."""
+        text = self._run("sinfo", "--all", "--Node", "--noheader", "--format=%N|%R|%a|%G")
+        rows = [line.strip().split("|", 3) for line in text.splitlines() if line.count("|") >= 3]
+        return [Place(node, partition, up == "up", "gpu" in gres) for node, partition, up, gres in rows]
+
+    def admin_level(self, user: str) -> str:
+        """The rights of a user in the accounting, such as ``None`` or ``Operator``; "" if it has no such user."""
+        return self._run("sacctmgr", "--parsable2", "--noheader", "show", "user", user, "format=adminlevel").strip()
 
     def hold(self, id: str) -> None:
         """Have a pending job wait until it is released."""
@@ -65,7 +108,11 @@ class Slurm:
         """Let a held job start; among those that wait for GPUs the one with the smallest `rank` goes first.
 
         A job that was requeued would have to wait until its old credential has expired, 121 s by default: `StartTime`.
+        One that names other partitions too gets its lease in ours only.
         """
+        ours = [name for name in self.partition.split(",") if name in job.partitions]
+        if len(ours) < len(job.partitions):
+            self._run("scontrol", "update", f"JobId={self._id(job.id)}", f"Partition={','.join(ours)}")
         self._run("scontrol", "release", self._id(job.id))
         words = [f"Priority={HIGHEST - rank % 1_000_000_000}"] + ["StartTime=now"] * (job.restarts > 0)
         self._run("scontrol", "update", f"JobId={self._id(job.id)}", *words)
@@ -77,9 +124,10 @@ class Slurm:
         """
         self._run("scontrol", "requeuehold", "Incomplete", self._id(id))
 
-    def warn(self, id: str) -> None:
-        """Send SIGUSR1 to the batch script of a job, if it is still in the partition."""
-        self._run("scancel", f"--partition={self.partition}", "--batch", "--signal=USR1", self._id(id))
+    def warn(self, job: Job) -> None:
+        """Send SIGUSR1 to the batch script of a job, if it is still in its partition."""
+        name = next(name for name in self.partition.split(",") if name in job.partitions)
+        self._run("scancel", f"--partition={name}", "--batch", "--signal=USR1", self._id(job.id))
 
     @staticmethod
     def _id(id: str) -> str:
@@ -105,7 +153,7 @@ class Slurm:
         except OSError as err:
             raise SlurmError(f"{command[0]} cannot be started ({err.strerror})") from None
         if done.returncode != 0:
-            said = " ".join((done.stderr or done.stdout).split())[:200]
+            said = (done.stderr or done.stdout).strip().partition("\n")[0][:200]
             raise SlurmError(f"{' '.join(command[:3])}: {said or f'ended with {done.returncode}'}")
         return done.stdout
 

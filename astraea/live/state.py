@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -90,6 +91,9 @@ class State(NamedTuple):
     accounts: AccountsState
     leases: dict[str, Lease]  #: that run, by job
     serial: int = 0  #: of the lease that was written down last
+    ended: Mapping[str, float] = MappingProxyType({})  #: jobs that ended lately, and when Slurm said so
+    kept: Mapping[str, str] = MappingProxyType({})  #: jobs that get no lease now by any policy, and why
+    stopped: Mapping[str, Lease] = MappingProxyType({})  #: the last leases of jobs that lost them at the last rounds
 
 
 def trace_of(admitted: Sequence[AdmittedJob], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:

@@ -18,7 +18,7 @@ from astraea.core.text import printable
 from astraea.core.units import HOUR
 from astraea.live.accounts import Accounts
 from astraea.live.config import Config
-from astraea.live.ledger import failures, open_to_read, read_state
+from astraea.live.ledger import failures, open_to_read, read_state, rounds_had
 from astraea.live.state import NOBODY
 
 LATE: Final = 3
@@ -72,6 +72,7 @@ class Status(NamedTuple):
     policy: str
     parameters: dict[str, Any]
     gpus: int
+    free: int  #: that a lease can have
     since: float  #: second 0 of the accounts, seconds since 1970
     tenants: tuple[TenantStanding, ...]
     leases: tuple[RunningLease, ...]  #: who is next to go first
@@ -79,6 +80,9 @@ class Status(NamedTuple):
     failed: int  #: rounds that an error of the coordinator cost, since the state was begun
     failed_at: float  #: the last of them, seconds since 1970, 0 if there is none
     failure: str  #: its error
+    rounds: int  #: that were had, since the state was begun
+    rounds_seconds: float  #: all of them together [s]
+    round_seconds: float  #: the last one [s]
 
 
 def status(config: Config, now: float | None = None) -> Status:
@@ -87,7 +91,7 @@ def status(config: Config, now: float | None = None) -> Status:
     An `InputError` says that there is no state, or nothing in it, or that it cannot be read.
     """
     with closing(open_to_read(config.state)) as db:
-        state, failed = read_state(db), failures(db)
+        state, failed, had = read_state(db), failures(db), rounds_had(db)
     if state is None:
         raise InputError(f"{config.state}: no round was written yet")
     now = time.time() if now is None else now
@@ -115,6 +119,7 @@ def status(config: Config, now: float | None = None) -> Status:
         policy=config.policy.name,
         parameters=dict(config.policy.as_text),
         gpus=int(saved.clock[0].gpus),
+        free=int(saved.clock[0].free),
         since=state.epoch,
         tenants=tuple(tenants),
         leases=tuple(sorted(leases, key=lambda lease: lease.left)),
@@ -126,6 +131,9 @@ def status(config: Config, now: float | None = None) -> Status:
         failed=failed[0],
         failed_at=failed[1],
         failure=failed[2],
+        rounds=had[0],
+        rounds_seconds=had[1],
+        round_seconds=had[2],
     )  # fmt: skip
 
 

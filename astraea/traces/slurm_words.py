@@ -22,6 +22,9 @@ ENDED: Final = {
 
 STATES: Final = (*WAITING, *REQUEUED, *RUNNING, *ENDED)
 
+_NO_VALUE: Final = tuple(2**bits - k for bits in (32, 64) for k in (1, 2))
+"""Slurm's infinite, and its no value, where the JSON does not say so."""
+
 _GPUS: Final = re.compile(r"gres/gpu(?P<type>:[^=,]+)?=(?P<number>\d+)")
 
 
@@ -39,5 +42,16 @@ def number_of(value: Any) -> int | None:
     Newer versions write ``{"set": true, "infinite": false, "number": 5}``.
     """
     if isinstance(value, dict):
-        return int(value["number"]) if value.get("set") and not value.get("infinite") else None
-    return None if value in (None, "") else int(value)
+        value = value["number"] if value.get("set") and not value.get("infinite") else None
+    number = None if value in (None, "") else int(value)
+    return None if number in _NO_VALUE else number
+
+
+def state_of(value: Any) -> str:
+    """Read the state of a job in Slurm's JSON: since 23.02 a list, in which the more telling words come last."""
+    if not isinstance(value, list):
+        return str(value)
+    words = [str(word) for word in value]
+    if not {"COMPLETING", "EXPEDITING"}.isdisjoint(words):  # its nodes are not free yet
+        return "COMPLETING"
+    return [words[0], *(word for word in words if word in STATES)][-1]

@@ -17,6 +17,9 @@ from astraea.live.state import Lease
 SLACK = 3.0
 """For whole seconds of Slurm, and what its own scheduler takes [s]."""
 
+SAME = 2.0
+"""So much may the accounts and sacct differ for a lease [s]."""
+
 TELLS = 2.0
 """A job that is stopped so soon after its end is run again: slurmctld does not know of the end yet [s]."""
 
@@ -43,11 +46,17 @@ def check(site: Site, *, outage: float = 0.0) -> None:
     assert most_in_use(runs) <= NODES * GPUS
     for tenant in QUOTA:
         mine = [lease for lease in leases if lease.tenant == tenant and lease.outcome != "not started"]
-        leased = sum(lease.demand * (lease.over - lease.granted) for lease in mine)
+        leased = sum(lease.demand * (lease.over - max(lease.granted, lease.started)) for lease in mine)
         t = state.accounts.tenants.index(tenant) if tenant in state.accounts.tenants else None
         attained = float(state.accounts.tenant[t].attained) if t is not None else 0.0
         seconds = sum(lease.demand for lease in mine if lease.outcome in ("ended", "lost"))
         assert abs(attained - leased) <= 1.1 * seconds, f"{tenant}: {attained} GPU-s in the accounts, leases {leased}"
+        had = sum(run.demand * (run.end - run.start) for job in site.jobs if job.tenant == tenant
+                  for run in runs[job.id] if run.start > 0)  # fmt: skip
+        leased -= sum(lease.demand * (lease.over - max(lease.granted, lease.started))
+                      for job in site.cancelled for lease in of_job[job.id])  # fmt: skip
+        within = SAME * sum(lease.demand for lease in mine) + outage * GPUS * NODES
+        assert abs(had - leased) <= within, f"{tenant}: sacct says {had} GPU-s, the leases {leased}"
     if site.stranger:
         (run,) = site.run_of_stranger()
         assert run.state == "COMPLETED"

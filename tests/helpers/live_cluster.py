@@ -15,7 +15,7 @@ from astraea.live.slurm import Slurm
 from astraea.live.state import State
 
 EPOCH = 1_000_000_000.0
-NODES = [Node("n1", 8, True), Node("n2", 8, True)]
+NODES = [Node("n1", 8, True, ("gpu",)), Node("n2", 8, True, ("gpu",))]
 GPUS = 16  #: of both nodes
 LIVE = 'partition = "gpu"\nstate = "leases.sqlite"\ninterval = 10\nhistory = 0\nparameters = {lease_term = 60}\n'
 LIVE += "weights = {vision = 2, speech = 1, nlp = 1}\n"

@@ -107,11 +107,22 @@ class RealSlurm:
         run("scancel", "--me", check=False)
         until("no job is left", 40, lambda: not said("squeue", "-h", "-o", "%i %T"))
 
-    def stop_controller(self) -> None:
-        """Stop slurmctld."""
+    def stop_controller(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Stop slurmctld, or kill it."""
         process = int((self.at / "slurmctld.pid").read_text())
-        os.kill(process, signal.SIGTERM)
+        os.kill(process, how)
         until("slurmctld has ended", 20, lambda: not Path(f"/proc/{process}").exists())
+
+    def stop_accounting(self) -> None:
+        """Stop slurmdbd."""
+        process = int((self.at / "slurmdbd.pid").read_text())
+        os.kill(process, signal.SIGTERM)
+        until("slurmdbd has ended", 40, lambda: not Path(f"/proc/{process}").exists())
+
+    def start_accounting(self) -> None:
+        """Start slurmdbd again."""
+        local_slurm.run("slurmdbd", cwd=self.at)
+        local_slurm.until("slurmdbd", 60, "sacctmgr", "-n", "list", "cluster")
 
     def start_controller(self) -> None:
         """Start slurmctld again."""
@@ -131,6 +142,7 @@ class RealSlurm:
     def give_node_back(self, name: str) -> None:
         """The machine is there again."""
         local_slurm.run("slurmd", "-N", name)
+        local_slurm.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
         until(f"{name} is there", 20, lambda: said("sinfo", "-h", "-n", name, "-o", "%t") in ("idle", "mix", "alloc"))
 
     def runs(self, since: float, ids: Sequence[str]) -> list[Run]:
@@ -266,12 +278,16 @@ class Site:
             return answer.returncode == 0 and not answer.stdout.strip()
 
         until("all jobs end", seconds, are_done)
-        until("the coordinator knows", 10, lambda: not self.open_leases())
-        os.kill(self.process, signal.SIGTERM)
-        assert self.ended(self.process) == 0
+        self.finish_coordinator()
         until("slurmdbd knows", 60, lambda: all(
             any(run.state == "COMPLETED" for run in runs_of_job) for runs_of_job in self.runs().values()
         ))  # fmt: skip
+
+    def finish_coordinator(self) -> None:
+        """End the coordinator when it knows that all jobs have ended."""
+        until("the coordinator knows", 10, lambda: not self.open_leases())
+        os.kill(self.process, signal.SIGTERM)
+        assert self.ended(self.process) == 0
 
     def open_leases(self) -> int:
         """Leases that run, in the file."""

@@ -72,7 +72,7 @@ class UnsteadySlurm(Slurm):
 
     def nodes(self) -> list[Node]:
         self._asked()
-        return [Node(name, gpus, self.usable[name]) for name, gpus in self.size.items()]
+        return [Node(name, gpus, self.usable[name], ("gpu",)) for name, gpus in self.size.items()]
 
     def jobs(self) -> list[Job]:
         self._asked()

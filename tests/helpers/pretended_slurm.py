@@ -29,13 +29,19 @@ def queue_entry(id: int, *, account: str = "vision", gpus: int = 1, priority: in
 
 
 def pretend(folder: Path, jobs: Sequence[dict[str, Any]]) -> Path:
-    """Put the programs into a folder for PATH; the file in which their calls will stand, a line each."""
+    """Put the programs into a folder for PATH; the file in which their calls will stand, a line each.
+
+    As those of Slurm 22.05, of which only sinfo can list nodes for a program.
+    """
     folder.mkdir(exist_ok=True)
     said = folder / "said"
-    answers = {"squeue": {"jobs": list(jobs)}, "sinfo": {"nodes": NODES}}
+    answers = {"squeue": json.dumps({"jobs": list(jobs)}), "sinfo": json.dumps({"nodes": NODES}),
+               "scontrol": "BOOT_TIME = 1"}  # fmt: skip
     for name in ("squeue", "sinfo", "sacct", "scontrol", "scancel"):
-        (folder / f"{name}.json").write_text(json.dumps(answers.get(name, "")))
+        (folder / f"{name}.json").write_text(answers.get(name, ""))
         answer = f"cat '{folder / name}.json'" if name in answers else ":"
+        if name == "scontrol":
+            answer += """; [ "$2" != nodes ] || { echo "unrecognized option '--json'" >&2; exit 1; }"""
         (folder / name).write_text(f'#!/bin/sh\nprintf "%s" "{name}" >> "{said}"\n'
                                    f'for a in "$@"; do printf " %s" "$a" >> "{said}"; done\n'
                                    f'echo >> "{said}"\n{answer}\n')  # fmt: skip

@@ -14,7 +14,17 @@ import numpy.typing as npt
 from numba import types
 
 from astraea.cluster.engine import accounting, decisions, leases, loop, placement, queues
-from astraea.cluster.engine.state import EVERY_ROUND, NOT_YET, PENDING, RUNNING, I, Private, View
+from astraea.cluster.engine.state import (
+    EVERY_ROUND,
+    NOT_YET,
+    PENDING,
+    RUNNING,
+    WHILE_ONE_FITS,
+    WHILE_ONE_WAITS,
+    I,
+    Private,
+    View,
+)
 from astraea.core.compilation import borrowed, inlined
 
 # what happens at one time happens in this order: who ends makes room for who starts
@@ -150,6 +160,18 @@ def refuse(view: View, k: int) -> None:
 
 
 @inlined
+def keep(view: View, k: int) -> None:
+    """Take the revocation number k back: the cluster cannot stop that job."""
+    s = borrowed(view)
+    j = s.revoked[k]
+    s.job[j].decided = False
+    s.tenant[s.job[j].tenant].revoked -= s.job[j].demand
+    for i in range(k + 1, s.clock[0].n_revoked):
+        s.revoked[i - 1] = s.revoked[i]
+    s.clock[0].n_revoked -= 1
+
+
+@inlined
 def carry_out(view: View, private: Private) -> None:
     """Give and take the leases that were chosen, in the records."""
     decisions.apply(borrowed(view), borrowed(private))
@@ -162,6 +184,22 @@ def never_ends(view: View, private: Private, j: int) -> None:
     queues.remove_event(x, j)
     s.job[j].lease_end = np.inf
     queues.push_event(x, j, np.inf)
+
+
+@inlined
+def next_round(view: View, private: Private) -> int:
+    """Return the next round at which the policy could choose otherwise; 0 if leases never end, and time changes none.
+
+    Nothing happens meanwhile but that leases end.
+    """
+    s, x = borrowed(view), borrowed(private)
+    x.engine[0].next_arrival = len(s.job)
+    revisit, waits = x.engine[0].revisit, s.region[len(s.tenant)].length > 0
+    looks_again = revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits)
+    looks_again = looks_again or (revisit == WHILE_ONE_FITS and queues.some_job_fits(s))
+    if not looks_again and (x.engine[0].heap_size == 0 or x.heap[0].time == np.inf):
+        return 0
+    return loop.next_round(s, x)
 
 
 def compiled_for(select: Any, s: View, x: Private) -> tuple[Any, Any]:

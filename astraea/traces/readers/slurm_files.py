@@ -12,7 +12,7 @@ from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.traces.columns import POSITIVE, refuse
 from astraea.traces.readers.table import Table, read_json, read_text, table_of
-from astraea.traces.slurm_words import number_of
+from astraea.traces.slurm_words import number_of, state_of
 
 TENANTS: Final = {
     "account": "Account", "top-account": "Account", "user": "User", "partition": "Partition", "qos": "QOS",
@@ -104,8 +104,9 @@ def _flat(job: dict[str, Any]) -> dict[str, str]:
         id = f"{number_of(het['job_id'])}+{number_of(het.get('job_offset')) or 0}"
     tres = {
         column: ",".join(
-            f"{t['type']}{'/' + t['name'] if t.get('name') else ''}={int(t['count'])}"
+            f"{t['type']}{'/' + t['name'] if t.get('name') else ''}={count}"
             for t in job.get("tres", {}).get(key) or ()
+            if (count := number_of(t["count"])) is not None
         )
         for column, key in (("AllocTRES", "allocated"), ("ReqTRES", "requested"))
     }
@@ -120,7 +121,7 @@ def _flat(job: dict[str, Any]) -> dict[str, str]:
         **moments,
         **tres,
         **named,
-        "State": str(state[0] if isinstance(state, list) else state),
+        "State": state_of(state),
         "ElapsedRaw": str(number_of(time.get("elapsed")) or 0),
         "TimelimitRaw": "UNLIMITED" if limit is None else str(limit),
     }

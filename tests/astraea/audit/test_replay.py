@@ -115,13 +115,14 @@ def test_backfill_and_fair_share_are_what_makes_it_near() -> None:
 @pytest.mark.slurm
 def test_replay_of_a_log_made_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(MAKE_LOG.parent))
-    from make_log import missing
+    from local_slurm import free_ports, missing
 
     if missing() or os.geteuid() != 0:
         pytest.skip("no Slurm is installed here, or nobody may start it (needs root)")
     path = tmp_path / "log.txt"
     options = "--shares vision=3,speech=2,nlp=1 --load vision=1,speech=1,nlp=1 --half-life 01:00:00 --jobs 110".split()
     options += "--seconds 110 --duration 14,0.7 --time-limits 1,2,4 --seed 8".split()
+    options += ["--ports", str(free_ports(4))]
     run(sys.executable, MAKE_LOG, path, *options)
     # one log of a few minutes: two of them gave 92 and 86 % of the pairs, 11 and 2 % less waiting
     log = Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 3600, in_order=0.8, wait=0.2)

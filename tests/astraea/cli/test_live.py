@@ -26,6 +26,8 @@ def test_status_once_where_there_is_no_terminal(tmp_path: Path, capsys: pytest.C
     assert "WARNING: no round for" in out and "1 lease, the next to end first" in out and err == ""
     assert main(["live", "--config", str(tmp_path / "live.toml"), "status", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["leases"][0]["job"] == "1"
+    assert main(["live", "status", "--prometheus", "--config", str(tmp_path / "live.toml")]) == 0
+    assert 'astraea_leases{partition="gpu"} 1.0\n' in capsys.readouterr().out
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +45,9 @@ def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     refused(["live", "status", "--config", str(path)], capsys, "own.py cannot be run (SyntaxError: ")
     path.write_text(LIVE)
     refused(["live", "status", "--config", str(path)], capsys, "there is no state yet")
+    both = ["live", "status", "--json", "--prometheus", "--config", str(path)]
+    refused(both, capsys, "--json and --prometheus exclude each other")
+    refused(["live", "check"], capsys, "Missing option '--config'")
 
 
 def test_a_dry_run_says_what_and_why_and_writes_nothing(
@@ -62,13 +67,28 @@ def test_a_dry_run_says_what_and_why_and_writes_nothing(
         "release job 10 of speech, 4 GPUs: granted lease 1; speech was owed nothing yet, the job was owed nothing yet",
         "release job 7 of vision, 8 GPUs: granted lease 1; vision was owed nothing yet, the job was owed nothing yet",
     ]
-    assert {line.split()[0] for line in said.read_text().splitlines()} == {"sinfo", "squeue", "sacct"}
+    assert {line.split()[0] for line in said.read_text().splitlines()} == {"scontrol", "sinfo", "squeue", "sacct"}
     assert not (tmp_path / "leases.sqlite").exists()
     pretend(tmp_path / "bin", [])
     assert main(["live", "--config", str(tmp_path / "live.toml"), "--dry-run"]) == 0
     assert capsys.readouterr().out == "nothing to do\n"
     (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\necho 'no controller' >&2\nexit 1\n")
-    refused(["live", "--config", str(tmp_path / "live.toml"), "--dry-run"], capsys, "squeue --json: no controller")
+    refused(["live", "--config", str(tmp_path / "live.toml"), "--dry-run"], capsys, "squeue --json", ": no controller")
+
+
+def test_a_check_has_a_line_for_each_thing_and_an_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = pretend(tmp_path / "bin", [])
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    (tmp_path / "live.toml").write_text(LIVE)
+    assert main(["live", "check", "--config", str(tmp_path / "live.toml")]) == 1  # nothing is set
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[0] for line in lines} == {"warning", "missing"}
+    assert "missing  GresTypes: not shown; expected gpu: Slurm knows no GPUs" in lines
+    assert said.read_text().splitlines()[0] == "scontrol show config"
+    (tmp_path / "bin" / "scontrol").write_text("#!/bin/sh\necho 'no controller' >&2\nexit 1\n")
+    refused(["live", "check", "--config", str(tmp_path / "live.toml")], capsys, "scontrol show config: no controller")
 
 
 def test_the_service_releases_and_ends_on_sigterm(tmp_path: Path) -> None:
@@ -83,7 +103,7 @@ def test_the_service_releases_and_ends_on_sigterm(tmp_path: Path) -> None:
     assert service.returncode == 0, log
     assert "INFO release job 7 of vision, 8 GPUs: granted lease 1; vision was owed nothing yet" in log
     assert log.splitlines()[-1].endswith("stopped; jobs keep their GPUs until the next coordinator comes")
-    orders = [line for line in said.read_text().splitlines() if line.startswith("scontrol")]
+    orders = [line for line in said.read_text().splitlines() if line.startswith("scontrol ") and " show " not in line]
     assert orders[:2] == ["scontrol release 7", "scontrol update JobId=7 Priority=4000000000"]
 
 

@@ -36,7 +36,7 @@ class Turns(ToldSlurm):
     """Four jobs at a time on eight GPUs: they wait, run for a round and end; others are never leased."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__([Node("n1", 8, True)])
+        super().__init__([Node("n1", 8, True, ("gpu",))])
         self.clock, self.number, self.turn = clock, 0, dict[str, Job]()
 
     def jobs(self) -> list[Job]:

@@ -20,7 +20,7 @@ def test_a_job_keeps_the_tenant_that_it_was_admitted_with(field: str) -> None:
     jobs = [job(str(k), demand=8, **{field: "a"}) for k in (1, 2, 3)]
     assert actions(step(r, 0, *jobs)) == [(RELEASE, "1"), (RELEASE, "2")]
     moved = {field: "nobody knows"}
-    shown = running("1", 1, **moved), running("2", 1, on_nodes={"n2": 8}, **moved), jobs[2]._replace(**moved)
+    shown = running("1", 0, **moved), running("2", 0, on_nodes={"n2": 8}, **moved), jobs[2]._replace(**moved)
     assert actions(step(r, 10, *shown)) == []
     result = step(r, 100, *shown)  # a grant and a stop speak of the tenant
     assert sorted(actions(result)) == [(RELEASE, "3"), (REQUEUE, "2")]
@@ -145,3 +145,15 @@ def test_a_clock_that_was_set_back_waits() -> None:
         assert (r.accounts.now, r.leases["1"].ends, r.accounts.rho("a")) == (50, EPOCH + 100, 1)
     step(r, 100, running("1", 0, 4))
     assert r.leases["1"].is_renewal
+
+
+@pytest.mark.parametrize("state", ["REQUEUE_HOLD", "SPECIAL_EXIT"])
+def test_a_job_that_slurm_keeps_after_a_failure_waits_for_its_user(state: str) -> None:
+    r = rounds(FRESH)
+    step(r, 0, job("1", demand=8))
+    step(r, 10, running("1", 1, demand=8))
+    kept = job("1", demand=8, state=state, restarts=1)
+    result = step(r, 20, kept, job("2", demand=8, state=state))
+    assert actions(result) == []
+    assert [(lease.job, lease.outcome) for lease in result.over] == [("1", "lost")]
+    assert actions(step(r, 30, kept._replace(state="PENDING"))) == [(RELEASE, "1")]

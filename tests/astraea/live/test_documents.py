@@ -44,6 +44,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "[parameters]\nlease_term = 60\nqueues = 3\n[weights]\nvision = 2\nspeech = 1\n",
     )
     assert config.policy.parameters["queues"] == 3
+    assert config.partition == "gpu"
+    assert read(tmp_path, GOOD.replace('"gpu"', '["gpu", "h100", "gpu"]')).partition == "gpu,h100"
     assert config.weights == {"vision": 2, "speech": 1}
     assert (config.interval, config.warning, config.tenant, config.history, config.patience) == (2, 1.5, "user", 0, 3)
 
@@ -52,11 +54,16 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("partition", "is not TOML"),
-        ('state = "s"', "partition must be a text, got None"),
-        ('partition = "a b"\nstate = "s"', "partition must be one name, got 'a b'"),
+        ('partition = "gpu"', "state must be a text, got None"),
+        ('state = "s"', "partition must be a name or a list of names, got None"),
+        ('partition = "a b"\nstate = "s"', "partition must be a name or a list of names, got 'a b'"),
+        ('partition = ["a", "b,c"]\nstate = "s"', "partition must be a name or a list of names, got ['a', 'b,c']"),
+        ('partition = []\nstate = "s"', "partition must be a name or a list of names, got []"),
         (GOOD + "round = 3", "unknown key 'round'; there are partition, "),
         (GOOD + "interval = 0", "interval must be a number of at least 1, got 0"),
         (GOOD + 'interval = "2"', "interval must be a number of at least 1, got '2'"),
+        (GOOD + "history = 1e9", "history must be a number from 0 to 3650, got 1000000000.0"),
+        ('partition = "gpu"\nstate = "."', "state must be a file, got the folder "),
         (GOOD + 'tenant = "group"', "tenant must be one of"),
         (GOOD + 'policy = "none"', "policy must be one of"),
         (GOOD + 'policy = "none.py:mine"', "there is no file"),
@@ -113,7 +120,7 @@ def test_the_script_that_holds_jobs_is_the_one_that_is_tried() -> None:
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    own = re.sub("=/opt/astraea/.venv/bin/astraea", f"={sys.executable}", UNIT)
+    own = re.sub("=/opt/astraea/venv/bin/astraea", f"={sys.executable}", UNIT)
     own = re.sub(r"^(User|Group)=astraea", r"\1=daemon", own, flags=re.M)
     assert own.count("=daemon") == 2 and sys.executable in own
     (tmp_path / "astraea.service").write_text(own)
@@ -131,7 +138,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.mark.slurm
 def test_the_five_commands_show_leases_that_are_renewed_and_lost(folder: Path) -> None:
-    from local_slurm import missing
+    from local_slurm import free_ports, missing
 
     if missing() or os.geteuid() != 0:
         pytest.skip("needs a Slurm on this machine, as root")
@@ -140,10 +147,11 @@ def test_the_five_commands_show_leases_that_are_renewed_and_lost(folder: Path) -
     (folder / "live.toml").write_text(
         (ROOT / "docs" / "live" / "live.toml").read_text().replace("/tmp/slurm", str(folder / "s"))
     )
-    text = shown.replace("docs/live/live.toml", str(folder / "live.toml")).replace(" --hold", " --hold --ports 26700")
+    text = shown.replace("docs/live/live.toml", str(folder / "live.toml"))
+    text = text.replace(" --hold", f" --hold --ports {free_ports(4)}")
     log = folder / "s" / "coordinator.log"
     try:
-        done = run("bash", "-c", text + end, cwd=ROOT)
+        done = run("sh", "-c", text + end, cwd=ROOT)  # a script without a terminal
     finally:
         run("bash", "-c", end.splitlines()[-1], cwd=ROOT, check=False)
     assert done.stdout.count("Submitted batch job") == 3

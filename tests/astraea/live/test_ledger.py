@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pwd
 import sqlite3
 import stat
+import tempfile
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -142,6 +144,26 @@ def test_the_state_is_for_its_owner_alone_unless_the_owner_says_otherwise(tmp_pa
     assert found.pop("state.sqlite.lock") == 0o600
     assert found == dict.fromkeys(("state.sqlite", "state.sqlite-wal", "state.sqlite-shm"), given or 0o600)
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="nobody but root can be two users")
+@pytest.mark.parametrize("is_open", [True, False])
+def test_others_may_look_if_they_are_let_in(is_open: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:  # in a folder that everybody may enter
+        Path(name).chmod(0o755)
+        path = Path(name, "state.sqlite")
+        Ledger(path).close()
+        path.chmod(0o644)
+        with closing(Ledger(path)) as ledger:
+            ledger.write(step(rounds(ANYONE), 0, job("1")).state)
+            if not is_open:
+                ledger.close()
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+            try:
+                with closing(open_to_read(path)) as db:
+                    assert len(all_leases(db)) == 1
+            finally:
+                os.seteuid(0)
 
 
 def test_history_is_kept_when_ids_come_again(path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_job_ends(shown: list[Job], accounting: list[Run], over: float) -> Non
     step(r, 0, job("1", demand=8))
     result = step(r, 40, *shown)
     assert [(lease.outcome, lease.over - EPOCH) for lease in result.over] == [("ended", over)]
-    assert r.accounts.view.tenant.attained[0] == 8 * over
+    assert r.accounts.view.tenant.attained[0] == 8 * (over - 1)  # it began at 1
     assert actions(step(r, 50)) == []
 
 
@@ -121,12 +121,12 @@ def test_a_gang_that_was_granted_and_has_not_started_keeps_its_place() -> None:
 def test_a_lease_that_slurm_did_not_start_is_not_charged(policy: str) -> None:
     r = rounds(replace(CONFIG, policy=get_policy(policy)(lease_term=100)))
     step(r, 0, job("1", demand=8))
-    waits = job("1", demand=8, held=False, reason="Resources")
+    waits = job("1", demand=8, held=False, reason="Priority")
     step(r, 50, waits)
     assert r.accounts.rho("a") == 1
     result = step(r, 100, waits, *NEW)
     assert [lease.outcome for lease in result.over] == ["not started"]
-    assert any("Slurm had not started it (Resources)" in action.why for action in result.actions)
+    assert any("Slurm had not started it (Priority)" in action.why for action in result.actions)
     assert r.accounts.view.tenant.attained[0] == 0
     assert r.accounts.view.tenant.decayed[0] == pytest.approx(0, abs=1e-6)
     assert r.accounts.rho_of_job("1") == 0
@@ -187,7 +187,7 @@ def test_the_cluster_grows_and_shrinks() -> None:
     r = rounds()
     step(r, 0, job("1", demand=8), job("2", account="b", demand=8))
     shown = running("1", 1, demand=8), running("2", 1, account="b", demand=8, on_nodes={"n2": 8})
-    more = [*NODES, Node("n3", 8, True)]
+    more = [*NODES, Node("n3", 8, True, ("gpu",))]
     result = step(r, 10, *shown, job("3", demand=4), nodes=more)
     assert actions(result) == [(RELEASE, "3")]
     assert r.accounts.quota("a") == 12
@@ -200,7 +200,7 @@ def test_a_tenant_that_comes_later() -> None:
     r = rounds(replace(CONFIG, weights={}))
     step(r, 0, job("1", account="x", demand=8))
     assert r.accounts.quota("x") == 16
-    result = step(r, 50, running("1", 1, account="x", demand=8), job("2", account="y", demand=8))
+    result = step(r, 50, running("1", 0, account="x", demand=8), job("2", account="y", demand=8))
     assert actions(result) == [(RELEASE, "2")]
     assert r.accounts.quota("x") == 8
     assert r.accounts.rho("x") == pytest.approx(1)

@@ -20,6 +20,7 @@ from astraea.live.config import read_config
 from astraea.live.coordinator import Coordinator
 from astraea.live.ledger import Ledger
 from astraea.live.slurm import Slurm
+from astraea.traces.slurm_words import state_of
 
 DATA = ROOT / "tests" / "data" / "live"
 
@@ -42,8 +43,23 @@ def test_jobs() -> None:
     answer = squeue()
     answer["jobs"][0]["job_state"] = ["PENDING", "COMPLETING"]  # it gives its GPUs back
     answer["jobs"][3]["array_task_string"] = "5,8-12:2%4"
-    first, _, _, *tasks = jobs_of(answer)
+    answer["jobs"][1] |= {"batch_flag": False, "partition": "gpu,other", "required_nodes": "n[1-2,08]x,m3,k[9-10]"}
+    first, srun, _, *tasks = jobs_of(answer)
+    assert (srun.wanted, srun.unwanted) == (("n1x", "n2x", "n08x", "m3", "k9", "k10"), ())
+    assert (srun.is_batch, srun.requeues, srun.partitions) == (False, False, ["gpu", "other"])
     assert (first.state, [task.id for task in tasks]) == ("COMPLETING", ["3_5", "3_8", "3_10", "3_12"])
+
+
+@pytest.mark.parametrize(
+    ("written", "state"),
+    [
+        ("PENDING", "PENDING"), (["PENDING", "EXPEDITING"], "COMPLETING"), (["PENDING", "COMPLETING"], "COMPLETING"),
+        (["RUNNING", "CONFIGURING"], "CONFIGURING"), (["PENDING", "REQUEUED"], "REQUEUED"),
+        (["RUNNING", "POWER_UP_NODE"], "RUNNING"), (["NEW", "NEWER"], "NEW"),
+    ],
+)  # fmt: skip
+def test_states_in_a_list(written: Any, state: str) -> None:
+    assert state_of(written) == state
 
 
 def test_newer_versions_write_numbers_and_states_otherwise() -> None:
@@ -71,7 +87,11 @@ def test_gpus_of_a_node(text: str, gpus: int) -> None:
 
 def test_nodes() -> None:
     answer = json.loads((DATA / "sinfo.json").read_text())
-    assert nodes_of(answer, "gpu") == [Node(f"n{k}", 8, True) for k in (1, 2, 3, 4)]
+    assert nodes_of(answer, "gpu") == [Node(f"n{k}", 8, True, ("gpu",)) for k in (1, 2, 3, 4)]
+    answer["nodes"][3]["partitions"] = ["h100"]
+    assert [node.name for node in nodes_of(answer, "gpu")] == ["n1", "n2", "n3"]
+    assert [node.partitions for node in nodes_of(answer, "h100,gpu")] == [("gpu",)] * 3 + [("h100",)]
+    answer["nodes"][3]["partitions"] = ["gpu"]
     answer["nodes"][0]["state"] = "down"
     answer["nodes"][1]["state_flags"] = ["DRAIN"]
     answer["nodes"][2]["state_flags"] = ["NOT_RESPONDING"]
@@ -115,31 +135,39 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                                 "9" * 19, "1_" + "9" * 10])  # fmt: skip
 def test_only_ids_are_handed_on(id: str, said: Path) -> None:
     slurm = Slurm("gpu")
-    for call in (slurm.hold, slurm.requeue, slurm.warn, lambda id: slurm.release(job(id), 0)):
+    for call in (slurm.hold, slurm.requeue):
         with pytest.raises(SlurmError, match="is not the id of a job"):
             call(id)
+    for of_job in (slurm.warn, lambda job: slurm.release(job, 0)):
+        for partition in ("gpu", "gpu,other"):
+            with pytest.raises(SlurmError, match="is not the id of a job"):
+                of_job(job(id, partition=partition))
     assert not said.exists()
 
 
 @pytest.mark.parametrize("id", ["1", "17_3", "9" * 18])
 def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
-    slurm = Slurm("gpu")
+    slurm = Slurm("gpu,h100")
     slurm.hold(id)
     slurm.release(job(id), 5)
-    slurm.release(job(id, restarts=1), 6)
+    slurm.release(job(id, restarts=1, partition="h100,$(evil),gpu"), 6)
     slurm.requeue(id)
-    slurm.warn(id)
+    slurm.warn(job(id))
+    slurm.warn(job(id, partition="h100"))
     slurm.runs(0)
     slurm.jobs()
-    assert slurm.nodes() == [Node("n1", 8, True), Node("n2", 8, True)]
-    *orders, history, queue, nodes = said.read_text().splitlines()
+    assert slurm.nodes() == [Node("n1", 8, True, ("gpu",)), Node("n2", 8, True, ("gpu",))]
+    *orders, history, queue, unknown, nodes = said.read_text().splitlines()
     assert orders == [
         f"scontrol hold {id}", f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999995",
+        f"scontrol update JobId={id} Partition=gpu,h100",
         f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999994 StartTime=now",
         f"scontrol requeuehold Incomplete {id}", f"scancel --partition=gpu --batch --signal=USR1 {id}",
+        f"scancel --partition=h100 --batch --signal=USR1 {id}",
     ]  # fmt: skip
-    assert history.startswith("sacct --allusers --allocations --duplicates --parsable2 --noheader --partition=gpu ")
-    assert (queue, nodes) == ("squeue --json", "sinfo --json")
+    assert history.startswith("sacct --allusers --allocations --duplicates --parsable2 --noheader "
+                              "--partition=gpu,h100 ")
+    assert (queue, unknown, nodes) == ("squeue --json --states=all", "scontrol show nodes --json", "sinfo --json")
 
 
 def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -160,7 +188,7 @@ def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytes
     assert len([line for line in called if line.startswith("scontrol release ")]) == 16
     for line in called:
         program, *words = line.split(" ")
-        assert program in ("sinfo", "squeue", "sacct") or all(
+        assert program in ("sinfo", "squeue", "sacct") or words[0] == "show" or all(
             word in ("release", "update") or word.removeprefix("JobId=").removeprefix("Priority=").isdecimal()
             for word in words
         ), line  # fmt: skip
@@ -235,11 +263,11 @@ def changed(name: str, entries: list[dict[str, Any]]) -> Iterator[Any]:
     ("reader", "answers", "program"),
     [
         (jobs_of, [*VALUES, *changed("jobs", QUEUE)], "squeue --json: not the form that is known ("),
-        (lambda answer: nodes_of(answer, "gpu"), [*VALUES, *changed("nodes", NODES)], "sinfo"),
+        (lambda answer: nodes_of(answer, "gpu"), [*VALUES, *changed("nodes", NODES)], "the list of nodes"),
         (runs_of, [SACCT.replace(field, value) for field in SACCT.split("|")
                    for value in ("", " ", "x|y", "\n", "Unknown", "9" * 5000, *HOSTILE)], "sacct: "),
     ],
-    ids=["squeue", "sinfo", "sacct"],
+    ids=["squeue", "nodes", "sacct"],
 )  # fmt: skip
 def test_what_has_another_form_is_read_or_refused(
     reader: Callable[[Any], list[Any]], answers: list[Any], program: str
@@ -248,8 +276,20 @@ def test_what_has_another_form_is_read_or_refused(
     for answer in answers:
         try:
             for found in reader(answer):
-                assert all(type(value) in (str, int, float, bool, dict) for value in found)
+                assert all(type(value) in (str, int, float, bool, dict, tuple) for value in found)
         except SlurmError as err:
             said.append(str(err))
     assert all(text.startswith(program) or "has no GPUs" in text for text in said)
     assert len(answers) / 10 < len(said) < len(answers) * 0.9, len(said) / len(answers)
+
+
+def test_a_take_over_counts_as_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "BOOT_TIME = 1000\n\nSlurmctld(primary) at one is {}\nSlurmctld(backup) at two is UP\n"
+    slurm, clock = Slurm("gpu"), iter((2000.0, 3000.0))
+    monkeypatch.setattr("astraea.live.slurm.time.time", lambda: next(clock))
+    found = []
+    for state in ("UP", "UP", "DOWN", "DOWN", "UP"):
+        said = lines.format(state)
+        monkeypatch.setattr(slurm, "_run", lambda *_, said=said, **__: said)
+        found.append(slurm.boot())
+    assert found == [1000, 1000, 2000, 2000, 3000]

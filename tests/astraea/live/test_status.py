@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import re
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from live_cluster import EPOCH, LIVE, SmallSlurm, a_job, play
+from places import ROOT
 
 from astraea.core.errors import InputError
 from astraea.live.config import Config, read_config
 from astraea.live.ledger import Ledger
+from astraea.live.prometheus import METRICS, as_prometheus
 from astraea.live.status import FIRST, as_records, as_text, status
 
 
@@ -110,3 +115,59 @@ def test_a_state_that_is_missing_empty_or_none_is_one_sentence(tmp_path: Path) -
     config.state.write_bytes(b"no database " * 100)
     with pytest.raises(InputError, match="cannot be read"):
         status(config)
+
+
+def test_prometheus_reads_the_same_numbers(three: Config) -> None:
+    with closing(Ledger(three.state)) as ledger:
+        ledger.count_round(0.5)
+        ledger.count_round(0.25)
+        ledger.count_failure(EPOCH, "one")
+    text = as_prometheus(status(three, EPOCH + 75))
+    samples = dict(re.findall(r"^([^# ].*) (\S+)$", text, re.M))
+    expected = {
+        'astraea_info{partition="gpu",policy="astraea"}': 1, 'astraea_gpus{partition="gpu"}': 16,
+        'astraea_free_gpus{partition="gpu"}': 0,
+        'astraea_leases{partition="gpu"}': 4, 'astraea_rounds_total{partition="gpu"}': 2,
+        'astraea_last_round_timestamp_seconds{partition="gpu"}': EPOCH + 70,
+        'astraea_round_seconds{partition="gpu"}': 0.25, 'astraea_rounds_seconds_total{partition="gpu"}': 0.75,
+        'astraea_rounds_failed_total{partition="gpu"}': 1,
+    }  # fmt: skip
+    of_vision = {
+        "weight": 2, "quota_gpus": 8, "held_gpus": 4, "waiting_gpus": 8, "waiting_jobs": 1, "longest_wait_seconds": 10,
+        "attained_gpu_seconds": 8 * 60 + 4 * 10, "owed_gpu_seconds": 8 * 70,
+    }  # fmt: skip
+    expected |= {f'astraea_tenant_{k}{{partition="gpu",tenant="vision"}}': value for k, value in of_vision.items()}
+    found = {name: float(value) for name, value in samples.items() if 'tenant="' not in name or '"vision"' in name}
+    assert found == pytest.approx(expected)
+    assert float(samples['astraea_tenant_longest_wait_seconds{partition="gpu",tenant="nlp"}']) == 0
+    assert re.findall(r"^# TYPE (\S+)", text, re.M) == re.findall(r"^# HELP (\S+)", text, re.M) == [*METRICS]
+
+
+def test_a_label_has_any_character(tmp_path: Path) -> None:
+    config = play(tmp_path, SmallSlurm(a_job("1", 'a"b\\c\nd', 4)), 2, LIVE.partition("weights")[0])
+    text = as_prometheus(status(config, EPOCH + 10))
+    assert r'astraea_tenant_held_gpus{partition="gpu",tenant="a\"b\\c\nd"} 4.0' in text.splitlines()
+
+
+def test_the_dashboard_shows_metrics_that_are_there() -> None:
+    text = (ROOT / "docs" / "live" / "dashboard.json").read_text(encoding="utf-8")
+    panels = json.loads(text)["panels"]
+    shown = {name for panel in panels for x in panel["targets"] for name in re.findall(r"astraea_\w+", x["expr"])}
+    page = (ROOT / "docs" / "live" / "operations.md").read_text(encoding="utf-8")
+    assert shown == METRICS.keys() == {*re.findall(r"`(astraea_\w+)`", page)}
+    assert len({panel["id"] for panel in panels}) == len(panels)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_state_that_is_damaged_in_the_middle_is_one_sentence(tmp_path: Path, seed: int) -> None:
+    config = play(tmp_path, SmallSlurm(*(a_job(str(k), "vision", 1, k / 10) for k in range(60))), 20)
+    rng = random.Random(seed)
+    content = bytearray(config.state.read_bytes())
+    start = rng.randrange(4096, len(content) - 4096)
+    content[start : start + 4096] = rng.randbytes(4096) if seed % 2 else bytes(4096)
+    config.state.write_bytes(content)
+    with suppress(InputError):  # or the damage is where nothing is read
+        status(config, EPOCH + 200)
+    config.state.write_bytes(content[:start])
+    with pytest.raises(InputError, match=r"leases\.sqlite: cannot be read"):
+        status(config, EPOCH + 200)

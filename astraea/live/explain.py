@@ -1,0 +1,191 @@
+"""One job by the coordinator's state: why it waits, what it is owed, when it can expect a lease. Slurm is not asked.
+
+The forecast plays the next rounds with the policy itself. Running times are unknown, so no job ends in it, and none
+comes: jobs that end bring a lease forward, and jobs that come may put it off.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import closing
+from typing import Any, Final, NamedTuple
+
+from astraea.cluster.engine import accounting
+from astraea.cluster.engine.state import RUNNING
+from astraea.core.errors import InputError
+from astraea.core.text import escaped, printable
+from astraea.core.units import HOUR
+from astraea.live.accounts import Accounts
+from astraea.live.changes import LATER
+from astraea.live.config import Config
+from astraea.live.forecast import rounds_ahead
+from astraea.live.ledger import leases_of, open_to_read, read_state
+from astraea.live.state import Lease, State
+from astraea.live.status import LATE
+
+MOST_REFUSED: Final = 30
+"""So often the policy is asked again which jobs it would grant what is free, and the last round did not."""
+
+
+class Balance(NamedTuple):
+    """GPU-time of a job or a tenant up to the last round."""
+
+    attained: float  #: [GPU-h]
+    owed: float  #: [GPU-h]
+
+
+class JobAhead(NamedTuple):
+    """A waiting job that gets a lease before the one that is explained."""
+
+    job: str
+    tenant: str
+    gpus: int
+
+
+class Explanation(NamedTuple):
+    """A job at the last round. Times are seconds since 1970, and None if they are unknown."""
+
+    job: str
+    tenant: str
+    gpus: int
+    state: str  #: ``waits``, ``runs`` or ``ended``
+    time: float  #: of the last round
+    age: float  #: of the last round [s]
+    is_late: bool
+    since: float | None  #: it waits, or has its lease, or has ended since then
+    free: int  #: GPUs of the cluster that nobody holds
+    cluster: int  #: GPUs that are there for leases
+    policy: str
+    kept: str  #: why Slurm could not start it at the last round, empty if the policy did not pick it
+    of_job: Balance | None  #: its GPU-time, None of a job that has ended
+    of_tenant: Balance  #: GPU-time of its tenant
+    quota: float  #: of its tenant [GPU]
+    held: int  #: by its tenant [GPU]
+    leases: tuple[Lease, ...]  #: all that it has had, the last one may run
+    lease_end: float | None  #: of the lease that runs, None without one, or if it lasts to the job's end
+    lost: float | None  #: when it can expect to lose its GPUs, None if its lease is renewed, or lasts to its end
+    granted: float | None  #: when it can expect its next lease, or the renewal of the one that runs
+    ahead: tuple[JobAhead, ...]  #: waiting jobs that get a lease before that
+    renewals: int  #: leases of others that are renewed before that
+    comes: bool  #: whether the forecast came to its next lease, or the renewal of the one that runs
+    must_end: int  #: jobs that have to end before that, as no lease ends by itself
+    until: float  #: how far the forecast looked
+
+
+def explain(config: Config, job: str, now: float | None = None) -> Explanation:
+    """Explain a job at `now` [s since 1970], the time of this call if not given.
+
+    An `InputError` says that there is no state, that it cannot be read, or that the job is not in it.
+    """
+    with closing(open_to_read(config.state)) as db:
+        state, leases = read_state(db), leases_of(db, job)
+    if state is None:
+        raise InputError(f"{config.state}: no round was written yet")
+    now = time.time() if now is None else now
+    accounts = accounts_after(config, state)
+    if job in accounts:
+        member = accounts.job(job)
+        tenant, gpus = member.tenant, member.demand
+    elif leases:
+        tenant, gpus = leases[-1].tenant, leases[-1].demand
+    else:
+        raise InputError(_unknown(job, config, state))
+    last = state.epoch + accounts.now
+    if tenant not in accounts.trace.tenants:
+        raise InputError(f"job {printable(job)}: its tenant {printable(tenant)} is not in [weights] any more")
+    t = accounts.trace.tenants.index(tenant)
+    view = accounts.view
+    clock = view.clock[0]
+    found = Explanation(
+        job=job, tenant=tenant, gpus=gpus, state="ended", time=last, age=now - last,
+        is_late=now - last > LATE * config.interval,
+        since=leases[-1].over if leases and leases[-1].outcome == "ended" else None,
+        free=int(clock.free), cluster=accounts.gpus - accounts.withheld, policy=config.policy.name, kept="",
+        of_job=None,
+        of_tenant=Balance(
+            float(accounting.tenant_alloc(view, t, accounts.now)) / HOUR,
+            float(accounting.tenant_fair(view, t, accounts.now)) / HOUR,
+        ),
+        quota=float(view.tenant[t].quota), held=int(view.tenant[t].held),
+        leases=tuple(leases), lease_end=None, lost=None, granted=None, ahead=(), renewals=0, comes=False,
+        must_end=0, until=last,
+    )  # fmt: skip
+    return _forecast(found, config, state, accounts, now) if job in accounts else found
+
+
+def accounts_after(config: Config, state: State) -> Accounts:
+    """Return the accounts after the last round, as the coordinator has them."""
+    saved = state.accounts
+    clock = saved.clock[0]
+    accounts = Accounts(config.policy, config.interval, int(clock.gpus), config.weights, saved)
+    held = int(saved.job["demand"][saved.job["status"] == RUNNING].sum())
+    accounts.withhold(int(clock.gpus) - held - int(clock.free))
+    accounts.view.clock[0].free = clock.free
+    return accounts
+
+
+def _forecast(found: Explanation, config: Config, state: State, accounts: Accounts, now: float) -> Explanation:
+    """Add what a job that waits or runs can expect."""
+    job, row, number = found.job, accounts.row(found.job), round(accounts.now / config.interval)
+    runs = row.status == RUNNING
+    had = float(row.attained_service) + runs * found.gpus * (accounts.now - float(row.lease_start))
+    own = Balance(had / HOUR, float(accounting.job_fair(accounts.view, accounts.place[job], accounts.now)) / HOUR)
+    found = found._replace(
+        of_job=own, state="runs" if runs else "waits",
+        since=state.epoch + float(row.lease_start if runs else row.waiting_since),
+        lease_end=state.epoch + float(row.lease_end) if runs and row.lease_end < math.inf else None,
+    )  # fmt: skip
+    if runs and found.lease_end is None:
+        return found
+    later = [id for id, why in state.kept.items() if why == LATER]
+    refused = {id: why for id, why in state.kept.items() if why != LATER and id in accounts}
+    accounts.hear((), number)
+    for _ in range(MOST_REFUSED):  # what the policy grants once more was refused at the last round
+        again = accounts.choose([*refused, *(id for id in later if id in accounts)])
+        refused |= dict.fromkeys(again, "no nodes have its GPUs free, though the policy picks it")
+        for id in again:
+            accounts.refuse(id)
+    if job in later:
+        return found._replace(kept=LATER)
+    found = found._replace(kept=refused.get(job, ""))
+    first = max(number, int((now - state.epoch) / config.interval)) + 1
+    ahead: dict[str, JobAhead] = {}
+    renewals, lost = 0, None
+    future = accounts_after(config, state)
+    for one in rounds_ahead(future, first, later, refused):
+        at = None if one.ended else state.epoch + one.time
+        found = found._replace(must_end=one.ended)
+        is_next = job in (*one.granted, *one.renewed)
+        for id in one.granted[: one.granted.index(job)] if job in one.granted else one.granted:
+            ahead.setdefault(id, JobAhead(id, accounts.job(id).tenant, accounts.job(id).demand))
+        if is_next:
+            ahead = ahead if lost or not runs else {}  # nobody is before a job that goes on
+            found = found._replace(granted=at, comes=True)
+            break
+        renewals += len(one.renewed)
+        lost = at if job in one.lost else lost
+    return found._replace(lost=lost, ahead=tuple(ahead.values()), renewals=renewals, until=state.epoch + future.now)
+
+
+def as_record(found: Explanation) -> dict[str, Any]:
+    """The same for a program: names as Slurm has them, None for what is infinite or undefined."""
+    return found._asdict() | {
+        "of_job": found.of_job and found.of_job._asdict(),
+        "of_tenant": found.of_tenant._asdict(),
+        "ahead": [one._asdict() for one in found.ahead],
+        "leases": [{k: None if v == math.inf else v for k, v in one._asdict().items()} for one in found.leases],
+    }
+
+
+def _unknown(job: str, config: Config, state: State) -> str:
+    """Say why a job is not in the accounts."""
+    if job in state.kept:
+        return f"job {printable(job)} has no lease and gets none now: {escaped(state.kept[job])}"
+    tasks = [id for id in (*(one.id for one in state.accounts.admitted), *state.kept) if id.startswith(f"{job}_")]
+    if tasks:
+        return f"job {printable(job)} is an array: name one of its {len(tasks)} tasks, such as {tasks[0]}"
+    return (
+        f"job {printable(job)} is not known to the coordinator of partition {config.partition}: it came after the last "
+        "round, is of another partition, or has ended without a lease"
+    )

@@ -1,0 +1,130 @@
+"""An explanation in five lines of plain English."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from astraea.core.text import counted, escaped
+from astraea.core.units import HOUR
+from astraea.live.changes import LATER
+from astraea.live.explain import Balance, Explanation
+
+NAMED: Final = 3
+"""Jobs and leases that a line names; of more it gives the number."""
+
+_IF: Final = ", if no job ends, comes or changes until then"
+
+
+def as_text(found: Explanation) -> str:
+    """Write it in five lines."""
+    name = f"job {found.job} of {found.tenant}"
+    lines = {"waits": _waits, "runs": _runs, "ended": _ended}[found.state](found)
+    late = f"; WARNING: no round for {found.age:.0f} s, is the coordinator running?" if found.is_late else ""
+    return "\n".join(escaped(line) for line in (f"{name} {lines[0]}", *lines[1:-1], f"{lines[-1]}{late}"))
+
+
+def _waits(found: Explanation) -> list[str]:
+    if found.kept:
+        why = found.kept
+    elif found.gpus > found.cluster:
+        why = f"only {found.cluster} can be used now"
+    elif found.gpus > found.free:
+        why = f"{found.free} of {found.cluster} are free"
+    else:
+        why = f"{found.free} of {found.cluster} are free, but policy {found.policy} does not give them to it"
+    had = f"{len(found.leases)} before, the last until {_moment(found.since)}" if found.leases else "none before"
+    return [
+        f"waits for {_gpus(found.gpus)} since {_moment(found.since)} ({_span(found.time - (found.since or 0))}): {why}",
+        _owed(found), _before(found), f"its lease: none now, {had}", f"expected: {_expected(found)}",
+    ]  # fmt: skip
+
+
+def _runs(found: Explanation) -> list[str]:
+    last = found.leases[-1].number if found.leases else 0
+    if found.lease_end is None:
+        ends, then = "lasts until the job ends", "it keeps its GPUs"
+    else:
+        ends = f"ends at {_moment(found.lease_end)}, {_in(found.lease_end, found)}"
+        if found.lost is None:
+            then = f"its lease is renewed at {_moment(found.granted)}{_IF}"
+        else:
+            then = f"it loses its GPUs at {_moment(found.lost)}, and gets {_expected(found)}"
+    return [
+        f"runs on {_gpus(found.gpus)} since {_moment(found.since)} under lease {last}", _owed(found), _before(found),
+        f"its lease: {ends}", f"expected: {then}",
+    ]  # fmt: skip
+
+
+def _ended(found: Explanation) -> list[str]:
+    first, last = found.leases[0], found.leases[-1]
+    when = f"ended at {_moment(last.over)}, in lease {last.number}" if last.outcome == "ended" else "ended as it waited"
+    held = sum(one.over - one.granted for one in found.leases)
+    waited = max(0.0, last.over - first.submitted - held)
+    named = found.leases[-NAMED:]
+    times = [(one, _moment(one.granted), _moment(one.over)) for one in named]
+    listed = "; ".join(f"{one.number} from {begin} to {end}, {one.outcome}" for one, begin, end in times)
+    before = f"{len(found.leases) - len(named)} before, " if len(named) < len(found.leases) else ""
+    return [
+        f"has {when}: it had {_gpus(found.gpus)}",
+        f"had: {held * found.gpus / HOUR:.2f} GPU-h in {counted(len(found.leases), 'lease')}; {_tenant(found)}",
+        f"waited: {_span(first.granted - first.submitted)} before its first lease, {_span(waited)} in all",
+        f"its leases: {before}{listed}",
+        "expected: nothing more; a job that comes again under this id is a new one",
+    ]
+
+
+def _owed(found: Explanation) -> str:
+    return f"owed: the job has had {_part(found.of_job)}; {_tenant(found)}"
+
+
+def _tenant(found: Explanation) -> str:
+    held = f"{found.held} of its quota of {found.quota:.4g} GPUs"
+    return f"{found.tenant} has had {_part(found.of_tenant)}, and holds {held}"
+
+
+def _part(balance: Balance | None) -> str:
+    had, owed = balance or Balance(0, 0)
+    return f"{had:.2f} of {owed:.2f} GPU-h" + (f" ({had / owed:.0%})" if owed > 0 else "")
+
+
+def _before(found: Explanation) -> str:
+    named = ", ".join(f"{one.job} of {one.tenant}" for one in found.ahead[:NAMED])
+    more = f" and {len(found.ahead) - NAMED} more" if len(found.ahead) > NAMED else ""
+    gpus = _gpus(sum(one.gpus for one in found.ahead))
+    what = f"{counted(len(found.ahead), 'waiting job')} with {gpus}: {named}{more}" if found.ahead else "no waiting job"
+    return f"before it: {what}; {counted(found.renewals, 'lease')} of others renewed until then"
+
+
+def _expected(found: Explanation) -> str:
+    number = f"lease {found.leases[-1].number + 1 if found.leases else 1}"
+    if found.kept == LATER:
+        return f"{number} after that; when that is, the coordinator does not know"
+    if found.must_end:
+        jobs = "1 job has" if found.must_end == 1 else f"{found.must_end:,} jobs have"
+        lease = f"{number} when" if found.comes else "no lease before"
+        return f"{lease} {jobs} ended, if those end first that have run longest; no lease ends by itself"
+    if not found.comes:
+        return f"no lease until {_moment(found.until)}, and the forecast goes no further{_IF}"
+    earliest = " at the earliest" if found.kept else ""
+    return f"{number}{earliest} at {_moment(found.granted)}, {_in(found.granted, found)}{_IF}"
+
+
+def _in(moment: float | None, found: Explanation) -> str:
+    """Write the time from the moment of looking."""
+    left = (moment or 0.0) - found.time - found.age
+    return f"in {_span(left)}" if left >= 0 else f"{_span(-left)} ago"
+
+
+def _gpus(number: int) -> str:
+    return counted(number, "GPU")
+
+
+def _span(seconds: float) -> str:
+    """Write a time in a unit in which it has two digits or more."""
+    unit, name = next(((u, n) for u, n in ((HOUR, "h"), (60.0, "min")) if seconds >= 2 * u), (1.0, "s"))
+    return f"{seconds / unit:.0f} {name}" if unit == 1 else f"{seconds / unit:.1f} {name}"
+
+
+def _moment(seconds: float | None) -> str:
+    return "?" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))

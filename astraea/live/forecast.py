@@ -1,0 +1,71 @@
+"""Rounds to come, played ahead on a copy of the accounts by the policy itself, if no job ends and none comes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from astraea.cluster.engine import live
+from astraea.cluster.engine.live import ENDS
+from astraea.cluster.engine.state import PENDING, RUNNING
+from astraea.core.units import DAY
+from astraea.live.accounts import Accounts, Event
+
+AHEAD: Final = DAY
+"""A forecast does not look further [s]."""
+
+MOST_ROUNDS: Final = 10_000
+"""Rounds that a forecast plays at most."""
+
+MOST_ENDS: Final = 1_000
+"""Jobs that a forecast lets end at most."""
+
+
+class ForecastRound(NamedTuple):
+    """A round to come at which leases change, its jobs in the order of the policy."""
+
+    time: float  #: [s], second 0 is that of the accounts
+    ended: int
+    """Jobs that had to end for this round: no lease ends by itself, so the one that has run longest ends first. From
+    the first one on, `time` means nothing."""
+    granted: list[str]  #: waiting jobs that get GPUs
+    renewed: list[str]
+    lost: list[str]  #: jobs that lose their GPUs
+
+
+def rounds_ahead(
+    accounts: Accounts, first: int, later: Collection[str] = (), refused: Collection[str] = ()
+) -> Iterator[ForecastRound]:
+    """Play the rounds from number `first` on; `accounts`, which are those after a round, are used up.
+
+    Jobs in `later` get no lease. Those in `refused` get none until a lease ends: there are no nodes for them before.
+    Gangs are not placed on nodes. It ends after `AHEAD`, `MOST_ROUNDS` or `MOST_ENDS`, or when nothing can change.
+    """
+    usable = accounts.gpus - accounts.withheld
+    aside = [id for id in accounts.ids(PENDING) if id in later or accounts.job(id).demand > usable]
+    for_now = [id for id in accounts.ids(PENDING) if id in refused and id not in aside]
+    last = first + int(AHEAD / accounts.interval)
+    number, ended = first, 0
+    for _ in range(MOST_ROUNDS):
+        events: list[Event] = []
+        if ended:
+            running = np.flatnonzero(accounts.view.job.status == RUNNING)
+            if not len(running):
+                return
+            longest = running[np.argmin(accounts.view.job.launch[running])]
+            events = [Event(accounts.now, ENDS, accounts.admitted[longest].id)]
+        accounts.hear(events, number)
+        if ended or accounts.view.clock[0].n_expired > 0:
+            for_now = []
+        granted = accounts.choose(aside + for_now)
+        expired, revoked = accounts.leaving()
+        renewed = accounts.carry_out()
+        if granted or renewed or expired or revoked:
+            yield ForecastRound(accounts.now, ended, granted, renewed, [*expired, *revoked])
+        following = 0 if ended else live.next_round(accounts.view, accounts.private)
+        ended += following == 0
+        number = following or number + 1
+        if ended > MOST_ENDS or (number > last and not ended):
+            return

@@ -1,0 +1,93 @@
+"""A busy Slurm whose slurmctld is killed, and a coordinator that is killed: no job is lost, and none runs twice.
+
+Quick: 20 kills of the coordinator and 4 of slurmctld. ``REPEAT=5 pytest -m slurm`` has 100 and 20.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from contextlib import closing
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from live_checks import SAME, most_in_use
+from live_slurm import GPUS, NODES, SHARES, Site, lines, said, until
+from processes import run
+
+from astraea.live.ledger import all_leases, open_to_read
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.parametrize("time_around", range(int(os.environ.get("REPEAT", "1")))),
+]
+
+
+def test_both_are_killed_again_and_again(site: Callable[..., Site], time_around: int) -> None:
+    here = site()
+    rng = np.random.default_rng(1000 + time_around)
+    here.submit_mixture(20, seed=1000 + time_around)
+    for k in range(20):
+        here.start()
+        time.sleep(rng.uniform(0.1, 3))
+        here.kill()
+        if k % 5 == 3:
+            here.start()
+            time.sleep(rng.uniform(2, 4))
+            here.slurm.stop_controller(signal.SIGKILL)
+            time.sleep(rng.uniform(0, 5))
+            here.slurm.start_controller()
+            time.sleep(rng.uniform(5, 25))
+            resume()
+            here.kill()
+            here.submit_mixture(5, seed=2000 + 100 * time_around + k)
+    here.start()
+
+    def kept_back() -> set[str]:
+        return set(re.findall(r"job (\d+) has ended, which slurmctld, started since, has forgotten", here.log))
+
+    def are_done() -> bool:
+        resume()
+        left = set(said("squeue", "-h", "-p", "gpu", "-o", "%i").split())
+        if left and left <= kept_back():
+            said("scancel", *left)
+        return not left
+
+    try:
+        until("all jobs end", 240, are_done)
+    finally:
+        print(said("squeue", "-o", "%i %T %r %R %S"), said("sinfo", "-N", "-o", "%N %T %E"), sep="\n")
+    here.finish_coordinator()
+    check(here, kept_back())
+
+
+def resume() -> None:
+    """Do what an administrator does: a slurmctld that starts a job that it has started before drains the node."""
+    for name in said("sinfo", "-h", "-N", "-p", "gpu", "-t", "drain", "-o", "%N").split():
+        print(name, said("sinfo", "-h", "-n", name, "-o", "%E"))
+        run("scontrol", "update", f"NodeName={name}", "State=RESUME", check=False)
+
+
+def check(here: Site, kept_back: set[str]) -> None:
+    """Every job was done, once, and the leases have what sacct says, but for jobs that slurmctld has forgotten."""
+    runs = here.runs()
+    with closing(open_to_read(here.state)) as db:
+        leases = all_leases(db)
+    assert most_in_use(runs) <= NODES * GPUS
+    for job in here.jobs:
+        words = [line.split()[0] for line in lines(job)]
+        assert words.count("done") == 1, (job, lines(job), runs[job.id])
+        assert words[-1] == "done", (job, lines(job), runs[job.id])
+        for one, later in pairwise(span for span in runs[job.id] if span.start > 0):
+            assert one.end <= later.start, (job, runs[job.id])
+    for tenant in SHARES:
+        jobs = {job.id: job.demand for job in here.jobs if job.tenant == tenant and job.id not in kept_back}
+        mine = [lease for lease in leases if lease.job in jobs and lease.outcome != "not started"]
+        leased = sum(lease.demand * (lease.over - max(lease.granted, lease.started)) for lease in mine)
+        had = sum(span.demand * (span.end - span.start) for id in jobs for span in runs[id] if span.start > 0)
+        print(f"{tenant}: sacct {had:.0f} GPU-s, {len(mine)} leases {leased:.0f} GPU-s, kept back {sorted(kept_back)}")
+        assert abs(had - leased) <= SAME * sum(lease.demand for lease in mine), (tenant, had, leased)

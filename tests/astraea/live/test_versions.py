@@ -1,0 +1,112 @@
+"""Every version of Slurm answers in a form of its own about one small system, and all are read alike.
+
+The answers were recorded by tests/slurm/record_answers.py; ``24.11-v0.0.41`` are those of 24.11 in the form of 24.05.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+from places import ROOT
+
+from astraea.live.answers import Job, jobs_of, nodes_of, runs_of
+from astraea.live.slurm import Slurm
+from astraea.traces.readers import read_trace
+from astraea.traces.readers.slurm import AGAIN, NEVER, PART, WAITS
+from astraea.traces.readers.table import NO_GPU, NO_TIME
+
+ANSWERS = ROOT / "tests" / "data" / "live" / "answers"
+VERSIONS = sorted(folder.name for folder in ANSWERS.iterdir())
+pytestmark = pytest.mark.parametrize("version", VERSIONS)
+
+
+def answer(version: str, name: str) -> Any:
+    return json.loads((ANSWERS / version / f"{name}.json").read_text())
+
+
+def jobs(version: str) -> dict[str, Job]:
+    return {job.id: job for job in jobs_of(answer(version, "squeue"))}
+
+
+def alike(job: Job) -> tuple[Any, ...]:
+    """All of a job but the names of its nodes; which times it has, not when; why it waits, if it does."""
+    times = {time: float(getattr(job, time) > 0) for time in ("submit", "eligible", "start", "end")}
+    reason = job.reason if job.state == "PENDING" else ""
+    return job._replace(**times, reason=reason, on_nodes=dict(enumerate(job.on_nodes.values())))  # type: ignore[arg-type]
+
+
+def test_jobs_are_those_of_the_oldest_version(version: str) -> None:
+    found, oldest = jobs(version), jobs(VERSIONS[0])
+    expedited, failed = found.pop("5"), oldest.pop("5")
+    if version < "25.11":
+        assert expedited.state == failed.state == "FAILED"
+    else:  # --requeue=expedite: it waits, until its user has looked why it failed
+        assert (expedited.state, expedited.held, expedited.restarts) == ("REQUEUE_HOLD", True, 1)
+    assert {id: alike(job) for id, job in found.items()} == {id: alike(job) for id, job in oldest.items()}
+
+
+def test_jobs(version: str) -> None:
+    found = jobs(version)
+    states = {id: job.state for id, job in found.items() if id != "5"}
+    assert states == {
+        "1": "COMPLETED", "2": "COMPLETED", "3": "FAILED", "4": "SPECIAL_EXIT", "6": "RUNNING", "7": "RUNNING",
+        "8": "PENDING", "9": "CANCELLED", "10": "RUNNING", "11_0": "RUNNING", "11_1": "RUNNING", "11_2": "PENDING",
+        "11_3": "PENDING", "11_4": "PENDING", "12": "RUNNING", "13": "RUNNING", "16": "PENDING", "17": "PENDING",
+        "18": "PENDING", "19": "PENDING",
+    }  # fmt: skip
+    gang = found["6"]
+    assert (gang.demand, gang.nodes, gang.per_node, gang.saves) == (4, 2, 2, True)
+    assert list(gang.on_nodes.values()) == [2, 2]
+    assert (found["7"].restarts, found["8"].restarts, found["2"].demand, found["16"].demand) == (1, 1, 0, 12)
+    assert [id for id, job in found.items() if job.held and id != "5"] == ["4", "8", "18"]
+    assert [id for id, job in found.items() if job.depends] == ["17"]
+    assert [id for id, job in found.items() if not job.requeues and id != "10"] == ["18"]
+    assert [id for id, job in found.items() if job.is_part] == ["12", "13"]
+    assert {job.at_once for job in found.values() if job.array == "11"} == {2}
+    assert (found["16"].partition, found["19"].partition) == ("gpu,other", "other")
+
+
+def test_nodes(version: str) -> None:
+    found = nodes_of(answer(version, "nodes"), "gpu")
+    assert [(node.name, node.gpus, node.is_usable) for node in found] == [
+        ("n1", 4, True), ("n2", 4, True), ("n3", 4, False),
+    ]  # fmt: skip
+
+
+def test_runs(version: str) -> None:
+    found = runs_of((ANSWERS / version / "runs.txt").read_text())
+    times = {(run.id, run.state): (run.submit > 0, run.start > 0, run.end > 0, run.demand) for run in found}
+    assert {of: times[of] for of in times if of[0] != "5"} == {
+        ("1", "COMPLETED"): (True, True, True, 1), ("2", "COMPLETED"): (True, True, True, 0),
+        ("3", "FAILED"): (True, True, True, 1), ("4", "REQUEUED"): (True, True, True, 1),
+        ("4", "PENDING"): (True, False, False, 1), ("6", "RUNNING"): (True, True, False, 4),
+        ("7", "REQUEUED"): (True, True, True, 1), ("7", "RUNNING"): (True, True, False, 1),
+        ("8", "REQUEUED"): (True, True, True, 1), ("8", "PENDING"): (True, False, False, 1),
+        ("9", "CANCELLED"): (True, version == VERSIONS[0], True, 12), ("10", "RUNNING"): (True, True, False, 1),
+        ("11_0", "RUNNING"): (True, True, False, 1), ("11_1", "RUNNING"): (True, True, False, 1),
+    }  # fmt: skip
+
+
+def test_the_moment_of_the_start(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ANSWERS / version / "config.txt").read_text()
+    monkeypatch.setattr(Slurm, "_run", lambda *_, **__: text)
+    assert 1.7e9 < Slurm("gpu").boot() <= min(job.submit for job in jobs(version).values())
+    assert re.search(rf"^SLURM_VERSION\s*= {version.partition('-')[0]}", text, re.M)
+
+
+def test_both_forms_of_a_log_are_one(version: str) -> None:
+    text, document = (read_trace(ANSWERS / version / f"sacct.{kind}", format="slurm") for kind in ("txt", "json"))
+    pd.testing.assert_frame_equal(text.frame, document.frame)
+    assert text.recorded is not None and document.recorded is not None
+    pd.testing.assert_frame_equal(text.recorded, document.recorded)
+    aside, same = (trace.excluded_jobs.sort_values("job_id", ignore_index=True) for trace in (text, document))
+    pd.testing.assert_frame_equal(aside, same)
+    others = aside[~aside["job_id"].str.startswith("5")]
+    assert dict(zip(others["job_id"], others["reason"], strict=True)) == {
+        "2": NO_GPU, "4 #2": WAITS, "7": AGAIN, "8 #2": WAITS, "12+1": PART, "16": WAITS,
+        "9": NO_TIME if version == VERSIONS[0] else NEVER,
+    }  # fmt: skip
