@@ -19,6 +19,9 @@ from astraea.core.frozen import read_only
 TENANTS: Final = ("account", "user", "qos")
 """What may be the tenant of a job."""
 
+SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")
+"""What may tell a job that its lease ends; the same as in `astraea.checkpoint`."""
+
 _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 
 
@@ -32,6 +35,7 @@ class Config:
     policy: Policy
     interval: float = 10.0  #: between rounds [s]
     warning: float = 5.0  #: a job that saves is told so long before the end of its lease [s] ([Ye2022] §5.1.1)
+    signal: str = "USR1"  #: that tells it so: one of `SIGNALS`
     tenant: str = "account"  #: one of `TENANTS`
     weights: Mapping[str, float] = field(default_factory=dict)  #: shares ([Ye2022] Eq. 6); empty if all are equal
     history: float = 7.0  #: with no state yet, so long before is counted too, from Slurm's accounting [day]
@@ -67,12 +71,13 @@ def read_config(path: Path) -> Config:
         number(weight, f"{path}: weights.{name}", above=0)
     numbers = {"interval": 1.0, "warning": 0.0, "history": 0.0, "patience": 1.0}
     seconds = {k: number(given[k], f"{path}: {k}", least=least) for k, least in numbers.items() if k in given}
-    tenant = one_of(given.get("tenant", "account"), TENANTS, f"{path}: tenant")
+    names = {"signal": SIGNALS, "tenant": TENANTS}
+    words = {k: one_of(given[k], among, f"{path}: {k}") for k, among in names.items() if k in given}
     try:
         policy = named_policy(given.get("policy", "astraea"), here)(**given["parameters"])
     except InputError as err:
         raise InputError(f"{path}: {err}") from None
-    config = Config(given["partition"], here / given["state"], policy, tenant=tenant, weights=weights, **seconds)
+    config = Config(given["partition"], here / given["state"], policy, weights=weights, **words, **seconds)
     if config.policy.lease_term <= max(config.interval, config.warning):
         raise InputError(
             f"{path}: parameters.lease_term must be longer than a round ({config.interval:g} s) and the warning "

@@ -27,8 +27,8 @@ HIGHEST: Final = 4_000_000_000
 class Slurm:
     """The Slurm of this machine: jobs of no other partition are touched, and a program may take `patience` [s]."""
 
-    def __init__(self, partition: str, patience: float = 20.0) -> None:
-        self.partition, self.patience = partition, patience
+    def __init__(self, partition: str, patience: float = 20.0, signal: str = "USR1") -> None:
+        self.partition, self.patience, self.signal = partition, patience, signal
 
     def nodes(self) -> list[Node]:
         """The nodes of the partition."""
@@ -78,8 +78,8 @@ class Slurm:
         self._run("scontrol", "requeuehold", "Incomplete", self._id(id))
 
     def warn(self, id: str) -> None:
-        """Send SIGUSR1 to the batch script of a job, if it is still in the partition."""
-        self._run("scancel", f"--partition={self.partition}", "--batch", "--signal=USR1", self._id(id))
+        """Send the notice to the batch script of a job, if it is still in the partition."""
+        self._run("scancel", f"--partition={self.partition}", "--batch", f"--signal={self.signal}", self._id(id))
 
     @staticmethod
     def _id(id: str) -> str:

@@ -129,6 +129,7 @@ def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
     slurm.release(job(id, restarts=1), 6)
     slurm.requeue(id)
     slurm.warn(id)
+    Slurm("gpu", signal="USR2").warn(id)
     slurm.runs(0)
     slurm.jobs()
     assert slurm.nodes() == [Node("n1", 8, True), Node("n2", 8, True)]
@@ -137,6 +138,7 @@ def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
         f"scontrol hold {id}", f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999995",
         f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999994 StartTime=now",
         f"scontrol requeuehold Incomplete {id}", f"scancel --partition=gpu --batch --signal=USR1 {id}",
+        f"scancel --partition=gpu --batch --signal=USR2 {id}",
     ]  # fmt: skip
     assert history.startswith("sacct --allusers --allocations --duplicates --parsable2 --noheader --partition=gpu ")
     assert (queue, nodes) == ("squeue --json", "sinfo --json")
