@@ -69,7 +69,7 @@ def test_the_example_gives_the_model_of_an_uninterrupted_one(tmp_path: Path) -> 
 
 
 def test_the_documents_code_runs() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    code = re.findall(r"```python\n(.*?)```", PAGE, re.S)[0]  # the other one: test_signals.py
     assert code.split() == (checkpoint.__doc__ or "").split("::\n\n")[1].split("\n\nAt the start")[0].split()
     trained = []
     names = {"model": Counter(), "optimizer": Counter(), "train": lambda *parts: trained.append(parts)}

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from checkpoint_jobs import process, read_until, saved
+from places import ROOT
+
+PAGE = ROOT / "docs" / "live" / "checkpoints.md"
 
 LONG = """
 import logging, sys, time
@@ -166,33 +171,40 @@ def test_the_position_of_a_loader_is_part_of_the_state(context: str, tmp_path: P
 
 RANKS = """
 import logging, sys, time
-import torch, torch.distributed as dist, torch.distributed.checkpoint as dcp
+import torch, torch.distributed as dist
 from astraea.checkpoint import checkpointed
 
 how, rank, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
 dist.init_process_group("gloo", init_method="file://" + sys.argv[4], rank=rank, world_size=size)
-state = {"value": torch.zeros(2)}
+state = {{"value": torch.zeros(2)}}
+
+def train(state):
+    state["value"] += 1 + rank * (how == "parts")
+    print("in step", saves.done, flush=True)
+    if saves.done == 2:
+        time.sleep(1)
+
 if how == "dcp":
-    pair = lambda path: dcp.save({f"part {rank}": state["value"]}, checkpoint_id=path), \
-        lambda path: dcp.load({f"part {rank}": state["value"]}, checkpoint_id=path)
+    model = state
+    {document}
 else:
-    pair = lambda path: torch.save(state, path / f"part-{rank}"), \
-        lambda path: state.update(torch.load(path / f"part-{rank}"))
-with checkpointed(state if how == "whole" else pair, 1000, "saves", sharded=how != "whole") as saves:
-    saves.done += rank * (how == "uneven")
-    for step in saves.steps(6):
-        state["value"] += 1 + rank * (how != "whole")
-        print("in step", step, flush=True)
-        if step == 2:
-            time.sleep(1)
+    def save(folder):
+        torch.save(state, folder / f"part-{{rank}}")
+    def load(folder):
+        state.update(torch.load(folder / f"part-{{rank}}"))
+    with checkpointed((save, load) if how == "parts" else state, 1000, sharded=how == "parts") as saves:
+        saves.done += rank * (how == "uneven")
+        for step in saves.steps(6):
+            train(state)
 print("after", state["value"].tolist(), flush=True)
 """
 
 
 def ranks(how: str, folder: Path) -> list[AbstractContextManager[subprocess.Popen[str]]]:
     """Two ranks of a distributed job, which meet in a file of their own."""
-    (folder / "train.py").write_text(RANKS)
+    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)[1].replace("steps(100)", "steps(6)")
+    (folder / "train.py").write_text(RANKS.format(document=indent(code, "    ").strip()))
     meeting = folder / f"meeting-{time.monotonic_ns()}"
     return [process("train.py", how, str(rank), "2", meeting, cwd=folder) for rank in range(2)]
 
@@ -207,13 +219,13 @@ def test_a_signal_to_one_rank_is_enough_and_all_leave_together(how: str, tmp_pat
         assert "0003-" in read_until(first, "leaving after step 3")
         read_until(second, "leaving after step 3")
         assert (first.wait(), second.wait()) == (128 + signal.SIGTERM,) * 2
-    assert saved(tmp_path / "saves") == [1, 3]
+    assert saved(tmp_path / "checkpoints" / "local") == [1, 3]
     with ExitStack() as stack:
         first, second = (stack.enter_context(rank) for rank in ranks(how, tmp_path))
         assert "in step 3" in (text := read_until(first, "after [6.0, 6.0]"))
         assert "in step 2" not in text
-        read_until(second, "after [6.0, 6.0]" if how == "whole" else "after [12.0, 12.0]")
-    assert saved(tmp_path / "saves") == [3, 6]
+        read_until(second, "after [12.0, 12.0]" if how == "parts" else "after [6.0, 6.0]")
+    assert saved(tmp_path / "checkpoints" / "local") == [3, 6]
 
 
 def test_ranks_that_restored_different_saves_are_an_error(tmp_path: Path) -> None:

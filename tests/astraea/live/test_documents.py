@@ -40,8 +40,8 @@ def read(folder: Path, text: str) -> Config:
 def test_every_key_is_read(tmp_path: Path) -> None:
     config = read(
         tmp_path,
-        GOOD + 'policy = "tiresias-l"\ninterval = 2\nwarning = 1.5\nsignal = "USR2"\ntenant = "user"\nhistory = 0\npatience = 3\n'
-        "[parameters]\nlease_term = 60\nqueues = 3\n[weights]\nvision = 2\nspeech = 1\n",
+        GOOD + 'policy = "tiresias-l"\ninterval = 2\nwarning = 1.5\nsignal = "USR2"\ntenant = "user"\nhistory = 0\n'
+        "patience = 3\n[parameters]\nlease_term = 60\nqueues = 3\n[weights]\nvision = 2\nspeech = 1\n",
     )
     assert config.policy.parameters["queues"] == 3
     assert config.weights == {"vision": 2, "speech": 1}
