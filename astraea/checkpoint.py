@@ -201,8 +201,10 @@ class Saves:
         self.folder = folder
         self._state = state
         self._save, self._load = _functions(state)
-        # torch.save raises RuntimeError when the disk is full
-        self._disk_errors = (OSError, RuntimeError) if isinstance(state, tuple) else (OSError,)
+        self._disk_errors: tuple[type[BaseException], ...] = (OSError,)
+        if isinstance(state, tuple):  # when the disk is full, torch.save raises RuntimeError, and its dcp.save this:
+            raised = getattr(sys.modules.get("torch.distributed.checkpoint"), "CheckpointException", OSError)
+            self._disk_errors = (OSError, RuntimeError, raised)
         self._every = every
         self._last_store = last_store
         self._signal = signals.Signals[f"SIG{signal}"]
@@ -222,7 +224,8 @@ class Saves:
         self._job = os.environ.get("SLURM_JOB_ID", "")
         self._requeued = folder / f"requeued-{self._job}"  # a byte for each time; a lease that ends restarts it too
         was = self._requeued.stat().st_size if self._requeued.exists() else 0
-        self._end = _end_of_job(self._job) if self._job and was < requeues else math.inf
+        asks = self._job and was < requeues and self._is_first_rank
+        self._end = _end_of_job(self._job) if asks else math.inf
 
     @property
     def _is_first_rank(self) -> bool:
@@ -261,7 +264,7 @@ class Saves:
         if saves or leaves:
             self._is_asked = False  # before the save: who asks during it wants the next one
             self._store()
-        if is_first and requeues and not leaves:
+        if is_last and (not leaves or time.time() >= self._end):  # SIGTERM because of the end, or of something else
             self._requeue()
         self._leave_if(leaves or requeues)
         self._began = time.monotonic()

@@ -170,7 +170,7 @@ def test_the_position_of_a_loader_is_part_of_the_state(context: str, tmp_path: P
 
 
 RANKS = """
-import logging, sys, time
+import logging, resource, sys, time
 import torch, torch.distributed as dist
 from astraea.checkpoint import checkpointed
 
@@ -184,8 +184,10 @@ def train(state):
     print("in step", saves.done, flush=True)
     if saves.done == 2:
         time.sleep(1)
+        if how == "full" and rank == 0:  # no file may be longer
+            resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
 
-if how == "dcp":
+if how in ("dcp", "full"):
     model = state
     {document}
 else:
@@ -226,6 +228,14 @@ def test_a_signal_to_one_rank_is_enough_and_all_leave_together(how: str, tmp_pat
         assert "in step 2" not in text
         read_until(second, "after [12.0, 12.0]" if how == "parts" else "after [6.0, 6.0]")
     assert saved(tmp_path / "checkpoints" / "local") == [3, 6]
+
+
+def test_a_disk_that_is_full_for_one_rank_is_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    with ExitStack() as stack:
+        for rank in [stack.enter_context(rank) for rank in ranks("full", tmp_path)]:
+            assert "step 6 could not be saved" in read_until(rank, "after [6.0, 6.0]")
+    assert saved(tmp_path / "checkpoints" / "local") == [1]
 
 
 def test_ranks_that_restored_different_saves_are_an_error(tmp_path: Path) -> None:
