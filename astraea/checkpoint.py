@@ -249,7 +249,7 @@ class Saves:
             self.step()
 
     def step(self) -> None:
-        """Tell that a step has ended, in a loop that `steps` does not fit; saves and leaves if it is time to."""
+        """Tell that a step has ended, in a loop that `steps` does not fit; save and leave if it is time to."""
         self.done += 1
         self._is_inside = False
         self._slowest_step = max(self._slowest_step, time.monotonic() - self._began)
@@ -334,6 +334,8 @@ class Saves:
 
             def give_name() -> None:
                 if self._is_first_rank:
+                    for part in (*temporary.rglob("*"), temporary):
+                        _flush(part)
                     path = self.folder / f"step-{step:010d}-{_checksum(temporary)}.checkpoint"
                     temporary.replace(path)
                     _flush(self.folder)
@@ -343,8 +345,7 @@ class Saves:
                             _remove(old)
                     log.info("%s: saved in %.1f s", path, time.monotonic() - began)
 
-            # each part on all ranks before the next one
-            if all(self._is_done(part, step) for part in (write, lambda: _flush_all(temporary), give_name)):
+            if self._is_done(write, step) and self._is_done(give_name, step):
                 self._stored = step
             elif self._is_first_rank:
                 _remove(temporary)
@@ -352,7 +353,7 @@ class Saves:
             self._due = time.monotonic() + self._every
 
     def _is_done(self, part: Callable[[], object], step: int) -> bool:
-        """Do a part of a save; on no rank it is done if a disk failed on one of them."""
+        """Do a part of a save on all ranks; it is not done if a disk failed on one of them."""
         failed = False
         try:
             part()
@@ -412,10 +413,7 @@ class Saves:
                 if self._signal not in signals.pthread_sigmask(signals.SIG_BLOCK, [self._signal]):
                     end.callback(signals.pthread_sigmask, signals.SIG_UNBLOCK, [self._signal])
             else:
-                log.warning(
-                    "%s and SIGTERM are heard in the main thread only: here, saves are made at their own pace",
-                    self._signal.name,
-                )
+                log.warning("signals are heard in the main thread only: here, saves are made at their own pace")
             if is_main or flushes:
                 heard, wake = os.pipe()
                 os.set_blocking(wake, False)
@@ -521,11 +519,6 @@ def _checksum(path: Path) -> str:
         return hashlib.sha256(repr(sizes).encode()).hexdigest()[:16]
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-
-
-def _flush_all(path: Path) -> None:
-    for part in (*path.rglob("*"), path):
-        _flush(part)
 
 
 def _flush(path: Path) -> None:

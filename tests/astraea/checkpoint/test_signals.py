@@ -15,7 +15,8 @@ import pytest
 from checkpoint_jobs import process, read_until, saved
 from places import ROOT
 
-PAGE = ROOT / "docs" / "live" / "checkpoints.md"
+PAGE = (ROOT / "docs" / "live" / "checkpoints.md").read_text(encoding="utf-8")
+CODE = re.findall(r"```python\n(.*?)```", PAGE, re.S)
 
 LONG = """
 import logging, sys, time
@@ -125,6 +126,8 @@ from torch.utils.data import Dataset
 from torchdata.stateful_dataloader import StatefulDataLoader
 from astraea.checkpoint import checkpointed
 
+{document}
+
 class Numbers(Dataset):
     def __len__(self):
         return 24
@@ -136,8 +139,9 @@ if __name__ == "__main__":
     context = sys.argv[1] if sys.argv[1] != "none" else None
     loader = StatefulDataLoader(
         Numbers(), batch_size=2, shuffle=True, num_workers=2 * (context is not None), multiprocessing_context=context,
+        worker_init_fn=outlive_one_sigterm,
     )
-    with checkpointed({"loader": loader, "seen": []}, 1000, "saves") as saves:
+    with checkpointed({{"loader": loader, "seen": []}}, 1000, "saves") as saves:
         seen = saves._state["seen"]
         while saves.done < 24:
             for batch in loader:
@@ -152,14 +156,14 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("context", ["none", "fork", "spawn", "forkserver"])
 def test_the_position_of_a_loader_is_part_of_the_state(context: str, tmp_path: Path) -> None:
-    """A job with workers is told and stopped in the middle of its second epoch; every sample is seen once an epoch."""
+    """A job and its workers are told and stopped in the second epoch; every sample is seen once an epoch."""
     pytest.importorskip("torchdata")
-    (tmp_path / "train.py").write_text(LOADER)
+    (tmp_path / "train.py").write_text(LOADER.format(document=CODE[1].split("\nloader")[0]))
     with process("train.py", context, cwd=tmp_path) as started:
         read_until(started, "in step 16")
         os.killpg(started.pid, signal.SIGUSR1)
         time.sleep(0.1)
-        started.terminate()
+        os.killpg(started.pid, signal.SIGTERM)
         read_until(started, "leaving after step 17")
         assert started.wait() == 128 + signal.SIGTERM
     with process("train.py", context, cwd=tmp_path) as started:
@@ -205,7 +209,7 @@ print("after", state["value"].tolist(), flush=True)
 
 def ranks(how: str, folder: Path) -> list[AbstractContextManager[subprocess.Popen[str]]]:
     """Two ranks of a distributed job, which meet in a file of their own."""
-    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)[1].replace("steps(100)", "steps(6)")
+    code = CODE[2].replace("steps(100)", "steps(6)")
     (folder / "train.py").write_text(RANKS.format(document=indent(code, "    ").strip()))
     meeting = folder / f"meeting-{time.monotonic_ns()}"
     return [process("train.py", how, str(rank), "2", meeting, cwd=folder) for rank in range(2)]

@@ -41,7 +41,7 @@ if __name__ == "__main__":
 
 def submit(at: Path, name: str, launcher: str, *options: str) -> str:
     """Submit a job; its id."""
-    script = f"#!/bin/bash\ntrap '' USR2\nexport PYTHONPATH={ROOT}\nexec {launcher} {sys.executable} train.py\n"
+    script = f"#!/bin/bash\ntrap '' USR2\nexport PYTHONPATH={ROOT}\n{launcher} {sys.executable} train.py\n"
     (at / f"{name}.sbatch").write_text(script)
     return said(
         "sbatch", "--parsable", "--requeue", "--open-mode=append", "-o", f"{name}.out", "-D", str(at),
@@ -54,16 +54,19 @@ def steps(text: str, rank: int = 0) -> list[int]:
 
 
 def test_no_step_is_lost_under_leases(site: Callable[..., Site]) -> None:
-    """Three jobs take turns on GPUs for two; each finishes its step when it is stopped."""
+    """Three jobs take turns on GPUs for two; each finishes its step when it is stopped, or requeues itself."""
     here = site()
     toml = here.at / "live.toml"
     toml.write_text('signal = "USR2"\n' + toml.read_text())
-    (here.at / "train.py").write_text(TRAIN.format(requeues=0, steps=30))
+    (here.at / "train.py").write_text(TRAIN.format(requeues=1, steps=30))
+    end = "[ $SLURM_RESTART_COUNT ] || export SLURM_JOB_END_TIME=$(($(date +%s) + 18))\nexec"  # 3 s after it began
     here.start()
-    ids = [submit(here.at, name, "", "-p", "gpu", "-A", "a", "--gres=gpu:4") for name in NAMES]
+    options = ("-p", "gpu", "-A", "a", "--gres=gpu:4")
+    ids = [submit(here.at, name, end if name == "one" else "exec", *options) for name in NAMES]
     until("all have ended", 240, lambda: not said("squeue", "-h", "-j", ",".join(ids), "-o", "%i"))
     texts = [(here.at / f"{name}.out").read_text() for name in NAMES]
     assert [steps(text) for text in texts] == [[*range(30)]] * len(NAMES)
+    assert [file.parent.name for file in here.at.glob("checkpoints/*/requeued-*")] == ids[:1]
     left = [text.count("leaving after step") for text in texts]
     assert sum(left) > 0  # leases ended
     assert [text.count(": saved") for text in texts] > [2 + count for count in left]  # they had been told before
@@ -73,7 +76,7 @@ def test_a_job_requeues_itself_and_helpers_survive_what_slurm_sends_them(real_sl
     """Without leases; all processes of a step are told at once, and the second run goes up to the limit."""
     os.chmod(tmp_path, 0o777)
     (tmp_path / "train.py").write_text(TRAIN.format(requeues=1, steps=10_000))
-    id = submit(tmp_path, "job", "srun", "-p", "other", "-A", "c", "-n", "2", "-t", "1")
+    id = submit(tmp_path, "job", "exec srun", "-p", "other", "-A", "c", "-n", "2", "-t", "1")
     out = tmp_path / "job.out"
     until("it has begun", 60, lambda: out.exists() and len(steps(out.read_text())) > 3)
     local_slurm.run("scancel", "--signal=USR2", id)
