@@ -71,13 +71,15 @@ def read_config(path: Path) -> Config:
         number(weight, f"{path}: weights.{name}", above=0)
     numbers = {"interval": 1.0, "warning": 0.0, "history": 0.0, "patience": 1.0}
     seconds = {k: number(given[k], f"{path}: {k}", least=least) for k, least in numbers.items() if k in given}
-    names = {"signal": SIGNALS, "tenant": TENANTS}
-    words = {k: one_of(given[k], among, f"{path}: {k}") for k, among in names.items() if k in given}
+    signal = one_of(given.get("signal", "USR1"), SIGNALS, f"{path}: signal")
+    tenant = one_of(given.get("tenant", "account"), TENANTS, f"{path}: tenant")
     try:
         policy = named_policy(given.get("policy", "astraea"), here)(**given["parameters"])
     except InputError as err:
         raise InputError(f"{path}: {err}") from None
-    config = Config(given["partition"], here / given["state"], policy, weights=weights, **words, **seconds)
+    config = Config(
+        given["partition"], here / given["state"], policy, signal=signal, tenant=tenant, weights=weights, **seconds
+    )
     if config.policy.lease_term <= max(config.interval, config.warning):
         raise InputError(
             f"{path}: parameters.lease_term must be longer than a round ({config.interval:g} s) and the warning "

@@ -71,7 +71,9 @@ def test_a_later_sigterm_ends_at_once(tmp_path: Path) -> None:
 
 
 HELPERS = """
-import logging, multiprocessing, os, signal, subprocess, sys, time
+import logging, signal, sys, time
+from multiprocessing import get_context
+from subprocess import PIPE, Popen
 from astraea.checkpoint import checkpointed
 
 def answer(pipe):
@@ -83,9 +85,9 @@ if __name__ == "__main__":
     state = {"value": 0}
     with checkpointed(state, 1000, "saves", last_store=True) as saves:
         if way == "program":
-            helper = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            helper = Popen(["cat"], stdin=PIPE, stdout=PIPE)
         else:
-            context = multiprocessing.get_context(way)
+            context = get_context(way)
             ours, theirs = context.Pipe()
             helper = context.Process(target=answer, args=(theirs,))
             helper.start()

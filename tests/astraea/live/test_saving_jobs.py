@@ -17,7 +17,8 @@ NAMES = ("one", "two", "three")
 pytestmark = pytest.mark.slurm
 
 TRAIN = """
-import logging, multiprocessing, os, sys, time
+import logging, os, sys, time
+from multiprocessing import get_context
 from astraea.checkpoint import checkpointed
 
 def answer(pipe):
@@ -26,10 +27,10 @@ def answer(pipe):
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-    ours, theirs = multiprocessing.get_context("spawn").Pipe()
+    ours, theirs = get_context("spawn").Pipe()
     answered = -1
     with checkpointed({{}}, 1000, signal="USR2", requeues={requeues}) as saves:
-        multiprocessing.get_context("spawn").Process(target=answer, args=(theirs,), daemon=True).start()
+        get_context("spawn").Process(target=answer, args=(theirs,), daemon=True).start()
         for step in saves.steps({steps}):
             ours.send(step)
             time.sleep(0.5)
