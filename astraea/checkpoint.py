@@ -139,7 +139,7 @@ def checkpointed(
     with a checksum in it. The last two are kept; while the next one is written there is a third. What a job that was
     killed left unfinished is removed at its next start.
 
-    Without `last_store`, the signal sets a flag and the state is saved when the step ends. If it does not end in time,
+    Without `last_store`, the signal waits and the state is saved when the step ends. If it does not end in time,
     the work since the last save is lost: at most `every` seconds and a step. With it, this is the last store technique
     of [Ye2022] Section 5.1.1: a snapshot at every iteration; at the signal, a daemon (here a thread) flushes the latest
     one; an updated one is stored too if the iteration ends before the job is stopped. Then at most the step that was
@@ -149,8 +149,8 @@ def checkpointed(
     SIGTERM lets the step end, too; a second one, 5 seconds later or more, ends the program at once.
 
     Slurm signals every process of a step. Helpers that are started inside the ``with`` survive the notice, whether by
-    fork, spawn, forkserver or as other programs: the main thread blocks the signal, a mask that they inherit, and
-    another thread hears it. They end by SIGTERM as ever.
+    fork, spawn, forkserver or as other programs: the main thread blocks it but at the end of a step, and they inherit
+    that. They end by SIGTERM as ever.
 
     Python hears signals in the main thread only. In another thread all works but this, and a warning says so; there,
     give `Saves.save_soon` to `signal.signal` in the main thread.
@@ -210,6 +210,7 @@ class Saves:
         self._signal = signals.Signals[f"SIG{signal}"]
         self._sharded = sharded
         self._group: Any = None
+        self._blocks = False
         self._is_asked = False
         self._told_to_leave: float | None = None
         self._is_inside = False
@@ -256,6 +257,9 @@ class Saves:
         is_first = self._is_first_rank
         if is_first and self._last_store:
             self._snapshot = self.done, pickle.dumps(_state_of(self._state), pickle.HIGHEST_PROTOCOL)
+        if self._blocks:  # a notice that came during the step is heard now
+            signals.pthread_sigmask(signals.SIG_UNBLOCK, [self._signal])
+            signals.pthread_sigmask(signals.SIG_BLOCK, [self._signal])
         is_due = is_first and time.monotonic() >= self._due
         is_last = is_first and time.time() + self._slowest_step + self._slowest_save + _RESERVE > self._end
         saves, leaves, requeues = self._agreed(
@@ -395,14 +399,12 @@ class Saves:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Hear the signals, and keep a thread for the notice, for as long as the ``with`` runs.
+        """Hear the signals, and keep a thread for the last store, for as long as the ``with`` runs.
 
-        The main thread blocks the signal, which helpers inherit; the thread lets it in. Python runs a handler when the
-        main thread is back from library code, which may be at the end of the step. For the last store, the number of
-        the signal is written to a pipe at once, and the thread reads it.
+        The main thread blocks the notice, which helpers inherit, and lets it in at the end of a step. For the last
+        store, the thread lets it in at once; the number of the signal is written to a pipe, and the thread reads it.
         """
         is_main = threading.current_thread() is threading.main_thread()
-        flushes = self._last_store and self._is_first_rank
         with ExitStack() as end:
             if is_main:
                 for number, handler in ((self._signal, self.save_soon), (signals.SIGTERM, self._leave_soon)):
@@ -412,26 +414,26 @@ class Saves:
                 end.callback(_at_sigterm.pop)
                 if self._signal not in signals.pthread_sigmask(signals.SIG_BLOCK, [self._signal]):
                     end.callback(signals.pthread_sigmask, signals.SIG_UNBLOCK, [self._signal])
+                self._blocks = True
             else:
                 log.warning("signals are heard in the main thread only: here, saves are made at their own pace")
-            if is_main or flushes:
+            if self._last_store and self._is_first_rank:
                 heard, wake = os.pipe()
                 os.set_blocking(wake, False)
-                thread = threading.Thread(target=self._hear, args=(heard,), name="astraea notice", daemon=True)
+                thread = threading.Thread(target=self._flush_at, args=(heard,), name="astraea last store", daemon=True)
                 thread.start()
                 for descriptor in (heard, wake):
                     end.callback(os.close, descriptor)
                 end.callback(thread.join)
                 end.callback(os.write, wake, _STOP)
-                if flushes:
-                    end.callback(setattr, self, "_wake", None)
-                    self._wake = wake
-                    if is_main:
-                        end.callback(signals.set_wakeup_fd, signals.set_wakeup_fd(wake, warn_on_full_buffer=False))
+                end.callback(setattr, self, "_wake", None)
+                self._wake = wake
+                if is_main:
+                    end.callback(signals.set_wakeup_fd, signals.set_wakeup_fd(wake, warn_on_full_buffer=False))
             yield
 
-    def _hear(self, heard: int) -> None:
-        """Let the signal in, and store the last snapshot whenever it or SIGTERM is heard."""
+    def _flush_at(self, heard: int) -> None:
+        """Let the notice in, and store the last snapshot whenever it or SIGTERM is heard."""
         signals.pthread_sigmask(signals.SIG_UNBLOCK, [self._signal])
         while _STOP not in (said := os.read(heard, 512)):
             if {self._signal, signals.SIGTERM} & {*said} and self._snapshot is not None:

@@ -83,7 +83,7 @@ def answer(pipe):
 if __name__ == "__main__":
     way = sys.argv[1]
     state = {"value": 0}
-    with checkpointed(state, 1000, "saves", last_store=True) as saves:
+    with checkpointed(state, 1000, "saves", last_store=sys.argv[2] == "True") as saves:
         if way == "program":
             helper = Popen(["cat"], stdin=PIPE, stdout=PIPE)
         else:
@@ -107,11 +107,12 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.parametrize("last_store", [False, True])
 @pytest.mark.parametrize("way", ["fork", "spawn", "forkserver", "program"])
-def test_helpers_survive_the_notice_and_can_be_terminated(way: str, tmp_path: Path) -> None:
+def test_helpers_survive_the_notice_and_can_be_terminated(way: str, last_store: bool, tmp_path: Path) -> None:
     """Two notices come to the whole group of processes, as `scancel --signal` sends them to those of a step."""
     (tmp_path / "train.py").write_text(HELPERS)
-    with process("train.py", way, cwd=tmp_path) as started:
+    with process("train.py", way, str(last_store), cwd=tmp_path) as started:
         read_until(started, "in step 1")
         for _ in range(2):
             os.killpg(started.pid, signal.SIGUSR1)
