@@ -66,7 +66,7 @@ os.register_at_fork(after_in_child=_in_a_forked_helper)
 
 @runtime_checkable
 class Stateful(Protocol):
-    """What can say its state and take it back, as modules, optimizers and schedulers of PyTorch can."""
+    """An object that gives its state and takes it back, as modules, optimizers and schedulers of PyTorch do."""
 
     def state_dict(self) -> Any:
         """Return a state that can be pickled."""
@@ -139,8 +139,8 @@ def checkpointed(
     with a checksum in it. The last two are kept; while the next one is written there is a third. What a job that was
     killed left unfinished is removed at its next start.
 
-    Without `last_store`, the signal waits and the state is saved when the step ends. If it does not end in time,
-    the work since the last save is lost: at most `every` seconds and a step. With it, this is the last store technique
+    Without `last_store`, the signal waits and the state is saved when the step ends. If it does not end in time, the
+    work since the last save is lost: at most `every` seconds and a step. With it, this is the last store technique
     of [Ye2022] Section 5.1.1: a snapshot at every iteration; at the signal, a daemon (here a thread) flushes the latest
     one; an updated one is stored too if the iteration ends before the job is stopped. Then at most the step that was
     not finished is lost, and what was done after the save. It costs a pickle of the state in every step and its memory
@@ -148,15 +148,15 @@ def checkpointed(
 
     SIGTERM lets the step end, too; a second one, 5 seconds later or more, ends the program at once.
 
-    Slurm signals every process of a step. Helpers that are started inside the ``with`` survive the notice, whether by
-    fork, spawn, forkserver or as other programs: the main thread blocks it but at the end of a step, and they inherit
-    that. They end by SIGTERM as ever.
+    Slurm signals every process of a step. Helpers that are started inside the ``with``, by fork, spawn, forkserver or
+    as other programs, survive the notice: the main thread blocks it except at the end of a step, and helpers inherit
+    that. SIGTERM ends them as before.
 
     Python hears signals in the main thread only. In another thread all works but this, and a warning says so; there,
     give `Saves.save_soon` to `signal.signal` in the main thread.
 
-    Of a distributed job, all processes restore and the one of rank 0 saves, so its state must be the whole one, unless
-    it is `sharded`. With `torch.distributed`, the ranks agree at the end of every step, by a small exchange between
+    In a distributed job, all processes restore and rank 0 saves, so its state must be the whole one, unless it is
+    `sharded`. With `torch.distributed`, the ranks agree at the end of every step, by a small exchange between
     CPUs: a signal to one of them is enough, and all leave together, after the save. Without it, the rank is ``RANK``
     or ``SLURM_PROCID``, and each process hears its own signals.
 
