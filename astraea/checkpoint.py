@@ -1,7 +1,7 @@
-"""Training that goes on where it was stopped: a job's side of a lease.
+"""Training that continues where it was stopped: a job's side of a lease.
 
-A job that runs under leases is told by SIGUSR1 that its lease ends, is stopped, and starts again from the beginning of
-its script when it gets the next lease. Three lines make a training script ready for that::
+A job that runs under leases is told by a signal that its lease ends, is stopped by SIGTERM, and starts again from the
+beginning of its script when it gets the next lease. Three lines make a training script ready for that::
 
     from astraea.checkpoint import checkpointed
 
@@ -10,13 +10,13 @@ its script when it gets the next lease. Three lines make a training script ready
             train(model, optimizer)
 
 At the start the state is restored from the newest whole save. It is saved at the end of a step, where it is consistent:
-after the first one, so that a state that cannot be saved is known at once; then every 300 seconds; when SIGUSR1 came
-during the step; and at the end.
+after the first one, so that a state that cannot be saved is known at once; then every 300 seconds; when the signal came
+during the step; and at the end. After a step in which SIGTERM came, it is saved and the program ends.
 
-SIGUSR1 kills a process that does not expect it. Importing this module changes nothing about that, only the ``with``
-does, and when it ends the handler of before is back. Until then there is nothing to save, and the batch script has the
-signal ignored: ``trap '' USR1`` and then ``exec python train.py``. What is ignored stays ignored across ``exec``, and
-``exec`` puts Python where Slurm sends the batch script's signals.
+The signal, SIGUSR1 unless another is chosen, kills a process that does not expect it. Importing this module changes
+nothing about that, only the ``with`` does, and when it ends the handlers of before are back. Until then there is
+nothing to save, and the batch script has the signal ignored: ``trap '' USR1`` and then ``exec python train.py``. What
+is ignored stays ignored across ``exec``, and ``exec`` puts Python where Slurm sends the batch script's signals.
 
 This file needs the standard library only, and nothing else of the package: it can be copied next to a training script.
 """
@@ -29,7 +29,10 @@ import math
 import os
 import pickle
 import re
-import signal
+import shutil
+import signal as signals
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -44,11 +47,26 @@ _NAME: Final = re.compile(r"step-(\d+)-([0-9a-f]{16})\.checkpoint")
 _UNFINISHED: Final = "unfinished-"
 _KEPT: Final = 2
 _STOP: Final = b"\0"  # no signal has this number
+_SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")  # that Slurm sends by name, and that neither stop nor end a job
+_LEFT: Final = 128 + signals.SIGTERM  # exit status of a program that ended because of SIGTERM
+_SAME: Final = 5.0  # SIGTERM again within this time is the same one, passed on by srun or torchrun as well [s]
+_RESERVE: Final = 15.0  # left of an allocation when a job requeues itself, because Slurm needs time to answer [s]
+_at_sigterm: list[Any] = []  # the handlers that a `with` replaced
+
+
+def _in_a_forked_helper() -> None:
+    """Let a forked helper end by SIGTERM as if there were no `with`, and wake no thread of its parent."""
+    if _at_sigterm:
+        signals.signal(signals.SIGTERM, _at_sigterm[0])
+        signals.set_wakeup_fd(-1)
+
+
+os.register_at_fork(after_in_child=_in_a_forked_helper)
 
 
 @runtime_checkable
 class Stateful(Protocol):
-    """What can say its state and take it back, as modules, optimizers and schedulers of PyTorch can."""
+    """An object that gives its state and takes it back, as modules, optimizers and schedulers of PyTorch do."""
 
     def state_dict(self) -> Any:
         """Return a state that can be pickled."""
@@ -63,7 +81,13 @@ State: TypeAlias = Stateful | dict[str, Any] | tuple[Callable[[Path], object], C
 
 @contextmanager
 def checkpointed(
-    state: State, every: float = 300.0, folder: str | os.PathLike[str] | None = None, last_store: bool = False
+    state: State,
+    every: float = 300.0,
+    folder: str | os.PathLike[str] | None = None,
+    last_store: bool = False,
+    signal: str = "USR1",
+    sharded: bool = False,
+    requeues: int = 0,
 ) -> Iterator[Saves]:
     """Restore a state from its newest whole save, and save it while the ``with`` runs.
 
@@ -80,8 +104,17 @@ def checkpointed(
         id (``SLURM_JOB_ID``, or the array's and the task's) in the working folder: a requeued job finds its own.
         Outside Slurm it is ``checkpoints/local``.
     last_store
-        Keep a copy of the state in memory after every step, and write it as soon as SIGUSR1 comes, without waiting for
-        the end of the step. For steps that may take longer than the notice before a lease ends.
+        Keep a copy of the state in memory after every step, and write it as soon as the signal or SIGTERM comes,
+        without waiting for the end of the step. For steps that may take longer than the notice before a lease ends.
+    signal
+        Name of the signal that announces the end of a lease: "USR1", "USR2", "HUP" or "URG". The coordinator
+        (``signal`` in live.toml) and the batch script (``trap '' USR1``) must name the same one.
+    sharded
+        Call the pair of functions on every rank of `torch.distributed`, with the path of one folder that all ranks
+        share, into which each writes its part: for `torch.distributed.checkpoint` and the like.
+    requeues
+        How often the job may requeue itself before its ``--time`` ends: after the last step that leaves time for no
+        other one, it is saved, ``scontrol requeue`` is called, and the program ends. Outside Slurm nothing happens.
 
     Yields
     ------
@@ -91,10 +124,14 @@ def checkpointed(
     Raises
     ------
     ValueError
-        If `state` or `every` cannot be used, or if the newest whole save lacks a part of `state`.
+        If an argument cannot be used, or if the newest whole save lacks a part of `state`.
     OSError
         If the folder cannot be made. That a later save fails, on a full disk for example, is a warning in the log, and
         training goes on; the saves before it stay.
+    SystemExit
+        With status 143, after the save, if SIGTERM came or the job requeued itself.
+    RuntimeError
+        If the ranks of `torch.distributed` have not done the same number of steps.
 
     Notes
     -----
@@ -102,28 +139,38 @@ def checkpointed(
     with a checksum in it. The last two are kept; while the next one is written there is a third. What a job that was
     killed left unfinished is removed at its next start.
 
-    Without `last_store`, SIGUSR1 sets a flag and the state is saved when the step ends. If it does not end in time, the
-    work since the last save is lost: at most `every` seconds and a step. With it, this is the last store technique of
-    [Ye2022] Section 5.1.1: a snapshot at every iteration; at the signal, a daemon (here a thread) flushes the latest
+    Without `last_store`, the signal waits and the state is saved when the step ends. If it does not end in time, the
+    work since the last save is lost: at most `every` seconds and a step. With it, this is the last store technique
+    of [Ye2022] Section 5.1.1: a snapshot at every iteration; at the signal, a daemon (here a thread) flushes the latest
     one; an updated one is stored too if the iteration ends before the job is stopped. Then at most the step that was
     not finished is lost, and what was done after the save. It costs a pickle of the state in every step and its memory
     once more, so a pair of functions cannot be used with it.
 
+    SIGTERM lets the step end, too; a second one, 5 seconds later or more, ends the program at once.
+
+    Slurm signals every process of a step. Helpers that are started inside the ``with``, by fork, spawn, forkserver or
+    as other programs, survive the notice: the main thread blocks it except at the end of a step, and helpers inherit
+    that. SIGTERM ends them as before.
+
     Python hears signals in the main thread only. In another thread all works but this, and a warning says so; there,
     give `Saves.save_soon` to `signal.signal` in the main thread.
 
-    Of a distributed job, all processes restore and the one of rank 0 (``RANK`` or ``SLURM_PROCID``) saves, so its state
-    must be the whole one. The ``with`` belongs before the first exchange between the processes.
+    In a distributed job, all processes restore and rank 0 saves, so its state must be the whole one, unless it is
+    `sharded`. With `torch.distributed`, the ranks agree at the end of every step, by a small exchange between
+    CPUs: a signal to one of them is enough, and all leave together, after the save. Without it, the rank is ``RANK``
+    or ``SLURM_PROCID``, and each process hears its own signals.
 
     Saves are pickles, unless `state` is a pair of functions, and whoever can write a pickle can run code where it is
     read. The folder must be the user's own.
     """
-    saves = Saves(state, every, _folder_of_job() if folder is None else Path(folder), last_store)
+    place = _folder_of_job() if folder is None else Path(folder)
+    saves = Saves(state, every, place, last_store, signal, sharded, requeues)
     with saves._listening():
         saves._restore()
         yield saves
-        if saves._is_first_rank and not saves._is_inside:
+        if not saves._is_inside:
             saves._store()
+        saves._leave_if(saves._agreed(saves._told_to_leave is not None)[0])
 
 
 class Saves:
@@ -137,21 +184,35 @@ class Saves:
         Where the saves are.
     """
 
-    def __init__(self, state: State, every: float, folder: Path, last_store: bool) -> None:
+    def __init__(
+        self, state: State, every: float, folder: Path, last_store: bool, signal: str, sharded: bool, requeues: int
+    ) -> None:
         if not every >= 0:
             raise ValueError(f"every: {every!r} is not a number of seconds, 0 or more")
         if last_store and isinstance(state, tuple):
             raise ValueError("last_store: needs a state that can be pickled; got a pair of functions")
+        if signal not in _SIGNALS:
+            raise ValueError(f"signal: {signal!r} cannot be the notice; expected one of {', '.join(_SIGNALS)}")
+        if sharded and not (isinstance(state, tuple) and _distributed()):
+            raise ValueError("sharded: needs a pair of functions, and torch.distributed.init_process_group before")
+        if not (isinstance(requeues, int) and requeues >= 0):
+            raise ValueError(f"requeues: {requeues!r} is not a number of times, 0 or more")
         self.done = 0
         self.folder = folder
         self._state = state
         self._save, self._load = _functions(state)
-        # torch.save raises RuntimeError when the disk is full
-        self._disk_errors = (OSError, RuntimeError) if isinstance(state, tuple) else (OSError,)
+        self._disk_errors: tuple[type[BaseException], ...] = (OSError,)
+        if isinstance(state, tuple):  # when the disk is full, torch.save raises RuntimeError, and its dcp.save this:
+            raised = getattr(sys.modules.get("torch.distributed.checkpoint"), "CheckpointException", OSError)
+            self._disk_errors = (OSError, RuntimeError, raised)
         self._every = every
         self._last_store = last_store
-        self._is_first_rank = int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
+        self._signal = signals.Signals[f"SIG{signal}"]
+        self._sharded = sharded
+        self._group: Any = None
+        self._blocks = False
         self._is_asked = False
+        self._told_to_leave: float | None = None
         self._is_inside = False
         self._due = -math.inf
         self._stored = 0
@@ -159,6 +220,19 @@ class Saves:
         self._snapshot: tuple[int, bytes] | None = None
         self._wake: int | None = None
         self._lock = threading.Lock()
+        self._began = time.monotonic()
+        self._slowest_step = self._slowest_save = 0.0
+        self._job = os.environ.get("SLURM_JOB_ID", "")
+        self._requeued = folder / f"requeued-{self._job}"  # a byte for each time; a lease that ends restarts it too
+        was = self._requeued.stat().st_size if self._requeued.exists() else 0
+        asks = self._job and was < requeues and self._is_first_rank
+        self._end = _end_of_job(self._job) if asks else math.inf
+
+    @property
+    def _is_first_rank(self) -> bool:
+        if (distributed := _distributed()) is not None:
+            return bool(distributed.get_rank() == 0)
+        return int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
 
     def steps(self, total: int) -> Iterator[int]:
         """Give the numbers of the steps that are still to do, and end each with `step`.
@@ -176,49 +250,121 @@ class Saves:
             self.step()
 
     def step(self) -> None:
-        """Tell that a step has ended, in a loop that `steps` does not fit; saves if it is time to."""
+        """Tell that a step has ended, in a loop that `steps` does not fit; save and leave if it is time to."""
         self.done += 1
         self._is_inside = False
-        if not self._is_first_rank:
-            return
-        if self._last_store:
+        self._slowest_step = max(self._slowest_step, time.monotonic() - self._began)
+        is_first = self._is_first_rank
+        if is_first and self._last_store:
             self._snapshot = self.done, pickle.dumps(_state_of(self._state), pickle.HIGHEST_PROTOCOL)
-        if self._is_asked or time.monotonic() >= self._due:
+        if self._blocks:  # a notice that came during the step is heard now
+            signals.pthread_sigmask(signals.SIG_UNBLOCK, [self._signal])
+            signals.pthread_sigmask(signals.SIG_BLOCK, [self._signal])
+        is_due = is_first and time.monotonic() >= self._due
+        is_last = is_first and time.time() + self._slowest_step + self._slowest_save + _RESERVE > self._end
+        saves, leaves, requeues = self._agreed(
+            self._is_asked or is_due or is_last, self._told_to_leave is not None, is_last
+        )
+        if saves or leaves:
             self._is_asked = False  # before the save: who asks during it wants the next one
             self._store()
+        if is_last and (not leaves or time.time() >= self._end):  # SIGTERM because of the end, or of something else
+            self._requeue()
+        self._leave_if(leaves or requeues)
+        self._began = time.monotonic()
 
     def save_soon(self, *_: object) -> None:
-        """Do what SIGUSR1 does: save at the end of this step, and with `last_store` the last snapshot at once."""
+        """Do what the signal does: save at the end of this step, and with `last_store` the last snapshot at once."""
         self._is_asked = True
         if (wake := self._wake) is not None:
-            os.write(wake, bytes([signal.SIGUSR1]))
+            os.write(wake, bytes([self._signal]))
+
+    def _leave_soon(self, *_: object) -> None:
+        """Do what SIGTERM does: save and end the program at the end of this step, or at once if it was told before."""
+        if self._told_to_leave is None:
+            self._told_to_leave = time.monotonic()
+        elif time.monotonic() >= self._told_to_leave + _SAME:
+            signals.signal(signals.SIGTERM, signals.SIG_DFL)
+            signals.raise_signal(signals.SIGTERM)
+
+    def _agreed(self, *flags: bool) -> list[bool]:
+        """Give the flags that a rank of `torch.distributed` has, to all of them; alone, those of this process."""
+        if (distributed := _distributed()) is None:
+            return list(flags)
+        if self._group is None:  # of CPUs, so that no GPU has to finish its queue first
+            self._group = distributed.new_group(backend="gloo")
+        told = sys.modules["torch"].tensor([*flags, self.done, -self.done])
+        distributed.all_reduce(told, distributed.ReduceOp.MAX, group=self._group)
+        *agreed, most, least = told.tolist()
+        if most != -least:
+            raise RuntimeError(f"ranks have done {-least} to {most} steps; expected the same number on all")
+        return [bool(flag) for flag in agreed]
+
+    def _leave_if(self, leaves: bool) -> None:
+        """End the program, together with the other ranks and after all of them have saved."""
+        if leaves:
+            self._agreed()
+            log.info("%s: leaving after step %d", self.folder, self.done)
+            raise SystemExit(_LEFT)
+
+    def _requeue(self) -> None:
+        """Have Slurm start this job again, and count it."""
+        try:
+            with open(self._requeued, "ab") as count:
+                count.write(b".")
+            _slurm("scontrol", "requeue", self._job)
+        except (OSError, subprocess.SubprocessError) as err:
+            log.error("%s: job %s could not be requeued (%s)", self.folder, self._job, err)
 
     def _store(self) -> None:
         """Write one save in one step, and forget those that are too old; a disk that fails is a warning."""
+        if not (self._sharded or self._is_first_rank):
+            return
         step, content = self._snapshot or (self.done, None)
         with self._lock:
             if step <= self._stored:
                 return
-            temporary, began = self.folder / f"{_UNFINISHED}{os.getpid()}", time.monotonic()
-            try:
+            # the same on all ranks if they share it, otherwise of this process
+            temporary = self.folder / f"{_UNFINISHED}{step if self._sharded else os.getpid()}"
+            began = time.monotonic()
+
+            def write() -> None:
+                if self._sharded:
+                    temporary.mkdir(exist_ok=True)
                 if content is None:
                     self._save(temporary)
                 else:
                     temporary.write_bytes(content)
-                _flush(temporary)
-                path = self.folder / f"step-{step:010d}-{_checksum(temporary)}.checkpoint"
-                temporary.replace(path)
-                _flush(self.folder)
-                self._stored, self._whole = step, [path, *self._whole][:_KEPT]
-                for *_, old in _found(self.folder):
-                    if old not in self._whole:
-                        _remove(old)
-                log.info("%s: saved in %.1f s", path, time.monotonic() - began)
-            except self._disk_errors as err:
-                log.warning("%s: step %d could not be saved, earlier saves stay (%s)", self.folder, step, err)
+
+            def give_name() -> None:
+                if self._is_first_rank:
+                    for part in (*temporary.rglob("*"), temporary):
+                        _flush(part)
+                    path = self.folder / f"step-{step:010d}-{_checksum(temporary)}.checkpoint"
+                    temporary.replace(path)
+                    _flush(self.folder)
+                    self._whole = [path, *self._whole][:_KEPT]
+                    for *_, old in _found(self.folder):
+                        if old not in self._whole:
+                            _remove(old)
+                    log.info("%s: saved in %.1f s", path, time.monotonic() - began)
+
+            if self._is_done(write, step) and self._is_done(give_name, step):
+                self._stored = step
+            elif self._is_first_rank:
                 _remove(temporary)
-            finally:
-                self._due = time.monotonic() + self._every
+            self._slowest_save = max(self._slowest_save, time.monotonic() - began)
+            self._due = time.monotonic() + self._every
+
+    def _is_done(self, part: Callable[[], object], step: int) -> bool:
+        """Do a part of a save on all ranks; it is not done if a disk failed on one of them."""
+        failed = False
+        try:
+            part()
+        except self._disk_errors as err:
+            failed = True
+            log.warning("%s: step %d could not be saved, earlier saves stay (%s)", self.folder, step, err)
+        return not (self._agreed(failed)[0] if self._sharded else failed)
 
     def _restore(self) -> None:
         """Take the newest save that is whole; fall back to the one before with a warning."""
@@ -253,18 +399,24 @@ class Saves:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Hear SIGUSR1, and keep a thread for the last store, for as long as the ``with`` runs.
+        """Hear the signals, and keep a thread for the last store, for as long as the ``with`` runs.
 
-        Python runs a handler when the main thread is back from library code, which may be at the end of the step. The
-        number of the signal is written to a pipe at once, and another thread can read it.
+        The main thread blocks the notice, which helpers inherit, and lets it in at the end of a step. For the last
+        store, the thread lets it in at once; the number of the signal is written to a pipe, and the thread reads it.
         """
         is_main = threading.current_thread() is threading.main_thread()
         with ExitStack() as end:
             if is_main:
-                before = signal.signal(signal.SIGUSR1, self.save_soon)
-                end.callback(signal.signal, signal.SIGUSR1, signal.SIG_DFL if before is None else before)
+                for number, handler in ((self._signal, self.save_soon), (signals.SIGTERM, self._leave_soon)):
+                    before = signals.signal(number, handler) or signals.SIG_DFL
+                    end.callback(signals.signal, number, before)
+                _at_sigterm.append(before)
+                end.callback(_at_sigterm.pop)
+                if self._signal not in signals.pthread_sigmask(signals.SIG_BLOCK, [self._signal]):
+                    end.callback(signals.pthread_sigmask, signals.SIG_UNBLOCK, [self._signal])
+                self._blocks = True
             else:
-                log.warning("SIGUSR1 is heard in the main thread only: here, saves are made at their own pace")
+                log.warning("signals are heard in the main thread only: here, saves are made at their own pace")
             if self._last_store and self._is_first_rank:
                 heard, wake = os.pipe()
                 os.set_blocking(wake, False)
@@ -277,13 +429,14 @@ class Saves:
                 end.callback(setattr, self, "_wake", None)
                 self._wake = wake
                 if is_main:
-                    end.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(wake, warn_on_full_buffer=False))
+                    end.callback(signals.set_wakeup_fd, signals.set_wakeup_fd(wake, warn_on_full_buffer=False))
             yield
 
     def _flush_at(self, heard: int) -> None:
-        """Store the last snapshot whenever the signal is heard."""
+        """Let the notice in, and store the last snapshot whenever it or SIGTERM is heard."""
+        signals.pthread_sigmask(signals.SIG_UNBLOCK, [self._signal])
         while _STOP not in (said := os.read(heard, 512)):
-            if signal.SIGUSR1 in said and self._snapshot is not None:
+            if {self._signal, signals.SIGTERM} & {*said} and self._snapshot is not None:
                 self._store()
 
 
@@ -322,6 +475,32 @@ def _state_of(state: State) -> Any:
     return {name: part.state_dict() if isinstance(part, Stateful) else part for name, part in state.items()}
 
 
+def _distributed() -> Any:
+    """Give `torch.distributed` if the script uses it."""
+    distributed = sys.modules.get("torch.distributed")
+    uses = distributed is not None and distributed.is_available() and distributed.is_initialized()
+    return distributed if uses else None
+
+
+def _end_of_job(job: str) -> float:
+    """Give the time at which Slurm ends a job, in seconds since 1970."""
+    try:
+        return float(os.environ.get("SLURM_JOB_END_TIME") or _slurm("squeue", "-h", "-j", job, "-o", "%e"))
+    except (OSError, subprocess.SubprocessError, ValueError) as err:
+        log.warning("job %s: its end is unknown, so that it does not requeue itself (%s)", job, err)
+        return math.inf
+
+
+def _slurm(*command: str) -> str:
+    """Call a program of Slurm; `SubprocessError` if it fails."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=_RESERVE, env={**os.environ, "SLURM_TIME_FORMAT": "%s"}
+    )
+    if done.returncode != 0:
+        raise subprocess.SubprocessError(done.stderr.strip())
+    return done.stdout
+
+
 def _folder_of_job() -> Path:
     job = os.environ.get("SLURM_JOB_ID", "local")
     if array := os.environ.get("SLURM_ARRAY_JOB_ID"):
@@ -336,6 +515,10 @@ def _found(folder: Path) -> list[tuple[int, str, Path]]:
 
 
 def _checksum(path: Path) -> str:
+    """Give a checksum of a file's content, or of the names and sizes of what is in a folder."""
+    if path.is_dir():
+        sizes = sorted((str(part.relative_to(path)), part.stat().st_size) for part in path.rglob("*") if part.is_file())
+        return hashlib.sha256(repr(sizes).encode()).hexdigest()[:16]
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
@@ -351,6 +534,9 @@ def _flush(path: Path) -> None:
 
 def _remove(path: Path) -> None:
     try:
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
     except OSError as err:
         log.warning("%s: cannot be removed (%s)", path, err)

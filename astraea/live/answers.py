@@ -16,7 +16,7 @@ ID: Final = re.compile(r"[1-9]\d{0,17}(_\d{1,9})?")
 """A job, or a task of an array."""
 
 SAVES: Final = "checkpoint"
-"""Word in a job's comment that says that it saves its state on SIGUSR1; any other would die of that signal."""
+"""Word in a job's comment that says that it saves its state on the notice; any other would die of that signal."""
 
 ON_GPUS: Final = (*RUNNING, "CONFIGURING")
 """States in which a job has its GPUs."""
@@ -62,7 +62,7 @@ class Job(NamedTuple):
     depends: bool  #: on jobs that have not ended
     requeues: bool  #: whether it may be stopped and started again
     restarts: int
-    saves: bool  #: whether it saves its state on SIGUSR1
+    saves: bool  #: whether it saves its state on the notice
     array: str  #: its array, empty if it is no task of one
     at_once: int  #: tasks of its array that may run at once, 0 without limit
     is_part: bool  #: whether it is a component of a heterogeneous job

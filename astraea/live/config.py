@@ -23,6 +23,9 @@ TENANTS: Final = ("account", "user", "qos")
 MOST_HISTORY: Final = 3650.0
 """All hours since then become rows of tables in memory [day]."""
 
+SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")
+"""What may tell a job that its lease ends; the same as in `astraea.checkpoint`."""
+
 _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 
 
@@ -36,6 +39,7 @@ class Config:
     policy: Policy
     interval: float = 10.0  #: between rounds [s]
     warning: float = 5.0  #: a job that saves is told so long before the end of its lease [s] ([Ye2022] §5.1.1)
+    signal: str = "USR1"  #: that tells it so: one of `SIGNALS`
     tenant: str = "account"  #: one of `TENANTS`
     weights: Mapping[str, float] = field(default_factory=dict)  #: shares ([Ye2022] Eq. 6); empty if all are equal
     history: float = 7.0  #: with no state yet, so long before is counted too, from Slurm's accounting [day]
@@ -74,6 +78,7 @@ def read_config(path: Path) -> Config:
     seconds = {
         k: number(given[k], f"{path}: {k}", least=low, most=high) for k, (low, high) in numbers.items() if k in given
     }
+    signal = one_of(given.get("signal", "USR1"), SIGNALS, f"{path}: signal")
     tenant = one_of(given.get("tenant", "account"), TENANTS, f"{path}: tenant")
     try:
         policy = named_policy(given.get("policy", "astraea"), here)(**given["parameters"])
@@ -82,7 +87,7 @@ def read_config(path: Path) -> Config:
     if (here / given["state"]).is_dir():
         raise InputError(f"{path}: state must be a file, got the folder {here / given['state']}")
     partition = ",".join(dict.fromkeys(names))
-    config = Config(partition, here / given["state"], policy, tenant=tenant, weights=weights, **seconds)
+    config = Config(partition, here / given["state"], policy, signal=signal, tenant=tenant, weights=weights, **seconds)
     if config.policy.lease_term <= max(config.interval, config.warning):
         raise InputError(
             f"{path}: parameters.lease_term must be longer than a round ({config.interval:g} s) and the warning "

@@ -88,7 +88,7 @@ class Coordinator:
 
     def __init__(self, config: Config, ledger: Ledger, slurm: Slurm | None = None) -> None:
         self.config, self.ledger = config, ledger
-        self.slurm = slurm or Slurm(config.partition, config.patience)
+        self.slurm = slurm or Slurm(config.partition, config.patience, config.signal)
         self.rounds: Rounds | None = None
         self.state: State | None = ledger.read()  #: after the last round, which may be newer than the file
         self.jobs: Mapping[str, Job] = {}

@@ -39,8 +39,8 @@ class Slurm:
     Several partitions are joined by commas.
     """
 
-    def __init__(self, partition: str, patience: float = 20.0) -> None:
-        self.partition, self.patience = partition, patience
+    def __init__(self, partition: str, patience: float = 20.0, signal: str = "USR1") -> None:
+        self.partition, self.patience, self.signal = partition, patience, signal
         self._controller, self._taken_over = 0, 0.0  # the primary, until another one is seen
         self._list_nodes = ["scontrol", "show", "nodes", "--json"]
 
@@ -125,9 +125,9 @@ class Slurm:
         self._run("scontrol", "requeuehold", "Incomplete", self._id(id))
 
     def warn(self, job: Job) -> None:
-        """Send SIGUSR1 to the batch script of a job, if it is still in its partition."""
+        """Send the notice to the batch script of a job, if it is still in its partition."""
         name = next(name for name in self.partition.split(",") if name in job.partitions)
-        self._run("scancel", f"--partition={name}", "--batch", "--signal=USR1", self._id(job.id))
+        self._run("scancel", f"--partition={name}", "--batch", f"--signal={self.signal}", self._id(job.id))
 
     @staticmethod
     def _id(id: str) -> str:

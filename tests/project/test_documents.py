@@ -25,7 +25,7 @@ TEXT = "\n".join(PAGES.values())
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.S)
 SHELL = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n", " ")
 # what a training script needs is run by tests/astraea/checkpoint, a policy for a real cluster by tests/astraea/live
-ELSEWHERE = ("astraea.checkpoint", "def least_time(s):")
+ELSEWHERE = ("astraea.checkpoint", "StatefulDataLoader", "def least_time(s):")
 PYTHON = [text for kind, text in BLOCKS if kind == "python" and not any(words in text for words in ELSEWHERE)]
 CSV = next(text for kind, text in BLOCKS if kind == "csv")
 

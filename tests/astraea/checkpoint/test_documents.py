@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from checkpoint_jobs import STEPS, Counter, process, read_until, saved
 from places import ROOT
 
@@ -68,8 +69,24 @@ def test_the_example_gives_the_model_of_an_uninterrupted_one(tmp_path: Path) -> 
     assert model(tmp_path / "whole") == model(tmp_path / "parts")
 
 
+def test_the_example_of_pytorch_loses_nothing_to_sigterm(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    command = (LIVE / "train_pytorch.py", "--epochs", "40", "--samples", "2000")
+    losses = []
+    for name in ("whole", "parts"):
+        (tmp_path / name).mkdir()
+        if name == "parts":
+            with process(*command, cwd=tmp_path / name) as started:
+                read_until(started, "epoch 5 ")
+                started.terminate()
+                assert started.wait() == 128 + signal.SIGTERM
+        with process(*command, cwd=tmp_path / name) as started:
+            losses.append(read_until(started, "epoch 40 ").splitlines()[-1])
+    assert losses[0] == losses[1]
+
+
 def test_the_documents_code_runs() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    code = re.findall(r"```python\n(.*?)```", PAGE, re.S)[0]  # the other one: test_signals.py
     assert code.split() == (checkpoint.__doc__ or "").split("::\n\n")[1].split("\n\nAt the start")[0].split()
     trained = []
     names = {"model": Counter(), "optimizer": Counter(), "train": lambda *parts: trained.append(parts)}

@@ -114,7 +114,7 @@ def test_a_damaged_save_falls_back(damage: Any, says: str, tmp_path: Path, caplo
     whole = newest.read_bytes()
     newest.unlink()
     if damage is None:
-        newest.mkdir()
+        newest.symlink_to("nowhere")
     else:
         newest.write_bytes(damage(whole))
     assert count(tmp_path, 9, until=5)["value"] == 5
@@ -170,6 +170,9 @@ def test_what_cannot_be_pickled_is_known_after_the_first_step() -> None:
         ((1, 2), {}, "cannot be saved"),
         ({}, {"every": -1}, "every: -1 is not"),
         ({}, {"every": float("nan")}, "every: nan is not"),
+        ({}, {"signal": "KILL"}, "signal: 'KILL' cannot be the notice; expected one of USR1, "),
+        ({}, {"requeues": -1}, "requeues: -1 is not a number of times"),
+        ((print, print), {"sharded": True}, "sharded: needs a pair of functions, and torch.distributed.init"),
         ((print, print), {"last_store": True}, "last_store: needs a state that can be pickled"),
     ],
 )
@@ -210,7 +213,7 @@ def test_the_signal_saves_and_the_handler_of_before_comes_back(tmp_path: Path) -
         with checkpointed({}, 1000, tmp_path) as saves:
             for step in saves.steps(5):
                 if step == 2:
-                    signal.raise_signal(signal.SIGUSR1)
+                    os.kill(os.getpid(), signal.SIGUSR1)
                     assert saved(tmp_path) == [1]
                 if step > 2:
                     assert saved(tmp_path) == [1, 3]
@@ -220,6 +223,17 @@ def test_the_signal_saves_and_the_handler_of_before_comes_back(tmp_path: Path) -
         assert signal.getsignal(signal.SIGUSR1) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_sigterm_after_the_last_step_leaves_at_the_end(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as left, checkpointed({}, 1000, tmp_path) as saves:
+        for _ in saves.steps(3):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+        evaluated = saves.done
+    assert (evaluated, left.value.code, saved(tmp_path)) == (3, 143, [1, 3])
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
 
 
 def test_the_last_store_does_not_wait_for_the_end_of_a_step(tmp_path: Path) -> None:
@@ -239,7 +253,7 @@ def test_the_last_store_stores_the_step_too_when_it_ends(tmp_path: Path) -> None
     with checkpointed({}, 1000, tmp_path, last_store=True) as saves:
         for step in saves.steps(4):
             if step == 2:
-                signal.raise_signal(signal.SIGUSR1)
+                os.kill(os.getpid(), signal.SIGUSR1)
                 wait_until(lambda: saved(tmp_path) == [1, 2])
             if step == 3:
                 assert saved(tmp_path) == [2, 3]

@@ -40,13 +40,14 @@ def read(folder: Path, text: str) -> Config:
 def test_every_key_is_read(tmp_path: Path) -> None:
     config = read(
         tmp_path,
-        GOOD + 'policy = "tiresias-l"\ninterval = 2\nwarning = 1.5\ntenant = "user"\nhistory = 0\npatience = 3\n'
-        "[parameters]\nlease_term = 60\nqueues = 3\n[weights]\nvision = 2\nspeech = 1\n",
+        GOOD + 'policy = "tiresias-l"\ninterval = 2\nwarning = 1.5\nsignal = "USR2"\ntenant = "user"\nhistory = 0\n'
+        "patience = 3\n[parameters]\nlease_term = 60\nqueues = 3\n[weights]\nvision = 2\nspeech = 1\n",
     )
     assert config.policy.parameters["queues"] == 3
     assert config.partition == "gpu"
     assert read(tmp_path, GOOD.replace('"gpu"', '["gpu", "h100", "gpu"]')).partition == "gpu,h100"
     assert config.weights == {"vision": 2, "speech": 1}
+    assert config.signal == "USR2"
     assert (config.interval, config.warning, config.tenant, config.history, config.patience) == (2, 1.5, "user", 0, 3)
 
 
@@ -64,6 +65,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         (GOOD + 'interval = "2"', "interval must be a number of at least 1, got '2'"),
         (GOOD + "history = 1e9", "history must be a number from 0 to 3650, got 1000000000.0"),
         ('partition = "gpu"\nstate = "."', "state must be a file, got the folder "),
+        (GOOD + 'signal = "KILL"', "signal must be one of USR1, USR2, HUP, URG, got 'KILL'"),
         (GOOD + 'tenant = "group"', "tenant must be one of"),
         (GOOD + 'policy = "none"', "policy must be one of"),
         (GOOD + 'policy = "none.py:mine"', "there is no file"),

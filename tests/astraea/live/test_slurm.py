@@ -154,6 +154,7 @@ def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
     slurm.requeue(id)
     slurm.warn(job(id))
     slurm.warn(job(id, partition="h100"))
+    Slurm("gpu", signal="USR2").warn(job(id))
     slurm.runs(0)
     slurm.jobs()
     assert slurm.nodes() == [Node("n1", 8, True, ("gpu",)), Node("n2", 8, True, ("gpu",))]
@@ -164,6 +165,7 @@ def test_what_is_asked_of_slurm_word_by_word(id: str, said: Path) -> None:
         f"scontrol release {id}", f"scontrol update JobId={id} Priority=3999999994 StartTime=now",
         f"scontrol requeuehold Incomplete {id}", f"scancel --partition=gpu --batch --signal=USR1 {id}",
         f"scancel --partition=h100 --batch --signal=USR1 {id}",
+        f"scancel --partition=gpu --batch --signal=USR2 {id}",
     ]  # fmt: skip
     assert history.startswith("sacct --allusers --allocations --duplicates --parsable2 --noheader "
                               "--partition=gpu,h100 ")
