@@ -191,7 +191,8 @@ def read_state(db: sqlite3.Connection) -> State | None:
     )
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
     last = epoch + float(saved.clock[0].now)
-    stopped = db.execute("select * from lease where outcome in ('not renewed', 'revoked') and over >= ?", (last,))
+    stopped = db.execute("select * from lease where outcome in ('not renewed', 'revoked') and over >= ? "
+                         "order by serial", (last - 60,))  # fmt: skip
     return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(_all(db, "ended")),
                  dict(_all(db, "kept")), {lease.job: lease for lease in map(Lease._make, stopped)})  # fmt: skip
 

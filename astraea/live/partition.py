@@ -101,6 +101,11 @@ class Partition:
         self.leases[job.id] = lease
         return lease
 
+    def was_killed(self, job: Job, booted: float) -> bool:
+        """Whether a job that was stopped counts as failed: slurmctld, started at `booted` [s], forgot to requeue it."""
+        lease = self.stopped.get(job.id)
+        return job.state == "FAILED" and job.requeues and lease is not None and booted > lease.ends
+
     def charge_stopped(self, jobs: Mapping[str, Job]) -> None:
         """Charge jobs that have lost their lease for as long as they keep their GPUs."""
         for id, lease in list(self.stopped.items()):

@@ -81,8 +81,7 @@ class Rounds(Partition):
         self.ended = {id: end for id, end in self.ended.items() if id in shown or end > recent}
         self.seen = {id: seen for id, seen in self.seen.items() if id in self.ended}
         forgotten = [job for job in snapshot.jobs if self._is_forgotten(job, snapshot)]
-        others = {job.id for job in forgotten}
-        ours = {j.id: self._as_admitted(j) for j in snapshot.jobs if j.id not in others and self._is_ours(j)}
+        ours = {job.id: self._as_admitted(job) for job in snapshot.jobs if job not in forgotten and self._is_ours(job)}
         changes = Changes(self, ours, snapshot)
         if changes.newcomers:
             accounts.admit(changes.newcomers)
@@ -111,12 +110,11 @@ class Rounds(Partition):
                               f"{self._standing(ours[id])}")  # fmt: skip
         actions += [self._granted(ours[id]) for id in granted]
         done = {action.job.id for action in actions} | {id for id in changes.resized if ours[id].state in ON_GPUS}
+        self.booted = snapshot.booted
         actions += [action for job in ours.values() if job.id not in done for action in self._mended(job)]
         actions += [action for job in forgotten for action in self._kept_back(job)]
-        self.booted = snapshot.booted
-        result = RoundResult(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
-        self.over, self.notes = [], []
-        return result
+        over, notes, self.over, self.notes = self.over, self.notes, [], []
+        return RoundResult(self.state(), tuple(over), tuple(actions), tuple(notes))
 
     def _as_admitted(self, job: Job) -> Job:
         """Return the job with the tenant that it was admitted with."""
@@ -173,7 +171,7 @@ class Rounds(Partition):
         usable = accounts.gpus - accounts.withheld
         aside = {
             id for id in waiting
-            if (job := ours[id]).state in ON_GPUS or is_deferred(job, snapshot.now) or job.demand > usable
+            if (job := ours[id]).state in (*ON_GPUS, *FINISHED) or is_deferred(job, snapshot.now) or job.demand > usable
             or job.demand != accounts.job(id).demand or self.stuck.get(id, (0, 0.0))[1] > self.now
         }  # fmt: skip
         self.kept |= {id: "Slurm did not start it under its last lease" for id in aside & self.stuck.keys()}
@@ -266,6 +264,8 @@ class Rounds(Partition):
     def _mended(self, job: Job) -> list[Action]:
         """What has to be done so that Slurm is as the accounts say."""
         has_lease = job.id in self.leases
+        if self.accounts.is_active(job.id) and self.was_killed(job, self.booted):
+            return [Action(REQUEUE, job, "it was stopped, and slurmctld has forgotten to requeue it")]
         if job.state in FINISHED or job.state == "COMPLETING":
             return []
         if job.state in ON_GPUS:

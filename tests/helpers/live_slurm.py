@@ -125,8 +125,8 @@ class RealSlurm:
         local_slurm.until("slurmdbd", 60, "sacctmgr", "-n", "list", "cluster")
 
     def start_controller(self) -> None:
-        """Start slurmctld again."""
-        local_slurm.run("slurmctld")
+        """Start slurmctld again, also from a state that it was killed over."""
+        local_slurm.run("slurmctld", "-i")
 
     def lose_node(self, name: str, jobs: Sequence[Asked]) -> None:
         """What happens when a machine loses its power: slurmd is gone, and so is what `jobs` did there."""

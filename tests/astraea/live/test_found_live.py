@@ -170,6 +170,21 @@ def test_the_end_of_a_job_that_had_lost_its_lease_is_not_forgotten_either(tmp_pa
     assert actions(at(r, 140, lost, *waits, booted=115)) == [(HOLD, "1")]
 
 
+def test_a_stopped_job_that_slurmctld_takes_to_have_failed_is_requeued() -> None:
+    r = rounds(FRESH)
+    for second in (0, 10):
+        step(r, second, job("1", demand=8) if second == 0 else running("1", 0))
+    assert (REQUEUE, "1") in actions(step(r, 100, running("1", 0), *NEW))
+    failed = running("1", 0)._replace(state="FAILED", end=EPOCH + 101, on_nodes={})
+    waits = NEW[0]._replace(held=False), NEW[1]._replace(held=False)
+    for second in (110, 120):  # the first may be withheld
+        assert actions(at(r, second, failed, *waits, booted=105)) == [(REQUEUE, "1")]
+    assert "1" in r.accounts.ids(PENDING)
+    again = job("1", demand=8, restarts=1, submit=EPOCH + 121)
+    assert actions(at(r, 130, again, *waits, booted=105)) == []
+    assert "1" in r.accounts.ids(PENDING)
+
+
 @pytest.mark.parametrize("reason", ["Licenses", "ReqNodeNotAvail", "AssocGrpCpuLimit", "QOSMaxJobsPerUserLimit"])
 def test_a_lease_that_slurm_will_not_start_is_withdrawn_and_the_next_job_is_picked(reason: str) -> None:
     r = rounds(FRESH)
