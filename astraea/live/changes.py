@@ -135,7 +135,7 @@ class Changes:
     def _waited(self, job: Job, runs: Sequence[Run]) -> None:
         lost = self.epoch + float(self.accounts.row(job.id).waiting_since)
         started_since = job.start > 0 and job.start >= lost and job.state != "COMPLETING"
-        if job.state in FINISHED:
+        if job.state in FINISHED and not self.partition.was_killed(job, self.snapshot.booted):
             if started_since and job.end > job.start:  # one that is cancelled as it waits starts and ends at once
                 self._add(job.start, STARTS, job.id, math.inf)
             self._ended(job.id, job.end)
@@ -232,7 +232,7 @@ class Changes:
 
     def _was(self, runs: Sequence[Run], since: float) -> None:
         """A job that came and went after `since` [s since 1970], while nobody looked."""
-        seen = self.partition.ended.get(runs[0].id, 0.0)
+        seen = self.partition.seen.get(runs[0].id, self.partition.ended.get(runs[0].id, 0.0))
         known = [run for run in runs if seen < run.start < run.end and run.demand > 0]
         if not known or not self.partition.has_share(known[-1]):
             return

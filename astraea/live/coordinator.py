@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.text import escaped
-from astraea.live.answers import Job, Node, SlurmError
+from astraea.live.answers import FINISHED, Job, Node, SlurmError
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger, lock, open_to_read, read_state
 from astraea.live.partition import Snapshot, tenant_of
@@ -183,7 +183,7 @@ class Coordinator:
             elif action.what == HOLD:
                 self.slurm.hold(job.id)
             else:
-                self.slurm.requeue(job.id)
+                self.slurm.requeue(job.id, is_over=job.state in FINISHED)
         except SlurmError as err:
             log.warning("job %s: %s; tried again at the next round", job.id, err)
         except Exception:

@@ -27,11 +27,12 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "lease": LEASE,
     "failure": ("id", "rounds", "time", "what"),
     "kept": ("job", "why"),
+    "ended": ("job", "time"),
 }
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "clock": ("id",), "job": ("id",), "tenant": ("name",), "share": ("tenant", "demand", "weight"),
     "hour": ("hour", "tenant"), "lease": ("serial",), "failure": ("id",),
-    "kept": ("job",),
+    "kept": ("job",), "ended": ("job",),
 }  # fmt: skip
 _WHOLE: Final = ("clock", "lease", "failure")
 """Tables whose key is a whole number."""

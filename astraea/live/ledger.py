@@ -2,8 +2,8 @@
 
 Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulation's records as columns, so that they
 are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies; table
-`hour` has the hours that a policy may still ask for, table `kept` the jobs that get no lease now by any policy, and
-table `failure` the rounds that failed.
+`hour` has the hours that a policy may still ask for, table `kept` the jobs that get no lease now by any policy, table
+`ended` the jobs that have ended lately, and table `failure` the rounds that failed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ import numpy as np
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE
 from astraea.core.errors import InputError
-from astraea.core.units import DAY
 from astraea.live import layout
 from astraea.live.layout import KEYS, OF_JOB
 from astraea.live.state import AccountsState, AdmittedJob, Lease, State
 
-_COME_AND_GO: Final = ("job", "tenant", "share", "kept")
+_COME_AND_GO: Final = ("job", "tenant", "share", "kept", "ended")
 """Tables whose rows can vanish: jobs end, and classes of shares and reasons with them."""
 
 
@@ -185,10 +184,9 @@ def read_state(db: sqlite3.Connection) -> State | None:
     )
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
     last = epoch + float(saved.clock[0].now)
-    ended = db.execute("select job, max(over) from lease where outcome = 'ended' and started > 0 and over > ? "
-                       "group by job", (last - DAY,))  # fmt: skip
-    stopped = db.execute("select * from lease where outcome in ('not renewed', 'revoked') and over >= ?", (last,))
-    return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(ended.fetchall()),
+    stopped = db.execute("select * from lease where outcome in ('not renewed', 'revoked') and over >= ? "
+                         "order by serial", (last - 60,))  # fmt: skip
+    return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(_all(db, "ended")),
                  dict(_all(db, "kept")), {lease.job: lease for lease in map(Lease._make, stopped)})  # fmt: skip
 
 
@@ -233,6 +231,7 @@ def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
             for h, hour in enumerate(b.timeline[since - _first_hour(b):].tolist()) for t, name in enumerate(b.tenants)
         },
         "kept": {(job,): (job, why) for job, why in state.kept.items()},
+        "ended": {(job,): (job, time) for job, time in state.ended.items()},
         "lease": {(lease.serial,): tuple(lease) for lease in state.leases.values()},
     }  # fmt: skip
 

@@ -50,7 +50,8 @@ class Partition:
         self.gpus = gpus
         self.unseen = self.epoch + self.accounts.now  #: jobs may have come and gone since then; infinite if not [s]
         self.booted = 0.0  #: when slurmctld was started, at the last round
-        self.ended = dict(state.ended) if state else {}  #: jobs that have ended, and when Slurm said so last
+        self.ended = dict(state.ended) if state else {}  #: jobs that have ended, and when Slurm said so first ...
+        self.seen = dict(self.ended)  #: ... and last
         self.stopped = dict(state.stopped) if state else {}  #: leases over now, of jobs that may still have their GPUs
         self.guessed: dict[str, Lease] = {}  #: leases that are over, of which the accounting must tell the end
         self.stuck: dict[str, tuple[int, float]] = {}  #: jobs that could not start: how often, passed over until [s]
@@ -99,6 +100,11 @@ class Partition:
         )  # fmt: skip
         self.leases[job.id] = lease
         return lease
+
+    def was_killed(self, job: Job, booted: float) -> bool:
+        """Whether a job that was stopped counts as failed: slurmctld, started at `booted` [s], forgot to requeue it."""
+        lease = self.stopped.get(job.id)
+        return job.state == "FAILED" and job.requeues and lease is not None and booted > lease.ends
 
     def charge_stopped(self, jobs: Mapping[str, Job]) -> None:
         """Charge jobs that have lost their lease for as long as they keep their GPUs."""

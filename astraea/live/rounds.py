@@ -78,10 +78,10 @@ class Rounds(Partition):
         self.told = {about for about in self.told if about.rpartition(" ")[2] in shown or about == ACCOUNTING}
         self.stuck = {id: since for id, since in self.stuck.items() if id in shown}
         recent = min(snapshot.now - DAY, self.unseen)
-        self.ended = {id: seen for id, seen in self.ended.items() if id in shown or seen > recent}
+        self.ended = {id: end for id, end in self.ended.items() if id in shown or end > recent}
+        self.seen = {id: seen for id, seen in self.seen.items() if id in self.ended}
         forgotten = [job for job in snapshot.jobs if self._is_forgotten(job, snapshot)]
-        others = {job.id for job in forgotten}
-        ours = {j.id: self._as_admitted(j) for j in snapshot.jobs if j.id not in others and self._is_ours(j)}
+        ours = {job.id: self._as_admitted(job) for job in snapshot.jobs if job not in forgotten and self._is_ours(job)}
         changes = Changes(self, ours, snapshot)
         if changes.newcomers:
             accounts.admit(changes.newcomers)
@@ -110,12 +110,11 @@ class Rounds(Partition):
                               f"{self._standing(ours[id])}")  # fmt: skip
         actions += [self._granted(ours[id]) for id in granted]
         done = {action.job.id for action in actions} | {id for id in changes.resized if ours[id].state in ON_GPUS}
+        self.booted = snapshot.booted
         actions += [action for job in ours.values() if job.id not in done for action in self._mended(job)]
         actions += [action for job in forgotten for action in self._kept_back(job)]
-        self.booted = snapshot.booted
-        result = RoundResult(self.state(), tuple(self.over), tuple(actions), tuple(self.notes))
-        self.over, self.notes = [], []
-        return result
+        over, notes, self.over, self.notes = self.over, self.notes, [], []
+        return RoundResult(self.state(), tuple(over), tuple(actions), tuple(notes))
 
     def _as_admitted(self, job: Job) -> Job:
         """Return the job with the tenant that it was admitted with."""
@@ -144,12 +143,12 @@ class Rounds(Partition):
 
     def _is_forgotten(self, job: Job, snapshot: Snapshot) -> bool:
         """Whether a job has ended, and slurmctld, started since, has forgotten that."""
-        seen = self.ended.get(job.id)
-        if seen is None or not self.has(job):
+        if job.id not in self.ended or not self.has(job):
             return False
-        if job.state in (*FINISHED, "COMPLETING"):
-            self.ended[job.id] = snapshot.now
+        if job.state in FINISHED:
+            self.seen[job.id] = snapshot.now
             return False
+        seen = self.seen.get(job.id, self.ended[job.id])
         is_another = job.restarts == 0 and job.submit > seen  # ids come again when Slurm has used all
         if snapshot.booted > seen and not is_another:
             why = "has ended, which slurmctld, started since, has forgotten: it is kept back; to run it, submit it"
@@ -162,7 +161,7 @@ class Rounds(Partition):
         """What has to be done so that a job that has ended does not run once more."""
         why = "it has ended, and slurmctld has forgotten that"
         if job.state in ON_GPUS:  # or it keeps its GPUs until Slurm asks the node
-            return [Action(REQUEUE, job, why)] if job.requeues else []
+            return [Action(REQUEUE, job, why)] if job.requeues and job.state != "COMPLETING" else []
         return [] if job.held else [Action(HOLD, job, why)]
 
     def _choose(self, ours: Mapping[str, Job], snapshot: Snapshot) -> list[str]:
@@ -172,7 +171,7 @@ class Rounds(Partition):
         usable = accounts.gpus - accounts.withheld
         aside = {
             id for id in waiting
-            if (job := ours[id]).state in ON_GPUS or is_deferred(job, snapshot.now) or job.demand > usable
+            if (job := ours[id]).state in (*ON_GPUS, *FINISHED) or is_deferred(job, snapshot.now) or job.demand > usable
             or job.demand != accounts.job(id).demand or self.stuck.get(id, (0, 0.0))[1] > self.now
         }  # fmt: skip
         self.kept |= {id: "Slurm did not start it under its last lease" for id in aside & self.stuck.keys()}
@@ -265,6 +264,8 @@ class Rounds(Partition):
     def _mended(self, job: Job) -> list[Action]:
         """What has to be done so that Slurm is as the accounts say."""
         has_lease = job.id in self.leases
+        if self.accounts.is_active(job.id) and self.was_killed(job, self.booted):
+            return [Action(REQUEUE, job, "it was stopped, and slurmctld has forgotten to requeue it")]
         if job.state in FINISHED or job.state == "COMPLETING":
             return []
         if job.state in ON_GPUS:

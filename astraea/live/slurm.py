@@ -86,12 +86,12 @@ class Slurm:
         words = [f"Priority={HIGHEST - rank % 1_000_000_000}"] + ["StartTime=now"] * (job.restarts > 0)
         self._run("scontrol", "update", f"JobId={self._id(job.id)}", *words)
 
-    def requeue(self, id: str) -> None:
+    def requeue(self, id: str, *, is_over: bool = False) -> None:
         """Stop a running job, and have it wait, held; Slurm sends SIGTERM, and SIGKILL after its KillWait.
 
-        One that has just ended is left alone: `Incomplete`, or Slurm would have it run once more.
+        Unless it is known to be over, one that has just ended is left alone: `Incomplete`, or Slurm would run it again.
         """
-        self._run("scontrol", "requeuehold", "Incomplete", self._id(id))
+        self._run("scontrol", "requeuehold", *["Incomplete"] * (not is_over), self._id(id))
 
     def warn(self, job: Job) -> None:
         """Send SIGUSR1 to the batch script of a job, if it is still in its partition."""
@@ -122,7 +122,7 @@ class Slurm:
         except OSError as err:
             raise SlurmError(f"{command[0]} cannot be started ({err.strerror})") from None
         if done.returncode != 0:
-            said = " ".join((done.stderr or done.stdout).split())[:200]
+            said = (done.stderr or done.stdout).strip().partition("\n")[0][:200]
             raise SlurmError(f"{' '.join(command[:3])}: {said or f'ended with {done.returncode}'}")
         return done.stdout
 

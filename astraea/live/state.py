@@ -91,7 +91,7 @@ class State(NamedTuple):
     accounts: AccountsState
     leases: dict[str, Lease]  #: that run, by job
     serial: int = 0  #: of the lease that was written down last
-    ended: Mapping[str, float] = MappingProxyType({})  #: jobs that ended lately, and when Slurm said so last
+    ended: Mapping[str, float] = MappingProxyType({})  #: jobs that ended lately, and when Slurm said so
     kept: Mapping[str, str] = MappingProxyType({})  #: jobs that get no lease now by any policy, and why
     stopped: Mapping[str, Lease] = MappingProxyType({})  #: the last leases of jobs that lost them at the last rounds
 

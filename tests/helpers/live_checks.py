@@ -93,7 +93,7 @@ def held_under_leases(job: Asked, runs: list[Run], leases: list[Lease], outage: 
         assert lease.over <= later.granted + 1e-6, (job, lease, later)
     for lease in leases:
         assert lease.outcome not in ("running",)
-        assert lease.over <= lease.ends + late, (job, lease)
+        assert lease.over <= lease.ends + late + KILL_WAIT, (job, lease)  # what it holds beyond its lease is charged
         if lease.outcome != "lost" and math.isfinite(lease.ends):
             assert lease.ends <= lease.granted + LEASE + INTERVAL, (job, lease)
     for run in runs:

@@ -113,9 +113,20 @@ class RealSlurm:
         os.kill(process, how)
         until("slurmctld has ended", 20, lambda: not Path(f"/proc/{process}").exists())
 
+    def stop_accounting(self) -> None:
+        """Stop slurmdbd."""
+        process = int((self.at / "slurmdbd.pid").read_text())
+        os.kill(process, signal.SIGTERM)
+        until("slurmdbd has ended", 40, lambda: not Path(f"/proc/{process}").exists())
+
+    def start_accounting(self) -> None:
+        """Start slurmdbd again."""
+        local_slurm.run("slurmdbd", cwd=self.at)
+        local_slurm.until("slurmdbd", 60, "sacctmgr", "-n", "list", "cluster")
+
     def start_controller(self) -> None:
-        """Start slurmctld again."""
-        local_slurm.run("slurmctld")
+        """Start slurmctld again, also from a state that it was killed over."""
+        local_slurm.run("slurmctld", "-i")
 
     def lose_node(self, name: str, jobs: Sequence[Asked]) -> None:
         """What happens when a machine loses its power: slurmd is gone, and so is what `jobs` did there."""
@@ -131,6 +142,7 @@ class RealSlurm:
     def give_node_back(self, name: str) -> None:
         """The machine is there again."""
         local_slurm.run("slurmd", "-N", name)
+        local_slurm.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
         until(f"{name} is there", 20, lambda: said("sinfo", "-h", "-n", name, "-o", "%t") in ("idle", "mix", "alloc"))
 
     def runs(self, since: float, ids: Sequence[str]) -> list[Run]:

@@ -96,10 +96,10 @@ class UnsteadySlurm(Slurm):
         self.released.add(job.id)
         self._change(job.id, held=False, **({"eligible": self.now} if job.restarts else {}))
 
-    def requeue(self, id: str) -> None:
+    def requeue(self, id: str, *, is_over: bool = False) -> None:
         self._asked(command=True)
         self._touch(id)
-        if self.all[id].state != "RUNNING":
+        if self.all[id].state != "RUNNING" and not is_over:
             raise SlurmError(f"job {id} does not run")
         self.stop(id, held=True)
         self.moment()
@@ -265,7 +265,7 @@ def check_slurm(rounds: Rounds, slurm: UnsteadySlurm, known: dict[str, int], ser
     shown = slurm.all
     for id in active:
         assert id in shown, f"{id} is gone"
-        assert shown[id].state not in FINISHED, f"{id} has ended"
+        assert shown[id].state not in FINISHED or id in rounds.stopped, f"{id} has ended"
         assert shown[id].partition == "gpu", f"{id} has left"
     waits = {id: j for id, j in shown.items() if j.partition == "gpu" and id not in slurm.left_to_slurm}
     for id, one in waits.items():

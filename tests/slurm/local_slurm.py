@@ -79,7 +79,7 @@ NodeName=n[1-{nodes}] NodeAddr=127.0.0.1 NodeHostname={host} Port={first}-{last}
 # a requeued job may not start before its old credential has expired: 120 s unless this says less
 AuthInfo=cred_expire={cred_expire}
 KillWait={kill_wait}
-ReturnToService=2
+ReturnToService=1
 {more}
 PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP TRESBillingWeights="CPU=0.0,GRES/gpu=1.0"
 PartitionName=other Nodes=ALL MaxTime=INFINITE State=UP
@@ -108,7 +108,8 @@ def until(what: str, seconds: float, *command: str, gives: str = "") -> None:
 def free_ports(nodes: int) -> int:
     """The first of a hundred ports that nobody uses; another hundred in every process of the tests."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    for first in range(20_000 + 100 * worker, 32_000, 1000):
+    for k in range(12):  # runs that start at the same time begin to look at different ones
+        first = 20_000 + 1000 * ((os.getpid() + k) % 12) + 100 * worker
         with suppress(OSError):
             for port in (*range(first, first + 3), *range(first + 11, first + 11 + nodes)):
                 with socket.socket() as s:

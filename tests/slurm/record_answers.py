@@ -1,8 +1,9 @@
 """What the programs of one version of Slurm answer about a small busy system, for the tests of the reading.
 
 ``SLURM=/opt/slurm-26.05 python tests/slurm/record_answers.py tests/data/live/answers`` writes a folder named as the
-version. The system has a job of every kind, and a node that is drained. Only what is read of a job or node, or what
-could be, is kept, so that no host and no path of this machine is in it.
+version; with ``--parser v0.0.44`` the JSON has the form of the version before. The system has a job of every kind, and
+a node that is drained. Only what is read of a job or node, or what could be, is kept, so that no host and no path of
+this machine is in it.
 """
 
 from __future__ import annotations
@@ -99,14 +100,19 @@ def answer(name: str, fields: list[str], *command: str) -> dict[str, Any]:
     return {name: [{key: kept(entry[key]) for key in fields if key in entry} for entry in found[name]]}
 
 
-def write(folder: Path) -> None:
+def compact(found: dict[str, Any]) -> str:
+    """JSON with a line for every entry."""
+    return json.dumps(found, separators=(",", ":")).replace("},{", "},\n{") + "\n"
+
+
+def write(folder: Path, option: str) -> None:
     """Ask all programs, and write what they say."""
     folder.mkdir(parents=True, exist_ok=True)
-    nodes = ["scontrol", "show", "nodes", "--json"]
+    nodes = ["scontrol", "show", "nodes", option]
     if subprocess.run(nodes, capture_output=True, check=False).returncode != 0:
-        nodes = ["sinfo", "--json"]
+        nodes = ["sinfo", option]
     answers = {
-        "squeue": answer("jobs", QUEUE, "squeue", "--json", "--states=all"), "nodes": answer("nodes", NODE, *nodes),
+        "squeue": answer("jobs", QUEUE, "squeue", option, "--states=all"), "nodes": answer("nodes", NODE, *nodes),
     }  # fmt: skip
     columns = COLUMNS + ",SLUID" * ("SLUID" in run("sacct", "--helpformat").split())
     while True:  # both forms in one second: that is what a job that runs has run for
@@ -117,15 +123,14 @@ def write(folder: Path) -> None:
         epochs = run(*log, "--allocations", "--parsable2", "--noheader", "--partition=gpu",
                      "--format=JobID,Account,User,QOS,State,Submit,Start,End,ReqTRES,AllocTRES",
                      env={**os.environ, "SLURM_TIME_FORMAT": "%s"})  # fmt: skip
-        answers["sacct"] = answer("jobs", HISTORY, *log, "--json")
+        answers["sacct"] = answer("jobs", HISTORY, *log, option)
         if int(time.time()) == second:
             break
     config = run("scontrol", "show", "config", env={**os.environ, "SLURM_TIME_FORMAT": "%s"})
     texts = {
         "sacct.txt": text, "runs.txt": epochs,
         "config.txt": "".join(line for line in config.splitlines(keepends=True) if line.startswith(tuple(CONFIG))),
-        **{f"{name}.json": json.dumps(found, separators=(",", ":")).replace("},{", "},\n{") + "\n"
-           for name, found in answers.items()},
+        **{f"{name}.json": compact(found) for name, found in answers.items()},
     }  # fmt: skip
     for name, content in texts.items():
         (folder / name).write_text(content)
@@ -135,6 +140,7 @@ def main() -> None:
     """Start a Slurm, fill it, and write down what is said of it."""
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("folder", type=Path)
+    p.add_argument("--parser", default="", help="data parser; the version's own one if not given")
     add_options(p)
     p.set_defaults(nodes=3, gpus=4, shares="vision=2,speech=1", kill_wait=2)
     a = p.parse_args()
@@ -145,7 +151,11 @@ def main() -> None:
         start(at, a)
         fill()
         time.sleep(4)  # until slurmdbd has heard of all
-        write(a.folder / ".".join(run("squeue", "--version").split()[-1].split(".")[:2]))
+        version = ".".join(run("squeue", "--version").split()[-1].split(".")[:2])
+        if a.parser:
+            write(a.folder / f"{version}-{a.parser}", f"--json={a.parser}")
+        else:
+            write(a.folder / version, "--json")
     finally:
         stop(at)
         shutil.rmtree(at, ignore_errors=True)

@@ -75,7 +75,7 @@ class _Listed(Table):
 
 
 def read_json_jobs(path: Path, text: str) -> Table:
-    """What ``sacct --json`` printed, as the columns that ``sacct -P`` would have."""
+    """What ``sacct --json`` printed, as the columns that ``sacct -P`` would have; runs of a job in their order."""
     found = read_json(path, text)
     jobs = found.get("jobs") if isinstance(found, dict) else None
     if not isinstance(jobs, list) or not jobs:
@@ -87,8 +87,10 @@ def read_json_jobs(path: Path, text: str) -> Table:
         except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError) as err:
             what = f"{type(err).__name__}: {printable(err)}"
             raise InputError(f"{path}, job {number} of the list: not a job of sacct --json ({what})") from None
-    columns = {name: np.array([row[name] for row in rows], dtype=object) for name in rows[0]}
-    return _Listed(path, columns, np.arange(1, len(rows) + 1))
+    by = ("Submit", "Start", "JobID")  # slurmdbd gives them in any order
+    order = sorted(range(len(rows)), key=lambda k: [(rows[k][name] or 20 * "~").zfill(20) for name in by])
+    columns = {name: np.array([rows[k][name] for k in order], dtype=object) for name in rows[0]}
+    return _Listed(path, columns, np.array(order) + 1)
 
 
 def _flat(job: dict[str, Any]) -> dict[str, str]:

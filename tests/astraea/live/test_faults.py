@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -51,7 +52,24 @@ def test_controller_is_away_for_a_while(site: Make, time_around: int) -> None:
     here.slurm.start_controller()
     here.finish(90)
     check(here, outage=8 + LATE_ENDS + 10)  # commands that wait for slurmctld give up after 10 s
-    assert "ERROR this round is left out: s" in here.log
+    assert re.search(r"ERROR this round is left out: s|(scontrol|scancel) did not answer within 5 s", here.log)
+
+
+def test_accounting_is_down_at_the_start(site: Make, time_around: int) -> None:
+    here = site()
+    here.slurm.stop_accounting()
+    try:
+        here.submit_mixture(12, seed=700 + time_around)
+        here.start()
+        until("jobs run", 30, lambda: len(here.running()) > 2)
+        here.kill()
+        here.start()
+        until("jobs end", 60, lambda: len(re.findall("has ended, in lease", here.log)) > 4)
+    finally:
+        here.slurm.start_accounting()
+    here.finish(90)
+    check(here, outage=2)
+    assert 1 <= here.log.count("the accounting does not answer (sacct") <= 2  # once by each coordinator
 
 
 def test_node_goes_away_under_a_gang(site: Make, time_around: int) -> None:
@@ -66,7 +84,7 @@ def test_node_goes_away_under_a_gang(site: Make, time_around: int) -> None:
     try:
         here.submit_mixture(10, seed=200 + time_around)
         until("it is noted", 20, lambda: f"job {gang.id} lost its lease" in here.log)
-        time.sleep(4)
+        time.sleep(12)  # Slurm tries for 10 s to tell a node that a job is over, and would tell its next run there
     finally:
         here.slurm.give_node_back("n1")
     here.finish(90)

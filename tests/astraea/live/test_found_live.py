@@ -49,11 +49,12 @@ def test_an_interactive_job_that_slurm_started_by_itself_is_charged(start: float
 
 def test_a_policy_cannot_take_the_gpus_of_an_interactive_job() -> None:
     r = rounds(replace(FRESH, policy=get_policy("kai")()))
-    held = running("1", 0, 8, **SRUN), running("2", 0, 8, on_nodes={"n2": 8})
+    held = running("1", 0, 8, **SRUN), running("2", 0, 8, on_nodes={"n2": 8}, **SRUN)
     step(r, 10, *held)
-    found = [actions(step(r, second, *held, job("3", account="b", demand=8))) for second in range(20, 400, 10)]
-    assert r.leases["1"].ends == math.inf
-    assert not any((REQUEUE, "1") in one for one in found)
+    found = [actions(step(r, second, *held, job("3", account="b", demand=8))) for second in range(20, 100, 10)]
+    assert found == [[]] * len(found)
+    batch = held[0], held[1]._replace(is_batch=True, requeues=True)
+    assert actions(step(r, 100, *batch, job("3", account="b", demand=8))) == [(REQUEUE, "2"), (RELEASE, "3")]
 
 
 def test_a_job_of_several_partitions_is_held_and_gets_leases_as_long_as_one_is_ours() -> None:
@@ -150,6 +151,38 @@ def test_what_has_ended_is_never_released_again_whatever_slurmctld_has_forgotten
     assert r.accounts.view.tenant.attained[0] == 8 * 32
     another = job("1", demand=8, submit=EPOCH + 95)  # ids come again
     assert actions(at(r, 100, another, booted=55)) == [(RELEASE, "1")]
+
+
+def test_the_end_of_a_job_that_had_lost_its_lease_is_not_forgotten_either(tmp_path: Path) -> None:
+    r = rounds(FRESH)
+    with closing(Ledger(tmp_path / "state.sqlite")) as ledger:
+        ended = DONE._replace(end=EPOCH + 104)
+        for second, one in ((0, job("1", demand=8)), (10, running("1", 1)), (100, running("1", 1)), (110, ended)):
+            result = step(r, second, one, *NEW * (second >= 100))
+            ledger.write(result.state, result.over)
+        r = rounds(FRESH, ledger.read())
+    assert r.accounts.row("2").status == RUNNING
+    ghost = running("1", 1)
+    waits = NEW[0]._replace(held=False), NEW[1]._replace(held=False)
+    assert actions(at(r, 120, ghost, *waits, booted=115)) == [(REQUEUE, "1")]
+    assert actions(at(r, 130, ghost._replace(state="COMPLETING"), *waits, booted=115)) == []
+    lost = job("1", demand=8, held=False, restarts=1, submit=EPOCH + 135)
+    assert actions(at(r, 140, lost, *waits, booted=115)) == [(HOLD, "1")]
+
+
+def test_a_stopped_job_that_slurmctld_takes_to_have_failed_is_requeued() -> None:
+    r = rounds(FRESH)
+    for second in (0, 10):
+        step(r, second, job("1", demand=8) if second == 0 else running("1", 0))
+    assert (REQUEUE, "1") in actions(step(r, 100, running("1", 0), *NEW))
+    failed = running("1", 0)._replace(state="FAILED", end=EPOCH + 101, on_nodes={})
+    waits = NEW[0]._replace(held=False), NEW[1]._replace(held=False)
+    for second in (110, 120):  # the first may be withheld
+        assert actions(at(r, second, failed, *waits, booted=105)) == [(REQUEUE, "1")]
+    assert "1" in r.accounts.ids(PENDING)
+    again = job("1", demand=8, restarts=1, submit=EPOCH + 121)
+    assert actions(at(r, 130, again, *waits, booted=105)) == []
+    assert "1" in r.accounts.ids(PENDING)
 
 
 @pytest.mark.parametrize("reason", ["Licenses", "ReqNodeNotAvail", "AssocGrpCpuLimit", "QOSMaxJobsPerUserLimit"])

@@ -184,7 +184,7 @@ def test_json_of_newer_and_older_versions(tmp_path: Path) -> None:
     assert trace.frame[["job_id", "demand", "duration", "time_limit"]].to_numpy().tolist() == [
         ["1", 4, 40, 1800], ["3_0", 4, 10, 1800], ["5", 8, 40, 1800],
     ]  # fmt: skip
-    assert trace.excluded_jobs["reason"].tolist() == [slurm.WAITS, slurm.PART]
+    assert trace.excluded_jobs["reason"].tolist() == [slurm.PART, slurm.WAITS]
 
 
 def test_gpu_time_is_that_of_the_log(shared: Path) -> None:
