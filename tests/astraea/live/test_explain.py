@@ -13,16 +13,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from live_cluster import EPOCH, GPUS, LIVE, SmallSlurm, a_job, job, no_history, play
-from live_slurm import INTERVAL, Site, said, until
+from live_slurm import INTERVAL, LEASE, Site, until
 
 from astraea.cli.main import main
 from astraea.core.errors import InputError
 from astraea.live.config import Config, read_config
+from astraea.live.coordinator import LATE_ENDS
 from astraea.live.explain import accounts_after, as_record, explain
 from astraea.live.five_lines import as_text
 from astraea.live.forecast import ForecastRound, rounds_ahead
 from astraea.live.ledger import leases_of, open_to_read, read_state
 from astraea.live.rounds import Rounds
+from astraea.live.slurm import Slurm
 
 OWN = '''
 import astraea
@@ -209,20 +211,20 @@ def test_the_command(three: Config, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slurm
 def test_the_forecast_comes_true_on_a_slurm(site: Callable[..., Site]) -> None:
-    """Within two rounds, for jobs that wait and jobs that run; none ends and none comes meanwhile."""
+    """Within two rounds, for the job that waits: Slurm starts jobs seconds late, which can turn ties between others."""
     here = site()
-    for tenant, demand in (("a", 4), ("a", 2), ("a", 2), ("b", 2), ("b", 2), ("c", 2), ("c", 1)):
-        here.submit(tenant, demand, 1000)
+    for _ in range(5):  # of one size, as the forecast places no gangs
+        here.submit("a", 2, 1000)
+    until("jobs may be stopped", 30, lambda: time.time() - Slurm("gpu").boot() > LATE_ENDS)
     here.start()
     until("one has lost its lease", 60, lambda: " requeue job " in here.log)
-    until("all are known", 10, lambda: said("squeue", "-h", "-t", "PD", "-o", "%r").count("JobHeldUser") == 0)
+    time.sleep(2 * INTERVAL)  # it is seen off its GPUs
     config = read_config(here.at / "live.toml")
-    found = [explain(config, job.id) for job in here.jobs]
-    assert {"waits", "runs"} == {one.state for one in found}
-    assert all(one.granted is not None and not one.kept for one in found)
-    time.sleep(max(one.granted or 0.0 for one in found) + 3 * INTERVAL - time.time())
+    explained = [explain(config, job.id) for job in here.jobs]
+    assert {"waits", "runs"} == {one.state for one in explained}
+    found = [one for one in explained if one.state == "waits"]
+    time.sleep(2 * LEASE + 3 * INTERVAL)
     with closing(open_to_read(here.state)) as db:
         for one in found:
-            before = one.leases[-1].number if one.leases else 0
-            granted = {lease.number: lease.granted for lease in leases_of(db, one.job)}
-            assert granted[before + 1] == pytest.approx(one.granted, abs=2 * INTERVAL), (one, here.log)
+            granted = [lease.granted for lease in leases_of(db, one.job) if lease.granted > one.time]
+            assert granted and granted[0] == pytest.approx(one.granted, abs=2 * INTERVAL), (one, here.log)

@@ -1,4 +1,4 @@
-"""A busy Slurm whose slurmctld is killed, and a coordinator that is killed: no job is lost, and none runs twice.
+"""A busy Slurm whose slurmctld is killed, and a coordinator that is killed: no job is lost, none runs twice at once.
 
 Quick: 20 kills of the coordinator and 4 of slurmctld. ``REPEAT=5 pytest -m slurm`` has 100 and 20.
 """
