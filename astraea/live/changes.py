@@ -19,9 +19,8 @@ from astraea.live.partition import ACCOUNTING, Partition, Places, Snapshot
 from astraea.live.state import AdmittedJob, Lease
 from astraea.traces.slurm_words import ENDED
 
-CANNOT_START: Final = ("AccountNotAllowed", "Assoc", "BadConstraints", "BurstBuffer", "Dependency", "Invalid",
-                       "JobArrayTaskLimit", "Licenses", "Max", "Partition", "QOS", "ReqNodeNotAvail",
-                       "Reservation")  # fmt: skip
+CANNOT_START: Final = ("AccountNotAllowed", "Assoc", "BadConstraints", "BurstBuffer", "Dependency", "Invalid", "Max",
+                       "JobArrayTaskLimit", "Licenses", "Partition", "QOS", "ReqNodeNotAvail", "Reservation")
 """How reasons begin for which Slurm starts no job that is released."""
 
 SETTLES: Final = 10.0
@@ -153,7 +152,7 @@ class Changes:
             self._add(end, STOPS, job.id)
             self.partition.close(job.id, end, "lost")
         elif job.state in (*FINISHED, "RUNNING"):
-            if lease.started == 0 and job.start >= lease.granted - 1:
+            if lease.started == 0 and (job.state == "RUNNING" or job.start >= lease.granted - 1):
                 self._began(lease, min(job.start, job.end) if job.state in FINISHED else job.start)
             if job.state in FINISHED:
                 self._ended(job.id, job.end)
@@ -217,7 +216,8 @@ class Changes:
         has_begun = job.start > 0 and job.state in ("RUNNING", *FINISHED)
         is_again = job.id in self.accounts  # under this id another one has ended: no time is counted twice
         runs = [run for run in runs if not is_again or run.start > self.epoch + self.accounts.now]
-        came = min([max(job.submit, job.eligible), *(run.submit for run in runs), *[job.start] * has_begun, now])
+        before = [min(run.submit, run.start or run.submit) for run in runs]
+        came = min([max(job.submit, job.eligible), *before, *[job.start] * has_begun, now])
         self.newcomers.append(self._newcomer(job, max(came, self.epoch + self.accounts.now) if is_again else came))
         self._add(came, ARRIVES, job.id)
         for run in runs:
@@ -237,8 +237,9 @@ class Changes:
         if not known or not self.partition.has_share(known[-1]):
             return
         last = known[-1]
-        self.newcomers.append(self._newcomer(last, min(run.submit for run in known)))
-        self._add(min(run.submit for run in known), ARRIVES, last.id)
+        came = min(min(run.submit, run.start) for run in known)  # by a clock that was set back it may start first
+        self.newcomers.append(self._newcomer(last, came))
+        self._add(came, ARRIVES, last.id)
         for run in known:
             self._add(run.start, STARTS, run.id, math.inf)
             self._add(run.end, ENDS if run is last else STOPS, run.id)

@@ -61,8 +61,7 @@ class Parameters(NamedTuple):
 
     lease_term : s, length of a lease
     job_order : which job of a tenant goes first
-    delay_threshold : s, a new job may take GPUs of jobs of its tenant that are less than this into a later lease; 0 is
-        off, as the released simulator has it with the orders 2das and fifo
+    delay_threshold : s, a new job may take GPUs of its tenant's jobs that are less than this into a later lease, or 0
     """
 
     lease_term: float = 900.0

@@ -190,6 +190,30 @@ def test_some_lives_with_an_unsteady_clock() -> None:
     assert seen["leases"] >= 8, seen
 
 
+BACK = ("clock_steps_back", {"seconds": 11})
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [BACK, ("disk_is_full", {"times": 1}), ("rounds", {"times": 4})],
+        [BACK, ("disk_is_full", {"times": 2}), ("end", {"state": "COMPLETED", "which_one": 0}), ("kill", {}),
+         ("end", {"state": "COMPLETED", "which_one": 0}), ("rounds", {"times": 1})],
+        [BACK, BACK, ("disk_is_full", {"times": 3}), ("kill", {}), ("lose_node", {"how": "fails", "name": "n1"}),
+         ("move", {"partition": "other", "which_one": 0}), ("disk_is_full", {"times": 1})],
+    ],
+    ids=["started before its grant", "ended before all rounds", "started before it came"],
+)  # fmt: skip
+def test_lives_in_which_the_clock_was_set_back(steps: list[tuple[str, dict[str, Any]]]) -> None:
+    life = UnsteadyClock()
+    try:
+        life.begin(weights={}, jobs=[("a", 1), ("a", 1)])
+        for name, given in steps:
+            getattr(life, name)(**given)
+    finally:
+        life.teardown()
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("life", [Users, UnsteadyClock])
 def test_many_lives(life: type[Users]) -> None:
