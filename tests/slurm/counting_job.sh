@@ -22,6 +22,8 @@ while true; do
     wait "$counting"
     status=$?
     ((status > 128)) || break
-    kill -0 "$counting" 2>/dev/null || exit "$status" # it was not a signal to this script that ended the wait
+    kill -0 "$counting" 2>/dev/null && continue
+    wait "$counting" || exit # it was not a signal to this script that ended the wait
+    break
 done
 note end

@@ -23,6 +23,7 @@ from astraea.cluster.policies.slurm_backfill import choose, shape
 from astraea.cluster.policy import Policy, place_on
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
+from astraea.core.arrays import BoolArray
 from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
@@ -40,29 +41,68 @@ COMPILED: Final = numba.njit(error_model="numpy")
 
 
 def on_slurms_nodes(policy: Policy) -> Policy:
-    """A policy that chooses no nodes, with those that `select/cons_tres` of Slurm would take: it packs less closely."""
+    """A policy that chooses no nodes, with those that `select/cons_tres` of Slurm would take: it packs less closely.
+
+    As in the coordinator, the policy chooses again at the same round if there are no nodes for a gang that it granted;
+    gangs of this size that have none are passed over then.
+    """
     select_jobs = policy.select
 
     @COMPILED
     def select(s: View) -> None:
+        free, memory, tenant_memory = s.clock[0].free, s.memory.copy(), s.tenant_memory.copy()
+        is_passed_over = np.zeros(len(s.job), np.bool_)
         select_jobs(s)
-        take_nodes(s)
+        while pass_over(s, is_passed_over):
+            take_back(s, is_passed_over)
+            s.clock[0].free = free
+            s.memory[:], s.tenant_memory[:] = memory, tenant_memory
+            select_jobs(s)
+        for j in np.flatnonzero(is_passed_over):
+            s.job[j].decided = False
+            s.open_gangs[s.job[j].demand] += 1
 
     return replace(policy, name=f"{policy.name} on Slurm's nodes", select=select)
 
 
 @COMPILED
-def take_nodes(s: View) -> None:
-    """Choose nodes for the jobs that were granted GPUs and have none yet."""
+def pass_over(s: View, is_passed_over: BoolArray) -> bool:
+    """Choose nodes for the jobs that were granted GPUs and have none yet; note those that lack them, and who is alike."""
+    s.clock[0].n_choices = 0
     free, everywhere = free_on_nodes(s), np.ones(len(s.node_free), np.bool_)
+    has_nodes, lacks = np.zeros(len(s.job), np.bool_), np.zeros(s.clock[0].gpus + 1, np.bool_)
     for j in s.granted[: s.clock[0].n_granted]:
         if s.job[j].status == PENDING:
             count, gpus = shape(s, j)
             left = s.job[j].demand
-            for node in choose(free, everywhere, count, gpus):
+            nodes = choose(free, everywhere, count, gpus)
+            has_nodes[j] = len(nodes) > 0
+            lacks[left] |= len(nodes) == 0
+            for node in nodes:
                 place_on(s, j, node, min(left, gpus))
                 free[node] -= min(left, gpus)
                 left -= gpus
+    for j in range(len(s.job)):
+        if s.job[j].status == PENDING and lacks[s.job[j].demand] and not has_nodes[j]:
+            is_passed_over[j] = True
+    return bool(lacks.any())
+
+
+@COMPILED
+def take_back(s: View, is_passed_over: BoolArray) -> None:
+    """Undo what the policy chose at this round; jobs that are passed over count as decided."""
+    for j in s.granted[: s.clock[0].n_granted]:
+        s.job[j].decided = False
+        s.open_gangs[s.job[j].demand] += 1
+        s.tenant[s.job[j].tenant].granted -= s.job[j].demand
+    for j in s.revoked[: s.clock[0].n_revoked]:
+        s.job[j].decided = False
+        s.tenant[s.job[j].tenant].revoked -= s.job[j].demand
+    s.clock[0].n_granted = s.clock[0].n_revoked = 0
+    for j in np.flatnonzero(is_passed_over):
+        if not s.job[j].decided:
+            s.job[j].decided = True
+            s.open_gangs[s.job[j].demand] -= 1
 
 
 @COMPILED
