@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ import pytest
 from live_cluster import CONFIG
 from live_slurm import Site
 from places import ROOT
+from processes import run
 
 from astraea.core.errors import InputError
 from astraea.live import check as module
@@ -148,7 +148,7 @@ def test_a_real_slurm(site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
     ]  # fmt: skip
     monkeypatch.setattr(os, "geteuid", lambda: pwd.getpwnam("nobody").pw_uid)
     assert check(CONFIG)[-1].found == "no user of the accounting (nobody)"
-    subprocess.run(["sacctmgr", "-i", "add", "user", "nobody", "account=root", "adminlevel=Operator"], check=True)
+    run("sacctmgr", "-i", "add", "user", "nobody", "account=root", "adminlevel=Operator")
     assert check(CONFIG)[-1].state == OK
-    subprocess.run(["sacctmgr", "-i", "delete", "user", "nobody"], check=True)
+    run("sacctmgr", "-i", "delete", "user", "nobody")
     assert module.check(replace(CONFIG, partition="none"))[-2].state == MISSING

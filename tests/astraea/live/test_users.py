@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from contextlib import closing
 import pytest
 from live_checks import SAME
 from live_slurm import RealSlurm, Site, said, until
-from processes import run
+from processes import run, started
 
 from astraea.live.ledger import all_leases, open_to_read
 from astraea.live.state import Lease
@@ -21,12 +22,12 @@ EVERY_BYTE = bytes(k for k in range(1, 256) if k not in b"\n")
 
 
 @pytest.fixture
-def user(real_slurm: RealSlurm) -> Iterator[Callable[..., subprocess.CompletedProcess[bytes]]]:
+def user(real_slurm: RealSlurm) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
     """Run a command as a user of account `a` (Slurm 26.05 takes no job of `nobody`)."""
     run("sacctmgr", "-i", "-Q", "add", "user", "games", "account=a", check=False)
 
-    def act(*command: str | bytes) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(command, user="games", cwd="/tmp", capture_output=True, check=False, timeout=30)
+    def act(*command: str | bytes) -> subprocess.CompletedProcess[str]:
+        return run(*map(os.fsdecode, command), user="games", cwd="/tmp", check=False, errors="replace")
 
     yield act
     run("scancel", "--user=games", check=False)
@@ -50,11 +51,11 @@ def test_a_user_changes_nothing_that_is_not_theirs(site: Make, user: Callable[..
 
     def refused(*command: str | bytes) -> None:
         done = user(*command)
-        assert done.returncode != 0 or b"rror" in done.stderr or b"denied" in done.stderr, (command, done)
+        assert done.returncode != 0 or "rror" in done.stderr or "denied" in done.stderr, (command, done)
 
     refused(*submit, "-A", "b")
-    ids = [user(*submit, "-A", "a").stdout.decode().strip() for _ in range(3)]
-    both = user(*submit, "-A", "a", "-p", "other,gpu").stdout.decode().strip()
+    ids = [user(*submit, "-A", "a").stdout.strip() for _ in range(3)]
+    both = user(*submit, "-A", "a", "-p", "other,gpu").stdout.strip()
     until("one runs", 20, lambda: said("squeue", "-h", "-u", "games", "-t", "R", "-o", "%i"))
     waits = next(id for id in (*ids, both) if is_held(id))
     for command in (
@@ -87,12 +88,12 @@ def test_a_user_changes_nothing_that_is_not_theirs(site: Make, user: Callable[..
 
 
 def test_an_interactive_job_is_never_stopped_and_can_be_refused(
-    site: Make, user: Callable[..., subprocess.CompletedProcess[bytes]], real_slurm: RealSlurm
+    site: Make, user: Callable[..., subprocess.CompletedProcess[str]], real_slurm: RealSlurm
 ) -> None:
     here = site()
     here.start()
-    with subprocess.Popen(
-        ["salloc", "-A", "a", "-p", "gpu,other", "--gres=gpu:4", "sleep", "20"], user="games", cwd="/tmp",
+    with started(
+        "salloc", "-A", "a", "-p", "gpu,other", "--gres=gpu:4", "sleep", "20", user="games", cwd="/tmp",
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as shell:  # fmt: skip
         until("it runs", 20, lambda: said("squeue", "-h", "-u", "games", "-t", "R", "-o", "%i"))
