@@ -75,8 +75,8 @@ def resume() -> None:
 def check(here: Site, kept_back: set[str]) -> None:
     """No job is lost or runs twice at once; what the leases and sacct have is printed.
 
-    A slurmctld that is killed just after it was told to requeue a job may forget that: the job has failed then. What it
-    forgets of starts and ends is in its accounting as it guesses, so the two are compared where it lives (`test_faults`).
+    A slurmctld that is killed just after it was told to requeue a job may forget that: the job has failed then. What
+    it forgets of starts and ends it guesses in its accounting: the two are compared where it lives, in `test_faults`.
     """
     runs = here.runs()
     with closing(open_to_read(here.state)) as db:
