@@ -67,7 +67,7 @@ def on_slurms_nodes(policy: Policy) -> Policy:
 
 @COMPILED
 def pass_over(s: View, is_passed_over: BoolArray) -> bool:
-    """Choose nodes for the jobs that were granted GPUs and have none yet; note those that lack them, and who is alike."""
+    """Choose nodes for the jobs that were granted GPUs; note those that get none, and who is like them."""
     s.clock[0].n_choices = 0
     free, everywhere = free_on_nodes(s), np.ones(len(s.node_free), np.bool_)
     has_nodes, lacks = np.zeros(len(s.job), np.bool_), np.zeros(s.clock[0].gpus + 1, np.bool_)
