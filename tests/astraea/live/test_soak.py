@@ -1,6 +1,6 @@
 """A busy Slurm whose slurmctld is killed, and a coordinator that is killed: no job is lost, none runs twice at once.
 
-With ``REPEAT=5`` there are 100 kills of the coordinator and 20 of slurmctld; without it the test is left out, as it takes
+With ``REPEAT=5`` there are 100 kills of the coordinator and 20 of slurmctld. Without it the test is left out: it takes
 four minutes each, and what a killed slurmctld forgets is not for every change to answer for.
 """
 
