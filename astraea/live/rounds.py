@@ -40,7 +40,7 @@ MOST_CHOICES: Final = 30
 
 
 class Action(NamedTuple):
-    """What has to be done with a job, and why; `rank` orders releases."""
+    """A thing to do with a job, and why; `rank` orders releases."""
 
     what: str
     job: Job
@@ -50,7 +50,7 @@ class Action(NamedTuple):
 
 
 class RoundResult(NamedTuple):
-    """What a round comes to."""
+    """The outcome of a round."""
 
     state: State
     over: tuple[Lease, ...]  #: leases that are over since the last round
@@ -124,7 +124,7 @@ class Rounds(Partition):
         return job._replace(**tenant)
 
     def _is_ours(self, job: Job) -> bool:
-        """Whether leases are for this job; those of other partitions are passed over, and others are told of."""
+        """Return whether leases are for this job; those of other partitions are passed over, and others are told of."""
         if not self.has(job):
             return False
         if self.accounts.is_active(job.id):
@@ -142,7 +142,7 @@ class Rounds(Partition):
         return not why
 
     def _is_forgotten(self, job: Job, snapshot: Snapshot) -> bool:
-        """Whether a job has ended, and slurmctld, started since, has forgotten that."""
+        """Return whether a job has ended, and slurmctld, started since, has forgotten that."""
         if job.id not in self.ended or not self.has(job):
             return False
         if job.state in FINISHED:
@@ -158,7 +158,7 @@ class Rounds(Partition):
         return False
 
     def _kept_back(self, job: Job) -> list[Action]:
-        """What has to be done so that a job that has ended does not run once more."""
+        """Return what keeps a job that has ended from running once more."""
         why = "it has ended, and slurmctld has forgotten that"
         if job.state in ON_GPUS:  # or it keeps its GPUs until Slurm asks the node
             return [Action(REQUEUE, job, why)] if job.requeues and job.state != "COMPLETING" else []
@@ -262,7 +262,7 @@ class Rounds(Partition):
         return [Action(REQUEUE if job.state in ON_GPUS else HOLD, job, why)]
 
     def _mended(self, job: Job) -> list[Action]:
-        """What has to be done so that Slurm is as the accounts say."""
+        """Return what makes Slurm agree with the accounts."""
         has_lease = job.id in self.leases
         if self.accounts.is_active(job.id) and self.was_killed(job, self.booted):
             return [Action(REQUEUE, job, "it was stopped, and slurmctld has forgotten to requeue it")]
@@ -296,5 +296,5 @@ class Rounds(Partition):
 
 
 def _shape(job: Job) -> tuple[object, ...]:
-    """What a place for a job depends on; tasks of an array depend on each other too."""
+    """Return what the place of a job depends on; tasks of an array depend on each other too."""
     return job.per_node, job.demand, job.partition, job.wanted, job.unwanted, job.array if job.at_once else ""
