@@ -124,10 +124,18 @@ def describe(**reading: Any) -> None:
 @click.option("--what-if", type=args.listed(str.strip), metavar="NAME,...",
               help="other schedulers; {astraea.audit.audit:WHAT_IF} if not given")  # fmt: skip
 @click.option("--anonymize", is_flag=True, help="letters for tenants, numbers for users and jobs")
-@args.path("--out", "DIR", "write index.html, tables and audit.json there", required=True)
+@click.option("--would-start", metavar="JOB", help="when gpus=8,account=vision,time=4h (and at=TIME) would start")
+@args.path("--out", "DIR", "write index.html, tables and audit.json there")
 def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
-          what_if: list[str] | None, anonymize: bool, out: Path, **reading: Any) -> None:  # fmt: skip
-    """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been."""
+          what_if: list[str] | None, anonymize: bool, would_start: str | None, out: Path | None, **reading: Any) -> None:  # fmt: skip
+    """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been.
+
+    With --would-start, nothing but when a job would start that is submitted where the log ends, or at a time.
+    """
+    if (would_start is None) == (out is None):
+        raise click.UsageError("give either --out or --would-start")
+    if would_start is not None:
+        ...
     from astraea.audit.audit import WHAT_IF, anonymous, audit
 
     with extra("audit"):

@@ -1,0 +1,77 @@
+"""A forecast in five lines of plain English."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from astraea.core.text import counted, escaped
+from astraea.core.units import duration_text
+from astraea.forecast.moment import Moment, clock
+from astraea.forecast.start import PROMISE, Ahead, Forecast
+
+NAMED: Final = 3
+"""Jobs that a line names; of more it gives the number."""
+
+
+def as_text(found: Forecast, moment: Moment) -> str:
+    """Write it in five lines."""
+    wish = found.wish
+    limit = "no time limit" if wish.time != wish.time else f"a limit of {duration_text(wish.time)}"
+    asked = f"{counted(wish.gpus, 'GPU')} for {found.tenant} with {limit}, submitted at {clock(moment.origin, moment.time)}"
+    queue = f"{counted(len(moment.running), 'job')} run, {len(moment.waiting):,} wait"
+    lines = (
+        f"{asked}: {moment.free} of {moment.node_gpus.sum()} GPUs are free, {queue}",
+        f"it would start {_when(found, moment)}",
+        f"it waits for: {_before(found)}",
+        f"sooner: {_sooner(found)}",
+        f"from: {len(found.start)} simulations with {_past(moment)}; in half of them no further job comes",
+    )
+    return "\n".join(map(escaped, lines))
+
+
+def _when(found: Forecast, moment: Moment) -> str:
+    low, middle, high = found.interval
+    if found.at_once:
+        return f"at once, at the latest {_in(high)} ({PROMISE:.0%} interval)"
+    between = f"{_in(low)} to {_in(high)}" if low > 0 else f"{_in(high)} at the latest"
+    times = f"{clock(moment.origin, moment.time + low)} to {clock(moment.origin, moment.time + high)}"
+    return f"{between}, most likely about {_in(middle)} ({PROMISE:.0%} interval: {times})"
+
+
+def _before(found: Forecast) -> str:
+    if found.at_once:
+        return "nobody"
+    waiting = "no job that waits now"
+    if found.ahead:
+        gpus = counted(sum(one.gpus for one in found.ahead), "GPU")
+        waiting = f"{counted(len(found.ahead), 'waiting job')} with {gpus} ({_names(found.ahead)})"
+    come = f", {found.come:.0f} that come later" if found.come >= 0.5 else ""
+    last = f"; GPUs come free when {_names(found.last)} end" if found.last else ""
+    return f"{waiting}{come}{last}"
+
+
+def _names(jobs: tuple[Ahead, ...]) -> str:
+    named = ", ".join(f"{one.job} of {one.tenant}" for one in jobs[:NAMED])
+    return named + (f" and {len(jobs) - NAMED} more" if len(jobs) > NAMED else "")
+
+
+def _sooner(found: Forecast) -> str:
+    if found.at_once:
+        return "not possible"
+    ways = []
+    if found.fewer:
+        ways.append(f"with {counted(found.fewer, 'GPU')} it would start at once")
+    if found.shorter:
+        ways.append(f"with a limit of {duration_text(found.shorter)} backfill would start it at once")
+    return "; ".join(ways) or "neither fewer GPUs nor a shorter limit would start it at once"
+
+
+def _past(moment: Moment) -> str:
+    ended = int(moment.past["duration"].notna().sum()) if len(moment.past) else 0
+    if not ended:
+        return "jobs that run to their time limits, as no history is known"
+    return f"the run times of {counted(ended, 'earlier job')}"
+
+
+def _in(seconds: float) -> str:
+    return f"in {duration_text(seconds)}"
