@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astraea.audit import causes, recorded, scenarios
+from astraea.audit import causes, reasons, recorded, scenarios
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
@@ -25,6 +25,7 @@ from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.result import Result
 from astraea.experiments.lease_term import FIGURES, MOST_LEASES, recommended_term
+from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
 WHAT_IF: Final = ("astraea", "gandiva-fair", "tiresias-l")
@@ -56,7 +57,7 @@ class Audit(NamedTuple):
     left_out: int  #: jobs that schedulers with quotas could never run, and which are in no comparison
     period: str  #: what a period of `owed` is called
     owed: pd.DataFrame
-    causes: pd.DataFrame  #: of `causes.causes`, the longest waits
+    causes: pd.DataFrame  #: of `causes.causes`, the longest waits, with the columns of `reasons.beside`
     overview: pd.DataFrame
     by_tenant: pd.DataFrame
     by_size: pd.DataFrame
@@ -82,7 +83,7 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     who, waiting = recorded.waits(trace, runs), recorded.still_waiting(trace)
     bounds, period = scenarios.periods(max(end, float(waiting["submit_time"].max())) if len(waiting) else end)
     longest = _longest((who["until"] - who["since"]).to_numpy(), who["tenant"].to_numpy())
-    found = causes.causes(trace, runs, cluster, who.iloc[longest])
+    found = reasons.beside(causes.causes(trace, runs, cluster, who.iloc[longest]), trace)
 
     common, aside = split_off_impossible(trace, cluster)
     replayed = simulate(trace, cluster, own, settings=settings, keep_log=True)
@@ -189,6 +190,8 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
     if trace.recorded is not None:
         job = dict(zip(trace.job_id, ids, strict=False))
         changes["recorded"] = trace.recorded.assign(job_id=trace.recorded["job_id"].map(job))
+    if trace.details is not None:
+        changes["details"] = _without_names(trace.details, tenant, people)
     if trace.history is not None:
         changes["history"] = _renamed(trace.history, tenant, people)
     return dataclasses.replace(
@@ -199,3 +202,18 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
         user=np.array([people[user] for user in trace.user], dtype=object),
         **changes,
     )
+
+
+def _without_names(details: pd.DataFrame, tenant: dict[str, str], people: dict[str, str]) -> pd.DataFrame:
+    """The details with other names of accounts, users and nodes."""
+    lists = {text: hosts_of(text) for text in details["node_list"].unique()}
+    nodes = {name: f"n{k}" for k, name in enumerate(sorted(set().union(*lists.values())), 1)}
+    accounts = {name: f"account {k}" for k, name in enumerate(sorted(set(details["account"]) - set(tenant)), 1) if name}
+    names = {
+        "account": tenant | accounts,
+        "user": people,
+        "node_list": {text: ",".join(nodes[host] for host in hosts) for text, hosts in lists.items()},
+    }
+    return details.assign(**{
+        column: details[column].astype(object).map(new).fillna("").astype("category") for column, new in names.items()
+    })  # fmt: skip
