@@ -17,6 +17,7 @@ import click
 
 import astraea
 from astraea.cli import arguments as args
+from astraea.cli.forecast import in_log
 from astraea.cli.leaderboard import leaderboard
 from astraea.cli.live import live
 from astraea.core.errors import InputError, PolicyError, extra
@@ -145,6 +146,10 @@ def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str
     from astraea.traces.named import named_trace
 
     own = get_policy(scheduler)(**{name: values[0] for name, values in param})
+    if would_start is not None:
+        print(in_log(would_start, named_trace(**reading), Cluster(nodes, gpus_per_node), own))
+        return
+    assert out is not None
     others = [get_policy(name).name for name in what_if or WHAT_IF]
     with publishing(out) as folder:
         trace = named_trace(**reading)

@@ -8,15 +8,13 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astraea.cluster.cluster import Cluster
-from astraea.cluster.policy import Policy
+from astraea.cluster.rules import Rules
 from astraea.cluster.simulate import simulate
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.core.random import streams
 from astraea.forecast.draws import MOST_ARRIVALS, SHORTEST, Past
 from astraea.forecast.moment import Moment
-from astraea.forecast.wish import Wish
 from astraea.traces.trace import Trace
 
 DRAWS: Final = 100
@@ -34,6 +32,9 @@ REACTION: Final = 5.0
 
 LIMITS: Final = tuple(60.0 * minutes for minutes in (2880, 1440, 720, 480, 240, 120, 60, 30, 15, 10, 5, 2, 1))
 """Time limits that are tried in place of a longer one [s]."""
+
+FIRST: Final = 1e12
+"""Priority of the jobs that run: they are on their GPUs before any other starts."""
 
 RUNS, WAITS, COMES = "r", "w", "x"
 NEW: Final = "y"
@@ -53,7 +54,8 @@ class Forecast(NamedTuple):
     """When a job would start; times are counted from the moment [s]."""
 
     tenant: str
-    wish: Wish
+    gpus: int
+    limit: float  #: its time limit [s]; NaN without
     start: FloatArray  #: (draws,) of the simulations, in order
     ahead: tuple[Ahead, ...]  #: jobs that wait and start before it in most of the simulations, the most certain first
     come: float  #: jobs that come later and start before it, on average
@@ -69,15 +71,16 @@ class Forecast(NamedTuple):
         return max(0.0, float(low) / WIDER - REACTION), float(middle), float(high) * WIDER + REACTION
 
 
-def would_start(moment: Moment, wish: Wish, tenant: str, policy: Policy, draws: int = DRAWS) -> Forecast:
+def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
     """Simulate the queue with the new job in it; `InputError` if the cluster is too small for it."""
-    gpus = int(moment.node_gpus.sum())
-    if wish.gpus > gpus:
-        raise InputError(f"a job: gpus={wish.gpus} is more than the {gpus} GPUs that can be used")
-    past, interval = Past(moment.past), policy.parameters["interval"]
+    job = moment.asked.iloc[0]
+    gpus, limit = int(job["demand"]), float(job["time_limit"])
+    if gpus > moment.cluster.gpus:
+        raise InputError(f"a job: gpus={gpus} is more than the {moment.cluster.gpus} GPUs that can be used")
+    past, interval = Past(moment.past), moment.policy.parameters["interval"]
     starts, ahead, last, come = np.empty(draws), Counter[str](), Counter[str](), 0
     for k, rng in enumerate(streams(0, map(str, range(draws))).values()):
-        start, end = simulated(moment, wish, tenant, policy, past, rng, k % 2 * MOST_ARRIVALS)
+        start, end = simulated(moment, past, rng, k % 2 * MOST_ARRIVALS)
         starts[k] = start[NEW]
         earlier = start.index[start < starts[k]]
         ahead.update(name for name in earlier if name[0] == WAITS)
@@ -86,52 +89,80 @@ def would_start(moment: Moment, wish: Wish, tenant: str, policy: Policy, draws: 
         if len(ended) and starts[k] > 2 * interval:
             last[ended.idxmax().partition(" ")[0]] += 1
 
-    def at_once(other: Wish) -> bool:
-        start, _ = simulated(moment, other, tenant, policy, past, np.random.default_rng(0), 0)
-        return bool(start[NEW] <= interval)
+    def at_once(**changes: float) -> bool:
+        other = moment._replace(asked=moment.asked.assign(**changes))
+        return bool(simulated(other, past, np.random.default_rng(0), 0)[0][NEW] <= interval)
 
-    now = at_once(wish)
+    now = at_once()
     return Forecast(
-        tenant=tenant,
-        wish=wish,
+        tenant=str(job["tenant"]),
+        gpus=gpus,
+        limit=limit,
         start=np.sort(starts),
         ahead=_named(moment.waiting, ahead, draws, least=0.5),
         come=come / draws,
         last=_named(moment.running, last, draws),
         at_once=now,
-        fewer=next((n for n in _fewer(wish.gpus) if not now and at_once(wish._replace(gpus=n))), 0),
-        shorter=next((t for t in LIMITS if not now and not t >= wish.time and at_once(wish._replace(time=t))), 0.0),
+        fewer=next((n for n in _fewer(gpus) if not now and at_once(demand=n)), 0),
+        shorter=next((t for t in LIMITS if not now and not t >= limit and at_once(time_limit=t)), 0.0),
     )
 
 
-def simulated(
-    moment: Moment, wish: Wish, tenant: str, policy: Policy, past: Past, rng: np.random.Generator, arrivals: int
-) -> tuple[pd.Series, pd.Series]:
+def simulated(moment: Moment, past: Past, rng: np.random.Generator, arrivals: int) -> tuple[pd.Series, pd.Series]:
     """Simulate one draw, in which so many jobs come at most: starts and ends [s] by the names of the simulation.
 
-    Second 0 is the first pass after the moment; jobs that run are there one pass earlier, so that they start first.
+    Second 0 is the first pass after the moment. Jobs that run are there one pass earlier, before all others, and those
+    whose nodes are known as a part on each of them.
     """
-    interval = policy.parameters["interval"]
-    new = pd.DataFrame(
-        {"tenant": [tenant], "user": [wish.user or tenant], "demand": [wish.gpus], "time_limit": [wish.time]}
-    )
-    there = pd.concat([moment.running, moment.waiting, new], ignore_index=True)
-    elapsed = there["elapsed"].fillna(0.0).to_numpy(dtype=float)
-    runs, waits = len(moment.running), len(moment.waiting)
-    there = there[["tenant", "user", "demand", "time_limit"]].assign(
-        job_id=[*(f"{RUNS}{k}" for k in range(runs)), *(f"{WAITS}{k}" for k in range(waits)), NEW],
-        submit_time=np.where(np.arange(len(there)) < runs, 0.0, interval),
-        duration=past.run_times(there, elapsed, rng) - elapsed,
-        time_limit=np.maximum(there["time_limit"].to_numpy(dtype=float) - elapsed, SHORTEST),
-    )
+    interval = moment.policy.parameters["interval"]
+    names = [*(f"{RUNS}{k}" for k in range(len(moment.running))), *(f"{WAITS}{k}" for k in range(len(moment.waiting)))]
+    there = pd.concat([moment.running, moment.waiting, moment.asked], ignore_index=True).assign(job_id=[*names, NEW])
+    elapsed = there.get("elapsed", pd.Series(np.nan, there.index)).fillna(0.0).to_numpy(dtype=float)
+    waited = np.minimum(there.get("waited", pd.Series(np.nan, there.index)).fillna(0.0).to_numpy(dtype=float),
+                        moment.policy.parameters["max_age"])  # fmt: skip
+    is_there = np.arange(len(there)) < len(moment.running)
+    there["submit_time"] = np.where(is_there, 0.0, interval)
+    there["duration"] = past.run_times(there, elapsed, rng) - elapsed
+    there["time_limit"] = np.maximum(there["time_limit"].to_numpy(dtype=float) - elapsed, SHORTEST)
+    aged = moment.policy.parameters["weight_age"] * waited / moment.policy.parameters["max_age"]
+    there["bonus"], there["node"], there["part"] = np.where(is_there, FIRST, aged), -1, 1.0
     come = past.arrivals(rng, arrivals)
-    come = come[come["demand"] <= moment.node_gpus.sum()].drop(columns="job_id")
-    come = come.assign(job_id=[f"{COMES}{k}" for k in range(len(come))], submit_time=come["submit_time"] + interval)
-    jobs = pd.concat([there, come], ignore_index=True) if len(come) else there
-    trace = Trace.from_frame(jobs, name="the queue", weights=moment.weights)
-    cluster = Cluster(len(moment.node_gpus), int(moment.node_gpus.max()))
-    found = simulate(trace, cluster, policy).jobs.set_index("job_id")
+    come = come[come["demand"] <= moment.cluster.gpus]
+    come = come.assign(job_id=[f"{COMES}{k}" for k in range(len(come))], submit_time=come["submit_time"] + interval,
+                       bonus=0.0, node=-1, part=1.0)  # fmt: skip
+    columns = ["job_id", "tenant", "user", "demand", "submit_time", "duration", "time_limit"]
+    jobs = pd.concat([_in_parts(there, moment), come] if len(come) else [_in_parts(there, moment)], ignore_index=True)
+    trace = Trace.from_frame(jobs[columns], name="the queue", weights=moment.weights)
+    jobs = jobs.set_index("job_id").loc[trace.job_id]
+    found = simulate(trace, moment.cluster, moment.policy, rules=_rules(moment, jobs)).jobs.set_index("job_id")
     return found["first_start_time"] - interval, found["end_time"] - interval
+
+
+def _in_parts(jobs: pd.DataFrame, moment: Moment) -> pd.DataFrame:
+    """Put a job for each part of the jobs whose nodes are known in their place."""
+    if not any(moment.running["held"]):
+        return jobs
+    held = [*moment.running["held"], *([(-1, gpus)] for gpus in jobs["demand"].iloc[len(moment.running) :])]
+    rows = np.repeat(np.arange(len(jobs)), [len(parts) for parts in held])
+    node, gpus = np.array([part for parts in held for part in parts], dtype=np.int64).T
+    found = jobs.iloc[rows].reset_index(drop=True)
+    names = [f"{id} {k}" if k >= 0 else id for id, k in zip(found["job_id"], node, strict=True)]
+    return found.assign(job_id=names, node=node, part=gpus / found["demand"], demand=gpus)
+
+
+def _rules(moment: Moment, jobs: pd.DataFrame) -> Rules:
+    """Return the rules of the jobs of a simulation, in its order; parts of running jobs are kept to their nodes."""
+    known, node, part = moment.rules, jobs["node"].to_numpy(), jobs["part"].to_numpy()
+    mine, nodes = known.of(jobs["row"].to_numpy(dtype=np.int64)), moment.cluster.nodes
+    pinned = node >= 0
+    return mine._replace(
+        allowed=np.concatenate([known.allowed, np.eye(nodes, dtype=np.bool_)]) if pinned.any() else known.allowed,
+        kind=np.where(pinned, len(known.allowed) + node, mine.kind),
+        nodes=np.where(pinned, 1, mine.nodes),
+        charge=mine.charge * part,
+        takes=mine.takes * part[:, None],
+        bonus=mine.bonus + jobs["bonus"].to_numpy(),
+    )
 
 
 def _fewer(gpus: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from astraea.core.text import counted, escaped
@@ -15,12 +16,11 @@ NAMED: Final = 3
 
 def as_text(found: Forecast, moment: Moment) -> str:
     """Write it in five lines."""
-    wish = found.wish
-    limit = "no time limit" if wish.time != wish.time else f"a limit of {duration_text(wish.time)}"
-    asked = f"{counted(wish.gpus, 'GPU')} for {found.tenant} with {limit}, submitted at {clock(moment.origin, moment.time)}"
+    limit = "no time limit" if math.isnan(found.limit) else f"a limit of {duration_text(found.limit)}"
+    asked = f"{counted(found.gpus, 'GPU')} for {found.tenant} with {limit}, submitted at {clock(moment.origin, moment.time)}"
     queue = f"{counted(len(moment.running), 'job')} run, {len(moment.waiting):,} wait"
     lines = (
-        f"{asked}: {moment.free} of {moment.node_gpus.sum()} GPUs are free, {queue}",
+        f"{asked}: {moment.free} of {moment.cluster.gpus} GPUs are free, {queue}",
         f"it would start {_when(found, moment)}",
         f"it waits for: {_before(found)}",
         f"sooner: {_sooner(found)}",
@@ -31,11 +31,12 @@ def as_text(found: Forecast, moment: Moment) -> str:
 
 def _when(found: Forecast, moment: Moment) -> str:
     low, middle, high = found.interval
+    begin, end = (clock(moment.origin, moment.time + seconds) for seconds in (low, high))
+    sure = f"({100 * PROMISE:.0f} % interval)"
     if found.at_once:
-        return f"at once, at the latest {_in(high)} ({PROMISE:.0%} interval)"
-    between = f"{_in(low)} to {_in(high)}" if low > 0 else f"{_in(high)} at the latest"
-    times = f"{clock(moment.origin, moment.time + low)} to {clock(moment.origin, moment.time + high)}"
-    return f"{between}, most likely about {_in(middle)} ({PROMISE:.0%} interval: {times})"
+        return f"at once, and by {end} at the latest {sure}"
+    waits = f"after {duration_text(low)} to {duration_text(high)}, probably about {duration_text(middle)}"
+    return f"between {begin} and {end} {sure}: {waits}"
 
 
 def _before(found: Forecast) -> str:
@@ -72,6 +73,3 @@ def _past(moment: Moment) -> str:
         return "jobs that run to their time limits, as no history is known"
     return f"the run times of {counted(ended, 'earlier job')}"
 
-
-def _in(seconds: float) -> str:
-    return f"in {duration_text(seconds)}"
