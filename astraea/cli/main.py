@@ -1,4 +1,4 @@
-"""The commands of `astraea`: simulate, sweep, leaderboard, lease-term, describe, audit, policies, data, live."""
+"""The commands of `astraea`, from `simulate` to `live`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import click
 
 import astraea
 from astraea.cli import arguments as args
-from astraea.cli.forecast import in_log
+from astraea.cli.forecast import in_log, wait
 from astraea.cli.leaderboard import leaderboard
 from astraea.cli.live import live
 from astraea.core.errors import InputError, PolicyError, extra
@@ -31,6 +31,7 @@ app: Final = click.Group("astraea", help=docstring(astraea).partition("\n")[0], 
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
 app.add_command(live)
 app.add_command(leaderboard)
+app.add_command(wait)
 
 
 @app.command(cls=args.Command, short_help="run a trace under a policy")
@@ -128,7 +129,8 @@ def describe(**reading: Any) -> None:
 @click.option("--would-start", metavar="JOB", help="when gpus=8,account=vision,time=4h (and at=TIME) would start")
 @args.path("--out", "DIR", "write index.html, tables and audit.json there")
 def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
-          what_if: list[str] | None, anonymize: bool, would_start: str | None, out: Path | None, **reading: Any) -> None:  # fmt: skip
+          what_if: list[str] | None, anonymize: bool, would_start: str | None, out: Path | None,
+          **reading: Any) -> None:  # fmt: skip
     """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been.
 
     With --would-start, nothing but when a job would start that is submitted where the log ends, or at a time.

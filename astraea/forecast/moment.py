@@ -24,9 +24,15 @@ COLUMNS: Final = ["job_id", "tenant", "user", "demand", "time_limit", "row"]
 ASKED: Final = "the job that is asked about"
 """Its name in a trace."""
 
+Held = list[tuple[int, int]]
+"""GPUs that a job has: pairs of a node and a number of GPUs of it; empty if the nodes are not known."""
+
 
 class Moment(NamedTuple):
-    """A queue; its tables have a row per job with the columns `COLUMNS` [GPU, s], `row` is that in `rules`."""
+    """A queue; its tables have a row per job with the columns `COLUMNS` [GPU, s], `row` is that in `rules`.
+
+    Second 0 of their times is the moment.
+    """
 
     time: float  #: of the moment, on its own clock [s] ...
     origin: pd.Timestamp | None  #: ... whose second 0 is then, in local time; None if the source has no dates
@@ -34,9 +40,9 @@ class Moment(NamedTuple):
     policy: Policy  #: the cluster's scheduler, its clocks set to the moment
     rules: Rules
     weights: dict[str, float]  #: of the tenants
-    running: pd.DataFrame  #: with `elapsed` [s] and `held`: pairs of a node and its GPUs, none if they are not known
+    running: pd.DataFrame  #: with `elapsed` [s] and `held`, of `Held`
     waiting: pd.DataFrame  #: with `waited` [s] and `submit_time`, in the order in which they came
-    past: pd.DataFrame  #: jobs that came before; with `submit_time`, 0 is the moment, and `duration`, NaN if unknown [s]
+    past: pd.DataFrame  #: jobs that came before; with `submit_time` and `duration`, NaN if unknown [s]
     asked: pd.DataFrame  #: one row: the job that is asked about
 
     @property
@@ -109,8 +115,9 @@ def with_asked(trace: Trace, now: float, wish: Wish) -> Trace:
         if wish.partition:
             others.loc[len(others) - 1, "partition"] = wish.partition
         details = pd.concat([trace.details.astype(object), others], ignore_index=True)
+    more = more.assign(duration=1.0, state="unknown", weight=1.0, sensitivity=1.0)
     return Trace.from_frame(
-        pd.concat([trace.frame, more.assign(duration=1.0, state="unknown", weight=1.0, sensitivity=1.0)], ignore_index=True),
+        pd.concat([trace.frame, more], ignore_index=True),
         name=trace.name, weights=dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True)),
         origin=trace.origin, details=details,
     )  # fmt: skip
@@ -126,9 +133,9 @@ def _last(trace: Trace, tenant: str, user: str, before: float) -> int:
     return int(np.flatnonzero(mine)[0]) if mine.any() else 0
 
 
-def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster) -> list[list[tuple[int, int]]]:
+def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster) -> list[Held]:
     """Nodes and GPUs of the running jobs by the log's lists of nodes; of none if those lists cannot be those."""
-    unknown: list[list[tuple[int, int]]] = [[] for _ in range(len(running))]
+    unknown: list[Held] = [[] for _ in range(len(running))]
     if trace.details is None:
         return unknown
     every = sorted({host for text in set(trace.details["node_list"]) for host in hosts_of(text)})
@@ -139,7 +146,7 @@ def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster) -> list[list[tu
     return shares([[place[host] for host in hosts] for hosts in lists], running["demand"].tolist(), cluster) or unknown
 
 
-def shares(nodes: list[list[int]], demand: list[int], cluster: Cluster) -> list[list[tuple[int, int]]]:
+def shares(nodes: list[list[int]], demand: list[int], cluster: Cluster) -> list[Held]:
     """Divide gangs over their nodes, the same number of GPUs on each, and the rest on the last; nothing if too many."""
     used, found = np.zeros(cluster.nodes, np.int64), []
     for mine, gpus in zip(nodes, demand, strict=True):

@@ -12,7 +12,7 @@ from astraea.cluster.rules import Rules
 from astraea.cluster.simulate import simulate
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from astraea.core.random import streams
+from astraea.core.units import DAY, HOUR
 from astraea.forecast.draws import MOST_ARRIVALS, SHORTEST, Past
 from astraea.forecast.moment import Moment
 from astraea.traces.trace import Trace
@@ -24,8 +24,10 @@ PROMISE: Final = 0.8
 """Part of the forecasts whose interval contains the true start."""
 
 WIDER: Final = 1.5
-"""The interval is from the low end over this to the high end times this: measured on logs (docs/your_own_cluster.md), as
-a simulated Slurm is not the real one."""
+"""The interval is from the low end over this to the high end times this, as a simulated Slurm is not the real one.
+
+It was chosen by five logs and measured on others (docs/your_own_cluster.md).
+"""
 
 REACTION: Final = 5.0
 """The interval is longer by this at either end [s]: passes of a scheduler are seconds apart."""
@@ -35,6 +37,12 @@ LIMITS: Final = tuple(60.0 * minutes for minutes in (2880, 1440, 720, 480, 240, 
 
 FIRST: Final = 1e12
 """Priority of the jobs that run: they are on their GPUs before any other starts."""
+
+HORIZONS: Final = (HOUR, 8 * HOUR, 3 * DAY, 30 * DAY)
+"""How far a simulation looks [s]: farther only if the job does not start before."""
+
+MOST_PASSES: Final = 40_000
+"""Passes of the scheduler up to the horizon: where that is far, they are further apart."""
 
 RUNS, WAITS, COMES = "r", "w", "x"
 NEW: Final = "y"
@@ -77,21 +85,25 @@ def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
     gpus, limit = int(job["demand"]), float(job["time_limit"])
     if gpus > moment.cluster.gpus:
         raise InputError(f"a job: gpus={gpus} is more than the {moment.cluster.gpus} GPUs that can be used")
-    past, interval = Past(moment.past), moment.policy.parameters["interval"]
+    past, horizon = Past(moment.past), HORIZONS[0]
     starts, ahead, last, come = np.empty(draws), Counter[str](), Counter[str](), 0
-    for k, rng in enumerate(streams(0, map(str, range(draws))).values()):
-        start, end = simulated(moment, past, rng, k % 2 * MOST_ARRIVALS)
-        starts[k] = start[NEW]
+    for k in range(draws):
+        start, end = simulated(moment, past, k, k % 2 * MOST_ARRIVALS, horizon)
+        while start[NEW] >= horizon < HORIZONS[-1]:
+            horizon = HORIZONS[HORIZONS.index(horizon) + 1]
+            start, end = simulated(moment, past, k, k % 2 * MOST_ARRIVALS, horizon)
+        starts[k] = min(start[NEW], horizon)
         earlier = start.index[start < starts[k]]
         ahead.update(name for name in earlier if name[0] == WAITS)
         come += sum(name[0] == COMES for name in earlier)
         ended = end[[name for name in end.index if name[0] == RUNS and end[name] <= starts[k]]]
-        if len(ended) and starts[k] > 2 * interval:
-            last[ended.idxmax().partition(" ")[0]] += 1
+        if len(ended) and starts[k] > REACTION:
+            last[str(ended.idxmax()).partition(" ")[0]] += 1
 
     def at_once(**changes: float) -> bool:
         other = moment._replace(asked=moment.asked.assign(**changes))
-        return bool(simulated(other, past, np.random.default_rng(0), 0)[0][NEW] <= interval)
+        start, _ = simulated(other, Past(moment.past.iloc[:0]), 0, 0, HORIZONS[0])  # all run to their time limits
+        return bool(start[NEW] <= moment.policy.parameters["interval"])
 
     now = at_once()
     return Forecast(
@@ -108,33 +120,38 @@ def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
     )
 
 
-def simulated(moment: Moment, past: Past, rng: np.random.Generator, arrivals: int) -> tuple[pd.Series, pd.Series]:
+def simulated(moment: Moment, past: Past, seed: int, arrivals: int, horizon: float) -> tuple[pd.Series, pd.Series]:
     """Simulate one draw, in which so many jobs come at most: starts and ends [s] by the names of the simulation.
 
+    What is later than the horizon means nothing: no job lasts longer, or comes later.
     Second 0 is the first pass after the moment. Jobs that run are there one pass earlier, before all others, and those
     whose nodes are known as a part on each of them.
     """
-    interval = moment.policy.parameters["interval"]
+    rng, interval = np.random.default_rng(seed), max(moment.policy.parameters["interval"], horizon / MOST_PASSES)
     names = [*(f"{RUNS}{k}" for k in range(len(moment.running))), *(f"{WAITS}{k}" for k in range(len(moment.waiting)))]
     there = pd.concat([moment.running, moment.waiting, moment.asked], ignore_index=True).assign(job_id=[*names, NEW])
-    elapsed = there.get("elapsed", pd.Series(np.nan, there.index)).fillna(0.0).to_numpy(dtype=float)
-    waited = np.minimum(there.get("waited", pd.Series(np.nan, there.index)).fillna(0.0).to_numpy(dtype=float),
-                        moment.policy.parameters["max_age"])  # fmt: skip
+    numbers = there.reindex(columns=["elapsed", "waited", "time_limit"]).astype(float)
+    elapsed = numbers["elapsed"].fillna(0.0).to_numpy()
+    age = (numbers["waited"].fillna(0.0) / moment.policy.parameters["max_age"]).clip(upper=1.0).to_numpy()
     is_there = np.arange(len(there)) < len(moment.running)
     there["submit_time"] = np.where(is_there, 0.0, interval)
-    there["duration"] = past.run_times(there, elapsed, rng) - elapsed
-    there["time_limit"] = np.maximum(there["time_limit"].to_numpy(dtype=float) - elapsed, SHORTEST)
-    aged = moment.policy.parameters["weight_age"] * waited / moment.policy.parameters["max_age"]
-    there["bonus"], there["node"], there["part"] = np.where(is_there, FIRST, aged), -1, 1.0
+    there["duration"] = np.minimum(past.run_times(there, elapsed, rng) - elapsed, horizon)
+    there.loc[len(there) - 1, "duration"] = SHORTEST  # its own run time changes nothing
+    there["time_limit"] = np.maximum(numbers["time_limit"] - elapsed, SHORTEST)
+    there["bonus"] = np.where(is_there, FIRST, moment.policy.parameters["weight_age"] * age)
+    there["node"], there["part"] = -1, 1.0
     come = past.arrivals(rng, arrivals)
-    come = come[come["demand"] <= moment.cluster.gpus]
+    come = come[(come["demand"] <= moment.cluster.gpus) & (come["submit_time"] < horizon)]
     come = come.assign(job_id=[f"{COMES}{k}" for k in range(len(come))], submit_time=come["submit_time"] + interval,
-                       bonus=0.0, node=-1, part=1.0)  # fmt: skip
+                       duration=come["duration"].clip(upper=horizon), bonus=0.0, node=-1, part=1.0)  # fmt: skip
     columns = ["job_id", "tenant", "user", "demand", "submit_time", "duration", "time_limit"]
     jobs = pd.concat([_in_parts(there, moment), come] if len(come) else [_in_parts(there, moment)], ignore_index=True)
     trace = Trace.from_frame(jobs[columns], name="the queue", weights=moment.weights)
-    jobs = jobs.set_index("job_id").loc[trace.job_id]
-    found = simulate(trace, moment.cluster, moment.policy, rules=_rules(moment, jobs)).jobs.set_index("job_id")
+    jobs = jobs.set_index("job_id").loc[list(trace.job_id)]
+    policy = moment.policy(interval=interval)
+    found = simulate(trace, moment.cluster, policy, rules=_rules(moment, jobs)).jobs.set_index("job_id")
+    if NEW not in found.index:
+        raise InputError(f"a job: {moment.asked['demand'].iloc[0]} GPUs do not fit on the nodes that it may use")
     return found["first_start_time"] - interval, found["end_time"] - interval
 
 
@@ -142,7 +159,8 @@ def _in_parts(jobs: pd.DataFrame, moment: Moment) -> pd.DataFrame:
     """Put a job for each part of the jobs whose nodes are known in their place."""
     if not any(moment.running["held"]):
         return jobs
-    held = [*moment.running["held"], *([(-1, gpus)] for gpus in jobs["demand"].iloc[len(moment.running) :])]
+    known = [*moment.running["held"], *[[]] * (len(jobs) - len(moment.running))]
+    held = [parts or [(-1, gpus)] for parts, gpus in zip(known, jobs["demand"], strict=True)]
     rows = np.repeat(np.arange(len(jobs)), [len(parts) for parts in held])
     node, gpus = np.array([part for parts in held for part in parts], dtype=np.int64).T
     found = jobs.iloc[rows].reset_index(drop=True)

@@ -17,14 +17,14 @@ NAMED: Final = 3
 def as_text(found: Forecast, moment: Moment) -> str:
     """Write it in five lines."""
     limit = "no time limit" if math.isnan(found.limit) else f"a limit of {duration_text(found.limit)}"
-    asked = f"{counted(found.gpus, 'GPU')} for {found.tenant} with {limit}, submitted at {clock(moment.origin, moment.time)}"
+    asked = f"{counted(found.gpus, 'GPU')} for {found.tenant} with {limit}, submitted at"
     queue = f"{counted(len(moment.running), 'job')} run, {len(moment.waiting):,} wait"
     lines = (
-        f"{asked}: {moment.free} of {moment.cluster.gpus} GPUs are free, {queue}",
+        f"{asked} {clock(moment.origin, moment.time)}: {moment.free} of {moment.cluster.gpus} GPUs are free, {queue}",
         f"it would start {_when(found, moment)}",
         f"it waits for: {_before(found)}",
         f"sooner: {_sooner(found)}",
-        f"from: {len(found.start)} simulations with {_past(moment)}; in half of them no further job comes",
+        f"from: {len(found.start)} simulations with {_past(moment)}",
     )
     return "\n".join(map(escaped, lines))
 
@@ -68,8 +68,7 @@ def _sooner(found: Forecast) -> str:
 
 
 def _past(moment: Moment) -> str:
-    ended = int(moment.past["duration"].notna().sum()) if len(moment.past) else 0
-    if not ended:
-        return "jobs that run to their time limits, as no history is known"
-    return f"the run times of {counted(ended, 'earlier job')}"
-
+    ended = int(moment.past["duration"].notna().sum())
+    comes = (moment.past["submit_time"] < 0).any()
+    runs = f"the run times of {counted(ended, 'earlier job')}" if ended else "jobs that run to their time limits"
+    return f"{runs}; {'in half of them' if comes else 'as no history is known,'} no further job comes"
