@@ -56,16 +56,13 @@ def places(site: Site, jobs: Jobs, cluster: Cluster, doubts: list[str]) -> dict[
     for number, what in where:
         if number:
             doubts.append(f"{counted(number, 'job')} ran {what}.")
-    by_partition = {id(None): 0}
-    sets = [np.ones(len(site.nodes), np.bool_)]
-    for p in site.partitions.values():
-        by_partition[id(p)] = len(sets)
-        sets.append(p.nodes)
+    used = list({id(p): p for p in jobs.partition}.values())
+    number = {id(p): k for k, p in enumerate(used)}
     return {
         "allowed": allowed,
         "kind": of[kind],
-        "partition": np.array([by_partition[id(p)] for p in jobs.partition], dtype=np.int64),
-        "partition_nodes": np.array(sets),
+        "partition": np.array([number[id(p)] for p in jobs.partition], dtype=np.int64),
+        "partition_nodes": np.array([np.ones(len(site.nodes), np.bool_) if p is None else p.nodes for p in used]),
     }
 
 
