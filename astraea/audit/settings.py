@@ -118,7 +118,7 @@ def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
     kept, not_kept = list(_modelled(site)), list(_not_modelled(site))
     unread = [*site.conf.unread, *site.accounts.unread]
     if anonymize:
-        kept, not_kept = ([row for row in rows if not _is_named(row)] for rows in (kept, not_kept))
+        kept, not_kept = [row for row in kept if not _is_named(row)], [row for row in not_kept if not _is_named(row)]
         unread = [f"{counted(len(unread), 'line')} could not be read."] if unread else []
     parts: list[Part] = [read]
     if plan.doubts or unread:
