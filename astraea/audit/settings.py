@@ -84,7 +84,7 @@ class Plan(NamedTuple):
     given: Mapping[str, Any]  #: parameters that the user gave
 
 
-def plan(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], cluster: Cluster) -> Plan:
+def plan_of(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], cluster: Cluster) -> Plan:
     """Plan the replay of a log under a scheduler with the parameters that were given, else those of the site.
 
     `cluster` is that of the site where it names nodes. `InputError` as of the scheduler.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.traces.slurm_accounts import Accounts, is_flat, read_accounts
 from astraea.traces.slurm_conf import Conf, Fields, read_conf, resources, seconds
-from astraea.traces.slurm_words import hosts_of
-
-GPU: Final = "gres/gpu"
+from astraea.traces.slurm_words import GPU, hosts_of
 
 
 class Node(NamedTuple):
