@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.state import F, I
-from astraea.core.compilation import inlined
+from astraea.core.compilation import compiled, inlined
 
 
 class Queues(NamedTuple):
@@ -31,6 +31,14 @@ class Queues(NamedTuple):
 
 
 @inlined
+def hold(q: Queues, held: F, t: int, more: float) -> None:
+    """Add to what queue `t` and those above it hold of the first resource, shape (Q, R)."""
+    while t >= 0:
+        held[t, 0] += more
+        t = q.parent[t]
+
+
+@compiled
 def set_fair_shares(q: Queues, total: F, k: float) -> None:
     """Divide `total`, shape (R,), among the queues at the top, then the share of each queue among its children."""
     divide_level(q, -1, total, k)

@@ -11,7 +11,7 @@ import numpy as np
 
 from astraea.cluster.engine.state import F, I
 from astraea.cluster.policies.kai_division import Queues
-from astraea.core.compilation import inlined
+from astraea.core.compilation import compiled, inlined
 
 WITHOUT_SHARE: Final = 1000.0
 """Dominant share per unit of a resource of which a queue may have nothing."""
@@ -19,7 +19,7 @@ WITHOUT_SHARE: Final = 1000.0
 NO_QUEUE: Final = -1
 
 
-@inlined
+@compiled
 def goes_first(q: Queues, a: int, b: int, job_a: F, job_b: F, victims_a: F, victims_b: F, total: F) -> bool:
     """Tell if queue `a` goes before queue `b`: the first rule decides that tells them apart.
 
@@ -43,7 +43,7 @@ def goes_first(q: Queues, a: int, b: int, job_a: F, job_b: F, victims_a: F, vict
     return q.created[a] < q.created[b]
 
 
-@inlined
+@compiled
 def next_leaf(q: Queues, ready: I, job: F, victims: F, total: F, reverse: bool) -> int:
     """Go from the top to the first child, or with `reverse` to the last, down to a leaf; `NO_QUEUE` if none is ready.
 

@@ -11,7 +11,7 @@ import numpy as np
 from astraea.cluster.engine.state import F, I
 from astraea.cluster.policies.kai_division import Queues
 from astraea.cluster.policies.kai_order import allocatable, stays_within_deserved
-from astraea.core.compilation import inlined
+from astraea.core.compilation import compiled, inlined
 
 
 @inlined
@@ -44,7 +44,7 @@ def depth(q: Queues, i: int) -> int:
     return above
 
 
-@inlined
+@compiled
 def is_candidate(q: Queues, i: int, job: F, v: int) -> bool:
     """Tell if jobs of queue `v` may be evicted for a job of queue `i`."""
     own, other = siblings(q, i, v)
@@ -79,7 +79,7 @@ def exceeds_deserved(q: Queues, v: int, held: F) -> bool:
     return (held > q.deserved[v]).any()
 
 
-@inlined
+@compiled
 def may_lose(q: Queues, i: int, job: F, v: int, left: F) -> bool:
     """Tell if queue `v` may lose a victim, as every queue has as much as `left`, shape (Q, R), before it is taken.
 
@@ -92,7 +92,7 @@ def may_lose(q: Queues, i: int, job: F, v: int, left: F) -> bool:
     return stays_within_deserved(q, own, job) and exceeds_deserved(q, other, left[other])
 
 
-@inlined
+@compiled
 def is_reclaimable(q: Queues, i: int, job: F, preemptible: bool, queues: I, victims: F, multiplier: float) -> bool:
     """Tell if a job of queue `i` may have the place of victims, shape (V, R), of these queues, taken in this order."""
     left = q.allocated.copy()

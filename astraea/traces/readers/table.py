@@ -23,6 +23,7 @@ from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.traces.columns import MAX_TIME, POSITIVE, STATES, TIME, gpus, refuse
 from astraea.traces.trace import Trace
+from astraea.traces.tree import Shares, shares_of
 
 NO_GPU: Final = "asks for 0 GPUs"
 NO_TIME: Final = "ran for 0 s"
@@ -32,6 +33,15 @@ _TEXT: Final = ("job_id", "tenant", "user", "state", "reason")
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
 
 DateArray = npt.NDArray[np.datetime64]
+
+_AMOUNT: Final = ("a number of GPUs of at least 0, or nothing", lambda v: v >= 0)
+_QUEUE: Final[dict[str, tuple[Any, float]]] = {
+    "parent": (None, 0.0),
+    "quota": (_AMOUNT, np.nan),
+    "limit": (_AMOUNT, np.inf),
+    "priority": (("a whole number, or nothing", lambda v: (v == np.floor(v)) & (abs(v) < 1e9)), 0.0),
+}
+"""Further columns of a share file: what is expected, and what an empty field means."""
 
 Unit = tuple[float, float]
 """Of time: (multiply, divide) to get seconds."""
@@ -256,17 +266,33 @@ def tenant_of(path: Path, *endings: str) -> str:
 
 
 def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, float] | None:
-    """Tenant weights from a mapping, or a share file: tenant and weight below a header, whose words do not matter."""
+    """Tenant weights from a mapping, or a share file: tenant and weight below a header, whose words do not matter.
+
+    With any of the columns parent, quota, limit and priority the file is a tree of queues, and its leaves are tenants.
+    """
     if source is None or isinstance(source, Mapping):
-        return None if source is None else dict(source)
+        return source if source is None or isinstance(source, Shares) else dict(source)
     table = read_table(Path(source))
-    if len(table.columns) != 2:
+    name_column, share_column, *more = [*table.columns, "", ""][: max(2, len(table.columns))]
+    if not share_column or not set(more) <= set(_QUEUE):
         found = ", ".join(map(printable, table.columns))
-        raise InputError(f"{source}, line 1: a share file has two columns, tenant and weight; found {found}")
-    name_column, share_column = table.columns
+        known = f"tenant and weight, and maybe {', '.join(_QUEUE)}"
+        raise InputError(f"{source}, line 1: a share file has the columns {known}; found {found}")
     names = table.text(name_column)
     refuse(pd.Series(names).duplicated(), names, name_column, table.where, "unique")
-    return dict(zip(names, table.number(share_column, *POSITIVE).tolist(), strict=True))
+    shares = table.number(share_column, *POSITIVE).tolist()
+    if not more:
+        return dict(zip(names, shares, strict=True))
+    parents = table.words("parent") if "parent" in more else [""] * len(names)
+    numbers = {
+        column: table.number(column, *good, empty=empty) if column in more else np.full(len(names), empty)
+        for column, (good, empty) in _QUEUE.items() if good
+    }  # fmt: skip
+    columns = {"parent": parents, "share": shares, **numbers, "priority": numbers["priority"].astype(np.int64)}
+    try:
+        return shares_of({name: {c: column[k] for c, column in columns.items()} for k, name in enumerate(names)})
+    except ValueError as err:
+        raise InputError(f"{source}: {err}") from None
 
 
 def assemble(found: Rows, name: str, weights: dict[str, float] | None) -> Trace:
