@@ -125,8 +125,8 @@ def nodes_of_gangs(rules: Rules, trace: Trace, cluster: Cluster) -> IntArray:
         sizes = np.sort(cluster.node_gpus[allowed])[::-1]
         room = np.append(0, np.arange(1, len(sizes) + 1) * sizes)  # of so many equal nodes
         fewest = np.searchsorted(np.maximum.accumulate(room), trace.demand[of])
-        asked = np.minimum(rules.nodes[of], len(sizes))
-        good = (asked == rules.nodes[of]) & (room[asked] >= trace.demand[of])
+        asked = np.minimum(np.minimum(rules.nodes[of], trace.demand[of]), len(sizes))
+        good = room[asked] >= trace.demand[of]
         nodes[of] = np.where(good, asked, np.where(fewest > len(sizes), 0, fewest))
     return nodes
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.text import printable
+
+if TYPE_CHECKING:  # policies import this module, and need no table
+    import pandas as pd
 
 
 class Tree(NamedTuple):
@@ -63,29 +67,30 @@ class Shares(dict[str, float]):
         self.tree = tree
 
 
-def shares_of(rows: Mapping[str, Mapping[str, Any]]) -> Shares:
-    """Make the shares of queues by name, each with what `Tree` has, `parent` by name or ""; leaves are the tenants.
+def shares_of(rows: pd.DataFrame, parent: Mapping[str, str]) -> Shares:
+    """Make the shares of queues: a row for each name, with the columns of `Tree` but `parent`; leaves are the tenants.
 
     `ValueError` names a queue whose parent is unknown, or that is above itself.
     """
-    depth = {name: _depth(rows, name) for name in rows}
-    inner = {str(row["parent"]) for row in rows.values()}
-    order = sorted(rows, key=lambda name: (name in inner, -depth[name] if name in inner else 0, name))
+    depth = {name: _depth(parent, name) for name in parent}
+    inner = set(parent.values())
+    order = sorted(parent, key=lambda name: (name in inner, -depth[name] if name in inner else 0, name))
     place = {name: i for i, name in enumerate(order)} | {"": -1}
-    table = {column: np.array([rows[name][column] for name in order]) for column in Tree._fields[1:]}
-    tree = Tree(parent=np.array([place[rows[name]["parent"]] for name in order]), **table)
+    columns = {name: rows.loc[order, name].to_numpy(np.float64) for name in ("share", "quota", "limit")}
+    priority = rows.loc[order, "priority"].to_numpy(np.int64)
+    tree = Tree(parent=np.array([place[parent[name]] for name in order]), **columns, priority=priority)
     tenants = [name for name in order if name not in inner]
     return Shares(dict(zip(tenants, tree.weight.tolist(), strict=False)), tree)
 
 
-def _depth(rows: Mapping[str, Mapping[str, Any]], name: str) -> int:
+def _depth(parent: Mapping[str, str], name: str) -> int:
     """Return how many queues are above one."""
     above: list[str] = []
-    while parent := str(rows[name]["parent"]):
-        if parent not in rows:
-            raise ValueError(f"the parent {parent!r} of {name!r} has no row")
-        if parent in above:
-            raise ValueError(f"{parent!r} is above itself")
-        above.append(parent)
-        name = parent
+    while parent[name]:
+        name, below = parent[name], name
+        if name not in parent:
+            raise ValueError(f"the parent {printable(name)} of {printable(below)} has no row")
+        if name in above:
+            raise ValueError(f"{printable(name)} is its own parent, or above it")
+        above.append(name)
     return len(above)

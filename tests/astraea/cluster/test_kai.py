@@ -9,6 +9,7 @@ from typing import Any
 import kai_cases
 import kai_naive
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -102,8 +103,9 @@ def test_all_functions_agree_with_the_naive_twin(
 
 def tree(**queues: dict[str, Any]) -> Shares:
     """Shares of queues by name, 1 where nothing else is said."""
-    usual = {"parent": "", "share": 1.0, "quota": math.nan, "limit": math.inf, "priority": 0}
-    return shares_of({name: usual | row for name, row in queues.items()})
+    usual = {"share": 1.0, "quota": math.nan, "limit": math.inf, "priority": 0}
+    rows = {name: usual | row for name, row in queues.items()}
+    return shares_of(pd.DataFrame.from_dict(rows, orient="index"), {n: row.pop("parent", "") for n, row in rows.items()})
 
 
 KAI = {"lease_term": 1000}
