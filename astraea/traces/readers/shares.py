@@ -35,7 +35,7 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, fl
     first, more = list(table.columns)[:2], list(table.columns)[2:]
     if len(first) < 2 or not {*more} <= {"parent", *_NUMBERS}:
         found, known = ", ".join(map(printable, table.columns)), ", ".join(("parent", *_NUMBERS))
-        raise InputError(f"{source}, line 1: a share file has a tenant and a weight, then any of {known}; found {found}")
+        raise InputError(f"{source}, line 1: a share file has tenant and weight, then any of {known}; found {found}")
     names = table.text(first[0])
     refuse(pd.Series(names).duplicated(), names, first[0], table.where, "unique")
     shares = dict(zip(names, table.number(first[1], *POSITIVE).tolist(), strict=True))

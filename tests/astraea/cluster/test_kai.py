@@ -105,7 +105,8 @@ def tree(**queues: dict[str, Any]) -> Shares:
     """Shares of queues by name, 1 where nothing else is said."""
     usual = {"share": 1.0, "quota": math.nan, "limit": math.inf, "priority": 0}
     rows = {name: usual | row for name, row in queues.items()}
-    return shares_of(pd.DataFrame.from_dict(rows, orient="index"), {n: row.pop("parent", "") for n, row in rows.items()})
+    parent = {name: row.get("parent", "") for name, row in queues.items()}
+    return shares_of(pd.DataFrame.from_dict(rows, orient="index"), parent)
 
 
 KAI = {"lease_term": 1000}
