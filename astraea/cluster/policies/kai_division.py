@@ -48,17 +48,19 @@ def set_fair_shares(q: Queues, total: F, k: float) -> None:
 
 
 @inlined
-def divide_level(q: Queues, above: int, total: F, k: float) -> None:
-    """Divide `total` among the children of one queue, or among the queues at the top."""
-    level = np.flatnonzero(q.parent == above)
+def divide_level(q: Queues, above: int, total: F, k: float) -> F:
+    """Divide `total` among the children of one queue, or among the queues at the top; return what nobody gets."""
+    level, left = np.flatnonzero(q.parent == above), np.zeros(len(total))
     for r in range(len(total)):
         wanted = np.minimum(q.request[level, r], q.limit[level, r])
         deserved = np.where(np.isinf(q.deserved[level, r]), total[r], q.deserved[level, r])
         share = np.minimum(deserved, wanted)  # even if that is more than there is
         weight, usage = q.weight[level, r], q.usage[level, r]
-        divide_over_quota(total[r] - share.sum(), share, wanted, weight, usage, q.priority[level], q.created[level], k)
+        priority, created = q.priority[level], q.created[level]
+        left[r] = divide_over_quota(total[r] - share.sum(), share, wanted, weight, usage, priority, created, k)
         for i in range(len(level)):
             q.share[level[i], r] = share[i]
+    return left
 
 
 @inlined
@@ -87,11 +89,11 @@ def divide_over_quota(
             for i in np.flatnonzero(weights > 0):
                 part = pot * (portion[i] / portion.sum())
                 want = wanted[i] - share[i]
-                given = min(want, np.floor(part))
                 if want <= part:
                     given, lost[i] = want, 0.0
-                elif part > given:
-                    lost[i] = part - given
+                else:
+                    given = np.floor(part)
+                    lost[i] = part - given if part > given else lost[i]
                 another = another or want < part
                 share[i] += given
                 left -= given

@@ -32,13 +32,11 @@ DISAGREE: dict[str, str] = {}
 
 @pytest.mark.parametrize("name", CASES or ["none"])
 def test_case_of_kai(name: str, shared: Path) -> None:
-    case = CASES[name]
-    expected: Any = case.get("expected", case.get("expected_order"))
-    assert (kai_cases.answer(case) == expected) is (name not in DISAGREE), case["name"]
+    assert kai_cases.agrees(CASES[name]) is (name not in DISAGREE), CASES[name]["name"]
 
 
 def test_all_of_kais_cases_are_there(shared: Path) -> None:
-    assert len(CASES) == 199
+    assert len(CASES) >= 199
 
 
 NUMBER = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 7.0, 10.0])
