@@ -134,7 +134,7 @@ def with_those_who_wait(trace: Trace) -> Trace:
     if not lacking:
         return trace
     weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
-    if len(set(weights.values())) > 1:
+    if len(set(weights.values())) > 1 or trace.tree is not None:
         raise InputError(f"{trace.name}: tenant {lacking[0]!r} has a job that waits still, and no share; give it one")
     one = trace.tenant_weight[0]
     return trace.with_weights(weights | dict.fromkeys(lacking, float(one)))
