@@ -74,7 +74,7 @@ def kueue_afs(s: View) -> None:
 
 @inlined
 def next_job(s: View, p: Parameters, at: I) -> int:
-    """Return the first of the jobs that fit; `at` is where each queue has got to, as what does not fit is passed over."""
+    """Return the first of the jobs that fit; `at` is where each queue has got to: past what does not fit."""
     best, least = NO_JOB, np.inf
     for t in range(len(s.tenant)):
         of = candidates(s, t)
